@@ -1,0 +1,41 @@
+# make demo: see it work.  make test: what must pass before a change goes in.
+# Needs python3 (3.11 or newer) with venv, and make; everything else is installed into .venv.
+
+PYTHON ?= python3
+JOBS   ?= 2
+BIN    := .venv/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-all bench lint clean
+
+demo: .venv/.installed
+	$(BIN)/python examples/demo.py
+
+test: lint
+	$(BIN)/python -m pytest -n $(JOBS)
+
+test-all: lint
+	$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow"
+
+lint: .venv/.installed-test
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy linkwork
+
+bench: .venv/.installed-test
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+# Installed again only when pyproject.toml is newer than the stamp.
+.venv/.installed: pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+.venv/.installed-test: pyproject.toml | $(BIN)/python
+	$(PIP) --editable ".[test]"
+	@touch $@ .venv/.installed

@@ -1,0 +1,47 @@
+"""What can go wrong, and how it is said: the thing, what came, what was expected, what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class LinkworkError(Exception):
+    """Any error that linkwork raises on purpose."""
+
+
+class ModelError(LinkworkError, ValueError):
+    """A mechanism, or the file that describes it, is not a possible one."""
+
+
+class ShapeError(LinkworkError, ValueError):
+    """An array does not fit the mechanism."""
+
+
+class UnknownNameError(LinkworkError, KeyError):
+    """No body, joint or frame has this name."""
+
+    def __str__(self) -> str:  # KeyError would print the message in quotes
+        return " ".join(map(str, self.args))
+
+
+class TraceError(LinkworkError, TypeError):
+    """A function does something that cannot become a kernel, such as a branch on a value."""
+
+
+class ModelWarning(UserWarning):
+    """A mechanism was read, and something in it is probably not what its author meant."""
+
+
+def listed(names: Iterable[str], limit: int = 6) -> str:
+    """At most `limit` of the names: `a, b, c`, or `a, b ... z` when there are more."""
+    names = list(names)
+    if len(names) <= limit:
+        return ", ".join(names)
+    return f"{', '.join(names[: limit - 1])} ... {names[-1]}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, or else which there are."""
+    known = list(known)
+    if near := get_close_matches(name, known, n=1):
+        return f' Did you mean "{near[0]}"?'
+    return f" There are: {listed(known)}." if known else " There are none."

@@ -1,0 +1,11 @@
+from dataclasses import dataclass
+
+from ..lie import CYLINDRICAL
+from .joint import Joint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cylindrical(Joint):
+    """Turns about and slides along its axis. SO(2) x R: q = [angle, distance]."""
+
+    group = CYLINDRICAL

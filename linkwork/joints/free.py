@@ -1,0 +1,11 @@
+from dataclasses import dataclass
+
+from ..lie import SE3
+from .joint import Joint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Free(Joint):
+    """Moves freely. SE(3): q = [quaternion x y z w, position], v = [omega, velocity] in the moving axes."""
+
+    group = SE3

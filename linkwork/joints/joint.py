@@ -1,0 +1,86 @@
+"""The contract of a joint: a group of motions, and the physics that acts along it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from ..lie import Group
+from ..spatial import Pose
+
+Values = float | tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint(ABC):
+    """One body moves on another along a Lie group, whose z is `axis` in the joint's frame.
+
+    Numbers may be one value for all velocities of the joint, or one for each. Limits bound coordinates; None is no limit.
+    A spring pulls towards `rest` with `stiffness`; `damping` is viscous, `friction` dry; `armature` is the inertia of
+    the rotor as the joint feels it.
+    """
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    lower: Values | None = None
+    upper: Values | None = None
+    damping: Values = 0.0
+    friction: Values = 0.0
+    stiffness: Values = 0.0
+    rest: Values | None = None
+    armature: Values = 0.0
+    effort: Values | None = None
+    speed: Values | None = None
+
+    def __post_init__(self):
+        axis = np.asarray(self.axis, float)
+        if axis.shape != (3,) or not np.isfinite(axis).all() or not np.linalg.norm(axis) > 0:
+            raise ModelError(f"{type(self).__name__} needs an axis of three finite numbers, not all zero; got {self.axis}.")
+        object.__setattr__(self, "axis", tuple(float(x) for x in axis))
+        for name in ("damping", "friction", "stiffness", "armature"):
+            if (self.each(name) < 0).any():
+                raise ModelError(f"{type(self).__name__} has {name} {getattr(self, name)}; it may not be negative.")
+        for name in ("lower", "upper", "effort", "speed"):
+            self.each(name)
+
+    @property
+    @abstractmethod
+    def group(self) -> Group:
+        """The motions this joint allows, about and along z."""
+
+    @property
+    def parts(self) -> "tuple[tuple[str, Joint, Pose], ...]":
+        """The joints in a row that make up this one, inboard first: name, joint, placement on the one before."""
+        return (("", self, Pose()),)
+
+    @property
+    def frame(self) -> Pose:
+        """The group's frame in the joint's: its z is the axis."""
+        return Pose.turning_z_to(self.axis)
+
+    @property
+    def nq(self) -> int:
+        return self.group.nq
+
+    @property
+    def nv(self) -> int:
+        return self.group.nv
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__.lower()
+
+    def each(self, name: str, missing: float = np.nan) -> np.ndarray:
+        """One number per velocity of a property given as one value or several; `missing` where there is none."""
+        value = getattr(self, name)
+        values = np.atleast_1d(np.asarray(missing if value is None else value, float))
+        if values.shape not in {(1,), (self.nv,)} or (value is not None and np.isnan(values).any()):
+            raise ModelError(f"{type(self).__name__} has {name} {value}; it takes one number or {self.nv}.")
+        return np.broadcast_to(values, (self.nv,)).astype(float)
+
+    @property
+    def at_rest(self) -> np.ndarray:
+        """The coordinates where the spring pulls no more: the identity if none are given."""
+        if self.rest is None:
+            return self.group.identity
+        return np.broadcast_to(np.asarray(self.rest, float), (self.nq,)).astype(float)

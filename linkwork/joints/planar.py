@@ -1,0 +1,11 @@
+from dataclasses import dataclass
+
+from ..lie import SE2
+from .joint import Joint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planar(Joint):
+    """Moves in the plane across its axis. SE(2): q = [angle, x, y], v in the moving axes."""
+
+    group = SE2

@@ -1,0 +1,11 @@
+from dataclasses import dataclass
+
+from ..lie import R
+from .joint import Joint
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanarTranslation(Joint):
+    """Slides in the plane across its axis without turning. R²: q = [x, y]."""
+
+    group = R(2)

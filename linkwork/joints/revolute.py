@@ -1,0 +1,11 @@
+from dataclasses import dataclass
+
+from ..lie import SO2
+from .joint import Joint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revolute(Joint):
+    """Turns about its axis. SO(2): q = [angle], v = [rate]."""
+
+    group = SO2

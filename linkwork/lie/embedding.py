@@ -1,0 +1,49 @@
+"""SE(3) as matrices, where every group of rigid motions lives: 4x4 poses, 6x6 adjoints, angular part first."""
+import numpy as np
+
+from linkwork.lie.scalars import like
+
+TILDE = np.zeros((3, 3, 3))  # p @ TILDE = p~
+for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    TILDE[i, k, j], TILDE[i, j, k] = 1.0, -1.0
+TILDE = TILDE.reshape(3, 9)
+
+
+def tilde(p):
+    """The skew matrix of a 3-vector: p~ r = p × r (Jain, 1.9)."""
+    return (p @ like(TILDE, p)).reshape(*p.shape[:-1], 3, 3)
+
+
+def cross(a, b):
+    """a × b over the last axis."""
+    return (tilde(a) @ b[..., None])[..., 0]
+
+
+def pose(R, p):
+    """The homogeneous matrix [[R, p], [0, 1]]."""
+    top    = np.concatenate([R, p[..., None]], axis=-1)
+    bottom = np.zeros_like(top[..., :1, :]) + like([0.0, 0.0, 0.0, 1.0], top)
+    return np.concatenate([top, bottom], axis=-2)
+
+
+def hat(V):
+    """The 4x4 matrix of a twist V = [ω; v]: [[ω~, v], [0, 0]]."""
+    top = np.concatenate([tilde(V[..., :3]), V[..., 3:, None]], axis=-1)
+    return np.concatenate([top, np.zeros_like(top[..., :1, :])], axis=-2)
+
+
+def Ad(T):
+    """Twists moved by a pose: T V^ T⁻¹ = (Ad V)^, with Ad = [[R, 0], [p~ R, R]]."""
+    R, p = T[..., :3, :3], T[..., :3, 3]
+    return lower(R, tilde(p) @ R)
+
+
+def ad(V):
+    """The bracket of twists: ad_V W = [V, W], with ad = [[ω~, 0], [v~, ω~]] (Jain, 1.23)."""
+    return lower(tilde(V[..., :3]), tilde(V[..., 3:]))
+
+
+def lower(A, B):
+    """[[A, 0], [B, A]]."""
+    upper = np.concatenate([A, np.zeros_like(A)], axis=-1)
+    return np.concatenate([upper, np.concatenate([B, A], axis=-1)], axis=-2)

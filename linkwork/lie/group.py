@@ -1,0 +1,137 @@
+"""The contract of a Lie group, and what every group of rigid motions gets from its place in SE(3)."""
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from linkwork.lie import embedding
+from linkwork.lie.scalars import dot, like
+from linkwork.lie.stumpff import stumpff
+
+SIGN = {"left": 1.0, "right": -1.0}
+
+
+class Group(ABC):
+    """A Lie group with coordinates q (..., nq) and algebra elements ξ (..., nv) in a fixed basis.
+
+    Velocities are left-invariant: v is the velocity of the moving body in its own frame, and its twist is basis.T @ v
+    (From's selection matrix is basis.T). `units` are the slices of q that hold unit quaternions.
+    """
+
+    name: str
+    nq: int
+    nv: int
+    basis: np.ndarray
+    identity: np.ndarray
+    units: tuple = ()
+
+    @abstractmethod
+    def exp(self, xi):
+        """The element reached from the identity after unit time at constant body velocity ξ."""
+
+    @abstractmethod
+    def log(self, q):
+        """The ξ of smallest angle with exp ξ = q."""
+
+    @abstractmethod
+    def compose(self, p, q):
+        """The product: first q, then p, as maps of points."""
+
+    @abstractmethod
+    def inverse(self, q):
+        """The element that undoes q."""
+
+    @abstractmethod
+    def matrix(self, q):
+        """The homogeneous pose (..., 4, 4)."""
+
+    @abstractmethod
+    def rate(self, q, v):
+        """q̇, the rate of the coordinates at body velocity v."""
+
+    @abstractmethod
+    def Ad(self, q):
+        """The adjoint (..., nv, nv): q exp(ξ) q⁻¹ = exp(Ad ξ)."""
+
+    @abstractmethod
+    def ad(self, xi):
+        """The bracket with ξ (..., nv, nv): ad_ξ η = [ξ, η]."""
+
+    @abstractmethod
+    def hat(self, xi):
+        """ξ as a 4x4 matrix of the algebra."""
+
+    @abstractmethod
+    def dexp(self, xi, side="left"):
+        """The derivative of exp: dexp ξ̇ is the velocity of exp ξ, in the base frame (left) or in the body's (right)."""
+
+    @abstractmethod
+    def dexp_inverse(self, xi, side="left"):
+        """The inverse of dexp; it exists for angles below 2π."""
+
+    def S(self, xi):
+        """Body velocity from the rate of exponential coordinates: v = S(ξ) ξ̇, S = I - ad/2 + ad²/6 - ... (From, 29)."""
+        return self.dexp(xi, side="right")
+
+    def __repr__(self):
+        return self.name
+
+
+class Motions(Group):
+    """A group of rigid motions: a subgroup of SE(3), with the adjoints of SE(3) restricted to the span of its basis."""
+
+    def Ad(self, q):
+        return self._restrict(embedding.Ad(self.matrix(q)))
+
+    def ad(self, xi):
+        return self._restrict(embedding.ad(self._twist(xi)))
+
+    def hat(self, xi):
+        return embedding.hat(self._twist(xi))
+
+    def dexp(self, xi, side="left"):
+        """dexp = Σ adᵏ/(k+1)!, with ad replaced by -ad on the right.
+
+        On se(3) ad⁵ + 2x ad³ + x² ad = 0, x = θ², so that four powers are enough:
+            dexp = I + (2c₂ - c₁/2) ad + (5c₃ - c₂)/2 ad² + (c₃ - 2c₄)/2 ad³ + (c₄ - 3c₅)/2 ad⁴
+        """
+        _, c1, c2, c3, c4, c5, _ = self._stumpff(xi)
+        a  = SIGN[side] * self.ad(xi)
+        a2 = a @ a
+        return (like(np.eye(self.nv), xi) + (2 * c2 - c1 / 2) * a + (5 * c3 - c2) / 2 * a2
+                + ((c3 - 2 * c4) / 2 * a + (c4 - 3 * c5) / 2 * a2) @ a2)
+
+    def dexp_inverse(self, xi, side="left"):
+        """dexp⁻¹ = Σ Bₖ adᵏ/k! = I - ad/2 + (3c₃ - 8c₄)/(4c₂) ad² + (4c₆ - c₅)/(4c₂) ad⁴, Bₖ the Bernoulli numbers."""
+        _, _, c2, c3, c4, c5, c6 = self._stumpff(xi)
+        a  = SIGN[side] * self.ad(xi)
+        a2 = a @ a
+        return (like(np.eye(self.nv), xi) - a / 2 + (3 * c3 - 8 * c4) / (4 * c2) * a2
+                + (4 * c6 - c5) / (4 * c2) * a2 @ a2)
+
+    def _twist(self, xi):
+        """basis.T ξ."""
+        return xi @ like(self.basis, xi)
+
+    def _restrict(self, A):
+        """A 6x6 matrix that maps the algebra to itself, in the algebra's basis: A basis.T = basis.T restrict(A).
+
+        Each row of a basis begins with a one where the others have a zero: picking those components inverts basis.T.
+        """
+        left_inverse = np.eye(6)[np.argmax(self.basis != 0, axis=1)]
+        return like(left_inverse, A) @ A @ like(self.basis.T, A)
+
+    def _stumpff(self, xi):
+        omega = self._twist(xi)[..., :3]
+        return stumpff(dot(omega, omega)[..., None])
+
+
+def twists(*components):
+    """Rows of the 6x6 identity: the basis of a group that moves along these components of [ω; v]."""
+    return frozen(np.eye(6)[list(components)])
+
+
+def frozen(values):
+    """A constant array that nobody can write to."""
+    array = np.array(values, dtype=float)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,43 @@
+"""H: a screw about z. q = [θ]; it moves pitch * θ along z, the pitch in metres per radian."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.lie.embedding import pose
+from linkwork.lie.group import Motions, frozen
+from linkwork.lie.so2 import about_z
+
+
+@dataclass(frozen=True, repr=False)
+class Helical(Motions):
+    pitch: float
+
+    nq = nv  = 1
+    identity = frozen([0.0])
+
+    @property
+    def name(self):
+        return f"H({self.pitch:g})"
+
+    @property
+    def basis(self):
+        return frozen([[0.0, 0.0, 1.0, 0.0, 0.0, self.pitch]])
+
+    def exp(self, xi):
+        return xi
+
+    def log(self, q):
+        return q
+
+    def compose(self, p, q):
+        return p + q
+
+    def inverse(self, q):
+        return -q
+
+    def matrix(self, q):
+        o = np.zeros_like(q)
+        return pose(about_z(q[..., 0]), np.concatenate([o, o, self.pitch * q], axis=-1))
+
+    def rate(self, q, v):
+        return np.zeros_like(q) + v

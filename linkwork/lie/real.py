@@ -1,0 +1,71 @@
+"""Rⁿ: vectors. R(1) slides along z, R(2) moves in the x-y plane, R(3) in space; beyond that they are only numbers."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.lie import embedding
+from linkwork.lie.group import Group, frozen, twists
+from linkwork.lie.scalars import like
+
+AXES = {0: (), 1: (5,), 2: (3, 4), 3: (3, 4, 5)}
+
+
+@dataclass(frozen=True, repr=False)
+class R(Group):
+    """The group of n-vectors under addition. For n > 3 there is no basis, no matrix and no hat."""
+
+    n: int
+
+    @property
+    def name(self):
+        return "R" if self.n == 1 else f"R^{self.n}"
+
+    @property
+    def nq(self):
+        return self.n
+
+    @property
+    def nv(self):
+        return self.n
+
+    @property
+    def basis(self):
+        return twists(*AXES[self.n]) if self.n in AXES else None
+
+    @property
+    def identity(self):
+        return frozen(np.zeros(self.n))
+
+    def exp(self, xi):
+        return xi
+
+    def log(self, q):
+        return q
+
+    def compose(self, p, q):
+        return p + q
+
+    def inverse(self, q):
+        return -q
+
+    def matrix(self, q):
+        p = q @ like(self.basis[:, 3:], q)
+        return embedding.pose(np.zeros_like(p[..., None]) + like(np.eye(3), q), p)
+
+    def rate(self, q, v):
+        return np.zeros_like(q) + v
+
+    def Ad(self, q):
+        return np.zeros_like(q[..., None]) + like(np.eye(self.n), q)
+
+    def ad(self, xi):
+        return np.zeros_like(xi[..., None]) + like(np.zeros((self.n, self.n)), xi)
+
+    def hat(self, xi):
+        return embedding.hat(xi @ like(self.basis, xi))
+
+    def dexp(self, xi, side="left"):
+        return self.Ad(xi)
+
+    def dexp_inverse(self, xi, side="left"):
+        return self.Ad(xi)

@@ -1,0 +1,81 @@
+"""SO(3): turning about a point. q = quaternion x y z w, Hamilton, world from body."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.lie.embedding import cross, pose, tilde
+from linkwork.lie.group import Motions, frozen, twists
+from linkwork.lie.scalars import dot, like, unit
+from linkwork.lie.stumpff import stumpff
+
+__all__ = ["SO3", "Rotations", "conjugate", "cross", "product", "rotation_matrix", "tilde"]
+
+
+@dataclass(frozen=True, repr=False)
+class Rotations(Motions):
+    name     = "SO(3)"
+    nq       = 4
+    nv       = 3
+    basis    = twists(0, 1, 2)
+    identity = frozen([0.0, 0.0, 0.0, 1.0])
+    units    = (slice(0, 4),)
+
+    def exp(self, xi):
+        """[sin(θ/2) ξ/θ; cos(θ/2)] = [½ c₁(θ²/4) ξ; c₀(θ²/4)] (Jain, B.12)."""
+        c0, c1, *_ = stumpff(dot(xi, xi) / 4)
+        return np.concatenate([c1 / 2 * xi, c0], axis=-1)
+
+    def log(self, q):
+        """2 atan2(|ε|, q₀) ε/|ε| with q₀ ≥ 0, so that |log q| ≤ π.
+
+        The ratio atan2(|ε|, q₀)/|ε| barely depends on a tiny |ε|, so it survives the underflow of ε·ε.
+        """
+        q        = np.where(q[..., 3:] < 0, -q, q)
+        e, w     = q[..., :3], q[..., 3:]
+        square   = dot(e, e)
+        turned   = square > 0
+        s        = np.sqrt(np.where(turned, square, 1.0))
+        rotation = 2 * np.arctan2(s, w) / s
+        return np.where(turned, rotation, 2 / np.where(turned, 1.0, w)) * e
+
+    def compose(self, p, q):
+        return unit(product(p, q))
+
+    def inverse(self, q):
+        return conjugate(q)
+
+    def matrix(self, q):
+        R = rotation_matrix(unit(q))
+        return pose(R, np.zeros_like(R[..., 0]))
+
+    def rate(self, q, v):
+        """q̇ = ½ q ⊗ [ω; 0] (Jain, B.34)."""
+        return product(q, np.concatenate([v, np.zeros_like(v[..., :1])], axis=-1)) / 2
+
+
+def product(p, q):
+    """The Hamilton product, with R(p ⊗ q) = R(p) R(q) (Jain, B.27, B.28)."""
+    e, w = p[..., :3], p[..., 3:]
+    f, u = q[..., :3], q[..., 3:]
+    return np.concatenate([w * f + u * e + cross(e, f), w * u - dot(e, f)], axis=-1)
+
+
+def conjugate(q):
+    """[-ε; q₀], the inverse of a unit quaternion (Jain, B.15)."""
+    return q * like([-1.0, -1.0, -1.0, 1.0], q)
+
+
+def rotation_matrix(q):
+    """The rotation matrix of a quaternion of any length n = q·q > 0: R = I + 2 (q₀ ε~ + ε~ ε~) / n (Jain, B.14).
+
+    Entry by entry, so that a quaternion of small integers such as (1, 0, 0, 1) gives exact entries.
+    """
+    x, y, z, w = (q[..., i] for i in range(4))
+    n = x * x + y * y + z * z + w * w
+    R = np.stack([n - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
+                  2 * (x * y + z * w), n - 2 * (x * x + z * z), 2 * (y * z - x * w),
+                  2 * (x * z - y * w), 2 * (y * z + x * w), n - 2 * (x * x + y * y)], axis=-1)
+    return (R / n[..., None]).reshape(*n.shape, 3, 3)
+
+
+SO3 = Rotations()

@@ -1,0 +1,23 @@
+"""What a mechanism is."""
+
+from .builder import Builder, from_dh
+from .model import Model, displacement
+from .nodes import Nodes, lower
+from .parts import Body, Coupling, Frame, Hinge, Loop, Shape
+from .tree import Tree
+
+__all__ = [
+    "Body",
+    "Builder",
+    "Coupling",
+    "Frame",
+    "Hinge",
+    "Loop",
+    "Model",
+    "Nodes",
+    "Shape",
+    "Tree",
+    "displacement",
+    "from_dh",
+    "lower",
+]

@@ -1,0 +1,107 @@
+"""A mechanism in a few lines: bodies added one on another."""
+
+import numpy as np
+
+from ..errors import ModelError
+from ..joints import Fixed, Joint, Revolute
+from ..spatial import Pose
+from .model import GRAVITY, Model
+from .parts import Body, Coupling, Frame, Hinge, Loop, Shape
+
+
+class Builder:
+    """Collects bodies, joints, frames and loops, and makes the Model.
+
+        arm = lw.Builder("arm")
+        arm.body("upper", mass=2.0, center=(0, 0, 0.2), tensor=(0.02, 0.02, 0.001), joint=lw.Revolute(axis=(0, 1, 0)))
+        arm.body("fore", on="upper", at=(0, 0, 0.4), mass=1.0, center=(0, 0, 0.15), joint=lw.Revolute(axis=(0, 1, 0)))
+        arm.frame("tool", on="fore", at=(0, 0, 0.3))
+        model = arm.model()
+    """
+
+    def __init__(self, name: str, gravity=GRAVITY):
+        self.name = name
+        self.gravity = gravity
+        self._bodies: list[Body] = []
+        self._hinges: list[Hinge] = []
+        self._frames: list[Frame] = []
+        self._loops: list[Loop] = []
+        self._couplings: list[Coupling] = []
+
+    def body(
+        self,
+        name: str,
+        on: str | None = None,
+        at=None,
+        joint: Joint | None = None,
+        *,
+        mass: float = 0.0,
+        center=(0.0, 0.0, 0.0),
+        tensor=(0.0, 0.0, 0.0),
+        joint_name: str | None = None,
+        joint_on=None,
+        visuals: tuple[Shape, ...] = (),
+        collisions: tuple[Shape, ...] = (),
+    ) -> "Builder":
+        """Add a body on another (None: the world), its joint `at` a pose of that body; without a joint it is welded.
+
+        `tensor` is the inertia about the centre of mass, its diagonal or all of it; `joint_on` the joint's pose in the
+        new body's own frame, its origin by default. The joint is called `<name>_joint` unless named.
+        """
+        self._bodies.append(Body(name, mass, center, tensor, tuple(visuals), tuple(collisions)))
+        hinge_name = joint_name or f"{name}_joint"
+        self._hinges.append(Hinge(hinge_name, on, name, joint or Fixed(), Pose.of(at), Pose.of(joint_on)))
+        return self
+
+    def frame(self, name: str, on: str, at=None) -> "Builder":
+        self._frames.append(Frame(name, on, Pose.of(at)))
+        return self
+
+    def loop(self, name: str, parent: str | None, child: str, joint: Joint, *, at=None, on=None) -> "Builder":
+        """Close a loop: between frame `at` of the parent and frame `on` of the child only what the joint allows remains."""
+        self._loops.append(Loop(name, parent, child, joint, Pose.of(at), Pose.of(on)))
+        return self
+
+    def couple(self, joint: str, of: str | None, coefficients=(0.0, 1.0), name: str | None = None) -> "Builder":
+        """Bind one joint's coordinate to another's: q(joint) = c0 + c1 q(of) + ..."""
+        self._couplings.append(Coupling(name or f"{joint}_coupling", joint, of, tuple(map(float, coefficients))))
+        return self
+
+    def model(self) -> Model:
+        return Model(
+            self.name,
+            tuple(self._bodies),
+            tuple(self._hinges),
+            tuple(self._frames),
+            tuple(self._loops),
+            tuple(self._couplings),
+            self.gravity,
+        )
+
+
+def from_dh(table, *, name: str = "arm", modified: bool = False, bodies=None, joints=None, gravity=GRAVITY) -> Model:
+    """A serial arm from Denavit-Hartenberg rows (theta, d, a, alpha): offset, length along z, along x, twist about x.
+
+    Standard: link i's frame is Rz(θ) Tz(d) Tx(a) Rx(α) on the one before. Modified: Rx(α) Tx(a) Rz(θ) Tz(d).
+    `bodies` gives (mass, centre, tensor about the centre) of each link in its own frame; `joints` a Joint for each row,
+    revolute by default, so that θ is its coordinate plus the offset; a Prismatic one adds to d.
+    """
+    table = np.atleast_2d(np.asarray(table, float))
+    if table.shape[1] != 4 or not np.isfinite(table).all():
+        raise ModelError(f"a Denavit-Hartenberg table has rows (theta, d, a, alpha) of finite numbers; this has shape {table.shape}.")
+    n = len(table)
+    joints = list(joints or [Revolute()] * n)
+    bodies = list(bodies or [(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))] * n)
+    if len(joints) != n or len(bodies) != n:
+        raise ModelError(f"the table has {n} rows, but there are {len(joints)} joints and {len(bodies)} bodies.")
+    arm = Builder(name, gravity)
+    previous = None
+    for i, ((theta, d, a, alpha), joint, (mass, center, tensor)) in enumerate(zip(table, joints, bodies), 1):
+        screw_z = Pose.rpy((0, 0, d), (0, 0, theta))
+        screw_x = Pose.rpy((a, 0, 0), (alpha, 0, 0))
+        at, on = (screw_x @ screw_z, Pose()) if modified else (screw_z, screw_x.inverse())
+        arm.body(
+            f"link{i}", previous, at, joint, mass=mass, center=center, tensor=tensor, joint_name=f"joint{i}", joint_on=on
+        )
+        previous = f"link{i}"
+    return arm.model()

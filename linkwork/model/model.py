@@ -1,0 +1,279 @@
+"""Model: what a machine is. Frozen, checked once when made, in canonical order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ModelError, UnknownNameError, did_you_mean
+from ..joints import Fixed, Free
+from ..spatial import Pose
+from . import text
+from .parts import Body, Coupling, Frame, Hinge, Loop
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Bodies on hinges, each body on one hinge, a hinge standing on another body or on the world (None).
+
+    Whatever order they come in, bodies and hinges are kept base to tips, depth first: hinge i carries body i.
+    """
+
+    name: str
+    bodies: tuple[Body, ...] = ()
+    hinges: tuple[Hinge, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    gravity: tuple[float, float, float] = GRAVITY
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self):
+        gravity = np.asarray(self.gravity, float)
+        if gravity.shape != (3,) or not np.isfinite(gravity).all():
+            raise ModelError(f"gravity is {self.gravity}; it takes three finite numbers, the physical acceleration in m/s².")
+        object.__setattr__(self, "gravity", tuple(map(float, gravity)))
+        for what in ("bodies", "hinges", "frames", "loops", "couplings", "notes"):
+            object.__setattr__(self, what, tuple(getattr(self, what)))
+        _check_names(self)
+        order = _base_to_tips(self)
+        bodies = {body.name: body for body in self.bodies}
+        object.__setattr__(self, "hinges", order)
+        object.__setattr__(self, "bodies", tuple(bodies[hinge.child] for hinge in order))
+
+    # --- looking things up
+
+    @cached_property
+    def _body(self) -> dict[str, int]:
+        return {body.name: i for i, body in enumerate(self.bodies)}
+
+    @cached_property
+    def _hinge(self) -> dict[str, int]:
+        return {hinge.name: i for i, hinge in enumerate(self.hinges)}
+
+    def body(self, name: str) -> Body:
+        return self.bodies[self.body_index(name)]
+
+    def body_index(self, name: str) -> int:
+        if name not in self._body:
+            raise UnknownNameError(f'{self.name} has no body "{name}".{did_you_mean(name, self._body)}')
+        return self._body[name]
+
+    def hinge(self, name: str) -> Hinge:
+        if name not in self._hinge:
+            raise UnknownNameError(f'{self.name} has no joint "{name}".{did_you_mean(name, self._hinge)}')
+        return self.hinges[self._hinge[name]]
+
+    def place(self, name: str) -> tuple[int, Pose]:
+        """Where a body or frame of this name is: the index of the body, and the pose on it."""
+        for frame in self.frames:
+            if frame.name == name:
+                return self._body[frame.body], frame.pose
+        if name not in self._body:
+            known = [*self._body, *(frame.name for frame in self.frames)]
+            raise UnknownNameError(f'{self.name} has no body or frame "{name}".{did_you_mean(name, known)}')
+        return self._body[name], Pose()
+
+    # --- its shape (Jain, chapter 8)
+
+    @cached_property
+    def parent(self) -> tuple[int, ...]:
+        """The number of each body's parent body; -1 is the world."""
+        return tuple(-1 if hinge.parent is None else self._body[hinge.parent] for hinge in self.hinges)
+
+    def children(self, name: str | None) -> tuple[str, ...]:
+        return tuple(hinge.child for hinge in self.hinges if hinge.parent == name)
+
+    def path(self, name: str) -> tuple[str, ...]:
+        """The bodies from this one to its root."""
+        out = []
+        k = self.body_index(name)
+        while k >= 0:
+            out.append(self.bodies[k].name)
+            k = self.parent[k]
+        return tuple(out)
+
+    def subtree(self, name: str) -> tuple[str, ...]:
+        """This body and every one it carries, base to tips."""
+        inside = {self.body_index(name)}
+        for k, p in enumerate(self.parent):
+            if p in inside:
+                inside.add(k)
+        return tuple(self.bodies[k].name for k in sorted(inside))
+
+    def common_ancestor(self, one: str, other: str) -> str | None:
+        """The body nearest to both that carries both, or None where only the world does."""
+        above = self.path(other)
+        return next((body for body in self.path(one) if body in above), None)
+
+    def branches(self) -> tuple[tuple[str, ...], ...]:
+        """The serial pieces of the tree, base to tips: each ends at a tip or where the tree forks."""
+        out: list[list[str]] = []
+        piece: dict[int, int] = {}
+        degree = [self.parent.count(k) for k in range(len(self.bodies))]
+        for k, p in enumerate(self.parent):
+            if p >= 0 and degree[p] == 1:
+                piece[k] = piece[p]
+                out[piece[k]].append(self.bodies[k].name)
+            else:
+                piece[k] = len(out)
+                out.append([self.bodies[k].name])
+        return tuple(map(tuple, out))
+
+    @property
+    def mass(self) -> float:
+        return sum(body.mass for body in self.bodies)
+
+    # --- other models from this one
+
+    def with_gravity(self, gravity) -> "Model":
+        return replace(self, gravity=gravity)
+
+    def with_frame(self, name: str, body: str, pose=None) -> "Model":
+        """This model with a named frame (a tool) on a body or on another frame."""
+        index, at = self.place(body)
+        return replace(self, frames=(*self.frames, Frame(name, self.bodies[index].name, at @ Pose.of(pose))))
+
+    def with_payload(self, body: str, payload: Body, pose=None) -> "Model":
+        """This model with another body welded to a body or frame."""
+        index, at = self.place(body)
+        hinge = Hinge(f"{payload.name}_weld", self.bodies[index].name, payload.name, Fixed(), at @ Pose.of(pose))
+        return replace(self, bodies=(*self.bodies, payload), hinges=(*self.hinges, hinge))
+
+    def with_model(self, body: str, other: "Model", pose=None, prefix: str = "") -> "Model":
+        """This model with another one standing on a body or frame, its names after the prefix."""
+        index, at = self.place(body)
+        at = at @ Pose.of(pose)
+        moved = renamed(other, prefix)
+        hinges = [
+            replace(hinge, parent=self.bodies[index].name, at=at @ hinge.at) if hinge.parent is None else hinge
+            for hinge in moved.hinges
+        ]
+        loops = [
+            replace(loop, parent=self.bodies[index].name, at=at @ loop.at) if loop.parent is None else loop for loop in moved.loops
+        ]
+        return replace(
+            self,
+            bodies=(*self.bodies, *moved.bodies),
+            hinges=(*self.hinges, *hinges),
+            frames=(*self.frames, *moved.frames),
+            loops=(*self.loops, *loops),
+            couplings=(*self.couplings, *moved.couplings),
+        )
+
+    def locked(self, joints: Mapping[str, object]) -> "Model":
+        """A smaller model: the named joints held at the given coordinates (a number, or one for each), their bodies welded."""
+        held = dict(joints)
+        for name in held:
+            self.hinge(name)
+        for coupling in self.couplings:
+            if coupling.joint in held or coupling.of in held:
+                raise ModelError(
+                    f'joint coupling "{coupling.name}" binds a joint that is to be locked; remove the coupling from the model first.'
+                )
+        hinges = []
+        for hinge in self.hinges:
+            if hinge.name in held:
+                q = np.broadcast_to(np.asarray(held[hinge.name], float), (hinge.joint.nq,))
+                hinge = replace(hinge, joint=Fixed(), at=hinge.at @ displacement(hinge.joint, q))
+            hinges.append(hinge)
+        return replace(self, hinges=tuple(hinges))
+
+    def floating(self, name: str = "floating_base") -> "Model":
+        """This model with its one root free to move instead of standing on the world."""
+        roots = [hinge for hinge in self.hinges if hinge.parent is None]
+        if len(roots) != 1 or roots[0].joint.nv:
+            raise ModelError(f"{self.name} cannot be set floating: it needs one root that is welded to the world.")
+        base = Hinge(name, None, roots[0].child, Free())
+        return replace(self, hinges=tuple(base if hinge is roots[0] else hinge for hinge in self.hinges))
+
+    def renumbered(self, order) -> "Model":
+        """The same mechanism with its bodies given in another order (names); canonical order still puts parents first."""
+        rank = {name: i for i, name in enumerate(order)}
+        return replace(self, hinges=tuple(sorted(self.hinges, key=lambda hinge: rank[hinge.child])))
+
+    def __str__(self) -> str:
+        return text.tree(self)
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r}: {len(self.bodies)} bodies, nv = {sum(h.joint.nv for h in self.hinges)}, {self.mass:.6g} kg)"
+
+    def _repr_html_(self) -> str:
+        return text.html(self)
+
+
+def displacement(joint, q) -> Pose:
+    """The pose that a joint's coordinates give its outboard frame on the inboard one."""
+    pose, start = Pose(), 0
+    for _, part, at in joint.parts:
+        turn = part.frame
+        moved = Pose.of(part.group.matrix(np.asarray(q[start : start + part.nq], float)))
+        pose, start = pose @ at @ turn @ moved @ turn.inverse(), start + part.nq
+    return pose
+
+
+def renamed(model: Model, prefix: str) -> Model:
+    """The model with a prefix before the name of everything in it."""
+
+    def n(name):
+        return None if name is None else prefix + name
+
+    return Model(
+        name=model.name,
+        bodies=tuple(replace(body, name=n(body.name)) for body in model.bodies),
+        hinges=tuple(replace(h, name=n(h.name), parent=n(h.parent), child=n(h.child)) for h in model.hinges),
+        frames=tuple(Frame(n(f.name), n(f.body), f.pose) for f in model.frames),
+        loops=tuple(replace(x, name=n(x.name), parent=n(x.parent), child=n(x.child)) for x in model.loops),
+        couplings=tuple(replace(c, name=n(c.name), joint=n(c.joint), of=n(c.of)) for c in model.couplings),
+        gravity=model.gravity,
+        notes=model.notes,
+    )
+
+
+def _check_names(model: Model) -> None:
+    bodies = [body.name for body in model.bodies]
+    for what, names in (("body", [*bodies, *(f.name for f in model.frames)]), ("joint", [h.name for h in model.hinges])):
+        for name in names:
+            if not name or not isinstance(name, str):
+                raise ModelError(f"{model.name} has a {what} without a name.")
+            if names.count(name) > 1:
+                raise ModelError(f'{model.name} has two of the name "{name}"; a {what} needs a name of its own.')
+    known = set(bodies)
+    for thing, used in (
+        *((f'joint "{h.name}"', (h.parent, h.child)) for h in model.hinges),
+        *((f'loop "{x.name}"', (x.parent, x.child)) for x in model.loops),
+        *((f'frame "{f.name}"', (f.body,)) for f in model.frames),
+    ):
+        for name in used:
+            if name is not None and name not in known:
+                raise ModelError(f'{model.name}: {thing} refers to body "{name}", which is not there.{did_you_mean(name, bodies)}')
+
+
+def _base_to_tips(model: Model) -> tuple[Hinge, ...]:
+    carried: dict[str, Hinge] = {}
+    outboard: dict[str | None, list[Hinge]] = {}
+    for hinge in model.hinges:
+        if hinge.child in carried:
+            raise ModelError(
+                f'{model.name}: body "{hinge.child}" hangs on two joints, "{carried[hinge.child].name}" and "{hinge.name}"; '
+                "a loop is closed with a loop joint, not with a second hinge."
+            )
+        carried[hinge.child] = hinge
+        outboard.setdefault(hinge.parent, []).append(hinge)
+    for body in model.bodies:
+        if body.name not in carried:
+            raise ModelError(f'{model.name}: body "{body.name}" hangs on no joint; give it one, if only to the world.')
+    order: list[Hinge] = []
+    stack = list(reversed(outboard.get(None, [])))
+    while stack:
+        hinge = stack.pop()
+        order.append(hinge)
+        stack.extend(reversed(outboard.get(hinge.child, [])))
+    if len(order) < len(model.hinges):
+        reached = {hinge.name for hinge in order}
+        lost = next(hinge for hinge in model.hinges if hinge.name not in reached)
+        raise ModelError(f'{model.name}: joint "{lost.name}" is part of a cycle that never reaches the world.')
+    return tuple(order)

@@ -1,0 +1,144 @@
+"""From bodies and hinges to the nodes that sweeps run on.
+
+Bodies welded together are one node; a joint of several parts is several nodes, all but the last without mass. A node's
+own frame is the outboard frame of its joint, its z the joint's axis, so that every joint map H is a constant. Bodies
+and frames are fixed placements on nodes. Joint-space results notice none of this.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..lie import Group, R
+from ..lie.so3 import rotation_matrix
+from ..spatial import Pose, homogeneous, inertia, phi
+from .model import Model
+from .tree import Tree
+
+CONSTANTS = ("quaternion", "translation", "armature", "damping", "friction", "stiffness", "mass", "center", "tensor", "gravity")
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The moving parts of a model and every constant of its dynamics, node by node and body by body."""
+
+    tree: Tree
+    groups: tuple[Group, ...]
+    q_rows: tuple[slice, ...]  # of each node in q
+    labels: tuple[str, ...]  # what to call each node in a message
+    on: tuple[int, ...]  # the node of each body
+    placements: tuple[Pose, ...]  # of each body on its node
+    quaternion: tuple  # of each node's joint on the parent node
+    translation: tuple
+    armature: tuple  # per node, one number per velocity
+    damping: tuple
+    friction: tuple
+    stiffness: tuple
+    rest: tuple
+    mass: tuple  # per body
+    center: tuple
+    tensor: tuple
+    gravity: np.ndarray
+
+    @property
+    def nq(self) -> int:
+        return self.q_rows[-1].stop if self.q_rows else 0
+
+    def mapped(self, constant: Callable) -> "Nodes":
+        """The same nodes with every constant x replaced by constant(name, index, x)."""
+        tables = {
+            name: tuple(constant(name, i, x) for i, x in enumerate(getattr(self, name)))
+            for name in CONSTANTS
+            if name != "gravity"
+        }
+        return replace(self, **tables, gravity=constant("gravity", 0, self.gravity))
+
+    def split(self, q):
+        """The coordinates q(k) of each node."""
+        return {k: q[..., rows] for k, rows in enumerate(self.q_rows)}
+
+    @cached_property
+    def fixed(self):
+        """Where each node's joint stands on the parent node."""
+        return [homogeneous(rotation_matrix(q), p) for q, p in zip(self.quaternion, self.translation)]
+
+    @cached_property
+    def H(self):
+        """The joint maps, one row per velocity."""
+        return [group.basis.astype(p.dtype) if isinstance(p, np.ndarray) else group.basis for group, p in zip(self.groups, self.translation)]
+
+    @cached_property
+    def J(self):
+        """Inertia that sits in the joints: D = H P H* + J."""
+        return [x[:, None] * np.eye(len(x)) for x in self.armature]
+
+    @cached_property
+    def M(self):
+        """Spatial inertia of each node: the bodies welded into it, moved to its frame."""
+        M = [0.0 * np.eye(6) for _ in self.groups]
+        for i, k in enumerate(self.on):
+            if k != self.tree.world:
+                shift = phi(self.placements[i].matrix)
+                M[k] = M[k] + shift @ inertia(self.mass[i], self.center[i], self.tensor[i]) @ shift.T
+        return M
+
+
+def lower(model: Model, dtype=np.float64, split: bool = False) -> Nodes:
+    """The nodes of a model. With `split`, fixed translation and rotation of each joint are nodes of their own, without
+    mass or motion: the same dynamics, written so that no product of dense blocks is needed."""
+    parent: list[int] = []
+    groups: list[Group] = []
+    fixed: list[Pose] = []
+    labels: list[str] = []
+    physics: list = []
+    place: dict[str | None, tuple[int, Pose]] = {None: (Tree.world, Pose())}
+
+    def add(k, pose, group, joint, label):
+        parent.append(k)
+        fixed.append(pose)
+        groups.append(group)
+        physics.append(joint)
+        labels.append(label)
+        return len(parent) - 1
+
+    for hinge in model.hinges:
+        k, pose = place[hinge.parent]
+        pose = pose @ hinge.at
+        for _, joint, at in hinge.joint.parts:
+            frame = joint.frame
+            pose = pose @ at @ frame
+            if joint.nv:
+                if split:
+                    if pose.translation != Pose().translation:
+                        k, pose = add(k, Pose(translation=pose.translation), R(0), None, hinge.name), Pose(pose.quaternion)
+                    if pose != Pose():
+                        k, pose = add(k, pose, R(0), None, hinge.name), Pose()
+                k, pose = add(k, pose, joint.group, joint, hinge.name), Pose()
+            pose = pose @ frame.inverse()
+        place[hinge.child] = k, pose @ hinge.on.inverse()
+
+    def table(name):
+        return tuple(np.zeros(0, dtype) if joint is None else joint.each(name).astype(dtype) for joint in physics)
+
+    ends = np.cumsum([0, *(group.nq for group in groups)])
+    return Nodes(
+        tree=Tree(parent, [group.nv for group in groups]),
+        groups=tuple(groups),
+        q_rows=tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:])),
+        labels=tuple(labels),
+        on=tuple(place[body.name][0] for body in model.bodies),
+        placements=tuple(place[body.name][1] for body in model.bodies),
+        quaternion=tuple(np.array(pose.quaternion, dtype) for pose in fixed),
+        translation=tuple(np.array(pose.translation, dtype) for pose in fixed),
+        armature=table("armature"),
+        damping=table("damping"),
+        friction=table("friction"),
+        stiffness=table("stiffness"),
+        rest=tuple(np.zeros(0, dtype) if joint is None else joint.at_rest.astype(dtype) for joint in physics),
+        mass=tuple(np.array(body.mass, dtype) for body in model.bodies),
+        center=tuple(np.array(body.center, dtype) for body in model.bodies),
+        tensor=tuple(np.array(body.tensor, dtype) for body in model.bodies),
+        gravity=np.array(model.gravity, dtype),
+    )

@@ -1,0 +1,109 @@
+"""What a mechanism is made of, as plain frozen data."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from ..joints import Joint
+from ..spatial import Pose, is_physical
+
+ZERO = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Something to see or to collide with: box (x, y, z), sphere (r,), cylinder and capsule (r, length), ellipsoid
+    (a, b, c), plane (), mesh (scale x, y, z) with the file's name as it was written and, if found, as a path."""
+
+    kind: str
+    size: tuple[float, ...] = ()
+    pose: Pose = Pose()
+    color: tuple[float, float, float, float] | None = None
+    mesh: str | None = None
+    path: str | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body: mass, centre of mass and the tensor about it, in the body's own frame."""
+
+    name: str
+    mass: float = 0.0
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    tensor: tuple[tuple[float, float, float], ...] = ZERO
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+
+    def __post_init__(self):
+        center, tensor = np.asarray(self.center, float), np.asarray(self.tensor, float)
+        if tensor.shape == (3,):
+            tensor = np.diag(tensor)
+        if center.shape != (3,) or tensor.shape != (3, 3):
+            raise ModelError(f'body "{self.name}" needs a centre (3,) and a tensor (3, 3) or its diagonal (3,).')
+        if not (np.isfinite(self.mass) and np.isfinite(center).all() and np.isfinite(tensor).all()):
+            raise ModelError(f'body "{self.name}" has a mass, centre or tensor that is not finite.')
+        if self.mass < 0:
+            raise ModelError(f'body "{self.name}" has mass {self.mass} kg; it may not be negative.')
+        if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max(initial=0.0):
+            raise ModelError(f'body "{self.name}" has a tensor that is not symmetric.')
+        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "center", tuple(map(float, center)))
+        object.__setattr__(self, "tensor", tuple(tuple(map(float, row)) for row in (tensor + tensor.T) / 2))
+
+    @property
+    def complaint(self) -> str | None:
+        """Why no real body can have this tensor, or None."""
+        if is_physical(self.mass, np.asarray(self.tensor)):
+            return None
+        moments = sorted(np.linalg.eigvalsh(np.asarray(self.tensor)), reverse=True)
+        said = ", ".join(f"{x:.6g}" for x in moments)
+        if moments[-1] < 0:
+            return f'"{self.name}" has principal moments {said} kg m²; none may be negative.'
+        return f'"{self.name}" has principal moments {said} kg m²; the largest may not exceed the sum of the others.'
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """A joint in its place: `at` on the parent (None is the world), `on` the child, both poses of the joint's frame."""
+
+    name: str
+    parent: str | None
+    child: str
+    joint: Joint
+    at: Pose = Pose()
+    on: Pose = Pose()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on a body: a tool, a sensor, an attachment."""
+
+    name: str
+    body: str
+    pose: Pose = Pose()
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A joint that closes a loop: it allows what its joint type allows between two frames, as a hinge would."""
+
+    name: str
+    parent: str | None
+    child: str
+    joint: Joint
+    at: Pose = Pose()
+    on: Pose = Pose()
+    active: bool = True
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """One joint's coordinate as a polynomial of another's: q(joint) = c0 + c1 q(of) + c2 q(of)² ...; `of` None: a constant."""
+
+    name: str
+    joint: str
+    of: str | None
+    coefficients: tuple[float, ...] = (0.0, 1.0)
+    active: bool = True

@@ -1,0 +1,53 @@
+"""A model as text and as HTML: the tree with its joints, coordinates and masses."""
+
+from html import escape
+
+
+def rows(model):
+    """(drawn name, joint, kind, coordinates, mass) for each body, base to tips."""
+    children: dict = {}
+    for i, p in enumerate(model.parent):
+        children.setdefault(p, []).append(i)
+    starts, q = [], 0
+    for hinge in model.hinges:
+        starts.append(q)
+        q += hinge.joint.nq
+    out = []
+    stack = [(i, "", i == children.get(-1, [])[-1]) for i in reversed(children.get(-1, []))]
+    while stack:
+        i, indent, last = stack.pop()
+        root = model.parent[i] < 0
+        branch = "" if root else "└─ " if last else "├─ "
+        hinge, body = model.hinges[i], model.bodies[i]
+        nq = hinge.joint.nq
+        coordinates = "" if nq == 0 else f"q[{starts[i]}]" if nq == 1 else f"q[{starts[i]}:{starts[i] + nq}]"
+        out.append((indent + branch + body.name, hinge.name, hinge.joint.kind, coordinates, f"{body.mass:.4g}"))
+        below = indent + ("" if root else "   " if last else "│  ")
+        inner = children.get(i, [])
+        stack.extend((j, below, j == inner[-1]) for j in reversed(inner))
+    return out
+
+
+def headline(model) -> str:
+    nq, nv = (sum(getattr(h.joint, n) for h in model.hinges) for n in ("nq", "nv"))
+    loops = f", {len(model.loops)} loops" if model.loops else ""
+    couplings = f", {len(model.couplings)} couplings" if model.couplings else ""
+    return f"{model.name}: {len(model.bodies)} bodies, nq = {nq}, nv = {nv}, {model.mass:.6g} kg{loops}{couplings}"
+
+
+def tree(model) -> str:
+    table = [("body", "joint", "kind", "in q", "kg"), *rows(model)]
+    widths = [max(len(row[c]) for row in table) for c in range(4)]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, [*widths, 0])).rstrip() for row in table]
+    return "\n".join([headline(model), *lines])
+
+
+def html(model) -> str:
+    cells = "".join(
+        f'<tr><td style="text-align:left;white-space:pre;font-family:monospace">{escape(name)}</td>'
+        + "".join(f"<td>{escape(x)}</td>" for x in rest)
+        + "</tr>"
+        for name, *rest in rows(model)
+    )
+    head = "".join(f"<th>{x}</th>" for x in ("body", "joint", "kind", "in q", "kg"))
+    return f"<b>{escape(headline(model))}</b><table><tr>{head}</tr>{cells}</table>"

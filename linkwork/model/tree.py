@@ -1,0 +1,75 @@
+"""A tree, or forest, of numbered nodes and the two directions of travel over it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+
+
+class Tree:
+    """Nodes 0 ... n-1 with parent[k] < k; the world is the parent of the roots.
+
+    Sweeps know nothing else of a mechanism's shape. They keep their values in slots, indexed by node (and by the world).
+    """
+
+    world = -1
+
+    def __init__(self, parent: Iterable[int], widths: Iterable[int]):
+        self.parent = tuple(parent)
+        self.widths = tuple(widths)  # velocities of each node
+        ends = np.cumsum([0, *self.widths])
+        self.rows = tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:]))
+        self.nv = int(ends[-1])
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        out: list[list[int]] = [[] for _ in self.parent]
+        for k, p in enumerate(self.parent):
+            if p != self.world:
+                out[p].append(k)
+        return tuple(map(tuple, out))
+
+    def base_to_tips(self) -> Iterator[int]:
+        return iter(range(len(self.parent)))
+
+    def tips_to_base(self) -> Iterator[int]:
+        return iter(reversed(range(len(self.parent))))
+
+    def path(self, k: int, X, via: Callable) -> Iterator[tuple]:
+        """From node k to its root: (node, X there), X going from a node j to its parent as via(j, X)."""
+        while k != self.world:
+            yield k, X
+            X, k = via(k, X), self.parent[k]
+
+    def slots(self, count: int = 1):
+        """Room for one value per node; several rooms at once if asked."""
+        return {} if count == 1 else tuple({} for _ in range(count))
+
+    def sum(self, terms: Iterable):
+        """Σ over children: the one place where a node meets them."""
+        return sum(terms, 0.0)
+
+    def split(self, x):
+        """The columns x(k) of a vector (..., nv)."""
+        return {k: x[..., rows, None] for k, rows in enumerate(self.rows)}
+
+    def join(self, x):
+        """The vector (..., nv) of columns x(k)."""
+        columns = [x[k][..., 0] for k in self.base_to_tips()]
+        if not columns:
+            return np.zeros(0)
+        batch = np.broadcast_shapes(*(c.shape[:-1] for c in columns))
+        return np.concatenate([np.broadcast_to(c, batch + c.shape[-1:]) for c in columns], -1)
+
+    def matrix(self, blocks: dict, height: int | None = None):
+        """The matrix (..., nv, nv) of blocks (i, j); blocks that are not there are zero. With a height, one row of blocks k."""
+        some = next(iter(blocks.values()), np.zeros((0, 0)))
+        batch = np.broadcast_shapes(*(b.shape[:-2] for b in blocks.values()))
+        out = np.zeros_like(some, shape=(*batch, self.nv if height is None else height, self.nv))
+        for key, block in blocks.items():
+            rows, columns = (self.rows[key[0]], self.rows[key[1]]) if height is None else (slice(None), self.rows[key])
+            out[..., rows, columns] = block
+        return out

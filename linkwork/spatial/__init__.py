@@ -1,0 +1,27 @@
+"""Six-vectors, angular part first: shifts, cross products, inertias."""
+
+from .cross import bar, hat, tilde
+from .inertia import inertia, inertia_parameters, is_physical, kinetic_energy, momentum, parallel_axis, point_masses
+from .ldl import logdet, solve
+from .pose import Pose
+from .shift import blocks, homogeneous, phi, phi_inverse
+
+__all__ = [
+    "Pose",
+    "bar",
+    "blocks",
+    "hat",
+    "homogeneous",
+    "inertia",
+    "inertia_parameters",
+    "is_physical",
+    "kinetic_energy",
+    "logdet",
+    "momentum",
+    "parallel_axis",
+    "phi",
+    "phi_inverse",
+    "point_masses",
+    "solve",
+    "tilde",
+]

@@ -1,0 +1,134 @@
+"""A fixed placement of one frame on another, exact for the turns that mechanisms are full of."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..lie.so3 import rotation_matrix
+from .shift import homogeneous
+
+SNAP = 1e-9  # radians: the rounding of printed multiples of pi/2
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Rotation and translation of a frame, seen from the frame it stands on.
+
+    The quaternion (x, y, z, w) need not have norm one: a quarter turn is (1, 0, 0, 1), so that its matrix is exact.
+    """
+
+    quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @staticmethod
+    def of(x) -> "Pose":
+        """A Pose from what people have: None, a Pose, a position (3,), a rotation (3, 3) or a matrix (4, 4)."""
+        if x is None:
+            return Pose()
+        if isinstance(x, Pose):
+            return x
+        x = np.asarray(x, float)
+        if x.shape == (3,):
+            return Pose(translation=_floats(x))
+        if x.shape == (3, 3):
+            return Pose(scaled(quaternion_of(x)))
+        if x.shape == (4, 4):
+            return Pose(scaled(quaternion_of(x[:3, :3])), _floats(x[:3, 3]))
+        raise ValueError(f"a pose is a position (3,), a rotation (3, 3) or a matrix (4, 4); this has shape {x.shape}")
+
+    @staticmethod
+    def rpy(xyz, rpy) -> "Pose":
+        """URDF's origin: turns about the fixed axes x, y, z in this order, R = Rz(y) Ry(p) Rx(r)."""
+        q = (0.0, 0.0, 0.0, 1.0)
+        for axis, angle in zip(np.eye(3), rpy):
+            q = multiply(about(axis, angle), q)
+        return Pose(scaled(q), _floats(xyz))
+
+    @staticmethod
+    def turning_z_to(axis) -> "Pose":
+        """The frame whose z is the given direction: exact for coordinate axes, the shortest turn otherwise."""
+        x, y, z = axis = np.asarray(axis, float) / np.linalg.norm(axis)
+        exact = {(1, 0, 0): (1, 1, 1, 1), (0, 1, 0): (-1, -1, -1, 1), (0, 0, 1): (0, 0, 0, 1)}
+        for sign in (1, -1):
+            for direction, q in exact.items():
+                if np.abs(sign * axis - direction).max() < SNAP:
+                    return Pose(scaled(q if sign > 0 else multiply(q, (1, 0, 0, 0))))
+        return Pose(scaled((-y, x, 0.0, 1 + z)))
+
+    def __matmul__(self, other: "Pose") -> "Pose":
+        position = self.rotation @ other.translation + self.translation
+        return Pose(scaled(multiply(self.quaternion, other.quaternion)), _floats(position))
+
+    def inverse(self) -> "Pose":
+        x, y, z, w = self.quaternion
+        return Pose((-x, -y, -z, w), _floats(-self.rotation.T @ self.translation))
+
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        return rotation_matrix(np.array(self.quaternion))
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        return homogeneous(self.rotation, np.array(self.translation))
+
+    def snapped(self) -> "Pose":
+        """With a rotation that misses a lattice turn by the rounding of its print put right."""
+        return Pose(snapped(self.quaternion), self.translation)
+
+
+def about(axis, angle):
+    """Quaternion of a turn about a unit axis; exact for quarter turns missed by no more than rounding."""
+    quarters = angle / (np.pi / 2)
+    if abs(quarters - round(quarters)) * (np.pi / 2) < SNAP:
+        s, c = [(0, 1), (1, 1), (1, 0), (1, -1)][round(quarters) % 4]
+    else:
+        s, c = np.sin(angle / 2), np.cos(angle / 2)
+    return (*_floats(s * np.asarray(axis)), float(c))
+
+
+def multiply(p, q):
+    """Hamilton product of two quaternions x y z w, kept free of rounding for small integers."""
+    a, b, c, d = p
+    x, y, z, w = q
+    return (
+        d * x + a * w + b * z - c * y,
+        d * y - a * z + b * w + c * x,
+        d * z + a * y - b * x + c * w,
+        d * w - a * x - b * y - c * z,
+    )
+
+
+def scaled(q):
+    """The same rotation with the largest entry ±1, w not negative: lattice turns stay small integers."""
+    q = np.asarray(q, float)
+    largest = np.abs(q).max()
+    if not largest > 0:
+        raise ValueError("a quaternion of zeros is no rotation")
+    q = q / largest
+    sign = np.sign(q[np.nonzero(np.round(q, 12))[0][-1]])
+    return _floats(q * sign)
+
+
+def snapped(q):
+    """q, or the rotation of the cube next to it if that is nearer than rounding of print."""
+    q = scaled(q)
+    near = np.round(q)
+    if np.abs(near - q).max() < SNAP and np.abs(near).sum() in (1, 2, 4):
+        return _floats(near)
+    return q
+
+
+def quaternion_of(R):
+    """A quaternion of a rotation matrix, from the best conditioned of its four columns."""
+    R = np.asarray(R, float)
+    trace = np.trace(R)
+    K = np.empty((4, 4))
+    K[:3, :3] = R + R.T + (1 - trace) * np.eye(3)
+    K[3, :3] = K[:3, 3] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    K[3, 3] = 1 + trace
+    return _floats(K[np.argmax(np.diag(K))])
+
+
+def _floats(x) -> tuple:
+    return tuple(float(e) + 0.0 for e in x)

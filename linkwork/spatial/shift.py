@@ -1,0 +1,28 @@
+"""The shift φ: a wrench, or an inertia, moved from one frame to another."""
+
+import numpy as np
+
+from ..lie.embedding import pose as homogeneous
+from ..lie.embedding import tilde
+
+__all__ = ["blocks", "homogeneous", "phi", "phi_inverse"]
+
+
+def blocks(A, B, C, D):
+    """[[A, B], [C, D]] of matrices with the same leading axes."""
+    return np.concatenate([np.concatenate([A, B], -1), np.concatenate([C, D], -1)], -2)
+
+
+def phi(T):
+    """Shift of wrenches from a frame to the one it is given in, T being its pose there.
+
+        φ = [[R, p~ R], [0, R]]       f(x) = φ(x, y) f(y),  V(y) = φ*(x, y) V(x)       Jain (1.31)
+    """
+    R, p = T[..., :3, :3], T[..., :3, 3]
+    return blocks(R, tilde(p) @ R, np.zeros_like(R), R)
+
+
+def phi_inverse(T):
+    """φ⁻¹(x, y) = φ(y, x), without inverting a matrix: Jain, Lemma 1.1."""
+    R, p = T[..., :3, :3].mT, T[..., :3, 3]
+    return blocks(R, -R @ tilde(p), np.zeros_like(R), R)

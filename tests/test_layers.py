@@ -1,0 +1,102 @@
+"""The folders of the package, in import order: a lower layer never imports a higher one."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "linkwork"
+
+ORDER = [
+    "errors", "lie", "spatial", "joints", "model", "formats", "sweeps", "operators", "engine",
+    "constraints", "dynamics", "simulate", "view", "__init__", "cli", "__main__",
+]
+FILES = sorted(PACKAGE.rglob("*.py"))
+KNOWS_FILES = {"formats", "dynamics", "simulate", "view", "__init__", "cli", "__main__"}
+ENGINE_MAY_IMPORT = ("linkwork.engine", "linkwork.errors", "linkwork.lie.scalars")
+
+
+def module_of(file):
+    """The dotted name of a file, with `__init__` kept: linkwork.lie.__init__."""
+    return ".".join(("linkwork", *file.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def layer(module):
+    """linkwork.lie.so3 is of the layer lie; the package itself, and any name only it has, is `__init__`."""
+    name = [*module.split("."), "__init__"][1]
+    return name if name in ORDER or (PACKAGE / name).exists() or (PACKAGE / f"{name}.py").exists() else "__init__"
+
+
+def imports(source, module):
+    """Every name of linkwork that the source imports, at any depth, as an absolute dotted name."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".")[: -node.level] if node.level else []
+            base = ".".join(package + ([node.module] if node.module else []))
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == "linkwork")
+
+
+def violations(source, module):
+    """What the source imports and may not, each as a sentence."""
+    own = layer(module)
+    for name in imports(source, module):
+        other = layer(name)
+        if ORDER.index(other) > ORDER.index(own):
+            yield f"{module} imports {name}, but {own} is below {other}"
+        if other == "formats" and own not in KNOWS_FILES:
+            yield f"{module} imports {name}, but {own} knows nothing of files"
+        if own == "engine" and not f"{name}.".startswith(tuple(f"{allowed}." for allowed in ENGINE_MAY_IMPORT)):
+            yield f"{module} imports {name}, but the engine knows nothing of mechanics"
+        if own == "sweeps" and other == "engine":
+            yield f"{module} imports {name}, but sweeps know nothing of the engine"
+
+
+def test_every_module_has_a_layer():
+    strangers = {layer(module_of(file)) for file in FILES} - set(ORDER)
+    assert not strangers, f"give {sorted(strangers)} a place in ORDER"
+
+
+@pytest.mark.parametrize("file", FILES, ids=module_of)
+def test_a_layer_imports_only_lower_layers(file):
+    found = list(violations(file.read_text(encoding="utf-8"), module_of(file)))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("linkwork.lie.so3", "from linkwork.spatial import phi"),
+        ("linkwork.lie.so3", "from ..spatial import phi"),
+        ("linkwork.lie.__init__", "from .. import joints"),
+        ("linkwork.joints.free", "def late():\n    import linkwork.model.tree"),
+        ("linkwork.model.tree", "import linkwork as lw"),
+        ("linkwork.model.tree", "from linkwork import load"),
+        ("linkwork.sweeps.kinematics", "from linkwork.formats import urdf"),
+        ("linkwork.sweeps.kinematics", "from ..engine.trace import where"),
+        ("linkwork.engine.trace", "from linkwork.lie import SO3"),
+        ("linkwork.engine.trace", "from ..model import Model"),
+        ("linkwork.dynamics", "from .simulate import simulate"),
+    ],
+)
+def test_a_forbidden_import_is_found(module, source):
+    assert list(violations(source, module))
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("linkwork.lie.so3", "from . import scalars\nfrom ..errors import ShapeError\nimport numpy"),
+        ("linkwork.lie.__init__", "from .so3 import SO3"),
+        ("linkwork.engine.trace", "from ..lie.scalars import sin\nfrom ..lie import scalars\nfrom .. import errors"),
+        ("linkwork.dynamics", "from .engine import trace\nfrom . import sweeps, formats"),
+        ("linkwork.__init__", "from .dynamics import Dynamics"),
+        ("linkwork.cli", "import linkwork as lw"),
+    ],
+)
+def test_an_allowed_import_passes(module, source):
+    assert not list(violations(source, module))

@@ -1,0 +1,182 @@
+"""Fit the polynomials and split the constants of `linkwork/engine/functions_tables.py`, and print that file.
+
+    python tools/fit_functions.py > linkwork/engine/functions_tables.py
+
+Each polynomial is the best one in the sense of Chebyshev (Remez exchange) for a relative error of the *function*, not of the
+polynomial. Coefficients are then rounded to the target's format one after the other, lowest power first, and the others fitted again,
+so that rounding costs next to nothing. Deterministic; needs mpmath; takes about half a minute.
+"""
+
+import argparse
+from typing import NamedTuple
+
+import numpy as np
+from mpmath import mp, mpf
+
+mp.prec = 200
+DIGITS = {"double": 53, "float": 24}  # bits of a significand
+GRID = 600  # points on which the error's extrema are looked for
+
+
+class Fit(NamedTuple):
+    """A polynomial p ~ f on [low, high]; weight * (p - f) is the relative error of the function it serves."""
+
+    f: object
+    weight: object
+    low: object
+    high: object
+    terms: dict  # number of coefficients by dtype
+    given: tuple = ()  # lowest coefficients, if they are not to be fitted
+
+
+def fits(dtype):
+    """The polynomials of `functions_*.py`, by name, with z the square of the argument.
+
+        sin r  = r + r z S(z)                    |r| <= π/4, and what the rounding of 2x/π adds to it
+        cos r  = 1 + z C(z),  C(0) = -1/2
+        atan t = t + t z A(z)                    0 <= t <= 1
+        asin t = t + t z B(z)                    0 <= t <= 1/2
+        exp r  = 1 + r + r² E(r)                 |r| <= ln(2)/2
+        log((1 + s)/(1 - s)) = 2s + s z L(z)     |s| <= (√2 - 1)/(√2 + 1)
+    """
+    eighth, slack = mp.pi / 4, mpf("1.0005") if dtype == "double" else mpf("1.003")
+    half, third = mp.log(2) / 2 * mpf("1.0001"), 3 - 2 * mp.sqrt(2)
+    quotient = lambda f: lambda z: (f(mp.sqrt(z)) / mp.sqrt(z) - 1) / z  # f(t) = t + t z q(z)
+    relative = lambda f: lambda z: z * mp.sqrt(z) / f(mp.sqrt(z))
+    twice_atanh = lambda s: 2 * mp.atanh(s)
+    return {
+        "sin": Fit(quotient(mp.sin), relative(mp.sin), 0, (eighth * slack) ** 2, {"double": 6, "float": 3}),
+        "cos": Fit(lambda z: (mp.cos(mp.sqrt(z)) - 1) / z, lambda z: z / mp.cos(mp.sqrt(z)), 0, (eighth * slack) ** 2,
+                   {"double": 7, "float": 4}, given=(mpf("-0.5"),)),
+        "atan": Fit(quotient(mp.atan), relative(mp.atan), 0, 1, {"double": 20, "float": 9}),
+        "asin": Fit(quotient(mp.asin), relative(mp.asin), 0, mpf("0.25"), {"double": 12, "float": 5}),
+        "exp": Fit(lambda r: (mp.expm1(r) - r) / r**2, lambda r: half**2 / mp.exp(r), -half, half,
+                   {"double": 11, "float": 5}),
+        "log": Fit(lambda z: (twice_atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z,
+                   lambda z: z * mp.sqrt(z) / twice_atanh(mp.sqrt(z)), 0, third**2, {"double": 7, "float": 4}),
+    }
+
+
+def to_format(x, dtype):
+    """The number of that format nearest to x, exactly (no result here is near underflow)."""
+    with mp.workprec(DIGITS[dtype]):
+        return +mpf(x)
+
+
+def polynomial(coefficients, x):
+    return mp.polyval(list(coefficients)[::-1], x)
+
+
+class Remez:
+    """Best weighted approximation on a fixed grid, dense near the ends like Chebyshev's points."""
+
+    def __init__(self, fit):
+        middle, radius = (fit.low + fit.high) / mpf(2), (fit.high - fit.low) / mpf(2)
+        self.x = [middle - radius * mp.cos(mp.pi * (i + mpf("0.5")) / GRID) for i in range(GRID)]
+        self.f = [fit.f(x) for x in self.x]
+        self.w = [fit.weight(x) for x in self.x]
+
+    def error(self, coefficients):
+        return [w * (polynomial(coefficients, x) - f) for x, f, w in zip(self.x, self.f, self.w)]
+
+    def solve(self, points, given, free):
+        """Coefficients whose weighted error is ±E, in turn, at free + 1 points, those in `given` held."""
+        rows, right = [], []
+        for i, j in enumerate(points):
+            x, w = self.x[j], self.w[j]
+            rows.append([x ** (len(given) + m) for m in range(free)] + [(-1) ** i / w])
+            right.append(self.f[j] - (polynomial(given, x) if given else 0))
+        return [*given, *mp.lu_solve(mp.matrix(rows), mp.matrix(right))[:free]]
+
+    def fit(self, terms, given):
+        """Exchange: solve on alternating points, move them to the extrema of the error, until they stay."""
+        free = terms - len(given)
+        points = [int(round(GRID / 2 * (1 - np.cos(np.pi * (i + 0.5) / (free + 1))))) for i in range(free + 1)]
+        for _ in range(30):
+            coefficients = self.solve(points, given, free)
+            before, points = points, alternating(self.error(coefficients), free + 1)
+            if points is None or points == before:
+                break
+        return coefficients
+
+
+def alternating(error, count):
+    """Indices of `count` extrema of alternating sign, the largest ones; None if there are fewer."""
+    extrema = [0]
+    for i, e in enumerate(error):
+        if e * error[extrema[-1]] < 0:
+            extrema.append(i)
+        elif abs(e) > abs(error[extrema[-1]]):
+            extrema[-1] = i
+    while len(extrema) > count:
+        extrema.pop(0 if abs(error[extrema[0]]) < abs(error[extrema[-1]]) else -1)
+    return extrema if len(extrema) == count else None
+
+
+def coefficients(fit, dtype):
+    """Coefficients in the format, and log2 of the largest relative error they leave."""
+    remez, given, terms = Remez(fit), list(fit.given), fit.terms[dtype]
+    while len(given) < terms:
+        given.append(to_format(remez.fit(terms, given)[len(given)], dtype))
+    return given, float(mp.log(max(map(abs, remez.error(given))), 2))
+
+
+def split(x, dtype, parts, bits=None):
+    """x as a sum of numbers of the format, each the nearest to what is left; the first with `bits` bits only."""
+    out = []
+    for _ in range(parts):
+        with mp.workprec(bits if bits and not out else DIGITS[dtype]):
+            out.append(+x)
+        x = x - out[-1]
+    return out
+
+
+def constants(dtype):
+    """Numbers that must be known to more than one word, as parts of falling size.
+
+    ln 2's first part leaves room for a product with any exponent to be exact (11 bits, or 8).
+    """
+    short = {"double": 42, "float": 16}[dtype]
+    return {
+        "half_pi": split(mp.pi / 2, dtype, 3),
+        "pi": split(mp.pi, dtype, 2),
+        "two_over_pi": split(2 / mp.pi, dtype, 1),
+        "ln2": split(mp.log(2), dtype, 2),
+        "ln2_short": split(mp.log(2), dtype, 2, short),
+        "log2_e": split(1 / mp.log(2), dtype, 1),
+    }
+
+
+def two_over_pi_words(words=20):
+    """2/π in fixed point behind 64 zero bits, in 64-bit words, the highest first."""
+    with mp.workprec(64 * words + 64):
+        digits = int(mp.floor(2 / mp.pi * mpf(2) ** (64 * (words - 1))))
+    return [(digits >> 64 * (words - 1 - i)) & (2**64 - 1) for i in range(words)]
+
+
+def printed(name, values):
+    rows = "".join(f'\n            "{float(v).hex()}",' for v in values)
+    return f'        "{name}": ({rows}\n        ),'
+
+
+def main():
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    print('"""Coefficients and split constants of the elementary functions. Written by tools/fit_functions.py."""\n')
+    print("HEXADECIMAL = {")
+    for dtype in DIGITS:
+        print(f'    "{dtype}": {{')
+        for name, fit in fits(dtype).items():
+            values, error = coefficients(fit, dtype)
+            print(f"        # {name}: relative error 2^{error:.1f}")
+            print(printed(name, values))
+        for name, values in constants(dtype).items():
+            print(printed(name, values))
+        print("    },")
+    print("}\n\nTWO_OVER_PI_WORDS = (")
+    for word in two_over_pi_words():
+        print(f"    0x{word:016X},")
+    print(")")
+
+
+if __name__ == "__main__":
+    main()
