@@ -12,6 +12,10 @@ class ModelError(LinkworkError, ValueError):
     """A mechanism, or the file that describes it, is not a possible one."""
 
 
+class MissingFileError(ModelError, FileNotFoundError):
+    """Neither a file nor a built-in mechanism has this name."""
+
+
 class ShapeError(LinkworkError, ValueError):
     """An array does not fit the mechanism."""
 

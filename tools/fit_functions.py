@@ -2,20 +2,21 @@
 
     python tools/fit_functions.py > linkwork/engine/functions_tables.py
 
-Each polynomial is the best one in the sense of Chebyshev (Remez exchange) for a relative error of the *function*, not of the
-polynomial. Coefficients are then rounded to the target's format one after the other, lowest power first, and the others fitted again,
-so that rounding costs next to nothing. Deterministic; needs mpmath; takes about half a minute.
+Each polynomial is the best one in the sense of Chebyshev (Remez exchange) for the relative error of the *function*,
+not of the polynomial. Coefficients are then rounded to the target's format one after the other, lowest power first,
+and the others fitted again, so that rounding costs next to nothing. Deterministic; needs mpmath; takes half a minute.
 """
 
 import argparse
+import re
 from typing import NamedTuple
 
 import numpy as np
 from mpmath import mp, mpf
 
-mp.prec = 200
+mp.prec = 160
 DIGITS = {"double": 53, "float": 24}  # bits of a significand
-GRID = 600  # points on which the error's extrema are looked for
+GRID = 400  # points on which the error's extrema are looked for
 
 
 class Fit(NamedTuple):
@@ -53,7 +54,7 @@ def fits(dtype):
         "exp": Fit(lambda r: (mp.expm1(r) - r) / r**2, lambda r: half**2 / mp.exp(r), -half, half,
                    {"double": 11, "float": 5}),
         "log": Fit(lambda z: (twice_atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z,
-                   lambda z: z * mp.sqrt(z) / twice_atanh(mp.sqrt(z)), 0, third**2, {"double": 7, "float": 4}),
+                   lambda z: z * mp.sqrt(z) / twice_atanh(mp.sqrt(z)), 0, third**2, {"double": 7, "float": 3}),
     }
 
 
@@ -89,35 +90,39 @@ class Remez:
         return [*given, *mp.lu_solve(mp.matrix(rows), mp.matrix(right))[:free]]
 
     def fit(self, terms, given):
-        """Exchange: solve on alternating points, move them to the extrema of the error, until they stay."""
+        """Exchange: solve on alternating points, move them to the extrema of the error; the best of what was met."""
         free = terms - len(given)
-        points = [int(round(GRID / 2 * (1 - np.cos(np.pi * (i + 0.5) / (free + 1))))) for i in range(free + 1)]
-        for _ in range(30):
-            coefficients = self.solve(points, given, free)
-            before, points = points, alternating(self.error(coefficients), free + 1)
-            if points is None or points == before:
-                break
-        return coefficients
+        points = [round(GRID / 2 * (1 - np.cos(np.pi * (i + 0.5) / (free + 1)))) for i in range(free + 1)]
+        met = []
+        for _ in range(12):
+            found = self.solve(points, given, free)
+            error = self.error(found)
+            met.append((max(map(abs, error)), found))
+            points = alternating(error, points)
+        return min(met, key=lambda pair: pair[0])[1]
 
 
-def alternating(error, count):
-    """Indices of `count` extrema of alternating sign, the largest ones; None if there are fewer."""
+def alternating(error, points):
+    """As many extrema of alternating sign as there are points, the largest ones; the points themselves if too few."""
     extrema = [0]
     for i, e in enumerate(error):
         if e * error[extrema[-1]] < 0:
             extrema.append(i)
         elif abs(e) > abs(error[extrema[-1]]):
             extrema[-1] = i
-    while len(extrema) > count:
+    while len(extrema) > len(points):
         extrema.pop(0 if abs(error[extrema[0]]) < abs(error[extrema[-1]]) else -1)
-    return extrema if len(extrema) == count else None
+    return extrema if len(extrema) == len(points) else points
 
 
 def coefficients(fit, dtype):
     """Coefficients in the format, and log2 of the largest relative error they leave."""
     remez, given, terms = Remez(fit), list(fit.given), fit.terms[dtype]
+    best = remez.fit(terms, given)
     while len(given) < terms:
-        given.append(to_format(remez.fit(terms, given)[len(given)], dtype))
+        given.append(to_format(best[len(given)], dtype))
+        if fit.low >= 0 and len(given) < terms:  # with 0 inside the interval, higher powers alone are no Haar system
+            best = remez.fit(terms, given)
     return given, float(mp.log(max(map(abs, remez.error(given))), 2))
 
 
@@ -154,28 +159,41 @@ def two_over_pi_words(words=20):
     return [(digits >> 64 * (words - 1 - i)) & (2**64 - 1) for i in range(words)]
 
 
-def printed(name, values):
-    rows = "".join(f'\n            "{float(v).hex()}",' for v in values)
-    return f'        "{name}": ({rows}\n        ),'
+def rows(words, per_row, indent):
+    """Words in lines of a few each."""
+    lines = (" ".join(words[i : i + per_row]) for i in range(0, len(words), per_row))
+    return "".join(f"\n{indent}{line}" for line in lines)
+
+
+def entry(name, values):
+    """One entry of a table, the numbers in hexadecimal without trailing zeros."""
+    words = [re.sub(r"\.?0*p", "p", float(v).hex()) for v in values]
+    return f'    "{name}": _floats("""{rows(words, 4, " " * 8)}\n    """),'
+
+
+HEAD = '''"""Coefficients and split constants of the elementary functions. Written by tools/fit_functions.py."""
+
+
+def _floats(text):
+    return tuple(float.fromhex(word) for word in text.split())
+'''
 
 
 def main():
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
-    print('"""Coefficients and split constants of the elementary functions. Written by tools/fit_functions.py."""\n')
-    print("HEXADECIMAL = {")
+    print(HEAD)
     for dtype in DIGITS:
-        print(f'    "{dtype}": {{')
+        print(f"\n{dtype.upper()} = {{")
         for name, fit in fits(dtype).items():
             values, error = coefficients(fit, dtype)
-            print(f"        # {name}: relative error 2^{error:.1f}")
-            print(printed(name, values))
+            print(f"{entry(name, values)}  # relative error 2^{error:.1f}")
         for name, values in constants(dtype).items():
-            print(printed(name, values))
-        print("    },")
-    print("}\n\nTWO_OVER_PI_WORDS = (")
-    for word in two_over_pi_words():
-        print(f"    0x{word:016X},")
-    print(")")
+            print(entry(name, values))
+        print("}")
+    print('\nTABLES = {"double": DOUBLE, "float": FLOAT}')
+    words = [f"0x{word:016X}," for word in two_over_pi_words()]
+    print("\n# 2/π in fixed point behind 64 zero bits, the highest word first")
+    print(f"TWO_OVER_PI = ({rows(words, 5, '    ')}\n)")
 
 
 if __name__ == "__main__":

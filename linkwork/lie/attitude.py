@@ -3,11 +3,12 @@
 Quaternions are x y z w, world from body; axes are unit vectors n (..., 3) and angles (...); Gibbs vectors s (..., 3).
 An angular velocity is in body axes unless `axes="world"`.
 """
+
 import numpy as np
 
-from linkwork.lie.embedding import cross, tilde
-from linkwork.lie.scalars import dot, like, unit
-from linkwork.lie.so3 import conjugate, product, rotation_matrix
+from .embedding import cross, tilde
+from .scalars import dot, like, unit
+from .so3 import conjugate, product, rotation_matrix
 
 __all__ = [
     "E_minus", "E_plus", "angular_acceleration", "angular_velocity", "angular_velocity_from_axis_angle",

@@ -1,11 +1,12 @@
 """SO(2) x R: turning about z and sliding along it. q = [θ, d]."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.lie.embedding import pose
-from linkwork.lie.group import Motions, frozen, twists
-from linkwork.lie.so2 import about_z
+from .embedding import pose
+from .group import Motions, frozen, twists
+from .so2 import about_z
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,12 +1,10 @@
 """SE(3) as matrices, where every group of rigid motions lives: 4x4 poses, 6x6 adjoints, angular part first."""
+
 import numpy as np
 
-from linkwork.lie.scalars import like
+from .scalars import like
 
-TILDE = np.zeros((3, 3, 3))  # p @ TILDE = p~
-for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-    TILDE[i, k, j], TILDE[i, j, k] = 1.0, -1.0
-TILDE = TILDE.reshape(3, 9)
+TILDE = np.cross(np.eye(3)[:, None], np.eye(3)).mT.reshape(3, 9) + 0.0  # p @ TILDE = p~, row after row
 
 
 def tilde(p):

@@ -1,17 +1,18 @@
 """Euler angles of any sequence (Jain, B.1): "ZXZ", "XYZ", "zyx" ...
 
-Capital letters turn about the body's own axes, each turn after the one before: "ZXZ" is R = Rz(a) Rx(b) Rz(c). Small
-letters turn about axes fixed in the world: "xyz" is R = Rz(c) Ry(b) Rx(a), the roll, pitch and yaw of URDF. Neighbouring
-letters differ. Angles are (..., 3), in the order of the letters.
+Capital letters turn about the body's own axes, each turn after the one before: "ZXZ" is R = Rz(a) Rx(b) Rz(c).
+Small letters turn about axes fixed in the world: "xyz" is R = Rz(c) Ry(b) Rx(a), the roll, pitch and yaw of URDF.
+Neighbouring letters differ. Angles are (..., 3), in the order of the letters.
 
-Rates are singular where the first and last axis fall together: sin b = 0 when their letters are the same, else cos b = 0.
+Rates are singular where the first and last axis fall together: sin b = 0 if their letters are the same, else cos b = 0.
 """
+
 import numpy as np
 
-from linkwork.lie.attitude import matrix_from_axis_angle, quaternion_from_axis_angle, quaternion_from_matrix
-from linkwork.lie.embedding import cross
-from linkwork.lie.scalars import dot, like
-from linkwork.lie.so3 import product
+from .attitude import matrix_from_axis_angle, quaternion_from_axis_angle, quaternion_from_matrix
+from .embedding import cross
+from .scalars import dot, like
+from .so3 import product
 
 AXES = np.eye(3)
 

@@ -1,11 +1,12 @@
 """The contract of a Lie group, and what every group of rigid motions gets from its place in SE(3)."""
+
 from abc import ABC, abstractmethod
 
 import numpy as np
 
-from linkwork.lie import embedding
-from linkwork.lie.scalars import dot, like
-from linkwork.lie.stumpff import stumpff
+from . import embedding
+from .scalars import dot, like
+from .stumpff import stumpff
 
 SIGN = {"left": 1.0, "right": -1.0}
 
@@ -17,12 +18,28 @@ class Group(ABC):
     (From's selection matrix is basis.T). `units` are the slices of q that hold unit quaternions.
     """
 
-    name: str
-    nq: int
-    nv: int
-    basis: np.ndarray
-    identity: np.ndarray
-    units: tuple = ()
+    units: tuple[slice, ...] = ()
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def nq(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def nv(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def basis(self) -> np.ndarray:
+        """The twists of the algebra's basis, one per row (nv, 6), angular part first."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> np.ndarray: ...
 
     @abstractmethod
     def exp(self, xi):

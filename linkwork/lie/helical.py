@@ -1,11 +1,12 @@
 """H: a screw about z. q = [θ]; it moves pitch * θ along z, the pitch in metres per radian."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.lie.embedding import pose
-from linkwork.lie.group import Motions, frozen
-from linkwork.lie.so2 import about_z
+from .embedding import pose
+from .group import Motions, frozen
+from .so2 import about_z
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,11 +1,12 @@
-"""Rⁿ: vectors. R(1) slides along z, R(2) moves in the x-y plane, R(3) in space; beyond that they are only numbers."""
+"""Rⁿ: vectors. R(0) stays, R(1) slides along z, R(2) moves in the x-y plane, R(3) in space; more are only numbers."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.lie import embedding
-from linkwork.lie.group import Group, frozen, twists
-from linkwork.lie.scalars import like
+from . import embedding
+from .group import Group, frozen, twists
+from .scalars import like
 
 AXES = {0: (), 1: (5,), 2: (3, 4), 3: (3, 4, 5)}
 

@@ -3,6 +3,7 @@
 The same text runs on float arrays with leading batch axes and on traced arrays. Where the two must differ, the type of
 the argument that carries the scalars decides: `like.register`, `unit.register` and `opaque.register` add a type.
 """
+
 from functools import singledispatch
 
 import numpy as np
@@ -30,7 +31,7 @@ def like(constant, x):
     return _like.dispatch(type(x))(constant, x)
 
 
-like.register = _like.register
+like.register = _like.register  # type: ignore[attr-defined]
 
 
 def dot(a, b):

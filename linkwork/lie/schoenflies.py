@@ -1,12 +1,13 @@
 """X(z), the Schönflies group: turning about z and moving anywhere, SE(2) x R. q = [θ, x, y, z]."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.lie.embedding import pose
-from linkwork.lie.group import Motions, frozen, twists
-from linkwork.lie.se2 import SE2
-from linkwork.lie.so2 import about_z
+from .embedding import pose
+from .group import Motions, frozen, twists
+from .se2 import SE2
+from .so2 import about_z
 
 
 @dataclass(frozen=True, repr=False)

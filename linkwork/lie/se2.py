@@ -1,12 +1,13 @@
 """SE(2): motions of the x-y plane. q = [θ, x, y], v = [ω, velocity] in the body's frame."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.lie.embedding import pose
-from linkwork.lie.group import Motions, frozen, twists
-from linkwork.lie.so2 import about_z, perpendicular, turn
-from linkwork.lie.stumpff import stumpff
+from .embedding import pose
+from .group import Motions, frozen, twists
+from .so2 import about_z, perpendicular, turn
+from .stumpff import stumpff
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,13 +1,14 @@
 """SE(3): all rigid motions. q = [quaternion, position], v = [ω, velocity] in the body's frame."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.lie.embedding import cross, pose
-from linkwork.lie.group import Motions, frozen, twists
-from linkwork.lie.scalars import dot, unit
-from linkwork.lie.so3 import SO3, rotation_matrix
-from linkwork.lie.stumpff import stumpff
+from .embedding import cross, pose
+from .group import Motions, frozen, twists
+from .scalars import dot, unit
+from .so3 import SO3, rotation_matrix
+from .stumpff import stumpff
 
 
 @dataclass(frozen=True, repr=False)

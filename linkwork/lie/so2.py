@@ -1,10 +1,11 @@
 """SO(2): turning about z. q = [θ], a real number that does not wrap."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.lie.embedding import pose
-from linkwork.lie.group import Motions, frozen, twists
+from .embedding import pose
+from .group import Motions, frozen, twists
 
 
 @dataclass(frozen=True, repr=False)

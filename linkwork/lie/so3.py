@@ -1,12 +1,13 @@
 """SO(3): turning about a point. q = quaternion x y z w, Hamilton, world from body."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.lie.embedding import cross, pose, tilde
-from linkwork.lie.group import Motions, frozen, twists
-from linkwork.lie.scalars import dot, like, unit
-from linkwork.lie.stumpff import stumpff
+from .embedding import cross, pose, tilde
+from .group import Motions, frozen, twists
+from .scalars import dot, like, unit
+from .stumpff import stumpff
 
 __all__ = ["SO3", "Rotations", "conjugate", "cross", "product", "rotation_matrix", "tilde"]
 

@@ -1,9 +1,11 @@
 """Stumpff functions: every coefficient of every exponential of rigid motions, without a special case at zero."""
+
 from math import factorial
 
 import numpy as np
 
-TERMS = 10  # of the series; the first left out is below 1e-17 of the sum for x < 4
+NEAR  = 10.0  # above π²: every angle that a log can have is on the side of the series
+TERMS = 13    # of the series; for x < NEAR the first one left out is below 1e-17 of the sum
 
 
 def stumpff(x):
@@ -12,11 +14,11 @@ def stumpff(x):
         cₙ(x) = Σ (-x)ᵏ / (2k + n)!          c₀ = cos θ,  c₁ = sin θ / θ
         cₙ(x) = 1/n! - x cₙ₊₂(x)             Stiefel and Scheifele, Linear and Regular Celestial Mechanics, §11
 
-    Below 4 the series of c₅, c₆ and the recurrence downwards; above, sine and cosine and the recurrence upwards.
+    Near zero the series of c₅, c₆ and the recurrence downwards; far from it sine, cosine and the recurrence upwards.
     """
-    near  = x < 4
+    near  = x < NEAR
     small = np.where(near, x, 0.0)
-    large = np.where(near, 4.0, x)
+    large = np.where(near, NEAR, x)
     return tuple(np.where(near, a, b) for a, b in zip(_downwards(small), _upwards(large)))
 
 

@@ -1,15 +1,17 @@
 """Model: what a machine is. Frozen, checked once when made, in canonical order."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, did_you_mean
+from ..errors import ModelError, UnknownNameError, did_you_mean, listed
 from ..joints import Fixed, Free
 from ..spatial import Pose
 from . import text
+from .check import base_to_tips, check_names
 from .parts import Body, Coupling, Frame, Hinge, Loop
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -34,12 +36,14 @@ class Model:
     def __post_init__(self):
         gravity = np.asarray(self.gravity, float)
         if gravity.shape != (3,) or not np.isfinite(gravity).all():
-            raise ModelError(f"gravity is {self.gravity}; it takes three finite numbers, the physical acceleration in m/s².")
+            raise ModelError(
+                f"{self.name} has gravity {self.gravity}; it takes three finite numbers, the physical acceleration in m/s²."
+            )
         object.__setattr__(self, "gravity", tuple(map(float, gravity)))
         for what in ("bodies", "hinges", "frames", "loops", "couplings", "notes"):
             object.__setattr__(self, what, tuple(getattr(self, what)))
-        _check_names(self)
-        order = _base_to_tips(self)
+        check_names(self)
+        order = base_to_tips(self)
         bodies = {body.name: body for body in self.bodies}
         object.__setattr__(self, "hinges", order)
         object.__setattr__(self, "bodies", tuple(bodies[hinge.child] for hinge in order))
@@ -53,6 +57,10 @@ class Model:
     @cached_property
     def _hinge(self) -> dict[str, int]:
         return {hinge.name: i for i, hinge in enumerate(self.hinges)}
+
+    @cached_property
+    def _frame(self) -> dict[str, Frame]:
+        return {frame.name: frame for frame in self.frames}
 
     def body(self, name: str) -> Body:
         return self.bodies[self.body_index(name)]
@@ -69,12 +77,12 @@ class Model:
 
     def place(self, name: str) -> tuple[int, Pose]:
         """Where a body or frame of this name is: the index of the body, and the pose on it."""
-        for frame in self.frames:
-            if frame.name == name:
-                return self._body[frame.body], frame.pose
+        if name in self._frame:
+            return self._body[self._frame[name].body], self._frame[name].pose
         if name not in self._body:
-            known = [*self._body, *(frame.name for frame in self.frames)]
-            raise UnknownNameError(f'{self.name} has no body or frame "{name}".{did_you_mean(name, known)}')
+            raise UnknownNameError(
+                f'{self.name} has no body or frame "{name}".{did_you_mean(name, [*self._body, *self._frame])}'
+            )
         return self._body[name], Pose()
 
     # --- its shape (Jain, chapter 8)
@@ -85,6 +93,9 @@ class Model:
         return tuple(-1 if hinge.parent is None else self._body[hinge.parent] for hinge in self.hinges)
 
     def children(self, name: str | None) -> tuple[str, ...]:
+        """The bodies that stand on this one, or on the world (None)."""
+        if name is not None:
+            self.body_index(name)
         return tuple(hinge.child for hinge in self.hinges if hinge.parent == name)
 
     def path(self, name: str) -> tuple[str, ...]:
@@ -106,14 +117,14 @@ class Model:
 
     def common_ancestor(self, one: str, other: str) -> str | None:
         """The body nearest to both that carries both, or None where only the world does."""
-        above = self.path(other)
+        above = set(self.path(other))
         return next((body for body in self.path(one) if body in above), None)
 
     def branches(self) -> tuple[tuple[str, ...], ...]:
         """The serial pieces of the tree, base to tips: each ends at a tip or where the tree forks."""
         out: list[list[str]] = []
         piece: dict[int, int] = {}
-        degree = [self.parent.count(k) for k in range(len(self.bodies))]
+        degree = Counter(self.parent)
         for k, p in enumerate(self.parent):
             if p >= 0 and degree[p] == 1:
                 piece[k] = piece[p]
@@ -143,41 +154,48 @@ class Model:
         hinge = Hinge(f"{payload.name}_weld", self.bodies[index].name, payload.name, Fixed(), at @ Pose.of(pose))
         return replace(self, bodies=(*self.bodies, payload), hinges=(*self.hinges, hinge))
 
-    def with_model(self, body: str, other: "Model", pose=None, prefix: str = "") -> "Model":
-        """This model with another one standing on a body or frame, its names after the prefix."""
-        index, at = self.place(body)
-        at = at @ Pose.of(pose)
+    def with_model(self, body: str | None, other: "Model", pose=None, prefix: str = "") -> "Model":
+        """This model with another one standing on a body, a frame or the world (None), its names after the prefix."""
+        base, at = None, Pose.of(pose)
+        if body is not None:
+            index, on = self.place(body)
+            base, at = self.bodies[index].name, on @ at
         moved = renamed(other, prefix)
-        hinges = [
-            replace(hinge, parent=self.bodies[index].name, at=at @ hinge.at) if hinge.parent is None else hinge
-            for hinge in moved.hinges
-        ]
-        loops = [
-            replace(loop, parent=self.bodies[index].name, at=at @ loop.at) if loop.parent is None else loop for loop in moved.loops
-        ]
+
+        def standing(x):
+            return replace(x, parent=base, at=at @ x.at) if x.parent is None else x
+
         return replace(
             self,
             bodies=(*self.bodies, *moved.bodies),
-            hinges=(*self.hinges, *hinges),
+            hinges=(*self.hinges, *map(standing, moved.hinges)),
             frames=(*self.frames, *moved.frames),
-            loops=(*self.loops, *loops),
+            loops=(*self.loops, *map(standing, moved.loops)),
             couplings=(*self.couplings, *moved.couplings),
+            notes=(*self.notes, *moved.notes),
         )
 
     def locked(self, joints: Mapping[str, object]) -> "Model":
-        """A smaller model: the named joints held at the given coordinates (a number, or one for each), their bodies welded."""
+        """A smaller model: the named joints held at coordinates (a number, or one for each), their bodies welded."""
         held = dict(joints)
         for name in held:
             self.hinge(name)
         for coupling in self.couplings:
             if coupling.joint in held or coupling.of in held:
                 raise ModelError(
-                    f'joint coupling "{coupling.name}" binds a joint that is to be locked; remove the coupling from the model first.'
+                    f'coupling "{coupling.name}" binds a joint that is to be locked; '
+                    "remove the coupling from the model first."
                 )
         hinges = []
         for hinge in self.hinges:
             if hinge.name in held:
-                q = np.broadcast_to(np.asarray(held[hinge.name], float), (hinge.joint.nq,))
+                q = np.asarray(held[hinge.name], float)
+                if q.shape not in {(), (hinge.joint.nq,)} or not np.isfinite(q).all():
+                    raise ModelError(
+                        f'joint "{hinge.name}" cannot be locked at {held[hinge.name]}; '
+                        f"it takes a finite number, or one for each of its {hinge.joint.nq} coordinates."
+                    )
+                q = np.broadcast_to(q, (hinge.joint.nq,))
                 hinge = replace(hinge, joint=Fixed(), at=hinge.at @ displacement(hinge.joint, q))
             hinges.append(hinge)
         return replace(self, hinges=tuple(hinges))
@@ -191,15 +209,19 @@ class Model:
         return replace(self, hinges=tuple(base if hinge is roots[0] else hinge for hinge in self.hinges))
 
     def renumbered(self, order) -> "Model":
-        """The same mechanism with its bodies given in another order (names); canonical order still puts parents first."""
+        """The same mechanism with its bodies in another order (names); canonical order still puts parents first."""
         rank = {name: i for i, name in enumerate(order)}
+        for name in rank:
+            self.body_index(name)
+        if missing := [body.name for body in self.bodies if body.name not in rank]:
+            raise ModelError(f"the new order of {self.name} leaves out {listed(missing)}; it takes every body once.")
         return replace(self, hinges=tuple(sorted(self.hinges, key=lambda hinge: rank[hinge.child])))
 
     def __str__(self) -> str:
         return text.tree(self)
 
     def __repr__(self) -> str:
-        return f"Model({self.name!r}: {len(self.bodies)} bodies, nv = {sum(h.joint.nv for h in self.hinges)}, {self.mass:.6g} kg)"
+        return f"<Model {text.headline(self)}>"
 
     def _repr_html_(self) -> str:
         return text.html(self)
@@ -231,49 +253,3 @@ def renamed(model: Model, prefix: str) -> Model:
         gravity=model.gravity,
         notes=model.notes,
     )
-
-
-def _check_names(model: Model) -> None:
-    bodies = [body.name for body in model.bodies]
-    for what, names in (("body", [*bodies, *(f.name for f in model.frames)]), ("joint", [h.name for h in model.hinges])):
-        for name in names:
-            if not name or not isinstance(name, str):
-                raise ModelError(f"{model.name} has a {what} without a name.")
-            if names.count(name) > 1:
-                raise ModelError(f'{model.name} has two of the name "{name}"; a {what} needs a name of its own.')
-    known = set(bodies)
-    for thing, used in (
-        *((f'joint "{h.name}"', (h.parent, h.child)) for h in model.hinges),
-        *((f'loop "{x.name}"', (x.parent, x.child)) for x in model.loops),
-        *((f'frame "{f.name}"', (f.body,)) for f in model.frames),
-    ):
-        for name in used:
-            if name is not None and name not in known:
-                raise ModelError(f'{model.name}: {thing} refers to body "{name}", which is not there.{did_you_mean(name, bodies)}')
-
-
-def _base_to_tips(model: Model) -> tuple[Hinge, ...]:
-    carried: dict[str, Hinge] = {}
-    outboard: dict[str | None, list[Hinge]] = {}
-    for hinge in model.hinges:
-        if hinge.child in carried:
-            raise ModelError(
-                f'{model.name}: body "{hinge.child}" hangs on two joints, "{carried[hinge.child].name}" and "{hinge.name}"; '
-                "a loop is closed with a loop joint, not with a second hinge."
-            )
-        carried[hinge.child] = hinge
-        outboard.setdefault(hinge.parent, []).append(hinge)
-    for body in model.bodies:
-        if body.name not in carried:
-            raise ModelError(f'{model.name}: body "{body.name}" hangs on no joint; give it one, if only to the world.')
-    order: list[Hinge] = []
-    stack = list(reversed(outboard.get(None, [])))
-    while stack:
-        hinge = stack.pop()
-        order.append(hinge)
-        stack.extend(reversed(outboard.get(hinge.child, [])))
-    if len(order) < len(model.hinges):
-        reached = {hinge.name for hinge in order}
-        lost = next(hinge for hinge in model.hinges if hinge.name not in reached)
-        raise ModelError(f'{model.name}: joint "{lost.name}" is part of a cycle that never reaches the world.')
-    return tuple(order)

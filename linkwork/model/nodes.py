@@ -12,10 +12,11 @@ from functools import cached_property
 import numpy as np
 
 from ..lie import Group, R
+from ..lie.scalars import like
 from ..lie.so3 import rotation_matrix
 from ..spatial import Pose, homogeneous, inertia, phi
 from .model import Model
-from .tree import Tree
+from .tree import Tree, concatenated
 
 CONSTANTS = ("quaternion", "translation", "armature", "damping", "friction", "stiffness", "mass", "center", "tensor", "gravity")
 
@@ -59,6 +60,38 @@ class Nodes:
         """The coordinates q(k) of each node."""
         return {k: q[..., rows] for k, rows in enumerate(self.q_rows)}
 
+    def join(self, q):
+        """The coordinates (..., nq) of those of each node."""
+        return concatenated([q[k][..., None] for k in self.tree.base_to_tips()], -2)[..., 0]
+
+    def stack(self, parts):
+        """Matrices of one shape, one for each body: (..., nb, n, m)."""
+        batch = np.broadcast_shapes(*(x.shape for x in parts))
+        return np.stack([np.broadcast_to(x, batch) for x in parts], -3)
+
+    def minus_wrenches(self, b, external):
+        """b less the wrenches (..., nb, 6) that act on the bodies, moved to their nodes."""
+        out = dict(b)
+        for i, k in enumerate(self.on):
+            if k != self.tree.world:
+                out[k] = out[k] - phi(self.places[i]) @ external[..., i, :, None]
+        return out
+
+    @cached_property
+    def still(self):
+        """A spatial vector of zeros: the velocity of the world."""
+        return like(np.zeros((6, 1)), self.gravity)
+
+    @cached_property
+    def falling(self):
+        """The acceleration of a world without gravity that feels like this one: [0; −g] (Jain, Exercise 5.4)."""
+        return np.concatenate([np.zeros_like(self.gravity), -self.gravity], -1)[..., None]
+
+    @cached_property
+    def places(self):
+        """Poses of the bodies on their nodes."""
+        return [like(place.matrix, self.gravity) for place in self.placements]
+
     @cached_property
     def fixed(self):
         """Where each node's joint stands on the parent node."""
@@ -67,21 +100,31 @@ class Nodes:
     @cached_property
     def H(self):
         """The joint maps, one row per velocity."""
-        return [group.basis.astype(p.dtype) if isinstance(p, np.ndarray) else group.basis for group, p in zip(self.groups, self.translation)]
+        return [like(group.basis, p) for group, p in zip(self.groups, self.translation)]
 
     @cached_property
     def J(self):
         """Inertia that sits in the joints: D = H P H* + J."""
-        return [x[:, None] * np.eye(len(x)) for x in self.armature]
+        return [x[..., None] * like(np.eye(x.shape[-1]), x) for x in self.armature]
+
+    @cached_property
+    def moment(self):
+        """[m c; m] of each node and last of the world: a pose times this is the moment of mass there."""
+        out = [like(np.zeros((4, 1)), self.gravity) for _ in range(len(self.groups) + 1)]
+        for i, k in enumerate(self.on):
+            m = self.mass[i][..., None]
+            column = np.concatenate([m * self.center[i], m], -1)[..., None]
+            out[k] = out[k] + self.places[i] @ column
+        return out
 
     @cached_property
     def M(self):
         """Spatial inertia of each node: the bodies welded into it, moved to its frame."""
-        M = [0.0 * np.eye(6) for _ in self.groups]
+        M = [like(np.zeros((6, 6)), p) for p in self.translation]
         for i, k in enumerate(self.on):
             if k != self.tree.world:
-                shift = phi(self.placements[i].matrix)
-                M[k] = M[k] + shift @ inertia(self.mass[i], self.center[i], self.tensor[i]) @ shift.T
+                shift = phi(self.places[i])
+                M[k] = M[k] + shift @ inertia(self.mass[i], self.center[i], self.tensor[i]) @ shift.mT
         return M
 
 

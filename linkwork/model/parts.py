@@ -8,6 +8,7 @@ from ..errors import ModelError
 from ..joints import Joint
 from ..spatial import Pose, is_physical
 
+ORIGIN = Pose()
 ZERO = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
@@ -18,7 +19,7 @@ class Shape:
 
     kind: str
     size: tuple[float, ...] = ()
-    pose: Pose = Pose()
+    pose: Pose = ORIGIN
     color: tuple[float, float, float, float] | None = None
     mesh: str | None = None
     path: str | None = None
@@ -41,7 +42,10 @@ class Body:
         if tensor.shape == (3,):
             tensor = np.diag(tensor)
         if center.shape != (3,) or tensor.shape != (3, 3):
-            raise ModelError(f'body "{self.name}" needs a centre (3,) and a tensor (3, 3) or its diagonal (3,).')
+            raise ModelError(
+                f'body "{self.name}" has a centre of shape {center.shape} and a tensor of shape {np.shape(self.tensor)}; '
+                "it takes a centre (3,) and a tensor (3, 3) or its diagonal (3,)."
+            )
         if not (np.isfinite(self.mass) and np.isfinite(center).all() and np.isfinite(tensor).all()):
             raise ModelError(f'body "{self.name}" has a mass, centre or tensor that is not finite.')
         if self.mass < 0:
@@ -72,8 +76,8 @@ class Hinge:
     parent: str | None
     child: str
     joint: Joint
-    at: Pose = Pose()
-    on: Pose = Pose()
+    at: Pose = ORIGIN
+    on: Pose = ORIGIN
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Frame:
 
     name: str
     body: str
-    pose: Pose = Pose()
+    pose: Pose = ORIGIN
 
 
 @dataclass(frozen=True)
@@ -93,14 +97,17 @@ class Loop:
     parent: str | None
     child: str
     joint: Joint
-    at: Pose = Pose()
-    on: Pose = Pose()
+    at: Pose = ORIGIN
+    on: Pose = ORIGIN
     active: bool = True
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """One joint's coordinate as a polynomial of another's: q(joint) = c0 + c1 q(of) + c2 q(of)² ...; `of` None: a constant."""
+    """One joint's coordinate as a polynomial of another's: q(joint) = c0 + c1 q(of) + c2 q(of)² ...
+
+    With `of` None it is the constant c0. A part of a joint that has several is named after a dot, "hip.yaw".
+    """
 
     name: str
     joint: str

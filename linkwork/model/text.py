@@ -29,10 +29,15 @@ def rows(model):
 
 
 def headline(model) -> str:
-    nq, nv = (sum(getattr(h.joint, n) for h in model.hinges) for n in ("nq", "nv"))
-    loops = f", {len(model.loops)} loops" if model.loops else ""
-    couplings = f", {len(model.couplings)} couplings" if model.couplings else ""
-    return f"{model.name}: {len(model.bodies)} bodies, nq = {nq}, nv = {nv}, {model.mass:.6g} kg{loops}{couplings}"
+    nq, nv = sum(h.joint.nq for h in model.hinges), sum(h.joint.nv for h in model.hinges)
+    facts = [_count(len(model.bodies), "body", "bodies"), f"nq = {nq}", f"nv = {nv}", f"{model.mass:.6g} kg"]
+    facts += [_count(len(model.loops), "loop", "loops")] * bool(model.loops)
+    facts += [_count(len(model.couplings), "coupling", "couplings")] * bool(model.couplings)
+    return f"{model.name}: {', '.join(facts)}"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
 
 
 def tree(model) -> str:

@@ -26,10 +26,10 @@ class Tree:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        out: list[list[int]] = [[] for _ in self.parent]
+        """Of each node, and last of the world: children[world] are the roots."""
+        out: list[list[int]] = [[] for _ in range(len(self.parent) + 1)]
         for k, p in enumerate(self.parent):
-            if p != self.world:
-                out[p].append(k)
+            out[p].append(k)
         return tuple(map(tuple, out))
 
     def base_to_tips(self) -> Iterator[int]:
@@ -52,17 +52,29 @@ class Tree:
         """Σ over children: the one place where a node meets them."""
         return sum(terms, 0.0)
 
+    def total(self, x):
+        """Σ over all nodes."""
+        return sum((x[k] for k in self.base_to_tips()), 0.0)
+
+    def constant(self, x):
+        """The same value at every node."""
+        return dict.fromkeys(self.base_to_tips(), x)
+
     def split(self, x):
         """The columns x(k) of a vector (..., nv)."""
-        return {k: x[..., rows, None] for k, rows in enumerate(self.rows)}
+        return self.split_rows(x[..., None])
+
+    def split_rows(self, x):
+        """The rows x(k) of a block of columns (..., nv, m)."""
+        return {k: x[..., rows, :] for k, rows in enumerate(self.rows)}
 
     def join(self, x):
         """The vector (..., nv) of columns x(k)."""
-        columns = [x[k][..., 0] for k in self.base_to_tips()]
-        if not columns:
-            return np.zeros(0)
-        batch = np.broadcast_shapes(*(c.shape[:-1] for c in columns))
-        return np.concatenate([np.broadcast_to(c, batch + c.shape[-1:]) for c in columns], -1)
+        return self.join_rows(x)[..., 0]
+
+    def join_rows(self, x):
+        """The block (..., nv, m) of blocks of rows x(k)."""
+        return concatenated([x[k] for k in self.base_to_tips()], -2)
 
     def matrix(self, blocks: dict, height: int | None = None):
         """The matrix (..., nv, nv) of blocks (i, j); blocks that are not there are zero. With a height, one row of blocks k."""
@@ -73,3 +85,11 @@ class Tree:
             rows, columns = (self.rows[key[0]], self.rows[key[1]]) if height is None else (slice(None), self.rows[key])
             out[..., rows, columns] = block
         return out
+
+
+def concatenated(parts, axis):
+    """np.concatenate over one axis, the axes before the last two broadcast."""
+    if not parts:
+        return np.zeros((0, 1))
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
+    return np.concatenate([np.broadcast_to(x, batch + x.shape[-2:]) for x in parts], axis)

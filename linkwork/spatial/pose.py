@@ -9,6 +9,7 @@ from ..lie.so3 import rotation_matrix
 from .shift import homogeneous
 
 SNAP = 1e-9  # radians: the rounding of printed multiples of pi/2
+ROUNDING = 1e-15  # of a coordinate axis that was divided by its length
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,11 @@ class Pose:
         raise ValueError(f"a pose is a position (3,), a rotation (3, 3) or a matrix (4, 4); this has shape {x.shape}")
 
     @staticmethod
-    def rpy(xyz, rpy) -> "Pose":
+    def rpy(xyz, rpy, *, snap: bool = True) -> "Pose":
         """URDF's origin: turns about the fixed axes x, y, z in this order, R = Rz(y) Ry(p) Rx(r)."""
         q = (0.0, 0.0, 0.0, 1.0)
         for axis, angle in zip(np.eye(3), rpy):
-            q = multiply(about(axis, angle), q)
+            q = multiply(about(axis, angle, snap=snap), q)
         return Pose(scaled(q), _floats(xyz))
 
     @staticmethod
@@ -52,9 +53,10 @@ class Pose:
         exact = {(1, 0, 0): (1, 1, 1, 1), (0, 1, 0): (-1, -1, -1, 1), (0, 0, 1): (0, 0, 0, 1)}
         for sign in (1, -1):
             for direction, q in exact.items():
-                if np.abs(sign * axis - direction).max() < SNAP:
+                if np.abs(sign * axis - direction).max() < ROUNDING:
                     return Pose(scaled(q if sign > 0 else multiply(q, (1, 0, 0, 0))))
-        return Pose(scaled((-y, x, 0.0, 1 + z)))
+        w = 1 + z if z > -0.5 else (x * x + y * y) / (1 - z)  # the same number, without cancellation
+        return Pose(scaled((-y, x, 0.0, w)))
 
     def __matmul__(self, other: "Pose") -> "Pose":
         position = self.rotation @ other.translation + self.translation
@@ -77,10 +79,11 @@ class Pose:
         return Pose(snapped(self.quaternion), self.translation)
 
 
-def about(axis, angle):
-    """Quaternion of a turn about a unit axis; exact for quarter turns missed by no more than rounding."""
+def about(axis, angle, *, snap: bool = True):
+    """Quaternion of a turn about a unit axis; exact for quarter turns missed by no more than the rounding of their print
+    or, without `snap`, for those not missed at all."""
     quarters = angle / (np.pi / 2)
-    if abs(quarters - round(quarters)) * (np.pi / 2) < SNAP:
+    if abs(quarters - round(quarters)) * (np.pi / 2) < (SNAP if snap else 1e-300):
         s, c = [(0, 1), (1, 1), (1, 0), (1, -1)][round(quarters) % 4]
     else:
         s, c = np.sin(angle / 2), np.cos(angle / 2)

@@ -1,0 +1,25 @@
+"""Energy, momentum and the centre of mass of a whole mechanism."""
+
+
+def kinetic_energy(tree, M, J, V, v):
+    """½ Σ V*(k) M(k) V(k) + v*(k) J(k) v(k)                                            Jain (4.2)."""
+    energy = tree.slots()
+    for k in tree.base_to_tips():
+        energy[k] = 0.5 * (V[k].mT @ M[k] @ V[k] + v[k].mT @ J[k] @ v[k])
+    return tree.total(energy)
+
+
+def moment_of_mass(tree, X, moment):
+    """Σ T(k) [m c; m](k) in the world, tips to base: the mass and its first moment, X(k) the pose on the parent."""
+    total = tree.slots()
+    for k in tree.tips_to_base():
+        total[k] = moment[k] + tree.sum(X[j] @ total[j] for j in tree.children[k])
+    return moment[tree.world] + tree.sum(X[j] @ total[j] for j in tree.children[tree.world])
+
+
+def momentum(tree, phi, M, V):
+    """Spatial momentum about the world's origin, tips to base:  h = Σ φ(0,k) M(k) V(k)   Jain, Exercise 4.1."""
+    h = tree.slots()
+    for k in tree.tips_to_base():
+        h[k] = M[k] @ V[k] + tree.sum(phi[j] @ h[j] for j in tree.children[k])
+    return tree.sum(phi[j] @ h[j] for j in tree.children[tree.world])
