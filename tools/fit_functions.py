@@ -40,7 +40,7 @@ def fits(dtype):
         exp r  = 1 + r + r² E(r)                 |r| <= ln(2)/2
         log((1 + s)/(1 - s)) = 2s + s z L(z)     |s| <= (√2 - 1)/(√2 + 1)
     """
-    eighth, slack = mp.pi / 4, mpf("1.0005") if dtype == "double" else mpf("1.003")
+    eighth, slack = mp.pi / 4, mpf("1.000001") if dtype == "double" else mpf("1.004")
     half, third = mp.log(2) / 2 * mpf("1.0001"), 3 - 2 * mp.sqrt(2)
     quotient = lambda f: lambda z: (f(mp.sqrt(z)) / mp.sqrt(z) - 1) / z  # f(t) = t + t z q(z)
     relative = lambda f: lambda z: z * mp.sqrt(z) / f(mp.sqrt(z))
@@ -126,29 +126,24 @@ def coefficients(fit, dtype):
     return given, float(mp.log(max(map(abs, remez.error(given))), 2))
 
 
-def split(x, dtype, parts, bits=None):
-    """x as a sum of numbers of the format, each the nearest to what is left; the first with `bits` bits only."""
+def split(x, dtype, parts):
+    """x as a sum of numbers of the format, each the nearest to what is left."""
     out = []
     for _ in range(parts):
-        with mp.workprec(bits if bits and not out else DIGITS[dtype]):
-            out.append(+x)
+        out.append(to_format(x, dtype))
         x = x - out[-1]
     return out
 
 
 def constants(dtype):
-    """Numbers that must be known to more than one word, as parts of falling size.
-
-    ln 2's first part leaves room for a product with any exponent to be exact (11 bits, or 8).
-    """
-    short = {"double": 42, "float": 16}[dtype]
+    """Numbers that must be known to more than one word, as parts of falling size, and their likes."""
     return {
         "half_pi": split(mp.pi / 2, dtype, 3),
         "pi": split(mp.pi, dtype, 2),
         "two_over_pi": split(2 / mp.pi, dtype, 1),
         "ln2": split(mp.log(2), dtype, 2),
-        "ln2_short": split(mp.log(2), dtype, 2, short),
         "log2_e": split(1 / mp.log(2), dtype, 1),
+        "sqrt_half": split(mp.sqrt(mpf("0.5")), dtype, 1),
     }
 
 

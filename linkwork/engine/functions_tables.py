@@ -7,12 +7,12 @@ def _floats(text):
 
 DOUBLE = {
     "sin": _floats("""
-        -0x1.5555555555548p-3 0x1.111111110f73p-7 -0x1.a01a019be921dp-13 0x1.71de35552beabp-19
-        -0x1.ae5e4b848341p-26 0x1.5d8b55caf4efdp-33
+        -0x1.5555555555548p-3 0x1.111111110f73p-7 -0x1.a01a019be9217p-13 0x1.71de35552b25dp-19
+        -0x1.ae5e4b83909aap-26 0x1.5d8b556ea2602p-33
     """),  # relative error 2^-57.9
     "cos": _floats("""
-        -0x1p-1 0x1.555555555554bp-5 -0x1.6c16c16c1500dp-10 0x1.a01a019c8dd1cp-16
-        -0x1.27e4f7f05004p-22 0x1.1ee9dacb7704bp-29 -0x1.8fa5ec7e0718fp-37
+        -0x1p-1 0x1.555555555554bp-5 -0x1.6c16c16c15015p-10 0x1.a01a019c8f24fp-16
+        -0x1.27e4f7f190c95p-22 0x1.1ee9dbce75afcp-29 -0x1.8fa6842a792d3p-37
     """),  # relative error 2^-63.9
     "atan": _floats("""
         -0x1.5555555555526p-2 0x1.99999999955b4p-3 -0x1.249249237f415p-3 0x1.c71c717fc2283p-4
@@ -47,11 +47,11 @@ DOUBLE = {
     "ln2": _floats("""
         0x1.62e42fefa39efp-1 0x1.abc9e3b39803fp-56
     """),
-    "ln2_short": _floats("""
-        0x1.62e42fefa38p-1 0x1.ef35793c7673p-45
-    """),
     "log2_e": _floats("""
         0x1.71547652b82fep+0
+    """),
+    "sqrt_half": _floats("""
+        0x1.6a09e667f3bcdp-1
     """),
 }
 
@@ -60,7 +60,7 @@ FLOAT = {
         -0x1.555544p-3 0x1.1106c6p-7 -0x1.991c26p-13
     """),  # relative error 2^-27.8
     "cos": _floats("""
-        -0x1p-1 0x1.55554ap-5 -0x1.6c0c24p-10 0x1.99e61cp-16
+        -0x1p-1 0x1.55554ap-5 -0x1.6c0c22p-10 0x1.99e524p-16
     """),  # relative error 2^-32.9
     "atan": _floats("""
         -0x1.55553ep-2 0x1.9991e4p-3 -0x1.242086p-3 0x1.c08c46p-4
@@ -90,11 +90,11 @@ FLOAT = {
     "ln2": _floats("""
         0x1.62e43p-1 -0x1.05c61p-29
     """),
-    "ln2_short": _floats("""
-        0x1.62e4p-1 0x1.7f7d1cp-20
-    """),
     "log2_e": _floats("""
         0x1.715476p+0
+    """),
+    "sqrt_half": _floats("""
+        0x1.6a09e6p-1
     """),
 }
 

@@ -1,4 +1,4 @@
-"""The contract of a Lie group, and what every group of rigid motions gets from its place in SE(3)."""
+"""The contract of a Lie group, and its two kinds: motions whose order matters, and coordinates that add."""
 
 from abc import ABC, abstractmethod
 
@@ -94,7 +94,7 @@ class Group(ABC):
 
 
 class Motions(Group):
-    """A group of rigid motions: a subgroup of SE(3), with the adjoints of SE(3) restricted to the span of its basis."""
+    """A subgroup of SE(3) in which order matters. Its adjoints are those of SE(3), restricted to its basis."""
 
     def Ad(self, q):
         return self._restrict(embedding.Ad(self.matrix(q)))
@@ -140,6 +140,40 @@ class Motions(Group):
     def _stumpff(self, xi):
         omega = self._twist(xi)[..., :3]
         return stumpff(dot(omega, omega)[..., None])
+
+
+class Additive(Group):
+    """A group whose coordinates add, such as angles and lengths along one axis: Ad = I, ad = 0, exp changes nothing."""
+
+    def exp(self, xi):
+        return xi
+
+    def log(self, q):
+        return q
+
+    def compose(self, p, q):
+        return p + q
+
+    def inverse(self, q):
+        return -q
+
+    def rate(self, q, v):
+        return np.zeros_like(q) + v
+
+    def Ad(self, q):
+        return np.zeros_like(q[..., None]) + like(np.eye(self.nv), q)
+
+    def ad(self, xi):
+        return np.zeros_like(xi[..., None]) + like(np.zeros((self.nv, self.nv)), xi)
+
+    def hat(self, xi):
+        return embedding.hat(xi @ like(self.basis, xi))
+
+    def dexp(self, xi, side="left"):
+        return self.Ad(xi)
+
+    def dexp_inverse(self, xi, side="left"):
+        return self.Ad(xi)
 
 
 def twists(*components):

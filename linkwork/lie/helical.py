@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .embedding import pose
-from .group import Motions, frozen
+from .group import Additive, frozen
 from .so2 import about_z
 
 
 @dataclass(frozen=True, repr=False)
-class Helical(Motions):
+class Helical(Additive):
     pitch: float
 
     nq = nv  = 1
@@ -24,21 +24,6 @@ class Helical(Motions):
     def basis(self):
         return frozen([[0.0, 0.0, 1.0, 0.0, 0.0, self.pitch]])
 
-    def exp(self, xi):
-        return xi
-
-    def log(self, q):
-        return q
-
-    def compose(self, p, q):
-        return p + q
-
-    def inverse(self, q):
-        return -q
-
     def matrix(self, q):
         o = np.zeros_like(q)
         return pose(about_z(q[..., 0]), np.concatenate([o, o, self.pitch * q], axis=-1))
-
-    def rate(self, q, v):
-        return np.zeros_like(q) + v

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import embedding
-from .group import Group, frozen, twists
+from .embedding import pose
+from .group import Additive, frozen, twists
 from .scalars import like
 
 AXES = {0: (), 1: (5,), 2: (3, 4), 3: (3, 4, 5)}
 
 
 @dataclass(frozen=True, repr=False)
-class R(Group):
+class R(Additive):
     """The group of n-vectors under addition. For n > 3 there is no basis, no matrix and no hat."""
 
     n: int
@@ -37,36 +37,6 @@ class R(Group):
     def identity(self):
         return frozen(np.zeros(self.n))
 
-    def exp(self, xi):
-        return xi
-
-    def log(self, q):
-        return q
-
-    def compose(self, p, q):
-        return p + q
-
-    def inverse(self, q):
-        return -q
-
     def matrix(self, q):
         p = q @ like(self.basis[:, 3:], q)
-        return embedding.pose(np.zeros_like(p[..., None]) + like(np.eye(3), q), p)
-
-    def rate(self, q, v):
-        return np.zeros_like(q) + v
-
-    def Ad(self, q):
-        return np.zeros_like(q[..., None]) + like(np.eye(self.n), q)
-
-    def ad(self, xi):
-        return np.zeros_like(xi[..., None]) + like(np.zeros((self.n, self.n)), xi)
-
-    def hat(self, xi):
-        return embedding.hat(xi @ like(self.basis, xi))
-
-    def dexp(self, xi, side="left"):
-        return self.Ad(xi)
-
-    def dexp_inverse(self, xi, side="left"):
-        return self.Ad(xi)
+        return pose(np.zeros_like(p[..., None]) + like(np.eye(3), q), p)

@@ -5,34 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from .embedding import pose
-from .group import Motions, frozen, twists
+from .group import Additive, frozen, twists
 
 
 @dataclass(frozen=True, repr=False)
-class PlanarRotations(Motions):
+class PlanarRotations(Additive):
     name     = "SO(2)"
     nq = nv  = 1
     basis    = twists(2)
     identity = frozen([0.0])
 
-    def exp(self, xi):
-        return xi
-
-    def log(self, q):
-        return q
-
-    def compose(self, p, q):
-        return p + q
-
-    def inverse(self, q):
-        return -q
-
     def matrix(self, q):
         R = about_z(q[..., 0])
         return pose(R, np.zeros_like(R[..., 0]))
-
-    def rate(self, q, v):
-        return np.zeros_like(q) + v
 
 
 def about_z(angle):

@@ -12,7 +12,7 @@ def stumpff(x):
     """c₀(x) ... c₆(x) for x = θ² ≥ 0.
 
         cₙ(x) = Σ (-x)ᵏ / (2k + n)!          c₀ = cos θ,  c₁ = sin θ / θ
-        cₙ(x) = 1/n! - x cₙ₊₂(x)             Stiefel and Scheifele, Linear and Regular Celestial Mechanics, §11
+        cₙ(x) = 1/n! - x cₙ₊₂(x)             Stiefel and Scheifele, Linear and Regular Celestial Mechanics
 
     Near zero the series of c₅, c₆ and the recurrence downwards; far from it sine, cosine and the recurrence upwards.
     """

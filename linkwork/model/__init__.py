@@ -1,6 +1,8 @@
 """What a mechanism is."""
 
+from . import solids
 from .builder import Builder, from_dh
+from .mechanisms import mechanism
 from .model import Model, displacement
 from .nodes import Nodes, lower
 from .parts import Body, Coupling, Frame, Hinge, Loop, Shape
@@ -20,4 +22,6 @@ __all__ = [
     "displacement",
     "from_dh",
     "lower",
+    "mechanism",
+    "solids",
 ]

@@ -58,7 +58,7 @@ class Builder:
         return self
 
     def loop(self, name: str, parent: str | None, child: str, joint: Joint, *, at=None, on=None) -> "Builder":
-        """Close a loop: between frame `at` of the parent and frame `on` of the child only what the joint allows remains."""
+        """Close a loop: from pose `at` of the parent to pose `on` of the child only what the joint allows remains."""
         self._loops.append(Loop(name, parent, child, joint, Pose.of(at), Pose.of(on)))
         return self
 
@@ -83,25 +83,31 @@ def from_dh(table, *, name: str = "arm", modified: bool = False, bodies=None, jo
     """A serial arm from Denavit-Hartenberg rows (theta, d, a, alpha): offset, length along z, along x, twist about x.
 
     Standard: link i's frame is Rz(θ) Tz(d) Tx(a) Rx(α) on the one before. Modified: Rx(α) Tx(a) Rz(θ) Tz(d).
-    `bodies` gives (mass, centre, tensor about the centre) of each link in its own frame; `joints` a Joint for each row,
-    revolute by default, so that θ is its coordinate plus the offset; a Prismatic one adds to d.
+    `bodies` gives (mass, centre, tensor about the centre) of each link in its own frame, or a solid; `joints` a
+    Joint for each row, revolute by default, so that θ is its coordinate plus the offset; a Prismatic one adds to d.
+    Links are called link1, link2 ..., joints joint1, joint2 ...
     """
     table = np.atleast_2d(np.asarray(table, float))
     if table.shape[1] != 4 or not np.isfinite(table).all():
-        raise ModelError(f"a Denavit-Hartenberg table has rows (theta, d, a, alpha) of finite numbers; this has shape {table.shape}.")
+        raise ModelError(
+            f"{name} has a Denavit-Hartenberg table of shape {table.shape}; "
+            "it takes rows (theta, d, a, alpha) of finite numbers."
+        )
     n = len(table)
-    joints = list(joints or [Revolute()] * n)
-    bodies = list(bodies or [(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))] * n)
+    joints = [Revolute()] * n if joints is None else list(joints)
+    bodies = [{}] * n if bodies is None else list(bodies)
     if len(joints) != n or len(bodies) != n:
-        raise ModelError(f"the table has {n} rows, but there are {len(joints)} joints and {len(bodies)} bodies.")
+        raise ModelError(
+            f"{name} has {n} Denavit-Hartenberg rows, but {len(joints)} joints and {len(bodies)} bodies; "
+            "give one for each row."
+        )
     arm = Builder(name, gravity)
     previous = None
-    for i, ((theta, d, a, alpha), joint, (mass, center, tensor)) in enumerate(zip(table, joints, bodies), 1):
+    for i, ((theta, d, a, alpha), joint, body) in enumerate(zip(table, joints, bodies), 1):
         screw_z = Pose.rpy((0, 0, d), (0, 0, theta))
         screw_x = Pose.rpy((a, 0, 0), (alpha, 0, 0))
         at, on = (screw_x @ screw_z, Pose()) if modified else (screw_z, screw_x.inverse())
-        arm.body(
-            f"link{i}", previous, at, joint, mass=mass, center=center, tensor=tensor, joint_name=f"joint{i}", joint_on=on
-        )
+        inertia = body if isinstance(body, dict) else dict(zip(("mass", "center", "tensor"), body))
+        arm.body(f"link{i}", previous, at, joint, joint_name=f"joint{i}", joint_on=on, **inertia)
         previous = f"link{i}"
     return arm.model()

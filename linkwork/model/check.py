@@ -26,18 +26,16 @@ def check_names(model: "Model") -> None:
     for frame in model.frames:
         _known(model, f'frame "{frame.name}"', "body", (frame.body,), known)
     if model.couplings:
-        joints = joint_names(model)
+        joints = dict.fromkeys(name for hinge in model.hinges for name in joint_names(hinge))
         for coupling in model.couplings:
             used = (coupling.joint, *_unless_none(coupling.of))
             _known(model, f'coupling "{coupling.name}"', "joint", used, joints)
 
 
-def joint_names(model: "Model") -> dict[str, None]:
-    """The names of joints and, after a dot, of the parts of those that have several."""
-    names = dict.fromkeys(hinge.name for hinge in model.hinges)
-    for hinge in model.hinges:
-        names.update(dict.fromkeys(f"{hinge.name}.{part}" for part, _, _ in hinge.joint.parts if part))
-    return names
+def joint_names(hinge: Hinge) -> tuple[str, ...]:
+    """What a hinge answers to: its name and those of its parts if it has several, alone or after its own and a dot."""
+    parts = [part for part, _, _ in hinge.joint.parts if part]
+    return (hinge.name, *parts, *(f"{hinge.name}.{part}" for part in parts))
 
 
 def base_to_tips(model: "Model") -> tuple[Hinge, ...]:
@@ -48,7 +46,8 @@ def base_to_tips(model: "Model") -> tuple[Hinge, ...]:
         if hinge.child in carried:
             raise ModelError(
                 f'{model.name}: body "{hinge.child}" hangs on two joints, '
-                f'"{carried[hinge.child].name}" and "{hinge.name}"; a loop is closed with a loop joint, not with a second hinge.'
+                f'"{carried[hinge.child].name}" and "{hinge.name}"; '
+                "a loop is closed with a loop joint, not with a second hinge."
             )
         carried[hinge.child] = hinge
         outboard.setdefault(hinge.parent, []).append(hinge)

@@ -11,7 +11,7 @@ from ..errors import ModelError, UnknownNameError, did_you_mean, listed
 from ..joints import Fixed, Free
 from ..spatial import Pose
 from . import text
-from .check import base_to_tips, check_names
+from .check import base_to_tips, check_names, joint_names
 from .parts import Body, Coupling, Frame, Hinge, Loop
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -37,7 +37,8 @@ class Model:
         gravity = np.asarray(self.gravity, float)
         if gravity.shape != (3,) or not np.isfinite(gravity).all():
             raise ModelError(
-                f"{self.name} has gravity {self.gravity}; it takes three finite numbers, the physical acceleration in m/s²."
+                f"{self.name} has gravity {self.gravity}; "
+                "it takes three finite numbers, the physical acceleration in m/s²."
             )
         object.__setattr__(self, "gravity", tuple(map(float, gravity)))
         for what in ("bodies", "hinges", "frames", "loops", "couplings", "notes"):
@@ -178,27 +179,18 @@ class Model:
     def locked(self, joints: Mapping[str, object]) -> "Model":
         """A smaller model: the named joints held at coordinates (a number, or one for each), their bodies welded."""
         held = dict(joints)
-        for name in held:
-            self.hinge(name)
+        gone = {name for joint in held for name in joint_names(self.hinge(joint))}
         for coupling in self.couplings:
-            if coupling.joint in held or coupling.of in held:
+            if coupling.active and (coupling.joint in gone or coupling.of in gone):
                 raise ModelError(
                     f'coupling "{coupling.name}" binds a joint that is to be locked; '
                     "remove the coupling from the model first."
                 )
-        hinges = []
-        for hinge in self.hinges:
-            if hinge.name in held:
-                q = np.asarray(held[hinge.name], float)
-                if q.shape not in {(), (hinge.joint.nq,)} or not np.isfinite(q).all():
-                    raise ModelError(
-                        f'joint "{hinge.name}" cannot be locked at {held[hinge.name]}; '
-                        f"it takes a finite number, or one for each of its {hinge.joint.nq} coordinates."
-                    )
-                q = np.broadcast_to(q, (hinge.joint.nq,))
-                hinge = replace(hinge, joint=Fixed(), at=hinge.at @ displacement(hinge.joint, q))
-            hinges.append(hinge)
-        return replace(self, hinges=tuple(hinges))
+        return replace(
+            self,
+            hinges=tuple(welded(h, held[h.name]) if h.name in held else h for h in self.hinges),
+            couplings=tuple(c for c in self.couplings if c.joint not in gone and c.of not in gone),
+        )
 
     def floating(self, name: str = "floating_base") -> "Model":
         """This model with its one root free to move instead of standing on the world."""
@@ -235,6 +227,17 @@ def displacement(joint, q) -> Pose:
         moved = Pose.of(part.group.matrix(np.asarray(q[start : start + part.nq], float)))
         pose, start = pose @ at @ turn @ moved @ turn.inverse(), start + part.nq
     return pose
+
+
+def welded(hinge: Hinge, q) -> Hinge:
+    """The hinge held at these coordinates."""
+    nq = hinge.joint.nq
+    turns = any(part.group.units for _, part, _ in hinge.joint.parts)
+    held = np.asarray(q, float)
+    if held.shape not in {(nq,), (nq,) if turns else ()} or not np.isfinite(held).all():
+        takes = f"{nq} coordinates, a unit quaternion among them" if turns else f"one number or {nq}"
+        raise ModelError(f'joint "{hinge.name}" cannot be locked at {q}; it takes {takes}, finite.')
+    return replace(hinge, joint=Fixed(), at=hinge.at @ displacement(hinge.joint, np.broadcast_to(held, (nq,))))
 
 
 def renamed(model: Model, prefix: str) -> Model:

@@ -90,7 +90,8 @@ class Nodes:
     @cached_property
     def places(self):
         """Poses of the bodies on their nodes."""
-        return [like(place.matrix, self.gravity) for place in self.placements]
+        g = self.gravity
+        return [homogeneous(rotation_matrix(like(p.quaternion, g)), like(p.translation, g)) for p in self.placements]
 
     @cached_property
     def fixed(self):

@@ -43,7 +43,7 @@ class Body:
             tensor = np.diag(tensor)
         if center.shape != (3,) or tensor.shape != (3, 3):
             raise ModelError(
-                f'body "{self.name}" has a centre of shape {center.shape} and a tensor of shape {np.shape(self.tensor)}; '
+                f'body "{self.name}" has a centre of shape {center.shape} and a tensor of shape {tensor.shape}; '
                 "it takes a centre (3,) and a tensor (3, 3) or its diagonal (3,)."
             )
         if not (np.isfinite(self.mass) and np.isfinite(center).all() and np.isfinite(tensor).all()):
@@ -106,7 +106,7 @@ class Loop:
 class Coupling:
     """One joint's coordinate as a polynomial of another's: q(joint) = c0 + c1 q(of) + c2 q(of)² ...
 
-    With `of` None it is the constant c0. A part of a joint that has several is named after a dot, "hip.yaw".
+    With `of` None it is the constant c0. A part of a joint that has several goes by its own name or as "hip.yaw".
     """
 
     name: str

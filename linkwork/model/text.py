@@ -2,9 +2,12 @@
 
 from html import escape
 
+HEADER = ("body", "joint", "kind", "in q", "kg")
+LIMIT = 200  # bodies; a long chain drawn to its end would be a page a thousand columns wide
+
 
 def rows(model):
-    """(drawn name, joint, kind, coordinates, mass) for each body, base to tips."""
+    """(drawn name, joint, kind, coordinates, mass) for each body, base to tips, up to the limit."""
     children: dict = {}
     for i, p in enumerate(model.parent):
         children.setdefault(p, []).append(i)
@@ -12,9 +15,9 @@ def rows(model):
     for hinge in model.hinges:
         starts.append(q)
         q += hinge.joint.nq
-    out = []
-    stack = [(i, "", i == children.get(-1, [])[-1]) for i in reversed(children.get(-1, []))]
-    while stack:
+    out: list[tuple[str, ...]] = []
+    stack = [(i, "", True) for i in reversed(children.get(-1, []))]
+    while stack and len(out) < LIMIT:
         i, indent, last = stack.pop()
         root = model.parent[i] < 0
         branch = "" if root else "└─ " if last else "├─ "
@@ -40,11 +43,16 @@ def _count(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
 
 
+def left_out(model) -> list[str]:
+    more = len(model.bodies) - LIMIT
+    return [f"... and {_count(more, 'body', 'bodies')} more"] if more > 0 else []
+
+
 def tree(model) -> str:
-    table = [("body", "joint", "kind", "in q", "kg"), *rows(model)]
+    table = [HEADER, *rows(model)]
     widths = [max(len(row[c]) for row in table) for c in range(4)]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, [*widths, 0])).rstrip() for row in table]
-    return "\n".join([headline(model), *lines])
+    return "\n".join([headline(model), *lines, *left_out(model)])
 
 
 def html(model) -> str:
@@ -54,5 +62,5 @@ def html(model) -> str:
         + "</tr>"
         for name, *rest in rows(model)
     )
-    head = "".join(f"<th>{x}</th>" for x in ("body", "joint", "kind", "in q", "kg"))
-    return f"<b>{escape(headline(model))}</b><table><tr>{head}</tr>{cells}</table>"
+    head = "".join(f"<th>{x}</th>" for x in HEADER)
+    return f"<b>{escape(headline(model))}</b><table><tr>{head}</tr>{cells}</table>{''.join(left_out(model))}"

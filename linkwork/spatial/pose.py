@@ -5,10 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ..errors import ModelError
 from ..lie.so3 import rotation_matrix
 from .shift import homogeneous
 
 SNAP = 1e-9  # radians: the rounding of printed multiples of pi/2
+SLACK = 1e-4  # of a rotation matrix, whose entries may have been printed with few digits
 ROUNDING = 1e-15  # of a coordinate axis that was divided by its length
 
 
@@ -30,13 +32,18 @@ class Pose:
         if isinstance(x, Pose):
             return x
         x = np.asarray(x, float)
+        if x.shape not in {(3,), (3, 3), (4, 4)}:
+            raise ModelError(
+                f"a pose has shape {x.shape}; it takes a position (3,), a rotation (3, 3) or a matrix (4, 4)."
+            )
+        if not np.isfinite(x).all():
+            raise ModelError(f"a pose is {x.tolist()}; it takes finite numbers.")
         if x.shape == (3,):
             return Pose(translation=_floats(x))
-        if x.shape == (3, 3):
-            return Pose(scaled(quaternion_of(x)))
-        if x.shape == (4, 4):
-            return Pose(scaled(quaternion_of(x[:3, :3])), _floats(x[:3, 3]))
-        raise ValueError(f"a pose is a position (3,), a rotation (3, 3) or a matrix (4, 4); this has shape {x.shape}")
+        R = x[:3, :3]
+        if np.abs(R @ R.T - np.eye(3)).max() > SLACK or np.linalg.det(R) < 0:
+            raise ModelError(f"a pose has the rotation {R.tolist()}; its rows must be right-handed unit vectors.")
+        return Pose(scaled(quaternion_of(R)), _floats(x[:3, 3]) if x.shape == (4, 4) else (0.0, 0.0, 0.0))
 
     @staticmethod
     def rpy(xyz, rpy, *, snap: bool = True) -> "Pose":
@@ -80,10 +87,10 @@ class Pose:
 
 
 def about(axis, angle, *, snap: bool = True):
-    """Quaternion of a turn about a unit axis; exact for quarter turns missed by no more than the rounding of their print
-    or, without `snap`, for those not missed at all."""
+    """Quaternion of a turn about a unit axis; exact for quarter turns missed by no more than the rounding of print or,
+    without `snap`, not missed at all."""
     quarters = angle / (np.pi / 2)
-    if abs(quarters - round(quarters)) * (np.pi / 2) < (SNAP if snap else 1e-300):
+    if abs(quarters - round(quarters)) * (np.pi / 2) <= (SNAP if snap else 0.0):
         s, c = [(0, 1), (1, 1), (1, 0), (1, -1)][round(quarters) % 4]
     else:
         s, c = np.sin(angle / 2), np.cos(angle / 2)
@@ -107,7 +114,7 @@ def scaled(q):
     q = np.asarray(q, float)
     largest = np.abs(q).max()
     if not largest > 0:
-        raise ValueError("a quaternion of zeros is no rotation")
+        raise ModelError(f"a quaternion is {q.tolist()}; it takes finite numbers, not all zero.")
     q = q / largest
     sign = np.sign(q[np.nonzero(np.round(q, 12))[0][-1]])
     return _floats(q * sign)

@@ -1,7 +1,6 @@
 """The Coriolis matrix whose symmetric part is half the rate of the mass matrix."""
 
-import numpy as np
-
+from ..model.tree import concatenated
 from ..spatial import bar, hat, tilde
 
 
@@ -26,7 +25,7 @@ def coriolis_matrix(tree, phi, H, M, V):
         turned[k] = tilde(Vk) @ H[k].mT
     for k in tree.tips_to_base():
         r = H[k].shape[-2]
-        F = np.concatenate([R[k] @ turned[k] + S[k] @ H[k].mT, R[k] @ H[k].mT, S[k].mT @ H[k].mT], -1)
+        F = concatenated([R[k] @ turned[k] + S[k] @ H[k].mT, R[k] @ H[k].mT, S[k].mT @ H[k].mT], -1)
         for j, F in tree.path(k, F, via=lambda i, F: phi[i] @ F):
             C[j, k] = H[j] @ F[..., :r]
             C[k, j] = F[..., r : 2 * r].mT @ turned[j] + F[..., 2 * r :].mT @ H[j].mT

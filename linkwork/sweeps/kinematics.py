@@ -48,7 +48,7 @@ def coriolis_accelerations(tree, H, V, v):
     """a(k) = V~(k) H*(k) v(k), for joint maps constant in their own frame (Jain, 5.11 in its own-frame form)."""
     a = tree.slots()
     for k in tree.base_to_tips():
-        a[k] = tilde(V[k][..., 0]) @ H[k].mT @ v[k]
+        a[k] = tilde(V[k][..., 0]) @ (H[k].mT @ v[k])
     return a
 
 
@@ -56,5 +56,5 @@ def gyroscopic_forces(tree, M, V):
     """b(k) = V̄(k) M(k) V(k)                          Jain (2.28)."""
     b = tree.slots()
     for k in tree.base_to_tips():
-        b[k] = bar(V[k][..., 0]) @ M[k] @ V[k]
+        b[k] = bar(V[k][..., 0]) @ (M[k] @ V[k])
     return b

@@ -5,7 +5,7 @@ def kinetic_energy(tree, M, J, V, v):
     """½ Σ V*(k) M(k) V(k) + v*(k) J(k) v(k)                                            Jain (4.2)."""
     energy = tree.slots()
     for k in tree.base_to_tips():
-        energy[k] = 0.5 * (V[k].mT @ M[k] @ V[k] + v[k].mT @ J[k] @ v[k])
+        energy[k] = 0.5 * (V[k].mT @ M[k] @ V[k] + v[k].mT @ J[k] @ v[k])[..., 0, 0]
     return tree.total(energy)
 
 

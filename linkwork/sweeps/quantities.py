@@ -30,7 +30,8 @@ def mass_matrix(nodes, q):
 
 def mass_matrix_inverse(nodes, q):
     """𝓜⁻¹: its product with the identity."""
-    return mass_matrix_solve(nodes, q, like(np.eye(nodes.tree.nv), q))
+    nv = nodes.tree.nv
+    return mass_matrix_solve(nodes, q, like(np.eye(nv), q))[..., :nv]  # of nothing, nothing: 0 x 0, not 0 x 1
 
 
 def mass_matrix_solve(nodes, q, tau):
@@ -100,7 +101,7 @@ def passive_force(nodes, q, v):
 def kinetic_energy(nodes, q, v):
     tree, rates = nodes.tree, nodes.tree.split(v)
     V = velocities(tree, shifts(tree, placements(nodes, q)), nodes.H, rates, nodes.still)
-    return _kinetic_energy(tree, nodes.M, nodes.J, V, rates)[..., 0, 0]
+    return _kinetic_energy(tree, nodes.M, nodes.J, V, rates)
 
 
 def potential_energy(nodes, q):
@@ -127,7 +128,7 @@ def centroidal_momentum(nodes, q, v):
     phi = shifts(tree, X)
     total = moment_of_mass(tree, X, nodes.moment)
     center = total[..., :3, 0] / total[..., 3, :]
-    h = _momentum(tree, phi, nodes.M, velocities(tree, phi, nodes.H, tree.split(v), nodes.still))
+    h = nodes.still + _momentum(tree, phi, nodes.M, velocities(tree, phi, nodes.H, tree.split(v), nodes.still))
     n, f = h[..., :3, :], h[..., 3:, :]
     return np.concatenate([n - tilde(center) @ f, f], -2)[..., 0]
 

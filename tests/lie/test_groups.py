@@ -233,6 +233,11 @@ def test_angles_do_not_wrap():
     assert SE2.log(SE2.exp(np.array([5.0, 1.0, 2.0])))[0] == 5.0
 
 
+@pytest.mark.parametrize("G", [SO2, CYLINDRICAL, Helical(0.3)], ids=str)
+def test_a_full_turn_about_one_axis_is_nothing_special(G):
+    assert (G.dexp_inverse(np.full(G.nv, 2 * np.pi)) == np.eye(G.nv)).all()
+
+
 def test_compose_removes_the_drift_of_the_norm(rng):
     q = SO3.exp(rng.normal(size=3)) * (1 + 1e-6)
     close(np.linalg.norm(SO3.compose(q, q)), 1.0)

@@ -1,0 +1,1 @@
+"""From a function written with NumPy to a compiled one. Knows nothing of mechanics."""

@@ -1,0 +1,106 @@
+"""LLVM: from IR text to machine code of this computer, and from code to functions that can be called."""
+
+import threading
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from . import driver, functions
+from .llvm import Kind, body, intrinsics, needed_functions
+from .program import Program
+
+WIDE = ' "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+_lock = threading.RLock()
+
+
+@cache
+def target():
+    """The machine of this computer: its target machine, and how many bytes a vector register holds."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2, reloc="pic", codemodel="jitdefault", jit=True
+    )
+    return machine, 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+
+
+def identity() -> str:
+    """What compiled code depends on besides its text."""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {version}"
+
+
+def straight(program: Program, kind: Kind, name: str) -> str:
+    """The function @name(inputs..., outputs...) of a program, all arguments in lanes."""
+    V, size = kind.vector, kind.bytes * kind.width
+    n_in = len(program.inputs)
+    number = {x.name: j for j, x in enumerate(program.inputs)}
+    align = size if kind.width > 1 else kind.bytes
+
+    def load(emit, argument, index):
+        pointer = emit(f"getelementptr i8, ptr %a{number[argument]}, i64 {index * size}")
+        return emit(f"load {V}, ptr {pointer}, align {align}")
+
+    def store(lines, output, index, value):
+        pointer = f"%o{output}_{index}"
+        lines.append(f"{pointer} = getelementptr i8, ptr %a{n_in + output}, i64 {index * size}")
+        lines.append(f"store {V} {value}, ptr {pointer}, align {align}")
+
+    arguments = ", ".join(f"ptr noalias %a{j}" for j in range(n_in + len(program.outputs)))
+    lines = body(program, kind, load, store)
+    return f"define internal void @{name}({arguments}) noinline nounwind{WIDE} {{\n" + "\n".join([*lines, "ret void", "}"]) + "\n"
+
+
+def module_text(program: Program, dtype: str) -> str:
+    """The whole module of a gufunc: kernel, one sample and many, and the loop around it."""
+    _, register = target()
+    wide, one = Kind(dtype, register // (8 if dtype == "double" else 4)), Kind(dtype, 1)
+    library = functions.library([(f, dtype, kind.width) for f in sorted(needed_functions(program)) for kind in (wide, one)])
+    declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
+    return "".join(
+        [
+            library,
+            *declared.values(),
+            driver.DECLARATIONS,
+            straight(program, wide, "wide"),
+            straight(program, one, "one"),
+            *(text for to_lanes in (True, False) for text in (driver.strided(wide, to_lanes), driver.transposed(wide, to_lanes))),
+            *(driver.strided(one, to_lanes).replace("pack(", "pack_one(") for to_lanes in (True, False)),
+            driver.run(program, wide),
+            driver.JOB,
+            driver.loop(threads=True),
+        ]
+    )
+
+
+def compiled(text: str) -> bytes:
+    """Machine code of a module, as an object file."""
+    with _lock:
+        machine, _ = target()
+        module = llvm.parse_assembly(text)
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+        passes.run(module, builder)
+        return machine.emit_object(module)
+
+
+_alive: list = []  # code that NumPy or anybody may hold a pointer to lives as long as the process
+
+
+def loaded(code: bytes, symbol: str = "loop") -> int:
+    """The address of a function in an object file."""
+    with _lock:
+        machine, _ = target()
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        _alive.append((engine, machine))
+        address = engine.get_function_address(symbol)
+        if not address:
+            raise RuntimeError(f"the object file has no function {symbol}")
+        return address

@@ -1,0 +1,67 @@
+"""A compiled loop as a NumPy gufunc, through NumPy's public C table."""
+
+import ctypes
+import os
+
+import numpy as np
+
+_pointer, _text, _int = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+_alive: list = []  # whatever NumPy keeps a pointer to
+
+NUMBERS = {"double": 12, "float": 11}  # NumPy's type numbers
+FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's UFUNC_API
+
+
+def _available() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+_threads = ctypes.c_int64(max(1, int(os.environ.get("LINKWORK_NUM_THREADS") or _available())))
+
+
+def set_threads(count: int) -> None:
+    """How many threads a long batch is split over (at first LINKWORK_NUM_THREADS, or the processors there are)."""
+    if int(count) < 1:
+        raise ValueError(f"the number of threads is {count}; it must be at least 1.")
+    _threads.value = int(count)
+
+
+def get_threads() -> int:
+    return _threads.value
+
+
+def signature(inputs, outputs) -> str:
+    """Shapes as NumPy writes them: (7),(7)->(7,7)."""
+
+    def side(shapes):
+        return ",".join("(" + ",".join(map(str, shape)) + ")" for shape in shapes)
+
+    return f"{side(inputs)}->{side(outputs)}"
+
+
+def gufunc(name: str, address: int, dtype: str, inputs, outputs) -> np.ufunc:
+    """The gufunc that calls the loop at an address, for arguments of these core shapes."""
+    import numpy._core._multiarray_umath as umath
+
+    capsule = ctypes.pythonapi.PyCapsule_GetPointer
+    capsule.restype, capsule.argtypes = _pointer, [ctypes.py_object, _text]
+    table = ctypes.cast(capsule(umath._UFUNC_API, None), ctypes.POINTER(_pointer))
+    prototype = ctypes.PYFUNCTYPE(
+        ctypes.py_object, _pointer, _pointer, _pointer, _int, _int, _int, _int, _text, _text, _int, _text
+    )
+    count = len(inputs) + len(outputs)
+    keep = (
+        (_pointer * 1)(address),
+        (_pointer * 1)(ctypes.addressof(_threads)),
+        ctypes.create_string_buffer(bytes([NUMBERS[dtype]] * count)),
+        name.encode(),
+        signature(inputs, outputs).encode(),
+    )
+    _alive.append(keep)
+    functions, data, types = (ctypes.cast(k, _pointer) for k in keep[:3])
+    return prototype(table[FROM_SIGNATURE])(
+        functions, data, types, 1, len(inputs), len(outputs), -1, keep[3], b"A kernel of linkwork.", 0, keep[4]
+    )

@@ -1,0 +1,137 @@
+"""A traced function: inputs, the operations that matter, outputs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from .array import Traced, lift
+from .trace import Trace, sphere
+
+FREE = {"in", "const", "opaque"}  # nodes that cost nothing
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument of one sample: its shape, and which of its rows are unit vectors."""
+
+    name: str
+    shape: tuple[int, ...]
+    units: tuple[slice, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Output:
+    refs: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.refs)
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a function of one sample does, scalar by scalar."""
+
+    name: str
+    trace: Trace
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    workspace = 0  # numbers of scratch memory per sample: straight-line code needs none
+
+    @cached_property
+    def live(self) -> list[int]:
+        """The nodes the outputs need, in an order they can be computed in."""
+        nodes = self.trace.nodes
+        need = bytearray(len(nodes))
+        stack = [abs(ref) for output in self.outputs for ref in output.refs]
+        while stack:
+            i = stack.pop()
+            if not need[i]:
+                need[i] = 1
+                stack.extend(operands(nodes[i]))
+        return [i for i in range(len(nodes)) if need[i]]
+
+    @cached_property
+    def operations(self) -> Counter:
+        """How many of each operation there are; a multiply-add counts as two."""
+        counts = Counter(self.trace.nodes[i][0] for i in self.live)
+        return Counter({name: n for name, n in counts.items() if name not in FREE})
+
+    def __str__(self) -> str:
+        """The program as text, an operation a line."""
+        count = sum(self.operations.values())
+        kinds = ", ".join(f"{n} {name}" for name, n in self.operations.most_common())
+        lines = [f"{self.name}: {count} operations ({kinds})"]
+        nodes = self.trace.nodes
+        for i in self.live:
+            name, *args = nodes[i]
+            if name == "in":
+                lines.append(f"x{i} = {args[0]}[{args[1]}]")
+            elif name != "const":
+                lines.append(f"x{i} = {name} " + ", ".join(map(self._ref, args)))
+        for n, output in enumerate(self.outputs):
+            lines += [f"out{n}[{j}] = {self._ref(ref)}" for j, ref in enumerate(output.refs)]
+        return "\n".join(lines)
+
+    def _ref(self, ref: int) -> str:
+        value = self.trace.value(ref)
+        return repr(value) if value is not None else f"x{ref}" if ref > 0 else f"-x{-ref}"
+
+
+def operands(node: tuple) -> Iterable[int]:
+    """The nodes a node is made from."""
+    return () if node[0] in ("in", "const") else map(abs, node[1:])
+
+
+def record(name: str, function: Callable, inputs: Iterable[Input]) -> Program:
+    """Run a function once on traced arrays and keep what it did."""
+    trace = Trace()
+    inputs = tuple(inputs)
+    results = function(*(_argument(trace, x) for x in inputs))
+    results = results if isinstance(results, tuple) else (results,)
+    outputs = []
+    for result in results:
+        refs = lift(trace, result)
+        outputs.append(Output(tuple(map(int, refs.ravel())), refs.shape))
+    return Program(name, trace, inputs, tuple(outputs))
+
+
+def _argument(trace: Trace, x: Input) -> Traced:
+    residues: dict[int, int] = {}
+    for rows in x.units:
+        at = range(rows.start, rows.stop)
+        residues.update(zip(at, sphere(len(at), x.name, rows.start)))
+    refs = [trace.input(x.name, i, residues.get(i)) for i in range(x.size)]
+    return Traced(trace, np.array(refs, np.int64).reshape(x.shape))
+
+
+def evaluate(program: Program, arguments: Mapping[str, object], scalar: Mapping[str, Callable], constant: Callable = float):
+    """The outputs of a program with other scalars: `scalar` maps each operation to a function of its operands.
+
+    Arguments are indexed by the flat number of an entry. This is the reference for every writer.
+    """
+    values: dict[int, object] = {}
+
+    def at(ref):
+        return values[ref] if ref >= 0 else -values[-ref]
+
+    for i in program.live:
+        name, *args = program.trace.nodes[i]
+        if name == "in":
+            values[i] = arguments[args[0]][args[1]]
+        elif name == "const":
+            values[i] = constant(args[0])
+        elif name == "opaque":
+            values[i] = at(args[0])
+        else:
+            values[i] = scalar[name](*map(at, args))
+    return [[at(ref) for ref in output.refs] for output in program.outputs]

@@ -1,0 +1,108 @@
+"""load and save: from a file, a text or a name to a Model, and back to a file. The content says which format it is."""
+
+from errno import ENAMETOOLONG, ENOENT, ENOTDIR
+from os import PathLike
+from os.path import isdir
+from pathlib import Path
+from typing import IO
+
+from ..errors import MissingFileError, ModelError, did_you_mean, listed
+from ..model import Model, mechanisms
+from . import urdf, urdf_writer, xml
+
+READ = 'URDF (<robot>), MJCF (<mujoco>) and built-in names ("double_pendulum")'
+
+
+def load(
+    source: str | bytes | PathLike | IO,
+    *,
+    floating: bool = False,
+    gravity=None,
+    mimic: str | None = None,
+    strict: bool = False,
+    snap: bool = True,
+    package_root: str | PathLike | None = None,
+) -> Model:
+    """A Model from a path, a text, an open file, or the name of a built-in mechanism.
+
+    floating      the root moves freely, on a joint called `floating_base`
+    gravity       in place of the file's, m/s²
+    mimic         URDF's <mimic> joints are independent; "free" says that this is meant, and there is no warning
+    strict        refuse inertias that no real body has; otherwise they are used, with a warning
+    snap          angles and axes that miss a quarter turn by the rounding of their print are put right; see Model.notes
+    package_root  the folder in which `package://` names of meshes are looked up
+    """
+    if mimic not in (None, "free"):
+        raise ModelError(f'mimic is {mimic!r}; it may be None or "free".')
+    if isinstance(source, str) and "<" not in source and _is_built_in(source):
+        model = mechanisms.mechanism(source)
+        model = model.floating() if floating else model
+    else:
+        text, name, folder = _text(source)
+        match xml.root(text, name):
+            case "robot":
+                root = None if package_root is None else Path(package_root)
+                model = urdf.read(
+                    text, folder=folder, name=name, mimic=mimic, strict=strict, snap=snap, package_root=root
+                )
+                model = model.floating() if floating else model
+            case "mujoco":
+                from . import mjcf  # needs mujoco, which is an extra
+
+                model = mjcf.read(text, folder=folder, name=name, floating=floating, strict=strict, snap=snap)
+            case "sdf":
+                raise ModelError(f"{name} is SDF, which is not read yet. What can be read: {READ}.")
+            case tag:
+                raise ModelError(f"{name} has the root element <{tag}>. What can be read: {READ}.")
+    return model if gravity is None else model.with_gravity(gravity)
+
+
+def save(model: Model, path: str | PathLike, *, lossy: bool = False) -> None:
+    """Write a model as URDF, so that it loads back to the same dynamics.
+
+    What URDF cannot hold (armature, springs, loops) is refused; with `lossy` it is left out. Gravity is in a comment.
+    """
+    Path(path).write_text(urdf_writer.written(model, lossy=lossy), encoding="utf-8")
+
+
+def _is_built_in(name: str) -> bool:
+    return name.partition(":")[0] in {known.partition(":")[0] for known in mechanisms.NAMES}
+
+
+def _text(source) -> tuple[str, str, Path | None]:
+    """The text of a source, what to call it in messages, and the folder it stands in."""
+    name: str = "text"
+    folder: Path | None = None
+    content: str | bytes
+    if isinstance(source, PathLike) or (isinstance(source, str) and "<" not in source):
+        path = Path(source)
+        content, name, folder = _content(path), path.name, path.parent
+    elif isinstance(source, (str, bytes)):
+        content = source
+    elif callable(read := getattr(source, "read", None)):
+        content = read()
+        if isinstance(file := getattr(source, "name", None), str):
+            name, folder = Path(file).name, Path(file).parent
+    else:
+        raise TypeError(f"load takes a path, a text, an open file or a built-in name, not a {type(source).__name__}.")
+    text = xml.decoded(content, name) if isinstance(content, bytes) else content.removeprefix("\ufeff")
+    if not text.strip():
+        raise ModelError(f"{name} is empty.")
+    return text, name, folder
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except IsADirectoryError:
+        inside = listed(sorted(p.name for p in path.iterdir() if p.is_file()))
+        raise ModelError(f'"{path}" is a folder; load takes one file. In it: {inside or "no files"}.') from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno not in (ENOENT, ENOTDIR, ENAMETOOLONG):
+            raise
+        said = str(path) if len(str(path)) < 200 else f"{str(path)[:200]} ..."
+        lost = "" if isdir(path.parent) else f', nor a folder "{path.parent.name}" for it,'
+        beside = sorted(p.name for p in path.parent.iterdir() if p.is_file()) if not lost else []
+        near = did_you_mean(path.name, [*beside, *mechanisms.NAMES])
+        missing = f'there is no file "{said}"{lost} and no built-in mechanism of that name'
+        raise MissingFileError(f"{missing}.{near}") from None

@@ -1,0 +1,142 @@
+"""MJCF: MuJoCo's own compiler reads the text, and what it made of it becomes a Model.
+
+Coordinates keep their values: the q of a hinge or slide is MuJoCo's qpos, its `ref` folded into where the joint stands.
+Free and ball joints differ in the order of their numbers; `linkwork.convert` takes whole states across.
+"""
+
+import warnings
+
+import numpy as np
+
+from ..errors import ModelWarning, listed
+from ..joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from ..model import Body, Frame, Hinge, Model
+from ..spatial import Pose
+from .mjcf_constraints import couplings, loops, omitted
+from .mjcf_shapes import shapes
+from .mjcf_source import Compiled, compile_text, fresh
+
+JOINTS: tuple[type[Joint], ...] = (Free, Spherical, Prismatic, Revolute)  # in the order of mjtJoint
+
+
+def read(
+    source: str, *, folder=None, name: str = "model", floating: bool = False, strict: bool = False, snap: bool = True
+) -> Model:
+    """The model of an MJCF text; `name` is what errors call it, and the model if the file does not.
+
+    Files that the text names are looked up in the folder. Meshes, textures and height fields need not be there, unless a
+    mesh gives a body its mass. MuJoCo refuses impossible inertias itself, so `strict` asks for nothing more. What a Model
+    has no place for is in its notes, and one warning names what of it would change the motion.
+    """
+    c = compile_text(source, folder, name, snap)
+    bodies = tuple(_body(c, i) for i in range(1, c.m.nbody))
+    frames, lost = _frames(c)
+    notes, changes = omitted(c)
+    model = Model(
+        name=c.name,
+        bodies=bodies,
+        hinges=_hinges(c),
+        frames=frames,
+        loops=loops(c),
+        couplings=couplings(c),
+        gravity=(0.0, 0.0, 0.0) if c.off("gravity") else tuple(c.m.opt.gravity),
+        notes=(*c.notes, *lost, *notes),
+    )
+    if changes:
+        said = "; ".join(changes)
+        warnings.warn(f"{name}: the model leaves out what changes its motion: {said}.", ModelWarning, stacklevel=3)
+    return model.floating() if floating else model
+
+
+def _body(c: Compiled, i: int) -> Body:
+    """Mass, centre and tensor, the latter from principal moments: b + R (moments - b) R*, exact where moments are equal."""
+    inertial = c.place(c.m.body_ipos[i], c.m.body_iquat[i], f'body "{c.bodies[i]}", inertial')
+    moments = c.m.body_inertia[i]
+    middle = np.sort(moments)[1]
+    tensor = middle * np.eye(3) + inertial.rotation * (moments - middle) @ inertial.rotation.T
+    visuals, collisions = shapes(c, i)
+    return Body(c.bodies[i], float(c.m.body_mass[i]), inertial.translation, tensor, visuals, collisions)
+
+
+def _hinges(c: Compiled) -> tuple[Hinge, ...]:
+    """One hinge for each body but the world: its joint, its joints as one compound, or a weld."""
+    taken = set(c.joints)
+    out = []
+    for i in range(1, c.m.nbody):
+        body, parent = c.bodies[i], int(c.m.body_parentid[i])
+        at, row, on = _joints(c, i)
+        if len(row) == 1:
+            [(name, joint, place)] = row
+            at = at @ place
+        else:
+            name, joint = (f"{body}_joints", Compound(row=row)) if row else (f"{body}_weld", Fixed())
+            taken.add(name := fresh(name, taken))
+        out.append(Hinge(name, c.bodies[parent] if parent else None, body, joint, at, on))
+    return tuple(out)
+
+
+def _joints(c: Compiled, i: int) -> tuple[Pose, tuple[tuple[str, Joint, Pose], ...], Pose]:
+    """Where the joints of a body start on its parent, each one with its place on the one before, and the last on the body.
+
+    Each moves the body as the ones before have left it, about its own anchor, by how far it is from its reference:
+        parent from body = at Π [ T(anchor) motion(q - ref) T(-anchor) ]
+    """
+    at = c.place(c.m.body_pos[i], c.m.body_quat[i], f'body "{c.bodies[i]}"')
+    row, before = [], np.zeros(3)
+    for j in range(c.m.body_jntadr[i], c.m.body_jntadr[i] + c.m.body_jntnum[i]):
+        joint, anchor = _joint(c, j), c.m.jnt_pos[j]
+        if isinstance(joint, Free):
+            at = Pose()  # its qpos is the body's pose in the world
+        row.append((c.joints[j], joint, Pose.of(anchor - before) @ _from_reference(c, j, joint)))
+        before = anchor
+    return at, tuple(row), Pose.of(before)
+
+
+def _from_reference(c: Compiled, j: int, joint: Joint) -> Pose:
+    """motion(-ref), so that motion(-ref) motion(q) = motion(q - ref)."""
+    ref, axis = float(c.m.qpos0[c.m.jnt_qposadr[j]]), c.m.jnt_axis[j]
+    if isinstance(joint, Revolute):
+        return c.place(np.zeros(3), (np.cos(ref / 2), *(-np.sin(ref / 2) * axis)), f'joint "{c.joints[j]}", ref')
+    return Pose.of(-ref * axis) if isinstance(joint, Prismatic) else Pose()
+
+
+def _joint(c: Compiled, j: int) -> Joint:
+    kind, dof = JOINTS[c.m.jnt_type[j]], c.m.jnt_dofadr[j]  # all velocities of a joint have the same numbers
+    physics: dict = {"armature": float(c.m.dof_armature[dof])}
+    if not c.off("damper"):
+        physics["damping"] = float(c.m.dof_damping[dof])
+    if not c.off("frictionloss"):
+        physics["friction"] = float(c.m.dof_frictionloss[dof])
+    if c.m.jnt_stiffness[j] and kind is not Free and not c.off("spring"):
+        physics["stiffness"] = float(c.m.jnt_stiffness[j])
+        physics["rest"] = _rest(c, j, kind)
+    if kind in (Prismatic, Revolute):
+        physics["axis"] = tuple(c.m.jnt_axis[j])
+        if c.m.jnt_limited[j] and not c.off("limit"):
+            physics["lower"], physics["upper"] = map(float, c.m.jnt_range[j])
+        if c.m.jnt_actfrclimited[j]:
+            physics["effort"] = float(np.abs(c.m.jnt_actfrcrange[j]).max())
+    return kind(**physics)
+
+
+def _rest(c: Compiled, j: int, kind: type[Joint]) -> tuple[float, ...] | float:
+    """The coordinates where the joint's spring is slack."""
+    start = c.m.jnt_qposadr[j]
+    if kind is Spherical:
+        w, x, y, z = map(float, c.m.qpos_spring[start : start + 4])
+        return x, y, z, w
+    return float(c.m.qpos_spring[start])
+
+
+def _frames(c: Compiled) -> tuple[tuple[Frame, ...], tuple[str, ...]]:
+    """The sites that have a name, and a note on those of the world, which is no body."""
+    taken = set(c.bodies)
+    frames, lost = [], []
+    for s in range(c.m.nsite):
+        name, body = c.m.site(s).name, int(c.m.site_bodyid[s])
+        if name and body:
+            taken.add(unique := fresh(name if name not in taken else f"{name}_site", taken))
+            frames.append(Frame(unique, c.bodies[body], c.place(c.m.site_pos[s], c.m.site_quat[s], f'site "{name}"')))
+        elif name:
+            lost.append(f'"{name}"')
+    return tuple(frames), (f"sites of the world are left out: {listed(lost)}",) if lost else ()

@@ -1,0 +1,220 @@
+"""MJCF text through MuJoCo's compiler, without the files that a mechanism can do without."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, listed
+from ..spatial import Pose
+from .xml import decoded
+
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+ENTITY = re.compile(r"<!ENTITY", re.IGNORECASE)
+OTHER_FILE = re.compile(r"""(<(?:include|model)\b[^>]*?\bfile\s*=\s*["'])([^"']+)(["'])""")
+UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
+PRIMITIVE = (0, 2, 3, 4, 5, 6)  # mjtGeom: all but hfield, mesh, sdf
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A mesh as the file has it: its name there, where it is if it was found, and what MuJoCo would do to its vertices."""
+
+    file: str
+    path: str | None
+    scale: tuple[float, ...]
+    ref: Pose
+
+    @staticmethod
+    def of(asset, folders: list[Path]) -> "Mesh":
+        """The mesh of an MjsMesh, looked up in the folders."""
+        paths = (folder / asset.compiler.meshdir / asset.file for folder in folders if asset.file)
+        path = next((str(path) for path in paths if path.is_file()), None)
+        return Mesh(asset.file, path, tuple(map(float, asset.scale)), pose_of(asset.refpos, asset.refquat))
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What MuJoCo made of the text (m), the names of its bodies and joints, and the meshes that geoms stand for."""
+
+    m: Any
+    name: str
+    bodies: list[str]
+    joints: list[str]
+    disabled: frozenset[str]
+    meshes: dict[int, Mesh]  # by geom: MuJoCo has a point in their place
+    opened: dict[str, Mesh]  # by name: those that MuJoCo had to read
+    unfitted: frozenset[int]  # geoms whose size a missing mesh would give
+    snap: bool
+    snapped: list[str] = field(default_factory=list)
+
+    def place(self, pos, quat, what: str) -> Pose:
+        """A pose from MuJoCo's position and quaternion w x y z; `what` has it, in a note if it is snapped.
+
+        MuJoCo normalizes: what misses a quarter turn by no more than that is put right without a word.
+        """
+        exact = pose_of(pos, quat)
+        pose = exact.snapped() if self.snap else exact
+        if np.abs(pose.rotation - exact.rotation).max() > 1e-15:
+            self.snapped.append(what)
+        return pose
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (f"snapped to quarter turns: {listed(self.snapped)}",) if self.snapped else ()
+
+    def off(self, what: str) -> bool:
+        """Whether the file's flags switch this off: "gravity", "spring", "damper", "limit", "frictionloss", "equality"."""
+        return what in self.disabled
+
+
+def compile_text(text: str, folder, name: str, snap: bool) -> Compiled:
+    """MuJoCo's model of the text. Files are looked up in the folder; without one, the text may name none that it needs."""
+    try:
+        import mujoco
+    except ImportError as error:
+        raise ModelError("MJCF is read with MuJoCo's own parser, which is missing: pip install linkwork[mjcf].") from error
+    folders = [] if folder is None else [Path(folder).resolve()]
+    text, included = with_files(text, name, folders)
+    try:
+        spec = mujoco.MjSpec.from_string(text, include=included)
+        spec.compiler.fusestatic = False  # every body of the file is a body
+        spec.compiler.discardvisual = False
+        standing, opened, unfitted = without_meshes(mujoco, spec, folders, name)
+        m = spec.compile()
+    except ValueError as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"{name}: {sentence(error)}") from error
+    flags = mujoco.mjtDisableBit.__members__.items()
+    return Compiled(
+        m=m,
+        name=Path(name).stem if spec.modelname == UNNAMED else spec.modelname,
+        bodies=names_of(m.nbody, m.body, lambda i: f"body{i}"),
+        joints=joint_names(m),
+        disabled=frozenset(key[7:].lower() for key, bit in flags if key[:7] == "mjDSBL_" and m.opt.disableflags & int(bit)),
+        meshes={geom.id: mesh for geom, mesh in standing},
+        opened=opened,
+        unfitted=frozenset(geom.id for geom in unfitted),
+        snap=snap,
+    )
+
+
+def with_files(text: str, name: str, folders: list[Path]) -> tuple[str, dict[str, bytes]]:
+    """The text and those it includes or attaches, by names of their own, found in the folder or next to each other."""
+    keys: dict[Path, str] = {}
+    texts: dict[str, bytes] = {}
+
+    def read(text, source, near):
+        if ENTITY.search(bare := COMMENT.sub("", text)):
+            raise ModelError(f"{source} declares an entity; entities are not read. Write out what it stands for.")
+        files = {written: found(written, source, near) for _, written, _ in OTHER_FILE.findall(bare)}
+        return OTHER_FILE.sub(lambda match: match[1] + files.get(match[2], match[2]) + match[3], text)
+
+    def found(written, source, near):
+        places = [place / written for place in (*folders[:1], *near) if (place / written).is_file()]
+        if not places:
+            where = f"not in {folders[0]}" if folders else "nowhere, for this text has no folder: load it from its file"
+            raise ModelError(f'{source} needs the file "{written}", which is {where}.')
+        path = places[0].resolve()
+        if path not in keys:
+            taken = set(keys.values())
+            keys[path] = path.name if path.name not in taken else f"{len(keys)}_{path.name}"
+            folders.append(path.parent)
+            inner = read(decoded(path.read_bytes(), path.name), path.name, [path.parent])
+            texts[keys[path]] = inner.encode()
+        return keys[path]
+
+    return read(text, name, []), texts
+
+
+def without_meshes(mujoco, spec, folders: list[Path], name: str) -> tuple[list[tuple[Any, Mesh]], dict[str, Mesh], list]:
+    """Leave MuJoCo only the meshes it needs; other geoms of meshes become points at the same place.
+
+    Returns those geoms with their meshes, the meshes that MuJoCo will open by name, and the geoms that cannot be fitted to
+    a mesh because it is missing.
+    """
+    assets = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes}
+    meshes = {key: Mesh.of(mesh, folders) for key, mesh in assets.items()}
+    standing, opened, unfitted = [], {}, []
+    for geom in spec.geoms:
+        mesh, primitive = meshes.get(geom.meshname), geom.type in PRIMITIVE
+        if mesh is None and primitive:
+            continue
+        if mesh and (mesh.path or not mesh.file) and (primitive or not mesh.file or gives_mass(geom)):
+            opened[geom.meshname] = mesh
+            continue
+        if mesh and gives_mass(geom):
+            where = f"not in {folders[0]}" if folders else "nowhere, for this text has no folder"
+            raise ModelError(
+                f'{name}: body "{geom.parent.name}" takes its mass from mesh "{geom.meshname}", but its file "{mesh.file}" '
+                f"is {where}. Put it there, or give the body an <inertial>."
+            )
+        if mesh and primitive:
+            unfitted.append(geom)
+        elif mesh:
+            standing.append((geom, mesh))
+        geom.type, geom.meshname, geom.hfieldname = mujoco.mjtGeom.mjGEOM_SPHERE, "", ""
+        geom.size, geom.mass = (1.0, 0.0, 0.0), 0.0
+    for site in spec.sites:
+        if site.meshname:
+            site.type, site.meshname, site.size = mujoco.mjtGeom.mjGEOM_SPHERE, "", (1.0, 0.0, 0.0)
+    for key, asset in assets.items():
+        if key not in opened:
+            spec.delete(asset)
+        elif asset.file:
+            asset.file = meshes[key].path
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
+    for asset in (*spec.textures, *spec.hfields, *spec.skins):
+        spec.delete(asset)
+    return standing, opened, unfitted
+
+
+def gives_mass(geom) -> bool:
+    """Whether the mass of the geom's body comes from geoms, and some of it from this one."""
+    rules = geom.compiler
+    first, last = rules.inertiagrouprange
+    weightless = geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0)
+    from_geoms = rules.inertiafromgeom == 1 or (rules.inertiafromgeom == 2 and not geom.parent.explicitinertial)
+    return bool(from_geoms and geom.parent.name != "world" and first <= geom.group <= last and not weightless)
+
+
+def joint_names(m) -> list[str]:
+    """The name of each joint; one without is called after its body: <body>_joint1."""
+
+    def after_body(j):
+        body = m.jnt_bodyid[j]
+        return f"{m.body(body).name or f'body{body}'}_joint{j - m.body_jntadr[body] + 1}"
+
+    return names_of(m.njnt, m.joint, after_body)
+
+
+def names_of(count: int, thing, otherwise) -> list[str]:
+    """The name of each thing, and for one without a fresh one."""
+    names = [thing(i).name for i in range(count)]
+    taken = set(names)
+    for i, name in enumerate(names):
+        if not name:
+            names[i] = fresh(otherwise(i), taken)
+            taken.add(names[i])
+    return names
+
+
+def fresh(name: str, taken) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def pose_of(pos, quat) -> Pose:
+    w, x, y, z = map(float, quat)
+    a, b, c = map(float, pos)
+    return Pose((x, y, z, w), (a, b, c))
+
+
+def sentence(error) -> str:
+    """MuJoCo's message in one line."""
+    return "; ".join(line.strip() for line in str(error).splitlines() if line.strip())

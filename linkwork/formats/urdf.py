@@ -1,0 +1,248 @@
+"""URDF: links become bodies, joints become hinges; everything is read and checked before a Model is made."""
+
+import warnings
+from collections.abc import Iterable
+from math import pi
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import ModelError, ModelWarning, did_you_mean
+from ..joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from ..model import Body, Coupling, Hinge, Model
+from ..spatial import Pose
+from ..spatial.pose import SNAP
+from . import xml
+from .shapes import Shapes
+from .xml import Element
+
+KINDS: dict[str, type[Joint]] = {
+    "fixed": Fixed,
+    "revolute": Revolute,
+    "continuous": Revolute,
+    "prismatic": Prismatic,
+    "floating": Free,
+    "planar": Planar,
+}
+NO_LIMIT = 1e300  # limits beyond this say that there is none, where a number must be written
+TURNS = {0: "0", 1: "a quarter turn", 2: "a half turn"}
+ZERO = (0.0, 0.0, 0.0)
+
+
+def read(
+    source: str,
+    *,
+    folder: Path | None = None,
+    name: str = "model",
+    mimic: str | None = None,
+    strict: bool = False,
+    snap: bool = True,
+    package_root: Path | None = None,
+) -> Model:
+    """The model of a URDF text; `name` is what errors call it, and the model if the file does not."""
+    robot = xml.parse(source, name)
+    if robot.tag != "robot":
+        raise robot.error(f"the root element is <{robot.tag}>; a URDF file has <robot>.")
+    links, joints = _named(robot, "link"), _named(robot, "joint")
+    if not links:
+        raise robot.error(f"{robot.owner} has no <link>.")
+    root = _root(robot, links, joints)
+    placed = Placements(snap)
+    shapes = Shapes(robot, placed.pose, folder, package_root)
+    bodies = [_body(link, placed, shapes) for link in links.values()]
+    hinges = [_hinge(joint, placed) for joint in joints.values()]
+    hinges.insert(0, Hinge(_fresh(f"{root}_to_world", joints), None, root, Fixed()))
+    couplings = [coupling for joint in joints.values() if (coupling := _coupling(joint, joints))]
+    complaints = [body.complaint for body in bodies if body.complaint]
+    if complaints and strict:
+        raise ModelError(f"{name}: {' '.join(complaints)}")
+    model = Model(
+        name=robot.attributes.get("name", "").strip() or Path(name).stem,
+        bodies=tuple(bodies),
+        hinges=tuple(hinges),
+        couplings=tuple(couplings),
+        notes=(*placed.notes, *shapes.notes, *complaints),
+    )
+    if complaints:
+        _warn("\n  ".join((f"{name} has inertias that no real body has, used as they are:", *complaints)))
+    if couplings and mimic is None:
+        names = ", ".join(f'"{coupling.joint}"' for coupling in couplings)
+        _warn(f'{name}: these <mimic> joints are independent: {names}. If that is meant, load with mimic="free".')
+    return model
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, ModelWarning, stacklevel=4)  # the line that called `load`
+
+
+# --- names and the tree
+
+
+def _named(robot: Element, tag: str) -> dict[str, Element]:
+    """The links or joints by name."""
+    out: dict[str, Element] = {}
+    for element in robot.all(tag):
+        name = element.text("name")
+        if name in out:
+            raise element.error(f'{tag} "{name}" is there twice, first in line {out[name].line}; names may not repeat.')
+        out[name] = element
+    return out
+
+
+def _fresh(name: str, taken: Iterable[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element]) -> str:
+    """The one link that no joint carries; an error unless the joints make a tree on it."""
+    above: dict[str, tuple[str, str]] = {}  # child: (parent, joint)
+    for name, joint in joints.items():
+        parent, child = (_end(joint, end, links) for end in ("parent", "child"))
+        if child in above:
+            other = joints[above[child][1]]
+            raise joint.error(
+                f'link "{child}" is the child of two joints, "{name}" and "{above[child][1]}" in line {other.line}; '
+                "URDF describes trees, where each link has one parent."
+            )
+        above[child] = parent, name
+    roots = [link for link in links if link not in above]
+    if len(roots) > 1:
+        both = f'link "{roots[1]}" is the child of no joint, and neither is "{roots[0]}"'
+        raise links[roots[1]].error(f"{both}; a URDF has one root.")
+    settled = set(roots)
+    for link in links:
+        trail: list[str] = []
+        while link not in settled:
+            if link in trail:
+                cycle = trail[trail.index(link) :]
+                said = " -> ".join(f'"{x}"' for x in reversed([*cycle, link]))
+                what = "has no root link: " if not roots else "has a cycle: "
+                raise joints[above[link][1]].error(f"{robot.owner} {what}the joints go round in a circle, {said}.")
+            trail.append(link)
+            link = above[link][0]
+        settled.update(trail)
+    return roots[0]
+
+
+def _end(joint: Element, end: str, links: dict[str, Element]) -> str:
+    element = joint.needed(end)
+    link = element.text("link")
+    if link not in links:
+        raise element.error(f'{joint.owner} has {end} "{link}", which no <link> defines.{did_you_mean(link, links)}')
+    return link
+
+
+# --- links
+
+
+def _body(link: Element, placed: "Placements", shapes: Shapes) -> Body:
+    visuals, collisions = shapes.of(link, "visual"), shapes.of(link, "collision")
+    inertial = link.first("inertial")
+    if inertial is None:
+        return Body(link.text("name"), visuals=visuals, collisions=collisions)
+    mass = inertial.needed("mass").number("value", least=0)
+    pose = placed.pose(inertial)
+    inertia = inertial.needed("inertia")
+    xx, yy, zz = (inertia.number(key) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+    tensor = pose.rotation @ [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]] @ pose.rotation.T
+    return Body(link.text("name"), mass, pose.translation, (tensor + tensor.T) / 2, visuals, collisions)
+
+
+# --- joints
+
+
+def _hinge(element: Element, placed: "Placements") -> Hinge:
+    parent, child = (element.needed(end).text("link") for end in ("parent", "child"))
+    return Hinge(element.text("name"), parent, child, _joint(element, placed), placed.pose(element))
+
+
+def _joint(element: Element, placed: "Placements") -> Joint:
+    kind = element.text("type")
+    if kind not in KINDS:
+        raise element.error(f'{element.owner} has type "{kind}", which URDF does not know.{did_you_mean(kind, KINDS)}')
+    if kind == "fixed":
+        return Fixed()
+    physics: dict = {}
+    if kind != "floating":
+        physics["axis"] = placed.axis(element)
+    if (dynamics := element.first("dynamics")) is not None:
+        physics["damping"] = dynamics.number("damping", 0.0, least=0)
+        physics["friction"] = dynamics.number("friction", 0.0, least=0)
+    if (limit := element.first("limit")) is not None:
+        physics["effort"] = _bound(limit, "effort")
+        physics["speed"] = _bound(limit, "velocity")
+        if kind in ("revolute", "prismatic") and {"lower", "upper"} & set(limit.attributes):
+            lower, upper = _bound(limit, "lower", 0.0), _bound(limit, "upper", 0.0)
+            if lower is not None and upper is not None and lower > upper:  # as Bullet's files say that there is none
+                placed.note(element, f"lower limit {lower:g} is above upper limit {upper:g}: read as no limit")
+                lower = upper = None
+            physics.update(lower=lower, upper=upper)
+    return KINDS[kind](**physics)
+
+
+def _bound(limit: Element, attribute: str, default: float | None = None) -> float | None:
+    value = limit.bound(attribute, default)
+    return None if value is None or abs(value) >= NO_LIMIT else value
+
+
+def _coupling(joint: Element, joints: dict[str, Element]) -> Coupling | None:
+    """What <mimic> says of a joint that moves, q = multiplier q(of) + offset: kept, not enforced."""
+    mimic = joint.first("mimic")
+    if mimic is None or joint.text("type") == "fixed":
+        return None
+    of = mimic.text("joint")
+    if of not in joints:
+        raise mimic.error(f'{joint.owner} mimics joint "{of}", which is not there.{did_you_mean(of, joints)}')
+    name = joint.text("name")
+    coefficients = mimic.number("offset", 0.0), mimic.number("multiplier", 1.0)
+    if joints[of].text("type") == "fixed":
+        return Coupling(f"{name}_mimic", name, None, coefficients[:1], active=False)
+    return Coupling(f"{name}_mimic", name, of, coefficients, active=False)
+
+
+# --- places
+
+
+class Placements:
+    """Reads origins and axes, and puts right, with a note, what misses a quarter turn by the rounding of its print."""
+
+    def __init__(self, snap: bool):
+        self.snap = snap
+        self.notes: list[str] = []
+
+    def pose(self, element: Element) -> Pose:
+        """The pose in an element's <origin>."""
+        origin = element.first("origin")
+        if origin is None:
+            return Pose()
+        xyz, rpy = origin.numbers("xyz", 3, ZERO), origin.numbers("rpy", 3, ZERO)
+        if self.snap:
+            for angle in rpy:
+                quarters = round(angle / (pi / 2))
+                if 0 < abs(angle - quarters * (pi / 2)) <= SNAP:
+                    turn = TURNS.get(abs(quarters), f"{quarters} quarter turns")
+                    self.note(element, f"angle {angle!r} snapped to {turn}")
+        return Pose.rpy(xyz, rpy, snap=self.snap)
+
+    def axis(self, joint: Element) -> tuple[float, ...]:
+        """A joint's axis; URDF's default is x."""
+        element = joint.first("axis")
+        if element is None:
+            return (1.0, 0.0, 0.0)
+        written = element.numbers("xyz", 3, (1.0, 0.0, 0.0))
+        axis = np.array(written)
+        length = np.linalg.norm(axis)
+        if not 0 < length < np.inf:
+            raise element.error(f"{joint.owner} has axis {' '.join(f'{x:g}' for x in written)}, which is no direction.")
+        exact = np.round(axis / length) + 0.0
+        if self.snap and np.abs(exact).sum() == 1 and 0 < np.abs(axis / length - exact)[exact == 0].max() <= SNAP:
+            self.note(joint, f"axis {' '.join(map(repr, written))} snapped to a coordinate axis")
+            return tuple(map(float, exact))
+        return written
+
+    def note(self, element: Element, what: str) -> None:
+        inside = f", <{element.tag}>" if element.inner else ""
+        self.notes.append(f"{element.owner}{inside}: {what}")

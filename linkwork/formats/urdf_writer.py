@@ -1,0 +1,284 @@
+"""A Model as URDF that loads back to the same dynamics.
+
+URDF puts a body's frame at its joint, and has joints of one velocity, planar and floating ones. So a joint that stands
+elsewhere on its body, or has several parts, becomes a row of joints, with links between them that have no mass.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree.ElementTree import Comment, Element, SubElement, indent, tostring
+
+import numpy as np
+
+from ..errors import ModelError
+from ..joints import Cylindrical, Free, Joint, Planar, PlanarTranslation, Prismatic, Revolute, Translation
+from ..model import Body, Coupling, Hinge, Model, Shape
+from ..model.model import GRAVITY
+from ..spatial import Pose
+
+UNBOUNDED = "1e+308"  # where URDF wants a number and there is no limit; the reader takes it for none
+ROWS: dict[type[Joint], tuple[tuple[str, int], ...]] = {  # joints as rows of URDF's, each along x, y or z of the group
+    Revolute: (("revolute", 2),),
+    Prismatic: (("prismatic", 2),),
+    Cylindrical: (("revolute", 2), ("prismatic", 2)),
+    PlanarTranslation: (("prismatic", 0), ("prismatic", 1)),
+    Translation: (("prismatic", 0), ("prismatic", 1), ("prismatic", 2)),
+    Planar: (("planar", 2),),
+    Free: (("floating", 2),),
+}
+SIZES = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One joint of URDF: where it stands, and which velocity of which joint it is; without a joint it is fixed."""
+
+    name: str
+    kind: str
+    at: Pose
+    axis: tuple[float, ...] = ()
+    joint: Joint | None = None
+    velocity: int | None = None  # None: all of them
+
+
+def written(model: Model, *, lossy: bool = False) -> str:
+    """The text of a URDF file; an error names what would be lost, unless `lossy` allows it."""
+    names = Names(model)
+    rows = {hinge.name: list(_row(hinge, names)) for hinge in model.hinges}
+    mimics = {c.joint: c for coupling in model.couplings if (c := names.linear(coupling))}
+    lost = [*_lost_physics(model), *_lost_bonds(model, names)]
+    if lost and not lossy:
+        raise ModelError(f"URDF cannot hold all of {model.name}: {'; '.join(lost)}. With lossy=True this is left out.")
+    robot = Element("robot", name=model.name)
+    if model.gravity != GRAVITY:
+        said = ", ".join(map(_number, model.gravity))
+        robot.append(Comment(f" URDF has no gravity; this model was made for gravity=({said}) "))
+    roots = [rows[hinge.name] for hinge in model.hinges if hinge.parent is None]
+    standing = len(roots) == 1 and roots[0][0].kind == "fixed" and roots[0][0].at == Pose()
+    world = "" if standing else _link(robot, names.link("world"))
+    for hinge, body in zip(model.hinges, model.bodies):
+        _body(robot, body)
+        if hinge.parent is not None or world:
+            _hinge(robot, hinge.parent or world, hinge.child, rows[hinge.name], names, mimics)
+    for frame in model.frames:
+        step = Step(names.joint(f"{frame.name}_joint"), "fixed", frame.pose)
+        _joint(robot, step, frame.body, _link(robot, frame.name))
+    indent(robot)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(robot, encoding="unicode")}\n'
+
+
+# --- what URDF has no place for
+
+
+def _lost_physics(model: Model) -> Iterator[str]:
+    for hinge in model.hinges:
+        for _, joint, _ in hinge.joint.parts:
+            for what in ("armature", "stiffness"):
+                if joint.each(what).any():
+                    yield f'joint "{hinge.name}" has {what} {getattr(joint, what)}'
+            for what in ("damping", "friction"):
+                if isinstance(joint, Planar | Free) and _common(joint, what) is None:
+                    yield f'joint "{hinge.name}" has {what} {getattr(joint, what)}, more than one number'
+
+
+def _lost_bonds(model: Model, names: "Names") -> Iterator[str]:
+    for coupling in model.couplings:
+        if not names.linear(coupling):
+            yield f'coupling "{coupling.name}" is more than a multiple and an offset of one other coordinate'
+    for loop in model.loops:
+        yield f'loop "{loop.name}" makes it no tree'
+
+
+def _common(joint: Joint, what: str) -> float | None:
+    """The one number that all velocities of a joint share, or None."""
+    values = set(joint.each(what))
+    return float(values.pop()) if len(values) == 1 else None
+
+
+# --- names
+
+
+class Names:
+    """Names for what is added, each different from all others, and what joints with one coordinate are called."""
+
+    def __init__(self, model: Model):
+        self.links = {body.name for body in model.bodies} | {frame.name for frame in model.frames}
+        self.joints = {hinge.name for hinge in model.hinges}
+        self.single: dict[str, str] = {}  # what a joint of one coordinate answers to: its name in the file
+
+    def link(self, name: str) -> str:
+        return _fresh(name, self.links)
+
+    def joint(self, name: str) -> str:
+        return _fresh(name, self.joints)
+
+    def part(self, hinge: Hinge, part: str) -> str:
+        """What a part of a compound joint is called, by its own name if no other joint has it."""
+        plain = not part.isdigit() and part not in self.joints
+        name = self.joint(part if plain else f"{hinge.name}.{part}")
+        self.single.setdefault(part, name)
+        self.single[f"{hinge.name}.{part}"] = name
+        return name
+
+    def linear(self, coupling: Coupling) -> Coupling | None:
+        """The coupling in the names of the file, if <mimic> can say it."""
+        joint, of = self.single.get(coupling.joint), self.single.get(coupling.of or "")
+        if joint is None or of is None or len(coupling.coefficients) > 2:
+            return None
+        offset, multiplier = (*coupling.coefficients, 0.0, 0.0)[:2]
+        return Coupling(coupling.name, joint, of, (offset, multiplier))
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+# --- joints
+
+
+def _row(hinge: Hinge, names: Names) -> Iterator[Step]:
+    """The joints of URDF that make up a hinge, inboard first."""
+    pose = hinge.at
+    moving = [joint for _, joint, _ in hinge.joint.parts if joint.nv]
+    for part, joint, at in hinge.joint.parts:
+        pose = pose @ at
+        if not joint.nv:
+            continue
+        if type(joint) not in ROWS:
+            raise ModelError(f'joint "{hinge.name}" is {joint.kind}, which URDF cannot express.')
+        row = ROWS[type(joint)]
+        for i, (kind, along) in enumerate(row):
+            whole = kind in ("planar", "floating")
+            if len(moving) == len(row) == 1:
+                name = names.single[hinge.name] = hinge.name
+            else:
+                name = names.part(hinge, ".".join(filter(None, (part, str(i + 1) if len(row) > 1 else ""))))
+            axis = joint.axis if along == 2 else tuple(map(float, joint.frame.rotation[:, along]))
+            turn = joint.frame if kind == "floating" else Pose()  # it has no axis of its own
+            yield Step(name, kind, pose @ turn, axis, joint, None if whole else i)
+            pose = turn.inverse()
+    pose = pose @ hinge.on.inverse()
+    if not moving:
+        yield Step(hinge.name, "fixed", pose)
+    elif pose != Pose():
+        yield Step(names.joint(f"{hinge.name}_seat"), "fixed", pose)
+
+
+def _hinge(robot: Element, parent: str, child: str, row: list[Step], names: Names, mimics: dict[str, Coupling]) -> None:
+    for i, step in enumerate(row):
+        last = i == len(row) - 1
+        link = child if last else _link(robot, names.link(f"{step.name}_link"))
+        _joint(robot, step, parent, link, mimics.get(step.name))
+        parent = link
+
+
+def _joint(robot: Element, step: Step, parent: str, child: str, mimic: Coupling | None = None) -> None:
+    limits = _limits(step)
+    kind = "continuous" if step.kind == "revolute" and "lower" not in limits else step.kind
+    element = SubElement(robot, "joint", name=step.name, type=kind)
+    _origin(element, step.at)
+    SubElement(element, "parent", link=parent)
+    SubElement(element, "child", link=child)
+    if step.joint is None:
+        return
+    if kind != "floating":
+        SubElement(element, "axis", xyz=_numbers(step.axis))
+    if limits:
+        SubElement(element, "limit", limits)
+    dynamics = {what: _number(x) for what in ("damping", "friction") if (x := _value(step, what))}
+    if dynamics:
+        SubElement(element, "dynamics", dynamics)
+    if mimic is not None and mimic.of is not None:
+        offset, multiplier = map(_number, mimic.coefficients)
+        SubElement(element, "mimic", joint=mimic.of, multiplier=multiplier, offset=offset)
+
+
+def _value(step: Step, what: str) -> float | None:
+    """A property of the velocity that a step stands for; None if there is none, or not one for all."""
+    if step.joint is None or getattr(step.joint, what) is None:
+        return None
+    return _common(step.joint, what) if step.velocity is None else float(step.joint.each(what)[step.velocity])
+
+
+def _limits(step: Step) -> dict[str, str]:
+    """The attributes of <limit>: all four where there is a range, else only what there is; none, then no <limit>."""
+    effort, speed = _value(step, "effort"), _value(step, "speed")
+    if step.velocity is None:
+        lower = upper = None
+    else:
+        lower, upper = _value(step, "lower"), _value(step, "upper")
+    ranged = step.kind == "prismatic" or lower is not None or upper is not None
+    if not ranged and effort is None and speed is None:
+        return {}
+    span = {"lower": _bound(lower, "-"), "upper": _bound(upper)} if ranged else {}
+    return {**span, "effort": _bound(effort), "velocity": _bound(speed)}
+
+
+def _bound(x: float | None, sign: str = "") -> str:
+    return f"{sign}{UNBOUNDED}" if x is None or not np.isfinite(x) else _number(x)
+
+
+# --- links
+
+
+def _link(robot: Element, name: str) -> str:
+    """A link without mass."""
+    SubElement(robot, "link", name=name)
+    return name
+
+
+def _body(robot: Element, body: Body) -> None:
+    link = SubElement(robot, "link", name=body.name)
+    if body.mass or any(body.center) or np.any(body.tensor):
+        inertial = SubElement(link, "inertial")
+        _origin(inertial, Pose(translation=body.center))
+        SubElement(inertial, "mass", value=_number(body.mass))
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.tensor
+        entries = {"ixx": xx, "ixy": xy, "ixz": xz, "iyy": yy, "iyz": yz, "izz": zz}
+        SubElement(inertial, "inertia", {key: _number(x) for key, x in entries.items()})
+    for tag, shapes in (("visual", body.visuals), ("collision", body.collisions)):
+        for shape in shapes:
+            _shape(link, tag, shape)
+
+
+def _shape(link: Element, tag: str, shape: Shape) -> None:
+    if shape.kind not in SIZES and shape.mesh is None:
+        return  # URDF has no such solid
+    element = SubElement(link, tag, {"name": shape.name} if shape.name else {})
+    _origin(element, shape.pose)
+    geometry = SubElement(element, "geometry")
+    if shape.mesh is not None:
+        SubElement(geometry, "mesh", filename=shape.mesh, scale=_numbers(shape.size or (1.0, 1.0, 1.0)))
+    elif shape.kind == "box":
+        SubElement(geometry, "box", size=_numbers(shape.size))
+    else:
+        SubElement(geometry, shape.kind, dict(zip(SIZES[shape.kind], map(_number, shape.size))))
+    if shape.color is not None:
+        rgba = _numbers(shape.color)
+        SubElement(SubElement(element, "material", name=f"rgba {rgba}"), "color", rgba=rgba)
+
+
+def _origin(element: Element, pose: Pose) -> None:
+    if pose != Pose():
+        SubElement(element, "origin", xyz=_numbers(pose.translation), rpy=_numbers(roll_pitch_yaw(pose.rotation)))
+
+
+def roll_pitch_yaw(R) -> tuple[float, float, float]:
+    """The angles of R = Rz(y) Ry(p) Rx(r). Each is taken from what the ones before leave over, so that together they
+    give R to rounding even where p is near a quarter turn and r and y are not determined alone."""
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    s, c = np.sin(yaw), np.cos(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return float(roll), float(pitch), float(yaw)
+
+
+def _number(x: float) -> str:
+    return repr(float(x) + 0.0)
+
+
+def _numbers(values) -> str:
+    return " ".join(map(_number, values))

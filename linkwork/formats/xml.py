@@ -1,0 +1,172 @@
+"""XML as elements that know their line, without the parts of XML that can do harm."""
+
+import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite, isnan
+from xml.parsers import expat
+
+from ..errors import ModelError
+
+COUNTS = {1: "one number is", 3: "three numbers are", 4: "four numbers are"}
+PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE)
+
+
+@dataclass(eq=False)
+class Element:
+    """An element, its line, and whose it is: `owner` names the outermost element around it below the root."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    source: str
+    owner: str
+    inner: bool  # inside its owner
+    children: list["Element"] = field(default_factory=list, repr=False)
+
+    def error(self, what: str) -> ModelError:
+        return ModelError(f"{self.source}, line {self.line}: {what}")
+
+    def all(self, tag: str) -> Iterator["Element"]:
+        """The children of this tag."""
+        return (child for child in self.children if child.tag == tag)
+
+    def first(self, tag: str) -> "Element | None":
+        return next(self.all(tag), None)
+
+    def needed(self, tag: str) -> "Element":
+        """The child of this tag, which must be there."""
+        child = self.first(tag)
+        if child is None:
+            raise self.error(f"{self.owner} has no <{tag}>{self._inside}.")
+        return child
+
+    def text(self, attribute: str) -> str:
+        """An attribute that must be there and not be empty."""
+        value = self.attributes.get(attribute, "").strip()
+        if not value:
+            raise self.error(f'{self.owner} has no {attribute}="..."{self._inside}.')
+        return value
+
+    def number(self, attribute: str, default: float | None = None, *, least: float | None = None) -> float:
+        """One finite number; an error if it is missing and has no default, or is below the least."""
+        (value,) = self.numbers(attribute, 1, None if default is None else (default,))
+        if least is not None and value < least:
+            said = "it may not be negative" if least == 0 else f"it may not be below {least:g}"
+            raise self.error(f"{self.owner} has {self._own}{attribute} {value:g}; {said}.")
+        return value
+
+    def bound(self, attribute: str, default: float | None = None) -> float | None:
+        """One number that may be infinite; None if it is missing and has no default."""
+        if attribute not in self.attributes:
+            return default
+        return self._numbers(attribute, 1)[0]
+
+    def numbers(self, attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+        """So many finite numbers with spaces between them."""
+        if attribute not in self.attributes and default is not None:
+            return default
+        values = self._numbers(attribute, count)
+        if not all(map(isfinite, values)):
+            raise self._bad(attribute, "is not finite")
+        return values
+
+    def _numbers(self, attribute: str, count: int) -> tuple[float, ...]:
+        written = self.text(attribute)
+        words = written.split()
+        for word in words:
+            if not PLAIN_NUMBER.fullmatch(word):
+                xacro = "; this looks like xacro: run xacro on the file first" if "${" in written else ""
+                raise self._bad(attribute, f"is not a number{xacro}", word)
+        if len(words) != count:
+            raise self._bad(attribute, f"where {COUNTS[count]} expected", joined=" ")
+        values = tuple(map(float, words))
+        if any(map(isnan, values)):
+            raise self._bad(attribute, "is not finite")
+        return values
+
+    @property
+    def _inside(self) -> str:
+        return f" in its <{self.tag}>" if self.inner else ""
+
+    @property
+    def _own(self) -> str:
+        return f"<{self.tag}> " if self.inner else ""
+
+    def _bad(self, attribute: str, why: str, word: str | None = None, joined: str = ", which ") -> ModelError:
+        written = self.attributes[attribute] if word is None else word
+        return self.error(f'{self.owner} has {self._own}{attribute} "{written}"{joined}{why}.')
+
+
+def parse(text: str, source: str) -> Element:
+    """The root element of a text; `source` is what errors call it."""
+    return _parse(text, source, whole=True)
+
+
+def root(text: str, source: str) -> str:
+    """The tag of the root element; the text is read no further than that."""
+    return _parse(text, source, whole=False).tag
+
+
+def decoded(data: bytes, source: str) -> str:
+    """The text of a file's bytes, by its byte order mark, its own declaration, or else UTF-8."""
+    declared = re.match(rb"""(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["']""", data)
+    encoding = declared[1].decode() if declared else "utf-8"
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        encoding = "utf-16"
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeError) as error:
+        raise ModelError(f"{source} is not text in the encoding {encoding}: {error}.") from error
+    return text.removeprefix("\ufeff")
+
+
+class _Enough(Exception):
+    pass
+
+
+def _parse(text: str, source: str, whole: bool) -> Element:
+    parser = expat.ParserCreate()
+    stack: list[Element] = []
+    top: list[Element] = []
+
+    def start(tag, attributes):
+        name = attributes.get("name", "").strip()
+        inner = len(stack) > 1
+        owner = stack[1].owner if inner else f'{tag} "{name}"' if name else f"<{tag}>"
+        element = Element(tag, attributes, parser.CurrentLineNumber, source, owner, inner)
+        if stack:
+            stack[-1].children.append(element)
+        else:
+            top.append(element)
+        stack.append(element)
+        if not whole:
+            raise _Enough
+
+    def refuse(what):
+        def handler(*_):
+            raise ModelError(f"{source}, line {parser.CurrentLineNumber}: the file {what}; entities are not read.")
+
+        return handler
+
+    def doctype(name, system, public, internal):
+        if system or public:
+            refuse(f'has a DOCTYPE that refers to another file, "{system or public}"')()
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: stack.pop()
+    parser.StartDoctypeDeclHandler = doctype
+    parser.EntityDeclHandler = refuse("declares an entity")
+    parser.ExternalEntityRefHandler = refuse("refers to an external entity")
+    parser.SkippedEntityHandler = refuse("refers to an entity it does not declare")
+    try:
+        parser.Parse(text, True)
+    except _Enough:
+        pass
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise ModelError(f"{source}, line {error.lineno}: this is not well-formed XML ({reason}).") from error
+    except UnicodeEncodeError as error:
+        raise ModelError(f"{source} is not text that XML can hold: {error}.") from error
+    return top[0]

@@ -1,0 +1,55 @@
+"""Built-in mechanisms, by name.
+
+    pendulum, double_pendulum, chain     uniform rods on pins, hanging down; chain:100 has a hundred links, chain ten
+    cable                                the same of thin cylinders on universal joints; cable:100
+    cartpole, spherical_pendulum         a pole on a cart; a bob on a ball joint
+    planar_2r, planar_3r                 arms in the plane x y
+    arm_6r, puma560                      an arm with a spherical wrist; the Puma 560 as it was measured
+    free_body, top, satellite            a block, a heavy symmetric top, a craft with solar panels; satellite:6
+    humanoid                             a person of 25 degrees of freedom
+    joint_zoo                            every type of joint in one tree
+"""
+
+from collections.abc import Callable
+
+from ...errors import ModelError, UnknownNameError, did_you_mean
+from ..model import Model
+from .arms import arm_6r, planar_2r, planar_3r, puma560
+from .craft import free_body, satellite, top
+from .humanoid import humanoid
+from .pendulums import cable, cartpole, chain, double_pendulum, pendulum, spherical_pendulum
+from .zoo import joint_zoo
+
+SIZED: dict[str, Callable[..., Model]] = {"chain": chain, "cable": cable, "satellite": satellite}
+PLAIN: dict[str, Callable[[], Model]] = {
+    maker.__name__: maker
+    for maker in (
+        pendulum,
+        double_pendulum,
+        cartpole,
+        spherical_pendulum,
+        planar_2r,
+        planar_3r,
+        arm_6r,
+        puma560,
+        free_body,
+        top,
+        humanoid,
+        joint_zoo,
+    )
+}
+NAMES: tuple[str, ...] = (*PLAIN, *SIZED)
+
+
+def mechanism(name: str) -> Model:
+    """The built-in mechanism of this name; some take a size after a colon, as in "chain:100"."""
+    kind, colon, size = name.partition(":")
+    if kind not in NAMES:
+        raise UnknownNameError(f'there is no built-in mechanism "{kind}".{did_you_mean(kind, NAMES)}')
+    if not colon:
+        return {**PLAIN, **SIZED}[kind]()
+    if kind not in SIZED:
+        raise ModelError(f'"{name}" asks for a size, but {kind} has only one; {", ".join(SIZED)} take a size.')
+    if not size.isdecimal() or int(size) < 1:
+        raise ModelError(f'"{name}" asks for size "{size}"; it takes a whole number from 1, as in "{kind}:100".')
+    return SIZED[kind](int(size))

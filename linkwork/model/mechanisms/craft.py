@@ -1,0 +1,53 @@
+"""Bodies that turn freely: a block, a top, a satellite."""
+
+from ...joints import Free, Revolute, Spherical
+from .. import solids
+from ..builder import Builder
+from ..model import Model
+
+GOLD, BLUE, GREY = (0.8, 0.65, 0.25, 1.0), (0.15, 0.25, 0.55, 1.0), (0.55, 0.55, 0.55, 1.0)
+
+
+def free_body() -> Model:
+    """A block of 1 kg with edges 0.3, 0.2 and 0.1 m, free to move: three different moments, so that it can tumble."""
+    system = Builder("free_body")
+    system.body("block", joint=Free(), joint_name="free", **solids.box(1.0, (0.3, 0.2, 0.1), color=BLUE))
+    return system.model()
+
+
+def top() -> Model:
+    """The heavy top of Brüls and Cardona: a disc of 15 kg and 0.25 m radius, 1 m along y from a ball joint at its tip.
+
+    It lies at q = 0: gravity is along -z.
+    """
+    system = Builder("top")
+    y = (0.0, 1.0, 0.0)
+    disc = solids.cylinder(15.0, 0.25, 0.0, center=y, axis=y, color=GOLD)
+    looks = (
+        *solids.cylinder(15.0, 0.25, 0.02, center=y, axis=y, color=GOLD)["visuals"],
+        *solids.rod(0.0, y, color=GREY)["visuals"],
+    )
+    system.body("top", joint=Spherical(), joint_name="tip", **(disc | {"visuals": looks}))
+    return system.model()
+
+
+def satellite(n: int = 3) -> Model:
+    """A bus of 400 kg in free fall with two wings of n panels along ±y.
+
+    A wing turns about y on its drive; its panels, 8 kg each, fold about x on sprung hinges and lie flat at q = 0.
+    Without gravity: (0, 0, 0).
+    """
+    system = Builder("satellite" if n == 3 else f"satellite_{n}", gravity=(0.0, 0.0, 0.0))
+    system.body("bus", joint=Free(), joint_name="free", **solids.box(400.0, (1.2, 1.0, 1.6), color=GOLD))
+    drive = Revolute(axis=(0.0, 1.0, 0.0), damping=0.5, armature=0.05)
+    spring = Revolute(axis=(1.0, 0.0, 0.0), stiffness=40.0, damping=1.0)
+    for side, y in (("left", 1.0), ("right", -1.0)):
+        yoke = solids.rod(2.0, (0.0, 0.4 * y, 0.0), color=GREY)
+        arm = solids.together(yoke, solids.cylinder(3.0, 0.08, 0.1, axis=(0.0, 1.0, 0.0), color=GREY))
+        system.body(f"{side}_yoke", "bus", (0.0, 0.5 * y, 0.0), drive, joint_name=f"{side}_drive", **arm)
+        panel = solids.box(8.0, (1.0, 1.5, 0.03), center=(0.0, 0.75 * y, 0.0), color=BLUE)
+        on, at = f"{side}_yoke", (0.0, 0.4 * y, 0.0)
+        for i in range(1, n + 1):
+            system.body(f"{side}_panel{i}", on, at, spring, joint_name=f"{side}_hinge{i}", **panel)
+            on, at = f"{side}_panel{i}", (0.0, 1.5 * y, 0.0)
+    return system.model()

@@ -1,0 +1,59 @@
+"""Every type of joint in one tree, for tests and for looking around."""
+
+from ...joints import (
+    Compound,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Planar,
+    PlanarTranslation,
+    Prismatic,
+    Revolute,
+    Schoenflies,
+    Spherical,
+    Translation,
+    Universal,
+)
+from ...spatial import Pose
+from .. import solids
+from ..builder import Builder
+from ..model import Model
+
+
+def joint_zoo() -> Model:
+    """A branched tree with every joint there is, on skew frames, some with springs, damping, friction and rotors."""
+    shoulder = Revolute(axis=(1.0, 2.0, 3.0), stiffness=3.0, rest=0.3, damping=0.1, friction=0.05, armature=0.02)
+    telescope = Prismatic(axis=(0.0, 1.0, 1.0), stiffness=20.0, damping=2.0, armature=0.3)
+    ball = Spherical(axis=(1.0, 1.0, 0.0), stiffness=2.0, damping=0.2, armature=(0.01, 0.02, 0.03))
+    wrist = Compound(
+        row=(
+            ("twist", Revolute(axis=(0.0, 1.0, 0.0), damping=0.1)),
+            ("reach", Prismatic(axis=(1.0, 0.0, 0.0), armature=0.1), Pose.rpy((0.0, 0.1, 0.0), (0.2, 0.0, 0.5))),
+            ("pivot", Spherical(), (0.0, 0.0, 0.1)),
+        )
+    )
+    tree = [  # body, what it stands on, its joint
+        ("pedestal", None, Fixed()),
+        ("arm", "pedestal", shoulder),
+        ("slider", "arm", telescope),
+        ("nut", "slider", Helical(pitch=0.05, axis=(1.0, 0.0, 0.0), friction=0.02)),
+        ("sleeve", "arm", Cylindrical(axis=(0.0, 1.0, 0.0), damping=(0.1, 1.0))),
+        ("puck", "sleeve", Planar(axis=(0.3, 0.0, 1.0))),
+        ("plate", "puck", PlanarTranslation(axis=(0.0, 0.0, -1.0), stiffness=(5.0, 10.0))),
+        ("bracket", "plate", Fixed()),
+        ("head", "pedestal", ball),
+        ("cube", "head", Translation(axis=(1.0, 0.0, 1.0), damping=0.5)),
+        ("moon", "cube", Free(axis=(0.0, 1.0, 0.0), stiffness=1.0)),
+        ("stage", "head", Schoenflies(axis=(1.0, -1.0, 0.0))),
+        ("cross", "stage", Universal(axes=((1.0, 0.0, 0.0), (0.0, 1.0, 0.2)), names=("inner", "outer"), damping=0.1)),
+        ("hand", "cross", wrist),
+    ]
+    zoo = Builder("joint_zoo")
+    for i, (name, on, joint) in enumerate(tree):
+        block = solids.box(0.5 + 0.1 * i, (0.1, 0.15 + 0.01 * i, 0.25), center=(0.02, -0.01 * i, 0.1))
+        at = Pose.rpy((0.1, 0.05 * (i % 3), 0.2), (0.3 * (i % 2), -0.2 * i, 0.1 * i))
+        joint_on = Pose.rpy((-0.02, 0.0, 0.01 * i), (0.0, 0.1 * (i % 4), 0.0))
+        zoo.body(name, on, at, joint, joint_name=f"{name}_{joint.kind}", joint_on=joint_on, **block)
+    zoo.frame("finger", "hand", Pose.rpy((0.0, 0.0, 0.3), (0.1, 0.2, 0.3)))
+    return zoo.model()

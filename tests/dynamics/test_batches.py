@@ -1,0 +1,199 @@
+"""Batch axes lead, whatever their shape; one sample never knows of another; float32 stays float32."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from zoo import MECHANISMS, every_mechanism, robots, state
+from zoo.mechanisms import ROBOTS
+
+TIP = {name: robot.bodies[-1] for name, robot in ROBOTS.items()}
+CALLS = {
+    "mass_matrix": lambda robot, s: robot.mass_matrix(s.q),
+    "mass_matrix_inverse": lambda robot, s: robot.mass_matrix_inverse(s.q),
+    "inverse_dynamics": lambda robot, s: robot.inverse_dynamics(s.q, s.v, s.vdot),
+    "inverse_dynamics pushed": lambda robot, s: robot.inverse_dynamics(s.q, s.v, s.vdot, s.external),
+    "forward_dynamics": lambda robot, s: robot.forward_dynamics(s.q, s.v, s.tau),
+    "forward_dynamics pushed": lambda robot, s: robot.forward_dynamics(s.q, s.v, s.tau, s.external),
+    "bias": lambda robot, s: robot.bias(s.q, s.v),
+    "gravity_force": lambda robot, s: robot.gravity_force(s.q),
+    "coriolis_matrix": lambda robot, s: robot.coriolis_matrix(s.q, s.v),
+    "passive_force": lambda robot, s: robot.passive_force(s.q, s.v),
+    "kinetic_energy": lambda robot, s: robot.kinetic_energy(s.q, s.v),
+    "potential_energy": lambda robot, s: robot.potential_energy(s.q),
+    "center_of_mass": lambda robot, s: robot.center_of_mass(s.q),
+    "centroidal_momentum": lambda robot, s: robot.centroidal_momentum(s.q, s.v),
+    "poses": lambda robot, s: robot.poses(s.q),
+    "pose": lambda robot, s: robot.pose(s.q, robot.bodies[-1]),
+    "jacobian": lambda robot, s: robot.jacobian(s.q, robot.bodies[-1]),
+    "jacobian world": lambda robot, s: robot.jacobian(s.q, robot.bodies[-1], "world"),
+    "integrate": lambda robot, s: robot.integrate(s.q, s.v),
+    "difference": lambda robot, s: robot.difference(s.q, robot.integrate(s.q, s.v)),
+    "qdot": lambda robot, s: robot.qdot(s.q, s.v),
+}
+SHAPES = {
+    "mass_matrix": ("nv", "nv"), "mass_matrix_inverse": ("nv", "nv"), "coriolis_matrix": ("nv", "nv"),
+    "inverse_dynamics": ("nv",), "inverse_dynamics pushed": ("nv",), "forward_dynamics": ("nv",),
+    "forward_dynamics pushed": ("nv",), "bias": ("nv",), "gravity_force": ("nv",), "passive_force": ("nv",),
+    "kinetic_energy": (), "potential_energy": (), "center_of_mass": (3,), "centroidal_momentum": (6,),
+    "poses": ("nb", 4, 4), "pose": (4, 4), "jacobian": (6, "nv"), "jacobian world": (6, "nv"),
+    "integrate": ("nq",), "difference": ("nv",), "qdot": ("nq",),
+}  # fmt: skip
+every_call = pytest.mark.parametrize("name", CALLS)
+every_shape = pytest.mark.parametrize("shape", [(), (5,), (2, 3)], ids=str)
+
+
+def each(s, f):
+    """The state with f done to every array of it."""
+    return SimpleNamespace(**{name: f(x) for name, x in vars(s).items()})
+
+
+def same(a, b, tolerance=1e-12):
+    scale = max(1.0, np.abs(b).max(initial=0.0))
+    np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale)
+
+
+def size(robot, name):
+    sizes = {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}
+    return tuple(sizes.get(n, n) for n in SHAPES[name])
+
+
+@every_mechanism
+@every_shape
+def test_a_batch_is_its_samples_one_by_one(robot, shape):
+    """f(q, v)[i] = f(q[i], v[i]), of the shape that is written."""
+    s = state(robot, shape)
+    for name, call in CALLS.items():
+        whole = call(robot, s)
+        assert whole.shape == (*shape, *size(robot, name)), name
+        for i in np.ndindex(*shape):
+            same(whole[i], call(robot, each(s, lambda x, i=i: x[i])))
+
+
+@robots("tree", "planar", "welded", "geared", "fixed")
+@pytest.mark.parametrize("alone", ["q", "v", "vdot", "tau", "external"])
+def test_one_of_a_kind_goes_with_many_of_the_others(robot, alone):
+    """q (nq,) with v (5, nv), and the like, as NumPy broadcasts."""
+    s = state(robot, (5,))
+    one = each(s, lambda x: x)
+    setattr(one, alone, getattr(s, alone)[2])
+    many = each(s, lambda x: x)
+    setattr(many, alone, np.stack([getattr(s, alone)[2]] * 5))
+    for call in CALLS.values():
+        same(call(robot, one), call(robot, many))
+
+
+@robots("tree", "forest", "fixed")
+def test_batch_axes_of_different_inputs_meet(robot):
+    """q (4, 1, nq) with v (5, nv) is (4, 5, ...)."""
+    s, t = state(robot, (4, 1)), state(robot, (5,), seed=1)
+    mixed = SimpleNamespace(q=s.q, v=t.v, vdot=t.vdot, tau=s.tau, external=t.external)
+    for name in ("inverse_dynamics pushed", "forward_dynamics pushed", "kinetic_energy", "coriolis_matrix", "integrate"):
+        whole = CALLS[name](robot, mixed)
+        assert whole.shape == (4, 5, *size(robot, name))
+        pick = SimpleNamespace(q=s.q[3, 0], v=t.v[2], vdot=t.vdot[2], tau=s.tau[3, 0], external=t.external[2])
+        same(whole[3, 2], CALLS[name](robot, pick))
+
+
+@robots("tree", "fixed")
+@every_call
+def test_a_batch_of_none_gives_none(robot, name):
+    assert CALLS[name](robot, state(robot, (0,))).shape == (0, *size(robot, name))
+
+
+@robots("tree", "floating", "geared")
+@every_call
+def test_a_sample_that_is_not_a_number_stays_alone(robot, name):
+    """NaN in, NaN out for that sample only."""
+    s = state(robot, (4,))
+    spoiled = each(s, np.copy)
+    for x in vars(spoiled).values():
+        x[1] = np.nan
+    good, bad = CALLS[name](robot, s), CALLS[name](robot, spoiled)
+    np.testing.assert_array_equal(np.delete(bad, 1, 0), np.delete(good, 1, 0))
+    assert np.isnan(bad[1]).any()
+
+
+@robots("tree", "floating", "planar 2R", "geared")
+@every_call
+def test_float32_stays_float32(robot, name):
+    """float32 in, float32 out, and the same number to its precision."""
+    s = each(state(robot, (5,)), np.float32)
+    single, double = CALLS[name](robot, s), CALLS[name](robot, each(s, np.float64))
+    assert single.dtype == np.float32 and double.dtype == np.float64
+    same(single, double, 2e-4 if "inverse" in name or "forward" in name else 3e-6)
+
+
+@robots("fixed")
+@every_call
+def test_a_mechanism_that_cannot_move_has_quantities_too(robot, name):
+    s = state(robot, (2, 3))
+    assert CALLS[name](robot, s).shape == (2, 3, *size(robot, name))
+    assert CALLS[name](robot, each(s, np.float32)).dtype == np.float32
+
+
+@robots("tree")
+def test_whole_numbers_and_lists_are_numbers(robot):
+    """Lists and integers are taken as float64."""
+    q = robot.neutral().astype(int)
+    v = [1] * robot.nv
+    result = robot.bias(q.tolist(), v)
+    assert result.dtype == np.float64
+    same(result, robot.bias(q.astype(float), np.ones(robot.nv)))
+
+
+@robots("tree")
+def test_one_double_makes_the_result_double(robot):
+    s = state(robot)
+    assert robot.bias(s.q.astype(np.float32), s.v).dtype == np.float64
+
+
+@robots("tree", "fixed")
+@every_call
+def test_out_is_filled_and_returned(robot, name):
+    """out= takes the result, and is it."""
+    s = state(robot, (2,))
+    expected = CALLS[name](robot, s)
+    out = np.full_like(expected, np.nan)
+
+    class Into:  # the robot with out= in every call
+        bodies = robot.bodies
+
+        def __getattr__(self, method):
+            return lambda *args: getattr(robot, method)(*args, out=out if method == name.split()[0] else None)
+
+    assert CALLS[name](Into(), s) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+@robots("tree")
+@every_call
+def test_what_is_returned_can_be_written_to_and_what_was_given_is_left_alone(robot, name):
+    s = state(robot, (2,))
+    before = each(s, np.copy)
+    CALLS[name](robot, s)[...] = 7.0
+    for key, x in vars(s).items():
+        np.testing.assert_array_equal(x, getattr(before, key))
+
+
+@robots("tree")
+@every_call
+def test_arrays_in_any_order_in_memory_are_the_same_numbers(robot, name):
+    """Transposed, strided and read-only inputs."""
+    s = state(robot, (3,))
+
+    def awkward(x):
+        wide = np.zeros((*x.shape[:-1], 2 * x.shape[-1]))
+        wide[..., ::2] = x
+        wide.flags.writeable = False
+        return wide[..., ::2]
+
+    same(CALLS[name](robot, each(s, awkward)), CALLS[name](robot, s), 1e-13)
+
+
+def test_every_public_quantity_is_called_here():
+    """A new method of Dynamics belongs into CALLS."""
+    methods = {name for name in vars(type(ROBOTS["tree"])) if not name.startswith("_")}
+    described = {"nq", "nv", "bodies", "joints", "q_index", "v_index", "neutral", "random_state", "operators", "kernel"}
+    assert methods - described <= {name.split()[0] for name in CALLS}
+    assert set(CALLS) == set(SHAPES) and set(MECHANISMS) == set(TIP)

@@ -1,0 +1,42 @@
+"""The zoo: small mechanisms that between them have everything a tree can have, and trees drawn at random.
+
+Laws are tested over `every_mechanism`; `Plain` runs the sweeps on whatever numbers come, complex ones too, and `rate`
+is the derivative along a motion that follows from that.
+"""
+
+from .mechanisms import (
+    JOINTS,
+    MECHANISMS,
+    every_joint,
+    every_mechanism,
+    every_moving_mechanism,
+    grown,
+    planar_2r,
+    robots,
+    spread,
+)
+from .random_trees import trees
+from .roads import Plain, body_inertias, close, differences, gradient, jacobians, physics, rate, slope, state
+
+__all__ = [
+    "JOINTS",
+    "MECHANISMS",
+    "Plain",
+    "body_inertias",
+    "close",
+    "differences",
+    "every_joint",
+    "every_mechanism",
+    "every_moving_mechanism",
+    "gradient",
+    "grown",
+    "jacobians",
+    "physics",
+    "planar_2r",
+    "rate",
+    "robots",
+    "slope",
+    "spread",
+    "state",
+    "trees",
+]
