@@ -2,7 +2,7 @@
 
 from .dynamics import Dynamics
 from .errors import LinkworkError, ModelError, ModelWarning, ShapeError, TraceError, UnknownNameError
-# from .formats import load, save
+from .formats import load, save
 from .joints import (
     Compound,
     Cylindrical,
@@ -56,6 +56,6 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "from_dh",
-    # "load",
-    # "save",
+    "load",
+    "save",
 ]

@@ -1,27 +1,33 @@
 """Dynamics: how a mechanism moves. Checks what comes in, picks the kernel, returns."""
 
+from collections.abc import Callable
 from functools import cached_property
+from inspect import signature
 
 import numpy as np
 
+from .engine.array import Traced
+from .engine.kernel import Kernel
+from .engine.program import Input
 from .errors import ShapeError, UnknownNameError, did_you_mean, listed
 from .model import Model, lower
+from .quantity import Quantity
 from .sweeps import quantities
 
+DTYPES = np.dtype(np.float64), np.dtype(np.float32)
 INPUTS = {"q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "dv": "nv", "vdot": "nv", "tau": "nv"}
 
 
 class Dynamics:
     """Every quantity of a model's dynamics, for one state or any batch of them: leading axes are batch axes."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model, *, compiled: bool = True):
+        """With `compiled` False every method runs its sweep in plain NumPy: slower, for reference."""
         self.model = model
+        self.compiled = compiled
+        self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
     # --- what there is
-
-    @cached_property
-    def _nodes(self):
-        return {np.dtype(t): lower(self.model, t) for t in (np.float64, np.float32)}
 
     @cached_property
     def nq(self) -> int:
@@ -48,7 +54,8 @@ class Dynamics:
                 rows[hinge.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
             for name, part, _ in joint.parts:
                 if name and part.nq:
-                    known = name if name not in rows and not name.isdigit() else f"{hinge.name}.{name}"
+                    taken = name in rows or name in self.model._hinge or name.isdigit()
+                    known = f"{hinge.name}.{name}" if taken else name
                     rows[known] = slice(nq, nq + part.nq), slice(nv, nv + part.nv)
                 nq, nv = nq + part.nq, nv + part.nv
         return rows
@@ -83,93 +90,163 @@ class Dynamics:
     # --- what moves
 
     def mass_matrix(self, q, *, out=None):
-        return self._run("mass_matrix", q=q, out=out)
+        """𝓜 (..., nv, nv)."""
+        return self._run("mass_matrix", (q,), out)
 
     def mass_matrix_inverse(self, q, *, out=None):
-        return self._run("mass_matrix_inverse", q=q, out=out)
+        """𝓜⁻¹ (..., nv, nv)."""
+        return self._run("mass_matrix_inverse", (q,), out)
 
     def inverse_dynamics(self, q, v, vdot, external=None, *, out=None):
-        """tau = 𝓜 vdot + C v + g − J* external."""
-        return self._run("inverse_dynamics", q=q, v=v, vdot=vdot, external=external, out=out)
+        """tau = 𝓜 vdot + C v + g − J* external (..., nv); external (..., nb, 6) is a wrench on each body, in its axes."""
+        if external is None:
+            return self._run("inverse_dynamics", (q, v, vdot), out)
+        return self._run(("inverse_dynamics", "external"), (q, v, vdot, external), out)
 
     def forward_dynamics(self, q, v, tau, external=None, *, out=None):
-        """vdot = 𝓜⁻¹ (tau − C v − g + J* external)."""
-        return self._run("forward_dynamics", q=q, v=v, tau=tau, external=external, out=out)
+        """vdot = 𝓜⁻¹ (tau − C v − g + J* external) (..., nv); tau is all of the joint force."""
+        if external is None:
+            return self._run("forward_dynamics", (q, v, tau), out)
+        return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
 
     def bias(self, q, v, *, out=None):
-        return self._run("bias", q=q, v=v, out=out)
+        """C v + g (..., nv)."""
+        return self._run("bias", (q, v), out)
 
     def gravity_force(self, q, *, out=None):
-        return self._run("gravity_force", q=q, out=out)
+        """g (..., nv): the force that holds the mechanism still."""
+        return self._run("gravity_force", (q,), out)
 
     def coriolis_matrix(self, q, v, *, out=None):
-        return self._run("coriolis_matrix", q=q, v=v, out=out)
+        """C (..., nv, nv) with C + C* the rate of the mass matrix."""
+        return self._run("coriolis_matrix", (q, v), out)
 
     def passive_force(self, q, v, *, out=None):
-        return self._run("passive_force", q=q, v=v, out=out)
+        """Springs, damping and friction of the joints (..., nv); no part of forward_dynamics."""
+        return self._run("passive_force", (q, v), out)
 
     def kinetic_energy(self, q, v, *, out=None):
-        return self._run("kinetic_energy", q=q, v=v, out=out)
+        return self._run("kinetic_energy", (q, v), out)
 
     def potential_energy(self, q, *, out=None):
-        return self._run("potential_energy", q=q, out=out)
+        """Of gravity and springs (...)."""
+        return self._run("potential_energy", (q,), out)
 
     def center_of_mass(self, q, *, out=None):
-        return self._run("center_of_mass", q=q, out=out)
+        """In the world (..., 3)."""
+        return self._run("center_of_mass", (q,), out)
 
     def centroidal_momentum(self, q, v, *, out=None):
-        return self._run("centroidal_momentum", q=q, v=v, out=out)
+        """About the centre of mass, in world axes, angular first (..., 6)."""
+        return self._run("centroidal_momentum", (q, v), out)
 
     def poses(self, q, *, out=None):
-        return self._run("poses", q=q, out=out)
+        """World from body, for every body (..., nb, 4, 4)."""
+        return self._run("poses", (q,), out)
 
     def pose(self, q, body: str, *, out=None):
-        return self._run("pose", q=q, out=out, at=self._place(body))
+        """World from one body or frame (..., 4, 4)."""
+        return self._run(("pose", body), (q,), out)
 
     def jacobian(self, q, body: str, axes: str = "body", *, out=None):
-        if axes not in ("body", "world"):
-            raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
-        return self._run("jacobian", q=q, out=out, at=(*self._place(body), axes))
+        """Spatial velocity of a body or frame from v (..., 6, nv), angular rows first, at its origin, in its own axes or
+        in the world's."""
+        return self._run(("jacobian", body, axes), (q,), out)
 
     def integrate(self, q, dv, *, out=None):
-        return self._run("integrate", q=q, dv=dv, out=out)
+        """q moved along dv on the group (..., nq)."""
+        return self._run("integrate", (q, dv), out)
 
     def difference(self, q0, q1, *, out=None):
-        return self._run("difference", q0=q0, q1=q1, out=out)
+        """The dv from q0 to q1 (..., nv)."""
+        return self._run("difference", (q0, q1), out)
 
     def qdot(self, q, v, *, out=None):
-        return self._run("qdot", q=q, v=v, out=out)
+        """The rate of the coordinates (..., nq)."""
+        return self._run("qdot", (q, v), out)
 
     # --- how
 
+    def _run(self, what, arguments, out):
+        try:
+            kernel = self._ready[arguments[0].dtype][what]
+            return kernel(*arguments) if out is None else kernel(*arguments, out=out)
+        except (KeyError, AttributeError, TypeError, ValueError):
+            return self._run_checked(what, arguments, out)
+
+    def _run_checked(self, what, arguments, out):
+        """The first call, an odd one, or a wrong one: find out which."""
+        quantity = self._quantity(what)
+        if any(isinstance(x, Traced) for x in arguments):
+            return quantity.function(*arguments)
+        arrays = [np.asarray(x) for x in arguments]
+        for x, array in zip(quantity.inputs, arrays):
+            self._check(x, array)
+        check_batch({x.name: array.shape[: array.ndim - len(x.shape)] for x, array in zip(quantity.inputs, arrays)})
+        dtype = np.result_type(*arrays, np.float32)
+        if what not in self._ready[dtype]:
+            self._ready[dtype][what] = self._made(quantity, dtype)
+        return self._ready[dtype][what](*arrays, out=out)
+
+    def _made(self, quantity, dtype):
+        if not self.compiled or not self.nv:
+            return quantity.plain(self._nodes[dtype])
+        content = self._digest, quantity.what
+        return Kernel(quantity.name, quantity.function, quantity.inputs, content).gufunc(dtype.char)
+
+    def _quantity(self, what) -> Quantity:
+        name, *options = (what,) if isinstance(what, str) else what
+        sizes = {"external": (len(self.bodies), 6)}
+        parameters = list(signature(getattr(quantities, name)).parameters)[1:]
+        given = [p for p in parameters if p in INPUTS or p in options]
+        inputs = tuple(Input(p, sizes.get(p) or (getattr(self, INPUTS[p]),), self._units if p[0] == "q" else ()) for p in given)
+        fixed: tuple = ()
+        if name in ("pose", "jacobian"):
+            fixed = self._place(options[0])
+        if name == "jacobian":
+            if options[1] not in ("body", "world"):
+                raise ValueError(f'axes is "{options[1]}"; it may be "body" or "world".')
+            fixed = (*fixed, options[1])
+        return Quantity(what, name, inputs, fixed, self._split)
+
+    @cached_property
+    def _nodes(self):
+        return {dtype: lower(self.model, dtype) for dtype in DTYPES}
+
+    @cached_property
+    def _split(self):
+        """The nodes that kernels are traced on."""
+        return lower(self.model, split=True)
+
+    @cached_property
+    def _units(self) -> tuple[slice, ...]:
+        nodes = self._nodes[DTYPES[0]]
+        return tuple(
+            slice(rows.start + u.start, rows.start + u.stop) for rows, group in zip(nodes.q_rows, nodes.groups) for u in group.units
+        )
+
+    @cached_property
+    def _digest(self) -> str:
+        return self._nodes[DTYPES[0]].digest()
+
     def _place(self, name):
         index, pose = self.model.place(name)
-        nodes = self._nodes[np.dtype(float)]
-        return nodes.on[index], (nodes.placements[index] @ pose).matrix
+        nodes = self._split if self.compiled and self.nv else self._nodes[DTYPES[0]]
+        return nodes.on[index], (nodes.placements[index] @ pose)
 
-    def _run(self, what, *, out=None, at=(), **inputs):
-        arrays = {name: np.asarray(x) for name, x in inputs.items() if x is not None}
-        for name, x in arrays.items():
-            self._check(name, x)
-        kind = np.result_type(*arrays.values(), np.float32)
-        nodes = self._nodes[np.dtype(kind)]
-        arrays = {name: x.astype(kind, copy=False) for name, x in arrays.items()}
-        batch = np.broadcast_shapes(*(x.shape[: x.ndim - (2 if name == "external" else 1)] for name, x in arrays.items()))
-        with np.errstate(all="ignore"):
-            result = np.asarray(getattr(quantities, what)(nodes, *arrays.values(), *at))
-        result = np.broadcast_to(result, batch + result.shape[result.ndim - CORE.get(what, 1) :])
-        if out is None:
-            return result.copy() if not result.flags.writeable else result
-        out[...] = result
-        return out
+    def _check(self, x: Input, array):
+        core = x.shape
+        if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+            raise ShapeError(f"{x.name} has dtype {array.dtype}; {self.model.name} takes float64 or float32.")
+        if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
+            said = f"external wrenches of shape {core}, one for each body" if x.name == "external" else f"{INPUTS[x.name]} = {core[0]}"
+            raise ShapeError(f"{x.name} has shape {array.shape}, but {self.model.name} has {said} ({listed(self.joints, 2)}).")
 
-    def _check(self, name, x):
-        core = (len(self.bodies), 6) if name == "external" else (getattr(self, INPUTS[name]),)
-        if x.dtype.kind not in "fiub" or x.dtype.itemsize > 8:
-            raise ShapeError(f"{name} has dtype {x.dtype}; {self.model.name} takes float64 or float32.")
-        if x.shape[x.ndim - len(core) :] != core:
-            said = f"external wrenches of shape {core}, one for each body" if name == "external" else f"{INPUTS[name]} = {core[0]}"
-            raise ShapeError(f"{name} has shape {x.shape}, but {self.model.name} has {said} ({listed(self.joints, 2)}).")
+    def __getstate__(self):
+        return {"model": self.model, "compiled": self.compiled}
+
+    def __setstate__(self, state):
+        self.__init__(state["model"], compiled=state["compiled"])
 
     def __str__(self) -> str:
         return str(self.model)
@@ -181,8 +258,13 @@ class Dynamics:
         return self.model._repr_html_()
 
 
-CORE = {"mass_matrix": 2, "mass_matrix_inverse": 2, "coriolis_matrix": 2, "jacobian": 2, "pose": 2, "poses": 3,
-        "kinetic_energy": 0, "potential_energy": 0}  # fmt: skip
+def check_batch(axes):
+    """The batch axes of all inputs broadcast together, or it is said which do not."""
+    try:
+        np.broadcast_shapes(*axes.values())
+    except ValueError:
+        said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
+        raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None
 
 
 def random_element(joint, shape, rng):

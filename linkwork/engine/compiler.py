@@ -54,7 +54,8 @@ def straight(program: Program, kind: Kind, name: str) -> str:
 
 def module_text(program: Program, dtype: str) -> str:
     """The whole module of a gufunc: kernel, one sample and many, and the loop around it."""
-    _, register = target()
+    machine, register = target()
+    x86 = machine.triple.startswith(("x86_64", "i686"))
     wide, one = Kind(dtype, register // (8 if dtype == "double" else 4)), Kind(dtype, 1)
     library = functions.library([(f, dtype, kind.width) for f in sorted(needed_functions(program)) for kind in (wide, one)])
     declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
@@ -63,13 +64,15 @@ def module_text(program: Program, dtype: str) -> str:
             library,
             *declared.values(),
             driver.DECLARATIONS,
+            driver.FLAGS[x86],
             straight(program, wide, "wide"),
             straight(program, one, "one"),
             *(text for to_lanes in (True, False) for text in (driver.strided(wide, to_lanes), driver.transposed(wide, to_lanes))),
             *(driver.strided(one, to_lanes).replace("pack(", "pack_one(") for to_lanes in (True, False)),
             driver.run(program, wide),
             driver.JOB,
-            driver.loop(threads=True),
+            driver.split(),
+            driver.loop(x86),
         ]
     )
 

@@ -243,49 +243,51 @@ def _aligned(t: Text, pointer: str) -> str:
     return t.let(f"call ptr @llvm.ptrmask.p0.i64(ptr {t.at(pointer, '63')}, i64 -64)")
 
 
-def loop(threads: bool) -> str:
+def loop(x86: bool) -> str:
     """@loop(args, dims, steps, data): data points to the number of threads allowed."""
     t = Text()
     t.do("%n = load i64, ptr %dims")
     state = t.let("alloca [64 x i8], align 16")
-    t.do(f"%kept = call i32 @fegetenv(ptr {state})")
-    if threads:
-        allowed = t.let("load i64, ptr %data")
-        useful = t.let(f"sdiv i64 %n, {LEAST}")
-        few = t.let(f"icmp slt i64 {useful}, {allowed}")
-        team = t.let(f"select i1 {few}, i64 {useful}, i64 {allowed}")
-        team = t.let(f"call i64 @llvm.smax.i64(i64 {team}, i64 1)")
-        team = t.let(f"call i64 @llvm.smin.i64(i64 {team}, i64 64)")
-        # a job is {args, steps, start, count}; threads are made and joined here, so that nothing outlives the call
-        jobs, ids = t.let("alloca [64 x [4 x i64]]"), t.let("alloca [64 x i64]")
-        share = t.let(f"sdiv i64 %n, {team}")
-        with t.loop(team) as i:
-            job, start = t.at(jobs, t.times(i, 32)), t.times(i, share)
-            last = t.let(f"icmp eq i64 {t.plus(i, 1)}, {team}")
-            count = t.let(f"select i1 {last}, i64 {t.let(f'sub i64 %n, {start}')}, i64 {share}")
-            for k, value in enumerate(("ptr %args", "ptr %steps", f"i64 {start}", f"i64 {count}")):
-                t.do(f"store {value}, ptr {t.at(job, str(8 * k))}")
-        with t.loop(team, start="1") as i:
-            slot, job = t.at(ids, t.times(i, 8)), t.at(jobs, t.times(i, 32))
-            failed = t.let(f"call i32 @pthread_create(ptr {slot}, ptr null, ptr @job, ptr {job})")
-            refused = t.let(f"icmp ne i32 {failed}, 0")
-
-            def here(slot=slot, job=job):
-                t.do(f"store i64 0, ptr {slot}")
-                t.let(f"call ptr @job(ptr {job})")
-
-            t.choose(refused, here, lambda: None)
-        t.let(f"call ptr @job(ptr {jobs})")
-        with t.loop(team, start="1") as i:
-            thread = t.let(f"load i64, ptr {t.at(ids, t.times(i, 8))}")
-            with t.when(t.let(f"icmp ne i64 {thread}, 0")):
-                t.let(f"call i32 @pthread_join(i64 {thread}, ptr null)")
-    else:
-        t.do("call void @range(ptr %args, ptr %steps, i64 0, i64 %n)")
-    t.do(f"%back = call i32 @fesetenv(ptr {state})")
+    t.do(f"call void @llvm.x86.sse.stmxcsr(ptr {state})" if x86 else f"%kept = call i32 @fegetenv(ptr {state})")
+    useful = t.let(f"sdiv i64 %n, {LEAST}")
+    team = t.let(f"call i64 @llvm.smin.i64(i64 {useful}, i64 {t.let('load i64, ptr %data')})")
+    team = t.let(f"call i64 @llvm.smin.i64(i64 {team}, i64 64)")
+    alone = t.let(f"icmp slt i64 {team}, 2")
+    t.choose(alone, lambda: t.do("call void @range(ptr %args, ptr %steps, i64 0, i64 %n)"), lambda: t.do(f"call void @split(ptr %args, ptr %steps, i64 %n, i64 {team})"))
+    t.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {state})" if x86 else f"%back = call i32 @fesetenv(ptr {state})")
     return t.function("loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind").replace("define internal", "define")
 
 
+def split() -> str:
+    """@split: a batch shared out over `team` threads, made and joined here, so that nothing outlives the call."""
+    t = Text()
+    jobs, ids = t.let("alloca [64 x [4 x i64]]"), t.let("alloca [64 x i64]")
+    share = t.let(f"sdiv i64 %n, %team")
+    with t.loop("%team") as i:
+        job, start = t.at(jobs, t.times(i, 32)), t.times(i, share)
+        last = t.let(f"icmp eq i64 {t.plus(i, 1)}, %team")
+        count = t.let(f"select i1 {last}, i64 {t.let(f'sub i64 %n, {start}')}, i64 {share}")
+        for k, value in enumerate(("ptr %args", "ptr %steps", f"i64 {start}", f"i64 {count}")):
+            t.do(f"store {value}, ptr {t.at(job, str(8 * k))}")
+    with t.loop("%team", start="1") as i:
+        slot, job = t.at(ids, t.times(i, 8)), t.at(jobs, t.times(i, 32))
+        failed = t.let(f"call i32 @pthread_create(ptr {slot}, ptr null, ptr @job, ptr {job})")
+        refused = t.let(f"icmp ne i32 {failed}, 0")
+
+        def here(slot=slot, job=job):
+            t.do(f"store i64 0, ptr {slot}")
+            t.let(f"call ptr @job(ptr {job})")
+
+        t.choose(refused, here, lambda: None)
+    t.let(f"call ptr @job(ptr {jobs})")
+    with t.loop("%team", start="1") as i:
+        thread = t.let(f"load i64, ptr {t.at(ids, t.times(i, 8))}")
+        with t.when(t.let(f"icmp ne i64 {thread}, 0")):
+            t.let(f"call i32 @pthread_join(i64 {thread}, ptr null)")
+    return t.function("split(ptr %args, ptr %steps, i64 %n, i64 %team) noinline nounwind")
+
+
+# A job is {args, steps, start, count}.
 JOB = """define internal ptr @job(ptr %j) nounwind {
 %args = load ptr, ptr %j
 %p1 = getelementptr i8, ptr %j, i64 8
@@ -299,13 +301,15 @@ ret ptr null
 }
 """
 
+FLAGS = {
+    True: "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
+    False: "declare i32 @fegetenv(ptr)\ndeclare i32 @fesetenv(ptr)\n",
+}  # how the floating-point flags are kept, on x86 and elsewhere
+
 DECLARATIONS = """declare ptr @malloc(i64)
 declare void @free(ptr)
-declare i32 @fegetenv(ptr)
-declare i32 @fesetenv(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
-declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 """

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from ..errors import ModelWarning, listed
+from ..errors import ModelError, ModelWarning, listed
 from ..joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..model import Body, Frame, Hinge, Model
 from ..spatial import Pose
@@ -24,9 +24,9 @@ def read(
 ) -> Model:
     """The model of an MJCF text; `name` is what errors call it, and the model if the file does not.
 
-    Files that the text names are looked up in the folder. Meshes, textures and height fields need not be there, unless a
-    mesh gives a body its mass. MuJoCo refuses impossible inertias itself, so `strict` asks for nothing more. What a Model
-    has no place for is in its notes, and one warning names what of it would change the motion.
+    Files that the text names are looked up in the folder. Meshes, textures and height fields need not be there, unless
+    a mesh gives a body its mass. MuJoCo refuses impossible inertias itself, so `strict` asks for nothing more. What a
+    Model has no place for is in its notes, and one warning names what of it would change the motion.
     """
     c = compile_text(source, folder, name, snap)
     bodies = tuple(_body(c, i) for i in range(1, c.m.nbody))
@@ -49,7 +49,7 @@ def read(
 
 
 def _body(c: Compiled, i: int) -> Body:
-    """Mass, centre and tensor, the latter from principal moments: b + R (moments - b) R*, exact where moments are equal."""
+    """Mass, centre and tensor: b + R (moments - b) R*, b the middle moment, without rounding where two are equal."""
     inertial = c.place(c.m.body_ipos[i], c.m.body_iquat[i], f'body "{c.bodies[i]}", inertial')
     moments = c.m.body_inertia[i]
     middle = np.sort(moments)[1]
@@ -76,7 +76,7 @@ def _hinges(c: Compiled) -> tuple[Hinge, ...]:
 
 
 def _joints(c: Compiled, i: int) -> tuple[Pose, tuple[tuple[str, Joint, Pose], ...], Pose]:
-    """Where the joints of a body start on its parent, each one with its place on the one before, and the last on the body.
+    """Where the joints of a body start on its parent, each with its place on the one before, and the last on the body.
 
     Each moves the body as the ones before have left it, about its own anchor, by how far it is from its reference:
         parent from body = at Π [ T(anchor) motion(q - ref) T(-anchor) ]
@@ -116,7 +116,10 @@ def _joint(c: Compiled, j: int) -> Joint:
             physics["lower"], physics["upper"] = map(float, c.m.jnt_range[j])
         if c.m.jnt_actfrclimited[j]:
             physics["effort"] = float(np.abs(c.m.jnt_actfrcrange[j]).max())
-    return kind(**physics)
+    try:
+        return kind(**physics)
+    except ModelError as error:
+        raise ModelError(f'{c.source}: joint "{c.joints[j]}": {error}') from error
 
 
 def _rest(c: Compiled, j: int, kind: type[Joint]) -> tuple[float, ...] | float:

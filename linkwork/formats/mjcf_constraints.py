@@ -9,7 +9,7 @@ from ..model import Coupling, Loop
 from ..spatial import Pose
 from .mjcf_source import Compiled, names_of
 
-EQUALITIES = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance")  # in the order of mjtEq
+EQUALITIES = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance")  # as in mjtEq
 KEPT = ("connect", "weld", "joint")
 SITE = 6  # of mjtObj: the constraint is between sites instead of bodies
 
@@ -45,12 +45,12 @@ def couplings(c: Compiled) -> tuple[Coupling, ...]:
         if EQUALITIES[c.m.eq_type[e]] != "joint":
             continue
         one, other = int(c.m.eq_obj1id[e]), int(c.m.eq_obj2id[e])
-        ref = [float(c.m.qpos0[c.m.jnt_qposadr[j]]) if j >= 0 else 0.0 for j in (one, other)]
-        p = Polynomial(c.m.eq_data[e, :5])(Polynomial([-ref[1], 1.0])) + ref[0]
-        coefficients = tuple(map(float, np.trim_zeros(p.coef, "b"))) if other >= 0 else (float(c.m.eq_data[e, 0]) + ref[0],)
+        ref, of_ref = (float(c.m.qpos0[c.m.jnt_qposadr[j]]) if j >= 0 else 0.0 for j in (one, other))
+        p = Polynomial(c.m.eq_data[e, : 5 if other >= 0 else 1])
+        p = ref + p(Polynomial([-of_ref, 1.0]))
         of = c.joints[other] if other >= 0 else None
         active = bool(c.m.eq_active0[e]) and not c.off("equality")
-        out.append(Coupling(names[e], c.joints[one], of, coefficients or (0.0,), active))
+        out.append(Coupling(names[e], c.joints[one], of, tuple(map(float, p.trim().coef)), active))
     return tuple(out)
 
 
@@ -73,12 +73,13 @@ def omitted(c: Compiled) -> tuple[list[str], list[str]]:
         "the nonlinear part of springs": _where(c.joints, m.jnt_stiffnesspoly.any(-1) | (m.jnt_springyield > 0)),
         "the nonlinear part of dampers": _where(c.joints, m.dof_dampingpoly[dof].any(-1)),
         "springs of free joints": _where(c.joints, free & (m.jnt_stiffness > 0)),
-        "that armature of free joints acts along world axes": _where(c.joints, free & (m.dof_armature[dof] > 0)),
+        "that armature of free joints is along world axes": _where(c.joints, free & (m.dof_armature[dof] > 0)),
         "gravity compensation": _where(c.bodies, m.body_gravcomp != 0),
         "passive forces of plugins": _where(c.bodies, m.body_plugin >= 0),
-        "forces of a fluid": ["option"] if m.opt.density or m.opt.viscosity else [],
+        "forces of a fluid with": [name for name in ("density", "viscosity") if getattr(m.opt, name)],
         "deformable bodies": [m.flex(i).name or f"flex{i + 1}" for i in range(m.nflex)],
     }
+    all_meshes = (*c.meshes.values(), *c.opened.values())
     uneven = m.jnt_actfrclimited.astype(bool) & (m.jnt_actfrcrange.sum(-1) != 0)
     others = {
         "tendons": tendons,
@@ -88,6 +89,7 @@ def omitted(c: Compiled) -> tuple[list[str], list[str]]:
         "limits of ball joints": _where(c.joints, (m.jnt_type == 1) & (m.jnt_limited != 0)),
         "the smaller side of uneven force limits": _where(c.joints, uneven),
         "motion of mocap bodies": _where(c.bodies, m.body_mocapid >= 0),
+        "meshes that are turned before they are stretched": sorted({x.file for x in all_meshes if x.skewed}),
         "geoms fitted to meshes that are not there, of": [c.bodies[m.geom_bodyid[g]] for g in sorted(c.unfitted)],
     }
     said = [[f"{what} {_quoted(which)}" for what, which in part.items() if which] for part in (changes, others)]

@@ -5,7 +5,7 @@ import numpy as np
 from ..model import Shape
 from .mjcf_source import Compiled, pose_of
 
-KINDS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")  # in the order of mjtGeom
+KINDS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")  # as in mjtGeom
 SIZES = {  # from half lengths to ours
     "plane": lambda size: (),
     "sphere": lambda size: size[:1],
@@ -30,22 +30,21 @@ def shapes(c: Compiled, body: int) -> tuple[tuple[Shape, ...], tuple[Shape, ...]
 def _shape(c: Compiled, g: int) -> Shape | None:
     name, kind = c.m.geom(g).name, KINDS[c.m.geom_type[g]]
     pose = c.place(c.m.geom_pos[g], c.m.geom_quat[g], f'geom "{name}"' if name else "a geom")
-    if mesh := c.meshes.get(g):
-        return Shape("mesh", mesh.scale, pose @ mesh.ref.inverse(), _color(c, g), mesh.file, mesh.path, name)
+    mesh = c.meshes.get(g)
     if kind == "mesh":  # MuJoCo has turned its vertices into the mesh's principal axes
         i = c.m.geom_dataid[g]
         moved = pose_of(c.m.mesh_pos[i], c.m.mesh_quat[i])
-        found = c.opened.get(c.m.mesh(i).name)
-        file, path = (found.file, found.path) if found else (c.m.mesh(i).name, None)
-        return Shape("mesh", tuple(map(float, c.m.mesh_scale[i])), pose @ moved.inverse(), _color(c, g), file, path, name)
-    if kind not in SIZES or g in c.unfitted:
+        mesh, pose = c.opened[c.m.mesh(i).name], pose @ moved.inverse()
+    if (mesh and mesh.skewed) or (not mesh and kind not in SIZES) or g in c.unfitted:
         return None
+    if mesh:
+        return Shape("mesh", mesh.scale, pose @ mesh.pose, _color(c, g), mesh.file, mesh.path, name)
     return Shape(kind, tuple(map(float, SIZES[kind](c.m.geom_size[g]))), pose, _color(c, g), name=name)
 
 
 def _color(c: Compiled, g: int) -> tuple[float, float, float, float]:
     """The geom's own colour, or its material's."""
     own, material = c.m.geom_rgba[g], c.m.geom_matid[g]
-    rgba = c.m.mat_rgba[material] if material >= 0 and np.array_equal(own, np.float32(GRAY)) else own
+    rgba = c.m.mat_rgba[material] if material >= 0 and np.array_equal(own, np.array(GRAY, np.float32)) else own
     r, g_, b, a = (round(float(x), 6) for x in rgba)  # float32 in MuJoCo
     return r, g_, b, a

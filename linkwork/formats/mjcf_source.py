@@ -20,19 +20,29 @@ PRIMITIVE = (0, 2, 3, 4, 5, 6)  # mjtGeom: all but hfield, mesh, sdf
 
 @dataclass(frozen=True)
 class Mesh:
-    """A mesh as the file has it: its name there, where it is if it was found, and what MuJoCo would do to its vertices."""
+    """A mesh as the file has it: its name there, where it is if it was found, and how its vertices get into a geom.
+
+    MuJoCo subtracts refpos, turns by the inverse of refquat, and then scales, S R* (x - p). This is a scale and then a
+    pose, R* (K x - K p), only if K = R S R* is diagonal; `skewed` says that it is not.
+    """
 
     file: str
     path: str | None
     scale: tuple[float, ...]
-    ref: Pose
+    pose: Pose
+    skewed: bool
 
     @staticmethod
-    def of(asset, folders: list[Path]) -> "Mesh":
-        """The mesh of an MjsMesh, looked up in the folders."""
-        paths = (folder / asset.compiler.meshdir / asset.file for folder in folders if asset.file)
+    def of(asset, folders: list[Path], strip: bool) -> "Mesh":
+        """The mesh of an MjsMesh, looked up in the folders, by the last part of its name alone if that is asked for."""
+        file = Path(asset.file).name if strip else asset.file
+        paths = (folder / asset.compiler.meshdir / file for folder in folders if file)
         path = next((str(path) for path in paths if path.is_file()), None)
-        return Mesh(asset.file, path, tuple(map(float, asset.scale)), pose_of(asset.refpos, asset.refquat))
+        ref = pose_of(asset.refpos, asset.refquat).snapped()
+        K = ref.rotation * asset.scale @ ref.rotation.T
+        scale, skew = np.diag(K), np.abs(K - np.diag(np.diag(K))).max()
+        pose = (Pose.of(K @ ref.translation) @ Pose(ref.quaternion)).inverse()
+        return Mesh(asset.file, path, tuple(map(float, scale)), pose, bool(skew > 1e-9 * np.abs(K).max()))
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ class Compiled:
     """What MuJoCo made of the text (m), the names of its bodies and joints, and the meshes that geoms stand for."""
 
     m: Any
+    source: str  # what errors call the text
     name: str
     bodies: list[str]
     joints: list[str]
@@ -66,16 +77,16 @@ class Compiled:
         return (f"snapped to quarter turns: {listed(self.snapped)}",) if self.snapped else ()
 
     def off(self, what: str) -> bool:
-        """Whether the file's flags switch this off: "gravity", "spring", "damper", "limit", "frictionloss", "equality"."""
+        """Whether the file's flags switch this off: "gravity", "spring", "damper", "limit" ..."""
         return what in self.disabled
 
 
 def compile_text(text: str, folder, name: str, snap: bool) -> Compiled:
-    """MuJoCo's model of the text. Files are looked up in the folder; without one, the text may name none that it needs."""
+    """MuJoCo's model of the text. Files are looked up in the folder; without one, it may name none that it needs."""
     try:
         import mujoco
     except ImportError as error:
-        raise ModelError("MJCF is read with MuJoCo's own parser, which is missing: pip install linkwork[mjcf].") from error
+        raise ModelError("MJCF is read with MuJoCo's parser, which is missing: pip install linkwork[mjcf].") from error
     folders = [] if folder is None else [Path(folder).resolve()]
     text, included = with_files(text, name, folders)
     try:
@@ -88,13 +99,14 @@ def compile_text(text: str, folder, name: str, snap: bool) -> Compiled:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"{name}: {sentence(error)}") from error
-    flags = mujoco.mjtDisableBit.__members__.items()
+    flags = [(key, int(bit)) for key, bit in mujoco.mjtDisableBit.__members__.items() if key.startswith("mjDSBL_")]
     return Compiled(
         m=m,
+        source=name,
         name=Path(name).stem if spec.modelname == UNNAMED else spec.modelname,
         bodies=names_of(m.nbody, m.body, lambda i: f"body{i}"),
         joints=joint_names(m),
-        disabled=frozenset(key[7:].lower() for key, bit in flags if key[:7] == "mjDSBL_" and m.opt.disableflags & int(bit)),
+        disabled=frozenset(key[7:].lower() for key, bit in flags if m.opt.disableflags & bit),
         meshes={geom.id: mesh for geom, mesh in standing},
         opened=opened,
         unfitted=frozenset(geom.id for geom in unfitted),
@@ -107,13 +119,13 @@ def with_files(text: str, name: str, folders: list[Path]) -> tuple[str, dict[str
     keys: dict[Path, str] = {}
     texts: dict[str, bytes] = {}
 
-    def read(text, source, near):
+    def read(text: str, source: str, near: list[Path]) -> str:
         if ENTITY.search(bare := COMMENT.sub("", text)):
             raise ModelError(f"{source} declares an entity; entities are not read. Write out what it stands for.")
         files = {written: found(written, source, near) for _, written, _ in OTHER_FILE.findall(bare)}
         return OTHER_FILE.sub(lambda match: match[1] + files.get(match[2], match[2]) + match[3], text)
 
-    def found(written, source, near):
+    def found(written: str, source: str, near: list[Path]) -> str:
         places = [place / written for place in (*folders[:1], *near) if (place / written).is_file()]
         if not places:
             where = f"not in {folders[0]}" if folders else "nowhere, for this text has no folder: load it from its file"
@@ -130,14 +142,14 @@ def with_files(text: str, name: str, folders: list[Path]) -> tuple[str, dict[str
     return read(text, name, []), texts
 
 
-def without_meshes(mujoco, spec, folders: list[Path], name: str) -> tuple[list[tuple[Any, Mesh]], dict[str, Mesh], list]:
+def without_meshes(mujoco, spec, folders: list[Path], name: str):
     """Leave MuJoCo only the meshes it needs; other geoms of meshes become points at the same place.
 
-    Returns those geoms with their meshes, the meshes that MuJoCo will open by name, and the geoms that cannot be fitted to
-    a mesh because it is missing.
+    Returns those geoms with their meshes, the meshes that MuJoCo will open by name, and the geoms that cannot be
+    fitted to a mesh because it is missing.
     """
     assets = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes}
-    meshes = {key: Mesh.of(mesh, folders) for key, mesh in assets.items()}
+    meshes = {key: Mesh.of(mesh, folders, spec.strippath) for key, mesh in assets.items()}
     standing, opened, unfitted = [], {}, []
     for geom in spec.geoms:
         mesh, primitive = meshes.get(geom.meshname), geom.type in PRIMITIVE
@@ -149,8 +161,8 @@ def without_meshes(mujoco, spec, folders: list[Path], name: str) -> tuple[list[t
         if mesh and gives_mass(geom):
             where = f"not in {folders[0]}" if folders else "nowhere, for this text has no folder"
             raise ModelError(
-                f'{name}: body "{geom.parent.name}" takes its mass from mesh "{geom.meshname}", but its file "{mesh.file}" '
-                f"is {where}. Put it there, or give the body an <inertial>."
+                f'{name}: body "{geom.parent.name}" takes its mass from mesh "{geom.meshname}", but the file '
+                f'"{mesh.file}" is {where}. Put it there, or give the body an <inertial>.'
             )
         if mesh and primitive:
             unfitted.append(geom)
@@ -161,6 +173,7 @@ def without_meshes(mujoco, spec, folders: list[Path], name: str) -> tuple[list[t
     for site in spec.sites:
         if site.meshname:
             site.type, site.meshname, site.size = mujoco.mjtGeom.mjGEOM_SPHERE, "", (1.0, 0.0, 0.0)
+    spec.strippath = False
     for key, asset in assets.items():
         if key not in opened:
             spec.delete(asset)

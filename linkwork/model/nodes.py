@@ -5,6 +5,7 @@ own frame is the outboard frame of its joint, its z the joint's axis, so that ev
 and frames are fixed placements on nodes. Joint-space results notice none of this.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,6 +47,14 @@ class Nodes:
     @property
     def nq(self) -> int:
         return self.q_rows[-1].stop if self.q_rows else 0
+
+    def digest(self) -> str:
+        """A name for everything in here that decides the dynamics."""
+        made = hashlib.sha256(repr((self.tree.parent, self.groups, self.on, self.placements)).encode())
+        for name in (*CONSTANTS, "rest"):
+            for x in getattr(self, name):
+                made.update(np.ascontiguousarray(x, float).tobytes())
+        return made.hexdigest()
 
     def mapped(self, constant: Callable) -> "Nodes":
         """The same nodes with every constant x replaced by constant(name, index, x)."""
@@ -90,8 +99,11 @@ class Nodes:
     @cached_property
     def places(self):
         """Poses of the bodies on their nodes."""
-        g = self.gravity
-        return [homogeneous(rotation_matrix(like(p.quaternion, g)), like(p.translation, g)) for p in self.placements]
+        return [self.exactly(pose) for pose in self.placements]
+
+    def exactly(self, pose: Pose):
+        """A pose as a matrix of these nodes' scalars, its rotation exact for a tracer."""
+        return homogeneous(rotation_matrix(like(pose.quaternion, self.gravity)), like(pose.translation, self.gravity))
 
     @cached_property
     def fixed(self):

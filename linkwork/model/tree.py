@@ -44,6 +44,12 @@ class Tree:
             yield k, X
             X, k = via(k, X), self.parent[k]
 
+    def carried(self, k: int, X, via: Callable):
+        """X taken from node k all the way to the world."""
+        for j, at in self.path(k, X, via):
+            X = via(j, at)
+        return X
+
     def slots(self, count: int = 1):
         """Room for one value per node; several rooms at once if asked."""
         return {} if count == 1 else tuple({} for _ in range(count))

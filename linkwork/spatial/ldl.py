@@ -9,7 +9,7 @@ def factor(A):
     L: list[list] = [[] for _ in range(n)]
     d: list = []
     for i in range(n):
-        w = []  # the row of L diag(d)
+        w: list = []  # the row of L diag(d)
         for j in range(i):
             w.append(A[..., i, j, None] - _dot(w, L[j]))
             L[i].append(w[j] / d[j])

@@ -1,5 +1,6 @@
 """A fixed placement of one frame on another, exact for the turns that mechanisms are full of."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,6 +67,8 @@ class Pose:
         return Pose(scaled((-y, x, 0.0, w)))
 
     def __matmul__(self, other: "Pose") -> "Pose":
+        if other == ORIGIN or self == ORIGIN:  # most are; long chains are quicker for it
+            return self if other == ORIGIN else other
         position = self.rotation @ other.translation + self.translation
         return Pose(scaled(multiply(self.quaternion, other.quaternion)), _floats(position))
 
@@ -84,6 +87,9 @@ class Pose:
     def snapped(self) -> "Pose":
         """With a rotation that misses a lattice turn by the rounding of its print put right."""
         return Pose(snapped(self.quaternion), self.translation)
+
+
+ORIGIN = Pose()
 
 
 def about(axis, angle, *, snap: bool = True):
@@ -111,13 +117,12 @@ def multiply(p, q):
 
 def scaled(q):
     """The same rotation with the largest entry ±1, w not negative: lattice turns stay small integers."""
-    q = np.asarray(q, float)
-    largest = np.abs(q).max()
-    if not largest > 0:
-        raise ModelError(f"a quaternion is {q.tolist()}; it takes finite numbers, not all zero.")
-    q = q / largest
-    sign = np.sign(q[np.nonzero(np.round(q, 12))[0][-1]])
-    return _floats(q * sign)
+    q = _floats(q)
+    largest = max(map(abs, q))
+    if not 0 < largest < np.inf:
+        raise ModelError(f"a quaternion is {q}; it takes finite numbers, not all zero.")
+    last = next(x for x in reversed(q) if abs(x) > 1e-12 * largest)
+    return _floats(x / math.copysign(largest, last) for x in q)
 
 
 def snapped(q):

@@ -140,19 +140,16 @@ def poses(nodes, q):
 
 
 def pose(nodes, q, k, place):
-    """World from a frame that stands on node k."""
+    """World from a frame placed on node k: carried to the world by the poses of the nodes on the way."""
     X = placements(nodes, q)
-    T = like(place, q)
-    for j, T in nodes.tree.path(k, T, via=lambda i, T: X[i] @ T):
-        root = j
-    return T if k == nodes.tree.world else X[root] @ T
+    return nodes.tree.carried(k, nodes.exactly(place), via=lambda j, T: X[j] @ T)
 
 
 def jacobian(nodes, q, k, place, axes="body"):
     """Spatial velocity of a frame on node k from v, in its own axes or in the world's, at its origin."""
     tree = nodes.tree
     X = placements(nodes, q)
-    J = _jacobian(tree, shifts(tree, X), nodes.H, k, spatial.phi(like(place, q)))
+    J = _jacobian(tree, shifts(tree, X), nodes.H, k, spatial.phi(nodes.exactly(place)))
     if axes == "world":
         R = pose(nodes, q, k, place)[..., :3, :3]
         J = spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R) @ J

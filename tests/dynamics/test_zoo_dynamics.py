@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 from zoo import (
-    Plain,
+    Sweeps,
     body_inertias,
     close,
     differences,
     every_mechanism,
-    every_moving_mechanism,
     gradient,
     jacobians,
     physics,
+    plain,
     rate,
     robots,
     state,
@@ -105,24 +105,24 @@ def test_the_rate_of_the_mass_matrix_is_twice_the_symmetric_part_of_the_coriolis
     """d𝓜/dt = C + C*, so that d𝓜/dt − 2C does no work."""
     s = state(robot, SHAPE)
     C = robot.coriolis_matrix(s.q, s.v)
-    close(C + C.mT, rate(robot, lambda plain: plain.mass_matrix, s.q, s.v))
+    close(C + C.mT, rate(robot, lambda sweeps: sweeps.mass_matrix, s.q, s.v))
 
 
 @every_mechanism
 def test_the_coriolis_matrix_is_linear_in_velocity(robot):
     """C(q, 2u − 3v) = 2 C(q, u) − 3 C(q, v)."""
     s = state(robot, SHAPE)
-    u, v = s.vdot, s.v
-    close(robot.coriolis_matrix(s.q, 2 * u - 3 * v), 2 * robot.coriolis_matrix(s.q, u) - 3 * robot.coriolis_matrix(s.q, v))
+    C = lambda v: robot.coriolis_matrix(s.q, v)
+    close(C(2 * s.vdot - 3 * s.v), 2 * C(s.vdot) - 3 * C(s.v))
 
 
-@every_moving_mechanism
+@every_mechanism
 def test_gravity_force_is_the_gradient_of_the_potential(robot):
     """g = ∂U/∂q along every velocity, U = −m g·c without the springs."""
     q, _ = robot.random_state(SHAPE, 0)
     weight = robot.model.mass * np.array(robot.model.gravity)
-    close(robot.gravity_force(q), -gradient(robot, lambda plain: lambda q: plain.center_of_mass(q) @ weight, q))
-    soft = lw.Dynamics(with_joints(robot.model, stiffness=0.0, rest=None))
+    close(robot.gravity_force(q), -gradient(robot, lambda sweeps: lambda q: sweeps.center_of_mass(q) @ weight, q))
+    soft = plain(with_joints(robot.model, stiffness=0.0, rest=None))
     close(robot.gravity_force(q), differences(soft, soft.potential_energy, q), 1e-9)
 
 
@@ -130,7 +130,7 @@ def test_gravity_force_is_the_gradient_of_the_potential(robot):
 def test_passive_force_is_minus_the_gradient_of_the_spring_energy_and_damping(robot):
     """τ = −∂U/∂q − d v − c sign v, in a world without gravity."""
     s = state(robot, SHAPE)
-    weightless = lw.Dynamics(robot.model.with_gravity((0, 0, 0)))
+    weightless = plain(robot.model.with_gravity((0, 0, 0)))
     spring = differences(weightless, weightless.potential_energy, s.q)
     damping, friction = physics(robot.model, "damping"), physics(robot.model, "friction")
     close(robot.passive_force(s.q, s.v), -spring - damping * s.v - friction * np.sign(s.v), 1e-9)
@@ -139,7 +139,7 @@ def test_passive_force_is_minus_the_gradient_of_the_spring_energy_and_damping(ro
 @robots("geared")
 def test_springs_at_rest_pull_no_more(robot):
     """U = 0 and τ = 0 at rest, where gravity is off."""
-    weightless = lw.Dynamics(robot.model.with_gravity((0, 0, 0)))
+    weightless = plain(robot.model.with_gravity((0, 0, 0)))
     rest = np.concatenate([part.at_rest for hinge in robot.model.hinges for _, part, _ in hinge.joint.parts])
     close(weightless.potential_energy(rest), 0.0)
     close(weightless.passive_force(rest, np.zeros(robot.nv)), np.zeros(robot.nv))
@@ -159,7 +159,7 @@ def test_external_wrenches_are_forces_through_the_jacobians(robot):
 def test_weight_is_a_wrench_on_each_body(robot):
     """g = −Σ J*(k) [c × m g; m g](k) in a world without gravity."""
     q, v = robot.random_state(SHAPE, 0)
-    weightless = lw.Dynamics(robot.model.with_gravity((0, 0, 0)))
+    weightless = plain(robot.model.with_gravity((0, 0, 0)))
     g = robot.poses(q)[..., :3, :3].mT @ np.array(robot.model.gravity)
     linear = np.concatenate([np.zeros_like(g), g], -1)
     wrench = (body_inertias(robot.model) @ linear[..., None])[..., 0]
@@ -170,7 +170,7 @@ def test_weight_is_a_wrench_on_each_body(robot):
 def test_composite_bodies_give_the_forces_of_newton_and_euler(robot):
     """f = R α + y  against  f = M α + b + Σ φ f            Jain, Algorithms 5.2 and 5.3."""
     s = state(robot, SHAPE)
-    nodes = Plain(robot.model).nodes
+    nodes = Sweeps(robot.model).nodes
     phi, _, a, b = motion(nodes, s.q, s.v, s.external)
     blocks = nodes.tree, phi, nodes.H, nodes.M, nodes.J, a, b, nodes.tree.split(s.vdot), nodes.falling
     for one, other in zip(inverse_dynamics(*blocks), composite_inverse_dynamics(*blocks)):
@@ -182,7 +182,7 @@ def test_composite_bodies_give_the_forces_of_newton_and_euler(robot):
 def test_joints_carry_the_same_forces_in_forward_and_inverse_dynamics(robot):
     """P (α − a) + z = M α + b + Σ φ f                      Jain (7.34)."""
     s = state(robot, SHAPE)
-    nodes = Plain(robot.model).nodes
+    nodes = Sweeps(robot.model).nodes
     tree, H, M, J = nodes.tree, nodes.H, nodes.M, nodes.J
     phi, _, a, b = motion(nodes, s.q, s.v, s.external)
     P, D, G, _ = articulated_inertia(tree, phi, H, M, J)
@@ -199,7 +199,7 @@ def test_joints_carry_the_same_forces_in_forward_and_inverse_dynamics(robot):
 def test_armature_adds_to_the_diagonal(robot):
     """𝓜 = 𝓜(without rotors) + J."""
     q, _ = robot.random_state(SHAPE, 0)
-    bare = lw.Dynamics(with_joints(robot.model, armature=0.0))
+    bare = plain(with_joints(robot.model, armature=0.0))
     close(robot.mass_matrix(q), bare.mass_matrix(q) + np.diag(physics(robot.model, "armature")))
 
 
@@ -207,7 +207,7 @@ def test_armature_adds_to_the_diagonal(robot):
 def test_rotors_slow_every_joint_the_same_way(robot):
     """𝓜 v̇ + J v̇ = τ − bias."""
     s = state(robot, SHAPE)
-    heavy = lw.Dynamics(with_joints(robot.model, armature=0.7))
+    heavy = plain(with_joints(robot.model, armature=0.7))
     vdot = heavy.forward_dynamics(s.q, s.v, s.tau)
     close(robot.inverse_dynamics(s.q, s.v, vdot) + 0.7 * vdot, s.tau, VERY_CLOSE)
 
@@ -216,7 +216,7 @@ def test_rotors_slow_every_joint_the_same_way(robot):
 def test_splitting_fixed_placements_into_nodes_changes_nothing(robot):
     """lower(split=True): the same dynamics on more nodes."""
     s = state(robot, SHAPE)
-    one, other = Plain(robot.model), Plain(robot.model, split=True)
+    one, other = Sweeps(robot.model), Sweeps(robot.model, split=True)
     assert len(other.nodes.tree) >= len(one.nodes.tree)
     for quantity, *inputs in [
         ("mass_matrix", s.q),
@@ -239,7 +239,7 @@ def test_locking_a_joint_leaves_out_its_rows(robot):
     q, v = robot.random_state(seed=0)
     hinge = [hinge for hinge in robot.model.hinges if hinge.joint.nv][1]
     rows = robot.v_index(hinge.name)
-    locked = lw.Dynamics(robot.model.locked({hinge.name: q[robot.q_index(hinge.name)]}))
+    locked = plain(robot.model.locked({hinge.name: q[robot.q_index(hinge.name)]}))
     v[rows] = 0
     rest_q, rest_v = np.delete(q, robot.q_index(hinge.name)), np.delete(v, rows)
     whole = np.delete(np.delete(robot.mass_matrix(q), rows, 0), rows, 1)

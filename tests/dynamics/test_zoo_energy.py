@@ -1,9 +1,8 @@
 """Energy, power, momentum and the centre of mass, over the zoo."""
 
 import numpy as np
-from zoo import Plain, body_inertias, close, every_mechanism, jacobians, physics, rate, robots, slope, state
+from zoo import Sweeps, body_inertias, close, every_mechanism, jacobians, physics, plain, rate, robots, slope, state
 
-import linkwork as lw
 from linkwork.spatial import phi
 
 SHAPE = (2, 3)
@@ -11,8 +10,8 @@ SHAPE = (2, 3)
 
 def along(robot, f, s, vdot):
     """df/dt of f(q, v) while q moves with v and v with v̇: exact to rounding."""
-    plain, step = Plain(robot.model, dtype=complex), 1e-30
-    return np.imag(f(plain)(plain.integrate(s.q, 1j * step * s.v), s.v + 1j * step * vdot)) / step
+    sweeps, step = Sweeps(robot.model, dtype=complex), 1e-30
+    return np.imag(f(sweeps)(sweeps.integrate(s.q, 1j * step * s.v), s.v + 1j * step * vdot)) / step
 
 
 def power(tau, v):
@@ -42,7 +41,7 @@ def test_forces_and_weight_and_wrenches_do_all_the_work(robot):
     vdot = robot.forward_dynamics(s.q, s.v, s.tau, s.external)
     V = (jacobians(robot, s.q) @ s.v[..., None, :, None])[..., 0]
     work = power(s.tau - robot.gravity_force(s.q), s.v) + (s.external * V).sum((-1, -2))
-    close(along(robot, lambda plain: plain.kinetic_energy, s, vdot), work, 1e-11)
+    close(along(robot, lambda sweeps: sweeps.kinetic_energy, s, vdot), work, 1e-11)
 
 
 @every_mechanism
@@ -56,7 +55,7 @@ def test_only_motors_and_friction_change_the_energy(robot):
         return robot.kinetic_energy(q, v) + robot.potential_energy(q)
 
     lost = power(physics(robot.model, "damping") * s.v, s.v) + power(physics(robot.model, "friction"), np.abs(s.v))
-    close(slope(energy), power(s.tau, s.v) - lost, 1e-8)
+    close(slope(energy, 1e-4), power(s.tau, s.v) - lost, 1e-8)
 
 
 @every_mechanism
@@ -72,7 +71,7 @@ def test_the_center_of_mass_is_the_mean_of_the_bodies(robot):
 def test_linear_momentum_is_mass_times_the_velocity_of_the_center(robot):
     """p = m dc/dt."""
     s = state(robot, SHAPE)
-    velocity = rate(robot, lambda plain: plain.center_of_mass, s.q, s.v)
+    velocity = rate(robot, lambda sweeps: sweeps.center_of_mass, s.q, s.v)
     close(robot.centroidal_momentum(s.q, s.v)[..., 3:], robot.model.mass * velocity)
 
 
@@ -91,17 +90,17 @@ def test_no_force_inside_changes_the_momentum(robot):
     """dh/dt = [0; m g] whatever the joints do, the base being free."""
     s = state(robot, SHAPE)
     s.tau[..., :6] = 0
-    hdot = along(robot, lambda plain: plain.centroidal_momentum, s, robot.forward_dynamics(s.q, s.v, s.tau))
+    hdot = along(robot, lambda sweeps: sweeps.centroidal_momentum, s, robot.forward_dynamics(s.q, s.v, s.tau))
     close(hdot, np.concatenate([np.zeros(3), robot.model.mass * np.array(robot.model.gravity)]), 1e-11)
 
 
 @robots("free", "floating", "massless")
 def test_the_momentum_of_a_free_mechanism_is_conserved_without_gravity(robot):
     """dh/dt = 0."""
-    weightless = lw.Dynamics(robot.model.with_gravity((0, 0, 0)))
+    weightless = plain(robot.model.with_gravity((0, 0, 0)))
     s = state(weightless, SHAPE)
     s.tau[..., :6] = 0
-    hdot = along(weightless, lambda plain: plain.centroidal_momentum, s, weightless.forward_dynamics(s.q, s.v, s.tau))
+    hdot = along(weightless, lambda sweeps: sweeps.centroidal_momentum, s, weightless.forward_dynamics(s.q, s.v, s.tau))
     close(hdot, np.zeros((*SHAPE, 6)), 1e-11)
 
 
@@ -115,7 +114,7 @@ def test_wrenches_from_outside_change_the_momentum(robot):
     wrench = (phi(T) @ s.external[..., None]).sum(-3)[..., 0]
     wrench[..., 3:] += robot.model.mass * np.array(robot.model.gravity)
     vdot = robot.forward_dynamics(s.q, s.v, s.tau, s.external)
-    close(along(robot, lambda plain: plain.centroidal_momentum, s, vdot), wrench, 1e-11)
+    close(along(robot, lambda sweeps: sweeps.centroidal_momentum, s, vdot), wrench, 1e-11)
 
 
 @robots("free")

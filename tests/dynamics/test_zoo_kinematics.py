@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from zoo import MECHANISMS, Plain, close, every_mechanism, jacobians, rate, robots, slope, state
+from zoo import MECHANISMS, Sweeps, close, every_mechanism, jacobians, plain, rate, robots, slope, state
 
 import linkwork as lw
 from linkwork.lie import embedding
@@ -18,7 +18,7 @@ def test_the_velocity_of_a_body_is_the_rate_of_its_pose(robot):
     """dT/dt = T (J v)^, exactly."""
     s = state(robot, SHAPE)
     V = (jacobians(robot, s.q) @ s.v[..., None, :, None])[..., 0]
-    close(robot.poses(s.q) @ embedding.hat(V), rate(robot, lambda plain: plain.poses, s.q, s.v))
+    close(robot.poses(s.q) @ embedding.hat(V), rate(robot, lambda sweeps: sweeps.poses, s.q, s.v))
 
 
 @every_mechanism
@@ -35,7 +35,7 @@ def test_the_velocity_in_world_axes_is_that_of_the_origin(robot):
     """dR/dt = ω~ R,  dp/dt = v with [ω; v] = J v in world axes."""
     s = state(robot, SHAPE)
     V = (jacobians(robot, s.q, "world") @ s.v[..., None, :, None])[..., 0]
-    T, Tdot = robot.poses(s.q), rate(robot, lambda plain: plain.poses, s.q, s.v)
+    T, Tdot = robot.poses(s.q), rate(robot, lambda sweeps: sweeps.poses, s.q, s.v)
     close(embedding.tilde(V[..., :3]) @ T[..., :3, :3], Tdot[..., :3, :3])
     close(V[..., 3:], Tdot[..., :3, 3])
 
@@ -46,7 +46,7 @@ def test_a_frame_moves_with_its_body(robot):
     X = lw.Pose.rpy((0.1, -0.2, 0.3), (0.4, 0.5, -0.6))
     q, _ = robot.random_state(SHAPE, 0)
     for body in robot.bodies:
-        tool = lw.Dynamics(robot.model.with_frame("tool", body, X))
+        tool = plain(robot.model.with_frame("tool", body, X))
         close(tool.pose(q, "tool"), robot.pose(q, body) @ X.matrix)
         close(tool.jacobian(q, "tool"), phi(X.matrix).mT @ robot.jacobian(q, body))
         close(tool.jacobian(q, "tool", "world")[..., :3, :], robot.jacobian(q, body, "world")[..., :3, :])
@@ -73,9 +73,9 @@ def test_pose_is_one_of_the_poses(robot):
 def test_the_joint_map_is_the_derivative_of_the_transform(robot):
     """dX/dt = X (H* v)^ of each node on its parent."""
     s = state(robot, SHAPE)
-    plain, h = Plain(robot.model, dtype=complex), 1e-30
-    nodes, v = plain.nodes, plain.nodes.tree.split(s.v)
-    X, stepped = placements(nodes, s.q), placements(nodes, plain.integrate(s.q, 1j * h * s.v))
+    sweeps, h = Sweeps(robot.model, dtype=complex), 1e-30
+    nodes, v = sweeps.nodes, sweeps.nodes.tree.split(s.v)
+    X, stepped = placements(nodes, s.q), placements(nodes, sweeps.integrate(s.q, 1j * h * s.v))
     for k in nodes.tree.base_to_tips():
         close(X[k].real @ embedding.hat((nodes.H[k].real.T @ v[k])[..., 0]), stepped[k].imag / h)
 
@@ -84,7 +84,7 @@ def test_the_joint_map_is_the_derivative_of_the_transform(robot):
 def test_qdot_is_the_rate_of_the_coordinates(robot):
     """q̇ = d/dt (q ∘ exp(t v)) at t = 0."""
     s = state(robot, SHAPE)
-    close(robot.qdot(s.q, s.v), rate(robot, lambda plain: lambda q: q, s.q, s.v))
+    close(robot.qdot(s.q, s.v), rate(robot, lambda sweeps: lambda q: q, s.q, s.v))
     close(robot.qdot(s.q, s.v), slope(lambda h: robot.integrate(s.q, h * s.v)), 1e-9)
 
 
@@ -115,7 +115,7 @@ def test_neutral_is_the_identity_of_every_joint(robot):
     """integrate(neutral, 0) = neutral, and every joint's motion is none."""
     neutral = robot.neutral()
     close(robot.integrate(neutral, np.zeros(robot.nv)), neutral)
-    X, nodes = placements(Plain(robot.model).nodes, neutral), Plain(robot.model).nodes
+    X, nodes = placements(Sweeps(robot.model).nodes, neutral), Sweeps(robot.model).nodes
     for k in nodes.tree.base_to_tips():
         close(X[k], nodes.fixed[k])
 
@@ -130,9 +130,9 @@ def test_each_joint_has_its_own_rows(robot):
 
 
 def test_parts_of_a_compound_joint_have_names():
-    robot = lw.Dynamics(MECHANISMS["compound"])
+    robot = plain(MECHANISMS["compound"])
     assert [robot.q_index(part) for part in ("lift", "swing", "drive")] == [slice(0, 1), slice(1, 2), slice(2, 3)]
-    universal = lw.Dynamics(MECHANISMS["universal"])
+    universal = plain(MECHANISMS["universal"])
     assert universal.joints == ["joint0", "joint0.1", "joint0.2"]
 
 
@@ -142,7 +142,7 @@ def test_random_states_are_within_limits(joint):
         return
     bounded = type(joint)(**{**vars(joint), "lower": -0.2, "upper": 0.7})
     builder = lw.Builder("limited").body("b", joint=bounded, mass=1.0)
-    q, _ = lw.Dynamics(builder.model()).random_state(200, seed=0)
+    q, _ = plain(builder.model()).random_state(200, seed=0)
     assert q.min() >= -0.2 and q.max() <= 0.7 and np.ptp(q) > 0.7
 
 

@@ -1,17 +1,21 @@
 """Other models from a model: with a tool, a payload, another model; locked, floating, renumbered."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork.model import mechanism, solids
 
-ROBOT = lw.Dynamics(mechanism("joint_zoo"))
+plain = partial(lw.Dynamics, compiled=False)  # what is tested here is the model
+
+ROBOT = plain(mechanism("joint_zoo"))
 
 
 def test_a_frame_stands_on_a_body_or_on_another_frame(rng):
     model = mechanism("arm_6r").with_frame("tip", "tool", (0, 0, 0.2)).with_frame("side", "link6", (0.1, 0, 0))
-    robot = lw.Dynamics(model)
+    robot = plain(model)
     q, _ = robot.random_state(seed=0)
     assert np.allclose(robot.pose(q, "tip"), robot.pose(q, "tool") @ lw.Pose.of((0, 0, 0.2)).matrix)
     assert np.allclose(robot.pose(q, "side"), robot.pose(q, "link6") @ lw.Pose.of((0.1, 0, 0)).matrix)
@@ -21,7 +25,7 @@ def test_a_payload_adds_its_inertia_seen_through_the_jacobian():
     """𝓜' = 𝓜 + J* M J, J the Jacobian of the frame the payload is welded to."""
     arm = mechanism("arm_6r")
     payload = lw.Body("crate", 4.0, (0.1, 0, 0.2), (0.1, 0.2, 0.15))
-    bare, laden = lw.Dynamics(arm), lw.Dynamics(arm.with_payload("tool", payload))
+    bare, laden = plain(arm), plain(arm.with_payload("tool", payload))
     q, _ = bare.random_state(seed=1)
     J = bare.jacobian(q, "tool")
     M = lw.spatial.inertia(np.array(4.0), np.array(payload.center), np.array(payload.tensor))
@@ -31,7 +35,7 @@ def test_a_payload_adds_its_inertia_seen_through_the_jacobian():
 
 def test_a_model_on_a_model_moves_with_what_carries_it():
     both = mechanism("cartpole").with_model("cart", mechanism("arm_6r"), (0, 0, 0.1), prefix="arm_")
-    robot, cart, arm = map(lw.Dynamics, (both, mechanism("cartpole"), mechanism("arm_6r")))
+    robot, cart, arm = map(plain, (both, mechanism("cartpole"), mechanism("arm_6r")))
     q, _ = robot.random_state(seed=2)
     own = [q[..., robot.q_index(f"arm_joint{i}")][0] for i in range(1, 7)]
     carried = cart.pose(q[:2], "cart") @ lw.Pose.of((0, 0, 0.1)).matrix
@@ -41,7 +45,7 @@ def test_a_model_on_a_model_moves_with_what_carries_it():
 def test_two_models_stand_side_by_side_on_the_world():
     arm = mechanism("planar_2r")
     pair = arm.with_model(None, arm, (0, 0, 1), prefix="other_")
-    robot, one = lw.Dynamics(pair), lw.Dynamics(arm)
+    robot, one = plain(pair), plain(arm)
     q = np.array([0.1, 0.2, 0.3, 0.4])
     M = robot.mass_matrix(q)
     assert pair.children(None) == ("link1", "other_link1")
@@ -63,7 +67,7 @@ def test_loops_and_couplings_come_along_with_a_model():
 def test_locking_a_joint_keeps_every_pose(joint):
     q, _ = ROBOT.random_state(seed=3)
     rows = ROBOT.q_index(joint)
-    locked = lw.Dynamics(ROBOT.model.locked({joint: q[rows]}))
+    locked = plain(ROBOT.model.locked({joint: q[rows]}))
     assert np.allclose(locked.poses(np.delete(q, rows)), ROBOT.poses(q))
 
 
@@ -71,7 +75,7 @@ def test_locking_a_joint_keeps_every_pose(joint):
 def test_locking_a_joint_leaves_the_other_rows_and_columns_of_the_mass_matrix(joint):
     q, _ = ROBOT.random_state(seed=4)
     rows, gone = ROBOT.q_index(joint), ROBOT.v_index(joint)
-    locked = lw.Dynamics(ROBOT.model.locked({joint: q[rows]}))
+    locked = plain(ROBOT.model.locked({joint: q[rows]}))
     left = np.delete(np.delete(ROBOT.mass_matrix(q), gone, 0), gone, 1)
     assert np.allclose(locked.mass_matrix(np.delete(q, rows)), left)
 
@@ -79,9 +83,9 @@ def test_locking_a_joint_leaves_the_other_rows_and_columns_of_the_mass_matrix(jo
 def test_one_number_locks_a_joint_of_one_coordinate_or_sets_all():
     arm = mechanism("planar_3r").locked({"joint2": np.pi / 2})
     assert [hinge.joint.nv for hinge in arm.hinges] == [1, 0, 1]
-    tool = lw.Dynamics(arm).pose(np.zeros(2), "tool")
+    tool = plain(arm).pose(np.zeros(2), "tool")
     assert np.allclose(tool[:3, 3], (1.0, 2.0, 0.0))
-    assert lw.Dynamics(ROBOT.model.locked({"puck_planar": 0.0})).nv == ROBOT.nv - 3
+    assert plain(ROBOT.model.locked({"puck_planar": 0.0})).nv == ROBOT.nv - 3
 
 
 def test_locking_drops_couplings_that_were_not_active():
@@ -94,7 +98,7 @@ def test_locking_drops_couplings_that_were_not_active():
 
 def test_a_welded_root_can_be_set_floating():
     """The free joint's coordinates are the pose of the root in the world."""
-    robot = lw.Dynamics(lw.Builder("x").body("base", at=(1, 0, 0), **solids.sphere(1.0, 0.1)).model().floating())
+    robot = plain(lw.Builder("x").body("base", at=(1, 0, 0), **solids.sphere(1.0, 0.1)).model().floating())
     assert robot.joints == ["floating_base"]
     q = np.array([0.5, 0.5, 0.5, 0.5, 1.0, 2.0, 3.0])
     assert np.allclose(robot.pose(q, "base"), lw.Pose((1, 1, 1, 1), (1, 2, 3)).matrix)
@@ -103,7 +107,7 @@ def test_a_welded_root_can_be_set_floating():
 def test_renumbering_permutes_the_mass_matrix():
     model = mechanism("satellite")
     other = model.renumbered([body.name for body in reversed(model.bodies)])
-    one, two = lw.Dynamics(model), lw.Dynamics(other)
+    one, two = plain(model), plain(other)
     assert other.children("bus") == ("right_yoke", "left_yoke")
     q, _ = one.random_state(seed=5)
     p = np.concatenate([q[one.q_index(joint)] for joint in two.joints])
@@ -114,5 +118,5 @@ def test_renumbering_permutes_the_mass_matrix():
 def test_gravity_can_be_changed():
     moon = mechanism("pendulum").with_gravity((0, 0, -1.62))
     q = np.array([0.3])
-    earth = lw.Dynamics(mechanism("pendulum")).gravity_force(q)
-    assert np.allclose(lw.Dynamics(moon).gravity_force(q), earth * 1.62 / 9.81)
+    earth = plain(mechanism("pendulum")).gravity_force(q)
+    assert np.allclose(plain(moon).gravity_force(q), earth * 1.62 / 9.81)

@@ -17,7 +17,9 @@ def two(**more):
 
 
 WRONG = {
-    "x has gravity (0, 0); it takes three finite numbers, the physical acceleration in m/s².": lambda: two(gravity=(0, 0)),
+    "x has gravity (0, 0); it takes three finite numbers, the physical acceleration in m/s².": lambda: two(
+        gravity=(0, 0)
+    ),
     "x has gravity (0, 0, inf); it takes three finite numbers, the physical acceleration in m/s².": lambda: two(
         gravity=(0, 0, float("inf"))
     ),
@@ -86,7 +88,9 @@ WRONG = {
     "arm has 1 Denavit-Hartenberg rows, but 2 joints and 1 bodies; give one for each row.": lambda: lw.from_dh(
         [(0, 0, 0, 0)], joints=[lw.Revolute()] * 2
     ),
-    "a pose has shape (2,); it takes a position (3,), a rotation (3, 3) or a matrix (4, 4).": lambda: lw.Pose.of((1, 2)),
+    "a pose has shape (2,); it takes a position (3,), a rotation (3, 3) or a matrix (4, 4).": lambda: lw.Pose.of(
+        (1, 2)
+    ),
     "a pose is [0.0, 0.0, nan]; it takes finite numbers.": lambda: lw.Pose.of((0, 0, NAN)),
     "a pose has the rotation [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]; "
     "its rows must be right-handed unit vectors.": lambda: lw.Pose.of(2 * np.eye(3)),
@@ -108,7 +112,7 @@ UNKNOWN = {
     'x has no body "d". There are: a, b.': lambda: two().children("d"),
     'x has no body "e". There are: a, b.': lambda: two().renumbered(["a", "e", "b"]),
     'x has no joint "jaw". Did you mean "ja"?': lambda: two().hinge("jaw"),
-    'x has no joint "jx". Did you mean "jb"?': lambda: two().locked({"jx": 0.0}),
+    'x has no joint "jx". There are: ja, jb.': lambda: two().locked({"jx": 0.0}),
     'x has no body or frame "tool". There are: a, b.': lambda: two().place("tool"),
     'there is no built-in mechanism "puma". Did you mean "puma560"?': lambda: mechanism("puma"),
     'there is no built-in mechanism "chian". Did you mean "chain"?': lambda: mechanism("chian:100"),

@@ -1,6 +1,6 @@
 """The zoo: small mechanisms that between them have everything a tree can have, and trees drawn at random.
 
-Laws are tested over `every_mechanism`; `Plain` runs the sweeps on whatever numbers come, complex ones too, and `rate`
+Laws are tested over `every_mechanism`; `Sweeps` runs the sweeps on whatever numbers come, complex ones too, and `rate`
 is the derivative along a motion that follows from that.
 """
 
@@ -9,29 +9,29 @@ from .mechanisms import (
     MECHANISMS,
     every_joint,
     every_mechanism,
-    every_moving_mechanism,
     grown,
+    plain,
     planar_2r,
     robots,
     spread,
 )
 from .random_trees import trees
-from .roads import Plain, body_inertias, close, differences, gradient, jacobians, physics, rate, slope, state
+from .roads import Sweeps, body_inertias, close, differences, gradient, jacobians, physics, rate, slope, state
 
 __all__ = [
     "JOINTS",
     "MECHANISMS",
-    "Plain",
+    "Sweeps",
     "body_inertias",
     "close",
     "differences",
     "every_joint",
     "every_mechanism",
-    "every_moving_mechanism",
     "gradient",
     "grown",
     "jacobians",
     "physics",
+    "plain",
     "planar_2r",
     "rate",
     "robots",

@@ -6,20 +6,27 @@ from types import SimpleNamespace
 import numpy as np
 
 from linkwork.model import lower
+from linkwork.quantity import CORE
 from linkwork.spatial import inertia
 from linkwork.sweeps import quantities
 
 STEP = 1e-30
 
 
-class Plain:
+class Sweeps:
     """The quantities of a model on whatever numbers come, complex ones too: the sweeps without Dynamics."""
 
     def __init__(self, model, **how):
         self.nodes = lower(model, **how)
 
     def __getattr__(self, quantity):
-        return partial(getattr(quantities, quantity), self.nodes)
+        return partial(self._run, quantity)
+
+    def _run(self, quantity, q, *others):
+        """The quantity with the batch axes of q, even where it does not depend on q."""
+        result = np.asarray(getattr(quantities, quantity)(self.nodes, q, *others))
+        core = result.ndim - CORE.get(quantity, 1)
+        return np.broadcast_to(result, np.broadcast_shapes(q.shape[:-1], result.shape[:core]) + result.shape[core:])
 
 
 def rate(robot, f, q, v):
@@ -27,8 +34,8 @@ def rate(robot, f, q, v):
 
         f(q ∘ exp(i h v)) = f(q) + i h df/dt,    h = 1e-30
     """
-    plain = Plain(robot.model, dtype=complex)
-    return np.imag(f(plain)(plain.integrate(q, 1j * STEP * v))) / STEP
+    sweeps = Sweeps(robot.model, dtype=complex)
+    return np.imag(f(sweeps)(sweeps.integrate(q, 1j * STEP * v))) / STEP
 
 
 def gradient(robot, f, q):
@@ -76,5 +83,5 @@ def physics(model, name):
 
 def close(a, b, tolerance=1e-12):
     """Equal to within the tolerance, relative to the largest entry but not to less than one."""
-    a, b = np.broadcast_arrays(a, b)  # a plain result that does not depend on q has no batch axes
+    a, b = np.broadcast_arrays(a, b)
     np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * max(1.0, np.abs(b).max(initial=0.0)))

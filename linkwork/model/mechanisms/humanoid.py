@@ -12,7 +12,7 @@ SHIRT, SKIN, TROUSERS, SHOE = (0.3, 0.5, 0.6, 1.0), (0.85, 0.7, 0.6, 1.0), (0.3,
 
 
 def humanoid() -> Model:
-    """A person of 1.75 m and 72 kg with 25 degrees of freedom: x is forward, y left, z up; at q = 0 upright, arms down.
+    """A person of 1.76 m and 72 kg with 25 degrees of freedom: x is forward, y left, z up; at q = 0 upright, arms down.
 
     The pelvis is free; waist 1, hips 3 each, knees 1, ankles 2, shoulders 2, elbows 1; the head is welded to the trunk.
     """

@@ -1,0 +1,112 @@
+"""Pinocchio, MuJoCo and Drake: their rules, and the order of their joints."""
+
+from collections.abc import Iterable, Mapping
+
+from ..dynamics import Dynamics
+from ..errors import UnknownNameError, did_you_mean, listed
+from ..joints import Free, Joint, Planar, Revolute, Spherical
+from ..model import Model
+from .convention import Convention, Piece
+from .rules import Circle, Floating, Plane, Quaternion, RollPitchYaw, Rule, Same
+
+
+def mujoco(robot: Model | Dynamics, *, order: Iterable[str] | None = None) -> Convention:
+    """MuJoCo: free q = [position, w x y z], v = [velocity in the world, omega in the body]; ball q = w x y z.
+
+    A planar joint is two slides and a hinge, [x, y, θ].
+    """
+    rules = {
+        Free: Floating(linear_first=True, w_first=True, fixed=("linear",)),
+        Spherical: Quaternion(3),
+        Planar: Plane(fixed=True, circle=False),
+    }
+    return _convention(robot, rules, order)
+
+
+def drake(robot: Model | Dynamics, *, order: Iterable[str] | None = None) -> Convention:
+    """Drake: free q = [w x y z, position], v = [omega, velocity], both in the world.
+
+    Ball joints have q = [roll, pitch, yaw] and planar ones [x, y, θ], their v in the axes of the parent.
+    """
+    rules = {
+        Free: Floating(linear_first=False, w_first=True, fixed=("angular", "linear")),
+        Spherical: RollPitchYaw(),
+        Planar: Plane(fixed=True, circle=False),
+    }
+    return _convention(robot, rules, order)
+
+
+def pinocchio(
+    robot: Model | Dynamics, *, order: Iterable[str] | None = None, continuous: Iterable[str] | None = None
+) -> Convention:
+    """Pinocchio: free q = [position, x y z w], v = [velocity, omega], both in the body; planar q = [x, y, cos, sin].
+
+    Continuous joints have q = (cos, sin): by default all revolute ones without limits, as for a URDF, or those named.
+    By default joints come in the order of Pinocchio's URDF reader, joints on one body by their names.
+    """
+    model = robot.model if isinstance(robot, Dynamics) else robot
+    turning = {hinge.name: hinge.joint for hinge in model.hinges if isinstance(hinge.joint, Revolute)}
+    continuous = None if continuous is None else list(continuous)
+    for name in continuous or ():
+        if name not in turning:
+            raise UnknownNameError(f'{model.name} has no revolute joint "{name}".{did_you_mean(name, turning)}')
+    if continuous is None:
+        continuous = [name for name, joint in turning.items() if joint.lower is None and joint.upper is None]
+    rules = {
+        Free: Floating(linear_first=True, w_first=False, fixed=()),
+        Planar: Plane(fixed=False, circle=True),
+    }
+    return _convention(model, rules, _by_name(model) if order is None else order, continuous)
+
+
+def _convention(robot, rules: Mapping[type[Joint], Rule], order, circles: Iterable[str] = ()) -> Convention:
+    """The pieces of a model, in the order of the other library's joint names or in ours."""
+    model = robot.model if isinstance(robot, Dynamics) else robot
+    pieces = _pieces(model, rules, set(circles))
+    return Convention(model, pieces if order is None else _ordered(model, pieces, list(order)))
+
+
+def _pieces(model: Model, rules, circles: set[str]) -> list[Piece]:
+    out, q, v = [], 0, 0
+    for hinge in model.hinges:
+        for part, joint, _ in hinge.joint.parts:
+            names = (hinge.name, part, f"{hinge.name}.{part}") if part else (hinge.name,)
+            rule = Circle(1) if circles & set(names) else rules.get(type(joint), Same(joint.nv))
+            width = len(rule.q_to(joint.group.identity))
+            if joint.nv:
+                out.append(Piece(names, rule, width, slice(q, q + joint.nq), slice(v, v + joint.nv)))
+            q, v = q + joint.nq, v + joint.nv
+    return out
+
+
+def _ordered(model: Model, pieces: list[Piece], order: list[str]) -> list[Piece]:
+    """The pieces as their names come. Where each side has one joint that the other does not name, such as a free base,
+    they are the same."""
+    found: dict[str, list[int]] = {hinge.name: [] for hinge in model.hinges}
+    for i, piece in enumerate(pieces):
+        for name in piece.names:
+            found.setdefault(name, []).append(i)
+    named = {i for name in order for i in found.get(name, ())}
+    left = list(dict.fromkeys(piece.names[0] for i, piece in enumerate(pieces) if i not in named))
+    strangers = [name for name in order if name not in found and name != "universe"]  # Pinocchio's world
+    if len(left) == len(strangers) == 1:
+        found[strangers[0]] = found[left[0]]
+    elif strangers:
+        raise UnknownNameError(f'{model.name} has no joint "{strangers[0]}".{did_you_mean(strangers[0], found)}')
+    elif left:
+        said = f"it takes the name of every joint of {model.name} that moves"
+        raise UnknownNameError(f"order leaves out {listed(left)}; {said}.")
+    return [pieces[i] for i in dict.fromkeys(i for name in order for i in found.get(name, ()))]
+
+
+def _by_name(model: Model) -> list[str]:
+    """Names of hinges, depth first, those that stand on one body by their names."""
+    outboard: dict[str | None, list] = {}
+    for hinge in sorted(model.hinges, key=lambda hinge: hinge.name, reverse=True):
+        outboard.setdefault(hinge.parent, []).append(hinge)
+    out, stack = [], outboard.get(None, [])
+    while stack:
+        hinge = stack.pop()
+        out.append(hinge.name)
+        stack.extend(outboard.get(hinge.child, ()))
+    return out

@@ -1,0 +1,107 @@
+"""Compiled code on disk, found by what it was made from.
+
+A file is trusted only if it belongs to this user, nobody else may write to it or to its folder, and its digest is
+right; anything else is as if it were not there. Several processes may read and write at once: files appear whole.
+"""
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from functools import cache
+from pathlib import Path
+
+MAGIC = b"linkwork kernel 1\n"
+
+
+def folder() -> Path | None:
+    """Where code is kept: LINKWORK_CACHE_DIR, or linkwork in the user's cache folder; None where that cannot be used."""
+    named = os.environ.get("LINKWORK_CACHE_DIR")
+    if named == "":
+        return None
+    try:
+        base = os.environ.get("XDG_CACHE_HOME")
+        path = Path(named) if named else (Path(base) if base else Path.home() / ".cache") / "linkwork"
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path if _ours(path) and os.access(path, os.W_OK | os.X_OK) else None
+    except (OSError, RuntimeError):
+        return None
+
+
+def _ours(path: Path) -> bool:
+    """Is this the user's own, and closed to writing by others?"""
+    if not hasattr(os, "getuid"):
+        return True
+    info = path.lstat()
+    return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(info.st_mode)
+
+
+@cache
+def source_digest() -> str:
+    """A digest of this package's own text: a kernel made by other text is another kernel."""
+    root = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def key(*parts) -> str:
+    """A name for what is made from these parts."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def get(name: str) -> tuple[dict, bytes] | None:
+    """The header and code kept under a name."""
+    place = folder()
+    if place is None:
+        return None
+    path = place / f"{name}.o"
+    try:
+        if not _ours(path):
+            return None
+        data = path.read_bytes()
+        digest, rest = data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
+        if not data.startswith(MAGIC) or hashlib.sha256(name.encode() + rest).digest() != digest:
+            return None
+        size = int.from_bytes(rest[:4], "little")
+        return json.loads(rest[4 : 4 + size]), rest[4 + size :]
+    except (OSError, ValueError):
+        return None
+
+
+def put(name: str, header: dict, code: bytes) -> None:
+    """Keep code under a name; silently not, where there is no room to."""
+    place = folder()
+    if place is None:
+        return
+    head = json.dumps(header).encode()
+    rest = len(head).to_bytes(4, "little") + head + code
+    try:
+        handle, temporary = tempfile.mkstemp(dir=place, suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            file.write(MAGIC + hashlib.sha256(name.encode() + rest).digest() + rest)
+        os.replace(temporary, place / f"{name}.o")
+    except OSError:
+        return
+
+
+def contents() -> list[dict]:
+    """What is kept: name, size in bytes and header of each kernel."""
+    place = folder()
+    found = []
+    for path in sorted(place.glob("*.o")) if place else ():
+        entry = get(path.stem)
+        found.append({"key": path.stem, "bytes": path.stat().st_size, **(entry[0] if entry else {"name": "(not readable)"})})
+    return found
+
+
+def clear() -> int:
+    """Forget everything; the number of files removed."""
+    place = folder()
+    count = 0
+    for path in [*place.glob("*.o"), *place.glob("*.tmp")] if place else ():
+        path.unlink(missing_ok=True)
+        count += 1
+    return count

@@ -1,0 +1,55 @@
+"""A function on its way to a gufunc: traced, compiled and loaded when first needed, or found on disk."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from . import cache, compiler
+from .gufunc import gufunc
+from .program import Input, Program, record
+
+LLVM_NAMES = {"d": "double", "f": "float"}
+
+
+class Kernel:
+    """A function of one sample, written with NumPy, for arguments of known shapes.
+
+    `content` is everything its result depends on besides its own text and the library's; with it, a kernel on disk is
+    found without tracing. Without it the function is traced each time and only the compilation is saved.
+    """
+
+    def __init__(self, name: str, function: Callable, inputs: tuple[Input, ...], content: object = None):
+        self.name = name
+        self.function = function
+        self.inputs = inputs
+        self.content = content
+
+    @cached_property
+    def program(self) -> Program:
+        return record(self.name, self.function, self.inputs)
+
+    def gufunc(self, kind: str) -> np.ufunc:
+        """The gufunc for float64 ("d") or float32 ("f")."""
+        dtype = LLVM_NAMES[kind]
+        made_from = (self.name, self.inputs, dtype, compiler.identity(), cache.source_digest())
+        text = None
+        if self.content is None:
+            text = compiler.module_text(self.program, dtype)
+            name = cache.key(text, *made_from)
+        else:
+            name = cache.key(self.content, *made_from)
+        found = cache.get(name)
+        if found is None:
+            code = compiler.compiled(text or compiler.module_text(self.program, dtype))
+            header = {
+                "name": self.name,
+                "dtype": dtype,
+                "outputs": [list(x.shape) for x in self.program.outputs],
+                "operations": sum(self.program.operations.values()),
+            }
+            cache.put(name, header, code)
+        else:
+            header, code = found
+        shapes = [x.shape for x in self.inputs]
+        return gufunc(self.name, compiler.loaded(code), dtype, shapes, [tuple(x) for x in header["outputs"]])

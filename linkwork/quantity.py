@@ -1,0 +1,55 @@
+"""One quantity of one robot: a function of `sweeps.quantities` with its nodes and options filled in."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .engine.program import Input
+from .lie.scalars import like
+from .model import Nodes
+from .sweeps import quantities
+
+CORE = {
+    "mass_matrix": 2,
+    "mass_matrix_inverse": 2,
+    "coriolis_matrix": 2,
+    "jacobian": 2,
+    "pose": 2,
+    "poses": 3,
+    "kinetic_energy": 0,
+    "potential_energy": 0,
+}  # dimensions of one sample's result, where it is not a vector
+
+
+@dataclass(frozen=True)
+class Quantity:
+    what: object  # how it was asked for
+    name: str
+    inputs: tuple[Input, ...]
+    options: tuple
+    nodes: Nodes
+
+    def function(self, *arguments):
+        """The quantity of one sample over any scalar: the constants of the nodes become scalars of the same kind."""
+        some = arguments[0]
+        nodes = self.nodes.mapped(lambda name, index, x: like(x, some))
+        return getattr(quantities, self.name)(nodes, *arguments, *self.options)
+
+    def plain(self, nodes: Nodes):
+        """The quantity in plain NumPy, called as a gufunc is."""
+
+        def run(*arrays, out=None):
+            kind = nodes.gravity.dtype
+            arrays = [np.asarray(x).astype(kind, casting="safe", copy=False) for x in arrays]
+            if any(x.shape[x.ndim - len(i.shape) :] != i.shape for x, i in zip(arrays, self.inputs)):
+                raise ValueError("the last axes do not fit")  # as a gufunc would say; Dynamics finds out which
+            batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, self.inputs)))
+            with np.errstate(all="ignore"):
+                result = np.asarray(getattr(quantities, self.name)(nodes, *arrays, *self.options), kind)
+            result = np.broadcast_to(result, batch + result.shape[result.ndim - CORE.get(self.name, 1) :])
+            if out is not None:
+                out[...] = result
+                return out
+            return result if result.flags.writeable else result.copy()
+
+        return run

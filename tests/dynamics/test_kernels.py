@@ -1,0 +1,35 @@
+"""A kernel and the plain run of its sweep agree to rounding."""
+
+import numpy as np
+import pytest
+from test_batches import CALLS, each, every_call
+from zoo import MECHANISMS, close, state
+from zoo.mechanisms import ROBOTS
+
+import linkwork as lw
+
+KERNELS = {name: lw.Dynamics(model) for name, model in MECHANISMS.items()}
+INVERTS = "inverse", "forward"
+
+
+def agree(mechanism, name, kind=np.float64):
+    s = each(state(ROBOTS[mechanism], (5,)), kind)
+    condition = 20 if any(word in name for word in INVERTS) else 1
+    close(CALLS[name](KERNELS[mechanism], s), CALLS[name](ROBOTS[mechanism], s), 1000 * condition * np.finfo(kind).eps)
+
+
+@pytest.mark.parametrize("mechanism", ["planar 2R", "universal", "free"])
+@every_call
+def test_a_kernel_is_its_sweep(mechanism, name):
+    """kernel(q, v) = sweep(q, v), float64."""
+    agree(mechanism, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@every_call
+def test_every_kernel_is_its_sweep(mechanism, name):
+    """kernel(q, v) = sweep(q, v), float64 and float32."""
+    agree(mechanism, name)
+    if mechanism != "massless":  # nothing is right in float32 at mass ratios of 1e6
+        agree(mechanism, name, np.float32)
