@@ -6,7 +6,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from . import driver, functions
-from .llvm import Kind, body, intrinsics, needed_functions
+from .llvm import Kind, Writer, intrinsics, needed_functions, uses_of
 from .program import Program
 
 WIDE = ' "prefer-vector-width"="512" "min-legal-vector-width"="512"'
@@ -42,14 +42,18 @@ def straight(program: Program, kind: Kind, name: str) -> str:
         pointer = emit(f"getelementptr i8, ptr %a{number[argument]}, i64 {index * size}")
         return emit(f"load {V}, ptr {pointer}, align {align}")
 
-    def store(lines, output, index, value):
-        pointer = f"%o{output}_{index}"
-        lines.append(f"{pointer} = getelementptr i8, ptr %a{n_in + output}, i64 {index * size}")
-        lines.append(f"store {V} {value}, ptr {pointer}, align {align}")
-
+    nodes = program.trace.nodes
+    writer = Writer(nodes, kind, load)
+    results = [ref for output in program.outputs for ref in output.refs]
+    writer.run(program.live, uses_of(nodes, program.live, results))
+    for n, output in enumerate(program.outputs):
+        for j, ref in enumerate(output.refs):
+            value = writer.at(ref)
+            pointer = writer.emit(f"getelementptr i8, ptr %a{n_in + n}, i64 {j * size}")
+            writer.lines.append(f"store {V} {value}, ptr {pointer}, align {align}")
     arguments = ", ".join(f"ptr noalias %a{j}" for j in range(n_in + len(program.outputs)))
-    lines = body(program, kind, load, store)
-    return f"define internal void @{name}({arguments}) noinline nounwind{WIDE} {{\n" + "\n".join([*lines, "ret void", "}"]) + "\n"
+    head = f"define internal void @{name}({arguments}, ptr %work, ptr %data) noinline nounwind{WIDE}"
+    return head + " {\n" + "\n".join([*writer.lines, "ret void", "}"]) + "\n"
 
 
 def module_text(program: Program, dtype: str) -> str:

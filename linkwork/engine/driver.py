@@ -172,6 +172,7 @@ def run(program: Program, wide: Kind) -> str:
     for truth in contiguous:
         dense_all = t.let(f"and i1 {dense_all}, {truth}")
     n_in = len(program.inputs)
+    buffer = ""
 
     def move(direction, j, lanes, sample, count, packed: Kind, full: bool):
         source = t.at(user[j], t.times(sample, outer[j]))
@@ -189,53 +190,68 @@ def run(program: Program, wide: Kind) -> str:
         else:
             by_strides()
 
-    def through(kernel, kind, sample, count, full):
+    def through(kernel, kind, sample, count, full, aligned):
         lanes = [t.at(buffer, str(p)) for p in places]
         for j in range(n_in):
             move("pack", j, lanes[j], sample, count, kind, full)
-        t.do(f"call void @{kernel}({', '.join(f'ptr {p}' for p in lanes)}{extra})")
+        t.do(f"call void @{kernel}({', '.join(f'ptr {p}' for p in [*lanes, aligned, '%data'])})")
         for j in range(n_in, len(arguments)):
             move("unpack", j, lanes[j], sample, count, kind, full)
 
-    work = program.workspace
-    extra = ""
     least = 2 if w > 2 else w
-    if work:
-        scratch = t.let(f"call ptr @malloc(i64 {work * w * size + 64})")
-        extra = f", ptr {_aligned(t, scratch)}"
+    work = program.workspace
+
+    def scratch(lanes: int) -> tuple[str, str]:
+        """Memory for a kernel to work in: what an earlier call left, or new."""
+        if not work:
+            return "null", "null"
+        left = t.let(f"atomicrmw xchg ptr {t.at('%data', '8' if lanes == 1 else '16')}, ptr null acquire")
+        place = t.let("alloca ptr")
+        t.do(f"store ptr {left}, ptr {place}")
+        with t.when(t.let(f"icmp eq ptr {left}, null")):
+            t.do(f"store ptr {t.let(f'call ptr @malloc(i64 {work * lanes * size + 64})')}, ptr {place}")
+        raw = t.let(f"load ptr, ptr {place}")
+        return raw, _aligned(t, raw)
+
+    def give_back(raw: str, lanes: int) -> None:
+        if work:
+            other = t.let(f"atomicrmw xchg ptr {t.at('%data', '8' if lanes == 1 else '16')}, ptr {raw} release")
+            t.do(f"call void @free(ptr {other})")
+
     single = t.let(f"icmp slt i64 %count, {least}")
     alone = t.let(f"and i1 {single}, {dense_all}")
 
     def directly():
+        raw, aligned = scratch(1)
         with t.loop("%count") as i:
             pointers = [t.at(user[j], t.times(i, outer[j])) for j in range(len(arguments))]
-            t.do(f"call void @one({', '.join(f'ptr {p}' for p in pointers)}{extra})")
+            t.do(f"call void @one({', '.join(f'ptr {p}' for p in [*pointers, aligned, '%data'])})")
+        give_back(raw, 1)
 
     def in_lanes():
         nonlocal buffer
+        room_for_work, aligned = scratch(w)
         raw = t.let(f"call ptr @malloc(i64 {room + 64})")
         buffer = _aligned(t, raw)
         whole = t.let(f"and i64 %count, {-w}")
         with t.loop(whole, step=str(w)) as i:
-            through("wide", wide, i, str(w), True)
+            through("wide", wide, i, str(w), True, aligned)
         rest = t.let(f"sub i64 %count, {whole}")
         many = t.let(f"icmp sge i64 {rest}, {least}")
 
         def together():
-            through("wide", wide, whole, rest, False)
+            through("wide", wide, whole, rest, False, aligned)
 
         def one_by_one():
             with t.loop("%count", start=whole) as i:
-                through("one", Kind(wide.dtype, 1), i, "1", False)
+                through("one", Kind(wide.dtype, 1), i, "1", False, aligned)
 
         t.choose(many, together, one_by_one)
         t.do(f"call void @free(ptr {raw})")
+        give_back(room_for_work, w)
 
-    buffer = ""
     t.choose(alone, directly, in_lanes)
-    if work:
-        t.do(f"call void @free(ptr {scratch})")
-    return t.function("range(ptr %args, ptr %steps, i64 %start, i64 %count) noinline nounwind")
+    return t.function("range(ptr %args, ptr %steps, i64 %start, i64 %count, ptr %data) noinline nounwind")
 
 
 def _aligned(t: Text, pointer: str) -> str:
@@ -244,16 +260,17 @@ def _aligned(t: Text, pointer: str) -> str:
 
 
 def loop(x86: bool) -> str:
-    """@loop(args, dims, steps, data): data points to the number of threads allowed."""
+    """@loop(args, dims, steps, data): data begins with a pointer to the number of threads allowed."""
     t = Text()
     t.do("%n = load i64, ptr %dims")
     state = t.let("alloca [64 x i8], align 16")
     t.do(f"call void @llvm.x86.sse.stmxcsr(ptr {state})" if x86 else f"%kept = call i32 @fegetenv(ptr {state})")
     useful = t.let(f"sdiv i64 %n, {LEAST}")
-    team = t.let(f"call i64 @llvm.smin.i64(i64 {useful}, i64 {t.let('load i64, ptr %data')})")
+    allowed = t.let(f"load i64, ptr {t.let('load ptr, ptr %data')}")
+    team = t.let(f"call i64 @llvm.smin.i64(i64 {useful}, i64 {allowed})")
     team = t.let(f"call i64 @llvm.smin.i64(i64 {team}, i64 64)")
     alone = t.let(f"icmp slt i64 {team}, 2")
-    t.choose(alone, lambda: t.do("call void @range(ptr %args, ptr %steps, i64 0, i64 %n)"), lambda: t.do(f"call void @split(ptr %args, ptr %steps, i64 %n, i64 {team})"))
+    t.choose(alone, lambda: t.do("call void @range(ptr %args, ptr %steps, i64 0, i64 %n, ptr %data)"), lambda: t.do(f"call void @split(ptr %args, ptr %steps, i64 %n, i64 {team}, ptr %data)"))
     t.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {state})" if x86 else f"%back = call i32 @fesetenv(ptr {state})")
     return t.function("loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind").replace("define internal", "define")
 
@@ -261,16 +278,16 @@ def loop(x86: bool) -> str:
 def split() -> str:
     """@split: a batch shared out over `team` threads, made and joined here, so that nothing outlives the call."""
     t = Text()
-    jobs, ids = t.let("alloca [64 x [4 x i64]]"), t.let("alloca [64 x i64]")
+    jobs, ids = t.let("alloca [64 x [5 x i64]]"), t.let("alloca [64 x i64]")
     share = t.let(f"sdiv i64 %n, %team")
     with t.loop("%team") as i:
-        job, start = t.at(jobs, t.times(i, 32)), t.times(i, share)
+        job, start = t.at(jobs, t.times(i, 40)), t.times(i, share)
         last = t.let(f"icmp eq i64 {t.plus(i, 1)}, %team")
         count = t.let(f"select i1 {last}, i64 {t.let(f'sub i64 %n, {start}')}, i64 {share}")
-        for k, value in enumerate(("ptr %args", "ptr %steps", f"i64 {start}", f"i64 {count}")):
+        for k, value in enumerate(("ptr %args", "ptr %steps", f"i64 {start}", f"i64 {count}", "ptr %data")):
             t.do(f"store {value}, ptr {t.at(job, str(8 * k))}")
     with t.loop("%team", start="1") as i:
-        slot, job = t.at(ids, t.times(i, 8)), t.at(jobs, t.times(i, 32))
+        slot, job = t.at(ids, t.times(i, 8)), t.at(jobs, t.times(i, 40))
         failed = t.let(f"call i32 @pthread_create(ptr {slot}, ptr null, ptr @job, ptr {job})")
         refused = t.let(f"icmp ne i32 {failed}, 0")
 
@@ -284,10 +301,10 @@ def split() -> str:
         thread = t.let(f"load i64, ptr {t.at(ids, t.times(i, 8))}")
         with t.when(t.let(f"icmp ne i64 {thread}, 0")):
             t.let(f"call i32 @pthread_join(i64 {thread}, ptr null)")
-    return t.function("split(ptr %args, ptr %steps, i64 %n, i64 %team) noinline nounwind")
+    return t.function("split(ptr %args, ptr %steps, i64 %n, i64 %team, ptr %data) noinline nounwind")
 
 
-# A job is {args, steps, start, count}.
+# A job is {args, steps, start, count, data}.
 JOB = """define internal ptr @job(ptr %j) nounwind {
 %args = load ptr, ptr %j
 %p1 = getelementptr i8, ptr %j, i64 8
@@ -296,7 +313,9 @@ JOB = """define internal ptr @job(ptr %j) nounwind {
 %start = load i64, ptr %p2
 %p3 = getelementptr i8, ptr %j, i64 24
 %count = load i64, ptr %p3
-call void @range(ptr %args, ptr %steps, i64 %start, i64 %count)
+%p4 = getelementptr i8, ptr %j, i64 32
+%data = load ptr, ptr %p4
+call void @range(ptr %args, ptr %steps, i64 %start, i64 %count, ptr %data)
 ret ptr null
 }
 """

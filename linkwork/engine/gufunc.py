@@ -42,8 +42,11 @@ def signature(inputs, outputs) -> str:
     return f"{side(inputs)}->{side(outputs)}"
 
 
-def gufunc(name: str, address: int, dtype: str, inputs, outputs) -> np.ufunc:
-    """The gufunc that calls the loop at an address, for arguments of these core shapes."""
+def gufunc(name: str, address: int, dtype: str, inputs, outputs, tables=()) -> np.ufunc:
+    """The gufunc that calls the loop at an address, for arguments of these core shapes.
+
+    Its data are pointers: the number of threads, room for two scratch memories, then the tables a rolled kernel reads.
+    """
     import numpy._core._multiarray_umath as umath
 
     capsule = ctypes.pythonapi.PyCapsule_GetPointer
@@ -53,12 +56,16 @@ def gufunc(name: str, address: int, dtype: str, inputs, outputs) -> np.ufunc:
         ctypes.py_object, _pointer, _pointer, _pointer, _int, _int, _int, _int, _text, _text, _int, _text
     )
     count = len(inputs) + len(outputs)
+    pointers = [ctypes.addressof(_threads), None, None, *(table.ctypes.data for table in tables)]
+    shared = (_pointer * len(pointers))(*pointers)
     keep = (
         (_pointer * 1)(address),
-        (_pointer * 1)(ctypes.addressof(_threads)),
+        (_pointer * 1)(ctypes.addressof(shared)),
         ctypes.create_string_buffer(bytes([NUMBERS[dtype]] * count)),
         name.encode(),
         signature(inputs, outputs).encode(),
+        shared,
+        tables,
     )
     _alive.append(keep)
     functions, data, types = (ctypes.cast(k, _pointer) for k in keep[:3])

@@ -6,7 +6,7 @@ into it. Nothing is left for the compiler to contract or reassociate.
 
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from . import functions
@@ -60,89 +60,99 @@ def intrinsics(kind: Kind) -> dict[str, str]:
     return out
 
 
-def fused(program: Program) -> dict[int, int]:
+def fused(nodes: list[tuple], order: list[int], uses: Counter) -> dict[int, int]:
     """Which product each sum absorbs: sum -> product, for products that nothing else uses."""
-    nodes = program.trace.nodes
-    uses = Counter(i for node in program.live for i in operands(nodes[node]))
-    uses.update(abs(ref) for output in program.outputs for ref in output.refs)
     out: dict[int, int] = {}
-    for i in program.live:
+    here = set(order)
+    for i in order:
         if nodes[i][0] == "add":
             for ref in reversed(nodes[i][1:]):
-                if nodes[abs(ref)][0] == "mul" and uses[abs(ref)] == 1:
+                if nodes[abs(ref)][0] == "mul" and uses[abs(ref)] == 1 and abs(ref) in here:
                     out[i] = abs(ref)
                     break
     return out
 
 
-def body(program: Program, kind: Kind, load: Callable, store: Callable) -> list[str]:
-    """The instructions of a program. load(name, index) and store(output, index, value) give text for memory."""
-    V, B = kind.vector, kind.of("i1")
-    nodes, absorbs = program.trace.nodes, fused(program)
-    hidden = set(absorbs.values())
-    lines: list[str] = []
-    names: dict[int, str] = {}
-    turned: dict[int, str] = {}  # angle -> the pair {sin, cos}
-    fresh = iter(range(10**9))
+class Writer:
+    """Instructions for runs of nodes. load(emit, *leaf) gives the value of an input; names outlive a run."""
 
-    def emit(text: str) -> str:
-        name = f"%t{next(fresh)}"
-        lines.append(f"{name} = {text}")
+    def __init__(self, nodes: list[tuple], kind: Kind, load: Callable):
+        self.nodes, self.kind, self.load = nodes, kind, load
+        self.names: dict[int, str] = {}
+        self.turned: dict[int, str] = {}  # angle -> the pair {sin, cos}
+        self.lines: list[str] = []
+        self.count = 0
+
+    def emit(self, text: str) -> str:
+        self.count += 1
+        name = f"%t{self.count}"
+        self.lines.append(f"{name} = {text}")
         return name
 
-    def at(ref: int) -> str:
-        node = nodes[abs(ref)]
+    def at(self, ref: int) -> str:
+        """The value a reference stands for."""
+        node = self.nodes[abs(ref)]
         if node[0] == "const":
-            return kind.constant(node[1] if ref >= 0 else -node[1])
-        return names[ref] if ref > 0 else emit(f"fneg {V} {names[-ref]}")
+            return self.kind.constant(node[1] if ref >= 0 else -node[1])
+        return self.names[ref] if ref > 0 else self.emit(f"fneg {self.kind.vector} {self.names[-ref]}")
 
-    def truth(ref: int) -> str:
-        return names[ref]
+    def run(self, order: list[int], uses: Counter) -> None:
+        """The instructions of these nodes, in this order; `uses` counts who needs each."""
+        absorbs = fused(self.nodes, order, uses)
+        hidden = set(absorbs.values())
+        for i in order:
+            if self.nodes[i][0] != "const" and i not in hidden:
+                self.names[i] = self._node(i, absorbs)
 
-    def add(i: int, a: int, b: int) -> str:
-        if i in absorbs:
-            product, rest = (b, a) if abs(b) == absorbs[i] else (a, b)
-            _, x, y = nodes[abs(product)]
-            x = x if product > 0 else -x
-            return emit(f"call {V} @llvm.fma.{kind.mangled}({V} {at(x)}, {V} {at(y)}, {V} {at(rest)})")
+    def _node(self, i: int, absorbs: dict[int, int]) -> str:
+        kind, emit, at = self.kind, self.emit, self.at
+        V, B = kind.vector, kind.of("i1")
+        name, *args = self.nodes[i]
+        if name == "in":
+            return self.load(emit, *args)
+        if name == "add":
+            return self._add(*args, absorbs.get(i))
+        if name == "mul":
+            return emit(f"fmul {V} {at(args[0])}, {at(args[1])}")
+        if name == "rcp":
+            return emit(f"fdiv {V} {kind.constant(1.0)}, {at(args[0])}")
+        if name == "opaque":
+            return at(args[0])
+        if name in ("sin", "cos"):
+            return emit(f"extractvalue {{{V}, {V}}} {self._turned(args[0])}, {0 if name == 'sin' else 1}")
+        if name in LIBRARY:
+            given = ", ".join(f"{V} {at(a)}" for a in args)
+            return emit(f"call {V} @{functions.symbol(name, kind.dtype, kind.width)}({given})")
+        if name in ("sqrt", "abs", "floor"):
+            return emit(f"call {V} @llvm.{'fabs' if name == 'abs' else name}.{kind.mangled}({V} {at(args[0])})")
+        if name in COMPARE:
+            return emit(f"fcmp {COMPARE[name]} {V} {at(args[0])}, {at(args[1])}")
+        if name in ("and", "or"):
+            return emit(f"{name} {B} {self.names[args[0]]}, {self.names[args[1]]}")
+        if name == "not":
+            return emit(f"xor {B} {self.names[args[0]]}, {'true' if kind.width == 1 else 'splat (i1 true)'}")
+        return emit(f"select {B} {self.names[args[0]]}, {V} {at(args[1])}, {V} {at(args[2])}")
+
+    def _add(self, a: int, b: int, product: int | None) -> str:
+        V, at = self.kind.vector, self.at
+        if product is not None:
+            signed, rest = (b, a) if abs(b) == product else (a, b)
+            _, x, y = self.nodes[product]
+            x = x if signed > 0 else -x
+            return self.emit(f"call {V} @llvm.fma.{self.kind.mangled}({V} {at(x)}, {V} {at(y)}, {V} {at(rest)})")
         if a < 0:
             a, b = b, a
-        return emit(f"fadd {V} {at(a)}, {at(b)}" if b > 0 else f"fsub {V} {at(a)}, {at(-b)}")
+        return self.emit(f"fadd {V} {at(a)}, {at(b)}" if b > 0 else f"fsub {V} {at(a)}, {at(-b)}")
 
-    for i in program.live:
-        name, *args = nodes[i]
-        if name == "const" or i in hidden:
-            continue
-        if name == "in":
-            names[i] = load(emit, *args)
-        elif name == "add":
-            names[i] = add(i, *args)
-        elif name == "mul":
-            names[i] = emit(f"fmul {V} {at(args[0])}, {at(args[1])}")
-        elif name == "rcp":
-            names[i] = emit(f"fdiv {V} {kind.constant(1.0)}, {at(args[0])}")
-        elif name == "opaque":
-            names[i] = at(args[0])
-        elif name in ("sin", "cos"):
-            if args[0] not in turned:
-                symbol = functions.symbol("sincos", kind.dtype, kind.width)
-                turned[args[0]] = emit(f"call {{{V}, {V}}} @{symbol}({V} {at(args[0])})")
-            names[i] = emit(f"extractvalue {{{V}, {V}}} {turned[args[0]]}, {0 if name == 'sin' else 1}")
-        elif name in LIBRARY:
-            given = ", ".join(f"{V} {at(a)}" for a in args)
-            names[i] = emit(f"call {V} @{functions.symbol(name, kind.dtype, kind.width)}({given})")
-        elif name in ("sqrt", "abs", "floor"):
-            intrinsic = "fabs" if name == "abs" else name
-            names[i] = emit(f"call {V} @llvm.{intrinsic}.{kind.mangled}({V} {at(args[0])})")
-        elif name in COMPARE:
-            names[i] = emit(f"fcmp {COMPARE[name]} {V} {at(args[0])}, {at(args[1])}")
-        elif name in ("and", "or"):
-            names[i] = emit(f"{name} {B} {truth(args[0])}, {truth(args[1])}")
-        elif name == "not":
-            names[i] = emit(f"xor {B} {truth(args[0])}, {'true' if kind.width == 1 else 'splat (i1 true)'}")
-        else:
-            names[i] = emit(f"select {B} {truth(args[0])}, {V} {at(args[1])}, {V} {at(args[2])}")
-    for n, output in enumerate(program.outputs):
-        for j, ref in enumerate(output.refs):
-            store(lines, n, j, at(ref))
-    return lines
+    def _turned(self, angle: int) -> str:
+        if angle not in self.turned:
+            V, symbol = self.kind.vector, functions.symbol("sincos", self.kind.dtype, self.kind.width)
+            self.turned[angle] = self.emit(f"call {{{V}, {V}}} @{symbol}({V} {self.at(angle)})")
+        return self.turned[angle]
+
+
+def uses_of(nodes: list[tuple], order: list[int], results: Iterable[int]) -> Counter:
+    """How often each node is needed, by nodes in the order and by results."""
+    uses = Counter(i for node in order for i in operands(nodes[node]))
+    uses.update(map(abs, results))
+    return uses

@@ -1,0 +1,477 @@
+"""The same sweep, rolled up: each step of a loop over nodes traced once per class of node, whatever their number.
+
+A rolled tree looks like a tree to a sweep. Its loops yield one representative node per class; values kept in slots
+become loads and stores; the sum over children becomes a loop over them. What is true of a stored value for every node
+(zeros, equal entries, opposite ones) is found by passing over the loop until nothing changes, starting from a tree
+without children, so that symmetry survives the store and only distinct numbers take memory.
+
+Nodes come in groups: some that only place a joint, then the one that moves. A group is the unit of the loop.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import TraceError
+from .array import Traced, lift
+from .trace import PRIME, ZERO, Trace, drawn, sphere
+
+OWN, PARENT, CHILD, WORLD = "own", "parent", "child", "world"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The shape of a tree of groups: members of each (node numbers), its class, and the group it stands on (-1: world)."""
+
+    members: tuple[tuple[int, ...], ...]
+    classes: tuple[int, ...]
+    parent: tuple[int, ...]
+    q_start: tuple[int, ...]
+    v_start: tuple[int, ...]
+
+    def of_class(self, c: int) -> list[int]:
+        return [g for g, k in enumerate(self.classes) if k == c]
+
+
+class Handle(int):
+    """A node as a sweep sees it: the number of a representative, and whose it is."""
+
+    role: str
+    member: int
+
+    def __new__(cls, number: int, role: str, member: int = -1):
+        self = super().__new__(cls, number)
+        self.role, self.member = role, member
+        return self
+
+
+class RolledTrace(Trace):
+    """A trace in segments: values found equal only within one, so that each can be computed where it stands."""
+
+    def __init__(self):
+        self.home: list[object] = [None]
+        self.segment: object = None
+        super().__init__()
+
+    def _new(self, node, residue):
+        ref = super()._new(node, residue)
+        self.home.append(self.segment)
+        return ref
+
+    def enter(self, segment: "Segment | None", seen: dict[int, int]) -> tuple:
+        before = self.segment, self.seen
+        self.segment, self.seen = segment, seen
+        return before
+
+    def leaf(self, source: tuple, index: int, residue: int) -> int:
+        """A value from memory; the same one twice is one."""
+        return self.seen.get(residue) or self._new(("in", source, index), residue)
+
+
+@dataclass(eq=False)
+class Segment:
+    """Straight-line code in one place of a loop."""
+
+    seen: dict[int, int]
+
+
+@dataclass(eq=False)
+class Step:
+    """What one class of group does in one loop: terms summed over its children first, then the rest."""
+
+    group_class: int
+    body: Segment
+    children: Segment
+    values: dict = field(default_factory=dict)  # (slot, member) -> references
+    sums: dict[int, int] = field(default_factory=dict)  # term -> its sum over the children
+    totals: list = field(default_factory=list)  # (number of a total, references)
+    results: list = field(default_factory=list)  # (output, entry, which start, reference)
+
+    def snapshot(self) -> tuple:
+        kept = self.body.seen, self.children.seen, self.values, self.sums, self.totals, self.results
+        return tuple(type(x)(x) for x in kept)
+
+    def restore(self, snapshot: tuple) -> None:
+        kept = tuple(type(x)(x) for x in snapshot)
+        self.body.seen, self.children.seen, self.values, self.sums, self.totals, self.results = kept
+
+
+@dataclass(eq=False)
+class Loop:
+    outward: bool
+    steps: list[Step]
+
+
+class NoChildren(Exception):
+    """Asked of a tree in which nothing has been stored for children yet."""
+
+
+class Slot:
+    """Room for one value per node, in memory."""
+
+    def __init__(self, tree: "RolledTree", number: int):
+        self.tree, self.number = tree, number
+        self.world: np.ndarray | None = None
+        self.stored: dict[tuple[int, int], tuple[Step, np.ndarray]] = {}
+
+    def __setitem__(self, k, value):
+        refs = lift(self.tree.trace, value)
+        if k == self.tree.world:
+            self.world = refs
+            self.tree.patterns.pop((self.number, PARENT), None)
+            return
+        step = self.tree.step
+        step.values[self, k.member] = refs
+        self.stored[step.group_class, k.member] = step, refs
+        self.tree.touched.add(self)
+
+    def __getitem__(self, k):
+        tree = self.tree
+        if k == tree.world:
+            return Traced(tree.trace, self.world)
+        if k.role == OWN:
+            refs = tree.step.values.get((self, k.member))
+            return Traced(tree.trace, self._own(k.member) if refs is None else refs)
+        pattern = tree.pattern(self, k.role)
+        if pattern is None:
+            raise NoChildren
+        return tree.loaded((k.role, self.number), pattern)
+
+    def _own(self, member):
+        """What an earlier loop stored for this node, with all that is known of it."""
+        tree = self.tree
+        c = tree.step.group_class
+        if (c, member) not in self.stored:
+            raise TraceError("a value was asked of a node before it was put there.")
+        _, refs = self.stored[c, member]
+        trace, out = tree.trace, []
+        for ref in refs.ravel().tolist():
+            node, sign = trace.nodes[abs(ref)], 1 if ref > 0 else -1
+            if node[0] == "const" or trace.home[abs(ref)] is None:
+                out.append(ref)
+            elif node[0] == "in" and node[1][0] in ("table", "arg"):
+                out.append(sign * trace.leaf(node[1], node[2], trace.residue[abs(ref)]))
+            else:
+                out.append(sign * trace.leaf((OWN, abs(ref)), 0, trace.residue[abs(ref)]))
+        return np.array(out, np.int64).reshape(refs.shape)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """How an array is stored: entry e is sign * number `index`, a constant, or zero."""
+
+    shape: tuple[int, ...]
+    entries: tuple[tuple, ...]  # (index, sign), or (None, value)
+
+    @property
+    def size(self) -> int:
+        return 1 + max((i for i, _ in self.entries if i is not None), default=-1)
+
+
+class RolledTree:
+    """A tree to a sweep; a recorder of loops to the engine."""
+
+    world = -1
+
+    def __init__(self, groups: Groups, widths: Sequence[int]):
+        self.groups, self.widths = groups, widths
+        self.trace = RolledTrace()
+        self.kinds = sorted(set(groups.classes))
+        self.representative = {c: groups.members[groups.classes.index(c)] for c in self.kinds}
+        self.loops: list[Loop] = []
+        self.patterns: dict[tuple[int, str], Pattern] = {}
+        self.touched: set[Slot] = set()
+        self.tables: dict[int, list[np.ndarray]] = {c: [] for c in self.kinds}
+        self.step: Step | None = None
+        self.root_sums: dict[int, int] = {}
+        self.root_segment = Segment({})
+        self.within = False  # are the children asked for members of the same group?
+        self._slots = self._totals = 0
+        self.parent, self.children = _Parents(self), _Children(self)
+        self.nv = sum(widths)
+
+    # --- travel
+
+    def base_to_tips(self) -> Iterator[Handle]:
+        return self._travel(outward=True)
+
+    def tips_to_base(self) -> Iterator[Handle]:
+        return self._travel(outward=False)
+
+    def _travel(self, outward: bool):
+        if not self.loops or self.loops[-1].outward != outward:
+            self.loops.append(Loop(outward, [self._fresh(c) for c in self.kinds]))
+        steps = self.loops[-1].steps  # a loop in the same direction as the one before is the same loop
+        start = [step.snapshot() for step in steps]
+        while True:
+            self.touched = set()
+            known = dict(self.patterns)
+            for step, snapshot in zip(steps, start):
+                step.restore(snapshot)
+            for step in steps:
+                members = self.representative[step.group_class]
+                before = self.trace.enter(step.body, step.body.seen)
+                self.step = step
+                for m in range(len(members)) if outward else reversed(range(len(members))):
+                    yield Handle(members[m], OWN, m)
+                self.step = None
+                self.trace.enter(*before)
+            for slot in self.touched:
+                for role in (PARENT, CHILD):
+                    self.patterns.pop((slot.number, role), None)
+                    self.pattern(slot, role, fresh=True)
+            if self.patterns == known:
+                return
+
+    def _fresh(self, c):
+        return Step(c, Segment(dict(self.trace.seen)), Segment(dict(self.trace.seen)))
+
+    # --- slots and what is known of them
+
+    def slots(self, count: int = 1):
+        made = []
+        for _ in range(count):
+            made.append(Slot(self, self._slots))
+            self._slots += 1
+        return made[0] if count == 1 else tuple(made)
+
+    def pattern(self, slot: Slot, role: str, fresh: bool = False) -> Pattern | None:
+        """What is true of the slot's value for every node that can be a parent, or a child, of another."""
+        key = slot.number, role
+        if key in self.patterns:
+            return self.patterns[key]
+        given = [] if role == CHILD or slot.world is None else [slot.world]
+        if fresh or slot not in self.touched:
+            for c in self.kinds:
+                at = len(self.representative[c]) - 1 if role == PARENT else 0
+                if (c, at) in slot.stored:
+                    given.append(slot.stored[c, at][1])
+        if not given:
+            return None
+        if len({refs.shape for refs in given}) > 1:
+            raise TraceError("nodes of different sizes meet in one loop; this model cannot be rolled.")
+        pattern = Pattern(given[0].shape, self._merged([refs.ravel().tolist() for refs in given]))
+        if fresh or slot not in self.touched:
+            self.patterns[key] = pattern
+        return pattern
+
+    def _merged(self, given: list[list[int]]) -> tuple:
+        """Entries equal, opposite, constant or zero in every one of the given arrays."""
+        trace, found, out = self.trace, {}, []
+        for refs in zip(*given):
+            values = [trace.value(ref) for ref in refs]
+            if values[0] is not None and all(x == values[0] for x in values):
+                out.append((None, values[0]))
+                continue
+            vector = tuple(trace._residue(ref) if ref else 0 for ref in refs)
+            opposite = tuple((PRIME - r) % PRIME for r in vector)
+            sign = 1 if vector <= opposite else -1
+            out.append((found.setdefault(min(vector, opposite), len(found)), sign))
+        return tuple(out)
+
+    def loaded(self, source: tuple, pattern: Pattern) -> Traced:
+        trace, refs = self.trace, []
+        for index, sign in pattern.entries:
+            if index is None:
+                refs.append(trace.constant(sign))
+            else:
+                refs.append(sign * trace.leaf(source, index, drawn("load", source, index, pattern)))
+        return Traced(trace, np.array(refs, np.int64).reshape(pattern.shape))
+
+    # --- sums
+
+    def sum(self, terms):
+        """Σ over the children of the node at hand, or over the roots."""
+        step, trace = self.step, self.trace
+        if self.within:  # the one child is a member of the same group
+            return sum(terms, 0.0)
+        if step is None:
+            segment, sums = self.root_segment, self.root_sums
+            segment.seen = segment.seen or dict(trace.seen)
+        else:
+            segment, sums = step.children, step.sums
+        before = trace.enter(segment, segment.seen)
+        try:
+            parts = list(terms)
+        except NoChildren:
+            return 0.0
+        finally:
+            trace.enter(*before)
+        (term,) = parts
+        out = []
+        for ref in term.refs.ravel().tolist():
+            if not ref:
+                out.append(ZERO)
+                continue
+            a = abs(ref)
+            if a not in sums:
+                which = "root" if step is None else "step"
+                sums[a] = trace.leaf(("sum", which, a), 0, drawn("sum", which, trace.residue[a]))
+            out.append(sums[a] if ref > 0 else -sums[a])
+        return Traced(trace, np.array(out, np.int64).reshape(term.shape))
+
+    def total(self, x):
+        """Σ over all nodes."""
+        number = self._totals
+        self._totals += 1
+        shape, size = None, 0
+        for step in self.loops[-1].steps:
+            parts = [refs for (slot, _), refs in step.values.items() if slot is x]
+            before = self.trace.enter(step.body, step.body.seen)
+            term = sum((Traced(self.trace, refs) for refs in parts), 0.0)
+            self.trace.enter(*before)
+            shape, size = term.shape, term.size
+            step.totals.append((number, term.refs.ravel().tolist()))
+        leaves = [self.trace.leaf(("total", number), e, drawn("total", number, e)) for e in range(size)]
+        return Traced(self.trace, np.array(leaves, np.int64).reshape(shape))
+
+    # --- in and out
+
+    def constant(self, x):
+        return _Everywhere(x)
+
+    def split(self, x: "Argument"):
+        return _Columns(self, x, column=True)
+
+    def join(self, x: Slot):
+        return Joined(x, "v", self.nv)
+
+
+class _Everywhere:
+    def __init__(self, x):
+        self.x = x
+
+    def __getitem__(self, k):
+        return self.x
+
+
+class _Parents:
+    def __init__(self, tree):
+        self.tree = tree
+
+    def __getitem__(self, k: Handle):
+        if k.member > 0:
+            return Handle(self.tree.representative[self.tree.step.group_class][k.member - 1], OWN, k.member - 1)
+        return Handle(0, PARENT)
+
+
+class _Children:
+    def __init__(self, tree):
+        self.tree = tree
+
+    def __getitem__(self, k):
+        if k != self.tree.world:
+            members = self.tree.representative[self.tree.step.group_class]
+            self.tree.within = k.member + 1 < len(members)
+            if self.tree.within:
+                return (Handle(members[k.member + 1], OWN, k.member + 1),)
+        else:
+            self.tree.within = False
+        return (Handle(0, CHILD),)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A vector that comes in: its part for each group begins at q_start or v_start; without a name, it is zero."""
+
+    name: str | None
+    which: str  # "q", "v" or "w" (a wrench of six for each group)
+    size: int
+    widths: tuple[int, ...]  # per node
+    units: dict[int, tuple[slice, ...]] = field(default_factory=dict, compare=False)  # per node
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.size,)
+
+    def __array_function__(self, function, types, args, kwargs):
+        if function is np.zeros_like:
+            return Argument(None, self.which, self.size, self.widths)
+        raise TraceError(f"np.{function.__name__} of a whole vector is not possible in a rolled kernel; use it node by node.")
+
+
+class _Columns:
+    """The parts of an argument, node by node."""
+
+    def __init__(self, tree: RolledTree, argument: Argument, column: bool):
+        self.tree, self.argument, self.column = tree, argument, column
+
+    def __getitem__(self, k: Handle):
+        x, trace = self.argument, self.tree.trace
+        width = x.widths[k]
+        if x.name is None or not width:
+            refs = [ZERO] * width
+        else:
+            c = self.tree.step.group_class
+            residues = [drawn("arg", x.name, c, j) for j in range(width)]
+            for rows in x.units.get(int(k), ()):
+                residues[rows] = sphere(rows.stop - rows.start, x.name, c, rows.start)
+            refs = [trace.leaf(("arg", x.name, x.which), j, r) for j, r in enumerate(residues)]
+        shape = (width, 1) if self.column else (width,)
+        return Traced(trace, np.array(refs, np.int64).reshape(shape))
+
+
+class Table:
+    """A constant of each node, in memory where it differs within a class.
+
+    `relation` gives exact values that obey what the numbers obey (a rotation's, say), from a key.
+    """
+
+    def __init__(self, tree: RolledTree, name: str, arrays: Sequence, world=None, relation: Callable | None = None):
+        self.tree, self.name, self.arrays, self.world, self.relation = tree, name, arrays, world, relation
+        self._made: dict = {}
+
+    def __getitem__(self, k):
+        tree, trace = self.tree, self.tree.trace
+        if k == tree.world:
+            return Traced(trace, lift(trace, self.world))
+        c = tree.step.group_class
+        if (c, k.member) not in self._made:
+            self._made[c, k.member] = self._columns(c, k.member)
+        shape, entries = self._made[c, k.member]
+        refs = []
+        for index, sign, residue in entries:
+            refs.append(trace.constant(sign) if index is None else sign * trace.leaf(("table", c), index, residue))
+        return Traced(trace, np.array(refs, np.int64).reshape(shape))
+
+    def _columns(self, c, member):
+        tree = self.tree
+        stack = np.stack([np.asarray(self.arrays[tree.groups.members[g][member]], float) for g in tree.groups.of_class(c)])
+        rows = stack.reshape(len(stack), -1)
+        exact = None
+        if self.relation is not None and (rows != rows[0]).any():
+            exact = self.relation((self.name, c, member))
+        entries, known = [], tree.tables[c]
+        for e in range(rows.shape[1]):
+            column = rows[:, e]
+            if exact is None and (column == column[0]).all():
+                entries.append((None, float(column[0]), 0))
+                continue
+            sign = 1
+            index = next((i for i, x in enumerate(known) if (x == column).all()), None)
+            if index is None and exact is None:
+                index = next((i for i, x in enumerate(known) if (x == -column).all()), None)
+                sign = 1 if index is None else -1
+            if index is None:
+                index = len(known)
+                known.append(column)
+            residue = drawn("table", c, index) if exact is None else exact[e]
+            if exact is not None and residue in (0, 1, PRIME - 1):
+                entries.append((None, {0: 0.0, 1: 1.0}.get(residue, -1.0), 0))
+            else:
+                entries.append((index, sign, residue))
+        return stack.shape[1:], entries
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A vector that goes out: the parts that the moving node of each group holds in a slot."""
+
+    slot: Slot
+    which: str
+    size: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.size,)

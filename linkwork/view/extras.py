@@ -1,0 +1,23 @@
+"""Libraries that only looking needs: imported at first use, and if missing it is said how to get them."""
+
+from importlib import import_module
+from types import ModuleType
+
+from ..errors import LinkworkError
+
+
+class MissingExtraError(LinkworkError, ImportError):
+    """Something was asked for that needs a library which is not installed."""
+
+
+def extra(module: str, need: str, name: str) -> ModuleType:
+    """The module, or an error that says what needs it and which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise MissingExtraError(f'{need} {library}, which is missing: pip install "linkwork[{name}]".') from error
+
+
+def pyplot() -> ModuleType:
+    return extra("matplotlib.pyplot", "a picture needs", "plot")

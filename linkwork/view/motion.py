@@ -1,0 +1,105 @@
+"""Motion: what is looked at. The states of a mechanism over time, or one state of a mechanism that stands still."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..errors import LinkworkError, ShapeError
+from ..model import Model
+
+
+class Moving(Protocol):
+    """Anything with states over time: t (n,), q (n, nq), v (n, nv)."""
+
+    @property
+    def robot(self) -> Dynamics: ...
+    @property
+    def t(self) -> np.ndarray: ...
+    @property
+    def q(self) -> np.ndarray: ...
+    @property
+    def v(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """States of a robot over time: t (n,), q (n, nq), v (n, nv), and tau (n, nv) where it is known.
+
+        lw.plot(lw.Motion(robot, t, q, v), "q")                your own numbers
+
+    A picture does not wait for a kernel: whatever is needed of the dynamics runs in plain NumPy.
+    """
+
+    robot: Dynamics
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray | None = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "robot", Dynamics(self.robot.model, compiled=False))
+        name, n = self.robot.model.name, len(np.atleast_1d(self.t))
+        sizes = {"t": (n,), "q": (n, self.robot.nq), "v": (n, self.robot.nv), "tau": (n, self.robot.nv)}
+        for what, size in sizes.items():
+            if (x := getattr(self, what)) is None:
+                continue
+            x = np.asarray(x, float)
+            if x.shape != size or n == 0:
+                raise ShapeError(f"{what} has shape {x.shape}; a motion of {name} over {n} times has {what} of shape {size}.")
+            object.__setattr__(self, what, x)
+        if (np.diff(self.t) < 0).any():
+            at = int(np.argmax(np.diff(self.t) < 0))
+            raise ShapeError(f"t goes back from {self.t[at]} to {self.t[at + 1]}; the times of a motion never fall.")
+
+    @staticmethod
+    def of(x: "Model | Dynamics | Moving") -> "Motion":
+        """A motion from whatever can be looked at: a model or a robot stands still in its neutral configuration."""
+        match x:
+            case Motion():
+                return x
+            case Model() | Dynamics():
+                robot = Dynamics(x, compiled=False) if isinstance(x, Model) else x
+                return Motion(robot, np.zeros(1), robot.neutral()[None], np.zeros((1, robot.nv)))
+        try:
+            return Motion(x.robot, x.t, x.q, x.v, getattr(x, "tau", None))
+        except AttributeError:
+            said = "a Model, a Dynamics, a trajectory, or a Motion(robot, t, q, v)"
+            raise LinkworkError(f"a {type(x).__name__} cannot be looked at; it takes {said}.") from None
+
+    @property
+    def model(self) -> Model:
+        return self.robot.model
+
+    @cached_property
+    def poses(self) -> np.ndarray:
+        """World from body (n, nb, 4, 4)."""
+        return self.robot.poses(self.q)
+
+    @property
+    def duration(self) -> float:
+        return float(self.t[-1] - self.t[0])
+
+    def at(self, times) -> "Motion":
+        """The states at other times. Between two samples, with Δ the way from one to the other on the group,
+
+            x(s) = s (1 − s)² h v₀ + s² (3 − 2s) Δ − s² (1 − s) h v₁
+
+        is where it is after a part s of the step h, seen from the first.
+        """
+        times = np.clip(np.atleast_1d(np.asarray(times, float)), self.t[0], self.t[-1])
+        i = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
+        j = np.minimum(i + 1, len(self.t) - 1)
+        h = (self.t[j] - self.t[i])[:, None]
+        s = np.divide(times[:, None] - self.t[i, None], h, out=np.zeros_like(h), where=h > 0)
+        way = self.robot.difference(self.q[i], self.q[j])
+        x = s * (1 - s) ** 2 * h * self.v[i] + s**2 * (3 - 2 * s) * way - s**2 * (1 - s) * h * self.v[j]
+        between = lambda y: None if y is None else (1 - s) * y[i] + s * y[j]
+        return Motion(self.robot, times, self.robot.integrate(self.q[i], x), between(self.v), between(self.tau))
+
+    def frames(self, fps: float, speed: float = 1.0) -> "Motion":
+        """The motion at even times, `fps` of them in each second it is shown for; the last is its end."""
+        n = round(self.duration * fps / speed) + 1
+        return self.at(np.linspace(self.t[0], self.t[-1], max(n, 1 if self.duration == 0 else 2)))
