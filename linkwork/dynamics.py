@@ -12,8 +12,10 @@ from .engine.program import Input
 from .errors import ShapeError, UnknownNameError, did_you_mean, listed
 from .model import Model, lower
 from .quantity import Quantity
+from .rolling import rolled_run
 from .sweeps import quantities
 
+STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
 DTYPES = np.dtype(np.float64), np.dtype(np.float32)
 INPUTS = {"q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "dv": "nv", "vdot": "nv", "tau": "nv"}
 
@@ -21,10 +23,14 @@ INPUTS = {"q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "dv": "nv", "vdot": "nv"
 class Dynamics:
     """Every quantity of a model's dynamics, for one state or any batch of them: leading axes are batch axes."""
 
-    def __init__(self, model: Model, *, compiled: bool = True):
-        """With `compiled` False every method runs its sweep in plain NumPy: slower, for reference."""
+    def __init__(self, model: Model, *, compiled: bool = True, rolled: bool | None = None):
+        """With `compiled` False every method runs its sweep in plain NumPy: slower, for reference.
+
+        `rolled` kernels loop over the joints; the others are straight-line code, faster but longer. None: by size.
+        """
         self.model = model
         self.compiled = compiled
+        self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
     # --- what there is
@@ -191,6 +197,8 @@ class Dynamics:
     def _made(self, quantity, dtype):
         if not self.compiled or not self.nv:
             return quantity.plain(self._nodes[dtype])
+        if self.rolled:
+            return rolled_run(quantity, self._split, dtype) or quantity.plain(self._nodes[dtype])
         content = self._digest, quantity.what
         return Kernel(quantity.name, quantity.function, quantity.inputs, content).gufunc(dtype.char)
 
@@ -198,11 +206,11 @@ class Dynamics:
         name, *options = (what,) if isinstance(what, str) else what
         sizes = {"external": (len(self.bodies), 6)}
         parameters = list(signature(getattr(quantities, name)).parameters)[1:]
-        given = [p for p in parameters if p in INPUTS or p in options]
+        given = [p for p in parameters if p in INPUTS or (p in sizes and p in options)]
         inputs = tuple(Input(p, sizes.get(p) or (getattr(self, INPUTS[p]),), self._units if p[0] == "q" else ()) for p in given)
         fixed: tuple = ()
         if name in ("pose", "jacobian"):
-            fixed = self._place(options[0])
+            fixed = self.model.place(options[0])
         if name == "jacobian":
             if options[1] not in ("body", "world"):
                 raise ValueError(f'axes is "{options[1]}"; it may be "body" or "world".')
@@ -229,11 +237,6 @@ class Dynamics:
     def _digest(self) -> str:
         return self._nodes[DTYPES[0]].digest()
 
-    def _place(self, name):
-        index, pose = self.model.place(name)
-        nodes = self._split if self.compiled and self.nv else self._nodes[DTYPES[0]]
-        return nodes.on[index], (nodes.placements[index] @ pose)
-
     def _check(self, x: Input, array):
         core = x.shape
         if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
@@ -243,10 +246,11 @@ class Dynamics:
             raise ShapeError(f"{x.name} has shape {array.shape}, but {self.model.name} has {said} ({listed(self.joints, 2)}).")
 
     def __getstate__(self):
-        return {"model": self.model, "compiled": self.compiled}
+        return {"compiled": self.compiled, "rolled": self.rolled, "model": self.model}
 
     def __setstate__(self, state):
-        self.__init__(state["model"], compiled=state["compiled"])
+        model = state.pop("model")
+        Dynamics.__init__(self, model, **state)
 
     def __str__(self) -> str:
         return str(self.model)

@@ -31,6 +31,10 @@ class TraceError(LinkworkError, TypeError):
     """A function does something that cannot become a kernel, such as a branch on a value."""
 
 
+class SimulationError(LinkworkError, ValueError):
+    """A simulation was asked for that cannot be run, or a file does not hold one."""
+
+
 class ModelWarning(UserWarning):
     """A mechanism was read, and something in it is probably not what its author meant."""
 

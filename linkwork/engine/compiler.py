@@ -5,9 +5,10 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from . import driver, functions
+from . import driver, functions, rolled_llvm
 from .llvm import Kind, Writer, intrinsics, needed_functions, uses_of
 from .program import Program
+from .rolled_program import RolledProgram
 
 WIDE = ' "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 _lock = threading.RLock()
@@ -56,7 +57,13 @@ def straight(program: Program, kind: Kind, name: str) -> str:
     return head + " {\n" + "\n".join([*writer.lines, "ret void", "}"]) + "\n"
 
 
-def module_text(program: Program, dtype: str) -> str:
+def kernel(program: Program | RolledProgram, kind: Kind, name: str) -> str:
+    if isinstance(program, RolledProgram):
+        return rolled_llvm.function(program, kind, name, WIDE)
+    return straight(program, kind, name)
+
+
+def module_text(program: Program | RolledProgram, dtype: str) -> str:
     """The whole module of a gufunc: kernel, one sample and many, and the loop around it."""
     machine, register = target()
     x86 = machine.triple.startswith(("x86_64", "i686"))
@@ -69,8 +76,8 @@ def module_text(program: Program, dtype: str) -> str:
             *declared.values(),
             driver.DECLARATIONS,
             driver.FLAGS[x86],
-            straight(program, wide, "wide"),
-            straight(program, one, "one"),
+            kernel(program, wide, "wide"),
+            kernel(program, one, "one"),
             *(text for to_lanes in (True, False) for text in (driver.strided(wide, to_lanes), driver.transposed(wide, to_lanes))),
             *(driver.strided(one, to_lanes).replace("pack(", "pack_one(") for to_lanes in (True, False)),
             driver.run(program, wide),

@@ -8,6 +8,7 @@ import numpy as np
 from . import cache, compiler
 from .gufunc import gufunc
 from .program import Input, Program, record
+from .rolled_program import RolledProgram
 
 LLVM_NAMES = {"d": "double", "f": "float"}
 
@@ -19,15 +20,17 @@ class Kernel:
     found without tracing. Without it the function is traced each time and only the compilation is saved.
     """
 
-    def __init__(self, name: str, function: Callable, inputs: tuple[Input, ...], content: object = None):
+    def __init__(self, name: str, function: Callable, inputs: tuple[Input, ...], content: object = None, record=record):
+        """`record` makes the program of (name, function, inputs): straight-line by default, or rolled."""
         self.name = name
         self.function = function
         self.inputs = inputs
         self.content = content
+        self.record = record
 
     @cached_property
-    def program(self) -> Program:
-        return record(self.name, self.function, self.inputs)
+    def program(self) -> Program | RolledProgram:
+        return self.record(self.name, self.function, self.inputs)
 
     def gufunc(self, kind: str) -> np.ufunc:
         """The gufunc for float64 ("d") or float32 ("f")."""
@@ -52,4 +55,5 @@ class Kernel:
         else:
             header, code = found
         shapes = [x.shape for x in self.inputs]
-        return gufunc(self.name, compiler.loaded(code), dtype, shapes, [tuple(x) for x in header["outputs"]])
+        tables = self.program.tables(dtype) if self.content is None else ()
+        return gufunc(self.name, compiler.loaded(code), dtype, shapes, [tuple(x) for x in header["outputs"]], tables)

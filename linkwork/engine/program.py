@@ -60,6 +60,10 @@ class Program:
                 stack.extend(operands(nodes[i]))
         return [i for i in range(len(nodes)) if need[i]]
 
+    def tables(self, dtype: str) -> list[np.ndarray]:
+        """What a kernel reads besides its arguments: nothing, its constants are in the code."""
+        return []
+
     @cached_property
     def operations(self) -> Counter:
         """How many of each operation there are; a multiply-add counts as two."""

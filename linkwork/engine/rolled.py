@@ -136,6 +136,8 @@ class Slot:
         pattern = tree.pattern(self, k.role)
         if pattern is None:
             raise NoChildren
+        if pattern is MIXED:
+            raise TraceError("a sweep reads from its neighbours what is not of one size for all joints; it cannot be rolled.")
         return tree.loaded((k.role, self.number), pattern)
 
     def _own(self, member):
@@ -167,6 +169,9 @@ class Pattern:
     @property
     def size(self) -> int:
         return 1 + max((i for i, _ in self.entries if i is not None), default=-1)
+
+
+MIXED = Pattern((), ())  # of a slot whose values differ in shape: nobody else may read them
 
 
 class RolledTree:
@@ -249,9 +254,8 @@ class RolledTree:
                     given.append(slot.stored[c, at][1])
         if not given:
             return None
-        if len({refs.shape for refs in given}) > 1:
-            raise TraceError("nodes of different sizes meet in one loop; this model cannot be rolled.")
-        pattern = Pattern(given[0].shape, self._merged([refs.ravel().tolist() for refs in given]))
+        alike = len({refs.shape for refs in given}) == 1
+        pattern = Pattern(given[0].shape, self._merged([refs.ravel().tolist() for refs in given])) if alike else MIXED
         if fresh or slot not in self.touched:
             self.patterns[key] = pattern
         return pattern
@@ -266,8 +270,10 @@ class RolledTree:
                 continue
             vector = tuple(trace._residue(ref) if ref else 0 for ref in refs)
             opposite = tuple((PRIME - r) % PRIME for r in vector)
-            sign = 1 if vector <= opposite else -1
-            out.append((found.setdefault(min(vector, opposite), len(found)), sign))
+            if opposite in found:
+                out.append((found[opposite], -1))
+            else:
+                out.append((found.setdefault(vector, len(found)), 1))
         return tuple(out)
 
     def loaded(self, source: tuple, pattern: Pattern) -> Traced:
@@ -400,7 +406,7 @@ class _Columns:
     def __getitem__(self, k: Handle):
         x, trace = self.argument, self.tree.trace
         width = x.widths[k]
-        if x.name is None or not width:
+        if x.name is None or not self.tree.widths[k]:
             refs = [ZERO] * width
         else:
             c = self.tree.step.group_class
@@ -440,8 +446,8 @@ class Table:
         stack = np.stack([np.asarray(self.arrays[tree.groups.members[g][member]], float) for g in tree.groups.of_class(c)])
         rows = stack.reshape(len(stack), -1)
         exact = None
-        if self.relation is not None and (rows != rows[0]).any():
-            exact = self.relation((self.name, c, member))
+        if self.relation is not None:
+            exact = self.relation((self.name, c, member), rows)
         entries, known = [], tree.tables[c]
         for e in range(rows.shape[1]):
             column = rows[:, e]

@@ -22,6 +22,7 @@ UNARY = {
     "asin": math.asin,
     "floor": math.floor,
 }
+TRUTHS = {"lt", "le", "eq", "and", "or", "not"}  # operations whose result is true or false, not a number
 
 
 def drawn(*key) -> int:
@@ -43,7 +44,8 @@ class Trace:
         self.residue: list[int] = [0]
         self.seen: dict[int, int] = {0: ZERO}
         self.label = ""  # what is being traced, for messages
-        self._constants: dict[float, int] = {}
+        self.truths = False  # is there any?
+        self._constants: dict[float, int] = {0.0: ZERO}
         self.one = self.constant(1.0)
 
     # --- leaves
@@ -55,10 +57,12 @@ class Trace:
         """A known number. With a residue given, its exact value is not the float but what the float is rounded from."""
         x = float(x)
         if residue is None:
-            if (ref := self._constants.get(x)) is not None and not (x == 0.0 and math.copysign(1, x) < 0):
+            if (ref := self._constants.get(x)) is not None:
                 return ref
+            if x == -math.inf:
+                return -self.constant(math.inf)
             residue = exact(x) if math.isfinite(x) else drawn("const", str(x))
-            ref = self._constants[x] = self._known(residue) or self._new(("const", x), residue) if residue else ZERO
+            ref = self._constants[x] = self._known(residue) or self._new(("const", x), residue)
             return ref
         return self._known(residue) or (self._new(("const", x), residue) if residue else ZERO)
 
@@ -109,8 +113,8 @@ class Trace:
         if not a:
             where = f" at {self.label}" if self.label else ""
             raise TraceError(
-                f"division by a value that is zero for every input{where}. In a mechanism: nothing with mass moves along "
-                "that joint; give the body it carries a mass or a tensor, or the joint an armature."
+                f"division by a value that is zero for every input{where}. In a mechanism: nothing with mass moves "
+                "along that joint; give the body it carries a mass or a tensor, or the joint an armature."
             )
         if a < 0:
             return -self.reciprocal(-a)
@@ -119,20 +123,23 @@ class Trace:
         if known:
             return known
         x = self.value(a)
-        return self._new(("rcp", a) if x is None else ("const", 1 / x), r)
+        if x is None:
+            return self._new(("rcp", a), r)
+        return self._new(("const", 1 / x if x else math.inf), r)  # zero: a product of constants that underflowed
 
     def div(self, a: int, b: int) -> int:
         return self.mul(a, self.reciprocal(b))
 
     def power(self, a: int, exponent: float) -> int:
-        if exponent == 0.5:
-            return self.function("sqrt", a)
-        if exponent != int(exponent):
-            raise TraceError(f"a power of {exponent} cannot be traced; write it with exp and log.")
-        out, n = self.one, abs(int(exponent))
+        """a to a whole power, or to a half of one."""
+        if not math.isfinite(exponent) or 2 * exponent != int(2 * exponent):
+            raise TraceError(f"a power of {exponent} cannot be traced; for a > 0 write np.exp({exponent} * np.log(a)).")
+        n = abs(int(exponent))
+        out = self.one if exponent == int(exponent) else self.function("sqrt", a)
         while n:
             out = self.mul(out, a) if n & 1 else out
-            a, n = self.mul(a, a), n >> 1
+            n >>= 1
+            a = self.mul(a, a) if n else a
         return self.reciprocal(out) if exponent < 0 else out
 
     # --- functions: their exact value is a fresh one, drawn from those of their arguments
@@ -149,33 +156,45 @@ class Trace:
         x = self.value(a)
         s, c = 2 * t * d % PRIME, (1 - t * t) * d % PRIME
         if x is not None:
-            return self.constant(math.sin(x), s), self.constant(math.cos(x), c)
+            sine, cosine = (math.sin(x), math.cos(x)) if math.isfinite(x) else (math.nan, math.nan)
+            return self.constant(sine, s), self.constant(cosine, c)
         return self._known(s) or self._new(("sin", a), s), self._known(c) or self._new(("cos", a), c)
 
     def function(self, name: str, *operands: int) -> int:
-        values = [self.value(a) for a in operands]
-        if name == "sqrt" and operands[0] in (ZERO, self.one):
-            return operands[0]
-        if name == "abs":
-            operands = (abs(operands[0]),)
-        if name == "atan2" and not operands[0] and (values[1] or 0.0) > 0:
-            return ZERO
-        r = drawn(name, *(self._residue(a) for a in operands))
-        if known := self._known(r):
-            return known
-        if all(x is not None for x in values):
-            known_value = _fold(name, values)
-            if known_value is not None:
-                return self.constant(known_value, r)
-        return self._new((name, *operands), r)
+        """atan2, or one of UNARY."""
+        a = operands[0]
+        values = [x for x in map(self.value, operands) if x is not None]
+        y = _fold(name, values) if len(values) == len(operands) else None
+        if y is not None and self._exactly(name, a, y):
+            return self.constant(y)
+        r = drawn(name, *map(self._residue, operands))
+        return self._known(r) or (self._new((name, *operands), r) if y is None else self.constant(y, r))
+
+    def _exactly(self, name: str, a: int, y: float) -> bool:
+        """Is the number y the function's very value, not rounded to it?"""
+        if name == "sqrt":
+            return math.isfinite(y) and exact(y) ** 2 % PRIME == self._residue(a)
+        if name in ("exp", "asin", "atan2"):
+            return a == ZERO and y in (0.0, 1.0)
+        return name == "floor" or (name in ("log", "acos") and a == self.one)
+
+    def absolute(self, a: int) -> int:
+        x = self.value(a)
+        if x is not None:
+            return a if x >= 0 else -a
+        a = abs(a)
+        if self.nodes[a][0] in ("abs", "sqrt", "exp"):
+            return a
+        r = drawn("abs", self.residue[a])
+        return self._known(r) or self._new(("abs", a), r)
 
     def compare(self, name: str, a: int, b: int) -> int:
-        """A truth: lt, le or eq of two scalars."""
+        """A truth: lt, le or eq of two scalars. Nothing equals what is not a number, itself neither."""
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
             return self.constant(float({"lt": x < y, "le": x <= y, "eq": x == y}[name]))
-        if name == "eq" and a == b:
-            return self.one
+        if a == b:
+            return ZERO if name == "lt" else self._truth("eq", abs(a), abs(a))
         return self._truth(name, a, b)
 
     def logic(self, name: str, *operands: int) -> int:
@@ -186,8 +205,19 @@ class Trace:
         absorbing = 0.0 if name == "and" else 1.0
         if absorbing in values:
             return self.constant(absorbing)
-        left = [a for a, x in zip(operands, values) if x is None]
+        left = list(dict.fromkeys(a for a, x in zip(operands, values) if x is None))
         return self._truth(name, *left) if len(left) == 2 else left[0] if left else self.constant(1.0 - absorbing)
+
+    def truth(self, a: int) -> int:
+        """Whether a number is not zero; a truth as it is."""
+        x = self.value(a)
+        if x is not None:
+            return self.constant(float(x != 0.0))
+        return a if self.nodes[abs(a)][0] in TRUTHS else self.logic("not", self.compare("eq", a, ZERO))
+
+    def number(self, a: int) -> int:
+        """1 or 0 for a truth; a number as it is."""
+        return self.where(a, self.one, ZERO) if self.nodes[abs(a)][0] in TRUTHS else a
 
     def where(self, truth: int, a: int, b: int) -> int:
         if a == b:
@@ -195,9 +225,9 @@ class Trace:
         x = self.value(truth)
         if x is not None:
             return a if x else b
-        if a < 0 and b <= 0:
+        if a <= 0 and b <= 0:
             return -self.where(truth, -a, -b)
-        r = drawn("where", truth, self._residue(a), self._residue(b))
+        r = drawn("where", self.residue[truth], self._residue(a), self._residue(b))
         return self._known(r) or self._new(("where", truth, a, b), r)
 
     def opaque(self, a: int) -> int:
@@ -210,18 +240,23 @@ class Trace:
         return self._known(r) or self._new(("opaque", a), r)
 
     def unit(self, q: list[int]) -> list[int]:
-        """q / |q| of four scalars, computed though it may be provable that nothing changes; the result lies on the sphere."""
+        """q / |q|, computed though it may be provable that nothing changes; the result lies on the sphere."""
         q = [self.opaque(a) for a in q]
         square = ZERO
         for a in q:
             square = self.add(square, self.mul(a, a))
         scale = self.reciprocal(self.function("sqrt", square))
-        if self.value(scale) is not None:
+        some = [a for a in q if a]
+        if len(some) == 1 or self.value(scale) is not None:
             return [self.mul(a, scale) for a in q]
-        return [
-            self._known(r) or self._new(("mul", abs(a), scale), r if a > 0 else PRIME - r) * (1 if a > 0 else -1) if a else ZERO
-            for a, r in zip(q, sphere(len(q), "unit", *(self._residue(a) for a in q)))
-        ]
+        residues = iter(sphere(len(some), "unit", *map(self._residue, some)))
+        return [self._scaled(a, scale, next(residues)) if a else ZERO for a in q]
+
+    def _scaled(self, a: int, scale: int, r: int) -> int:
+        """The product of a and a scale, whose residue is r."""
+        if known := self._known(r):
+            return known
+        return self._new(("mul", a, scale), r) if a > 0 else -self._new(("mul", -a, scale), PRIME - r)
 
     # --- what is known
 
@@ -239,6 +274,7 @@ class Trace:
         return self.seen.get(residue)
 
     def _truth(self, name, *operands):
+        self.truths = True
         r = drawn(name, *(self._residue(a) for a in operands))
         return self._known(r) or self._new((name, *operands), r)
 
@@ -261,8 +297,6 @@ def sphere(n: int, *key) -> list[int]:
 
 def _fold(name: str, values: list[float]) -> float | None:
     try:
-        if name == "atan2":
-            return math.atan2(*values)
-        return abs(values[0]) if name == "abs" else UNARY[name](values[0])
+        return math.atan2(*values) if name == "atan2" else UNARY[name](*values)
     except (ValueError, OverflowError):
         return None  # left to the kernel, which answers NaN or infinity as NumPy does

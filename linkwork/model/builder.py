@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, did_you_mean
 from ..joints import Fixed, Joint, Revolute
 from ..spatial import Pose
 from .model import GRAVITY, Model
@@ -66,6 +66,20 @@ class Builder:
         """Bind one joint's coordinate to another's: q(joint) = c0 + c1 q(of) + ..."""
         self._couplings.append(Coupling(name or f"{joint}_coupling", joint, of, tuple(map(float, coefficients))))
         return self
+
+    def motor(self, joint: str, ratio: float, *, at=None, axis=None, **rotor) -> "Builder":
+        """Give a joint of the builder a motor: a rotor on the body that carries it, turning `ratio` times as fast.
+
+        `rotor` is mass, center and tensor as in `body`, about the frame `at` a pose of that body, turning about `axis`;
+        by default both are the joint's. Body, joint and coupling are called `<joint>_rotor`, `..._joint`, `<joint>_gear`.
+        """
+        hinge = next((hinge for hinge in self._hinges if hinge.name == joint), None)
+        if hinge is None:
+            raise ModelError(f'{self.name} has no joint "{joint}" for a motor.{did_you_mean(joint, [h.name for h in self._hinges])}')
+        name = f"{joint}_rotor"
+        turning = Revolute(axis=hinge.joint.axis if axis is None else axis)
+        self.body(name, hinge.parent, hinge.at if at is None else at, turning, **rotor)
+        return self.couple(f"{name}_joint", joint, (0.0, float(ratio)), f"{joint}_gear")
 
     def model(self) -> Model:
         return Model(

@@ -78,13 +78,18 @@ class Nodes:
         batch = np.broadcast_shapes(*(x.shape for x in parts))
         return np.stack([np.broadcast_to(x, batch) for x in parts], -3)
 
-    def minus_wrenches(self, b, external):
-        """b less the wrenches (..., nb, 6) that act on the bodies, moved to their nodes."""
-        out = dict(b)
+    def wrenches(self, external):
+        """The wrenches (..., nb, 6) that act on the bodies, moved to their nodes and added up there."""
+        out = self.tree.constant(self.still)
         for i, k in enumerate(self.on):
             if k != self.tree.world:
-                out[k] = out[k] - phi(self.places[i]) @ external[..., i, :, None]
+                out[k] = out[k] + phi(self.places[i]) @ external[..., i, :, None]
         return out
+
+    @cached_property
+    def zeros(self):
+        """A vector of velocities, all zero."""
+        return like(np.zeros(self.tree.nv), self.gravity)
 
     @cached_property
     def still(self):
@@ -100,6 +105,10 @@ class Nodes:
     def places(self):
         """Poses of the bodies on their nodes."""
         return [self.exactly(pose) for pose in self.placements]
+
+    def on_node(self, body: int, place: Pose):
+        """The node that carries a body, and the pose there of a frame placed on that body."""
+        return self.on[body], self.exactly(self.placements[body] @ place)
 
     def exactly(self, pose: Pose):
         """A pose as a matrix of these nodes' scalars, its rotation exact for a tracer."""

@@ -30,3 +30,25 @@ def coriolis_matrix(tree, phi, H, M, V):
             C[j, k] = H[j] @ F[..., :r]
             C[k, j] = F[..., r : 2 * r].mT @ turned[j] + F[..., 2 * r :].mT @ H[j].mT
     return tree.matrix(C)
+
+
+def coriolis_matrix_times(tree, phi, H, M, V, u, base):
+    """C u for one u, with the same C: base to tips, then tips to base.
+
+        W(k) = φ*(p,k) W(p) + H*(k) u(k)
+        A(k) = φ*(p,k) A(p) + V~(k) H*(k) u(k)
+        f(k) = M(k) A(k) + B(k) W(k) + Σ φ(k,j) f(j),   (C u)(k) = H(k) f(k)
+
+    with B(k) W = ½ (V̄ M W − M V~ W + W̄ M V).
+    """
+    W, A, f, out = tree.slots(4)
+    W[tree.world] = A[tree.world] = base
+    for k in tree.base_to_tips():
+        W[k] = phi[k].mT @ W[tree.parent[k]] + H[k].mT @ u[k]
+        A[k] = phi[k].mT @ A[tree.parent[k]] + tilde(V[k][..., 0]) @ (H[k].mT @ u[k])
+    for k in tree.tips_to_base():
+        Vk, Wk = V[k][..., 0], W[k][..., 0]
+        BW     = 0.5 * (bar(Vk) @ (M[k] @ W[k]) - M[k] @ (tilde(Vk) @ W[k]) + bar(Wk) @ (M[k] @ V[k]))
+        f[k]   = M[k] @ A[k] + BW + tree.sum(phi[j] @ f[j] for j in tree.children[k])
+        out[k] = H[k] @ f[k]
+    return out

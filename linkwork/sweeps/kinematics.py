@@ -58,3 +58,11 @@ def gyroscopic_forces(tree, M, V):
     for k in tree.base_to_tips():
         b[k] = bar(V[k][..., 0]) @ (M[k] @ V[k])
     return b
+
+
+def without(tree, b, wrenches):
+    """b(k) less the wrench that acts on node k from outside."""
+    left = tree.slots()
+    for k in tree.base_to_tips():
+        left[k] = b[k] - wrenches[k]
+    return left

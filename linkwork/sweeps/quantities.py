@@ -11,10 +11,11 @@ from ..lie.scalars import like
 from .articulated_inertia import articulated_inertia
 from .composite_inertia import composite_inertia
 from .coriolis_matrix import coriolis_matrix as _coriolis_matrix
+from .coriolis_matrix import coriolis_matrix_times as _coriolis_matrix_times
 from .forward_dynamics import forward_dynamics as _forward_dynamics
 from .inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from .jacobian import jacobian as _jacobian
-from .kinematics import coriolis_accelerations, gyroscopic_forces, placements, shifts, velocities
+from .kinematics import coriolis_accelerations, gyroscopic_forces, placements, shifts, velocities, without
 from .kinematics import poses as _poses
 from .mass_matrix import mass_matrix as _mass_matrix
 from .momentum import kinetic_energy as _kinetic_energy
@@ -30,18 +31,22 @@ def mass_matrix(nodes, q):
 
 def mass_matrix_inverse(nodes, q):
     """𝓜⁻¹: its product with the identity."""
-    nv = nodes.tree.nv
-    return mass_matrix_solve(nodes, q, like(np.eye(nv), q))[..., :nv]  # of nothing, nothing: 0 x 0, not 0 x 1
+    tree = nodes.tree
+    columns = tree.join_rows(_solved(nodes, q, tree.split_rows(like(np.eye(tree.nv), q))))
+    return columns[..., : tree.nv]  # of nothing, nothing: 0 x 0, not 0 x 1
 
 
 def mass_matrix_solve(nodes, q, tau):
-    """𝓜⁻¹ τ for a block of columns τ (..., nv, m)."""
-    tree, H = nodes.tree, nodes.H
+    """𝓜⁻¹ τ."""
+    return nodes.tree.join(_solved(nodes, q, nodes.tree.split(tau)))
+
+
+def _solved(nodes, q, tau):
+    tree, H, still = nodes.tree, nodes.H, nodes.tree.constant(nodes.still)
     phi = shifts(tree, placements(nodes, q))
     P, D, G, _ = articulated_inertia(tree, phi, H, nodes.M, nodes.J)
-    still = tree.constant(nodes.still)
-    vdot, _, _ = _forward_dynamics(tree, phi, H, P, D, G, still, still, tree.split_rows(tau), nodes.still)
-    return tree.join_rows(vdot)
+    vdot, _, _ = _forward_dynamics(tree, phi, H, P, D, G, still, still, tau, nodes.still)
+    return vdot
 
 
 def motion(nodes, q, v, external=None):
@@ -52,7 +57,7 @@ def motion(nodes, q, v, external=None):
     a = coriolis_accelerations(tree, H, V, v)
     b = gyroscopic_forces(tree, nodes.M, V)
     if external is not None:
-        b = nodes.minus_wrenches(b, external)
+        b = without(tree, b, nodes.wrenches(external))
     return phi, V, a, b
 
 
@@ -77,13 +82,29 @@ def bias(nodes, q, v):
 
 
 def gravity_force(nodes, q):
-    return bias(nodes, q, np.zeros_like(q[..., :1] if nodes.nq else q, shape=(*q.shape[:-1], nodes.tree.nv)))
+    return mass_matrix_times(nodes, q, nodes.zeros, nodes.falling)
+
+
+def mass_matrix_times(nodes, q, vdot, base=None):
+    """𝓜 v̇ by inverse dynamics at rest; with the world falling, gravity's part besides."""
+    tree = nodes.tree
+    phi, still = shifts(tree, placements(nodes, q)), tree.constant(nodes.still)
+    base = nodes.still if base is None else base
+    tau, _, _ = _inverse_dynamics(tree, phi, nodes.H, nodes.M, nodes.J, still, still, tree.split(vdot), base)
+    return tree.join(tau)
 
 
 def coriolis_matrix(nodes, q, v):
     tree, H = nodes.tree, nodes.H
     phi, V, _, _ = motion(nodes, q, v)
     return _coriolis_matrix(tree, phi, H, nodes.M, V)
+
+
+def coriolis_matrix_times(nodes, q, v, dv):
+    """C dv."""
+    tree = nodes.tree
+    phi, V, _, _ = motion(nodes, q, v)
+    return tree.join(_coriolis_matrix_times(tree, phi, nodes.H, nodes.M, V, tree.split(dv), nodes.still))
 
 
 def passive_force(nodes, q, v):
@@ -139,19 +160,20 @@ def poses(nodes, q):
     return nodes.stack([T[k] @ place for k, place in zip(nodes.on, nodes.places)])
 
 
-def pose(nodes, q, k, place):
-    """World from a frame placed on node k: carried to the world by the poses of the nodes on the way."""
+def pose(nodes, q, body, place):
+    """World from a frame placed on a body: carried to the world by the poses of the nodes on the way."""
+    k, T = nodes.on_node(body, place)
     X = placements(nodes, q)
-    return nodes.tree.carried(k, nodes.exactly(place), via=lambda j, T: X[j] @ T)
+    return nodes.tree.carried(k, T, via=lambda j, T: X[j] @ T)
 
 
-def jacobian(nodes, q, k, place, axes="body"):
-    """Spatial velocity of a frame on node k from v, in its own axes or in the world's, at its origin."""
+def jacobian(nodes, q, body, place, axes="body"):
+    """Spatial velocity of a frame on a body from v, in its own axes or in the world's, at its origin."""
     tree = nodes.tree
-    X = placements(nodes, q)
-    J = _jacobian(tree, shifts(tree, X), nodes.H, k, spatial.phi(nodes.exactly(place)))
+    k, T = nodes.on_node(body, place)
+    J = _jacobian(tree, shifts(tree, placements(nodes, q)), nodes.H, k, spatial.phi(T))
     if axes == "world":
-        R = pose(nodes, q, k, place)[..., :3, :3]
+        R = pose(nodes, q, body, place)[..., :3, :3]
         J = spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R) @ J
     return J
 

@@ -48,7 +48,7 @@ class Motion:
                 continue
             x = np.asarray(x, float)
             if x.shape != size or n == 0:
-                raise ShapeError(f"{what} has shape {x.shape}; a motion of {name} over {n} times has {what} of shape {size}.")
+                raise ShapeError(f"{what} has shape {x.shape}; over {n} times of {name} it has shape {size}.")
             object.__setattr__(self, what, x)
         if (np.diff(self.t) < 0).any():
             at = int(np.argmax(np.diff(self.t) < 0))
@@ -96,8 +96,9 @@ class Motion:
         s = np.divide(times[:, None] - self.t[i, None], h, out=np.zeros_like(h), where=h > 0)
         way = self.robot.difference(self.q[i], self.q[j])
         x = s * (1 - s) ** 2 * h * self.v[i] + s**2 * (3 - 2 * s) * way - s**2 * (1 - s) * h * self.v[j]
-        between = lambda y: None if y is None else (1 - s) * y[i] + s * y[j]
-        return Motion(self.robot, times, self.robot.integrate(self.q[i], x), between(self.v), between(self.tau))
+        between = lambda y: (1 - s) * y[i] + s * y[j]
+        tau = None if self.tau is None else between(self.tau)
+        return Motion(self.robot, times, self.robot.integrate(self.q[i], x), between(self.v), tau)
 
     def frames(self, fps: float, speed: float = 1.0) -> "Motion":
         """The motion at even times, `fps` of them in each second it is shown for; the last is its end."""

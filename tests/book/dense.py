@@ -205,18 +205,17 @@ def over(*names):
     return pytest.mark.parametrize("op", [pytest.param(name, id=name) for name in names], indirect=True)
 
 
-def steps(*joints, on=None):
+def row(*joints):
     """A plan of joints in a row."""
-    return [(on if i == 0 else i - 1, JOINTS[name]) for i, name in enumerate(joints)]
+    return [(i - 1 if i else None, JOINTS[name]) for i, name in enumerate(joints)]
 
 
 BOOK = {
     **{name: model for name, model in MECHANISMS.items() if name != "fixed"},
-    "pins": grown("pins", steps(*["revolute"] * 5), seed=11),
-    "serial": grown("serial", steps("free", "revolute", "spherical", "universal", "prismatic", "helical"), seed=12),
+    "pins": grown("pins", row(*["revolute"] * 5), seed=11),
+    "serial": grown("serial", row("free", "revolute", "spherical", "universal", "prismatic", "helical"), seed=12),
 }
 every_system = over(*BOOK)
 every_bookish_system = over(*(name for name in BOOK if name != "geared"))  # without rotors, as the book
-serial_chains = over("pins", "serial", "chain", "planar 2R")
 
-__all__ = ["BOOK", "Dense", "close", "dense", "every_bookish_system", "every_system", "over", "serial_chains"]
+__all__ = ["BOOK", "Dense", "close", "dense", "every_bookish_system", "every_system", "over"]

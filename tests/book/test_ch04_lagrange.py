@@ -149,10 +149,9 @@ BALL = plain(grown("top", [(None, lw.Spherical())], seed=3))
 
 
 def angular(sweeps):
-    """A(θ): the body's angular velocity in the frame of the joint from the rates of the angles."""
-    nodes = sweeps.nodes
-    on_last = lw.Pose()
-    return lambda q: sweeps.jacobian(q, len(nodes.tree) - 1, on_last)[..., :3, :]
+    """A(θ): the body's angular velocity in the axes of the joint's outboard frame from the rates of the angles."""
+    joint = EULER.model.hinges[0].on
+    return lambda q: sweeps.jacobian(q, 0, joint)[..., :3, :]
 
 
 def gamma(robot, A, q, v):

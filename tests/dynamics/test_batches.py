@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from zoo import close, every_mechanism, robots, state
+from zoo import close, robots, state
 from zoo.mechanisms import ROBOTS
 
 CALLS = {
@@ -54,7 +54,7 @@ def size(robot, name):
     return tuple(sizes.get(n, n) for n in SHAPES[name])
 
 
-@every_mechanism
+@robots(*ROBOTS)
 @every_shape
 def test_a_batch_is_its_samples_one_by_one(robot, shape):
     """f(q, v)[i] = f(q[i], v[i]), of the shape that is written."""
@@ -66,7 +66,7 @@ def test_a_batch_is_its_samples_one_by_one(robot, shape):
             close(whole[i], call(robot, each(s, lambda x, i=i: x[i])))
 
 
-@robots("tree", "planar", "welded", "geared", "fixed")
+@robots("tree", "planar", "welded", "geared", "fixed", "free kernel")
 @pytest.mark.parametrize("alone", ["q", "v", "vdot", "tau", "external"])
 def test_one_of_a_kind_goes_with_many_of_the_others(robot, alone):
     """q (nq,) with v (5, nv), and the like, as NumPy broadcasts."""
@@ -79,7 +79,7 @@ def test_one_of_a_kind_goes_with_many_of_the_others(robot, alone):
         close(call(robot, one), call(robot, many))
 
 
-@robots("tree", "forest", "fixed")
+@robots("tree", "forest", "fixed", "free kernel")
 def test_batch_axes_of_different_inputs_meet(robot):
     """q (4, 1, nq) with v (5, nv) is (4, 5, ...)."""
     s, t = state(robot, (4, 1)), state(robot, (5,), seed=1)
@@ -91,26 +91,26 @@ def test_batch_axes_of_different_inputs_meet(robot):
         close(whole[3, 2], CALLS[name](robot, pick))
 
 
-@robots("tree", "fixed")
+@robots("tree", "fixed", "free kernel")
 @every_call
 def test_a_batch_of_none_gives_none(robot, name):
     assert CALLS[name](robot, state(robot, (0,))).shape == (0, *size(robot, name))
 
 
-@robots("tree", "floating", "geared")
+@robots("tree", "floating", "geared", "free kernel", "universal kernel")
 @every_call
 def test_a_sample_that_is_not_a_number_stays_alone(robot, name):
-    """NaN in, NaN out for that sample only."""
+    """NaN in, NaN out for that sample only, unless the result is a constant."""
     s = state(robot, (4,))
     spoiled = each(s, np.copy)
     for x in vars(spoiled).values():
         x[1] = np.nan
     good, bad = CALLS[name](robot, s), CALLS[name](robot, spoiled)
     np.testing.assert_array_equal(np.delete(bad, 1, 0), np.delete(good, 1, 0))
-    assert np.isnan(bad[1]).any()
+    assert np.isnan(bad[1]).any() or (good == good[0]).all()
 
 
-@robots("tree", "floating", "planar 2R", "geared")
+@robots("tree", "floating", "planar 2R", "geared", "universal kernel")
 @every_call
 def test_float32_stays_float32(robot, name):
     """float32 in, float32 out, and the same number to its precision."""
@@ -128,7 +128,7 @@ def test_a_mechanism_that_cannot_move_has_quantities_too(robot, name):
     assert CALLS[name](robot, each(s, np.float32)).dtype == np.float32
 
 
-@robots("tree")
+@robots("tree", "universal kernel")
 def test_whole_numbers_and_lists_are_numbers(robot):
     """Lists and integers are taken as float64."""
     q = robot.neutral().astype(int)
@@ -138,13 +138,13 @@ def test_whole_numbers_and_lists_are_numbers(robot):
     close(result, robot.bias(q.astype(float), np.ones(robot.nv)))
 
 
-@robots("tree")
+@robots("tree", "universal kernel")
 def test_one_double_makes_the_result_double(robot):
     s = state(robot)
     assert robot.bias(s.q.astype(np.float32), s.v).dtype == np.float64
 
 
-@robots("tree", "fixed")
+@robots("tree", "fixed", "free kernel")
 @every_call
 def test_out_is_filled_and_returned(robot, name):
     """out= takes the result, and is it."""
@@ -162,7 +162,7 @@ def test_out_is_filled_and_returned(robot, name):
     np.testing.assert_array_equal(out, expected)
 
 
-@robots("tree")
+@robots("tree", "free kernel")
 @every_call
 def test_what_is_returned_can_be_written_to_and_what_was_given_is_left_alone(robot, name):
     s = state(robot, (2,))
@@ -172,7 +172,7 @@ def test_what_is_returned_can_be_written_to_and_what_was_given_is_left_alone(rob
         np.testing.assert_array_equal(x, getattr(before, key))
 
 
-@robots("tree")
+@robots("tree", "free kernel")
 @every_call
 def test_arrays_in_any_order_in_memory_are_the_same_numbers(robot, name):
     """Transposed, strided and read-only inputs."""

@@ -8,7 +8,7 @@ from zoo.mechanisms import ROBOTS
 
 import linkwork as lw
 
-KERNELS = {name: lw.Dynamics(model) for name, model in MECHANISMS.items()}
+KERNELS = {name: ROBOTS.get(f"{name} kernel") or lw.Dynamics(model) for name, model in MECHANISMS.items()}
 INVERTS = "inverse", "forward"
 
 

@@ -7,7 +7,6 @@ is the derivative along a motion that follows from that.
 from .mechanisms import (
     JOINTS,
     MECHANISMS,
-    every_joint,
     every_mechanism,
     grown,
     plain,
@@ -25,7 +24,6 @@ __all__ = [
     "body_inertias",
     "close",
     "differences",
-    "every_joint",
     "every_mechanism",
     "gradient",
     "grown",

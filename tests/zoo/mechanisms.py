@@ -143,5 +143,5 @@ def robots(*names):
 
 
 ROBOTS = {name: plain(model) for name, model in MECHANISMS.items()}
+ROBOTS |= {f"{name} kernel": lw.Dynamics(MECHANISMS[name]) for name in ("universal", "free")}
 every_mechanism = robots(*MECHANISMS)
-every_joint = robots(*JOINTS)

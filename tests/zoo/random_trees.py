@@ -13,7 +13,8 @@ from .mechanisms import JOINTS, solid, spread
 @st.composite
 def trees(draw, max_bodies=40):
     """A model of up to `max_bodies`: parents and joints from Hypothesis, so that they shrink; numbers from a seed."""
-    kinds = draw(st.lists(st.sampled_from(sorted(JOINTS)), min_size=1, max_size=max_bodies))
+    n = draw(st.integers(1, max_bodies))
+    kinds = draw(st.lists(st.sampled_from(sorted(JOINTS)), min_size=n, max_size=n))
     parents = [draw(st.integers(-1, i - 1)) for i in range(len(kinds))]
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     builder = lw.Builder("drawn", rng.normal(0, 5, 3))

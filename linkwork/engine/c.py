@@ -1,0 +1,187 @@
+"""A program as C99: one function without memory, branches or calls but those of math.h.
+
+Sums and products are written as they are; whether a multiply-add is one instruction is the C compiler's to decide, as
+a call of fma() would crawl on a processor without one.
+"""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from .program import Program, operands
+
+TYPES = {"float64": "double", "float32": "float"}
+CALLS = {f: f for f in ("sin", "cos", "sqrt", "exp", "log", "acos", "asin", "atan2", "floor")} | {"abs": "fabs"}
+COMPARE = {"lt": "<", "le": "<=", "eq": "=="}
+JOIN = {"and": "&&", "or": "||"}
+RESERVED = {
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
+    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+}  # fmt: skip
+WIDTH = 100  # characters of an expression before it gets a name
+SUM, PRODUCT, ATOM = range(3)  # how tightly the parts of an expression hold together
+
+
+def identifier(name: str) -> str:
+    """A name that C accepts, like the given one: letters without their accents, digits, underscores."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = re.sub(r"\W+", "_", plain).strip("_") or "x"
+    return f"m{plain}" if plain[0].isdigit() else plain
+
+
+def source(program: Program, name: str, dtype: str, header_name: str, notes: Iterable[str] = ()) -> str:
+    """The .c file: notes, then the function."""
+    body = Body(program, dtype)
+    unused = [f"(void){argument};" for x, argument in body.arguments.items() if x not in body.used]
+    lines = "".join(f"    {line}\n" for line in (*unused, *body.lines))
+    return f"""{comment(notes)}
+#include "{header_name}"
+
+#include <math.h>
+
+{prototype(program, name, dtype, "*restrict ")}
+{{
+{lines}}}
+"""
+
+
+def header(program: Program, name: str, dtype: str, notes: Iterable[str] = ()) -> str:
+    """The .h file: notes, then the declaration, for C and C++."""
+    guard = f"{name.upper()}_H"
+    return f"""{comment(notes)}
+#ifndef {guard}
+#define {guard}
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{prototype(program, name, dtype)};
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def comment(lines: Iterable[str]) -> str:
+    """Lines as a comment that nothing in them can end."""
+    safe = (re.sub(r"/\*|\*/", "*", line).encode("ascii", "backslashreplace").decode() for line in lines)
+    return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in safe) + " */"
+
+
+def prototype(program: Program, name: str, dtype: str, star: str = "*") -> str:
+    """Inputs first, then outputs; a C++ compiler must see no `restrict`, and C needs it only in the definition."""
+    kind = TYPES[dtype]
+    given = [f"const {kind} {star}{argument}" for argument in arguments(program).values()]
+    given += [f"{kind} {star}{result}" for result in results(program)]
+    line = f"void {name}({', '.join(given)})"
+    return line if len(line) < WIDTH else f"void {name}(\n    " + ",\n    ".join(given) + ")"
+
+
+def arguments(program: Program) -> dict[str, str]:
+    """What each input is called in C."""
+    taken = RESERVED | set(CALLS.values()) | {f"{name}f" for name in CALLS.values()} | {*results(program)}
+    out: dict[str, str] = {}
+    for x in program.inputs:
+        name = identifier(x.name)
+        while name in taken or re.fullmatch(r"x\d+", name):
+            name += "_"
+        taken.add(name)
+        out[x.name] = name
+    return out
+
+
+def results(program: Program) -> list[str]:
+    return ["out"] if len(program.outputs) == 1 else [f"out{n}" for n in range(len(program.outputs))]
+
+
+class Body:
+    """The lines of the function. What is used once stands where it is used, as long as the line stays readable."""
+
+    def __init__(self, program: Program, dtype: str):
+        self.program, self.kind = program, TYPES[dtype]
+        self.arguments = arguments(program)
+        self.lines: list[str] = []
+        self.used: set[str] = set()  # inputs that are read
+        self.count = 0
+        self.written: dict[int, tuple[str, int]] = {}  # node -> its expression and how tightly that holds together
+        nodes = program.trace.nodes
+        uses = Counter(i for node in program.live for i in operands(nodes[node]))
+        uses.update(abs(ref) for output in program.outputs for ref in output.refs)
+        for i in program.live:
+            text, level = self.expression(*nodes[i])
+            inline = nodes[i][0] in ("add", "mul", "opaque") and uses[i] == 1 and len(text) < WIDTH
+            if level < ATOM and not inline and nodes[i][0] != "const":
+                text, level = self.named(text, "int" if nodes[i][0] in (*COMPARE, *JOIN, "not") else self.kind), ATOM
+            self.written[i] = text, level
+        for out, output in zip(results(program), program.outputs):
+            self.lines += [f"{out}[{j}] = {self.at(ref)};" for j, ref in enumerate(output.refs)]
+
+    def named(self, text: str, kind: str) -> str:
+        name = f"x{self.count}"
+        self.count += 1
+        self.lines.append(f"const {kind} {name} = {text};")
+        return name
+
+    def at(self, ref: int, level: int = SUM) -> str:
+        """The expression of a reference, in parentheses if it does not hold together as tightly as asked."""
+        text, own = self.written[abs(ref)]
+        if ref < 0:
+            value = self.program.trace.value(ref)
+            if value is not None:
+                text, own = self.constant(value)
+            else:
+                text, own = f"-({text})" if own == SUM or text.startswith("-") else f"-{text}", PRODUCT
+        return f"({text})" if own < level else text
+
+    def constant(self, x: float) -> tuple[str, int]:
+        """Enough digits to get the same number back."""
+        if self.kind == "float":
+            with np.errstate(over="ignore"):
+                text = str(np.float32(x))
+            suffix = "f"
+            x = float(text)
+        else:
+            text, suffix = repr(float(x)), ""
+        if not math.isfinite(x):
+            text, suffix = ("NAN" if math.isnan(x) else "INFINITY" if x > 0 else "-INFINITY"), ""
+        return text + suffix, PRODUCT if text.startswith("-") else ATOM
+
+    def expression(self, name: str, *args) -> tuple[str, int]:
+        """An operation and how tightly its text holds together."""
+        if name == "in":
+            self.used.add(args[0])
+            return f"{self.arguments[args[0]]}[{args[1]}]", ATOM
+        if name == "const":
+            return self.constant(args[0])
+        if name == "opaque":
+            return self.written[args[0]]
+        if name == "add":
+            return self.sum(*args), SUM
+        if name == "mul":
+            return f"{self.at(args[0], PRODUCT)}*{self.at(args[1], ATOM)}", PRODUCT
+        if name == "rcp":
+            return f"{self.constant(1.0)[0]}/{self.at(args[0], ATOM)}", PRODUCT
+        if name in COMPARE:
+            return f"{self.at(args[0])} {COMPARE[name]} {self.at(args[1])}", SUM
+        if name in JOIN:
+            return f"{self.at(args[0])} {JOIN[name]} {self.at(args[1])}", SUM
+        if name == "not":
+            return f"!{self.at(args[0])}", SUM
+        if name == "where":
+            return f"{self.at(args[0])} ? {self.at(args[1])} : {self.at(args[2])}", SUM
+        return f"{CALLS[name]}{'f' * (self.kind == 'float')}({', '.join(map(self.at, args))})", SUM
+
+    def sum(self, a: int, b: int) -> str:
+        if a < 0:
+            a, b = b, a
+        right = self.at(b, PRODUCT)
+        return f"{self.at(a)} - {right[1:]}" if right.startswith("-") else f"{self.at(a)} + {right}"

@@ -1,0 +1,49 @@
+"""A program run by NumPy, an operation at a time: slow, without a compiler, and what every writer must agree with."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .program import Program, evaluate
+
+SCALAR = {
+    "add": np.add,
+    "mul": np.multiply,
+    "rcp": np.reciprocal,
+    "sin": np.sin,
+    "cos": np.cos,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "log": np.log,
+    "acos": np.arccos,
+    "asin": np.arcsin,
+    "atan2": np.arctan2,
+    "floor": np.floor,
+    "abs": np.absolute,
+    "lt": np.less,
+    "le": np.less_equal,
+    "eq": np.equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "where": np.where,
+}
+
+
+def run(program: Program, arrays: Mapping[str, object]) -> list[np.ndarray]:
+    """The outputs of a program for its inputs by name, each with any batch axes before its own."""
+    given = [np.asarray(arrays[x.name]) for x in program.inputs]
+    kind = np.result_type(np.float32, *given)
+    batches = [a.shape[: a.ndim - len(x.shape)] for x, a in zip(program.inputs, given)]
+    batch = np.broadcast_shapes(*batches)
+    columns = {
+        x.name: np.moveaxis(a.astype(kind).reshape(*axes, x.size), -1, 0)
+        for x, a, axes in zip(program.inputs, given, batches)
+    }
+    with np.errstate(all="ignore"):
+        results = evaluate(program, columns, SCALAR, kind.type)
+    entries = (np.array([np.broadcast_to(e, batch) for e in result], kind) for result in results)
+    return [
+        np.moveaxis(e.reshape(x.size, *batch), 0, -1).reshape(batch + x.shape)
+        for e, x in zip(entries, program.outputs)
+    ]

@@ -1,0 +1,203 @@
+"""A rolled program as LLVM IR: loops over groups of nodes, one block of straight-line code per class of group."""
+
+from .llvm import Kind, Writer, uses_of
+from .rolled import CHILD, OWN, PARENT, Step
+from .rolled_program import RolledProgram
+
+POINTERS = ("n", "parent", "class", "first", "list", "q", "v", "row")  # what data holds after its own three, then the tables
+
+
+class _Function:
+    def __init__(self, program: RolledProgram, kind: Kind):
+        self.program, self.kind = program, kind
+        self.size = kind.bytes * kind.width
+        self.align = self.size if kind.width > 1 else kind.bytes
+        self.writer = Writer(program.trace.nodes, kind, self.load)
+        self.number = {x.name: j for j, x in enumerate(program.inputs)}
+        self.sums: dict[int, str] = {}
+        self.labels = 0
+        self.here = self.above = self.below = self.row = self.group = ""
+
+    # --- small things
+
+    def do(self, text: str) -> None:
+        self.writer.lines.append(text)
+
+    def label(self, name: str) -> str:
+        self.labels += 1
+        return f"{name}{self.labels}"
+
+    def entry(self, array: str, index: str) -> str:
+        """array[index] of 64-bit integers."""
+        pointer = self.writer.emit(f"getelementptr i64, ptr {array}, i64 {index}")
+        return self.writer.emit(f"load i64, ptr {pointer}")
+
+    def record_of(self, group: str) -> str:
+        offset = self.writer.emit(f"mul i64 {group}, {max(1, self.program.record) * self.size}")
+        return self.writer.emit(f"getelementptr i8, ptr %work, i64 {offset}")
+
+    def place(self, record: str, place: int) -> str:
+        return self.writer.emit(f"getelementptr i8, ptr {record}, i64 {place * self.size}")
+
+    def get(self, pointer: str) -> str:
+        return self.writer.emit(f"load {self.kind.vector}, ptr {pointer}, align {self.align}")
+
+    def put(self, value: str, pointer: str) -> None:
+        self.do(f"store {self.kind.vector} {value}, ptr {pointer}, align {self.align}")
+
+    def argument(self, number: int, start: str, index: int) -> str:
+        at = self.writer.emit(f"add i64 {start}, {index}")
+        offset = self.writer.emit(f"mul i64 {at}, {self.size}")
+        return self.writer.emit(f"getelementptr i8, ptr %a{number}, i64 {offset}")
+
+    # --- leaves
+
+    def load(self, emit, source, index) -> str:
+        program, what = self.program, source[0]
+        if what == "arg":
+            return self.get(self.argument(self.number[source[1]], self.start(source[2]), index))
+        if what == "table":
+            return self.splat(emit, self.row, index)
+        if what == OWN:
+            return self.get(self.place(self.here, program.own[source[1]]))
+        if what in (PARENT, CHILD):
+            record = self.above if what == PARENT else self.below
+            return self.get(self.place(record, program.shared[what, source[1], index]))
+        if what == "sum":
+            return self.sums[source[2]]
+        return self.get(self.place(self.world, program.totals[source[1], index]))
+
+    def start(self, which: str) -> str:
+        if which == "w":
+            return self.writer.emit(f"mul i64 {self.group}, 6")
+        return self.entry(f"%d.{which}", self.group)
+
+    def splat(self, emit, row: str, index: int) -> str:
+        T, w, V = self.kind.dtype, self.kind.width, self.kind.vector
+        value = emit(f"load {T}, ptr {emit(f'getelementptr {T}, ptr {row}, i64 {index}')}")
+        if w == 1:
+            return value
+        first = emit(f"insertelement {V} poison, {T} {value}, i64 0")
+        return emit(f"shufflevector {V} {first}, {V} poison, <{w} x i32> zeroinitializer")
+
+    # --- the function
+
+    def text(self, name: str, attributes: str) -> str:
+        program = self.program
+        for i, pointer in enumerate(POINTERS):
+            slot = self.writer.emit(f"getelementptr i8, ptr %data, i64 {8 * (3 + i)}")
+            self.do(f"%d.{pointer} = load ptr, ptr {slot}")
+        self.do("%n = load i64, ptr %d.n")
+        self.world = self.record_of("%n")
+        later = self._after_loops()
+        finals = [ref for *_, ref in program.finals]
+        globals_ = program.order(None)
+        uses = uses_of(program.trace.nodes, program.live, finals)
+        self.writer.run([i for i in globals_ if i not in later], uses)
+        self._world()
+        for loop in program.tree.loops:
+            self._loop(loop)
+        if program.tree.root_sums:
+            self._sum(program.tree.root_segment, program.tree.root_sums, "%n")
+        self.writer.run([i for i in globals_ if i in later], uses)
+        n_in = len(program.inputs)
+        for n, j, ref in program.finals:
+            self.put(self.writer.at(ref), self.argument(n_in + n, "0", j))
+        count = n_in + len(program.outputs)
+        arguments = ", ".join(f"ptr noalias %a{j}" for j in range(count))
+        head = f"define internal void @{name}({arguments}, ptr %work, ptr %data) noinline nounwind{attributes}"
+        return head + " {\nentry:\n" + "\n".join([*self.writer.lines, "ret void", "}"]) + "\n"
+
+    def _after_loops(self) -> set[int]:
+        """Global values that depend on what the loops find."""
+        nodes, later = self.program.trace.nodes, set()
+        for i in self.program.order(None):
+            name, *args = nodes[i]
+            if (name == "in" and args[0][0] in ("sum", "total")) or (name not in ("in", "const") and later & set(map(abs, args))):
+                later.add(i)
+        return later
+
+    def _world(self) -> None:
+        for (role, number, index), place in self.program.shared.items():
+            for c, ref in self.program.contributions(role, number, index):
+                if c is None:
+                    self.put(self.writer.at(ref), self.place(self.world, place))
+        for place in self.program.totals.values():
+            self.put(self.kind.constant(0.0), self.place(self.world, place))
+
+    def _loop(self, loop) -> None:
+        emit, name, steps = self.writer.emit, self.label("loop"), loop.steps
+        before, head, end, after = f"{name}.before", f"{name}.head", f"{name}.end", f"{name}.after"
+        self.do(f"br label %{before}\n{before}:")
+        self.do(f"br label %{head}\n{head}:")
+        self.do(f"%{name}.i = phi i64 [ 0, %{before} ], [ %{name}.next, %{end} ]")
+        more = emit(f"icmp slt i64 %{name}.i, %n")
+        self.do(f"br i1 {more}, label %{name}.body, label %{after}\n{name}.body:")
+        self.group = f"%{name}.i" if loop.outward else emit(f"sub i64 {emit('sub i64 %n, 1')}, %{name}.i")
+        self.here = self.record_of(self.group)
+        self.above = self.record_of(self.entry("%d.parent", self.group))
+        self.at_row = self.entry("%d.row", self.group)
+        kind = self.entry("%d.class", self.group)
+        cases = " ".join(f"i64 {s.group_class}, label %{name}.c{s.group_class}" for s in steps[1:])
+        self.do(f"switch i64 {kind}, label %{name}.c{steps[0].group_class} [ {cases} ]")
+        for step in steps:
+            self.do(f"{name}.c{step.group_class}:")
+            self._step(step)
+            self.do(f"br label %{end}")
+        self.do(f"{end}:\n%{name}.next = add i64 %{name}.i, 1\nbr label %{head}\n{after}:")
+
+    def _step(self, step: Step) -> None:
+        program, writer, tree = self.program, self.writer, self.program.tree
+        c = step.group_class
+        table = writer.emit(f"getelementptr i8, ptr %data, i64 {8 * (3 + len(POINTERS) + tree.kinds.index(c))}")
+        table = writer.emit(f"load ptr, ptr {table}")
+        offset = writer.emit(f"mul i64 {self.at_row}, {max(1, len(tree.tables[c])) * self.kind.bytes}")
+        self.row = writer.emit(f"getelementptr i8, ptr {table}, i64 {offset}")
+        if step.sums:
+            self._sum(step.children, step.sums, self.group)
+        order = program.order(step.body)
+        mine = set(order)
+        stores = [(place, i) for i, place in program.own.items() if i in mine]
+        latest = {(slot.number, member): refs for (slot, member), refs in step.values.items()}
+        for (role, number, index), place in program.shared.items():
+            at = len(tree.representative[c]) - 1 if role == PARENT else 0
+            if (number, at) in latest:
+                stores += [(place, ref) for k, ref in program.contributions(role, number, index) if k == c]
+        totals = [(program.totals[number, e], ref) for number, refs in step.totals for e, ref in enumerate(refs) if (number, e) in program.totals]
+        wanted = [ref for _, ref in stores] + [ref for _, ref in totals] + [ref for *_, ref in step.results]
+        writer.run(order, uses_of(program.trace.nodes, order, wanted))
+        for place, ref in stores:
+            self.put(writer.at(ref), self.place(self.here, place))
+        for place, ref in totals:
+            pointer = self.place(self.world, place)
+            self.put(writer.emit(f"fadd {self.kind.vector} {self.get(pointer)}, {writer.at(ref)}"), pointer)
+        for n, j, which, ref in step.results:
+            self.put(writer.at(ref), self.argument(len(program.inputs) + n, self.start(which), j))
+
+    def _sum(self, segment, sums: dict[int, int], group: str) -> None:
+        """Σ over the children of a group, all sums of a step in one loop."""
+        program, writer, V, name = self.program, self.writer, self.kind.vector, self.label("sum")
+        terms = [a for a, leaf in sums.items() if leaf in program.alive or -leaf in program.alive]
+        if not terms:
+            return
+        first = self.entry("%d.first", group)
+        last = self.entry("%d.first", writer.emit(f"add i64 {group}, 1"))
+        before, head, body, after = (f"{name}.{x}" for x in ("before", "head", "body", "after"))
+        self.do(f"br label %{before}\n{before}:\nbr label %{head}\n{head}:")
+        self.do(f"%{name}.j = phi i64 [ {first}, %{before} ], [ %{name}.next, %{name}.end ]")
+        for a in terms:
+            self.sums[a] = f"%{name}.s{a}"
+            self.do(f"%{name}.s{a} = phi {V} [ {self.kind.constant(0.0)}, %{before} ], [ %{name}.t{a}, %{name}.end ]")
+        more = writer.emit(f"icmp slt i64 %{name}.j, {last}")
+        self.do(f"br i1 {more}, label %{body}, label %{after}\n{body}:")
+        self.below = self.record_of(self.entry("%d.list", f"%{name}.j"))
+        order = program.order(segment)
+        writer.run(order, uses_of(program.trace.nodes, order, terms))
+        for a in terms:
+            self.do(f"%{name}.t{a} = fadd {V} %{name}.s{a}, {writer.at(a)}")
+        self.do(f"br label %{name}.end\n{name}.end:\n%{name}.next = add i64 %{name}.j, 1\nbr label %{head}\n{after}:")
+
+
+def function(program: RolledProgram, kind: Kind, name: str, attributes: str) -> str:
+    """The function @name(inputs..., outputs..., work, data)."""
+    return _Function(program, kind).text(name, attributes)

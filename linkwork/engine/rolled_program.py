@@ -1,0 +1,124 @@
+"""A rolled sweep, finished: which values live, where each is kept, what each loop does."""
+
+from collections import Counter
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import TraceError
+from .array import Traced
+from .program import FREE, Input, Output, operands
+from .rolled import CHILD, OWN, PARENT, Joined, RolledTree
+
+
+class RolledProgram:
+    """What a function of one sample does, step by step over groups of nodes."""
+
+    def __init__(self, name: str, tree: RolledTree, inputs: tuple[Input, ...], results):
+        self.name, self.tree, self.trace, self.inputs = name, tree, tree.trace, inputs
+        self.finals: list[tuple[int, int, int]] = []  # (output, entry, reference) after all loops
+        outputs = []
+        for n, result in enumerate(results if isinstance(results, tuple) else (results,)):
+            if isinstance(result, Joined):
+                for c in tree.kinds:
+                    step, refs = result.slot.stored[c, len(tree.representative[c]) - 1]
+                    step.results += [(n, j, result.which, ref) for j, ref in enumerate(refs.ravel().tolist())]
+                outputs.append(Output((0,) * result.size, result.shape))
+            elif isinstance(result, Traced):
+                refs = result.refs.ravel().tolist()
+                self.finals += [(n, j, ref) for j, ref in enumerate(refs)]
+                outputs.append(Output(tuple(refs), result.shape))
+            else:
+                raise TraceError("a rolled kernel returns vectors over all joints, or sums over them.")
+        self.outputs = tuple(outputs)
+        self.slots = {slot.number: slot for loop in tree.loops for step in loop.steps for slot, _ in step.values}
+        self._find_live()
+
+    def _find_live(self) -> None:
+        tree, nodes = self.tree, self.trace.nodes
+        steps = [step for loop in tree.loops for step in loop.steps]
+        self.alive: set[int] = set()
+        self.own: dict[int, int] = {}  # node -> its place in the record of its group
+        self.shared: dict[tuple, int] = {}  # (role, slot, index) -> place
+        self.totals: dict[tuple[int, int], int] = {}  # (total, entry) -> place
+        stack = [abs(ref) for step in steps for *_, ref in step.results] + [abs(ref) for *_, ref in self.finals]
+        places = 0
+        while stack:
+            i = stack.pop()
+            if i in self.alive:
+                continue
+            self.alive.add(i)
+            name, *args = nodes[i]
+            if name != "in":
+                stack.extend(operands(nodes[i]))
+                continue
+            source, index = args
+            kind = source[0]
+            if kind == OWN:
+                if source[1] not in self.own:
+                    self.own[source[1]] = places
+                    places += 1
+                stack.append(source[1])
+            elif kind in (PARENT, CHILD) and (kind, source[1], index) not in self.shared:
+                self.shared[kind, source[1], index] = places
+                places += 1
+                stack.extend(abs(ref) for _, ref in self.contributions(kind, source[1], index))
+            elif kind == "sum":
+                stack.append(source[2])
+            elif kind == "total" and (source[1], index) not in self.totals:
+                self.totals[source[1], index] = places
+                places += 1
+                stack.extend(abs(refs[index]) for step in steps for number, refs in step.totals if number == source[1])
+        self.record = places  # numbers kept for each group
+
+    def contributions(self, role: str, number: int, index: int):
+        """Who stores entry `index` of a slot: (class, or None for the world, signed reference)."""
+        tree, slot = self.tree, self.slots[number]
+        pattern = tree.patterns[number, role]
+        e, sign = next((e, s) for e, (i, s) in enumerate(pattern.entries) if i == index)
+        for c in tree.kinds:
+            at = len(tree.representative[c]) - 1 if role == PARENT else 0
+            yield c, sign * int(slot.stored[c, at][1].flat[e])
+        if role == PARENT and slot.world is not None:
+            yield None, sign * int(slot.world.flat[e])
+
+    @property
+    def live(self) -> list[int]:
+        return sorted(self.alive)
+
+    @property
+    def workspace(self) -> int:
+        """Numbers of scratch memory: a record for each group and one for the world."""
+        return self.record * (len(self.tree.groups.members) + 1)
+
+    @cached_property
+    def operations(self) -> Counter:
+        """How many of each operation one group of each class takes, all classes added up."""
+        return Counter(name for i in self.alive if (name := self.trace.nodes[i][0]) not in FREE)
+
+    def order(self, segment) -> list[int]:
+        """The live nodes of a segment, in order."""
+        return [i for i in self.live if self.trace.home[i] is segment]
+
+    def tables(self, dtype: str) -> list[np.ndarray]:
+        """What the kernel reads besides its arguments, in the order it expects."""
+        groups = self.tree.groups
+        n = len(groups.members)
+        parent = np.array([n if p < 0 else p for p in groups.parent], np.int64)
+        children: list[list[int]] = [[] for _ in range(n + 1)]
+        for g, p in enumerate(parent.tolist()):
+            children[p].append(g)
+        starts = np.cumsum([0, *map(len, children)], dtype=np.int64)
+        rows = np.zeros(n, np.int64)
+        for c in self.tree.kinds:
+            at = groups.of_class(c)
+            rows[at] = np.arange(len(at))
+        listed = np.array([g for part in children for g in part], np.int64)
+        out = [np.array([n], np.int64), parent, np.array(groups.classes, np.int64), starts, listed]
+        out += [np.array(groups.q_start, np.int64), np.array(groups.v_start, np.int64), rows]
+        kind = np.float64 if dtype == "double" else np.float32
+        for c in self.tree.kinds:
+            columns = self.tree.tables[c]
+            stacked = np.stack(columns, -1) if columns else np.zeros((1, 1))
+            out.append(np.ascontiguousarray(stacked, kind))
+        return out

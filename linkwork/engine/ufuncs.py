@@ -1,0 +1,222 @@
+"""What NumPy's ufuncs do to the scalars of a trace.
+
+Comparisons give truths, logic takes them; every other function takes and gives numbers.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..errors import TraceError
+from .trace import TRUTHS, ZERO, Trace
+
+
+def either(t: Trace, truth: int, a: float, b: int) -> int:
+    """The number a where it is true, else the scalar b."""
+    return t.where(truth, t.constant(a), b)
+
+
+def smaller(t, a, b):
+    """What is not a number wins, as in NumPy: a where a ≤ b or a is none, else b. A constant takes one comparison."""
+    a, b = sorted((a, b), key=lambda x: (t.value(x) is None, abs(x), x))
+    if t.value(a) is not None and not math.isnan(t.value(a)):
+        return t.where(t.compare("lt", a, b), a, b)
+    return t.where(t.logic("or", t.compare("le", a, b), is_nan(t, a)), a, b)
+
+
+def larger(t, a, b):
+    return -smaller(t, -a, -b)
+
+
+def sign(t, a):
+    """1, −1, or the value itself where it is zero or no number."""
+    below, above = t.compare("lt", a, ZERO), t.compare("lt", ZERO, a)
+    return either(t, above, 1.0, either(t, below, -1.0, a))
+
+
+def is_nan(t, a):
+    return t.logic("not", t.compare("eq", a, a))
+
+
+def is_infinite(t, a):
+    return t.compare("eq", t.absolute(a), t.constant(math.inf))
+
+
+def is_finite(t, a):
+    return t.compare("lt", t.absolute(a), t.constant(math.inf))
+
+
+def ceiling(t, a):
+    return -t.function("floor", -a)
+
+
+def truncated(t, a):
+    return t.where(t.compare("lt", a, ZERO), ceiling(t, a), t.function("floor", a))
+
+
+def remainder(t, a, b):
+    """a − b floor(a / b), brought back to the side of b where rounding took it across zero."""
+    r = t.sub(a, t.mul(t.function("floor", t.div(a, b)), b))
+    return t.add(r, t.where(t.compare("lt", t.mul(r, b), ZERO), b, ZERO))
+
+
+def whole_quotient(t, a, b):
+    """The nearest whole number to (a − remainder) / b."""
+    return t.function("floor", t.add(t.div(t.sub(a, t.opaque(remainder(t, a, b))), b), t.constant(0.5)))
+
+
+def hypotenuse(t, a, b):
+    return t.function("sqrt", t.add(t.mul(a, a), t.mul(b, b)))
+
+
+def exponential_less_one(t, x):
+    """eˣ − 1 = (u − 1) x / log u with u = eˣ as it was rounded (Kahan); far from zero u − 1 itself."""
+    u = t.function("exp", x)
+    less = t.sub(u, t.one)
+    near, same = t.compare("lt", t.absolute(x), t.one), t.compare("eq", u, t.one)
+    safe = t.where(t.logic("and", near, t.logic("not", same)), u, t.constant(2.0))
+    return t.where(same, x, t.where(near, t.div(t.mul(less, x), t.function("log", safe)), less))
+
+
+def logarithm_of_one_more(t, x):
+    """log(1 + x) = x log u / (u − 1) with u = 1 + x as it was rounded (Kahan); far from zero log u itself."""
+    u = t.opaque(t.add(t.one, x))
+    log = t.function("log", u)
+    near, same = t.compare("lt", t.absolute(x), t.one), t.compare("eq", u, t.one)
+    safe = t.where(t.logic("and", near, t.logic("not", same)), t.sub(u, t.one), t.one)
+    return t.where(same, x, t.where(near, t.div(t.mul(log, x), safe), log))
+
+
+def odd(function: Callable) -> Callable:
+    """The odd function that is this one for x ≥ 0."""
+
+    def whole(t, x):
+        y = function(t, t.absolute(x))
+        return t.where(t.compare("lt", x, ZERO), -y, y)
+
+    return whole
+
+
+@odd
+def hyperbolic_sine(t, x):
+    """(E + E / (E + 1)) / 2 with E = eˣ − 1."""
+    E = exponential_less_one(t, x)
+    inverse = t.where(t.compare("lt", x, t.constant(40.0)), t.div(E, t.add(E, t.one)), t.one)
+    return t.mul(t.constant(0.5), t.add(E, inverse))
+
+
+@odd
+def hyperbolic_tangent(t, x):
+    """−E / (E + 2) with E = e⁻²ˣ − 1."""
+    E = exponential_less_one(t, -t.add(x, x))
+    return t.div(-E, t.add(E, t.constant(2.0)))
+
+
+def hyperbolic_cosine(t, x):
+    e = t.function("exp", t.absolute(x))
+    return t.mul(t.constant(0.5), t.add(e, t.reciprocal(e)))
+
+
+def power(t, a, n):
+    exponent = t.value(n)
+    if exponent is None:
+        raise TraceError("the exponent of a power must be a plain number; for a > 0 write np.exp(n * np.log(a)).")
+    return t.power(a, exponent)
+
+
+def unary(name: str) -> Callable:
+    return lambda t, a: t.function(name, a)
+
+
+def scaled(factor: float) -> Callable:
+    return lambda t, a: t.mul(a, t.constant(factor))
+
+
+def compared(name: str) -> Callable:
+    return lambda t, a, b: t.compare(name, a, b)
+
+
+def conjoined(name: str) -> Callable:
+    return lambda t, a, b: t.logic(name, a, b)
+
+
+def exclusive(t, a, b):
+    only_a = t.logic("and", a, t.logic("not", b))
+    return t.logic("or", only_a, t.logic("and", b, t.logic("not", a)))
+
+
+NUMBERS: dict[np.ufunc, Callable] = {
+    np.add: Trace.add,
+    np.subtract: Trace.sub,
+    np.multiply: Trace.mul,
+    np.true_divide: Trace.div,
+    np.negative: lambda t, a: -a,
+    np.positive: lambda t, a: a,
+    np.conjugate: lambda t, a: a,
+    np.reciprocal: Trace.reciprocal,
+    np.square: lambda t, a: t.mul(a, a),
+    np.power: power,
+    np.float_power: power,
+    np.sqrt: unary("sqrt"),
+    np.sin: lambda t, a: t.sin_cos(a)[0],
+    np.cos: lambda t, a: t.sin_cos(a)[1],
+    np.tan: lambda t, a: t.div(*t.sin_cos(a)),
+    np.arctan2: lambda t, a, b: t.function("atan2", a, b),
+    np.arctan: lambda t, a: t.function("atan2", a, t.one),
+    np.arccos: unary("acos"),
+    np.arcsin: unary("asin"),
+    np.exp: unary("exp"),
+    np.expm1: exponential_less_one,
+    np.log: unary("log"),
+    np.log1p: logarithm_of_one_more,
+    np.sinh: hyperbolic_sine,
+    np.cosh: hyperbolic_cosine,
+    np.tanh: hyperbolic_tangent,
+    np.hypot: hypotenuse,
+    np.deg2rad: scaled(math.pi / 180),
+    np.radians: scaled(math.pi / 180),
+    np.rad2deg: scaled(180 / math.pi),
+    np.degrees: scaled(180 / math.pi),
+    np.absolute: Trace.absolute,
+    np.fabs: Trace.absolute,
+    np.sign: sign,
+    np.floor: unary("floor"),
+    np.ceil: ceiling,
+    np.trunc: truncated,
+    np.remainder: remainder,
+    np.floor_divide: whole_quotient,
+    np.minimum: smaller,
+    np.maximum: larger,
+    np.less: compared("lt"),
+    np.less_equal: compared("le"),
+    np.greater: lambda t, a, b: t.compare("lt", b, a),
+    np.greater_equal: lambda t, a, b: t.compare("le", b, a),
+    np.equal: compared("eq"),
+    np.not_equal: lambda t, a, b: t.logic("not", t.compare("eq", a, b)),
+    np.isnan: is_nan,
+    np.isinf: is_infinite,
+    np.isfinite: is_finite,
+}  # of numbers
+
+LOGIC: dict[np.ufunc, Callable] = {
+    np.logical_and: conjoined("and"),
+    np.logical_or: conjoined("or"),
+    np.logical_xor: exclusive,
+    np.logical_not: lambda t, a: t.logic("not", a),
+}  # of truths; a number is true where it is not zero
+
+BITS = {
+    np.bitwise_and: np.logical_and,
+    np.bitwise_or: np.logical_or,
+    np.bitwise_xor: np.logical_xor,
+    np.invert: np.logical_not,
+}  # the same for truths, and nothing for numbers
+
+EMPTY = {np.add: 0.0, np.multiply: 1.0, np.logical_and: 1.0, np.logical_or: 0.0}  # what each makes of nothing
+REDUCED = {*EMPTY, np.minimum, np.maximum}
+
+
+def only_truths(trace: Trace, refs: np.ndarray) -> bool:
+    """Is every entry true or false, not a number?"""
+    return all(trace.nodes[abs(ref)][0] in TRUTHS or trace.value(ref) in (0.0, 1.0) for ref in refs.ravel().tolist())

@@ -1,0 +1,89 @@
+"""A robot's quantities for other programs: as a C file, as SymPy expressions, as the list of their operations."""
+
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from .engine import c, symbols
+from .engine.program import Program, record
+from .errors import UnknownNameError, did_you_mean
+from .sweeps import quantities
+
+
+def program(robot, what) -> Program:
+    """The operations of one quantity: a name, or a name and options, such as ("jacobian", "hand", "body")."""
+    name, *_ = options(what)
+    known = [known for known in vars(type(robot)) if known in vars(quantities)]
+    if name not in known:
+        raise UnknownNameError(f'{robot.model.name} has no quantity "{name}".{did_you_mean(name, known)}')
+    quantity = robot._quantity(what)
+    return record("_".join(options(what)), quantity.function, quantity.inputs)
+
+
+def export_c(robot, what, path, dtype: str = "float64") -> tuple[Path, Path]:
+    """Write a quantity as self-contained C99, and return the paths of the .c and the .h file.
+
+    `path` names either of them, with or without its ending, or the folder to write them to.
+    """
+    if dtype not in c.TYPES:
+        raise ValueError(f'dtype is "{dtype}"; it may be {" or ".join(map(repr, c.TYPES))}.')
+    operations = program(robot, what)
+    name = c.identifier(f"{robot.model.name}_{operations.name}")
+    path = Path(path)
+    path = path / name if path.is_dir() else path.with_suffix("") if path.suffix in (".c", ".h") else path
+    files = path.with_name(f"{path.name}.c"), path.with_name(f"{path.name}.h")
+    files[0].write_text(c.source(operations, name, dtype, files[1].name, notes(robot, operations, dtype)), "ascii")
+    files[1].write_text(c.header(operations, name, dtype, notes(robot, operations, dtype)), "ascii")
+    return files
+
+
+def symbolic(robot, what, names=None):
+    """A quantity as a SymPy expression, matrix or array in the symbols q0, q1 ..., v0 ..., tau0 ...
+
+    `names` gives other symbols, or names for them, by input: {"q": ["theta", "x"]}.
+    """
+    (result,) = symbols.expressions(program(robot, what), names)
+    return result
+
+
+def options(what) -> tuple[str, ...]:
+    return (what,) if isinstance(what, str) else tuple(map(str, what))
+
+
+def notes(robot, operations: Program, dtype: str) -> list[str]:
+    """What a reader of the C file needs to know."""
+    count = sum(operations.operations.values())
+    lines = [
+        f"{operations.name} of {robot.model.name}, written by linkwork {_version()}.",
+        f"{count} operations on {dtype}; no allocation, no loops, nothing but math.h.",
+        "SI units and radians. Quaternions are x y z w and of unit length; rotation comes before translation.",
+        "Matrices are stored row by row. The outputs may not overlap the inputs.",
+        "",
+    ]
+    for label, each in (("in ", zip(c.arguments(operations).values(), operations.inputs)),
+                        ("out", zip(c.results(operations), operations.outputs))):  # fmt: skip
+        lines += [f"  {label}  {argument:<10} {_size(x.shape)}" for argument, x in each]
+    lines += ["", "Joints, and where they are in q and in v (and in tau, vdot):", *_table(robot)]
+    if "external" in c.arguments(operations) or operations.name == "poses":
+        lines += ["", "Bodies, in order:", *(f"  {i:<4} {name}" for i, name in enumerate(robot.bodies))]
+    return lines
+
+
+def _table(robot) -> list[str]:
+    kinds = {hinge.name: hinge.joint.kind for hinge in robot.model.hinges}
+    rows = [(robot.q_index(name), robot.v_index(name), name) for name in robot.joints]
+    return [f"  q{_range(q):<10} v{_range(v):<10} {name:<24} {kinds.get(name, '')}".rstrip() for q, v, name in rows]
+
+
+def _range(rows: slice) -> str:
+    return f"[{rows.start}]" if rows.stop == rows.start + 1 else f"[{rows.start}..{rows.stop - 1}]"
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "1"
+
+
+def _version() -> str:
+    try:
+        return version("linkwork")
+    except PackageNotFoundError:  # run from a folder that was never installed
+        return "(not installed)"

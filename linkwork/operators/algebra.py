@@ -1,0 +1,193 @@
+"""The spatial operators of one SKO model, by their letters."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+from ..errors import UnknownNameError, did_you_mean
+from . import notation
+from .leaves import Diagonal, Kernel, PickOff, Propagation, Strict, SymmetricDiagonal
+from .operator import Identity, Operator, Space
+from .sko import SKO
+
+
+class Operators:
+    """H, φ, M ... of an SKO model at a state. They compose to operators, printed as the book writes them.
+
+        op   = robot.operators(q)
+        mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T + op.J      # H φ M φ* H* + J
+        mass = op("H φ M φ* H* + J")                                 # the same
+        mass.inv() @ tau                                             # (I − H ψ K)* D⁻¹ (I − H ψ K), O(N)
+    """
+
+    def __init__(self, sko: SKO, find: Callable = tuple):
+        """`find` says where a place is: (node, directions on it). Of a bare SKO model places are given so."""
+        self.sko = sko
+        self.some = sko.base
+        self.find = find
+
+    # --- the spaces that they map between
+
+    @cached_property
+    def velocities(self) -> Space:
+        """Of the joints: v, τ."""
+        return Space("velocities", tuple(self.sko.tree.widths))
+
+    @cached_property
+    def nodes(self) -> Space:
+        """Of the nodes: V, f."""
+        return Space("nodes", self.sko.heights)
+
+    # --- kinematics and inertia (Jain, chapters 3 to 5)
+
+    I = Identity()
+
+    @cached_property
+    def H(self):
+        """Joint map, from nodes to velocities: τ = H f."""
+        return self._leaf(Diagonal, "H", self.velocities, self.nodes, lambda: self.sko.H)
+
+    @cached_property
+    def phi(self):
+        """Propagation operator: V = φ* H* v."""
+        return self._leaf(Propagation, "φ", self.nodes, self.nodes, lambda: self.sko.A)
+
+    @cached_property
+    def phi_tilde(self):
+        """φ~ = φ − I."""
+        return self._leaf(Strict, "φ~", self.nodes, self.nodes, lambda: self.sko.A)
+
+    @cached_property
+    def E_phi(self):
+        """𝓔φ: each node to its parent, φ = (I − 𝓔φ)⁻¹."""
+        return self._leaf(Kernel, "𝓔φ", self.nodes, self.nodes, lambda: self.sko.A)
+
+    @cached_property
+    def M(self):
+        """Inertia of the nodes."""
+        return self._leaf(SymmetricDiagonal, "M", self.nodes, self.nodes, lambda: self.sko.M)
+
+    @cached_property
+    def J(self):
+        """Inertia in the joints: rotors; zero without."""
+        return self._leaf(SymmetricDiagonal, "J", self.velocities, self.velocities, lambda: self.sko.J)
+
+    @cached_property
+    def R(self):
+        """Composite inertias: M = R − 𝓔φ R 𝓔φ*."""
+        return self._leaf(SymmetricDiagonal, "R", self.nodes, self.nodes, lambda: self.sko.R)
+
+    # --- articulated bodies (Jain, chapters 6, 7 and 9)
+
+    @cached_property
+    def P(self):
+        """Articulated inertias: M = P − 𝓔ψ P 𝓔φ*."""
+        return self._leaf(SymmetricDiagonal, "P", self.nodes, self.nodes, lambda: self.sko.P)
+
+    @cached_property
+    def P_plus(self):
+        """P⁺ = (I − G H) P."""
+        return self._leaf(SymmetricDiagonal, "P⁺", self.nodes, self.nodes, lambda: self.sko.P_plus)
+
+    @cached_property
+    def D(self):
+        """D = H P H* + J."""
+        return self._leaf(SymmetricDiagonal, "D", self.velocities, self.velocities, lambda: self.sko.D)
+
+    @cached_property
+    def G(self):
+        """G = P H* D⁻¹."""
+        return self._leaf(Diagonal, "G", self.nodes, self.velocities, lambda: self.sko.G)
+
+    @cached_property
+    def K(self):
+        """K = 𝓔φ G."""
+        return self._leaf(Kernel, "K", self.nodes, self.velocities, lambda: self._K)
+
+    @cached_property
+    def _K(self):
+        return {k: self.sko.A[k] @ self.sko.G[k] for k in self.sko.tree.base_to_tips()}
+
+    @cached_property
+    def psi(self):
+        """ψ = (I − 𝓔ψ)⁻¹, the propagation through joints that give way."""
+        return self._leaf(Propagation, "ψ", self.nodes, self.nodes, lambda: self.sko.psi)
+
+    @cached_property
+    def psi_tilde(self):
+        """ψ~ = ψ − I."""
+        return self._leaf(Strict, "ψ~", self.nodes, self.nodes, lambda: self.sko.psi)
+
+    @cached_property
+    def E_psi(self):
+        """𝓔ψ = 𝓔φ (I − G H)."""
+        return self._leaf(Kernel, "𝓔ψ", self.nodes, self.nodes, lambda: self.sko.psi)
+
+    @cached_property
+    def Upsilon(self):
+        """Υ, the diagonal of Ω (Jain, chapter 10)."""
+        return self._leaf(SymmetricDiagonal, "Υ", self.nodes, self.nodes, lambda: self.sko.Upsilon)
+
+    # --- what is written with them
+
+    @cached_property
+    def mass_matrix(self) -> Operator:
+        return self("H φ M φ* H* + J")
+
+    @cached_property
+    def Omega(self) -> Operator:
+        """Ω = ψ* H* D⁻¹ H ψ = φ* H* 𝓜⁻¹ H φ                                              Jain (10.11)."""
+        return self("ψ* H* D⁻¹ H ψ")
+
+    def B(self, *places) -> Operator:
+        """Pick-off of places: B f takes forces on them to their nodes, B* V their velocities off the nodes."""
+        found = [self.find(place) for place in places]
+        space = Space("places", tuple(B.shape[-1] for _, B in found))
+        return PickOff("B", self, self.sko.tree, self.nodes, space, lambda: found)
+
+    def jacobian(self, *places) -> Operator:
+        """J = B* φ* H* of places                                                         Jain (3.53)."""
+        return self.B(*places).T @ self.phi.T @ self.H.T
+
+    def diagonal(self, blocks, name: str = "W", *, of: str = "nodes") -> Operator:
+        """diag{X(k)} of symmetric blocks of your own, `of` the nodes or the velocities."""
+        space = {"nodes": self.nodes, "velocities": self.velocities}[of]
+        return self._leaf(SymmetricDiagonal, name, space, space, lambda: blocks)
+
+    def _leaf(self, kind, name, rows, columns, blocks):
+        return kind(name, self, self.sko.tree, rows, columns, blocks)
+
+    # --- stacked vectors of a state that moves
+
+    @property
+    def a(self):
+        """Coriolis accelerations (..., n)."""
+        return self.nodes.join(self.sko.a)[..., 0]
+
+    @property
+    def b(self):
+        """Gyroscopic forces (..., n)."""
+        return self.nodes.join(self.sko.b)[..., 0]
+
+    @property
+    def tree(self):
+        return self.sko.tree
+
+    # --- reading
+
+    def __call__(self, text: str) -> Operator:
+        """The operator that a text in the book's notation describes: op("(I − H ψ K)* D⁻¹ (I − H ψ K)")."""
+        return notation.read(text, self._symbol)
+
+    def _symbol(self, name: str) -> Operator:
+        if name not in SYMBOLS:
+            raise UnknownNameError(f'no operator is called "{name}".{did_you_mean(name, SYMBOLS)}')
+        return getattr(self, SYMBOLS[name])
+
+    def __repr__(self) -> str:
+        return f"<Operators {' '.join(SYMBOLS)} of {self.sko!r}>"
+
+
+SYMBOLS = {
+    "I": "I", "H": "H", "φ": "phi", "φ~": "phi_tilde", "𝓔φ": "E_phi", "M": "M", "J": "J", "R": "R", "P": "P", "P⁺": "P_plus",
+    "D": "D", "G": "G", "K": "K", "ψ": "psi", "ψ~": "psi_tilde", "𝓔ψ": "E_psi", "Υ": "Upsilon",
+}  # fmt: skip

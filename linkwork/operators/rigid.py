@@ -1,0 +1,108 @@
+"""Rigid mechanisms as SKO models, in the four ways chapter 5 writes them: the same mass matrix and the same forces."""
+
+import numpy as np
+
+from ..lie.scalars import like
+from ..lie.so3 import tilde as skew
+from ..model import Model, Nodes
+from ..spatial import Pose, bar, phi, phi_inverse, tilde
+from ..spatial.single_body import gyroscopic_inertial
+from ..sweeps.gather_scatter import scatter
+from ..sweeps.kinematics import placements, poses, shifts
+from ..sweeps.quantities import motion
+from .algebra import Operators
+from .sko import SKO
+
+
+def rigid(nodes: Nodes, q, v=None, external=None) -> SKO:
+    """Rates of velocities taken in each node's own frame: a = V~ H* v, b = V̄ M V (Jain, 5.11 and 2.28). At rest without v."""
+    v = np.zeros_like(nodes.gravity, shape=(nodes.tree.nv,)) if v is None else v
+    phi, _, a, b = motion(nodes, q, v, external)
+    return SKO(nodes.tree, phi, nodes.H, nodes.M, nodes.J, a, b, nodes.falling)
+
+
+def with_inertial_rates(nodes: Nodes, q, v) -> SKO:
+    """Rates of velocities seen from the inertial frame, α + [0; ω~ v]:
+
+        c(k) = [0; ω~ v](k),   a = V~ H* v + c(k) − φ*(p,k) c(p),   b = V^ω~ M V^ω          Jain (5.19), (2.26)
+    """
+    tree, M = nodes.tree, nodes.M
+    phi, V, a, _ = motion(nodes, q, v)
+    c, a_I, b_I = tree.slots(3)
+    c[tree.world] = nodes.still
+    for k in tree.base_to_tips():
+        w, u   = V[k][..., :3, :], V[k][..., 3:, :]
+        c[k]   = np.concatenate([np.zeros_like(u), skew(w[..., 0]) @ u], -2)
+        a_I[k] = a[k] + c[k] - phi[k].mT @ c[tree.parent[k]]
+        b_I[k] = gyroscopic_inertial(M[k], V[k])
+    return SKO(tree, phi, nodes.H, M, nodes.J, a_I, b_I, nodes.falling)
+
+
+def about_a_fixed_point(nodes: Nodes, q, v) -> SKO:
+    """Everything referred to the world's origin and axes, so that nothing changes from node to node:
+
+        φ = I,   H_𝕀 = H φ⁻¹(0,k),   M_𝕀 = φ(0,k) M φ*(0,k),   a = V_𝕀~ H_𝕀* v,   b = V̄_𝕀 M_𝕀 V_𝕀      Jain (5.47) to (5.66)
+    """
+    tree = nodes.tree
+    I = like(np.eye(6), nodes.gravity)
+    T = poses(tree, placements(nodes, q), like(np.eye(4), nodes.gravity))
+    rates = tree.split(v)
+    H, M, own, a, b = tree.slots(5)
+    for k in tree.base_to_tips():
+        H[k]   = nodes.H[k] @ phi_inverse(T[k])
+        M[k]   = phi(T[k]) @ nodes.M[k] @ phi(T[k]).mT
+        own[k] = H[k].mT @ rates[k]
+    V = scatter(tree, tree.constant(I), own, nodes.still)
+    for k in tree.base_to_tips():
+        a[k] = tilde(V[k][..., 0]) @ own[k]
+        b[k] = bar(V[k][..., 0]) @ (M[k] @ V[k])
+    return SKO(tree, tree.constant(I), H, M, nodes.J, a, b, nodes.falling)
+
+
+def shifted(sko: SKO, shift, back) -> SKO:
+    """The model with node k's velocities referred elsewhere, V_B = Δ⁻*(k) V: `shift` is Δ(k), `back` its inverse.
+
+        A_B = Δ A Δ⁻¹,   H_B = H Δ⁻¹,   M_B = Δ M Δ*,   a_B = Δ⁻* a,   b_B = Δ b              Jain, Lemma 8.8, (5.27) to (5.31)
+    """
+    tree = sko.tree
+    A, H, M, a, b = tree.slots(5)
+    for k in tree.base_to_tips():
+        inboard = sko.A[k] if tree.parent[k] == tree.world else shift[tree.parent[k]] @ sko.A[k]
+        A[k] = inboard @ back[k]
+        H[k] = sko.H[k] @ back[k]
+        M[k] = shift[k] @ sko.M[k] @ shift[k].mT
+        a[k] = back[k].mT @ sko.a[k]
+        b[k] = shift[k] @ sko.b[k]
+    return SKO(tree, A, H, M, sko.J, a, b, sko.base)
+
+
+def prescribed(sko: SKO, moved, vdot) -> SKO:
+    """The passive arm: joints whose velocities are `moved` (True) have the accelerations vdot and are velocities no more.
+
+        H(k) loses its rows,   a(k) + H*(k) v̇(k)                                             Jain (16.1) to (16.3)
+    """
+    tree, given = sko.tree, sko.tree.split(np.where(moved, vdot, 0.0))
+    a, H, J = tree.slots(3)
+    for k in tree.base_to_tips():
+        free = [i for i, gone in enumerate(np.asarray(moved)[tree.rows[k]]) if not gone]
+        a[k] = sko.a[k] + sko.H[k].mT @ given[k]
+        H[k] = sko.H[k][..., free, :]
+        J[k] = sko.J[k][..., free, :][..., free]
+    return SKO(tree.parent, sko.A, H, sko.M, J, a, sko.b, sko.base)
+
+
+def operators(model: Model, nodes: Nodes, q, v=None) -> Operators:
+    """The spatial operators of a robot at q, and with v its a and b. Places go by name: see `on_node`."""
+    return Operators(rigid(nodes, q, v), lambda place: on_node(model, nodes, place))
+
+
+def on_node(model: Model, nodes: Nodes, place):
+    """A place of a robot as (node, directions on it).
+
+    "hand" is a body or frame, all six directions, in its own axes at its origin; ("hand", pose) the same at a pose on
+    it; ("hand", (x, y, z)) a point of it, the three directions of its linear velocity.
+    """
+    name, where = (place, None) if isinstance(place, str) else place
+    index, pose = model.place(name)
+    B = phi(nodes.exactly(nodes.placements[index] @ pose @ Pose.of(where)))
+    return nodes.on[index], B[..., 3:] if np.shape(where) == (3,) else B

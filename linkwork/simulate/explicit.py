@@ -1,0 +1,208 @@
+"""Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, on the tableaux that SciPy publishes."""
+
+import numpy as np
+
+from .interpolate import bridge
+from .step import Failure, Integrator, Measure, Step
+
+SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # of the next step: Hairer, Nørsett and Wanner, II.4
+TURN = 2.0  # radians that a ball joint may turn in one step: S⁻¹(ξ) ends at 2π
+
+
+class Euler(Integrator):
+    """Semi-implicit: v' = v + h v̇,  q' = q ∘ exp(h v')."""
+
+    order = 1
+
+    def step(self, t, q, v, vdot, h):
+        v1 = v + h * vdot
+        xi = h * v1
+        return Step(h, q, self.flow.integrate(q, xi), v1, lambda x: bridge(self.robot, x, h, xi, v, vdot, v1))
+
+
+class RungeKutta(Integrator):
+    """The stages of one step: K[i] = (ξ̇, v̇) at t + C[i] h."""
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    more = 1  # rows of K beyond the stages: the rates at the end, and what the interpolant asks for
+
+    def __init__(self, flow):
+        super().__init__(flow)
+        self.stages = len(self.B)
+        self.K = np.zeros((self.stages + self.more, 2 * self.n))
+        self.out = [(row[: self.n], row[self.n :]) for row in self.K]
+        self.rows = [self.A[i, :i].copy() for i in range(self.stages)]
+
+    def advance(self, t, q, v, vdot, h):
+        """ξ and v after h, by all stages."""
+        K, n = self.K, self.n
+        K[0, :n], K[0, n:] = v, vdot
+        for i in range(1, self.stages):
+            dy = (h * self.rows[i]) @ K[:i]
+            self.flow(t + self.C[i] * h, q, dy[:n], v + dy[n:], self.out[i])
+        dy = (h * self.B) @ K[: self.stages]
+        return dy[:n], v + dy[n:]
+
+
+class RK4(RungeKutta):
+    """Runge and Kutta's classical method, of fixed steps."""
+
+    A = np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]])
+    B = np.array([1, 2, 2, 1]) / 6
+    C = np.array([0, 1 / 2, 1 / 2, 1])
+    order = 4
+
+    def step(self, t, q, v, vdot, h):
+        xi, v1 = self.advance(t, q, v, vdot, h)
+        return Step(h, q, self.flow.integrate(q, xi), v1, lambda x: bridge(self.robot, x, h, xi, v, vdot, v1))
+
+
+class Adaptive(RungeKutta):
+    """Steps as long as an embedded error estimate allows; the last stage of one is the first of the next."""
+
+    order: int
+    estimate: int  # the order of the error estimate
+
+    def __init__(self, flow, measure: Measure, first_step: float | None, max_step: float):
+        super().__init__(flow)
+        self.measure = measure
+        self.next_step = first_step
+        self.max_step = max_step
+
+    def error(self, h, scale) -> float:
+        """The estimated error against what is allowed."""
+        raise NotImplementedError
+
+    def between(self, h, xi, v0, v1):
+        """The interpolant of the step just made."""
+        raise NotImplementedError
+
+    def restart(self):
+        self.next_step = None
+
+    def step(self, t, q, v, vdot, h):
+        wanted = self.next_step or self._first(t, q, v, vdot, h)
+        turning = self.measure.turning(v)
+        wanted = min(wanted, self.max_step, TURN / turning if turning else np.inf)
+        least, again = 10 * np.spacing(abs(t)), False
+        h = min(wanted, h)
+        while True:
+            xi, v1 = self.advance(t, q, v, vdot, h)
+            self.flow(t + h, q, xi, v1, self.out[self.stages])
+            error = self.error(h, self.measure.tolerance(q, v, v1))
+            if error < 1:
+                break
+            self.rejected += 1
+            again = True
+            h *= max(SHRINK, SAFETY * error ** (-1 / (self.estimate + 1))) if np.isfinite(error) else SHRINK
+            if h < least:
+                raise self._failure(h)
+        grow = GROW if error == 0 else min(GROW, SAFETY * error ** (-1 / (self.estimate + 1)))
+        grow = min(grow, 1.0) if again else grow
+        self.next_step = max(grow * h, wanted if not again and h < wanted else 0.0)  # one cut short says little
+        between = self.between(h, xi, v, v1)
+        vdot1 = self.out[self.stages][1].copy()
+        return Step(h, q, self.flow.integrate(q, xi), v1, between, vdot1, self.flow.tau)
+
+    def _first(self, t, q, v, vdot, h):
+        """A first step from the size of the first two derivatives (Hairer, Nørsett and Wanner, II.4)."""
+        scale = self.measure.tolerance(q, v, v)
+        here = np.concatenate([v, vdot])
+        d0 = _rms(np.concatenate([self.measure.size(q), v]) / scale)
+        d1 = _rms(here / scale)
+        h0 = min(h, 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
+        out = self.out[1]
+        self.flow(t + h0, q, h0 * v, v + h0 * vdot, out)
+        d2 = _rms((np.concatenate(out) - here) / scale) / h0
+        largest = max(d1, d2)
+        h1 = max(1e-6, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1 / (self.estimate + 1))
+        return min(100 * h0, h1) if np.isfinite(h1) else h0
+
+    def _failure(self, h):
+        """What went wrong in the last attempt, and at which joint."""
+        rates = self.K[: self.stages + 1, self.n :]
+        if not (good := np.isfinite(rates).all(0)).all():
+            return Failure("the acceleration is not finite", int(np.argmin(good)))
+        row = int(np.argmax(np.ptp(rates, 0)))
+        return Failure(f"no step is short enough ({h:.1g} s): a force jumps, or the motion ends here", row)
+
+
+class DormandPrince(Adaptive):
+    """Order 5(4), interpolant of order 4."""
+
+    def __init__(self, *arguments):
+        from scipy.integrate import RK45
+
+        self.A, self.B, self.C, self.E, self.P = RK45.A, RK45.B, RK45.C, RK45.E, RK45.P
+        self.order, self.estimate = RK45.order, RK45.error_estimator_order
+        super().__init__(*arguments)
+
+    def error(self, h, scale):
+        return _rms(h * (self.E @ self.K) / scale)
+
+    def between(self, h, xi, v0, v1):
+        Q, n = None, self.n
+
+        def local(x):
+            nonlocal Q
+            Q = h * (self.P.T @ self.K) if Q is None else Q
+            y = np.concatenate([x, x**2, x**3, x**4], -1) @ Q
+            return y[:, :n], v0 + y[:, n:]
+
+        return local
+
+
+class DormandPrince8(Adaptive):
+    """Order 8(5,3), interpolant of order 7."""
+
+    more = 4
+
+    def __init__(self, *arguments):
+        from scipy.integrate import DOP853
+
+        self.A, self.B, self.C, self.D = DOP853.A, DOP853.B, DOP853.C, DOP853.D
+        self.E3, self.E5 = DOP853.E3, DOP853.E5
+        self.A_extra, self.C_extra = DOP853.A_EXTRA, DOP853.C_EXTRA
+        self.order, self.estimate = DOP853.order, DOP853.error_estimator_order
+        super().__init__(*arguments)
+
+    def error(self, h, scale):
+        K = self.K[: self.stages + 1]
+        five, three = np.sum(((self.E5 @ K) / scale) ** 2), np.sum(((self.E3 @ K) / scale) ** 2)
+        if five == 0 and three == 0:
+            return 0.0
+        return float(h * five / np.sqrt((five + 0.01 * three) * len(scale)))
+
+    def between(self, h, xi, v0, v1):
+        start = self.K[0].copy()
+        F = None
+
+        def local(x):
+            nonlocal F
+            F = self._interpolant(start, h, xi, v0, v1) if F is None else F
+            y = np.zeros((len(x), 2 * self.n))
+            for i, f in enumerate(reversed(F)):
+                y = (y + f) * (1 - x if i % 2 else x)
+            return y[:, : self.n], v0 + y[:, self.n :]
+
+        return local
+
+    def _interpolant(self, start, h, xi, v0, v1):
+        """Coefficients by powers of x and 1 − x in turn, after three more stages."""
+        K, n = self.K, self.n
+        for i, (a, c) in enumerate(zip(self.A_extra, self.C_extra), self.stages + 1):
+            dy = (h * a[:i]) @ K[:i]
+            self.flow(self.t + c * h, self.q, dy[:n], v0 + dy[n:], self.out[i])
+        dy = np.concatenate([xi, v1 - v0])
+        ends = h * (K[self.stages] + start)
+        return [dy, h * start - dy, 2 * dy - ends, *(h * (self.D @ K))]
+
+    def step(self, t, q, v, vdot, h):
+        self.t, self.q = t, q
+        return super().step(t, q, v, vdot, h)
+
+
+def _rms(x):
+    return float(np.sqrt(x @ x / max(len(x), 1)))

@@ -1,0 +1,70 @@
+"""The rates of a run: the robot's equations of motion with whatever drives, pushes or holds it."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..errors import ShapeError
+from . import equations
+from .control import Controls
+from .kernels import kernel
+from .stops import Stops
+
+
+class Flow:
+    """ξ̇ and v̇ at q ∘ exp ξ, as integrators ask for them, and what of it is worth a record."""
+
+    def __init__(self, robot: Dynamics, controls: Controls, external: Callable | None, stops: Stops | None):
+        self.robot = robot
+        self.controls = controls
+        self.external = external
+        self.stops = stops
+        self.reacts = bool(controls.functions) or external is not None
+        self.options = () if external is None else ("external",)
+        self.friction = stops is None
+        self.integrate = robot.integrate
+        self.rates = kernel(robot, equations.local_rates, *self.options, friction=self.friction)
+        self.zero = np.zeros(robot.nv)
+        self.evaluations = 0
+        self.refresh()
+
+    def refresh(self) -> None:
+        """To be called when a held force has changed."""
+        self.tau = self.zero + sum(self.controls.answers)
+        self.steady = (self.tau if self.stops is None else self.tau + self.stops.friction,)
+
+    def forces(self, t: float, q, v) -> tuple:
+        """What acts from outside the equations of motion: τ with dry friction, and the wrenches if there are any."""
+        if not self.reacts:
+            return self.steady
+        if self.controls.functions:
+            self.tau = self.controls(t, q, v)
+        tau = self.tau if self.stops is None else self.tau + self.stops.friction
+        return (tau,) if self.external is None else (tau, self._wrenches(t, q, v))
+
+    def __call__(self, t: float, q, xi, v, out) -> None:
+        """ξ̇ and v̇ into the two arrays of `out`."""
+        self.evaluations += 1
+        if self.reacts:
+            self.rates(q, xi, v, *self.forces(t, self.integrate(q, xi), v), out=out)
+        else:
+            self.rates(q, xi, v, *self.steady, out=out)
+        if self.stops is not None and self.stops.held:
+            self.stops.hold(self.integrate(q, xi), out[1])
+
+    def at(self, t: float, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """v̇ and τ of a state."""
+        vdot = np.empty_like(v)
+        self(t, q, self.zero, v, (np.empty_like(v), vdot))
+        return vdot, self.tau
+
+    def _wrenches(self, t, q, v):
+        assert self.external is not None
+        wrenches = np.asarray(self.external(t, q, v), float)
+        if wrenches.shape != (len(self.robot.bodies), 6):
+            raise ShapeError(
+                f"external returned an array of shape {wrenches.shape}, but {self.robot.model.name} has wrenches of shape "
+                f"{(len(self.robot.bodies), 6)}, one for each body."
+            )
+        return wrenches

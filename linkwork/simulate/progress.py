@@ -1,0 +1,40 @@
+"""A bar for runs that take longer than a moment, where there is somebody to see it and `rich` to draw it."""
+
+import sys
+from time import monotonic
+
+PATIENCE = 1.0  # seconds before a bar appears
+EVERY = 64  # steps between looks at the clock
+
+
+class Progress:
+    def __init__(self, start: float, until: float, show: bool | None):
+        self.start, self.until = start, until
+        self.wanted = sys.stderr.isatty() if show is None else show
+        self.patience = PATIENCE if show is None else 0.0
+        self.began = monotonic()
+        self.count = 0
+        self.bar = None
+
+    def update(self, t: float) -> None:
+        self.count += 1
+        if self.wanted and self.count % EVERY == 0 and monotonic() - self.began >= self.patience:
+            if self.bar is None:
+                self._open()
+            if self.bar is not None:
+                self.bar.update(self.task, completed=t)
+
+    def _open(self) -> None:
+        try:
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+        except ImportError:
+            self.wanted = False
+            return
+        self.bar = Bar(console=Console(stderr=True), transient=True)
+        self.task = self.bar.add_task("simulate", total=self.until, start=True, completed=self.start)
+        self.bar.start()
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -1,0 +1,34 @@
+"""What happened so far, row by row, in arrays that grow."""
+
+import numpy as np
+
+from ..dynamics import Dynamics
+
+
+class Record:
+    NAMES = ("t", "q", "v", "vdot", "tau")
+
+    def __init__(self, robot: Dynamics):
+        self.n = 0
+        widths = (), (robot.nq,), *((robot.nv,) for _ in range(3))
+        self.arrays = [np.empty((256, *width)) for width in widths]
+
+    def add(self, *row) -> None:
+        """A row (t, q, v, vdot, tau); a time may come twice, before and after a jump."""
+        if self.n == len(self.arrays[0]):
+            self.arrays = [np.concatenate([x, np.empty_like(x)]) for x in self.arrays]
+        for array, value in zip(self.arrays, row):
+            array[self.n] = value
+        self.n += 1
+
+    def amend(self, t: float, vdot, tau) -> None:
+        """The last row, if it is of time t, with the forces that act from now on."""
+        if self.n and self.arrays[0][self.n - 1] == t:
+            self.arrays[3][self.n - 1], self.arrays[4][self.n - 1] = vdot, tau
+
+    @property
+    def last(self) -> float | None:
+        return self.arrays[0][self.n - 1] if self.n else None
+
+    def columns(self) -> dict[str, np.ndarray]:
+        return {name: x[: self.n].copy() for name, x in zip(self.NAMES, self.arrays)}

@@ -1,0 +1,70 @@
+"""For stiff springs, strong damping and gains: SciPy's Radau IIA of order 5, in local coordinates.
+
+The coordinates stay those of one configuration as long as no ball joint has turned far from it; only then, or when a
+force jumps, is the solver started again, with the step it had.
+"""
+
+import numpy as np
+
+from .step import Failure, Integrator, Measure, Step
+
+FAR = 1.0  # radians
+
+
+class Radau(Integrator):
+    order = 5
+
+    def __init__(self, flow, measure: Measure, first_step: float | None, max_step: float):
+        super().__init__(flow)
+        self.measure = measure
+        self.next_step = first_step
+        self.max_step = max_step
+        self.solver = None
+
+    def restart(self):
+        self.solver = None
+
+    def step(self, t, q, v, vdot, h):
+        from scipy.integrate import Radau as SciPyRadau
+
+        end, ulps = t + h, 4 * np.spacing(abs(t) + h)
+        if self.solver is None or abs(self.solver.t - t) > ulps or abs(self.solver.t_bound - end) > ulps:
+            self.base = q
+            first = None if self.next_step is None else min(self.next_step, h)
+            atol = np.concatenate([self.measure.rtol * self.measure.size(q), np.zeros(self.n)]) + self.measure.atol
+            with np.errstate(all="ignore"):
+                self.solver = SciPyRadau(
+                    self._rates, t, np.concatenate([0 * v, v]), end, rtol=max(self.measure.rtol, 1e-13), atol=atol,
+                    first_step=first, max_step=self.max_step, vectorized=True,
+                )  # fmt: skip
+        solver = self.solver
+        message = solver.step()
+        if solver.status == "failed" or not np.isfinite(solver.y).all():
+            raise Failure(f"the implicit equations have no solution however short the step ({message})")
+        xi, v1 = solver.y[: self.n].copy(), solver.y[self.n :].copy()
+        made, dense, base, done = solver.t - t, solver.dense_output(), self.base, solver.status == "finished"
+        self.next_step = max(made, self.next_step or 0.0) if done else made  # one cut short says little
+        if done or self._far(xi):
+            self.solver = None
+
+        def between(x):
+            y = dense(t + made * x[:, 0]).T
+            return y[:, : self.n], y[:, self.n :]
+
+        return Step(h if done else made, base, self.flow.integrate(base, xi), v1, between)
+
+    def _rates(self, t, y):
+        """(ξ̇, v̇) for one column or several."""
+        n = self.n
+        columns = np.atleast_2d(y.T)
+        out = np.empty_like(columns)
+        if self.flow.reacts or self.flow.stops is not None:
+            for row, into in zip(columns, out):
+                self.flow(t, self.base, row[:n], row[n:], (into[:n], into[n:]))
+        else:
+            self.flow.evaluations += len(columns)
+            self.flow.rates(self.base, columns[:, :n], columns[:, n:], *self.flow.steady, out=(out[:, :n], out[:, n:]))
+        return out.T.reshape(y.shape)
+
+    def _far(self, xi):
+        return any(xi[rows] @ xi[rows] > FAR**2 for rows in self.measure.turns)

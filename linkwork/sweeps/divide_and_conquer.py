@@ -1,0 +1,137 @@
+"""Forward dynamics of a chain by halving it: the answer of the sweep, in steps whose number grows as log N.
+
+A piece of the chain, cut free, is held at two handles: its first node, and the inboard side of the joint after its last.
+
+    α₁ = Λ₁₁ f₁ + Λ₁₂ f₂ + C₁,   α₂ = Λ₂₁ f₁ + Λ₂₂ f₂ + C₂                       Jain (10.46)
+
+Two pieces A and B with a joint between them are such a piece again. The joint's force f on B and its acceleration v̇ are
+
+    N  = Λ₂₂(A) + Λ₁₁(B),   c = α₁(B) − α₂(A) were the joint cut
+    f  = N⁻¹ (H* v̇ + a − c),   H f + J v̇ = τ
+    v̇  = D⁻¹ (τ − H N⁻¹ (a − c)),   D = H N⁻¹ H* + J
+    f  = Y τ + W (a − c),   Y = N⁻¹ H* D⁻¹,   W = N⁻¹ − Y H N⁻¹                 Jain, Lemma 10.6
+
+The book's W is P* (P N P*)⁻¹ P, P a basis of what H leaves out: the same matrix without rotors, and no basis is needed here.
+Its (10.47) lacks the joint's bias a, and its (10.50) takes the rows of H for orthonormal; both are put right.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..lie.scalars import like
+from ..model.tree import concatenated
+from ..spatial import solve
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a chain, cut free: its response at the handles, and the joint and two pieces it was made from."""
+
+    Lambda: tuple  # Λ₁₁, Λ₁₂, Λ₂₂
+    C: tuple  # C₁, C₂
+    depth: int = 0
+    parts: tuple[Any, ...] = ()
+
+
+def divide_and_conquer(tree, phi, H, M, J, a, b, tau, base):
+    """v̇ of a chain and how many steps follow one another if all that can be done at once is: Jain, Algorithm 10.6.
+
+    Every node needs an inertia of its own; `with_massive_nodes` merges those without into the next.
+    """
+    n = len(tree)
+    vdot = tree.slots()
+
+    def assembled(first, last):
+        """The piece of nodes first ... last, its halves assembled side by side."""
+        if first == last:
+            return leaf(M[first], b[first], phi[first + 1] if first + 1 < n else None)
+        middle = (first + last + 1) // 2
+        return joined(assembled(first, middle - 1), assembled(middle, last), middle)
+
+    def joined(A, B, k):
+        joint = Joint.of(A.Lambda[2] + B.Lambda[0], H[k], J[k])
+        f = joint.force(tau[k], a[k] - B.C[0] + A.C[1])
+        L12 = A.Lambda[1] @ joint.W
+        Lambda = (
+            A.Lambda[0] - L12 @ A.Lambda[1].mT,
+            L12 @ B.Lambda[1],
+            B.Lambda[2] - B.Lambda[1].mT @ joint.W @ B.Lambda[1],
+        )
+        C = A.C[0] - A.Lambda[1] @ f, B.C[1] + B.Lambda[1].mT @ f
+        return Piece(Lambda, C, 1 + max(A.depth, B.depth), (A, B, k, joint))
+
+    def released(piece, f1, f2):
+        """From the forces on a piece's handles to what moves inside it: both halves side by side."""
+        if piece.parts:
+            A, B, k, joint = piece.parts
+            rest = a[k] - (B.C[0] + B.Lambda[1] @ f2) + (A.C[1] + A.Lambda[1].mT @ f1)
+            vdot[k], f = joint.acceleration(tau[k], rest), joint.force(tau[k], rest)
+            released(A, f1, -f)
+            released(B, f, f2)
+
+    chain = assembled(0, n - 1)
+    ground, rest = Joint.of(chain.Lambda[0], H[0], J[0]), a[0] - chain.C[0] + phi[0].mT @ base
+    vdot[0] = ground.acceleration(tau[0], rest)
+    f = ground.force(tau[0], rest)
+    released(chain, f, np.zeros_like(f))
+    return vdot, 2 * (chain.depth + 1)
+
+
+def leaf(M, b, phi):
+    """One node: α₁ = M⁻¹ (f₁ + φ f₂ − b), α₂ = φ* α₁; at a tip the outer handle is the node itself."""
+    I = like(np.eye(M.shape[-1]), M)
+    phi = I if phi is None else phi
+    L11 = solve(M, I)
+    C1 = -(L11 @ b)
+    return Piece((L11, L11 @ phi, phi.mT @ L11 @ phi), (C1, phi.mT @ C1))
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What a joint between two pieces does with a mismatch r = a − c of their accelerations."""
+
+    D: Any
+    Y: Any
+    W: Any
+    H_N: Any  # H N⁻¹
+
+    @staticmethod
+    def of(N, H, J):
+        N_inverse = solve(N, like(np.eye(N.shape[-1]), N))
+        H_N = H @ N_inverse
+        D = H_N @ H.mT + J
+        Y = solve(D, H_N).mT
+        return Joint(D, Y, N_inverse - Y @ H_N, H_N)
+
+    def acceleration(self, tau, r):
+        return solve(self.D, tau - self.H_N @ r)
+
+    def force(self, tau, r):
+        return self.Y @ tau + self.W @ r
+
+
+def with_massive_nodes(tree, phi, H, M, J, a, b, has_mass):
+    """The chain with each node without inertia merged into the next that has one: its joint becomes part of that one's.
+
+        φ(p,k) = φ(p,j) φ(j,k),   H = [H(j) φ(j,k); H(k)],   a = φ*(j,k) a(j) + a(k)          Jain (14.12) to (14.24)
+    """
+    merged: tuple[list, ...] = tuple([] for _ in range(6))
+    before: tuple = ()
+    for k in tree.base_to_tips():
+        block = (phi[k], H[k], J[k], a[k])
+        if before:
+            shift, h, j, bias = before
+            zero = np.zeros_like(H[k], shape=(h.shape[-2], H[k].shape[-2]))
+            block = (
+                shift @ phi[k],
+                concatenated([h @ phi[k], H[k]], -2),
+                concatenated([concatenated([j, zero], -1), concatenated([zero.mT, J[k]], -1)], -2),
+                phi[k].mT @ bias + a[k],
+            )
+        before = () if has_mass[k] else block
+        if has_mass[k]:
+            for room, x in zip(merged, (*block[:2], M[k], *block[2:], b[k])):
+                room.append(x)
+    return merged

@@ -1,0 +1,110 @@
+"""What a person's hands do in the browser: a slider for each joint, or play, pause and speed for a motion."""
+
+import time
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..joints import Joint
+from ..model import Model
+from .labels import Label, joints_of, labels
+
+if TYPE_CHECKING:
+    from .browser import View
+
+RATE = 1 / 40  # seconds between two states that are shown
+SPEEDS = {"0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "5×": 5.0}
+MOST = 150  # sliders
+
+
+class Sliders:
+    """A slider for each velocity: q is what the neutral configuration becomes along them, whatever the joints are."""
+
+    def __init__(self, shown: "View"):
+        self.shown = shown
+        robot, gui = shown.motion.robot, shown.server.gui
+        self.x = robot.difference(robot.neutral(), shown.q)
+        names, spans = labels(robot.model, "v"), ranges(robot.model, shown.scene.size)
+        with gui.add_folder("Joints"):
+            gui.add_button("neutral").on_click(self._reset)
+            self.sliders = [self._slider(*which) for which in list(zip(names, spans, self.x))[:MOST]]
+
+    def _slider(self, name: Label, span: tuple[float, float], x: float):
+        low, high = span
+        start, said = float(np.clip(x, low, high)), f"{low:.4g} to {high:.4g} {name.unit.removesuffix('/s')}"
+        made = self.shown.server.gui.add_slider(str(name), low, high, _step(high - low), start, hint=said)
+        made.on_update(self._moved)
+        return made
+
+    def _moved(self, _) -> None:
+        robot = self.shown.motion.robot
+        self.x[: len(self.sliders)] = [slider.value for slider in self.sliders]
+        self.shown.show(robot.integrate(robot.neutral(), self.x))
+
+    def _reset(self, event) -> None:
+        for slider in self.sliders:
+            slider.value = float(np.clip(0.0, slider.min, slider.max))
+        self._moved(event)
+
+
+def _step(span: float) -> float:
+    """A power of ten, a few hundred to a few thousand of them in a span."""
+    return float(10.0 ** np.floor(np.log10(span / 300)))
+
+
+def ranges(model: Model, size: float) -> list[tuple[float, float]]:
+    """How far each slider goes: the joint's limits, or half a turn or the size of the mechanism each way."""
+    return [span for hinge in model.hinges for _, joint in joints_of(hinge) for span in _range(joint, size)]
+
+
+def _range(joint: Joint, size: float) -> list[tuple[float, float]]:
+    turning = (joint.group.basis[:, :3] != 0).any(1)
+    reach = np.where(turning, np.pi, size)
+    if joint.group.units:  # limits bound coordinates, and these are others
+        return [(-float(r), float(r)) for r in reach]
+    lower, upper = joint.each("lower", -np.inf), joint.each("upper", np.inf)
+    lower = np.where(np.isfinite(lower), lower, np.minimum(-reach, upper - reach))
+    upper = np.where(np.isfinite(upper), upper, np.maximum(reach, lower + reach))
+    return [(float(a), float(max(b, a + 1e-3))) for a, b in zip(lower, upper)]
+
+
+class Player:
+    """Plays a motion on a thread of its own."""
+
+    def __init__(self, shown: "View"):
+        self.shown = shown
+        motion, gui = shown.motion, shown.server.gui
+        self.t, self.end = float(motion.t[0]), float(motion.t[-1])
+        self.start = self.t
+        self.playing = True
+        with gui.add_folder("Time"):
+            self.button = gui.add_button("pause")
+            self.slider = gui.add_slider("t [s]", self.start, self.end, (self.end - self.start) / 1000, self.start)
+            self.speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1×")
+        self.button.on_click(self._toggle)
+        self.slider.on_update(self._sought)
+        Thread(target=self._run, daemon=True, name="linkwork player").start()
+
+    def _toggle(self, _) -> None:
+        self.playing = not self.playing
+        self.button.label = "pause" if self.playing else "play"
+
+    def _sought(self, event) -> None:
+        if event.client is not None:  # a person, not this thread
+            self.t = float(self.slider.value)
+            self._show()
+
+    def _show(self) -> None:
+        self.shown.show(self.shown.motion.at(self.t).q[0])
+
+    def _run(self) -> None:
+        before = time.perf_counter()
+        while not self.shown.ended.wait(RATE):
+            now = time.perf_counter()
+            if self.playing:
+                self.t += (now - before) * SPEEDS[self.speed.value]
+                self.t = self.start if self.t > self.end else self.t
+                self._show()
+                self.slider.value = self.t
+            before = now

@@ -1,0 +1,99 @@
+"""A page that plays a motion with no server and no network: one HTML file with the scene, the numbers and a player."""
+
+from base64 import b64encode
+from collections.abc import Iterable
+from html import escape
+from importlib.resources import files
+from json import dumps
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from ..lie.attitude import quaternion_from_matrix
+from . import mesh
+from .camera import FIELD, Camera, direction
+from .motion import Motion
+from .picture import AZIMUTH, ELEVATION, FAR, round_length, ways
+from .scene import Scene
+
+MOST = 20_000  # frames: beyond, a page would be slow to open
+
+
+def record(
+    motion,
+    path: str | PathLike,
+    *,
+    fps: float = 60,
+    title: str | None = None,
+    trace: Iterable[str] = (),
+    azimuth: float = AZIMUTH,
+    elevation: float = ELEVATION,
+) -> Path:
+    """Write a motion as one HTML page that plays in any browser, to be mailed, hosted or opened from disk.
+
+    `trace` names bodies or frames whose way is drawn; `fps` is how many poses are kept for each second.
+    """
+    motion = Motion.of(motion)
+    scene = Scene.of(motion)
+    shown = motion.frames(min(fps, MOST / max(motion.duration, 1e-9)))
+    page = files(__package__)
+    said = motion.model.name if title is None else title
+    parts = {
+        "title": escape(said),
+        "data": dumps(content(scene, shown, trace, azimuth, elevation)).replace("<", "\\u003c"),
+        "script": page.joinpath("page.js").read_text(encoding="utf-8"),
+    }
+    text = page.joinpath("page.html").read_text(encoding="utf-8")
+    for name, part in parts.items():
+        text = text.replace("{{" + name + "}}", part)
+    Path(path).write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def content(scene: Scene, shown: Motion, trace: Iterable[str], azimuth: float, elevation: float) -> dict:
+    """Everything the player needs, as JSON can hold it: long rows of numbers as base64 of little-endian binary."""
+    corners = scene.corners(shown.poses)
+    R, p = shown.poses[..., :3, :3], shown.poses[..., :3, 3]
+    extent = float(np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0)))
+    follow = extent > FAR * scene.size
+    camera = Camera.around(corners[0] if follow else corners, scene.up, azimuth, elevation)
+    meshes = {"sphere": mesh.sphere(), **scene.meshes}
+    names = {name: name if name in mesh.UNIT else f"mesh{i}" for i, name in enumerate(meshes)}
+    return {
+        "n": len(shown.t),
+        "dt": float(shown.t[1] - shown.t[0]) if len(shown.t) > 1 else 0.0,
+        "start": float(shown.t[0]),
+        "size": scene.size,
+        "up": scene.up.tolist(),
+        "across": direction(scene.up, 0.0, 0.0).tolist(),
+        "ground": scene.ground(corners),
+        "step": round_length(min(extent, FAR * scene.size) / 8),
+        "azimuth": float(np.radians(azimuth)),
+        "elevation": float(np.radians(elevation)),
+        "distance": float(np.linalg.norm(camera.eye - camera.target)),
+        "field": float(FIELD),
+        "target": camera.target.tolist(),
+        "follow": bool(follow),
+        "bodies": len(scene.model.bodies),
+        "parts": [
+            {
+                "body": part.body,
+                "mesh": names[part.mesh],
+                "matrix": [round(float(x), 7) for x in part.matrix.T.ravel()],
+                "color": [round(float(x), 4) for x in part.color],
+            }
+            for part in scene.parts
+        ],
+        "meshes": {
+            names[name]: {"vertices": packed(x.vertices), "normals": packed(x.normals), "faces": packed(x.faces, "<u4")}
+            for name, x in meshes.items()
+        },
+        "poses": packed(np.concatenate([quaternion_from_matrix(R), p], -1)),
+        "center": packed(shown.robot.center_of_mass(shown.q)),
+        "traces": [packed(way) for way in ways(shown, trace)],
+    }
+
+
+def packed(x, dtype: str = "<f4") -> str:
+    return b64encode(np.ascontiguousarray(x, dtype).tobytes()).decode("ascii")

@@ -1,0 +1,188 @@
+"""Pictures and films of a mechanism, for papers and pages: PNG, GIF, MP4, whatever matplotlib writes."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import LinkworkError
+from .camera import Camera, direction
+from .extras import extra, pyplot
+from .motion import Motion
+from .raster import Raster
+from .scene import Scene
+
+AZIMUTH, ELEVATION = -65.0, 18.0
+TRACE = (0.80, 0.25, 0.20)
+SHADOW = (0.88, 0.88, 0.88, 1.0)
+FAR = 4.0  # a mechanism that travels more than so many times its size is followed
+
+
+def snapshot(
+    motion,
+    t: float | Sequence[float] | None = None,
+    path: str | PathLike | None = None,
+    *,
+    trace: Iterable[str] = (),
+    azimuth: float = AZIMUTH,
+    elevation: float = ELEVATION,
+    size: tuple[float, float] = (6.4, 4.8),
+    dpi: int = 150,
+):
+    """A picture of a mechanism at time t, by default at the end. With several times, earlier ones are drawn paler.
+
+    `trace` names bodies or frames whose way up to then is drawn. Angles of view are in degrees, the size in inches.
+    Returns the figure; with a path it is also written.
+    """
+    motion = Motion.of(motion)
+    shown = motion.at(motion.t[-1] if t is None else t)
+    artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, ways(motion, trace, until=shown.t.max()))
+    figure = pyplot().figure(figsize=size, dpi=dpi)
+    artist.draw(figure, range(len(shown.t)))
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def movie(
+    motion,
+    path: str | PathLike,
+    *,
+    fps: int = 25,
+    speed: float = 1.0,
+    trace: Iterable[str] = (),
+    azimuth: float = AZIMUTH,
+    elevation: float = ELEVATION,
+    size: tuple[float, float] = (4.8, 3.6),
+    dpi: int = 100,
+) -> Path:
+    """A film of a motion: a GIF, or by ffmpeg an MP4 or WebM, as the path's ending says."""
+    pyplot()
+    from matplotlib.figure import Figure
+
+    motion = Motion.of(motion)
+    shown = motion.frames(fps, speed)
+    writer = _writer(Path(path), fps)
+    figure = Figure(figsize=size, dpi=dpi)
+    artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, ways(shown, trace))
+    with writer.saving(figure, str(path), dpi):
+        for i in range(len(shown.t)):
+            figure.clear()
+            artist.draw(figure, [i], upto=i + 1)
+            writer.grab_frame()
+    return Path(path)
+
+
+def _writer(path: Path, fps: int):
+    from matplotlib import animation, rcParams
+
+    if path.suffix.lower() == ".gif":
+        return animation.PillowWriter(fps=fps)
+    if path.suffix.lower() not in (".mp4", ".webm", ".mkv", ".mov"):
+        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a film is .gif, .mp4, .webm, .mkv or .mov.')
+    if not shutil.which(rcParams["animation.ffmpeg_path"]):
+        brought = extra("imageio_ffmpeg", f"a film as {path.suffix} needs ffmpeg, which is not installed, or", "plot")
+        rcParams["animation.ffmpeg_path"] = brought.get_ffmpeg_exe()
+    return animation.FFMpegWriter(fps=fps)
+
+
+def ways(motion: Motion, names: Iterable[str], until: float = np.inf) -> np.ndarray:
+    """Where bodies or frames go (number of names, n, 3), up to a time."""
+    q = motion.q[motion.t <= until] if np.isfinite(until) else motion.q
+    names = [names] if isinstance(names, str) else list(names)
+    points = [motion.robot.pose(q, name)[..., :3, 3] for name in names]
+    return np.stack(points) if points else np.zeros((0, len(q), 3))
+
+
+class Artist:
+    """Draws states of a motion with one camera, or with one that goes along where the mechanism travels far."""
+
+    def __init__(self, scene: Scene, shown: Motion, azimuth, elevation, size, traces):
+        self.scene, self.shown, self.traces = scene, shown, traces
+        corners = scene.corners(shown.poses)
+        self.floor = scene.ground(corners)
+        middle = (corners.min(-2) + corners.max(-2)) / 2
+        every = np.concatenate([corners.reshape(-1, 3), traces.reshape(-1, 3)])
+        goes_far = np.linalg.norm(np.ptp(every, axis=0)) > FAR * scene.size
+        self.shift = middle - middle[0] if goes_far else np.zeros_like(middle)
+        around = (corners - self.shift[:, None]).reshape(-1, 3) if goes_far else every
+        self.aspect = size[0] / size[1]
+        self.camera = Camera.around(around, scene.up, azimuth, elevation, self.aspect)
+        self.reach = float(np.linalg.norm(np.ptp(around, axis=0)))
+
+    def draw(self, figure, frames: Sequence[int], upto: int | None = None) -> None:
+        """These states, the last in full colour; traces as far as `upto`."""
+        from matplotlib.collections import LineCollection
+
+        wide, high = max(self.aspect, 1.0), max(1 / self.aspect, 1.0)
+        axes = figure.add_axes((0, 0, 1, 1), xlim=(-wide, wide), ylim=(-high, high))
+        axes.set_axis_off()
+        width, height = (int(x) for x in figure.get_size_inches() * figure.dpi)
+        shift = self.shift[frames[-1]]
+        below, above = Raster(width, height), Raster(width, height)
+        pixels = lambda flat: (flat / (wide, high) + 1) / 2 * (width, height)
+        if self.floor is not None and self.camera.axes[2] @ self.scene.up > 0:
+            lines, shades = self._grid(shift)
+            axes.add_collection(LineCollection(lines, colors=shades, linewidths=0.8, zorder=1))
+            corners, _, _ = self._triangles(frames[-1])
+            flat, depth = self.camera.seen(self._flat(corners) - shift)
+            below.add(pixels(flat), depth, np.broadcast_to(SHADOW, (*depth.shape, 4)))
+        for n, i in enumerate(frames):
+            above.add(*self._lit(i, shift, pixels, pale=0.75 * (1 - (n + 1) / len(frames))))
+        for way in self.traces:
+            axes.plot(*self.camera.seen(way[:upto] - shift)[0].T, color=TRACE, linewidth=1.2, zorder=3)
+        for raster, order in ((below, 2), (above, 4)):
+            axes.imshow(raster.image(), origin="lower", extent=(-wide, wide, -high, high), aspect="auto", zorder=order)
+
+    def _lit(self, i: int, shift, pixels, pale: float):
+        """The triangles that face the camera in pixels, their depths, and the colours of their corners in the light."""
+        light = self.scene.up + 0.5 * self.camera.axes[0] + 0.6 * self.camera.axes[2]
+        corners, normals, color = self._triangles(i)
+        corners = corners - shift
+        outward = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        front = ((self.camera.eye - corners[:, 0]) * outward).sum(1) > 0
+        flat, depth = self.camera.seen(corners[front])
+        shade = 0.55 + 0.45 * np.clip(normals[front] @ (light / np.linalg.norm(light)), 0, 1)
+        rgb = color[front, None, :3] * shade[..., None]
+        alpha = np.broadcast_to(color[front, None, 3:], (*shade.shape, 1))
+        return pixels(flat), depth, np.concatenate([rgb + pale * (1 - rgb), alpha], -1)
+
+    def _triangles(self, i: int):
+        """Every triangle of the scene in the world (m, 3, 3), the normals of its corners, and its colour (m, 4)."""
+        corners, normals, colors = [np.zeros((0, 3, 3))], [np.zeros((0, 3, 3))], [np.zeros((0, 4))]
+        for part in self.scene.parts:
+            found = self.scene.meshes[part.mesh]
+            matrix = self.shown.poses[i, part.body] @ part.matrix
+            A = matrix[:3, :3]
+            normal = found.normals @ (A / (A * A).sum(0)).T  # a stretched solid: A = R S, so R S⁻¹ = A S⁻²
+            corners.append((found.vertices @ A.T + matrix[:3, 3])[found.faces])
+            normals.append((normal / np.linalg.norm(normal, axis=1, keepdims=True))[found.faces])
+            colors.append(np.tile(part.color, (len(found.faces), 1)))
+        return np.concatenate(corners), np.concatenate(normals), np.concatenate(colors)
+
+    def _flat(self, points):
+        """Points let down onto the floor."""
+        return points - (points @ self.scene.up - self.floor)[..., None] * self.scene.up
+
+    def _grid(self, shift):
+        """Lines of a floor that fades out, each a cell long, and their colours."""
+        n, step = 10, round_length(self.reach / 8)
+        center = self.camera.target + shift
+        x, y = direction(self.scene.up, 0, 0), direction(self.scene.up, 90, 0)
+        i, j, k = np.meshgrid(np.arange(-n, n + 1), np.arange(-n, n), (0, 1), indexing="ij")
+        lines, shades = [], []
+        for a, b in ((x, y), (y, x)):
+            along, across = np.round(center @ b / step) + j + k, np.round(center @ a / step) + i
+            lines.append(step * (across[..., None] * a + along[..., None] * b) + self.floor * self.scene.up)
+            shades.append(np.clip(1 - np.hypot(i, j + 0.5) / n, 0, 1)[..., 0])
+        flat, depth = self.camera.seen(np.reshape(lines, (-1, 2, 3)) - shift)
+        near = depth.min(1) > 0.1 * np.linalg.norm(self.camera.eye - self.camera.target)
+        return flat[near], np.insert(np.full((near.sum(), 3), 0.5), 3, 0.6 * np.ravel(shades)[near], axis=1)
+
+
+def round_length(x: float) -> float:
+    """The next of 1, 2, 5, 10, 20 ... that is not below x."""
+    power = 10.0 ** np.floor(np.log10(x)) if x > 0 else 1.0
+    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= x * (1 - 1e-9)))

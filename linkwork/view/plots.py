@@ -1,0 +1,168 @@
+"""Plots of a motion over time, and of velocity against coordinate."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+
+from ..errors import LinkworkError, UnknownNameError, did_you_mean, listed
+from .extras import pyplot
+from .labels import Label, labels
+from .motion import Motion
+
+WIDTH, HEIGHT = 8.0, 2.4  # inches, of one panel
+COLUMN = 14  # names in a column of a legend
+MANY = 10  # lines; beyond, colours go over a range instead of repeating
+XYZ = "xyz"
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Lines over time in one frame: what they are, their unit, and each with its name."""
+
+    what: str
+    unit: str
+    lines: Sequence[tuple[str, np.ndarray]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.what} [{self.unit}]" if self.unit else self.what
+
+
+def plot(
+    motion,
+    *what: str,
+    joints: Iterable[str] | None = None,
+    path: str | PathLike | None = None,
+    title: str | None = None,
+):
+    """Plot a motion over time: "q", "v", "tau", "energy", "drift", "momentum", "com", or against each other: "phase".
+
+    By default q and energy. Joints are called by their names; `joints` picks some of them. What is in radians and what
+    is in metres get frames of their own. Returns the figure; with a path it is also written, as its ending says.
+    """
+    motion, chosen = Motion.of(motion), what or ("q", "energy")
+    for name in chosen:
+        if name not in (*PANELS, "phase"):
+            raise UnknownNameError(f'there is no plot "{name}".{did_you_mean(name, [*PANELS, "phase"])}')
+    pick = _picked(motion, joints)
+    panels = [panel for name in chosen if name != "phase" for panel in PANELS[name](motion, pick)]
+    phases = list(_phases(motion, pick)) if "phase" in chosen else []
+    rows = len(panels) + len(phases)
+    if not rows:
+        raise LinkworkError(f"{motion.model.name} has nothing that moves: there is no {listed(chosen)} to plot.")
+    figure = pyplot().figure(figsize=(WIDTH, HEIGHT * rows + 0.6 + 1.2 * len(phases)), layout="constrained")
+    grid = figure.add_gridspec(rows, 1, height_ratios=[1] * len(panels) + [1.5] * len(phases))
+    first = None
+    for row, panel in enumerate(panels):
+        axes = first = figure.add_subplot(grid[row], sharex=first)
+        _draw(axes, [(name, motion.t, y) for name, y in panel.lines], "", panel.title)
+        last = row == len(panels) - 1
+        axes.tick_params(labelbottom=last)
+        axes.set_xlabel("t [s]" if last else "")
+    for row, (x_title, y_title, lines) in enumerate(phases, len(panels)):
+        _draw(figure.add_subplot(grid[row]), lines, x_title, y_title)
+    figure.suptitle(motion.model.name if title is None else title)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def plot_phase(motion, *joints: str, path: str | PathLike | None = None, title: str | None = None):
+    """Velocity against coordinate of the joints named, or of all that have as many of one as of the other."""
+    return plot(motion, "phase", joints=joints or None, path=path, title=title)
+
+
+def _draw(axes, lines: Sequence[tuple[str, np.ndarray, np.ndarray]], x_title: str, y_title: str) -> None:
+    colormap = pyplot().get_cmap("turbo")
+    for i, (name, x, y) in enumerate(lines):
+        color = colormap(0.05 + 0.9 * i / (len(lines) - 1)) if len(lines) > MANY else f"C{i}"
+        axes.plot(x, y, label=name, color=color, linewidth=1.2, marker="o" if len(y) == 1 else None)
+    axes.set_xlabel(x_title)
+    axes.set_ylabel(y_title)
+    axes.grid(alpha=0.3)
+    columns = -(-len(lines) // COLUMN)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), fontsize="x-small", ncols=columns, borderaxespad=0.0)
+
+
+def _picked(motion: Motion, joints: Iterable[str] | None) -> Callable[[Label], bool]:
+    """Which labels are asked for; an unknown joint is an error, a joint of several parts stands for them all."""
+    if joints is None:
+        return lambda label: True
+    names = [joints] if isinstance(joints, str) else list(joints)
+    rows = {i for name in names for i in range(*motion.robot.v_index(name).indices(motion.robot.nv))}
+    known = {label.joint for i, label in enumerate(labels(motion.model, "v")) if i in rows}
+    return lambda label: label.joint in known
+
+
+# --- what can be plotted
+
+
+def _state(what: str) -> Callable[[Motion, Callable], list[Panel]]:
+    """Panels of q, v or tau, one for each unit, in the order of first use."""
+
+    def panels(motion: Motion, pick) -> list[Panel]:
+        values = getattr(motion, what)
+        if values is None:
+            raise LinkworkError(f"this motion of {motion.model.name} does not say which forces acted: it has no tau.")
+        found: dict[str, list[tuple[str, np.ndarray]]] = {}
+        for i, label in enumerate(labels(motion.model, what)):
+            if pick(label):
+                found.setdefault(label.unit, []).append((str(label), values[:, i]))
+        return [Panel(what, unit, lines) for unit, lines in found.items()]
+
+    return panels
+
+
+def _energies(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    return motion.robot.kinetic_energy(motion.q, motion.v), motion.robot.potential_energy(motion.q)
+
+
+def _energy(motion: Motion, pick) -> list[Panel]:
+    kinetic, potential = _energies(motion)
+    return [Panel("energy", "J", [("kinetic", kinetic), ("potential", potential), ("total", kinetic + potential)])]
+
+
+def _drift(motion: Motion, pick) -> list[Panel]:
+    """How far the total energy is from where it began, in parts of the largest kinetic energy."""
+    kinetic, potential = _energies(motion)
+    total = kinetic + potential
+    scale = kinetic.max() or 1.0
+    return [Panel("energy drift", "", [("(E − E₀) / max T", (total - total[0]) / scale)])]
+
+
+def _momentum(motion: Motion, pick) -> list[Panel]:
+    h = motion.robot.centroidal_momentum(motion.q, motion.v)
+    return [
+        Panel("angular momentum", "N m s", [(a, h[:, i]) for i, a in enumerate(XYZ)]),
+        Panel("momentum", "N s", [(a, h[:, 3 + i]) for i, a in enumerate(XYZ)]),
+    ]
+
+
+def _com(motion: Motion, pick) -> list[Panel]:
+    center = motion.robot.center_of_mass(motion.q)
+    return [Panel("centre of mass", "m", [(a, center[:, i]) for i, a in enumerate(XYZ)])]
+
+
+def _phases(motion: Motion, pick):
+    """(title of x, title of y, lines) for each unit: joints whose velocity is the rate of their coordinate."""
+    found: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
+    names = {str(label): i for i, label in enumerate(labels(motion.model, "q")) if not label.part}
+    for j, label in enumerate(labels(motion.model, "v")):
+        if not label.part and pick(label):
+            found.setdefault(label.unit, []).append((str(label), motion.q[:, names[str(label)]], motion.v[:, j]))
+    if not found:
+        raise LinkworkError(f"no joint of {motion.model.name} that was asked for has one coordinate and one velocity.")
+    return [(f"q [{unit.removesuffix('/s')}]", f"v [{unit}]", lines) for unit, lines in found.items()]
+
+
+PANELS: dict[str, Callable[[Motion, Callable], list[Panel]]] = {
+    "q": _state("q"),
+    "v": _state("v"),
+    "tau": _state("tau"),
+    "energy": _energy,
+    "drift": _drift,
+    "momentum": _momentum,
+    "com": _com,
+}

@@ -1,0 +1,208 @@
+"""A scene: what a model looks like, as unit solids and meshes placed on its bodies.
+
+A body shows its visuals, or else its collision shapes; one that has neither, or only meshes whose files are not there,
+is drawn as links from its joint to the joints it carries. So every mechanism can be seen.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ..model import Body, Model, Shape
+from ..spatial import Pose
+from . import mesh
+from .mesh import Mesh
+from .motion import Motion
+
+Color = tuple[float, float, float, float]
+PALETTE = [  # of the branches of the tree
+    (0.30, 0.47, 0.66),
+    (0.88, 0.57, 0.17),
+    (0.35, 0.63, 0.31),
+    (0.69, 0.48, 0.63),
+    (0.61, 0.46, 0.37),
+    (0.46, 0.72, 0.70),
+]
+JOINT: Color = (0.25, 0.25, 0.28, 1.0)
+THIN = 0.014  # radius of a drawn link, of the size of the mechanism
+LEAST = 1e-4  # of that size: no solid is drawn thinner
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A unit solid or mesh on a body, stretched and placed by a matrix (4, 4)."""
+
+    body: int
+    mesh: str
+    matrix: np.ndarray
+    color: Color
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """The parts of a model, base to tips, and the meshes they name."""
+
+    model: Model
+    size: float  # of the mechanism, metres
+    parts: tuple[Part, ...]
+    meshes: dict[str, Mesh] = field(repr=False)
+
+    @staticmethod
+    def of(motion: Motion) -> "Scene":
+        size = size_of(motion)
+        maker = Maker(motion.model, size)
+        return Scene(motion.model, size, tuple(maker.parts()), maker.meshes)
+
+    @cached_property
+    def up(self) -> np.ndarray:
+        """Against gravity; z where there is none."""
+        gravity = np.array(self.model.gravity)
+        strength = np.linalg.norm(gravity)
+        return -gravity / strength if strength else np.array([0.0, 0.0, 1.0])
+
+    def corners(self, poses: np.ndarray) -> np.ndarray:
+        """Points that enclose every part, in the world (..., m, 3), at poses (..., nb, 4, 4)."""
+        boxes = {}
+        for name, found in self.meshes.items():
+            ends = np.stack([found.vertices.min(0), found.vertices.max(0)])
+            grid = np.stack(np.meshgrid(*ends.T, indexing="ij"), -1).reshape(-1, 3)
+            boxes[name] = np.hstack([grid, np.ones((8, 1))])
+        if not self.parts:
+            return poses[..., :3, 3] if self.model.bodies else np.zeros((*poses.shape[:-3], 1, 3))
+        around = [poses[..., part.body, :, :] @ part.matrix @ boxes[part.mesh].T for part in self.parts]
+        return np.concatenate([points.mT[..., :3] for points in around], -2)
+
+    def ground(self, points: np.ndarray) -> float | None:
+        """The height, along `up`, of a floor that these points stand on; none where nothing falls."""
+        if not any(self.model.gravity):
+            return None
+        lowest = float((points @ self.up).min())
+        return lowest - 0.02 * self.size
+
+
+def size_of(motion: Motion) -> float:
+    """About how large the mechanism is: the diagonal of a box around its bodies and shapes, as it stands at first."""
+    model, poses = motion.model, motion.poses[0]
+    points = [poses[i, :3, 3] + poses[i, :3, :3] @ c for i, body in enumerate(model.bodies) for c in _reach(body)]
+    if not points:
+        return 1.0
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    return size if size > 0 else 1.0
+
+
+def _reach(body: Body) -> Iterator[np.ndarray]:
+    """Points of a body that tell how far it goes: its origin, its centre, and boxes around its solids."""
+    yield np.zeros(3)
+    if body.mass:
+        yield np.array(body.center)
+    for shape in body.visuals or body.collisions:
+        if shape.kind in SOLIDS:
+            for matrix, _ in _solid(shape):
+                yield from (matrix[:3, 3] + sign * matrix[:3, i] for i in range(3) for sign in (0.5, -0.5))
+
+
+class Maker:
+    """Makes the parts of a model, and keeps the meshes they name."""
+
+    def __init__(self, model: Model, size: float):
+        self.model = model
+        self.size = size
+        self.meshes: dict[str, Mesh] = {}
+        self.carried = _carried(model)
+        piece = {name: i for i, branch in enumerate(model.branches()) for name in branch}
+        self.colors = [(*PALETTE[piece[body.name] % len(PALETTE)], 1.0) for body in model.bodies]
+
+    def parts(self) -> Iterator[Part]:
+        for i, body in enumerate(self.model.bodies):
+            shown = self._shapes(i, body.visuals) or self._shapes(i, body.collisions) or list(self._links(i))
+            for part in shown:
+                if part.mesh in mesh.UNIT:
+                    self.meshes.setdefault(part.mesh, mesh.UNIT[part.mesh]())
+                yield part
+
+    def _shapes(self, i: int, shapes: tuple[Shape, ...]) -> list[Part]:
+        parts = []
+        for shape in shapes:
+            color = shape.color or self.colors[i]
+            if shape.kind in SOLIDS:
+                parts += [Part(i, name, self._thick(matrix), color) for matrix, name in _solid(shape)]
+            elif shape.kind == "mesh" and shape.path and self._known(shape.path):
+                scale = np.diag([*(shape.size or (1.0, 1.0, 1.0)), 1.0])
+                parts.append(Part(i, shape.path, shape.pose.matrix @ scale, color))
+        return parts
+
+    def _known(self, path: str) -> bool:
+        if path not in self.meshes and (found := mesh.read(path)):
+            self.meshes[path] = found
+        return path in self.meshes
+
+    def _thick(self, matrix):
+        """With no edge shorter than what can be drawn: a disc of length zero is still seen."""
+        length = np.linalg.norm(matrix[:3, :3], axis=0)
+        least = LEAST * self.size
+        out = matrix.copy()
+        for axis in np.flatnonzero(length < least):
+            a, b = out[:3, (axis + 1) % 3], out[:3, (axis + 2) % 3]
+            normal = np.cross(a, b)
+            norm = np.linalg.norm(normal)
+            out[:3, axis] = least * (normal / norm if norm > 0 else np.eye(3)[axis])
+        return out
+
+    def _links(self, i: int) -> Iterator[Part]:
+        """From where a body's joint is to where those it carries are."""
+        body, hinge = self.model.bodies[i], self.model.hinges[i]
+        start = np.array(hinge.on.translation)
+        radius = THIN * self.size
+        ends = [end for end in self._ends(i) if np.linalg.norm(end - start) > radius]
+        if hinge.joint.nv and (hinge.parent is not None or ends):
+            yield from _ball(i, start, 1.5 * radius, JOINT)
+        for end in ends:
+            matrix = Pose.of((start + end) / 2).matrix @ Pose.turning_z_to(end - start).matrix
+            stretch = np.diag([radius, radius, np.linalg.norm(end - start), 1.0])
+            yield Part(i, "cylinder", matrix @ stretch, self.colors[i])
+            yield from _ball(i, end, radius, self.colors[i])
+        if not ends and (body.mass or hinge.joint.nv):
+            yield from _ball(i, np.array(body.center) if body.mass else start, 2 * radius, self.colors[i])
+
+    def _ends(self, i: int) -> list[np.ndarray]:
+        """Where other joints stand on a body, or else its frames, or else its centre of mass."""
+        name = self.model.bodies[i].name
+        ends = [h.at.translation for k, h in enumerate(self.model.hinges) if h.parent == name and self.carried[k]]
+        ends += [x.at.translation for x in self.model.loops if x.parent == name]
+        ends += [x.on.translation for x in self.model.loops if x.child == name]
+        ends = ends or [frame.pose.translation for frame in self.model.frames if frame.body == name]
+        ends = ends or [self.model.bodies[i].center] * bool(self.model.bodies[i].mass)
+        return [np.array(end) for end in dict.fromkeys(ends)]
+
+
+def _carried(model: Model) -> list[bool]:
+    """Whether anything moves or weighs beyond each hinge: a welded frame without mass is not worth a link."""
+    out = [bool(hinge.joint.nv or body.mass) for hinge, body in zip(model.hinges, model.bodies)]
+    for i in range(len(out) - 1, -1, -1):
+        if out[i] and model.parent[i] >= 0:
+            out[model.parent[i]] = True
+    return out
+
+
+def _ball(body: int, at, radius: float, color: Color) -> Iterator[Part]:
+    yield Part(body, "sphere", Pose.of(at).matrix @ np.diag([radius, radius, radius, 1.0]), color)
+
+
+def _solid(shape: Shape) -> list[tuple[np.ndarray, str]]:
+    """A shape as stretched unit solids: their matrices and names."""
+    return [
+        (shape.pose.matrix @ Pose.of((0.0, 0.0, along)).matrix @ np.diag([*stretch, 1.0]), name)
+        for name, stretch, along in SOLIDS[shape.kind](*shape.size)
+    ]
+
+
+Pieces = list[tuple[str, tuple[float, float, float], float]]  # unit solids, how they are stretched, where along z
+SOLIDS: dict[str, Callable[..., Pieces]] = {
+    "box": lambda x, y, z: [("box", (x, y, z), 0.0)],
+    "sphere": lambda r: [("sphere", (r, r, r), 0.0)],
+    "ellipsoid": lambda a, b, c: [("sphere", (a, b, c), 0.0)],
+    "cylinder": lambda r, l: [("cylinder", (r, r, l), 0.0)],
+    "capsule": lambda r, l: [("cylinder", (r, r, l), 0.0), ("sphere", (r, r, r), l / 2), ("sphere", (r, r, r), -l / 2)],
+}
