@@ -1,7 +1,7 @@
 """Multibody dynamics: describe a mechanism, get every quantity of its dynamics as a compiled kernel."""
 
 from .dynamics import Dynamics
-from .errors import LinkworkError, ModelError, ModelWarning, ShapeError, TraceError, UnknownNameError
+from .errors import LinkworkError, ModelError, ModelWarning, ShapeError, SimulationError, TraceError, UnknownNameError
 from .formats import load, save
 from .joints import (
     Compound,
@@ -20,7 +20,9 @@ from .joints import (
     Universal,
 )
 from .model import Body, Builder, Coupling, Frame, Hinge, Loop, Model, Shape, from_dh
+from .simulate import Event, Trajectory, hold, rollout, simulate
 from .spatial import Pose
+from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
 __version__ = "0.1.0"
 
@@ -31,6 +33,7 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Dynamics",
+    "Event",
     "Fixed",
     "Frame",
     "Free",
@@ -42,6 +45,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelWarning",
+    "Motion",
     "Planar",
     "PlanarTranslation",
     "Pose",
@@ -50,12 +54,25 @@ __all__ = [
     "Schoenflies",
     "Shape",
     "ShapeError",
+    "SimulationError",
     "Spherical",
     "TraceError",
+    "Trajectory",
     "Translation",
     "Universal",
     "UnknownNameError",
+    "View",
     "from_dh",
+    "hold",
     "load",
+    "movie",
+    "plot",
+    "plot_phase",
+    "plot_tree",
+    "record",
+    "rollout",
     "save",
+    "simulate",
+    "snapshot",
+    "view",
 ]

@@ -10,10 +10,12 @@ from .engine.array import Traced
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import ShapeError, UnknownNameError, did_you_mean, listed
+from .kernels import UserKernel
 from .model import Model, lower
 from .quantity import Quantity
 from .rolling import rolled_run
 from .sweeps import quantities
+from .varying import Varying
 
 STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
 DTYPES = np.dtype(np.float64), np.dtype(np.float32)
@@ -31,6 +33,7 @@ class Dynamics:
         self.model = model
         self.compiled = compiled
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
+        self._nodes = Lowered(model)
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
     # --- what there is
@@ -171,6 +174,33 @@ class Dynamics:
         """The rate of the coordinates (..., nq)."""
         return self._run("qdot", (q, v), out)
 
+    # --- more ways to run
+
+    def kernel(self, function=None, **shapes):
+        """A function of (q, v, ...) written with NumPy and this robot's methods, as a kernel; also as a decorator.
+
+            @robot.kernel
+            def hand_power(q, v, force):
+                return force @ (robot.jacobian(q, "hand") @ v)
+
+        Shapes of arguments the robot does not know may be given: robot.kernel(hand_power, force=6).
+        """
+        if function is None:
+            return lambda function: UserKernel(self, function, shapes)
+        return UserKernel(self, function, shapes)
+
+    def varying(self, *names: str) -> Varying:
+        """This robot with some constants as inputs: mass, center, tensor, at, armature, damping, ..., gravity."""
+        return Varying(self, *names)
+
+    def program(self, what="forward_dynamics"):
+        """What the kernel of a method does, operation by operation; print it to read it.
+
+        `what` is a method's name, or (name, body[, axes]) for those of a body.
+        """
+        quantity = self._quantity(what)
+        return Kernel(quantity.name, quantity.function, quantity.inputs).program
+
     # --- how
 
     def _run(self, what, arguments, out):
@@ -218,24 +248,20 @@ class Dynamics:
         return Quantity(what, name, inputs, fixed, self._split)
 
     @cached_property
-    def _nodes(self):
-        return {dtype: lower(self.model, dtype) for dtype in DTYPES}
-
-    @cached_property
     def _split(self):
         """The nodes that kernels are traced on."""
         return lower(self.model, split=True)
 
     @cached_property
     def _units(self) -> tuple[slice, ...]:
-        nodes = self._nodes[DTYPES[0]]
+        nodes = self._split
         return tuple(
             slice(rows.start + u.start, rows.start + u.stop) for rows, group in zip(nodes.q_rows, nodes.groups) for u in group.units
         )
 
     @cached_property
     def _digest(self) -> str:
-        return self._nodes[DTYPES[0]].digest()
+        return self._split.digest()
 
     def _check(self, x: Input, array):
         core = x.shape
@@ -269,6 +295,17 @@ def check_batch(axes):
     except ValueError:
         said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
         raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None
+
+
+class Lowered(dict):
+    """The nodes of a model for plain runs in a dtype, made when asked for."""
+
+    def __init__(self, model: Model):
+        self.model = model
+
+    def __missing__(self, dtype):
+        nodes = self[dtype] = lower(self.model, dtype)
+        return nodes
 
 
 def random_element(joint, shape, rng):

@@ -8,15 +8,29 @@ from .engine.program import Program, record
 from .errors import UnknownNameError, did_you_mean
 from .sweeps import quantities
 
+OPTIONS = {"pose": ("name of a body",), "jacobian": ("name of a body", "body or world")}  # what follows a name
+PUSHED = "forward_dynamics", "inverse_dynamics"  # what "external" may follow
+
 
 def program(robot, what) -> Program:
     """The operations of one quantity: a name, or a name and options, such as ("jacobian", "hand", "body")."""
-    name, *_ = options(what)
+    name, *options = asked(robot, what)
+    quantity = robot._quantity((name, *options) if options else name)
+    return record("_".join([name, *options]), quantity.function, quantity.inputs)
+
+
+def asked(robot, what) -> tuple[str, ...]:
+    """The name of a quantity and its options; the axes of a Jacobian are the body's unless said."""
+    name, *options = (what,) if isinstance(what, str) else what
     known = [known for known in vars(type(robot)) if known in vars(quantities)]
     if name not in known:
         raise UnknownNameError(f'{robot.model.name} has no quantity "{name}".{did_you_mean(name, known)}')
-    quantity = robot._quantity(what)
-    return record("_".join(options(what)), quantity.function, quantity.inputs)
+    if name == "jacobian" and len(options) == 1:
+        options.append("body")
+    wanted = OPTIONS.get(name, ())
+    if len(options) != len(wanted) and not (name in PUSHED and options == ["external"]):
+        raise ValueError(f"{what!r} is not a quantity; ask for ({', '.join(map(repr, (name, *wanted)))}).")
+    return name, *options
 
 
 def export_c(robot, what, path, dtype: str = "float64") -> tuple[Path, Path]:
@@ -43,10 +57,6 @@ def symbolic(robot, what, names=None):
     """
     (result,) = symbols.expressions(program(robot, what), names)
     return result
-
-
-def options(what) -> tuple[str, ...]:
-    return (what,) if isinstance(what, str) else tuple(map(str, what))
 
 
 def notes(robot, operations: Program, dtype: str) -> list[str]:

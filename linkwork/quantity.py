@@ -1,12 +1,13 @@
 """One quantity of one robot: a function of `sweeps.quantities` with its nodes and options filled in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .engine.array import Traced
 from .engine.program import Input
 from .lie.scalars import like
-from .model import Nodes
+from .model import Nodes, Tree
 from .sweeps import quantities
 
 CORE = {
@@ -21,6 +22,24 @@ CORE = {
 }  # dimensions of one sample's result, where it is not a vector
 
 
+class Named(Tree):
+    """A tree that tells a trace which joint it is at, for messages."""
+
+    def __init__(self, tree: Tree, labels, trace):
+        super().__init__(tree.parent, tree.widths)
+        self.labels, self.trace = labels, trace
+
+    def base_to_tips(self):
+        return map(self._at, super().base_to_tips())
+
+    def tips_to_base(self):
+        return map(self._at, super().tips_to_base())
+
+    def _at(self, k):
+        self.trace.label = f'joint "{self.labels[k]}"'
+        return k
+
+
 @dataclass(frozen=True)
 class Quantity:
     what: object  # how it was asked for
@@ -31,8 +50,11 @@ class Quantity:
 
     def function(self, *arguments):
         """The quantity of one sample over any scalar: the constants of the nodes become scalars of the same kind."""
-        some = arguments[0]
+        some = next((x for x in arguments if isinstance(x, Traced)), arguments[0])
         nodes = self.nodes.mapped(lambda name, index, x: like(x, some))
+        if isinstance(some, Traced):
+            nodes = replace(nodes, tree=Named(nodes.tree, nodes.labels, some.trace))
+            arguments = tuple(like(x, some) if not isinstance(x, Traced) else x for x in arguments)
         return getattr(quantities, self.name)(nodes, *arguments, *self.options)
 
     def plain(self, nodes: Nodes):

@@ -178,10 +178,11 @@ def called(trace: Trace, ufunc: np.ufunc, inputs):
     if ufunc in PRODUCTS:
         return PRODUCTS[ufunc](trace, *inputs)
     if ufunc in BITS:
-        if not all(only_truths(trace, x.refs if isinstance(x, Traced) else lift(trace, x)) for x in inputs):
+        refs = (x.refs if isinstance(x, Traced) else lift(trace, x) for x in inputs)
+        if not all(only_truths(trace, each, besides=(0.0, 1.0)) for each in refs):
             raise TraceError(f"np.{ufunc.__name__} is for truths inside a kernel, such as (x > 0) & (x < 1).")
         ufunc = BITS[ufunc]
-    if ufunc is np.add and trace.truths and all(isinstance(x, Traced) and only_truths(trace, x.refs) for x in inputs):
+    if trace.truths and ufunc is np.add and all(isinstance(x, Traced) and only_truths(trace, x.refs) for x in inputs):
         raise TraceError("NumPy's sum of two truths is a truth: write |, or np.where(truth, 1.0, 0.0) to count them.")
     scalar = NUMBERS.get(ufunc) or LOGIC.get(ufunc)
     if scalar is None:

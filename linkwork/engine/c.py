@@ -38,6 +38,7 @@ def source(program: Program, name: str, dtype: str, header_name: str, notes: Ite
     """The .c file: notes, then the function."""
     body = Body(program, dtype)
     unused = [f"(void){argument};" for x, argument in body.arguments.items() if x not in body.used]
+    unused += [f"(void){result};" for result, x in zip(results(program), program.outputs) if not x.size]
     lines = "".join(f"    {line}\n" for line in (*unused, *body.lines))
     return f"""{comment(notes)}
 #include "{header_name}"

@@ -217,6 +217,7 @@ EMPTY = {np.add: 0.0, np.multiply: 1.0, np.logical_and: 1.0, np.logical_or: 0.0}
 REDUCED = {*EMPTY, np.minimum, np.maximum}
 
 
-def only_truths(trace: Trace, refs: np.ndarray) -> bool:
-    """Is every entry true or false, not a number?"""
-    return all(trace.nodes[abs(ref)][0] in TRUTHS or trace.value(ref) in (0.0, 1.0) for ref in refs.ravel().tolist())
+def only_truths(trace: Trace, refs: np.ndarray, besides: tuple[float, ...] = ()) -> bool:
+    """Is every entry, and there are some, a truth or one of these constants?"""
+    entries = refs.ravel().tolist()
+    return bool(entries) and all(trace.nodes[abs(a)][0] in TRUTHS or trace.value(a) in besides for a in entries)

@@ -10,6 +10,7 @@ from ..errors import MissingFileError, ModelError, did_you_mean, listed
 from ..model import Model, mechanisms
 from . import urdf, urdf_writer, xml
 
+ENDINGS = ".urdf", ".xml", ".mjcf"  # of files that are worth suggesting; the content decides
 READ = 'URDF (<robot>), MJCF (<mujoco>) and built-in names ("double_pendulum")'
 
 
@@ -102,7 +103,7 @@ def _content(path: Path) -> bytes:
             raise
         said = str(path) if len(str(path)) < 200 else f"{str(path)[:200]} ..."
         lost = "" if isdir(path.parent) else f', nor a folder "{path.parent.name}" for it,'
-        beside = sorted(p.name for p in path.parent.iterdir() if p.is_file()) if not lost else []
-        near = did_you_mean(path.name, [*beside, *mechanisms.NAMES])
+        beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in ENDINGS) if not lost else []
+        near = did_you_mean(path.name, [*mechanisms.NAMES, *beside])
         missing = f'there is no file "{said}"{lost} and no built-in mechanism of that name'
         raise MissingFileError(f"{missing}.{near}") from None

@@ -19,6 +19,7 @@ from ..spatial import Pose, homogeneous, inertia, phi
 from .model import Model
 from .tree import Tree, concatenated
 
+Reach = tuple[tuple[int, np.ndarray], ...]  # hinges on the way to a place, each with the axes its `at` is given in
 CONSTANTS = ("quaternion", "translation", "armature", "damping", "friction", "stiffness", "mass", "center", "tensor", "gravity")
 
 
@@ -43,6 +44,9 @@ class Nodes:
     center: tuple
     tensor: tuple
     gravity: np.ndarray
+    reach: tuple[Reach, ...]  # per node: its translation moves with these hinges' places on their parents
+    body_reach: tuple[Reach, ...]
+    moved: tuple | None = None  # by how much each body's placement has moved, where lengths are varied
 
     @property
     def nq(self) -> int:
@@ -64,6 +68,24 @@ class Nodes:
             if name != "gravity"
         }
         return replace(self, **tables, gravity=constant("gravity", 0, self.gravity))
+
+    def varied(self, values: dict) -> "Nodes":
+        """The same nodes with other constants, arrays over bodies or velocities: see `VARIABLE`.
+
+        `at` gives the place of each body's hinge on its parent less the model's own, (..., nb, 3).
+        """
+        parts: dict = {}
+        for name, x in values.items():
+            if name == "gravity":
+                parts[name] = x
+            elif name == "at":
+                parts["translation"] = tuple(p + _reached(reach, x) for p, reach in zip(self.translation, self.reach))
+                parts["moved"] = tuple(_reached(reach, x) for reach in self.body_reach)
+            elif name in ("mass", "center", "tensor"):
+                parts[name] = tuple(x[(..., i, *(slice(None),) * (len(VARIABLE[name]) - 1))] for i in range(len(self.mass)))
+            else:
+                parts[name] = tuple(x[..., rows] for rows in self.tree.rows)
+        return replace(self, **parts)
 
     def split(self, q):
         """The coordinates q(k) of each node."""
@@ -104,15 +126,19 @@ class Nodes:
     @cached_property
     def places(self):
         """Poses of the bodies on their nodes."""
-        return [self.exactly(pose) for pose in self.placements]
+        if self.moved is None:
+            return [self.exactly(pose) for pose in self.placements]
+        return [self.exactly(pose, by) for pose, by in zip(self.placements, self.moved)]
 
     def on_node(self, body: int, place: Pose):
         """The node that carries a body, and the pose there of a frame placed on that body."""
-        return self.on[body], self.exactly(self.placements[body] @ place)
+        return self.on[body], self.exactly(self.placements[body] @ place, 0.0 if self.moved is None else self.moved[body])
 
-    def exactly(self, pose: Pose):
+    def exactly(self, pose: Pose, moved=0.0):
         """A pose as a matrix of these nodes' scalars, its rotation exact for a tracer."""
-        return homogeneous(rotation_matrix(like(pose.quaternion, self.gravity)), like(pose.translation, self.gravity))
+        R = rotation_matrix(like(pose.quaternion, self.gravity))
+        p = like(pose.translation, self.gravity) + moved
+        return homogeneous(R + np.zeros_like(p[..., None]), p)
 
     @cached_property
     def fixed(self):
@@ -135,7 +161,7 @@ class Nodes:
         out = [like(np.zeros((4, 1)), self.gravity) for _ in range(len(self.groups) + 1)]
         for i, k in enumerate(self.on):
             m = self.mass[i][..., None]
-            column = np.concatenate([m * self.center[i], m], -1)[..., None]
+            column = concatenated([(m * self.center[i])[..., None], m[..., None]], -2)
             out[k] = out[k] + self.places[i] @ column
         return out
 
@@ -150,39 +176,62 @@ class Nodes:
         return M
 
 
-def lower(model: Model, dtype=np.float64, split: bool = False) -> Nodes:
+def _reached(reach: Reach, at):
+    """Σ R at(h) over the hinges h on the way."""
+    return sum(((like(R, at) @ at[..., h, :, None])[..., 0] for h, R in reach), np.zeros_like(at[..., 0, :]))
+
+
+VARIABLE = {
+    "mass": ("nb",),
+    "center": ("nb", 3),
+    "tensor": ("nb", 3, 3),
+    "at": ("nb", 3),
+    "armature": ("nv",),
+    "damping": ("nv",),
+    "friction": ("nv",),
+    "stiffness": ("nv",),
+    "gravity": (3,),
+}  # the constants that may be inputs instead, and their shapes
+
+
+def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = False) -> Nodes:
     """The nodes of a model. With `split`, fixed translation and rotation of each joint are nodes of their own, without
-    mass or motion: the same dynamics, written so that no product of dense blocks is needed."""
+    mass or motion: the same dynamics, written so that no product of dense blocks is needed. With `lengths`, there is a
+    node for a translation even where it is zero, since it may be varied."""
     parent: list[int] = []
     groups: list[Group] = []
     fixed: list[Pose] = []
     labels: list[str] = []
     physics: list = []
-    place: dict[str | None, tuple[int, Pose]] = {None: (Tree.world, Pose())}
+    reaches: list[Reach] = []
+    place: dict[str | None, tuple[int, Pose, Reach]] = {None: (Tree.world, Pose(), ())}
 
-    def add(k, pose, group, joint, label):
+    def add(k, pose, group, joint, label, reach=()):
         parent.append(k)
+        reaches.append(reach)
         fixed.append(pose)
         groups.append(group)
         physics.append(joint)
         labels.append(label)
         return len(parent) - 1
 
-    for hinge in model.hinges:
-        k, pose = place[hinge.parent]
+    for h, hinge in enumerate(model.hinges):
+        k, pose, reach = place[hinge.parent]
+        reach = (*reach, (h, pose.rotation))
         pose = pose @ hinge.at
         for _, joint, at in hinge.joint.parts:
             frame = joint.frame
             pose = pose @ at @ frame
             if joint.nv:
                 if split:
-                    if pose.translation != Pose().translation:
-                        k, pose = add(k, Pose(translation=pose.translation), R(0), None, hinge.name), Pose(pose.quaternion)
+                    if pose.translation != Pose().translation or (lengths and reach):
+                        k, pose = add(k, Pose(translation=pose.translation), R(0), None, hinge.name, reach), Pose(pose.quaternion)
+                        reach = ()
                     if pose != Pose():
                         k, pose = add(k, pose, R(0), None, hinge.name), Pose()
-                k, pose = add(k, pose, joint.group, joint, hinge.name), Pose()
+                k, pose, reach = add(k, pose, joint.group, joint, hinge.name, reach), Pose(), ()
             pose = pose @ frame.inverse()
-        place[hinge.child] = k, pose @ hinge.on.inverse()
+        place[hinge.child] = k, pose @ hinge.on.inverse(), reach
 
     def table(name):
         return tuple(np.zeros(0, dtype) if joint is None else joint.each(name).astype(dtype) for joint in physics)
@@ -206,4 +255,6 @@ def lower(model: Model, dtype=np.float64, split: bool = False) -> Nodes:
         center=tuple(np.array(body.center, dtype) for body in model.bodies),
         tensor=tuple(np.array(body.tensor, dtype) for body in model.bodies),
         gravity=np.array(model.gravity, dtype),
+        reach=tuple(reaches),
+        body_reach=tuple(place[body.name][2] for body in model.bodies),
     )

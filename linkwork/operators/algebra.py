@@ -8,6 +8,7 @@ from . import notation
 from .leaves import Diagonal, Kernel, PickOff, Propagation, Strict, SymmetricDiagonal
 from .operator import Identity, Operator, Space
 from .sko import SKO
+from .tasks import Task, task
 
 
 class Operators:
@@ -147,6 +148,10 @@ class Operators:
     def jacobian(self, *places) -> Operator:
         """J = B* φ* H* of places                                                         Jain (3.53)."""
         return self.B(*places).T @ self.phi.T @ self.H.T
+
+    def task(self, *places) -> Task:
+        """Places as a task: Λ, J̄, N, C_os and the control law of operational space (Jain, chapter 10)."""
+        return task(self, *places)
 
     def diagonal(self, blocks, name: str = "W", *, of: str = "nodes") -> Operator:
         """diag{X(k)} of symmetric blocks of your own, `of` the nodes or the velocities."""

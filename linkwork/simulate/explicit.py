@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from . import equations
 from .interpolate import bridge
+from .kernels import kernel
 from .step import Failure, Integrator, Measure, Step
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # of the next step: Hairer, Nørsett and Wanner, II.4
@@ -10,14 +12,17 @@ TURN = 2.0  # radians that a ball joint may turn in one step: S⁻¹(ξ) ends at
 
 
 class Euler(Integrator):
-    """Semi-implicit: v' = v + h v̇,  q' = q ∘ exp(h v')."""
+    """Semi-implicit: the position moves with the new velocity."""
 
     order = 1
 
+    def __init__(self, flow):
+        super().__init__(flow)
+        self.end = kernel(self.robot, equations.euler_end)
+
     def step(self, t, q, v, vdot, h):
-        v1 = v + h * vdot
-        xi = h * v1
-        return Step(h, q, self.flow.integrate(q, xi), v1, lambda x: bridge(self.robot, x, h, xi, v, vdot, v1))
+        q1, v1 = self.end(q, v, vdot, h)
+        return Step(h, q, q1, v1, lambda x: bridge(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
 
 
 class RungeKutta(Integrator):

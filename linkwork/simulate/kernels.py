@@ -10,13 +10,15 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..engine.program import Input
+from ..lie.group import Additive
 from ..lie.scalars import like
+from . import equations
 
 _made: "WeakKeyDictionary[Dynamics, dict]" = WeakKeyDictionary()
 
 
 def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64, friction: bool = True) -> Callable:
-    """A function of `equations` for this robot, called as a gufunc is.
+    """A function of `equations` or `variational` for this robot, called as a gufunc is.
 
     Of the function's optional arguments, those named in `options` are taken. Without `friction` the joints have none.
     """
@@ -24,7 +26,10 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
     ready = _made.setdefault(robot, {})
     key = function.__name__, options, dtype.char, friction
     if key not in ready:
-        ready[key] = _compiled(robot, function, *key) if robot.compiled and robot.nv else _plain(robot, function, dtype, friction)
+        if robot.compiled and robot.nv and not robot.rolled:
+            ready[key] = _compiled(robot, function, *key)
+        else:
+            ready[key] = _plain(robot, function, dtype, friction)
     return ready[key]
 
 
@@ -40,14 +45,22 @@ def _compiled(robot, function, name, options, kind, friction):
 
 
 def _plain(robot, function, dtype, friction):
-    nodes = _nodes(robot._nodes[dtype], friction)
+    """In plain NumPy; of a large robot the heavy part by its own kernels, which are rolled."""
+    if robot.compiled and function in LARGE:
+        made = LARGE[function](robot, friction)
+    else:
+        nodes = _nodes(robot._nodes[dtype], friction)
+
+        def made(*arrays):
+            return function(nodes, *arrays)
 
     def run(*arrays, out=None):
         with np.errstate(all="ignore"):
-            results = function(nodes, *(np.asarray(x, dtype) for x in arrays))
+            results = made(*(np.asarray(x, dtype) for x in arrays))
         if out is None:
             return results
-        for x, result in zip(out if isinstance(out, tuple) else (out,), results if isinstance(results, tuple) else (results,)):
+        pairs = zip(out, results) if isinstance(out, tuple) else ((out, results),)
+        for x, result in pairs:
             x[...] = result
         return out
 
@@ -61,5 +74,54 @@ def _nodes(nodes, friction):
 def _inputs(robot, function, options):
     """Coordinates are called q; h is a number, external a wrench on each body, all else has one entry per velocity."""
     shapes = {"q": (robot.nq,), "h": (), "external": (len(robot.bodies), 6)}
-    taken = [x.name for x in list(signature(function).parameters.values())[1:] if x.default is x.empty or x.name in options]
+    parameters = list(signature(function).parameters.values())[1:]
+    taken = [x.name for x in parameters if x.default is x.empty or x.name in options]
     return tuple(Input(name, shapes.get(name, (robot.nv,)), robot._units if name == "q" else ()) for name in taken)
+
+
+# --- large robots
+
+
+def _local_rates(robot, friction):
+    dry = 0.0 if friction else np.concatenate(robot._split.friction)
+    velocity = kernel(robot, equations.local_velocity)
+
+    def rates(q, xi, v, tau, external=None):
+        q = robot.integrate(q, xi)
+        passive = robot.passive_force(q, v) + dry * np.sign(v)
+        return velocity(xi, v), robot.forward_dynamics(q, v, tau + passive, external)
+
+    return rates
+
+
+def _euler_end(robot, friction):
+    nodes = robot._nodes[np.dtype(float)]
+
+    def end(q, v, vdot, h):
+        if not _adds(robot):
+            return equations.euler_end(nodes, q, v, vdot, h)
+        v = v + h * vdot
+        return robot.integrate(q, h * v), v
+
+    return end
+
+
+def _velocity(function):
+    def made(robot, friction):
+        nodes = robot._nodes[np.dtype(float)]
+        return (lambda xi, v: v) if _adds(robot) else (lambda xi, v: function(nodes, xi, v))
+
+    return made
+
+
+def _adds(robot) -> bool:
+    """Do all coordinates add?"""
+    return all(isinstance(group, Additive) for group in robot._split.groups)
+
+
+LARGE: dict[Callable, Callable] = {
+    equations.local_rates: _local_rates,
+    equations.euler_end: _euler_end,
+    equations.local_velocity: _velocity(equations.local_velocity),
+    equations.body_velocity: _velocity(equations.body_velocity),
+}

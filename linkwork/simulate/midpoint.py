@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import equations
+from . import variational
 from .interpolate import bridge
 from .kernels import kernel
 from .step import Failure, Integrator, Step
@@ -20,9 +20,10 @@ class Midpoint(Integrator):
     def __init__(self, flow):
         super().__init__(flow)
         how = {"friction": flow.friction}
-        self.residual = kernel(self.robot, equations.midpoint_residual, *flow.options, **how)
-        self.end = kernel(self.robot, equations.midpoint_end, *flow.options, **how)
-        self.momentum = kernel(self.robot, equations.momentum)
+        self.residual = kernel(self.robot, variational.midpoint_residual, *flow.options, **how)
+        self.end = kernel(self.robot, variational.midpoint_end, *flow.options, **how)
+        self.momentum = kernel(self.robot, variational.momentum)
+        self.middle = kernel(self.robot, variational.midpoint_state)
         self.restart()
 
     def restart(self):
@@ -33,16 +34,16 @@ class Midpoint(Integrator):
         if h != self.length:
             self.restart()
         self.length, p = h, self.momentum(q, v)
-        xi = self._solved(t, q, p, h * v + h * h / 2 * vdot, h)
+        xi = self._solved(t, q, p, h * v + h * h / 2 * vdot, np.float64(h))
         q1, v1 = self.end(q, xi, *self._forces(t, q, xi, h), h, *self._wrenches)
         if (stops := self.flow.stops) is not None and stops.held:
             v1 = self._at_rest(q1, v1, stops.rows)
-        return Step(h, q, q1, v1, lambda x: bridge(self.robot, x, h, xi, v, vdot, v1))
+        return Step(h, q, q1, v1, lambda x: bridge(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
 
     def _forces(self, t, q, xi, h):
         """τ at the midpoint; the wrenches there are kept beside it."""
-        middle = self.flow.integrate(q, xi / 2) if self.flow.reacts else q
-        tau, *self._wrenches = self.flow.forces(t + h / 2, middle, xi / h)
+        middle = self.middle(q, xi, h) if self.flow.reacts else (q, xi)
+        tau, *self._wrenches = self.flow.forces(t + h / 2, *middle)
         return (tau,)
 
     def _value(self, t, q, p, xi, h):

@@ -260,8 +260,8 @@ class Run:
         """Rows at the multiples of dt after now, up to a time within the step."""
         dt = self.settings.dt
         k = np.arange(np.floor((self.t - self.grid) / dt + SLACK) + 1, np.floor((end - self.grid) / dt + SLACK) + 1)
-        times = np.minimum(self.grid + k * dt, self.t + step.h)
-        times = times[times > self.t]
+        times = self.grid + k * dt
+        times = np.where(times > end - SLACK * dt, end, times)
         if len(times):
             for t, q, v in zip(times, *step.at(self.robot, (times - self.t) / step.h)):
                 self.record.add(t, q, v, *self.flow.at(t, q, v))
@@ -274,5 +274,9 @@ class Run:
         """Where: the joint that a velocity belongs to."""
         if row is None:
             return ""
-        names = [name for name, (_, rows) in self.robot._rows.items() if rows.start <= row < rows.stop]
-        return f' (joint "{names[-1]}").' if names else ""
+        return f' (joint "{joint_of(self.robot, row)}")'
+
+
+def joint_of(robot: Dynamics, row: int) -> str:
+    """The joint, or the part of one, that a row of v belongs to."""
+    return [name for name in robot.joints if robot.v_index(name).start <= row < robot.v_index(name).stop][-1]

@@ -167,7 +167,7 @@ class Stops:
 
 def limits_of(robot: Dynamics) -> list[Limit]:
     """The limits of all joints whose coordinates add: angles and lengths along an axis."""
-    names = {rows.start: name for name, (_, rows) in robot._rows.items()}
+    names = {robot.v_index(name).start: name for name in robot.joints}
     out, nq, nv = [], 0, 0
     for hinge in robot.model.hinges:
         for _, joint, _ in hinge.joint.parts:

@@ -15,7 +15,9 @@ def inertia(mass, center, tensor):
     mass = mass[..., None, None]
     p = tilde(center)
     mp = mass * p
-    return blocks(tensor - mp @ p, mp, -mp, mass * like(np.eye(3), tensor))
+    J = tensor - mp @ p
+    o = np.zeros_like(J)  # brings all four to one shape where only some have batch axes
+    return blocks(J, o + mp, o - mp, o + mass * like(np.eye(3), tensor))
 
 
 def parallel_axis(tensor, mass, center):

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -57,14 +57,7 @@ class Pose:
     @staticmethod
     def turning_z_to(axis) -> "Pose":
         """The frame whose z is the given direction: exact for coordinate axes, the shortest turn otherwise."""
-        x, y, z = axis = np.asarray(axis, float) / np.linalg.norm(axis)
-        exact = {(1, 0, 0): (1, 1, 1, 1), (0, 1, 0): (-1, -1, -1, 1), (0, 0, 1): (0, 0, 0, 1)}
-        for sign in (1, -1):
-            for direction, q in exact.items():
-                if np.abs(sign * axis - direction).max() < ROUNDING:
-                    return Pose(scaled(q if sign > 0 else multiply(q, (1, 0, 0, 0))))
-        w = 1 + z if z > -0.5 else (x * x + y * y) / (1 - z)  # the same number, without cancellation
-        return Pose(scaled((-y, x, 0.0, w)))
+        return _turning_z_to(_floats(axis))
 
     def __matmul__(self, other: "Pose") -> "Pose":
         if other == ORIGIN or self == ORIGIN:  # most are; long chains are quicker for it
@@ -76,9 +69,9 @@ class Pose:
         x, y, z, w = self.quaternion
         return Pose((-x, -y, -z, w), _floats(-self.rotation.T @ self.translation))
 
-    @cached_property
+    @property
     def rotation(self) -> np.ndarray:
-        return rotation_matrix(np.array(self.quaternion))
+        return _rotation(self.quaternion)
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -90,6 +83,25 @@ class Pose:
 
 
 ORIGIN = Pose()
+
+
+@lru_cache(maxsize=1024)
+def _turning_z_to(axis: tuple) -> Pose:
+    x, y, z = direction = np.asarray(axis) / np.linalg.norm(axis)
+    exact = {(1, 0, 0): (1, 1, 1, 1), (0, 1, 0): (-1, -1, -1, 1), (0, 0, 1): (0, 0, 0, 1)}
+    for sign in (1, -1):
+        for unit, q in exact.items():
+            if np.abs(sign * direction - unit).max() < ROUNDING:
+                return Pose(scaled(q if sign > 0 else multiply(q, (1, 0, 0, 0))))
+    w = 1 + z if z > -0.5 else (x * x + y * y) / (1 - z)  # the same number, without cancellation
+    return Pose(scaled((-y, x, 0.0, w)))
+
+
+@lru_cache(maxsize=1024)  # a long mechanism repeats the turns of its parts
+def _rotation(quaternion: tuple) -> np.ndarray:
+    R = rotation_matrix(np.array(quaternion))
+    R.flags.writeable = False
+    return R
 
 
 def about(axis, angle, *, snap: bool = True):

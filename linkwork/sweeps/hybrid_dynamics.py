@@ -56,5 +56,5 @@ def hybrid_dynamics(tree, phi, H, M, J, a, b, given, s, base):
         vdot       = v_a[k] + nu[k] - G[k].mT @ alpha_plus
         alpha[k]   = alpha_plus + H[k].mT @ vdot + a[k]
         tau        = H[k] @ (P[k] @ (alpha[k] - a_bar[k]) + z[k]) + J[k] @ vdot
-        other[k]   = np.where(s[k] > 0.5, tau, vdot)
+        other[k]   = s[k] * tau + (1 - s[k]) * vdot
     return other, alpha

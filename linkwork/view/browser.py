@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout, suppress
 from io import StringIO
 from threading import Event, Lock
 
@@ -82,13 +82,11 @@ class View:
             with redirect_stdout(StringIO()):
                 self.server.stop()
 
-    def wait(self) -> None:
-        """Until somebody presses Ctrl-C or closes it."""
-        try:
-            while not self.ended.wait(0.2):
-                pass
-        except KeyboardInterrupt:
-            self.close()
+    def wait(self, seconds: float | None = None) -> None:
+        """Until somebody presses Ctrl-C or closes it, or so many seconds have passed."""
+        with suppress(KeyboardInterrupt):
+            self.ended.wait(seconds)
+        self.close()
 
     def __enter__(self) -> "View":
         return self

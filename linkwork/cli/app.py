@@ -1,0 +1,91 @@
+"""The application and what its commands share: how a model is named, and how things are said."""
+
+from pathlib import Path
+from typing import Annotated
+from warnings import catch_warnings, simplefilter
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+import linkwork as lw
+
+from ..errors import LinkworkError, ModelWarning
+
+out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+
+app = typer.Typer(
+    name="linkwork",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    epilog="MODEL is a URDF or MJCF file, or the name of a built-in mechanism: linkwork info lists them.",
+)
+
+Source = Annotated[str, typer.Argument(metavar="MODEL", help="A URDF or MJCF file, or a built-in name.")]
+Floating = Annotated[bool, typer.Option("--floating", help="The root moves freely instead of standing on the world.")]
+Packages = Annotated[Path | None, typer.Option("--packages", help="Folder for package:// names of meshes.")]
+Trace = Annotated[list[str] | None, typer.Option(help="Draw the way of a body or frame; may be given again.")]
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit code; an error that a person can mend is a sentence, not a traceback."""
+    try:
+        app(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except (LinkworkError, OSError) as error:
+        err.print(f"[bold red]error:[/] {escape(_said(error))}", soft_wrap=True)
+        return 2
+    return 0
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, LinkworkError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return str(error)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        out.print(f"linkwork {lw.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Which one.")] = False,
+) -> None:
+    """Multibody dynamics: look at a mechanism, simulate it, see it, take it elsewhere.
+
+    [bold]linkwork info panda.urdf[/]
+
+    [bold]linkwork simulate double_pendulum --set joint1=2 --until 10 --plot run.png --html run.html[/]
+
+    [bold]linkwork view humanoid[/]
+    """
+
+
+def loaded(source: str, floating: bool = False, packages: Path | None = None) -> lw.Model:
+    """The model of this name; what was odd about it is said."""
+    model, warnings = read(source, floating, packages)
+    for warning in warnings:
+        warned(warning)
+    return model
+
+
+def read(source: str, floating: bool, packages: Path | None) -> tuple[lw.Model, list[str]]:
+    """The model of this name, and the warnings it came with."""
+    with catch_warnings(record=True) as caught:
+        simplefilter("always", ModelWarning)
+        model = lw.load(source, floating=floating, package_root=packages)
+    return model, [str(warning.message) for warning in caught]
+
+
+def warned(sentence: str) -> None:
+    err.print(f"[yellow]warning:[/] {escape(sentence)}", soft_wrap=True)
+
+
+def wrote(path: Path) -> None:
+    out.print(f"wrote {escape(str(path))}", soft_wrap=True)

@@ -1,0 +1,124 @@
+"""info and view: what a mechanism is, and how it looks."""
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+import linkwork as lw
+
+from ..errors import listed
+from ..model import text
+from ..model.mechanisms import NAMES, SIZED
+from .app import Floating, Packages, Trace, app, loaded, out, read, wrote
+
+FEW = 8  # notes
+LARGE = 200  # velocities; beyond, a mass matrix takes too long for a glance
+
+
+@app.command()
+def info(
+    model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="A file or a built-in name.")] = None,
+    floating: Floating = False,
+    packages: Packages = None,
+    notes: Annotated[bool, typer.Option("--notes", help="All notes of the reader, not only the first.")] = False,
+    tree: Annotated[Path | None, typer.Option(help="Draw the tree as a picture.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the mechanism as a picture.")] = None,
+) -> None:
+    """The tree of a mechanism with joints, coordinates and masses, and the problems found in it.
+
+    Without a MODEL: the built-in mechanisms.
+
+    [bold]linkwork info humanoid --tree tree.png --picture humanoid.png[/]
+    """
+    if model is None:
+        for name in NAMES:
+            said = text.headline(lw.load(name)).partition(": ")[2]
+            out.print(f"[bold]{name:20}[/]{escape(said)}")
+        out.print(f"{', '.join(SIZED)} take a size: {next(iter(SIZED))}:100")
+        return
+    found, warnings = read(model, floating, packages)
+    for line in [*str(found).splitlines(), *facts(found)]:
+        out.print(escape(line), soft_wrap=True)
+    for problem in problems(found, warnings):
+        out.print(f"[yellow]problem:[/] {escape(problem)}", soft_wrap=True)
+    for note in found.notes[: None if notes else FEW]:
+        out.print(f"[dim]note:[/] {escape(note)}", soft_wrap=True)
+    if not notes and len(found.notes) > FEW:
+        out.print(f"[dim]... and {len(found.notes) - FEW} more notes: --notes shows them all[/]")
+    if tree is not None:
+        lw.plot_tree(found, path=tree)
+        wrote(tree)
+    if picture is not None:
+        lw.snapshot(found, path=picture)
+        wrote(picture)
+
+
+def facts(model: lw.Model) -> list[str]:
+    """Gravity, frames, loops and couplings, each in a line."""
+    lines = [f"gravity: {model.gravity} m/s²"]
+    lines += [f"frames: {listed([frame.name for frame in model.frames])}"] * bool(model.frames)
+    lines += [f"loop {x.name}: {x.joint.kind} between {x.parent or 'world'} and {x.child}" for x in model.loops]
+    lines += [f"coupling {x.name}: {x.joint} follows {x.of or 'a constant'}" for x in model.couplings]
+    return lines
+
+
+def problems(model: lw.Model, warnings: list[str]) -> list[str]:
+    """What is probably not as its author meant it; warnings that say the same are left out."""
+    found = [body.complaint for body in model.bodies if body.complaint]
+    found += [warning for warning in warnings if not any(complaint in warning for complaint in found)]
+    if joint := idle(lw.Dynamics(model, compiled=False)):
+        why = f'some motion of joint "{joint}" moves no mass'
+        found.append(f"the mass matrix is singular: {why}, so that forces do not decide the motion.")
+    shapes = [shape for body in model.bodies for shape in body.visuals]
+    lost = dict.fromkeys(shape.mesh.rpartition("/")[2] for shape in shapes if shape.mesh and not shape.path)
+    if lost:
+        said = f'the mesh "{next(iter(lost))}" is' if len(lost) == 1 else f"{len(lost)} meshes ({listed(lost, 3)}) are"
+        found.append(f"{said} not there; bodies are drawn without.")
+    return found
+
+
+def idle(robot: lw.Dynamics) -> str | None:
+    """A joint that has the largest part in a motion without inertia, if there is such a motion."""
+    if not 0 < robot.nv <= LARGE:
+        return None
+    M = robot.mass_matrix(robot.random_state(seed=0)[0])
+    weight = np.sqrt(np.diag(M))
+    if weight.all():
+        values, vectors = np.linalg.eigh(M / weight / weight[:, None])
+        if values[0] > 1e-12:
+            return None
+        weight = 1 - np.abs(vectors[:, 0])
+    row = int(np.argmin(weight))
+    return next(name for name in reversed(robot.joints) if row in range(robot.nv)[robot.v_index(name)])
+
+
+@app.command()
+def view(
+    source: Annotated[str, typer.Argument(metavar="MODEL|RUN", help="A model, or a run kept with simulate --save.")],
+    port: Annotated[int, typer.Option(help="Where to serve; the next free port if it is taken.")] = 8080,
+    host: Annotated[str, typer.Option(help="0.0.0.0 lets other computers look too.")] = "127.0.0.1",
+    floating: Floating = False,
+    packages: Packages = None,
+    trace: Trace = None,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser where there is a screen.")] = True,
+    seconds: Annotated[float | None, typer.Option("--for", help="Close after so many seconds.")] = None,
+) -> None:
+    """See a mechanism in the browser and move its joints, or play a run.
+
+    [bold]linkwork view panda.urdf[/]
+
+    [bold]linkwork view run.npz --trace end[/]
+    """
+    shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, floating, packages)
+    with lw.view(shown, port=port, host=host, block=False, trace=trace or ()) as scene:
+        out.print(f"{escape(scene.motion.model.name)} is at [bold]{scene.url}[/]; Ctrl-C ends it.")
+        screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)
+        if browser and screen:
+            webbrowser.open(scene.url)
+        scene.wait(seconds)

@@ -1,0 +1,96 @@
+"""simulate: what a mechanism does."""
+
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+import linkwork as lw
+
+from ..errors import LinkworkError, listed
+from .app import Floating, Packages, Source, Trace, app, loaded, out, warned, wrote
+
+
+@app.command()
+def simulate(
+    model: Source,
+    until: Annotated[float, typer.Option(help="How long, in seconds.")] = 5.0,
+    method: Annotated[str, typer.Option(help="rk45, dop853, stiff; with --dt also rk4, euler, midpoint.")] = "rk45",
+    dt: Annotated[float | None, typer.Option(help="Step of a fixed-step method, or between kept samples.")] = None,
+    rtol: Annotated[float, typer.Option(help="Relative tolerance of an adaptive method.")] = 1e-8,
+    start: Annotated[str, typer.Option(help="neutral, or random, or random:SEED.")] = "neutral",
+    put: Annotated[list[str] | None, typer.Option("--set", metavar="JOINT=Q", help="A joint's coordinates.")] = None,
+    push: Annotated[list[str] | None, typer.Option("--speed", metavar="JOINT=V", help="A joint's velocities.")] = None,
+    floating: Floating = False,
+    packages: Packages = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot q, v and energy: .png, .pdf, .svg.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the run: .npz.")] = None,
+    html: Annotated[Path | None, typer.Option(help="A page that plays the run, with no server.")] = None,
+    movie: Annotated[Path | None, typer.Option(help="A film of the run: .gif, .mp4.")] = None,
+    trace: Trace = None,
+) -> None:
+    """Let a mechanism move under gravity and its own springs and friction, and keep what happened.
+
+    [bold]linkwork simulate double_pendulum --set joint1=2 --until 10 --plot run.png[/]
+
+    [bold]linkwork simulate panda.urdf --start random:1 --save run.npz --html run.html[/]
+
+    [bold]linkwork simulate chain:20 --set joint1=1.5 --method midpoint --dt 0.001 --movie run.gif[/]
+    """
+    robot = lw.Dynamics(loaded(model, floating, packages))
+    if bonds := [*(x.name for x in robot.model.loops), *(x.name for x in robot.model.couplings)]:
+        warned(f"only the tree moves; loops and couplings ({listed(bonds)}) are left open.")
+    q, v = state(robot, start, put or [], push or [])
+    before = perf_counter()
+    run = lw.simulate(robot, (q, v), until=until, method=method, dt=dt, rtol=rtol, atol=1e-3 * rtol)
+    report(run, perf_counter() - before)
+    writers: list[tuple[Path | None, Callable]] = [
+        (save, lambda path: run.save(path)),
+        (plot, lambda path: lw.plot(run, "q", "v", "energy", path=path)),
+        (html, lambda path: lw.record(run, path, trace=trace or ())),
+        (movie, lambda path: lw.movie(run, path, trace=trace or ())),
+    ]
+    for path, write in writers:
+        if path is not None:
+            write(path)
+            wrote(path)
+    if run.status == "failed":
+        raise typer.Exit(1)
+
+
+def report(run: lw.Trajectory, seconds: float) -> None:
+    """What was seen: how far it came, what it cost, whether energy was kept."""
+    name, E = escape(run.robot.model.name), run.energy
+    out.print(f"[bold]{name}[/] to t = {run.t[-1]:.6g} s in {seconds:.2f} s: {run.steps} steps, {len(run)} rows")
+    if run.status != "finished":
+        warned(f"{run.status}: {run.message}")
+    if not np.abs(run.v).max(initial=0.0) > 1e-9:
+        warned("nothing moved: it began at rest where nothing pulls. Try --set JOINT=Q or --start random.")
+    off = np.abs(E - E[0]).max()
+    acting = np.abs(run.robot.passive_force(run.q, run.v)).max(initial=0.0) > 0
+    why = "; damping, friction or springs act" if acting else ""
+    out.print(f"energy: {E[0]:.6g} J at first, {E[-1]:.6g} J at the end, off by up to {off:.2g} J{why}")
+
+
+def state(robot: lw.Dynamics, start: str, put: list[str], push: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Where to begin: neutral or random, some joints set by hand."""
+    kind, _, seed = start.partition(":")
+    if kind not in ("neutral", "random") or (seed and not seed.isdecimal()):
+        raise LinkworkError(f'--start is "{start}"; it takes neutral, random or random:SEED, the seed a whole number.')
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    if kind == "random":
+        q, v = robot.random_state(seed=int(seed or 0))
+    for option, pairs, x, rows in (("--set", put, q, robot.q_index), ("--speed", push, v, robot.v_index)):
+        for pair in pairs:
+            name, _, numbers = pair.rpartition("=")
+            place = rows(name)
+            try:
+                x[place] = np.array(numbers.split(","), float).reshape(place.stop - place.start)
+            except ValueError:
+                takes = "one number" if len(x[place]) == 1 else f"{len(x[place])} numbers with commas between"
+                raise LinkworkError(f'{option} {pair}: joint "{name}" takes {takes}.') from None
+    return q, v

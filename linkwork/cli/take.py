@@ -1,0 +1,133 @@
+"""convert, export-c, bench and cache: a mechanism for other programs, and what the kernels cost."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+import linkwork as lw
+
+from ..engine import cache as kernels
+from ..errors import LinkworkError
+from ..export import export_c as write_c
+from .app import Floating, Source, app, loaded, out, wrote
+
+BENCHED = {"forward_dynamics": "qvv", "inverse_dynamics": "qvv", "mass_matrix": "q", "bias": "qv", "poses": "q"}
+LEAST = 0.25  # seconds of each measurement
+
+cache = typer.Typer(help="Show the compiled kernels on disk, or clear them.", invoke_without_command=True)
+app.add_typer(cache, name="cache")
+
+
+@app.command()
+def convert(
+    model: Source,
+    path: Annotated[Path, typer.Argument(help="The file to write, .urdf.")],
+    floating: Floating = False,
+    lossy: Annotated[bool, typer.Option("--lossy", help="Leave out what URDF cannot hold.")] = False,
+) -> None:
+    """Write a mechanism as URDF, so that it loads back to the same dynamics.
+
+    [bold]linkwork convert go2.xml go2.urdf --lossy[/]
+    """
+    if path.suffix.lower() != ".urdf":
+        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a model is written as .urdf.')
+    lw.save(loaded(model, floating), path, lossy=lossy)
+    wrote(path)
+
+
+@app.command("export-c")
+def export_c(
+    model: Source,
+    quantity: Annotated[str, typer.Argument(help="forward_dynamics, mass_matrix ..., pose:BODY, jacobian:BODY.")],
+    path: Annotated[Path, typer.Argument(help="The .c file to write, or a folder.")],
+    floating: Floating = False,
+    single: Annotated[bool, typer.Option("--float32", help="In float32 instead of float64.")] = False,
+) -> None:
+    """Write a quantity as a C file and a header that need nothing but math.h.
+
+    [bold]linkwork export-c panda.urdf forward_dynamics panda_fd.c[/]
+
+    [bold]linkwork export-c panda.urdf jacobian:panda_hand hand.c --float32[/]
+    """
+    what = tuple(quantity.split(":"))
+    what = (*what, "body") if what[0] == "jacobian" and len(what) == 2 else what
+    robot = lw.Dynamics(loaded(model, floating))
+    for made in write_c(robot, what if len(what) > 1 else what[0], path, "float32" if single else "float64"):
+        wrote(made)
+
+
+@app.command()
+def bench(
+    model: Source,
+    batch: Annotated[int, typer.Option(help="How many states at once.", min=1)] = 4096,
+    floating: Floating = False,
+    method: Annotated[list[str] | None, typer.Option(help="Which method; may be given again.")] = None,
+) -> None:
+    """How fast a mechanism's dynamics are on this computer: the first call, one call, and a batch.
+
+    [bold]linkwork bench panda.urdf --batch 10000[/]
+    """
+    robot = lw.Dynamics(loaded(model, floating))
+    if not robot.nv:
+        raise LinkworkError(f"{robot.model.name} has no joint that moves.")
+    columns = ("method", "first call [ms]", "one call [µs]", f"each of {batch} [µs]", "million/s")
+    table = Table(*map(escape, columns), box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name in method or BENCHED:
+        table.add_row(name, *timed(robot, name, batch))
+    out.print(table)
+
+
+def timed(robot: lw.Dynamics, name: str, batch: int) -> list[str]:
+    """Milliseconds of the first call, microseconds of one call and of each in a batch, millions a second."""
+    if name not in BENCHED:
+        raise LinkworkError(f'--method is "{name}"; it may be {", ".join(BENCHED)}.')
+    method = getattr(robot, name)
+    states = dict(zip("qv", robot.random_state((batch,), seed=0)))
+    many = [states[x] for x in BENCHED[name]]
+    one = [x[0] for x in many]
+    before = perf_counter()
+    method(*one)
+    first = perf_counter() - before
+    room = method(*many)
+    single, each = best(lambda: method(*one)), best(lambda: method(*many, out=room)) / batch
+    return [f"{1e3 * first:.0f}", f"{1e6 * single:.2f}", f"{1e6 * each:.3f}", f"{1e-6 / each:.3g}"]
+
+
+def best(call) -> float:
+    """Seconds of the fastest of many calls."""
+    times, start = [], perf_counter()
+    while perf_counter() - start < LEAST:
+        before = perf_counter()
+        call()
+        times.append(perf_counter() - before)
+    return min(times)
+
+
+@cache.callback()
+def show(context: typer.Context) -> None:
+    if context.invoked_subcommand:
+        return
+    entries = kernels.contents()
+    sizes: dict[tuple[str, str], list[int]] = {}
+    for entry in entries:
+        sizes.setdefault((entry["name"], entry.get("dtype", "")), []).append(entry["bytes"])
+    if entries:
+        table = Table("kernel", "dtype", "how many", "kB", box=None, pad_edge=False)
+        for (name, dtype), each in sorted(sizes.items()):
+            table.add_row(escape(name), dtype, str(len(each)), f"{sum(each) / 1e3:.0f}")
+        out.print(table)
+    place = kernels.folder() or "no folder: they are compiled anew in each process"
+    total = sum(entry["bytes"] for entry in entries) / 1e6
+    out.print(f"{len(entries)} kernels, {total:.1f} MB, in {escape(str(place))}", soft_wrap=True)
+
+
+@cache.command()
+def clear() -> None:
+    """Forget all compiled kernels; they are made again when needed."""
+    out.print(f"removed {kernels.clear()} files from {escape(str(kernels.folder()))}", soft_wrap=True)

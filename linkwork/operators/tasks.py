@@ -1,0 +1,102 @@
+"""A task: places of a mechanism that are to move in some way, seen as a mechanism of its own (Jain, chapter 10)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import LinkworkError
+
+
+class RankError(LinkworkError, ValueError):
+    """A task asks for directions that are not independent at this configuration."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The motion of m directions at a state: α = J v̇ + drift, and Λ α + C_os = f for a force f along them.
+
+    Λ exists only while the directions are independent. Whether they are is decided here from numbers, at each sample:
+    `rank` tells, `inertia` refuses with a RankError, `pseudo_inertia` ignores what cannot be moved.
+    """
+
+    names: tuple[str, ...]  # of the places
+    J: np.ndarray  # (..., m, nv)
+    compliance: np.ndarray  # Λ̲ = J 𝓜⁻¹ J* (..., m, m)
+    response: np.ndarray  # 𝓜⁻¹ J* (..., nv, m)
+    bias: np.ndarray  # 𝓒 of the mechanism (..., nv)
+    drift: np.ndarray  # J̇ v (..., m)
+    tolerance: float = 1e-12  # least eigenvalue of Λ̲, scaled to ones on its diagonal, that counts as not zero
+
+    @cached_property
+    def _modes(self):
+        """(scale, eigenvalues, eigenvectors, which count): Λ̲ = s Q diag(λ) Q* s with s² the diagonal."""
+        diagonal = np.diagonal(self.compliance, axis1=-2, axis2=-1)
+        scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        values, vectors = np.linalg.eigh(self.compliance / scale[..., :, None] / scale[..., None, :])
+        return scale, values, vectors, values > self.tolerance
+
+    @property
+    def rank(self):
+        """How many directions are independent (...)."""
+        return self._modes[3].sum(-1)
+
+    @cached_property
+    def inertia(self):
+        """Λ = (J 𝓜⁻¹ J*)⁻¹ (..., m, m); a RankError where it does not exist."""
+        m = self.compliance.shape[-1]
+        poor = np.argwhere(self.rank < m)
+        if len(poor):
+            at, where = tuple(int(i) for i in poor[0]), ""
+            if at:
+                where = f" (first at sample {at}, {len(poor)} of {self.rank.size} samples)"
+            raise RankError(
+                f"the task of {', '.join(self.names)} has {m} directions, but only {int(self.rank[at])} of them are independent "
+                f"here{where}. Ask for fewer directions, move off the singular configuration, or use pseudo_inertia."
+            )
+        return self.pseudo_inertia
+
+    @cached_property
+    def pseudo_inertia(self):
+        """Λ where the directions are independent; else its pseudo-inverse in coordinates scaled to equal compliance: what
+        cannot be moved, or follows from the rest, is given no force."""
+        scale, values, vectors, counts = self._modes
+        left = vectors / scale[..., :, None] * np.where(counts, 1 / np.where(counts, values, 1.0), 0.0)[..., None, :]
+        return left @ (vectors / scale[..., :, None]).mT
+
+    @cached_property
+    def consistent_inverse(self):
+        """J̄ = 𝓜⁻¹ J* Λ (..., nv, m): of all v̇ with J v̇ = α, J̄ α is the one of least 𝓜-norm."""
+        return self.response @ self.pseudo_inertia
+
+    @cached_property
+    def null_space(self):
+        """N = I − J̄ J (..., nv, nv): what is left of a motion; N* τ is a force that does not move the task."""
+        return np.eye(self.J.shape[-1]) - self.consistent_inverse @ self.J
+
+    def acceleration(self, tau):
+        """α = J 𝓜⁻¹ (τ − 𝓒) + drift (..., m): of the places, component-wise in their own axes."""
+        return np.matvec(self.response.mT, tau - self.bias) + self.drift
+
+    def task_bias(self, tau=0.0):
+        """C_os = −Λ α(τ) (..., m): the force that keeps the task from accelerating            Jain (10.8), (10.42)."""
+        return -np.matvec(self.inertia, self.acceleration(np.zeros_like(self.bias) + tau))
+
+    def force(self, acceleration):
+        """f = Λ u + C_os (..., m): what to exert along the task to have the acceleration u         Jain (10.9)."""
+        return np.matvec(self.inertia, acceleration) + self.task_bias()
+
+    def control(self, acceleration, posture=0.0):
+        """τ = J* (Λ u + C_os) + N* posture (..., nv): the task accelerates with u, what is left follows the posture force."""
+        left = np.matvec(self.null_space.mT, np.zeros_like(self.bias) + posture)
+        return np.matvec(self.J.mT, self.force(acceleration)) + left
+
+
+def task(op, *places) -> Task:
+    """The task of places of a model whose operators `op` are, at their state."""
+    found = [op.find(place) for place in places]
+    J = op.jacobian(*places)
+    dense = J.dense()
+    drift = op.B(*places).T @ (op.phi.T @ op.a[..., None])
+    names = tuple(place if isinstance(place, str) else f"a place on {place[0]}" for place in places)
+    return Task(names, dense, op.sko.compliance(*found), op.sko.joint_compliance(*found), op.sko.bias, drift[..., 0])

@@ -1,0 +1,49 @@
+"""Trajectories for other people's tables."""
+
+import numpy as np
+
+ENERGIES = "kinetic_energy", "potential_energy", "energy"
+
+
+def names(robot, count: int, index) -> list[str]:
+    """A name for each row of q or v: the joint or part of one that it belongs to, numbered where that has several."""
+    out = [""] * count
+    for joint in robot.joints:  # parts come after the joint that they are of
+        rows = index(joint)
+        width = rows.stop - rows.start
+        out[rows] = [joint] if width == 1 else [f"{joint}[{i}]" for i in range(width)]
+    return out
+
+
+def to_pandas(trajectory):
+    from pandas import DataFrame, Index
+
+    columns = {}
+    for what, labels in (("q", trajectory.q_names), ("v", trajectory.v_names), ("tau", trajectory.v_names)):
+        columns |= {f"{what}.{label}": column for label, column in zip(labels, getattr(trajectory, what).T)}
+    columns |= {name: getattr(trajectory, name) for name in ENERGIES}
+    return DataFrame(columns, index=Index(trajectory.t, name="t"))
+
+
+def to_xarray(trajectory):
+    from xarray import Dataset
+
+    rows = {
+        "q": (("time", "coordinate"), trajectory.q),
+        "v": (("time", "velocity"), trajectory.v),
+        "vdot": (("time", "velocity"), trajectory.vdot),
+        "tau": (("time", "velocity"), trajectory.tau),
+        "momentum": (("time", "component"), trajectory.momentum),
+        "position": (("time", "body", "axis"), np.ascontiguousarray(trajectory.poses[..., :3, 3])),
+        **{name: ("time", getattr(trajectory, name)) for name in ENERGIES},
+    }
+    labels = {
+        "time": trajectory.t,
+        "coordinate": trajectory.q_names,
+        "velocity": trajectory.v_names,
+        "body": trajectory.robot.bodies,
+        "axis": ["x", "y", "z"],
+        "component": ["angular x", "angular y", "angular z", "linear x", "linear y", "linear z"],
+    }
+    facts = {"model": trajectory.robot.model.name, "status": trajectory.status, "message": trajectory.message}
+    return Dataset(rows, labels, facts)

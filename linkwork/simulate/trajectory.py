@@ -1,0 +1,215 @@
+"""Trajectory: what happened."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..errors import SimulationError
+from . import archive, export
+from .events import Occurrence
+from .interpolate import interpolated
+from .run import Carry, Run, Settings
+
+ROWS = "t", "q", "v", "vdot", "tau"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """Times t (n,), coordinates q (n, nq), velocities v, accelerations vdot and controls tau (n, nv) of a run.
+
+    A time may come twice: before and after a jump. `tau` is what the controls gave, without the passive forces of the
+    joints. `status` is "finished", "event" (a terminal one), "stopped" (by Ctrl-C or on_step) or "failed"; `message`
+    says when, where and why, and `error` keeps the exception if there was one.
+    """
+
+    robot: Dynamics
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    vdot: np.ndarray
+    tau: np.ndarray
+    events: tuple[Occurrence, ...] = ()
+    status: str = "finished"
+    message: str = ""
+    error: Exception | None = None
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    settings: Settings = field(default_factory=Settings)
+    carry: Carry = field(default_factory=Carry)
+
+    def __post_init__(self):
+        for name in ROWS:
+            getattr(self, name).flags.writeable = False
+
+    @staticmethod
+    def of(run: Run) -> "Trajectory":
+        """What a run has left."""
+        return Trajectory(
+            run.robot,
+            **run.record.columns(),
+            events=tuple(run.occurrences),
+            status=run.status,
+            message=run.message,
+            error=run.error,
+            steps=run.steps,
+            rejected=run.integrator.rejected,
+            evaluations=run.flow.evaluations,
+            settings=run.settings,
+            carry=run.carry,
+        )
+
+    # --- one row, some rows, times in between
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, key):
+        """(q, v) of one row, or the trajectory of a slice of them."""
+        if isinstance(key, slice):
+            rows = {name: getattr(self, name)[key] for name in ROWS}
+            if not len(rows["t"]):
+                raise SimulationError(f"rows {key.start}:{key.stop}:{key.step} of a trajectory of {len(self)} are none.")
+            first, last = rows["t"].min(), rows["t"].max()
+            events = tuple(event for event in self.events if first <= event.t <= last)
+            carry = self.carry if last == self.t[-1] else Carry(self.carry.grid)
+            return replace(self, **rows, events=events, carry=carry)
+        return self.q[key], self.v[key]
+
+    def __iter__(self) -> Iterator:
+        return zip(self.q, self.v)
+
+    def __call__(self, t) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) at any times within the run, in between on the group."""
+        t = np.asarray(t, float)
+        if not ((self.t[0] <= t) & (t <= self.t[-1])).all():
+            raise SimulationError(
+                f"the trajectory runs from {self.t[0]:.6g} s to {self.t[-1]:.6g} s; asked for {t.min():.6g} s to {t.max():.6g} s."
+            )
+        return interpolated(self, t)
+
+    def at(self, t) -> "Trajectory":
+        """The trajectory at other times (n,): as if only these had been kept."""
+        t = np.atleast_1d(np.asarray(t, float))
+        q, v = self(t)
+        i = np.searchsorted(self.t, t, side="right") - 1
+        between = {name: _linear(self.t, getattr(self, name), t, i) for name in ("vdot", "tau")}
+        return replace(self, t=t.copy(), q=q, v=v, **between)
+
+    # --- quantities along it
+
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        return self.robot.kinetic_energy(self.q, self.v)
+
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        """Of gravity and springs."""
+        return self.robot.potential_energy(self.q)
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        return self.kinetic_energy + self.potential_energy
+
+    @cached_property
+    def momentum(self) -> np.ndarray:
+        """About the centre of mass, world axes, angular first (n, 6)."""
+        return self.robot.centroidal_momentum(self.q, self.v)
+
+    @cached_property
+    def center_of_mass(self) -> np.ndarray:
+        return self.robot.center_of_mass(self.q)
+
+    @cached_property
+    def poses(self) -> np.ndarray:
+        """World from body (n, nb, 4, 4)."""
+        return self.robot.poses(self.q)
+
+    def pose(self, body: str) -> np.ndarray:
+        """World from one body or frame (n, 4, 4)."""
+        return self.robot.pose(self.q, body)
+
+    @cached_property
+    def q_names(self) -> list[str]:
+        """What each coordinate is called: its joint, with a number where the joint has several."""
+        return export.names(self.robot, self.robot.nq, self.robot.q_index)
+
+    @cached_property
+    def v_names(self) -> list[str]:
+        return export.names(self.robot, self.robot.nv, self.robot.v_index)
+
+    # --- going on
+
+    def resume(self, until: float, **changes) -> "Trajectory":
+        """The run continued to a later time, all of it in one trajectory; arguments of `simulate` may be changed.
+
+        It goes on as if it had never stopped, with the step it had and what held controllers last said.
+        """
+        from .simulate import checked, checked_until
+
+        settings = replace(self.settings, **changes)
+        if lost := [name for name in archive.FUNCTIONS if archive.is_lost(getattr(settings, name))]:
+            given = ", ".join(f"{name}=..." for name in lost)
+            raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) says again what they were.")
+        checked(self.robot, settings)
+        q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
+        run = Run(self.robot, settings, t, q, v, checked_until(until, t), self.carry)
+        run.go()
+        return self.joined(Trajectory.of(run))
+
+    def joined(self, later: "Trajectory") -> "Trajectory":
+        """This trajectory and one that begins with its last row."""
+        rows = {name: np.concatenate([getattr(self, name)[:-1], getattr(later, name)]) for name in ROWS}
+        counts = {name: getattr(self, name) + getattr(later, name) for name in ("steps", "rejected", "evaluations", "events")}
+        return replace(later, **rows, **counts)
+
+    # --- keeping it
+
+    def save(self, path: str | PathLike) -> None:
+        """Write one .npz file: the rows, the model, how it was run. Functions are not kept."""
+        archive.save(path, self)
+
+    @staticmethod
+    def load(path: str | PathLike) -> "Trajectory":
+        """A saved trajectory. Nothing in the file is executed."""
+        model, settings, columns = archive.load(path)
+        carry = Carry(**columns.pop("carry"))
+        events = tuple(Occurrence(*event) for event in columns.pop("events"))
+        return Trajectory(Dynamics(model), settings=Settings(**settings), carry=carry, events=events, **columns)
+
+    def to_pandas(self):
+        """A DataFrame, a row for each time, columns q.<joint>, v.<joint>, tau.<joint> and the energies."""
+        return export.to_pandas(self)
+
+    def to_xarray(self):
+        """A Dataset over time, with joints and bodies by name."""
+        return export.to_xarray(self)
+
+    def numbers(self) -> dict:
+        """How it was run, as far as numbers and words can say."""
+        return {k: v for k, v in asdict(replace(self.settings, **dict.fromkeys(archive.FUNCTIONS))).items()
+                if k not in archive.FUNCTIONS}  # fmt: skip
+
+    def __repr__(self) -> str:
+        ended = "" if self.status == "finished" else f", {self.status}"
+        times = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s"
+        return f"<Trajectory of {self.robot.model.name}: {times}, {len(self)} rows, {self.settings.method}{ended}>"
+
+    def __str__(self) -> str:
+        lines = [repr(self)[1:-1], f"{self.steps} steps, {self.rejected} rejected, {self.evaluations} evaluations"]
+        lines += [f"{self.status}: {self.message}"] * bool(self.message)
+        lines += [f"t = {event.t:.9g} s: {event.name}" for event in self.events[:10]]
+        lines += [f"... and {len(self.events) - 10} more events"] * (len(self.events) > 10)
+        return "\n".join(lines)
+
+
+def _linear(times, values, t, i):
+    """values between rows i and i + 1, along a straight line."""
+    j = np.minimum(i + 1, len(times) - 1)
+    h = times[j] - times[i]
+    x = np.where(h > 0, (t - times[i]) / np.where(h > 0, h, 1.0), 0.0)[:, None]
+    return (1 - x) * values[i] + x * values[j]

@@ -1,0 +1,110 @@
+"""The variational midpoint rule, from the discrete Lagrangian h L(q at the midpoint, ξ/h) (Marsden and West 2001).
+
+A step ξ = (a, b) of a joint turns by exp(a) and shifts by b as seen from the midpoint:
+
+    R₁ = R₀ exp(a),   x₁ = x₀ + R b,      R = R₀ exp(a/2),   x = (x₀ + x₁)/2
+
+so that a body's flight knows nothing of its spin, as it should be. Momenta of symmetries are kept exactly.
+"""
+
+import numpy as np
+
+from ..lie import SO3
+from ..lie.scalars import dot, like
+from ..sweeps import quantities
+from ..sweeps.kinematics import placements, shifts
+from ..sweeps.lagrangian import kinetic_slopes
+from .halves import across, placed, spin, turned, turns
+
+
+def momentum(nodes, q, v):
+    """p = 𝓜 v."""
+    return nodes.tree.join(_slopes(nodes, q, v)[0])
+
+
+def midpoint_state(nodes, q, xi, h):
+    """q and v at the midpoint of a step."""
+    return _moved(nodes, q, xi, 0.5), xi / h[..., None]
+
+
+def midpoint_residual(nodes, q, p, xi, tau, h, external=None):
+    """p₀(ξ) − p: zero for the ξ that a step of length h covers."""
+    before, _ = _discrete_momenta(nodes, q, xi, tau, h, external)
+    return before - p
+
+
+def midpoint_end(nodes, q, xi, tau, h, external=None):
+    """q after the step, and the velocity there, 𝓜⁻¹ p₁(ξ)."""
+    _, after = _discrete_momenta(nodes, q, xi, tau, h, external)
+    q = _moved(nodes, q, xi, 1.0)
+    return q, quantities.mass_matrix_solve(nodes, q, after)
+
+
+def _discrete_momenta(nodes, q, xi, tau, h, external):
+    """The momenta at both ends of a step, from p = ∂L/∂v and f = ∂L/∂q + force at the midpoint, both (turn, shift):
+
+        m  = h f + p × b                              of the turn: shifting turns the lever arms
+        p₀ = (S⁻*(−a) (p − S*(−a/2) m/2),  exp(a/2)  (p − h f/2))
+        p₁ = (S⁻*(a)  (p + S*(a/2)  m/2),  exp(−a/2) (p + h f/2))
+
+    Rotors add to p but do not turn with their joint: their gyroscopic force is taken out of f.
+    """
+    tree, h = nodes.tree, h[..., None]
+    middle, v = _moved(nodes, q, xi, 0.5), xi / h
+    p, slope = _slopes(nodes, middle, v)
+    still  = np.zeros_like(v)
+    weight = quantities.inverse_dynamics(nodes, middle, still, still, external)
+    outer  = tree.split(tau + quantities.passive_force(nodes, middle, v) - weight)
+    rates, steps = tree.split(v), tree.split(xi)
+    before, after = tree.slots(2)
+    for k in tree.base_to_tips():
+        group, rate = nodes.groups[k], rates[k][..., 0]
+        rotor = group.ad(rate).mT @ (nodes.J[k] @ rates[k])
+        force = h * (slope[k] + outer[k] - rotor)[..., 0]
+        before[k], after[k] = _ends(group, steps[k][..., 0], p[k][..., 0], force)
+    return tree.join(before), tree.join(after)
+
+
+def _ends(group, xi, p, f):
+    n = turns(group)
+    a, b = xi[..., :n], xi[..., n:]
+    m = f[..., :n] + _lever(group, p[..., n:], b)
+    low  = _pulled(group, a, "left", p[..., :n], -m / 2)
+    high = _pulled(group, a, "right", p[..., :n], m / 2)
+    push, shift = f[..., n:] / 2, p[..., n:]
+    before = np.concatenate([low, turned(group, a / 2, shift - push)], -1)
+    after  = np.concatenate([high, turned(group, -a / 2, shift + push)], -1)
+    return before[..., None], after[..., None]
+
+
+def _pulled(group, a, side, p, m):
+    """S⁻*(±a) (p + S*(±a/2) m): plain sums where turns add."""
+    if turns(group) < 3 or not group.units:
+        return p + m
+    w = spin(group, a)
+    return (SO3.dexp_inverse(w, side).mT @ (p[..., None] + SO3.dexp(w / 2, side).mT @ m[..., None]))[..., 0]
+
+
+def _lever(group, p, b):
+    """p × b along the turns:  (p × b) · axis = −p · (axis × b)."""
+    if turns(group) == group.nv:
+        return 0.0
+    axes = [like(axis, b) for axis in np.eye(turns(group))]
+    return np.concatenate([-dot(p, across(group, axis, b)) for axis in axes], -1)
+
+
+def _moved(nodes, q, xi, part):
+    """q after a part, half or all, of the step."""
+    tree, q, xi = nodes.tree, nodes.split(q), nodes.tree.split(xi)
+    there = tree.slots()
+    for k in tree.base_to_tips():
+        group, step = nodes.groups[k], xi[k][..., 0]
+        a, b = step[..., : turns(group)], step[..., turns(group) :]
+        there[k] = group.compose(q[k], placed(group, part * a, part * turned(group, a / 2, b)))
+    return nodes.join(there)
+
+
+def _slopes(nodes, q, v):
+    tree = nodes.tree
+    phi = shifts(tree, placements(nodes, q))
+    return kinetic_slopes(tree, phi, nodes.H, nodes.M, nodes.J, tree.split(v), nodes.still)
