@@ -1,4 +1,4 @@
-# make demo: see it work.  make test: what must pass before a change goes in.
+# make demo: see it work.  make test: what must pass before a change goes in.  make docs: the pages, in build/site.
 # Needs python3 (3.11 or newer) with venv, and make; everything else is installed into .venv.
 
 PYTHON ?= python3
@@ -6,7 +6,7 @@ JOBS   ?= 2
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-all bench lint clean
+.PHONY: demo test test-all test-browser bench docs lint clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
@@ -15,7 +15,10 @@ test: lint
 	$(BIN)/python -m pytest -n $(JOBS)
 
 test-all: lint
-	$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not browser"
+
+test-browser: .venv/.installed-test-browser
+	$(BIN)/python -m pytest tests/browser -m browser -rs
 
 lint: .venv/.installed-test
 	$(BIN)/python -m ruff check .
@@ -23,6 +26,9 @@ lint: .venv/.installed-test
 
 bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks
+
+docs: .venv/.installed-docs
+	$(BIN)/python -m mkdocs build --quiet --strict
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -33,9 +39,17 @@ $(BIN)/python:
 
 # Installed again only when pyproject.toml is newer than the stamp.
 .venv/.installed: pyproject.toml | $(BIN)/python
-	$(PIP) --editable .
+	$(PIP) --editable ".[plot]"
 	@touch $@
 
 .venv/.installed-test: pyproject.toml | $(BIN)/python
 	$(PIP) --editable ".[test]"
 	@touch $@ .venv/.installed
+
+.venv/.installed-test-browser: .venv/.installed-test
+	$(PIP) --editable ".[test-browser]"
+	@touch $@
+
+.venv/.installed-docs: pyproject.toml | $(BIN)/python
+	$(PIP) --editable ".[docs]"
+	@touch $@

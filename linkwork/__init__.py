@@ -1,7 +1,18 @@
 """Multibody dynamics: describe a mechanism, get every quantity of its dynamics as a compiled kernel."""
 
+from . import convert
 from .dynamics import Dynamics
-from .errors import LinkworkError, ModelError, ModelWarning, ShapeError, SimulationError, TraceError, UnknownNameError
+from .engine.gufunc import get_threads, set_threads
+from .errors import (
+    LinkworkError,
+    MissingFileError,
+    ModelError,
+    ModelWarning,
+    ShapeError,
+    SimulationError,
+    TraceError,
+    UnknownNameError,
+)
 from .formats import load, save
 from .joints import (
     Compound,
@@ -42,6 +53,7 @@ __all__ = [
     "Joint",
     "LinkworkError",
     "Loop",
+    "MissingFileError",
     "Model",
     "ModelError",
     "ModelWarning",
@@ -62,7 +74,9 @@ __all__ = [
     "Universal",
     "UnknownNameError",
     "View",
+    "convert",
     "from_dh",
+    "get_threads",
     "hold",
     "load",
     "movie",
@@ -72,6 +86,7 @@ __all__ = [
     "record",
     "rollout",
     "save",
+    "set_threads",
     "simulate",
     "snapshot",
     "view",

@@ -6,15 +6,17 @@ from inspect import signature
 
 import numpy as np
 
+from . import export
 from .engine.array import Traced
 from .engine.kernel import Kernel
 from .engine.program import Input
-from .errors import ShapeError, UnknownNameError, did_you_mean, listed
+from .errors import ModelError, ShapeError, UnknownNameError, did_you_mean, listed
 from .kernels import UserKernel
 from .model import Model, lower
 from .quantity import Quantity
 from .rolling import rolled_run
 from .sweeps import quantities
+from .sweeps.singular import singular
 from .varying import Varying
 
 STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
@@ -198,8 +200,15 @@ class Dynamics:
 
         `what` is a method's name, or (name, body[, axes]) for those of a body.
         """
-        quantity = self._quantity(what)
-        return Kernel(quantity.name, quantity.function, quantity.inputs).program
+        return export.program(self, what)
+
+    def export_c(self, what, path, dtype="float64"):
+        """A method as self-contained C99 for a controller: writes the .c and .h file and returns their paths."""
+        return export.export_c(self, what, path, dtype)
+
+    def symbolic(self, what, names=None):
+        """A method's result as SymPy expressions of q, v, ..."""
+        return export.symbolic(self, what, names)
 
     # --- how
 
@@ -225,12 +234,26 @@ class Dynamics:
         return self._ready[dtype][what](*arrays, out=out)
 
     def _made(self, quantity, dtype):
+        if quantity.name in ("forward_dynamics", "mass_matrix_inverse"):
+            self._refuse_singular()
         if not self.compiled or not self.nv:
             return quantity.plain(self._nodes[dtype])
         if self.rolled:
             return rolled_run(quantity, self._split, dtype) or quantity.plain(self._nodes[dtype])
         content = self._digest, quantity.what
         return Kernel(quantity.name, quantity.function, quantity.inputs, content).gufunc(dtype.char)
+
+    def _refuse_singular(self) -> None:
+        """Some joint may move nothing that has inertia: no force gives it a finite acceleration, wherever it stands."""
+        nodes = self._split if self.rolled else self._nodes[DTYPES[0]]
+        tips = [k for k in range(len(nodes.groups)) if nodes.groups[k].nv and not nodes.tree.children[k]]
+        q = None if self.rolled else self.random_state(seed=0)[0]
+        if (k := singular(nodes, q, tips)) is not None:
+            joint, body = nodes.labels[k], self.model.hinge(nodes.labels[k]).child
+            raise ModelError(
+                f'{self.model.name}: joint "{joint}" moves nothing that has inertia along it, so its acceleration is not defined. '
+                f'Give body "{body}", or one it carries, a mass or a tensor, or the joint an armature.'
+            )
 
     def _quantity(self, what) -> Quantity:
         name, *options = (what,) if isinstance(what, str) else what
@@ -268,7 +291,8 @@ class Dynamics:
         if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
             raise ShapeError(f"{x.name} has dtype {array.dtype}; {self.model.name} takes float64 or float32.")
         if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
-            said = f"external wrenches of shape {core}, one for each body" if x.name == "external" else f"{INPUTS[x.name]} = {core[0]}"
+            wrenches = f"external wrenches of shape {core}, one for each body"
+            said = wrenches if x.name == "external" else f"{INPUTS[x.name]} = {core[0]}"
             raise ShapeError(f"{x.name} has shape {array.shape}, but {self.model.name} has {said} ({listed(self.joints, 2)}).")
 
     def __getstate__(self):

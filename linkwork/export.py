@@ -21,7 +21,7 @@ def program(robot, what) -> Program:
 
 def asked(robot, what) -> tuple[str, ...]:
     """The name of a quantity and its options; the axes of a Jacobian are the body's unless said."""
-    name, *options = (what,) if isinstance(what, str) else what
+    name, *options = [what] if isinstance(what, str) else list(what)
     known = [known for known in vars(type(robot)) if known in vars(quantities)]
     if name not in known:
         raise UnknownNameError(f'{robot.model.name} has no quantity "{name}".{did_you_mean(name, known)}')

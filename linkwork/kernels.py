@@ -27,7 +27,7 @@ class UserKernel:
             if parameter.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
                 raise TraceError(f"{self.__name__}: a kernel takes plain arguments, not *{name} or keyword-only ones.")
             self._names.append(name)
-        known = {name: (getattr(robot, SIZES[name]),) for name in self._names if name in SIZES}
+        known: dict[str, tuple[int, ...]] = {name: (getattr(robot, SIZES[name]),) for name in self._names if name in SIZES}
         if "external" in self._names:
             known["external"] = (len(robot.bodies), 6)
         given = {name: (shape,) if isinstance(shape, int) else tuple(shape) for name, shape in shapes.items()}
@@ -52,10 +52,12 @@ class UserKernel:
             unknown = [name for name in self._names if name not in self._shapes]
             if unknown:
                 shapes = dict(zip(self._names, [x.shape for x in arrays])) if arrays is not None else {}
-                batch = next((len(shapes[n]) - len(self._shapes[n]) for n in self._names if n in self._shapes and n in shapes), None)
+                both = [n for n in self._names if n in self._shapes and n in shapes]
+                batch = next((len(shapes[n]) - len(self._shapes[n]) for n in both), None)
                 if batch is None:
                     raise TraceError(
-                        f"{self.__name__}: the shape of {unknown[0]} is not known. Say it: robot.kernel({unknown[0]}=3)(fn), for a vector of 3."
+                        f"{self.__name__}: the shape of {unknown[0]} is not known. "
+                        f"Say it, for a vector of 3: robot.kernel({unknown[0]}=3)(fn)."
                     )
                 self._shapes.update({name: shapes[name][batch:] for name in unknown})
             units = self.robot._units

@@ -62,7 +62,7 @@ class Quantity:
 
         def run(*arrays, out=None):
             kind = nodes.gravity.dtype
-            arrays = [np.asarray(x).astype(kind, casting="safe", copy=False) for x in arrays]
+            arrays = tuple(np.asarray(x).astype(kind, casting="safe", copy=False) for x in arrays)
             if any(x.shape[x.ndim - len(i.shape) :] != i.shape for x, i in zip(arrays, self.inputs)):
                 raise ValueError("the last axes do not fit")  # as a gufunc would say; Dynamics finds out which
             batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, self.inputs)))

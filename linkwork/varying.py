@@ -68,7 +68,7 @@ class Varying:
     def _kernel(self, asked) -> Kernel:
         quantity = self.robot._quantity(asked if isinstance(asked, str) else self._complete(asked))
         sizes = {"nb": len(self.robot.bodies), "nv": self.robot.nv}
-        extra = tuple(Input(name, tuple(sizes.get(n, n) for n in VARIABLE[name])) for name in self.names)
+        extra = tuple(Input(name, tuple(sizes[n] if isinstance(n, str) else n for n in VARIABLE[name])) for name in self.names)
         count = len(quantity.inputs)
 
         def function(*arguments):
@@ -86,4 +86,6 @@ class Varying:
         return (*asked, "body") if asked[0] == "jacobian" and len(asked) == 2 else asked
 
 
-QUANTITIES = [name for name, x in vars(quantities).items() if name[0] != "_" and getattr(x, "__module__", "") == quantities.__name__]
+QUANTITIES = [
+    name for name, x in vars(quantities).items() if name[0] != "_" and getattr(x, "__module__", "") == quantities.__name__
+]

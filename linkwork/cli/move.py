@@ -41,6 +41,9 @@ def simulate(
 
     [bold]linkwork simulate chain:20 --set joint1=1.5 --method midpoint --dt 0.001 --movie run.gif[/]
     """
+    for path in (plot, save, html, movie):
+        if path is not None and not path.parent.is_dir():  # said now, not after a long run
+            raise LinkworkError(f'there is no folder "{path.parent}" for {path.name}.')
     robot = lw.Dynamics(loaded(model, floating, packages))
     if bonds := [*(x.name for x in robot.model.loops), *(x.name for x in robot.model.couplings)]:
         warned(f"only the tree moves; loops and couplings ({listed(bonds)}) are left open.")

@@ -69,6 +69,7 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
     x86 = machine.triple.startswith(("x86_64", "i686"))
     wide, one = Kind(dtype, register // (8 if dtype == "double" else 4)), Kind(dtype, 1)
     library = functions.library([(f, dtype, kind.width) for f in sorted(needed_functions(program)) for kind in (wide, one)])
+    dims = driver.core_dimensions(program)
     declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
     return "".join(
         [
@@ -78,8 +79,9 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
             driver.FLAGS[x86],
             kernel(program, wide, "wide"),
             kernel(program, one, "one"),
-            *(text for to_lanes in (True, False) for text in (driver.strided(wide, to_lanes), driver.transposed(wide, to_lanes))),
-            *(driver.strided(one, to_lanes).replace("pack(", "pack_one(") for to_lanes in (True, False)),
+            *(driver.strided(wide, to_lanes, dims) for to_lanes in (True, False)),
+            *(driver.transposed(wide, to_lanes) for to_lanes in (True, False)),
+            *(driver.strided(one, to_lanes, dims).replace("pack(", "pack_one(") for to_lanes in (True, False)),
             driver.run(program, wide),
             driver.JOB,
             driver.split(),

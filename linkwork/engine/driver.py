@@ -9,12 +9,12 @@ Strides are honoured everywhere; arrays whose core is contiguous are transposed 
 put back as they were, so that NumPy finds nothing to warn of.
 """
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from .llvm import Kind
-from .program import Program
+from .program import Input, Output, Program
+from .rolled_program import RolledProgram
 
-DIMS = 3  # core dimensions an argument may have
 LEAST = 2048  # samples that make a thread worth starting
 
 
@@ -83,23 +83,25 @@ class Text:
         return f"define internal void @{head} {{\n" + "\n".join([*self.lines, "ret void", "}"]) + "\n"
 
 
-def strided(kind: Kind, to_lanes: bool) -> str:
+def core_dimensions(program: Program | RolledProgram) -> int:
+    """How many core dimensions the arguments have at most."""
+    return max(1, *(len(x.shape) for x in (*program.inputs, *program.outputs)))
+
+
+def strided(kind: Kind, to_lanes: bool, dims: int) -> str:
     """Any strides, `count` samples: one entry after another."""
     t, T, size = Text(), kind.dtype, kind.bytes
-    with t.loop("%count") as lane:
-        sample = t.at("%user", t.times(lane, "%outer"))
-        with t.loop("%d0") as i:
-            row = t.at(sample, t.times(i, "%s0"))
-            with t.loop("%d1") as j:
-                column = t.at(row, t.times(j, "%s1"))
-                with t.loop("%d2") as k:
-                    user = t.at(column, t.times(k, "%s2"))
-                    e = t.plus(t.times(t.plus(t.times(i, "%d1"), j), "%d2"), k)
-                    place = t.at("%lanes", t.times(t.plus(t.times(e, kind.width), lane), size))
-                    source, target = (user, place) if to_lanes else (place, user)
-                    t.do(f"store {T} {t.let(f'load {T}, ptr {source}, align 1')}, ptr {target}, align 1")
+    with ExitStack() as loops:
+        lane = loops.enter_context(t.loop("%count"))
+        user, e = t.at("%user", t.times(lane, "%outer")), "0"
+        for n in range(dims):
+            i = loops.enter_context(t.loop(f"%d{n}"))
+            user, e = t.at(user, t.times(i, f"%s{n}")), t.plus(t.times(e, f"%d{n}"), i)
+        place = t.at("%lanes", t.times(t.plus(t.times(e, kind.width), lane), size))
+        source, target = (user, place) if to_lanes else (place, user)
+        t.do(f"store {T} {t.let(f'load {T}, ptr {source}, align 1')}, ptr {target}, align 1")
     name = "pack" if to_lanes else "unpack"
-    sizes = ", ".join(f"i64 %d{i}" for i in range(DIMS)) + ", " + ", ".join(f"i64 %s{i}" for i in range(DIMS))
+    sizes = ", ".join(f"i64 %{letter}{n}" for letter in "ds" for n in range(dims))
     return t.function(f"{name}(ptr %lanes, ptr %user, i64 %outer, i64 %count, {sizes}) noinline nounwind")
 
 
@@ -146,18 +148,18 @@ def _transpose(t: Text, V: str, rows: list[str]) -> list[str]:
     return rows
 
 
-def run(program: Program, wide: Kind) -> str:
+def run(program: Program | RolledProgram, wide: Kind) -> str:
     """@range: `count` samples from sample `start` on."""
     t, size, w = Text(), wide.bytes, wide.width
-    arguments = [*program.inputs, *program.outputs]
+    arguments: list[Input | Output] = [*program.inputs, *program.outputs]
     user, outer, core, contiguous, room = [], [], [], [], 0
     places: list[int] = []
-    at = len(arguments)
+    at, dims = len(arguments), core_dimensions(program)
     for j, argument in enumerate(arguments):
         outer.append(t.element("%steps", j))
         user.append(t.at(t.let(f"load ptr, ptr {t.at('%args', str(8 * j))}"), t.times("%start", outer[j])))
-        shape = (1,) * (DIMS - len(argument.shape)) + argument.shape
-        strides = ["0"] * (DIMS - len(argument.shape)) + [t.element("%steps", at + i) for i in range(len(argument.shape))]
+        shape = (1,) * (dims - len(argument.shape)) + argument.shape
+        strides = ["0"] * (dims - len(argument.shape)) + [t.element("%steps", at + i) for i in range(len(argument.shape))]
         at += len(argument.shape)
         core.append(", ".join(f"i64 {d}" for d in shape) + ", " + ", ".join(f"i64 {s}" for s in strides))
         dense, truth = size, "true"
@@ -178,7 +180,8 @@ def run(program: Program, wide: Kind) -> str:
         source = t.at(user[j], t.times(sample, outer[j]))
 
         def by_strides():
-            t.do(f"call void @{direction}{'' if packed.width > 1 else '_one'}(ptr {lanes}, ptr {source}, i64 {outer[j]}, i64 {count}, {core[j]})")
+            name = direction if packed.width > 1 else f"{direction}_one"
+            t.do(f"call void @{name}(ptr {lanes}, ptr {source}, i64 {outer[j]}, i64 {count}, {core[j]})")
 
         if full:
             m = arguments[j].size
@@ -270,7 +273,11 @@ def loop(x86: bool) -> str:
     team = t.let(f"call i64 @llvm.smin.i64(i64 {useful}, i64 {allowed})")
     team = t.let(f"call i64 @llvm.smin.i64(i64 {team}, i64 64)")
     alone = t.let(f"icmp slt i64 {team}, 2")
-    t.choose(alone, lambda: t.do("call void @range(ptr %args, ptr %steps, i64 0, i64 %n, ptr %data)"), lambda: t.do(f"call void @split(ptr %args, ptr %steps, i64 %n, i64 {team}, ptr %data)"))
+    t.choose(
+        alone,
+        lambda: t.do("call void @range(ptr %args, ptr %steps, i64 0, i64 %n, ptr %data)"),
+        lambda: t.do(f"call void @split(ptr %args, ptr %steps, i64 %n, i64 {team}, ptr %data)"),
+    )
     t.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {state})" if x86 else f"%back = call i32 @fesetenv(ptr {state})")
     return t.function("loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind").replace("define internal", "define")
 
@@ -279,7 +286,7 @@ def split() -> str:
     """@split: a batch shared out over `team` threads, made and joined here, so that nothing outlives the call."""
     t = Text()
     jobs, ids = t.let("alloca [64 x [5 x i64]]"), t.let("alloca [64 x i64]")
-    share = t.let(f"sdiv i64 %n, %team")
+    share = t.let("sdiv i64 %n, %team")
     with t.loop("%team") as i:
         job, start = t.at(jobs, t.times(i, 40)), t.times(i, share)
         last = t.let(f"icmp eq i64 {t.plus(i, 1)}, %team")

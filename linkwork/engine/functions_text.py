@@ -35,7 +35,7 @@ FORMATS = {"double": Format("f64", "i64", 64, 52, 1023), "float": Format("f32", 
 
 def pattern(number, dtype):
     """The bits of a number, as an integer."""
-    real, word = {"double": "dQ", "float": "fI"}[dtype]
+    real, word = {"double": ("d", "Q"), "float": ("f", "I")}[dtype]
     return struct.unpack(f"<{word}", struct.pack(f"<{real}", number))[0]
 
 

@@ -47,7 +47,7 @@ def gufunc(name: str, address: int, dtype: str, inputs, outputs, tables=()) -> n
 
     Its data are pointers: the number of threads, room for two scratch memories, then the tables a rolled kernel reads.
     """
-    import numpy._core._multiarray_umath as umath
+    import numpy._core._multiarray_umath as umath  # type: ignore[import-not-found]
 
     capsule = ctypes.pythonapi.PyCapsule_GetPointer
     capsule.restype, capsule.argtypes = _pointer, [ctypes.py_object, _text]

@@ -1,12 +1,12 @@
 """A program run by NumPy, an operation at a time: slow, without a compiler, and what every writer must agree with."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from .program import Program, evaluate
 
-SCALAR = {
+SCALAR: dict[str, Callable] = {
     "add": np.add,
     "mul": np.multiply,
     "rcp": np.reciprocal,

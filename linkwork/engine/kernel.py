@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Kernel:
         found = cache.get(name)
         if found is None:
             code = compiler.compiled(text or compiler.module_text(self.program, dtype))
-            header = {
+            header: dict[str, Any] = {
                 "name": self.name,
                 "dtype": dtype,
                 "outputs": [list(x.shape) for x in self.program.outputs],

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from . import functions
-from .program import Program, operands
+from .program import operands
 
 COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
 LIBRARY = {"sin": "sincos", "cos": "sincos", "atan2": "atan2", "acos": "acos", "asin": "asin", "exp": "exp", "log": "log"}
@@ -45,7 +45,7 @@ class Kind:
         return bits if self.width == 1 else f"splat ({self.dtype} {bits})"
 
 
-def needed_functions(program: Program) -> set[str]:
+def needed_functions(program) -> set[str]:
     """The functions of the library that a program calls."""
     return {LIBRARY[name] for i in program.live if (name := program.trace.nodes[i][0]) in LIBRARY}
 
@@ -111,7 +111,7 @@ class Writer:
         if name == "in":
             return self.load(emit, *args)
         if name == "add":
-            return self._add(*args, absorbs.get(i))
+            return self._add(args[0], args[1], absorbs.get(i))
         if name == "mul":
             return emit(f"fmul {V} {at(args[0])}, {at(args[1])}")
         if name == "rcp":

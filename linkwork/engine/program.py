@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -118,12 +119,12 @@ def _argument(trace: Trace, x: Input) -> Traced:
     return Traced(trace, np.array(refs, np.int64).reshape(x.shape))
 
 
-def evaluate(program: Program, arguments: Mapping[str, object], scalar: Mapping[str, Callable], constant: Callable = float):
+def evaluate(program: Program, arguments: Mapping[str, Any], scalar: Mapping[str, Callable], constant: Callable = float):
     """The outputs of a program with other scalars: `scalar` maps each operation to a function of its operands.
 
     Arguments are indexed by the flat number of an entry. This is the reference for every writer.
     """
-    values: dict[int, object] = {}
+    values: dict[int, Any] = {}
 
     def at(ref):
         return values[ref] if ref >= 0 else -values[-ref]

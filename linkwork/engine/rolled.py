@@ -188,13 +188,20 @@ class RolledTree:
         self.patterns: dict[tuple[int, str], Pattern] = {}
         self.touched: set[Slot] = set()
         self.tables: dict[int, list[np.ndarray]] = {c: [] for c in self.kinds}
-        self.step: Step | None = None
+        self._step: Step | None = None
         self.root_sums: dict[int, int] = {}
         self.root_segment = Segment({})
         self.within = False  # are the children asked for members of the same group?
         self._slots = self._totals = 0
         self.parent, self.children = _Parents(self), _Children(self)
         self.nv = sum(widths)
+
+    @property
+    def step(self) -> Step:
+        """The step being traced."""
+        if self._step is None:
+            raise TraceError("a value of one node was asked for outside of every loop over nodes.")
+        return self._step
 
     # --- travel
 
@@ -217,10 +224,10 @@ class RolledTree:
             for step in steps:
                 members = self.representative[step.group_class]
                 before = self.trace.enter(step.body, step.body.seen)
-                self.step = step
+                self._step = step
                 for m in range(len(members)) if outward else reversed(range(len(members))):
                     yield Handle(members[m], OWN, m)
-                self.step = None
+                self._step = None
                 self.trace.enter(*before)
             for slot in self.touched:
                 for role in (PARENT, CHILD):
@@ -262,7 +269,8 @@ class RolledTree:
 
     def _merged(self, given: list[list[int]]) -> tuple:
         """Entries equal, opposite, constant or zero in every one of the given arrays."""
-        trace, found, out = self.trace, {}, []
+        trace, out = self.trace, list[tuple]()
+        found: dict[tuple, int] = {}
         for refs in zip(*given):
             values = [trace.value(ref) for ref in refs]
             if values[0] is not None and all(x == values[0] for x in values):
@@ -289,7 +297,7 @@ class RolledTree:
 
     def sum(self, terms):
         """Σ over the children of the node at hand, or over the roots."""
-        step, trace = self.step, self.trace
+        step, trace = self._step, self.trace
         if self.within:  # the one child is a member of the same group
             return sum(terms, 0.0)
         if step is None:
@@ -325,7 +333,7 @@ class RolledTree:
         for step in self.loops[-1].steps:
             parts = [refs for (slot, _), refs in step.values.items() if slot is x]
             before = self.trace.enter(step.body, step.body.seen)
-            term = sum((Traced(self.trace, refs) for refs in parts), 0.0)
+            term: Traced = sum((Traced(self.trace, refs) for refs in parts[1:]), Traced(self.trace, parts[0]))
             self.trace.enter(*before)
             shape, size = term.shape, term.size
             step.totals.append((number, term.refs.ravel().tolist()))
@@ -438,7 +446,7 @@ class Table:
         shape, entries = self._made[c, k.member]
         refs = []
         for index, sign, residue in entries:
-            refs.append(trace.constant(sign) if index is None else sign * trace.leaf(("table", c), index, residue))
+            refs.append(trace.constant(sign) if index is None else int(sign) * trace.leaf(("table", c), index, residue))
         return Traced(trace, np.array(refs, np.int64).reshape(shape))
 
     def _columns(self, c, member):
@@ -448,7 +456,8 @@ class Table:
         exact = None
         if self.relation is not None:
             exact = self.relation((self.name, c, member), rows)
-        entries, known = [], tree.tables[c]
+        entries: list[tuple[int | None, float, int]] = []
+        known = tree.tables[c]
         for e in range(rows.shape[1]):
             column = rows[:, e]
             if exact is None and (column == column[0]).all():

@@ -110,7 +110,8 @@ class _Function:
 
     def _after_loops(self) -> set[int]:
         """Global values that depend on what the loops find."""
-        nodes, later = self.program.trace.nodes, set()
+        nodes = self.program.trace.nodes
+        later: set[int] = set()
         for i in self.program.order(None):
             name, *args = nodes[i]
             if (name == "in" and args[0][0] in ("sum", "total")) or (name not in ("in", "const") and later & set(map(abs, args))):
@@ -163,7 +164,8 @@ class _Function:
             at = len(tree.representative[c]) - 1 if role == PARENT else 0
             if (number, at) in latest:
                 stores += [(place, ref) for k, ref in program.contributions(role, number, index) if k == c]
-        totals = [(program.totals[number, e], ref) for number, refs in step.totals for e, ref in enumerate(refs) if (number, e) in program.totals]
+        found = [((number, e), ref) for number, refs in step.totals for e, ref in enumerate(refs)]
+        totals = [(program.totals[key], ref) for key, ref in found if key in program.totals]
         wanted = [ref for _, ref in stores] + [ref for _, ref in totals] + [ref for *_, ref in step.results]
         writer.run(order, uses_of(program.trace.nodes, order, wanted))
         for place, ref in stores:

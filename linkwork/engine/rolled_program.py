@@ -25,9 +25,9 @@ class RolledProgram:
                     step.results += [(n, j, result.which, ref) for j, ref in enumerate(refs.ravel().tolist())]
                 outputs.append(Output((0,) * result.size, result.shape))
             elif isinstance(result, Traced):
-                refs = result.refs.ravel().tolist()
-                self.finals += [(n, j, ref) for j, ref in enumerate(refs)]
-                outputs.append(Output(tuple(refs), result.shape))
+                flat = result.refs.ravel().tolist()
+                self.finals += [(n, j, ref) for j, ref in enumerate(flat)]
+                outputs.append(Output(tuple(flat), result.shape))
             else:
                 raise TraceError("a rolled kernel returns vectors over all joints, or sums over them.")
         self.outputs = tuple(outputs)

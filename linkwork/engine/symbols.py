@@ -73,7 +73,7 @@ def _shaped(entries: list, output: Output):
         return entries[0]
     if len(output.shape) > 2:
         return sympy.ImmutableDenseNDimArray(entries, output.shape)
-    return sympy.ImmutableMatrix(output.shape[0], output.size // output.shape[0] if output.size else 0, entries)
+    return sympy.ImmutableMatrix(*output.shape, *(1,) * (2 - len(output.shape)), entries)
 
 
 def _sympy():

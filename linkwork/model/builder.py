@@ -71,11 +71,12 @@ class Builder:
         """Give a joint of the builder a motor: a rotor on the body that carries it, turning `ratio` times as fast.
 
         `rotor` is mass, center and tensor as in `body`, about the frame `at` a pose of that body, turning about `axis`;
-        by default both are the joint's. Body, joint and coupling are called `<joint>_rotor`, `..._joint`, `<joint>_gear`.
+        by default both are the joint's. The rotor is called `<joint>_rotor`, the coupling `<joint>_gear`.
         """
         hinge = next((hinge for hinge in self._hinges if hinge.name == joint), None)
         if hinge is None:
-            raise ModelError(f'{self.name} has no joint "{joint}" for a motor.{did_you_mean(joint, [h.name for h in self._hinges])}')
+            near = did_you_mean(joint, [hinge.name for hinge in self._hinges])
+            raise ModelError(f'{self.name} has no joint "{joint}" for a motor.{near}')
         name = f"{joint}_rotor"
         turning = Revolute(axis=hinge.joint.axis if axis is None else axis)
         self.body(name, hinge.parent, hinge.at if at is None else at, turning, **rotor)

@@ -51,14 +51,18 @@ def with_rotors(model: Model, ratios: Mapping[str, float]) -> Model:
         spin = float(hinge.joint.each("armature")[0]) / ratio**2
         axis = np.asarray(hinge.joint.axis) / np.linalg.norm(hinge.joint.axis)
         rotor = f"{name}_rotor"
-        bodies.append(Body(rotor, tensor=spin * np.outer(axis, axis)))
+        bodies.append(Body(rotor, tensor=rows(spin * np.outer(axis, axis))))
         hinges.append(Hinge(f"{rotor}_joint", hinge.parent, rotor, Revolute(axis=hinge.joint.axis), hinge.at))
         couplings.append(Coupling(f"{name}_gear", f"{rotor}_joint", name, (0.0, float(ratio))))
         hinges[model.hinges.index(hinge)] = replace(hinge, joint=replace(hinge.joint, armature=0.0))
         if hinge.parent is not None:
             i = model.body_index(hinge.parent)
             along = hinge.at.rotation @ axis
-            bodies[i] = replace(bodies[i], tensor=np.asarray(bodies[i].tensor) - spin * np.outer(along, along))
+            bodies[i] = replace(bodies[i], tensor=rows(np.asarray(bodies[i].tensor) - spin * np.outer(along, along)))
             if (said := bodies[i].complaint) is not None:
                 raise ModelError(f'the rotor of "{name}" cannot be part of its carrier: without it, {said}')
     return replace(model, bodies=tuple(bodies), hinges=tuple(hinges), couplings=tuple(couplings))
+
+
+def rows(tensor) -> tuple:
+    return tuple(map(tuple, tensor))

@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +64,7 @@ class Nodes:
 
     def mapped(self, constant: Callable) -> "Nodes":
         """The same nodes with every constant x replaced by constant(name, index, x)."""
-        tables = {
+        tables: dict[str, Any] = {
             name: tuple(constant(name, i, x) for i, x in enumerate(getattr(self, name)))
             for name in CONSTANTS
             if name != "gravity"
@@ -240,7 +242,7 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
     return Nodes(
         tree=Tree(parent, [group.nv for group in groups]),
         groups=tuple(groups),
-        q_rows=tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:])),
+        q_rows=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
         labels=tuple(labels),
         on=tuple(place[body.name][0] for body in model.bodies),
         placements=tuple(place[body.name][1] for body in model.bodies),

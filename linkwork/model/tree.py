@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +19,7 @@ class Tree:
         self.parent = tuple(parent)
         self.widths = tuple(widths)  # velocities of each node
         ends = np.cumsum([0, *self.widths])
-        self.rows = tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:]))
+        self.rows = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
         self.nv = int(ends[-1])
 
     def __len__(self) -> int:

@@ -193,6 +193,6 @@ class Operators:
 
 
 SYMBOLS = {
-    "I": "I", "H": "H", "φ": "phi", "φ~": "phi_tilde", "𝓔φ": "E_phi", "M": "M", "J": "J", "R": "R", "P": "P", "P⁺": "P_plus",
-    "D": "D", "G": "G", "K": "K", "ψ": "psi", "ψ~": "psi_tilde", "𝓔ψ": "E_psi", "Υ": "Upsilon",
+    "I": "I", "H": "H", "φ": "phi", "φ~": "phi_tilde", "𝓔φ": "E_phi", "M": "M", "J": "J", "R": "R", "P": "P",
+    "P⁺": "P_plus", "D": "D", "G": "G", "K": "K", "ψ": "psi", "ψ~": "psi_tilde", "𝓔ψ": "E_psi", "Υ": "Upsilon",
 }  # fmt: skip

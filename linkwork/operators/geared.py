@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ModelError
 from ..lie.scalars import like
 from ..model.tree import concatenated
-from ..spatial import blocks
+from ..spatial import blocks as four
 from .sko import SKO
 
 
@@ -40,7 +40,7 @@ def merged(sko, gears, joined_H, joined_J):
     rotors = {m for m, _ in gears.values()}
     kept = [k for k in tree.base_to_tips() if k not in rotors]
     number = {tree.world: tree.world, **{k: i for i, k in enumerate(kept)}}
-    A, H, M, J, a, b = ([] for _ in range(6))
+    rooms: tuple[list, ...] = tuple([] for _ in range(6))
     for k in kept:
         block = [sko.A[k], sko.H[k], sko.M[k], sko.J[k], sko.a[k], sko.b[k]]
         if k in gears:
@@ -57,17 +57,18 @@ def merged(sko, gears, joined_H, joined_J):
         if p in gears:
             motor = np.zeros_like(block[0], shape=(sko.M[gears[p][0]].shape[-1], block[0].shape[-1]))
             block[0] = concatenated([motor, block[0]], -2)
-        for room, x in zip((A, H, M, J, a, b), block):
+        for room, x in zip(rooms, block):
             room.append(x)
+    A, H, M, J, a, b = rooms
     return SKO([number[tree.parent[k]] for k in kept], A, H, M, J, a, b, sko.base)
 
 
 def condensed(sko: SKO, gears):
-    """The same with nodes no larger than the links, for `sweeps.geared`: tree, φ, H, M, J, L, a, b, and the force that the
-    motors take off τ, as slots of the links.
+    """The same with nodes no larger than the links, for `sweeps.geared`: the SKO model of the links with what rotors
+    add to them, the coupling L, and the force that the motors take off τ, node by node.
 
         M(p) + Σ φ_m M_m φ_m*,   J + μ² (H_m M_m H_m* + J_m),   L = μ φ_m M_m H_m*
-        b(p) + Σ φ_m z_m,   τ − μ H_m z_m,   z_m = M_m a_m + b_m                              Jain, Exercises 12.1 and 12.2
+        b(p) + Σ φ_m z_m,   τ − μ H_m z_m,   z_m = M_m a_m + b_m                          Jain, Exercises 12.1 and 12.2
     """
     tree = sko.tree
     check_gears(tree, gears)
@@ -86,7 +87,8 @@ def condensed(sko: SKO, gears):
             L[k], taken[k] = mu * (phi @ (M_m @ H_m.mT)), mu * (H_m @ z_m)
             if p != tree.world:
                 M[p], b[p] = M[p] + phi @ M_m @ phi.mT, b[p] + phi @ z_m
-    links = SKO([number[tree.parent[k]] for k in kept], *([x[k] for k in kept] for x in (sko.A, sko.H, M, J, sko.a, b)), sko.base)
+    blocks = ([x[k] for k in kept] for x in (sko.A, sko.H, M, J, sko.a, b))
+    links = SKO([number[tree.parent[k]] for k in kept], *blocks, sko.base)  # type: ignore[call-arg]
     return links, [L[k] for k in kept], [taken[k] for k in kept]
 
 
@@ -104,7 +106,7 @@ def diagonal(A, B):
     """diag(A, B)."""
     batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     A, B = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (A, B))
-    return blocks(
+    return four(
         A,
         np.zeros_like(A, shape=(*batch, A.shape[-2], B.shape[-1])),
         np.zeros_like(A, shape=(*batch, B.shape[-2], A.shape[-1])),
@@ -116,6 +118,6 @@ def check_gears(tree, gears) -> None:
     for k, (m, _) in gears.items():
         if tree.parent[m] != tree.parent[k] or tree.children[m] or tree.widths[m] != tree.widths[k]:
             raise ModelError(
-                f"node {m} cannot be the rotor of node {k}: a rotor stands on the same node, carries nothing, and has as many "
-                "velocities as what it drives."
+                f"node {m} cannot be the rotor of node {k}: a rotor stands on the same node, carries nothing, "
+                "and has as many velocities as what it drives."
             )

@@ -27,11 +27,11 @@ class Leaf(Operator):
     turned: bool = False
 
     @property
-    def rows(self):  # type: ignore[override]
+    def rows(self):
         return self.right if self.turned else self.left
 
     @property
-    def columns(self):  # type: ignore[override]
+    def columns(self):
         return self.left if self.turned else self.right
 
     leaves = property(lambda self: (self,))
@@ -115,7 +115,9 @@ class Kernel(Leaf):
 
     def apply(self, x):
         A = self.blocks()
-        return from_parent(self.tree, A, x, nothing(A, x)) if self.turned else from_children(self.tree, A, x, self.left.sizes)
+        if self.turned:
+            return from_parent(self.tree, A, x, nothing(A, x))
+        return from_children(self.tree, A, x, self.left.sizes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,12 +7,13 @@ from .operator import Operator
 
 TOKEN = re.compile(r"\s*(⁻¹|\^-1|[()*+−-]|[^\s()*+−⁻^-]+)")
 ASCII = {
-    "phi": "φ", "psi": "ψ", "phi~": "φ~", "psi~": "ψ~", "E_phi": "𝓔φ", "E_psi": "𝓔ψ", "P_plus": "P⁺", "-": "−", "^-1": "⁻¹",
+    "phi": "φ", "psi": "ψ", "phi~": "φ~", "psi~": "ψ~", "E_phi": "𝓔φ", "E_psi": "𝓔ψ", "P_plus": "P⁺",
+    "-": "−", "^-1": "⁻¹",
 }  # fmt: skip
 
 
 def read(text: str, symbol: Callable[[str], Operator]) -> Operator:
-    """The operator that a text describes, each symbol looked up by its name; phi, psi, E_phi, -, ^-1 are understood too."""
+    """The operator that a text describes, each symbol looked up by name; phi, psi, E_phi, -, ^-1 are understood too."""
     tokens = [ASCII.get(t, t) for t in TOKEN.findall(text)]
     stream = Tokens(tokens, text)
     result = sum_of(stream, symbol)

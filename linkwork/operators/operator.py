@@ -6,6 +6,7 @@ A vector is a column of blocks, one for each node (or velocity, or place); an op
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from numbers import Real
 
 import numpy as np
@@ -25,7 +26,7 @@ class Space:
     @cached_property
     def rows(self) -> tuple[slice, ...]:
         ends = np.cumsum([0, *self.sizes]).tolist()
-        return tuple(slice(a, b) for a, b in zip(ends, ends[1:]))
+        return tuple(slice(a, b) for a, b in pairwise(ends))
 
     @cached_property
     def size(self) -> int:
@@ -41,14 +42,21 @@ class Space:
 class Operator(ABC):
     """A linear map between stacked vectors.
 
-    `A @ x` takes a vector (n,) or a block of columns (..., n, m); `A.matvec(x)` takes vectors (..., n). `A @ B`, `A + B`,
-    `A - B`, `2 * A`, `A.T` are operators again. `inv`, `solve` and `logdet` know the identities of the book.
+    `A @ x` takes a vector (n,) or a block of columns (..., n, m); `A.matvec(x)` takes vectors (..., n). `A @ B`,
+    `A + B`, `A - B`, `2 * A`, `A.T` are operators again. `inv`, `solve` and `logdet` know the identities of the book.
     """
 
     __array_ufunc__ = None  # an array on the left leaves the product to us
 
-    rows: Space
-    columns: Space
+    @property
+    @abstractmethod
+    def rows(self) -> Space:
+        """Of A x."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Space:
+        """Of x."""
 
     @abstractmethod
     def apply(self, x):
@@ -258,12 +266,9 @@ def product(A: Operator, B: Operator) -> Operator:
     factors = [f for x in (A, B) for f in (x.factors if isinstance(x, Product) else [x]) if not isinstance(f, Identity)]
     if not factors:
         return B if isinstance(A, Identity) and A.space is None else A
-    for left, right in zip(factors, factors[1:]):
+    for left, right in pairwise(factors):
         if left.columns != right.rows:
-            raise ShapeError(
-                f"{left} is {left.shape[0]} x {left.shape[1]} and {right} is {right.shape[0]} x {right.shape[1]}: "
-                f"{left} takes {left.columns.kind}, but {right} gives {right.rows.kind}. They cannot be multiplied."
-            )
+            raise ShapeError(f"{described(left)} and {described(right)}: they cannot be multiplied.")
     return factors[0] if len(factors) == 1 else Product(factors)
 
 
@@ -278,11 +283,12 @@ def total(*parts) -> Operator:
         terms = [(c, Identity(known.rows, known.some) if isinstance(A, Identity) else A) for c, A in terms]
         for _, A in terms:
             if (A.rows, A.columns) != (known.rows, known.columns):
-                raise ShapeError(
-                    f"{known} is {known.shape[0]} x {known.shape[1]} ({known.rows.kind} from {known.columns.kind}) and {A} is "
-                    f"{A.shape[0]} x {A.shape[1]} ({A.rows.kind} from {A.columns.kind}). They cannot be added."
-                )
+                raise ShapeError(f"{described(known)} and {described(A)}: they cannot be added.")
     return terms[0][1] if len(terms) == 1 and is_one(terms[0][0]) else Sum(terms)
+
+
+def described(A: Operator) -> str:
+    return f"{A} is {A.shape[0]} x {A.shape[1]} ({A.rows.kind} from {A.columns.kind})"
 
 
 def scaled(c, x):

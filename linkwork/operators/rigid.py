@@ -8,14 +8,14 @@ from ..model import Model, Nodes
 from ..spatial import Pose, bar, phi, phi_inverse, tilde
 from ..spatial.single_body import gyroscopic_inertial
 from ..sweeps.gather_scatter import scatter
-from ..sweeps.kinematics import placements, poses, shifts
+from ..sweeps.kinematics import placements, poses
 from ..sweeps.quantities import motion
 from .algebra import Operators
 from .sko import SKO
 
 
 def rigid(nodes: Nodes, q, v=None, external=None) -> SKO:
-    """Rates of velocities taken in each node's own frame: a = V~ H* v, b = V̄ M V (Jain, 5.11 and 2.28). At rest without v."""
+    """Rates taken in each node's own frame: a = V~ H* v, b = V̄ M V (Jain, 5.11, 2.28). Without v it is at rest."""
     v = np.zeros_like(nodes.gravity, shape=(nodes.tree.nv,)) if v is None else v
     phi, _, a, b = motion(nodes, q, v, external)
     return SKO(nodes.tree, phi, nodes.H, nodes.M, nodes.J, a, b, nodes.falling)
@@ -41,7 +41,8 @@ def with_inertial_rates(nodes: Nodes, q, v) -> SKO:
 def about_a_fixed_point(nodes: Nodes, q, v) -> SKO:
     """Everything referred to the world's origin and axes, so that nothing changes from node to node:
 
-        φ = I,   H_𝕀 = H φ⁻¹(0,k),   M_𝕀 = φ(0,k) M φ*(0,k),   a = V_𝕀~ H_𝕀* v,   b = V̄_𝕀 M_𝕀 V_𝕀      Jain (5.47) to (5.66)
+        φ = I,   H_𝕀 = H φ⁻¹(0,k),   M_𝕀 = φ(0,k) M φ*(0,k)
+        a = V_𝕀~ H_𝕀* v,   b = V̄_𝕀 M_𝕀 V_𝕀                                                      Jain (5.47) to (5.66)
     """
     tree = nodes.tree
     I = like(np.eye(6), nodes.gravity)
@@ -62,7 +63,7 @@ def about_a_fixed_point(nodes: Nodes, q, v) -> SKO:
 def shifted(sko: SKO, shift, back) -> SKO:
     """The model with node k's velocities referred elsewhere, V_B = Δ⁻*(k) V: `shift` is Δ(k), `back` its inverse.
 
-        A_B = Δ A Δ⁻¹,   H_B = H Δ⁻¹,   M_B = Δ M Δ*,   a_B = Δ⁻* a,   b_B = Δ b              Jain, Lemma 8.8, (5.27) to (5.31)
+        A_B = Δ A Δ⁻¹,   H_B = H Δ⁻¹,   M_B = Δ M Δ*,   a_B = Δ⁻* a,   b_B = Δ b       Jain, Lemma 8.8, (5.27) to (5.31)
     """
     tree = sko.tree
     A, H, M, a, b = tree.slots(5)
@@ -77,7 +78,7 @@ def shifted(sko: SKO, shift, back) -> SKO:
 
 
 def prescribed(sko: SKO, moved, vdot) -> SKO:
-    """The passive arm: joints whose velocities are `moved` (True) have the accelerations vdot and are velocities no more.
+    """The passive arm: velocities that are `moved` (True) have the accelerations vdot and are no longer velocities.
 
         H(k) loses its rows,   a(k) + H*(k) v̇(k)                                             Jain (16.1) to (16.3)
     """
@@ -105,4 +106,5 @@ def on_node(model: Model, nodes: Nodes, place):
     name, where = (place, None) if isinstance(place, str) else place
     index, pose = model.place(name)
     B = phi(nodes.exactly(nodes.placements[index] @ pose @ Pose.of(where)))
-    return nodes.on[index], B[..., 3:] if np.shape(where) == (3,) else B
+    point = where is not None and np.shape(where) == (3,)
+    return nodes.on[index], B[..., 3:] if point else B

@@ -157,7 +157,8 @@ def mass_matrix_model(A) -> SKO | None:
     if len(parts) != 5 or not all(isinstance(p, Leaf) and isinstance(p, kind) for p, kind in zip(parts, kinds)):  # type: ignore[arg-type]
         return None
     H, phi, X, phi_T, H_T = parts
-    if H.turned or phi.turned or not phi.is_transpose_of(phi_T) or not H.is_transpose_of(H_T) or isinstance(X, InverseDiagonal):
+    pairs = not H.turned and H_T.is_transpose_of(H) and not phi.turned and phi_T.is_transpose_of(phi)
+    if not pairs or isinstance(X, InverseDiagonal):
         return None
     home = H.home
     if home is phi.home is X.home and X.name == "M" and [(c, B.name) for c, B in rest if B.home is home] == [(1, "J")]:

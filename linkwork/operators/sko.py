@@ -41,7 +41,7 @@ class SKO:
     nodes is kept in slots, indexed by node, as columns.
     """
 
-    tree: Tree
+    tree: Any
     A: Any
     H: Any
     M: Any
@@ -166,7 +166,7 @@ class SKO:
         return self.tree.join(hybrid_dynamics(*blocks, given, prescribed, self.base)[0])
 
     def divide_and_conquer(self, tau):
-        """v̇ of a chain, and the number of steps that must follow one another: it grows with the logarithm of the length."""
+        """v̇ of a chain, and how many steps must follow one another: they grow as the logarithm of the length."""
         if any(p != k - 1 for k, p in enumerate(self.tree.parent)):
             raise ModelError("divide and conquer takes a chain; this tree forks. Use forward_dynamics.")
         has_mass = [bool(np.any(self.M[k])) for k in self.tree.base_to_tips()]
@@ -193,7 +193,7 @@ class SKO:
 
     @cached_property
     def mass_matrix_inverse(self):
-        """𝓜⁻¹ (..., nv, nv)                                                             Jain (10.29), Algorithm 10.4."""
+        """𝓜⁻¹ (..., nv, nv)                                                            Jain (10.29), Algorithm 10.4."""
         return mass_matrix_inverse(self.tree, self.A, self.G, self.psi, *self.compliances)
 
     def compliance(self, *places):

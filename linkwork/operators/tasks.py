@@ -51,15 +51,16 @@ class Task:
             if at:
                 where = f" (first at sample {at}, {len(poor)} of {self.rank.size} samples)"
             raise RankError(
-                f"the task of {', '.join(self.names)} has {m} directions, but only {int(self.rank[at])} of them are independent "
-                f"here{where}. Ask for fewer directions, move off the singular configuration, or use pseudo_inertia."
+                f"the task of {', '.join(self.names)} has {m} directions, but only {int(self.rank[at])} of them are "
+                f"independent here{where}. Ask for fewer directions, move off the singular configuration, "
+                "or use pseudo_inertia."
             )
         return self.pseudo_inertia
 
     @cached_property
     def pseudo_inertia(self):
-        """Λ where the directions are independent; else its pseudo-inverse in coordinates scaled to equal compliance: what
-        cannot be moved, or follows from the rest, is given no force."""
+        """Λ where the directions are independent; else the pseudo-inverse of Λ̲, directions scaled to equal compliance:
+        what cannot be moved gets no force, what follows from the rest shares it."""
         scale, values, vectors, counts = self._modes
         left = vectors / scale[..., :, None] * np.where(counts, 1 / np.where(counts, values, 1.0), 0.0)[..., None, :]
         return left @ (vectors / scale[..., :, None]).mT
@@ -87,7 +88,7 @@ class Task:
         return np.matvec(self.inertia, acceleration) + self.task_bias()
 
     def control(self, acceleration, posture=0.0):
-        """τ = J* (Λ u + C_os) + N* posture (..., nv): the task accelerates with u, what is left follows the posture force."""
+        """τ = J* (Λ u + C_os) + N* posture (..., nv): the task accelerates with u, what is left follows the posture."""
         left = np.matvec(self.null_space.mT, np.zeros_like(self.bias) + posture)
         return np.matvec(self.J.mT, self.force(acceleration)) + left
 

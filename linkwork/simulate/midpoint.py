@@ -1,4 +1,4 @@
-"""The variational midpoint rule: symplectic and symmetric, momenta kept exactly, energy without a trend."""
+"""The variational midpoint rule as an integrator: symplectic and symmetric, so that energy has no trend."""
 
 import numpy as np
 
@@ -7,81 +7,110 @@ from .interpolate import bridge
 from .kernels import kernel
 from .step import Failure, Integrator, Step
 
-CLOSE = 1e-13  # of the step: one more correction after this leaves nothing
-ROUGH = 0.1  # each correction at least this much smaller than the one before, or the slopes are taken anew
-PROBE = 1e-7  # of a radian, or of the way: how far to go for a slope
+CLOSE = 1e-15**2  # of the step, squared: a correction of that size is none
+ROUNDING = 1e-10**2  # a correction below this that grows again is rounding
+SLOW = 0.3**2  # corrections that shrink less than this are not worth waiting for
+PROBE = 1e-7  # of a step: how far to go for a slope
+HISTORY = np.array([[1, 0, 0, 0], [2, -1, 0, 0], [3, -3, 1, 0], [4, -6, 4, -1]])  # extrapolation of equal steps
 
 
 class Midpoint(Integrator):
-    """Finds the ξ of a step from p₀(ξ) = 𝓜 v, by Newton's method with slopes kept as long as they serve."""
+    """Finds the ξ of a step from p₀(ξ) = 𝓜 v.
+
+    At first with slopes 𝓜/h, which serve as long as nothing is stiff; if they do not, by Newton's method with slopes
+    from differences, kept until they have gone stale.
+    """
 
     order = 2
 
     def __init__(self, flow):
         super().__init__(flow)
-        how = {"friction": flow.friction}
-        self.residual = kernel(self.robot, variational.midpoint_residual, *flow.options, **how)
-        self.end = kernel(self.robot, variational.midpoint_end, *flow.options, **how)
-        self.momentum = kernel(self.robot, variational.momentum)
-        self.middle = kernel(self.robot, variational.midpoint_state)
+        robot, options, friction = self.robot, flow.options, flow.friction
+        self.correction = kernel(robot, variational.midpoint_correction, *options, friction=friction)
+        self.end = kernel(robot, variational.midpoint_end, *options, friction=friction)
+        self.momentum = kernel(robot, variational.momentum)
+        self.middle = kernel(robot, variational.midpoint_state)
+        self.options, self.friction = options, friction
+        self.stiff = False
         self.restart()
 
     def restart(self):
+        self.h = np.array(np.nan)
         self.inverse = None
-        self.length = None
+        self.past: list[np.ndarray] = []
 
     def step(self, t, q, v, vdot, h):
-        if h != self.length:
+        if h != self.h:
             self.restart()
-        self.length, p = h, self.momentum(q, v)
-        xi = self._solved(t, q, p, h * v + h * h / 2 * vdot, np.float64(h))
-        q1, v1 = self.end(q, xi, *self._forces(t, q, xi, h), h, *self._wrenches)
-        if (stops := self.flow.stops) is not None and stops.held:
-            v1 = self._at_rest(q1, v1, stops.rows)
+            self.h = np.array(h)
+        self.t, self.q, self.p = t, q, self.momentum(q, v)
+        n = len(self.past)
+        guess = HISTORY[n - 1, :n] @ np.array(self.past) if n > 1 else h * v + h * h / 2 * vdot
+        held = self.flow.stops is not None and self.flow.stops.held
+        xi = self._by_mass(guess) if not (self.stiff or held) else None
+        xi = self._by_newton(guess) if xi is None else xi
+        self.past = [xi, *self.past[:3]]
+        q1, v1 = self.end(q, xi, *self._forces(xi))
+        if held:
+            v1 = self._at_rest(q1, v1, self.flow.stops.rows)
         return Step(h, q, q1, v1, lambda x: bridge(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
 
-    def _forces(self, t, q, xi, h):
-        """τ at the midpoint; the wrenches there are kept beside it."""
-        middle = self.middle(q, xi, h) if self.flow.reacts else (q, xi)
-        tau, *self._wrenches = self.flow.forces(t + h / 2, *middle)
-        return (tau,)
+    def _forces(self, xi):
+        """τ, h and the wrenches, as they are at the midpoint."""
+        middle = self.middle(self.q, xi, self.h) if self.flow.reacts else (self.q, xi)
+        tau, *wrenches = self.flow.forces(self.t + float(self.h) / 2, *middle)
+        return tau, self.h, *wrenches
 
-    def _value(self, t, q, p, xi, h):
-        self.flow.evaluations += 1
-        r = self.residual(q, p, xi, *self._forces(t, q, xi, h), h, *self._wrenches)
-        if (stops := self.flow.stops) is not None and stops.held:
-            r[stops.rows] = xi[stops.rows]
-        return r
+    def _by_mass(self, xi):
+        """Corrections h 𝓜⁻¹ (p₀(ξ) − p), or None if they do not shrink fast enough."""
+        last, q, p, correction = np.inf, self.q, self.p, self.correction
+        while True:
+            self.flow.evaluations += 1
+            better = correction(q, p, xi, *self._forces(xi))
+            change = better - xi
+            size, xi = change @ change, better
+            if size * (size / last if last < np.inf else 1.0) <= CLOSE * (xi @ xi):  # as large as the next one would be
+                return xi
+            if not size < SLOW * last:
+                if size < ROUNDING * (xi @ xi):
+                    return xi
+                self.stiff = True
+                return None
+            last = size
 
-    def _solved(self, t, q, p, xi, h):
-        smallest, last = 0.0, np.inf
-        fresh = self.inverse is None
+    def _by_newton(self, xi):
+        last, fresh = np.inf, self.inverse is None
         for _ in range(50):
             if self.inverse is None:
-                self.inverse = np.linalg.pinv(self._slopes(t, q, p, xi, h))
-            change = self.inverse @ self._value(t, q, p, xi, h)
-            xi = xi - change
-            size = np.abs(change).max(initial=0.0)
-            smallest = CLOSE * np.abs(xi).max(initial=0.0)
-            if size <= smallest:
+                self.inverse = np.linalg.pinv(self._slopes(xi))
+            change = self.inverse @ self._residual(xi)
+            size, xi = change @ change, xi - change
+            if size * (size / last if last < np.inf else 1.0) <= CLOSE * (xi @ xi) or (size < ROUNDING * (xi @ xi) and size > SLOW * last):
                 return xi
             if not np.isfinite(size):
-                raise Failure("the midpoint equations have no finite solution: take a smaller dt.")
-            if size > ROUGH * last:
-                if size < 1e3 * smallest:
-                    return xi  # rounding is all that is left
-                if fresh and size > 0.9 * last:
-                    raise Failure("the midpoint equations do not converge: take a smaller dt, or method=\"stiff\".")
+                break
+            if size > SLOW * last:
+                if fresh and size > 0.8 * last:
+                    break
                 self.inverse, fresh, last = None, True, np.inf
-                continue
-            last = size
-        raise Failure("the midpoint equations do not converge: take a smaller dt, or method=\"stiff\".")
+            else:
+                last = size
+        raise Failure('the midpoint equations do not converge: take a smaller dt, or method="stiff"')
 
-    def _slopes(self, t, q, p, xi, h):
+    def _residual(self, xi):
+        self.flow.evaluations += 1
+        residual = kernel(self.robot, variational.midpoint_residual, *self.options, friction=self.friction)
+        r = residual(self.q, self.p, xi, *self._forces(xi))
+        if self.flow.stops is not None and self.flow.stops.held:
+            rows = self.flow.stops.rows
+            r[rows] = xi[rows]
+        return r
+
+    def _slopes(self, xi):
         """∂p₀/∂ξ by differences, one column for each velocity."""
         d = PROBE * np.maximum(np.abs(xi), np.abs(xi).max(initial=0.0) or 1.0)
-        here = self._value(t, q, p, xi, h)
-        columns = [(self._value(t, q, p, xi + step, h) - here) / e for step, e in zip(np.diag(d), d)]
+        here = self._residual(xi)
+        columns = [(self._residual(xi + step) - here) / e for step, e in zip(np.diag(d), d)]
         return np.stack(columns, -1) if columns else np.zeros((0, 0))
 
     def _at_rest(self, q, v, rows):

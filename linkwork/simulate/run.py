@@ -21,7 +21,7 @@ from .stops import Stops
 FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
 ADAPTIVE: dict[str, type] = {"rk45": DormandPrince, "dop853": DormandPrince8, "stiff": Radau}
 SLACK = 1e-9  # of a step: two times nearer than that are the same
-STUCK = 50  # events one after another without time passing
+STUCK = 3, 50  # times that an event may come again without time passing: the user's, and one of a joint at rest
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Run:
         self.record = Record(robot)
         self.occurrences: list[Occurrence] = []
         self.status, self.message, self.error = "finished", "", None
-        self.steps, self.barren, self.pending = 0, 0, False
+        self.steps, self.barren, self.latest = 0, 0, -1
         self.t, self.q, self.v = t, q, v
         self.next_step = self.integrator.next_step
 
@@ -139,7 +139,8 @@ class Run:
         """One step, or as much of it as there is before something happens."""
         h, target = self._ahead()
         step = self.integrator.step(self.t, self.q, self.v, self.vdot, h)
-        t = target if step.h == h else self.t + step.h
+        t = self.t + step.h
+        t = target if step.h == h or target - t <= 16 * np.spacing(abs(target)) else t
         if self.watch.any:
             for found in self.watch.find(self.t, step):
                 if self.watch.cuts(found.index):
@@ -157,7 +158,6 @@ class Run:
 
     def _accepted(self) -> None:
         self.steps += 1
-        self.barren = 0
         self.next_step = self.integrator.next_step
         if self.settings.on_step is not None and self.settings.on_step(self.t, self.q.copy(), self.v.copy()):
             self._end("stopped", "stopped by on_step")
@@ -204,7 +204,8 @@ class Run:
         if passed:
             self._keep()
             self._accepted()
-        self.barren += 1
+        self.barren = self.barren + 1 if index == self.latest and not passed else 0
+        self.latest = index
         if own:
             event = self.watch.events[index]
             name: str | None = event.name
@@ -218,7 +219,7 @@ class Run:
             self.q, self.v, name = stops.change(index - len(self.watch.events), t, q, v, self.flow)
         if name is not None:
             self.occurrences.append(Occurrence(t, name, q, v))
-        if self.barren > STUCK:
+        if self.barren > STUCK[not own]:
             raise Failure(
                 f"{name or 'a joint that sticks and slips'} happens again and again without time passing. If something comes "
                 "to rest there, let the event's reset put it to rest, or make it terminal"

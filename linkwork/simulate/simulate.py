@@ -73,7 +73,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
         value = getattr(s, name)
         if value is not None and not value > 0:
             raise SimulationError(f"{name} is {value}; it takes a positive number of seconds.")
-    if not (0 <= s.rtol < 1e6 and 0 <= s.atol and s.rtol + s.atol > 0):
+    if not (0 <= s.rtol < 1e6 and s.atol >= 0 and s.rtol + s.atol > 0):
         raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; they may not be negative, nor both zero.")
     if s.limits is not None and not 0 <= s.limits <= 1:
         raise SimulationError(f"limits is {s.limits}; it takes a restitution from 0 to 1, or None for no limits.")

@@ -1,6 +1,6 @@
 """Forward dynamics of a chain by halving it: the answer of the sweep, in steps whose number grows as log N.
 
-A piece of the chain, cut free, is held at two handles: its first node, and the inboard side of the joint after its last.
+A piece of the chain, cut free, is held at two handles: its first node, and the inboard side of the joint after it.
 
     α₁ = Λ₁₁ f₁ + Λ₁₂ f₂ + C₁,   α₂ = Λ₂₁ f₁ + Λ₂₂ f₂ + C₂                       Jain (10.46)
 
@@ -11,7 +11,7 @@ Two pieces A and B with a joint between them are such a piece again. The joint's
     v̇  = D⁻¹ (τ − H N⁻¹ (a − c)),   D = H N⁻¹ H* + J
     f  = Y τ + W (a − c),   Y = N⁻¹ H* D⁻¹,   W = N⁻¹ − Y H N⁻¹                 Jain, Lemma 10.6
 
-The book's W is P* (P N P*)⁻¹ P, P a basis of what H leaves out: the same matrix without rotors, and no basis is needed here.
+The book's W is P* (P N P*)⁻¹ P, P a basis of what H leaves out: without rotors the same, and here no basis is needed.
 Its (10.47) lacks the joint's bias a, and its (10.50) takes the rows of H for orthonormal; both are put right.
 """
 

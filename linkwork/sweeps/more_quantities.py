@@ -58,8 +58,8 @@ def task_compliance(nodes, q, task):
 
 
 def task_inertia(nodes, q, task):
-    """Λ = (J 𝓜⁻¹ J*)⁻¹ (..., m, m), and how independent the task's directions are: the least pivot of Λ̲ over its diagonal
-    entry, 1 at best, 0 (or rounding) where one direction follows from those before it and Λ means nothing."""
+    """Λ = (J 𝓜⁻¹ J*)⁻¹ (..., m, m), and how independent the directions are: the least pivot of Λ̲ over its diagonal
+    entry, 1 at best, 0 or rounding where one direction follows from those before it and Λ means nothing."""
     compliance = task_compliance(nodes, q, task)
     n = compliance.shape[-1]
     _, pivots = factor(compliance)
@@ -78,7 +78,7 @@ def joint_response(nodes, q, task):
 
 
 def task_acceleration(nodes, q, v, tau, task):
-    """Accelerations of the task's places under forces τ (..., m), gravity included, component-wise in their own axes."""
+    """Accelerations of the task's places under forces τ (..., m), gravity included, component by component."""
     tree, H = nodes.tree, nodes.H
     phi, _, a, b = motion(nodes, q, v)
     P, D, G, _ = articulated_inertia(tree, phi, H, nodes.M, nodes.J)

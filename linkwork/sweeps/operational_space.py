@@ -1,5 +1,7 @@
 """What forces on places of a mechanism do to the motion of other places (Jain, chapter 10)."""
 
+from itertools import combinations_with_replacement, pairwise
+
 import numpy as np
 
 from ..lie.scalars import like
@@ -53,14 +55,13 @@ def compliance(tree, phi, H, D, G, places):
     X = [responses(tree, phi, H, G, k, B) for k, B in places]
     Y = [{j: solve(D[j], x) for j, x in row.items()} for row in X]
     sizes = np.cumsum([0, *(B.shape[-1] for _, B in places)])
-    rows = [slice(a, b) for a, b in zip(sizes, sizes[1:])]
-    block = {}
-    for i in range(len(places)):
-        for l in range(i + 1):
-            shared = [X[i][j].mT @ Y[l][j] for j in X[i] if j in X[l]]
-            if shared:
-                block[i, l] = sum(shared, 0.0)
-                block[l, i] = block[i, l].mT
+    rows = [slice(a, b) for a, b in pairwise(sizes)]
+    block: dict = {}
+    for i, l in combinations_with_replacement(range(len(places)), 2):
+        shared = [X[i][j].mT @ Y[l][j] for j in X[i] if j in X[l]]
+        if shared:
+            block[i, l] = sum(shared[1:], shared[0])
+            block[l, i] = block[i, l].mT
     batch = np.broadcast_shapes(*(b.shape[:-2] for b in block.values()))
     out = np.zeros_like(places[0][1], shape=(*batch, sizes[-1], sizes[-1]))
     for (i, l), b in block.items():

@@ -83,7 +83,7 @@ def _writer(path: Path, fps: int):
     if path.suffix.lower() not in (".mp4", ".webm", ".mkv", ".mov"):
         raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a film is .gif, .mp4, .webm, .mkv or .mov.')
     if not shutil.which(rcParams["animation.ffmpeg_path"]):
-        brought = extra("imageio_ffmpeg", f"a film as {path.suffix} needs ffmpeg, which is not installed, or", "plot")
+        brought = extra("imageio_ffmpeg", f"a film as {path.suffix} needs ffmpeg on the path, or", "film")
         rcParams["animation.ffmpeg_path"] = brought.get_ffmpeg_exe()
     return animation.FFMpegWriter(fps=fps)
 

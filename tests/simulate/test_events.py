@@ -1,0 +1,134 @@
+"""Events: found, placed to rounding, noted, ending a run, or making the state jump."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.model import solids
+
+g = 9.81
+BALL = lw.Dynamics(lw.Builder("ball").body("ball", joint=lw.Prismatic(axis=(0, 0, 1)), **solids.point(1.0)).model())
+PENDULUM = lw.Dynamics(lw.load("pendulum"))
+METHODS = {"rk45": {}, "dop853": {}, "stiff": {}, "rk4": {"dt": 0.01}, "midpoint": {"dt": 0.01}}
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+def height(t, q, v):
+    return q[0]
+
+
+def bounce(e):
+    return lw.Event(height, "floor", direction=-1, reset=lambda t, q, v: (q, -e * v))
+
+
+@every_method
+def test_a_falling_ball_meets_the_floor_on_time(method):
+    """t = √(2 h / g), and the run ends there."""
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, method=method, events=[lw.Event(height, "floor", terminal=True)], **METHODS[method])
+    assert (run.status, run.message) == ("event", f't = {run.t[-1]:.9g} s: event "floor"')
+    assert run.t[-1] == pytest.approx(np.sqrt(4 / g), abs=1e-9)
+    assert run.q[-1] == pytest.approx(0, abs=1e-12)
+    assert run.v[-1] == pytest.approx(-np.sqrt(4 * g), abs=1e-8)
+    assert [event.name for event in run.events] == ["floor"]
+
+
+@every_method
+def test_a_bouncing_ball(method):
+    """Bounce n comes after t₁ (1 + 2 e + ... + 2 eⁿ⁻¹), at e times the speed of the one before."""
+    e, first = 0.7, np.sqrt(4 / g)
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=3.0, method=method, events=[bounce(e)], **METHODS[method])
+    times = first * (1 + 2 * np.cumsum(np.concatenate([[0], e ** np.arange(1, 20)])))
+    times = times[times < 3.0]
+    assert run.status == "finished" and len(run.events) == len(times) >= 5
+    np.testing.assert_allclose([event.t for event in run.events], times, atol=1e-7)
+    np.testing.assert_allclose([event.v[0] for event in run.events], -first * g * e ** np.arange(len(times)), atol=1e-6)
+    assert run.q.min() > -1e-9
+
+
+def test_a_jump_has_a_row_before_and_a_row_after():
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=1.0, events=[bounce(0.5)])
+    (i,) = np.flatnonzero(np.diff(run.t) == 0)
+    assert run.v[i + 1] == -0.5 * run.v[i] and run.q[i + 1] == run.q[i]
+    q, v = run(run.t[i])
+    assert v == run.v[i + 1]
+    before, _ = run(run.t[i] - 1e-9)
+    assert before == pytest.approx(run.q[i], abs=1e-7)
+
+
+def test_a_ball_that_bounces_for_ever_in_a_finite_time_is_told_so():
+    """Bounces pile up at t₁ (1 + e)/(1 − e): the run ends there, says why, and keeps what came before."""
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[bounce(0.5)])
+    assert run.status == "failed" and "floor happens again and again" in run.message
+    assert run.t[-1] == pytest.approx(3 * np.sqrt(4 / g), abs=1e-6)
+    assert np.isfinite(run.q).all()
+
+
+def test_a_reset_need_not_turn_back():
+    """A ball that dips into water loses half its speed there, once, and sinks on."""
+    dip = lw.Event(height, "water", direction=-1, reset=lambda t, q, v: (q, v / 2))
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=2.0, events=[dip])
+    t = 2.0 - np.sqrt(4 / g)
+    assert run.status == "finished" and len(run.events) == 1
+    np.testing.assert_allclose(run.q[-1], -np.sqrt(4 * g) / 2 * t - g * t * t / 2, atol=1e-9)
+
+
+def test_an_event_that_is_only_noted_changes_nothing():
+    """The lowest points of a pendulum, in both directions or in one."""
+    start = [1.0], [0.0]
+    plain = lw.simulate(PENDULUM, start, until=5.0)
+    for direction in (-1, 0, 1):
+        run = lw.simulate(PENDULUM, start, until=5.0, events=[lw.Event(height, "lowest", direction=direction)])
+        np.testing.assert_array_equal(run.q[-1], plain.q[-1])
+        signs = np.sign([event.v[0] for event in run.events])
+        assert len(signs) > 2 and (signs == direction).all() if direction else len(set(signs)) == 2
+        assert np.abs([event.q[0] for event in run.events]).max() < 1e-14
+        assert set(run.t) > set(plain.t)
+
+
+def test_two_events_in_one_step_come_in_order():
+    marks = [lw.Event(lambda t, q, v, x=x: q[0] - x, f"at {x}") for x in (0.2, 1.4, 0.9)]
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=0.63, method="rk4", dt=0.63, events=marks)
+    assert [event.name for event in run.events] == ["at 1.4", "at 0.9", "at 0.2"]
+    np.testing.assert_allclose([event.t for event in run.events], np.sqrt(2 * (2 - np.array([1.4, 0.9, 0.2])) / g), atol=1e-12)
+
+
+def test_a_short_visit_within_a_step_is_seen():
+    """A ball thrown up passes a mark on its way up and on its way down, in a single step."""
+    mark = lw.Event(lambda t, q, v: q[0] - 0.4, "mark")
+    run = lw.simulate(BALL, ([0.0], [3.0]), until=0.6, method="rk4", dt=0.6, events=[mark])
+    roots = np.roots([-g / 2, 3.0, -0.4])
+    np.testing.assert_allclose([event.t for event in run.events], np.sort(roots), atol=1e-12)
+
+
+def test_an_event_may_depend_on_time_alone():
+    run = lw.simulate(PENDULUM, ([1.0], [0.0]), until=5.0, events=[lw.Event(lambda t, q, v: t - 1.25, "bell", terminal=True)])
+    assert run.t[-1] == pytest.approx(1.25, abs=1e-14)
+
+
+def test_a_plain_function_is_an_event():
+    run = lw.simulate(PENDULUM, ([1.0], [0.0]), until=2.0, events=[height])
+    assert {event.name for event in run.events} == {"height"}
+
+
+def test_a_reset_may_move_the_attitude():
+    """A satellite that is turned upside down at t = 1 goes on from there."""
+    robot = lw.Dynamics(lw.load("free_body"))
+    flip = lw.Event(lambda t, q, v: t - 1, "flip", reset=lambda t, q, v: (np.array([1.0, 0, 0, 0, 0, 0, 0]), 0 * v))
+    run = lw.simulate(robot, (robot.neutral(), np.ones(6)), until=2.0, events=[flip])
+    assert run.status == "finished"
+    np.testing.assert_allclose(run.q[-1], [1, 0, 0, 0, 0, 0, -g / 2], atol=1e-9)
+
+
+def test_a_reset_of_the_wrong_shape_is_a_failure_that_says_so():
+    event = lw.Event(height, "floor", reset=lambda t, q, v: (q, 3.0))
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[event])
+    assert run.status == "failed"
+    assert 'the reset of event "floor" gave q of shape (1,) and v of shape ()' in run.message
+
+
+@pytest.mark.parametrize("wrong", [{"function": 3}, {"function": height, "direction": 2}])
+def test_an_event_that_is_none_is_refused(wrong):
+    with pytest.raises(lw.SimulationError, match="it takes a function of"):
+        lw.Event(**wrong)
+    with pytest.raises(lw.SimulationError, match="events has 3"):
+        lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[3])

@@ -1,0 +1,168 @@
+"""The command line says what it did, or what is wrong, in words."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.__main__ import main
+from linkwork.model.mechanisms import NAMES
+
+pytest.importorskip("typer")
+
+MODELS = Path(__file__).parent / "models"
+FILES = sorted(p for p in MODELS.rglob("*") if p.suffix in (".urdf", ".xml", ".yaml"))
+
+
+@pytest.fixture
+def linkwork(capsys, tmp_path, monkeypatch):
+    """Run a command in an empty folder: its exit code, what it said, and what it complained about."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(MODELS).as_posix())
+def test_info_works_on_every_model_or_ends_in_a_sentence(linkwork, file):
+    code, out, err = linkwork("info", file)
+    if code == 0:
+        assert "bodies, nq = " in out
+    else:
+        assert code == 2
+        assert err.startswith("error: ")
+        assert "Traceback" not in err
+
+
+def test_info_without_a_model_lists_the_built_in_ones(linkwork):
+    code, out, _ = linkwork("info")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()][: len(NAMES)] == list(NAMES)
+
+
+def test_info_shows_the_tree_and_draws_it(linkwork, tmp_path):
+    code, out, _ = linkwork("info", "humanoid", "--tree", "tree.png", "--picture", "person.png")
+    assert code == 0
+    assert str(lw.load("humanoid")) in out
+    assert (tmp_path / "tree.png").exists() and (tmp_path / "person.png").exists()
+
+
+def test_info_names_the_problems_of_a_model(linkwork):
+    _, out, _ = linkwork("info", MODELS / "chain16" / "chain16.urdf")
+    assert "problem: the mass matrix is singular" in out
+    _, out, _ = linkwork("info", MODELS / "allegro_hand" / "allegro_left_hand.urdf")
+    assert 'problem: "link_9.0" has principal moments' in out
+    _, out, _ = linkwork("info", MODELS / "panda" / "panda.urdf")
+    assert "problem: 10 meshes" in out
+    _, out, _ = linkwork("info", "double_pendulum")
+    assert "problem" not in out
+
+
+def test_a_run_is_simulated_plotted_kept_and_played(linkwork, tmp_path):
+    files = ["run.png", "run.npz", "run.html"]
+    code, out, _ = linkwork(
+        "simulate", "double_pendulum", "--set", "joint1=1", "--speed", "joint2=-2", "--until", 0.5,
+        "--plot", files[0], "--save", files[1], "--html", files[2], "--trace", "end",
+    )  # fmt: skip
+    assert code == 0
+    assert "to t = 0.5 s" in out
+    assert all(f"wrote {name}" in out and (tmp_path / name).stat().st_size > 1000 for name in files)
+    run = lw.Trajectory.load(tmp_path / "run.npz")
+    assert np.array_equal(run.q[0], [1.0, 0.0]) and np.array_equal(run.v[0], [0.0, -2.0])
+    code, out, _ = linkwork("view", "run.npz", "--port", 0, "--no-open", "--for", 0.1)
+    assert code == 0
+    assert "double_pendulum is at http://localhost:" in out
+
+
+def test_a_run_that_goes_nowhere_is_noticed(linkwork):
+    _, _, err = linkwork("simulate", "pendulum", "--until", 0.1)
+    assert "nothing moved" in err
+
+
+def test_a_random_start_is_the_same_for_the_same_seed(linkwork):
+    runs = [linkwork("simulate", "pendulum", "--start", "random:3", "--until", 0.1)[1].splitlines()[1] for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_a_model_is_converted_to_urdf_that_loads_back(linkwork, tmp_path):
+    assert linkwork("convert", "double_pendulum", "dp.urdf")[0] == 0
+    one, other = lw.Dynamics(lw.load("double_pendulum")), lw.Dynamics(lw.load(tmp_path / "dp.urdf"))
+    q = np.array([0.3, -0.8])
+    assert np.allclose(one.mass_matrix(q), other.mass_matrix(q), rtol=1e-14)
+
+
+def test_a_quantity_is_written_as_c(linkwork, tmp_path):
+    assert linkwork("export-c", "double_pendulum", "forward_dynamics", "fd.c")[0] == 0
+    assert "math.h" in (tmp_path / "fd.c").read_text()
+    assert linkwork("export-c", "double_pendulum", "jacobian:link2", "tip.c", "--float32")[0] == 0
+    assert "float" in (tmp_path / "tip.h").read_text()
+
+
+def test_bench_prints_a_row_for_each_method(linkwork, monkeypatch):
+    monkeypatch.setattr("linkwork.cli.take.LEAST", 0.01)
+    code, out, _ = linkwork("bench", "pendulum", "--batch", 64)
+    assert code == 0
+    assert "first call [ms]" in out
+    assert "forward_dynamics" in out and "poses" in out
+
+
+def test_the_cache_is_shown_and_cleared(linkwork, tmp_path, monkeypatch):
+    monkeypatch.setenv("LINKWORK_CACHE_DIR", str(tmp_path / "cache"))
+    lw.Dynamics(lw.load("pendulum")).gravity_force(np.zeros(1))
+    code, out, _ = linkwork("cache")
+    assert code == 0
+    assert "gravity_force" in out and "1 kernels" in out
+    assert "removed 1 files" in linkwork("cache", "clear")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "nowhere.urdf"], 'there is no file "nowhere.urdf"'),
+        (["info", "dubble_pendulum"], 'Did you mean "double_pendulum"?'),
+        (["simulate", "pendulum", "--method", "rk54"], 'no method "rk54". Did you mean'),
+        (["simulate", "pendulum", "--method", "euler"], 'method "euler" has fixed steps'),
+        (["simulate", "pendulum", "--set", "joint9=1"], 'no joint "joint9"'),
+        (["simulate", "pendulum", "--set", "joint1=1,2"], 'joint "joint1" takes one number'),
+        (["simulate", "free_body", "--set", "free=1"], 'joint "free" takes 7 numbers'),
+        (["simulate", "pendulum", "--start", "anywhere"], '--start is "anywhere"'),
+        (["simulate", "pendulum", "--until", "0.1", "--plot", "no/such/folder.png"], 'there is no folder "no/such" for folder.png'),
+        (["view", "nowhere.npz"], "nowhere.npz"),
+        (["convert", "puma560", "puma.urdf"], "URDF cannot hold all of puma560"),
+        (["convert", "pendulum", "pendulum.json"], '".json"; a model is written as .urdf'),
+        (["export-c", "pendulum", "forward_dynamic", "x.c"], "forward_dynamics"),
+        (["bench", "pendulum", "--method", "nothing"], '--method is "nothing"'),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_a_mistake_ends_in_a_sentence_and_exit_code_2(linkwork, arguments, message):
+    code, _, err = linkwork(*arguments)
+    assert code == 2
+    assert err.startswith("error: ")
+    assert message in err
+
+
+def test_help_has_examples(linkwork):
+    for command in ("info", "simulate", "view", "convert", "bench", "export-c"):
+        code, out, _ = linkwork(command, "--help")
+        assert code == 0
+        assert f"linkwork {command} " in out
+    assert linkwork("--version")[1] == f"linkwork {lw.__version__}\n"
+
+
+def test_an_unknown_command_or_option_is_said(linkwork):
+    assert linkwork("inof")[0] == 2
+    assert linkwork("info", "--colour")[0] == 2
+
+
+def test_it_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "linkwork", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("linkwork ")

@@ -1,0 +1,68 @@
+"""The scene for the browser, seen from the side of the server."""
+
+import time
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.view.controls import ranges
+
+pytest.importorskip("viser")
+
+
+def test_a_view_serves_a_page_until_it_is_closed():
+    with lw.view(lw.load("double_pendulum"), port=0, block=False) as scene:
+        with urlopen(scene.url, timeout=10) as page:
+            assert b"<html" in page.read()[:2000].lower()
+        assert scene.url in repr(scene)
+    assert "closed" in repr(scene)
+    scene.close()  # again, and nothing happens
+
+
+def test_a_slider_moves_the_bodies_beyond_its_joint():
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    with lw.view(robot, port=0, block=False) as scene:
+        _, second = scene.controls.sliders
+        second.value = 0.5
+        until(lambda: scene.q[1] == 0.5)
+        assert np.allclose(scene._bodies[1].wxyz, [np.cos(0.25), 0, np.sin(0.25), 0])
+        assert np.allclose(scene._bodies[0].wxyz, [1, 0, 0, 0])
+
+
+def test_sliders_move_any_joint_there_is():
+    with lw.view(lw.load("joint_zoo"), port=0, block=False) as scene:
+        assert len(scene.controls.sliders) == 33
+        for slider in scene.controls.sliders:
+            slider.value = 0.1
+        until(lambda: np.allclose(scene.controls.x, 0.1))
+        assert np.isfinite(scene.q).all()
+
+
+def test_sliders_stay_within_the_limits_of_joints():
+    spans = ranges(lw.load("cartpole"), 1.0)
+    assert spans[0] == (-2.4, 2.4)
+    assert np.allclose(spans[1], (-np.pi, np.pi))
+
+
+def test_a_motion_plays_and_starts_again(swing):
+    with lw.view(swing, port=0, block=False, trace=["end"]) as scene:
+        scene.controls.speed.value = "5×"
+        seen = set()
+        until(lambda: seen.add(round(scene.controls.t, 1)) or len(seen) > 3)
+        assert not np.array_equal(scene.q, swing.q[0])
+
+
+def test_waiting_ends_after_the_time_given():
+    scene = lw.view(lw.load("pendulum"), port=0, block=False)
+    scene.wait(0.05)
+    assert scene.ended.is_set()
+
+
+def until(condition, seconds=10.0):
+    """Wait for what another thread does."""
+    start = time.monotonic()
+    while not condition():
+        assert time.monotonic() - start < seconds
+        time.sleep(0.01)
