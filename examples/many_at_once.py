@@ -29,6 +29,6 @@ upright = np.abs(run.q[:, -1, 1]) < 0.05
 print(f"rollout            {Q0.shape[0]} carts, 1000 steps each, in {seconds:.2f} s: {upright.sum()} poles are upright")
 
 heavy = robot.varying("mass")
-masses = heavy.value("mass") * np.linspace(0.5, 2.0, 5)[:, None]
-vdot = heavy.forward_dynamics(np.array([0.0, 0.3]), np.zeros(2), np.zeros(2), mass=masses)
-print("five masses        pole accelerates with", np.round(vdot[:, 1], 3), "rad/s²: the same, for mass cancels")
+masses = np.stack([np.linspace(0.5, 4.0, 5), np.full(5, 0.1)], -1)  # of cart and pole, for each of five
+vdot = heavy.forward_dynamics(np.zeros(2), np.zeros(2), np.array([1.0, 0.0]), mass=masses)
+print("carts of", masses[:, 0], "kg pushed with 1 N accelerate with", np.round(vdot[:, 0], 3), "m/s²")

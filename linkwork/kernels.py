@@ -1,13 +1,16 @@
 """A user's own function as a gufunc."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
+from operator import index
+from typing import Any
 
 import numpy as np
 
+from .engine.array import Traced
 from .engine.kernel import Kernel
 from .engine.program import Input
-from .errors import TraceError
+from .errors import ShapeError, TraceError
 
 SIZES = {"q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "vdot": "nv", "tau": "nv", "dv": "nv"}
 
@@ -15,8 +18,8 @@ SIZES = {"q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "vdot": "nv", "tau": "nv"
 class UserKernel:
     """A function of one sample, written with NumPy and the robot's methods, called on any batch of samples.
 
-    Arguments called q, v, vdot, tau, dv are the robot's; the others have the shapes given, or the shapes they have in
-    the first call, less the batch axes that q (or v ...) has there.
+    Arguments called q, v, vdot, tau, dv, external are the robot's; the others have the shapes given, or the shapes they
+    have in the first call, less the batch axes that q (or v ...) has there.
     """
 
     def __init__(self, robot, function: Callable, shapes: dict):
@@ -30,40 +33,63 @@ class UserKernel:
         known: dict[str, tuple[int, ...]] = {name: (getattr(robot, SIZES[name]),) for name in self._names if name in SIZES}
         if "external" in self._names:
             known["external"] = (len(robot.bodies), 6)
-        given = {name: (shape,) if isinstance(shape, int) else tuple(shape) for name, shape in shapes.items()}
-        if strangers := set(given) - set(self._names):
+        if strangers := set(shapes) - set(self._names):
             raise TraceError(f"{self.__name__} has no argument {min(strangers)}; its arguments are {', '.join(self._names)}.")
-        self._shapes = {**known, **given}
-        self._ready: dict[np.dtype, np.ufunc] = {}
+        self._shapes = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
+        self._ready: dict[np.dtype, Any] = {}
         self._kernel: Kernel | None = None
 
     def __call__(self, *arguments, out=None):
+        try:
+            return self._ready[arguments[0].dtype](*arguments, out=out)
+        except (KeyError, IndexError, AttributeError, TypeError, ValueError):
+            return self._call_checked(arguments, out)
+
+    def _call_checked(self, arguments, out):
+        """The first call, an odd one, or a wrong one: find out which."""
+        if len(arguments) != len(self._names):
+            raise TypeError(f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}); got {len(arguments)}.")
+        if any(isinstance(x, Traced) for x in arguments):
+            return self.function(*arguments)
         arrays = [np.asarray(x) for x in arguments]
-        if len(arrays) != len(self._names):
-            raise TypeError(f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}); got {len(arrays)}.")
-        dtype = np.result_type(*arrays, np.float32)
+        check_kinds(self.__name__, self._names, arrays)
+        kernel, dtype = self.kernel(arrays), np.result_type(*arrays, np.float32)
+        check_shapes(self.__name__, kernel.inputs, arrays)
         if dtype not in self._ready:
-            self._ready[dtype] = self.kernel(arrays).gufunc(dtype.char)
+            self._ready[dtype] = kernel.runner(dtype.char)
         return self._ready[dtype](*arrays, out=out)
 
     def kernel(self, arrays=None) -> Kernel:
         """The kernel, made when the shapes of all arguments are known."""
         if self._kernel is None:
-            unknown = [name for name in self._names if name not in self._shapes]
-            if unknown:
-                shapes = dict(zip(self._names, [x.shape for x in arrays])) if arrays is not None else {}
-                both = [n for n in self._names if n in self._shapes and n in shapes]
-                batch = next((len(shapes[n]) - len(self._shapes[n]) for n in both), None)
-                if batch is None:
-                    raise TraceError(
-                        f"{self.__name__}: the shape of {unknown[0]} is not known. "
-                        f"Say it, for a vector of 3: robot.kernel({unknown[0]}=3)(fn)."
-                    )
-                self._shapes.update({name: shapes[name][batch:] for name in unknown})
+            shapes = {**self._shapes, **self._seen(arrays)}
             units = self.robot._units
-            inputs = tuple(Input(n, self._shapes[n], units if n in ("q", "q0", "q1") else ()) for n in self._names)
-            self._kernel = Kernel(self.__name__, self.function, inputs)
+            inputs = tuple(Input(n, shapes[n], units if n in ("q", "q0", "q1") else ()) for n in self._names)
+            kernel = Kernel(self.__name__, self.function, inputs)
+            try:
+                results = kernel.program.outputs
+            except Exception as error:
+                said = ", ".join(f"{x.name} {x.shape}" for x in inputs)
+                error.add_note(f"{self.__name__} was being traced for one sample: {said}.")
+                raise
+            if not results:
+                raise TraceError(f"{self.__name__} returns nothing; a kernel returns an array, or a tuple of arrays.")
+            self._kernel = kernel
         return self._kernel
+
+    def _seen(self, arrays) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arguments nobody told us of, from those of a call."""
+        unknown = [name for name in self._names if name not in self._shapes]
+        if not unknown:
+            return {}
+        shapes = dict(zip(self._names, [x.shape for x in arrays])) if arrays is not None else {}
+        batch = next((len(shapes[n]) - len(self._shapes[n]) for n in self._names if n in self._shapes and n in shapes), -1)
+        if batch < 0:
+            raise TraceError(
+                f"{self.__name__}: the shape of {unknown[0]} is not known. "
+                f"Say it, for a vector of 3: robot.kernel({unknown[0]}=3)(fn)."
+            )
+        return {name: shapes[name][batch:] for name in unknown}
 
     @property
     def program(self):
@@ -73,9 +99,44 @@ class UserKernel:
     def gufunc(self, dtype=np.float64) -> np.ufunc:
         """The NumPy gufunc itself."""
         dtype = np.dtype(dtype)
+        if dtype not in (np.float64, np.float32):
+            raise TraceError(f"{self.__name__}: kernels are made for float64 and float32, not for {dtype}.")
         if dtype not in self._ready:
             self._ready[dtype] = self.kernel().gufunc(dtype.char)
         return self._ready[dtype]
 
     def __repr__(self):
         return f"<kernel {self.__name__}({', '.join(self._names)}) of {self.robot.model.name}>"
+
+
+def as_shape(name: str, shape) -> tuple[int, ...]:
+    """A shape as the user may say it: 3, or (2, 3)."""
+    try:
+        sizes = tuple(map(index, shape)) if isinstance(shape, Sequence) else (index(shape),)
+    except TypeError:
+        sizes = (-1,)
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"{name} was said to have shape {shape!r}; a shape is a whole number, or several: 3, (2, 3) or ().")
+    return sizes
+
+
+def check_kinds(owner: str, names, arrays) -> None:
+    """Numbers, and not too long ones."""
+    for name, x in zip(names, arrays):
+        if x.dtype.kind not in "fiub" or x.dtype.itemsize > 8:
+            raise ShapeError(f"{name} has dtype {x.dtype}; {owner} takes float64 or float32.")
+
+
+def check_shapes(owner: str, inputs, arrays) -> None:
+    """Each array ends in the shape of one sample, and the axes before that go together."""
+    axes = {}
+    for x, array in zip(inputs, arrays):
+        batch = array.ndim - len(x.shape)
+        if batch < 0 or array.shape[batch:] != x.shape:
+            raise ShapeError(f"{x.name} has shape {array.shape}, but {owner} takes {x.shape} for each sample.")
+        axes[x.name] = array.shape[:batch]
+    try:
+        np.broadcast_shapes(*axes.values())
+    except ValueError:
+        said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
+        raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None

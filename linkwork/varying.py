@@ -1,5 +1,6 @@
 """A robot some of whose constants are inputs: a mass, a length, a gain of its own for every sample."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,10 +8,14 @@ import numpy as np
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import UnknownNameError, did_you_mean
+from .kernels import check_kinds, check_shapes
 from .lie.scalars import like
 from .model import lower
 from .model.nodes import VARIABLE
+from .quantity import Named
 from .sweeps import quantities
+
+PUSHED = "forward_dynamics", "inverse_dynamics"  # quantities that take external wrenches
 
 
 class Varying:
@@ -27,20 +32,24 @@ class Varying:
             if name not in VARIABLE:
                 raise UnknownNameError(f'"{name}" is no constant that can be varied.{did_you_mean(name, VARIABLE)}')
         self.robot, self.names = robot, tuple(dict.fromkeys(names))
+        self._methods = [name for name in vars(type(robot)) if name[0] != "_" and name in vars(quantities)]
         self._nodes = lower(robot.model, split=True, lengths="at" in names)
         self._own = {name: self._value(name) for name in self.names}
         self._ready: dict = {}
 
     def __getattr__(self, what: str):
-        if what.startswith("_") or what not in QUANTITIES:
-            raise AttributeError(f"{type(self).__name__} has no method {what}.{did_you_mean(what, QUANTITIES)}")
+        if what.startswith("_") or what not in self._methods:
+            known = [] if what.startswith("_") else self._methods
+            raise AttributeError(f"{type(self).__name__} has no method {what}.{did_you_mean(what, known)}")
         return partial(self._run, what)
 
     def __dir__(self):
-        return [*super().__dir__(), *QUANTITIES]
+        return [*super().__dir__(), *self._methods]
 
     def value(self, name: str) -> np.ndarray:
         """The model's own value of a varied constant."""
+        if name not in self._own:
+            raise UnknownNameError(f'"{name}" is not varied here.{did_you_mean(name, self.names)}')
         return self._own[name].copy()
 
     def _value(self, name):
@@ -50,23 +59,42 @@ class Varying:
         if name == "at":
             return np.array([hinge.at.translation for hinge in model.hinges])
         parts = getattr(nodes, name)
-        return np.array(parts) if name in ("mass", "center", "tensor") else np.concatenate(parts)
+        return np.array(parts) if name in ("mass", "center", "tensor") else np.concatenate([np.zeros(0), *parts])
 
-    def _run(self, what, *arguments, out=None, **constants):
-        options = [x for x in arguments if isinstance(x, str)]
-        arrays = [np.asarray(x) for x in arguments if not isinstance(x, str)]
-        options += [constants.pop(name) for name in ("body", "axes") if name in constants]
-        asked = (what, *options) if options else what
-        if unknown := set(constants) - set(self.names):
+    def _run(self, what, *arguments, out=None, **named):
+        """Arguments as the robot's own method takes them, and constants by name."""
+        asked, given = self._asked(what, list(arguments), named)
+        if asked not in self._ready:
+            self._ready[asked] = self._kernel(asked)
+        kernel = self._ready[asked]
+        names = [x.name for x in kernel.inputs[: len(kernel.inputs) - len(self.names)]]
+        given += [named.pop(name) for name in names[len(given) :] if name in named]
+        if len(given) != len(names):
+            raise TypeError(f"{what} takes {', '.join(names)}; got {len(given)} arrays.")
+        if unknown := set(named) - set(self.names):
             raise UnknownNameError(f'"{min(unknown)}" is not varied here.{did_you_mean(min(unknown), self.names)}')
-        given = [np.asarray(constants.get(name, self._own[name])) for name in self.names]
-        dtype = np.result_type(*arrays, np.float32)
+        arrays = [np.asarray(x) for x in (*given, *({**self._own, **named}[name] for name in self.names))]
+        check_kinds(what, [x.name for x in kernel.inputs], arrays)
+        check_shapes(what, kernel.inputs, arrays)
+        dtype = np.result_type(*arrays[: len(names)], np.float32)
         if (asked, dtype) not in self._ready:
-            self._ready[asked, dtype] = self._kernel(asked).gufunc(dtype.char)
-        return self._ready[asked, dtype](*arrays, *(x.astype(dtype, copy=False) for x in given), out=out)
+            self._ready[asked, dtype] = kernel.runner(dtype.char)
+        return self._ready[asked, dtype](*(x.astype(dtype, copy=False) for x in arrays), out=out)
+
+    def _asked(self, what, arguments, named):
+        """The quantity with its options, and the arrays given for it in order."""
+        if what in ("pose", "jacobian"):
+            options = arguments[1:] + [named.pop(name) for name in ("body", "axes") if name in named]
+            if not options:
+                raise TypeError(f"{what} takes q and the name of a body or frame.")
+            return (what, *options, *(("body",) if what == "jacobian" and len(options) == 1 else ())), arguments[:1]
+        external = named.pop("external", None)
+        if what in PUSHED and (external is not None or len(arguments) == 4):
+            return (what, "external"), [*arguments, *(() if external is None else (external,))]
+        return what, arguments
 
     def _kernel(self, asked) -> Kernel:
-        quantity = self.robot._quantity(asked if isinstance(asked, str) else self._complete(asked))
+        quantity = self.robot._quantity(asked)
         sizes = {"nb": len(self.robot.bodies), "nv": self.robot.nv}
         extra = tuple(Input(name, tuple(sizes[n] if isinstance(n, str) else n for n in VARIABLE[name])) for name in self.names)
         count = len(quantity.inputs)
@@ -77,15 +105,9 @@ class Varying:
             if "at" in values:
                 values["at"] = values["at"] - like(self._own["at"], some)
             nodes = self._nodes.mapped(lambda name, index, x: like(x, some)).varied(values)
+            nodes = replace(nodes, tree=Named(nodes.tree, nodes.labels, some.trace))
             return getattr(quantities, quantity.name)(nodes, *arguments[:count], *quantity.options)
 
-        content = self.robot._digest, asked, self.names, self._own["at"].tobytes() if "at" in self._own else b""
+        own = self._own["at"].tobytes() if "at" in self._own else b""
+        content = self.robot._digest, asked, quantity.options, self.names, own
         return Kernel(quantity.name, function, (*quantity.inputs, *extra), content)
-
-    def _complete(self, asked):
-        return (*asked, "body") if asked[0] == "jacobian" and len(asked) == 2 else asked
-
-
-QUANTITIES = [
-    name for name, x in vars(quantities).items() if name[0] != "_" and getattr(x, "__module__", "") == quantities.__name__
-]

@@ -85,7 +85,8 @@ class Text:
 
 def core_dimensions(program: Program | RolledProgram) -> int:
     """How many core dimensions the arguments have at most."""
-    return max(1, *(len(x.shape) for x in (*program.inputs, *program.outputs)))
+    arguments: list[Input | Output] = [*program.inputs, *program.outputs]
+    return max(1, *(len(x.shape) for x in arguments))
 
 
 def strided(kind: Kind, to_lanes: bool, dims: int) -> str:

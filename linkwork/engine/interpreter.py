@@ -47,3 +47,18 @@ def run(program: Program, arrays: Mapping[str, object]) -> list[np.ndarray]:
         np.moveaxis(e.reshape(x.size, *batch), 0, -1).reshape(batch + x.shape)
         for e, x in zip(entries, program.outputs)
     ]
+
+
+def called(program) -> Callable:
+    """A program to be called as its gufunc is."""
+
+    def call(*arrays, out=None):
+        results = run(program, dict(zip((x.name for x in program.inputs), arrays, strict=True)))
+        if out is not None:
+            places = out if isinstance(out, tuple) else (out,)
+            for place, result in zip(places, results, strict=True):
+                place[...] = result
+            results = list(places)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return call

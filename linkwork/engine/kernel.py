@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cache, compiler
+from . import cache, compiler, interpreter
 from .gufunc import gufunc
 from .program import Input, Program, record
 from .rolled_program import RolledProgram
@@ -32,6 +32,13 @@ class Kernel:
     @cached_property
     def program(self) -> Program | RolledProgram:
         return self.record(self.name, self.function, self.inputs)
+
+    def runner(self, kind: str) -> Callable:
+        """The gufunc; where NumPy allows none, because something that comes in or goes out has no entries, its like."""
+        sizes = [x.size for x in self.inputs]
+        if self.content is None:
+            sizes += [x.size for x in self.program.outputs]
+        return self.gufunc(kind) if all(sizes) else interpreter.called(self.program)
 
     def gufunc(self, kind: str) -> np.ufunc:
         """The gufunc for float64 ("d") or float32 ("f")."""

@@ -50,16 +50,24 @@ class Program:
 
     @cached_property
     def live(self) -> list[int]:
-        """The nodes the outputs need, in an order they can be computed in."""
-        nodes = self.trace.nodes
-        need = bytearray(len(nodes))
-        stack = [abs(ref) for output in self.outputs for ref in output.refs]
-        while stack:
-            i = stack.pop()
-            if not need[i]:
-                need[i] = 1
-                stack.extend(operands(nodes[i]))
-        return [i for i in range(len(nodes)) if need[i]]
+        """The nodes the outputs need, each as late as its first user allows, so that few are in use at a time."""
+        nodes, order = self.trace.nodes, list[int]()
+        done: set[int] = set()
+        for ref in (ref for output in self.outputs for ref in output.refs):
+            if abs(ref) in done:
+                continue
+            done.add(abs(ref))
+            stack = [(abs(ref), iter(tuple(operands(nodes[abs(ref)]))))]
+            while stack:
+                i, rest = stack[-1]
+                j = next((j for j in rest if j not in done), None)
+                if j is None:
+                    order.append(i)
+                    stack.pop()
+                else:
+                    done.add(j)
+                    stack.append((j, iter(tuple(operands(nodes[j])))))
+        return order
 
     def tables(self, dtype: str) -> list[np.ndarray]:
         """What a kernel reads besides its arguments: nothing, its constants are in the code."""

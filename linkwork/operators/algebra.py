@@ -149,9 +149,9 @@ class Operators:
         """J = B* φ* H* of places                                                         Jain (3.53)."""
         return self.B(*places).T @ self.phi.T @ self.H.T
 
-    def task(self, *places) -> Task:
+    def task(self, *places, deficient: str = "refuse") -> Task:
         """Places as a task: Λ, J̄, N, C_os and the control law of operational space (Jain, chapter 10)."""
-        return task(self, *places)
+        return task(self, *places, deficient=deficient)
 
     def diagonal(self, blocks, name: str = "W", *, of: str = "nodes") -> Operator:
         """diag{X(k)} of symmetric blocks of your own, `of` the nodes or the velocities."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import ModelError
 from ..lie.scalars import like
 from ..lie.so3 import tilde as skew
 from ..model import Model, Nodes
@@ -85,7 +86,10 @@ def prescribed(sko: SKO, moved, vdot) -> SKO:
     tree, given = sko.tree, sko.tree.split(np.where(moved, vdot, 0.0))
     a, H, J = tree.slots(3)
     for k in tree.base_to_tips():
-        free = [i for i, gone in enumerate(np.asarray(moved)[tree.rows[k]]) if not gone]
+        told = np.asarray(moved)[tree.rows[k]].astype(bool)
+        free = np.flatnonzero(~told)
+        if np.any(sko.J[k][..., free, :][..., told]):
+            raise ModelError(f"the joint inertia of node {k} ties what is moved to what is free; use hybrid_dynamics.")
         a[k] = sko.a[k] + sko.H[k].mT @ given[k]
         H[k] = sko.H[k][..., free, :]
         J[k] = sko.J[k][..., free, :][..., free]

@@ -16,8 +16,9 @@ class RankError(LinkworkError, ValueError):
 class Task:
     """The motion of m directions at a state: α = J v̇ + drift, and Λ α + C_os = f for a force f along them.
 
-    Λ exists only while the directions are independent. Whether they are is decided here from numbers, at each sample:
-    `rank` tells, `inertia` refuses with a RankError, `pseudo_inertia` ignores what cannot be moved.
+    Λ exists only while the directions are independent. Whether they are is decided here from numbers, sample by sample:
+    `rank` tells, and what needs Λ refuses with a RankError. A task made with deficient="ignore" takes the
+    pseudo-inverse instead, directions scaled to equal compliance: what cannot be moved gets no force.
     """
 
     names: tuple[str, ...]  # of the places
@@ -26,7 +27,12 @@ class Task:
     response: np.ndarray  # 𝓜⁻¹ J* (..., nv, m)
     bias: np.ndarray  # 𝓒 of the mechanism (..., nv)
     drift: np.ndarray  # J̇ v (..., m)
+    deficient: str = "refuse"  # or "ignore"
     tolerance: float = 1e-12  # least eigenvalue of Λ̲, scaled to ones on its diagonal, that counts as not zero
+
+    def __post_init__(self):
+        if self.deficient not in ("refuse", "ignore"):
+            raise ValueError(f'deficient is "{self.deficient}"; it may be "refuse" or "ignore".')
 
     @cached_property
     def _modes(self):
@@ -43,24 +49,18 @@ class Task:
 
     @cached_property
     def inertia(self):
-        """Λ = (J 𝓜⁻¹ J*)⁻¹ (..., m, m); a RankError where it does not exist."""
+        """Λ = (J 𝓜⁻¹ J*)⁻¹ (..., m, m)."""
         m = self.compliance.shape[-1]
         poor = np.argwhere(self.rank < m)
-        if len(poor):
+        if len(poor) and self.deficient == "refuse":
             at, where = tuple(int(i) for i in poor[0]), ""
             if at:
                 where = f" (first at sample {at}, {len(poor)} of {self.rank.size} samples)"
             raise RankError(
                 f"the task of {', '.join(self.names)} has {m} directions, but only {int(self.rank[at])} of them are "
                 f"independent here{where}. Ask for fewer directions, move off the singular configuration, "
-                "or use pseudo_inertia."
+                'or make the task with deficient="ignore".'
             )
-        return self.pseudo_inertia
-
-    @cached_property
-    def pseudo_inertia(self):
-        """Λ where the directions are independent; else the pseudo-inverse of Λ̲, directions scaled to equal compliance:
-        what cannot be moved gets no force, what follows from the rest shares it."""
         scale, values, vectors, counts = self._modes
         left = vectors / scale[..., :, None] * np.where(counts, 1 / np.where(counts, values, 1.0), 0.0)[..., None, :]
         return left @ (vectors / scale[..., :, None]).mT
@@ -68,7 +68,7 @@ class Task:
     @cached_property
     def consistent_inverse(self):
         """J̄ = 𝓜⁻¹ J* Λ (..., nv, m): of all v̇ with J v̇ = α, J̄ α is the one of least 𝓜-norm."""
-        return self.response @ self.pseudo_inertia
+        return self.response @ self.inertia
 
     @cached_property
     def null_space(self):
@@ -93,11 +93,12 @@ class Task:
         return np.matvec(self.J.mT, self.force(acceleration)) + left
 
 
-def task(op, *places) -> Task:
+def task(op, *places, deficient="refuse") -> Task:
     """The task of places of a model whose operators `op` are, at their state."""
     found = [op.find(place) for place in places]
     J = op.jacobian(*places)
     dense = J.dense()
     drift = op.B(*places).T @ (op.phi.T @ op.a[..., None])
     names = tuple(place if isinstance(place, str) else f"a place on {place[0]}" for place in places)
-    return Task(names, dense, op.sko.compliance(*found), op.sko.joint_compliance(*found), op.sko.bias, drift[..., 0])
+    compliance, response = op.sko.compliance(*found), op.sko.joint_compliance(*found)
+    return Task(names, dense, compliance, response, op.sko.bias, drift[..., 0], deficient)

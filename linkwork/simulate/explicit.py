@@ -36,19 +36,19 @@ class RungeKutta(Integrator):
     def __init__(self, flow):
         super().__init__(flow)
         self.stages = len(self.B)
-        self.K = np.zeros((self.stages + self.more, 2 * self.n))
-        self.out = [(row[: self.n], row[self.n :]) for row in self.K]
+        self.K = np.zeros((self.stages + self.more, flow.blocks * self.n))
+        self.out = [tuple(row.reshape(flow.blocks, self.n)) for row in self.K]
         self.rows = [self.A[i, :i].copy() for i in range(self.stages)]
 
     def advance(self, t, q, v, vdot, h):
-        """ξ and v after h, by all stages."""
+        """ξ and v after h, by all stages, and what was held back meanwhile."""
         K, n = self.K, self.n
-        K[0, :n], K[0, n:] = v, vdot
+        K[0, :n], K[0, n : 2 * n] = v, vdot
         for i in range(1, self.stages):
             dy = (h * self.rows[i]) @ K[:i]
-            self.flow(t + self.C[i] * h, q, dy[:n], v + dy[n:], self.out[i])
+            self.flow(t + self.C[i] * h, q, dy[:n], v + dy[n : 2 * n], self.out[i])
         dy = (h * self.B) @ K[: self.stages]
-        return dy[:n], v + dy[n:]
+        return dy[:n], v + dy[n : 2 * n], dy[2 * n :]
 
 
 class RK4(RungeKutta):
@@ -60,7 +60,7 @@ class RK4(RungeKutta):
     order = 4
 
     def step(self, t, q, v, vdot, h):
-        xi, v1 = self.advance(t, q, v, vdot, h)
+        xi, v1, _ = self.advance(t, q, v, vdot, h)
         return Step(h, q, self.flow.integrate(q, xi), v1, lambda x: bridge(self.robot, x, h, xi, v, vdot, v1))
 
 
@@ -94,9 +94,9 @@ class Adaptive(RungeKutta):
         least, again = 10 * np.spacing(abs(t)), False
         h = min(wanted, h)
         while True:
-            xi, v1 = self.advance(t, q, v, vdot, h)
+            xi, v1, held = self.advance(t, q, v, vdot, h)
             self.flow(t + h, q, xi, v1, self.out[self.stages])
-            error = self.error(h, self.measure.tolerance(q, v, v1))
+            error = self.error(h, self.measure.tolerance(q, v, v1, held))
             if error < 1:
                 break
             self.rejected += 1
@@ -113,21 +113,21 @@ class Adaptive(RungeKutta):
 
     def _first(self, t, q, v, vdot, h):
         """A first step from the size of the first two derivatives (Hairer, Nørsett and Wanner, II.4)."""
-        scale = self.measure.tolerance(q, v, v)
+        scale = self.measure.tolerance(q, v, v, v[:0])
         here = np.concatenate([v, vdot])
         d0 = _rms(np.concatenate([self.measure.size(q), v]) / scale)
         d1 = _rms(here / scale)
         h0 = min(h, 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
         out = self.out[1]
         self.flow(t + h0, q, h0 * v, v + h0 * vdot, out)
-        d2 = _rms((np.concatenate(out) - here) / scale) / h0
+        d2 = _rms((np.concatenate(out[:2]) - here) / scale) / h0
         largest = max(d1, d2)
         h1 = max(1e-6, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1 / (self.estimate + 1))
         return min(100 * h0, h1) if np.isfinite(h1) else h0
 
     def _failure(self, h):
         """What went wrong in the last attempt, and at which joint."""
-        rates = self.K[: self.stages + 1, self.n :]
+        rates = self.K[: self.stages + 1, self.n : 2 * self.n]
         if not (good := np.isfinite(rates).all(0)).all():
             return Failure("the acceleration is not finite", int(np.argmin(good)))
         row = int(np.argmax(np.ptp(rates, 0)))
@@ -152,9 +152,9 @@ class DormandPrince(Adaptive):
 
         def local(x):
             nonlocal Q
-            Q = h * (self.P.T @ self.K) if Q is None else Q
+            Q = h * (self.P.T @ self.K) if Q is None else Q  # K is that of this step until the next one
             y = np.concatenate([x, x**2, x**3, x**4], -1) @ Q
-            return y[:, :n], v0 + y[:, n:]
+            return y[:, :n], v0 + y[:, n : 2 * n]
 
         return local
 
@@ -181,7 +181,7 @@ class DormandPrince8(Adaptive):
         return float(h * five / np.sqrt((five + 0.01 * three) * len(scale)))
 
     def between(self, h, xi, v0, v1):
-        start = self.K[0].copy()
+        start = self.K[0, : 2 * self.n].copy()
         F = None
 
         def local(x):
@@ -196,7 +196,7 @@ class DormandPrince8(Adaptive):
 
     def _interpolant(self, start, h, xi, v0, v1):
         """Coefficients by powers of x and 1 − x in turn, after three more stages."""
-        K, n = self.K, self.n
+        K, n = self.K[:, : 2 * self.n], self.n
         for i, (a, c) in enumerate(zip(self.A_extra, self.C_extra), self.stages + 1):
             dy = (h * a[:i]) @ K[:i]
             self.flow(self.t + c * h, self.q, dy[:n], v0 + dy[n:], self.out[i])

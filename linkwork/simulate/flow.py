@@ -43,21 +43,31 @@ class Flow:
         tau = self.tau if self.stops is None else self.tau + self.stops.friction
         return (tau,) if self.external is None else (tau, self._wrenches(t, q, v))
 
+    @property
+    def blocks(self) -> int:
+        """How many arrays of rates there are."""
+        return 2 if self.stops is None else 3
+
     def __call__(self, t: float, q, xi, v, out) -> None:
-        """ξ̇ and v̇ into the two arrays of `out`."""
+        """ξ̇ and v̇ into the arrays of `out`.
+
+        If joints may rest, there is a third: the v̇ they would have if let go, for error control to see what holds them.
+        """
         self.evaluations += 1
         if self.reacts:
-            self.rates(q, xi, v, *self.forces(t, self.integrate(q, xi), v), out=out)
+            self.rates(q, xi, v, *self.forces(t, self.integrate(q, xi), v), out=out[:2])
         else:
-            self.rates(q, xi, v, *self.steady, out=out)
-        if self.stops is not None and self.stops.held:
-            self.stops.hold(self.integrate(q, xi), out[1])
+            self.rates(q, xi, v, *self.steady, out=out[:2])
+        if self.stops is not None:
+            out[2][...] = 0.0
+            if self.stops.held:
+                self.stops.hold(self.integrate(q, xi), out[1], out[2])
 
     def at(self, t: float, q, v) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and τ of a state."""
-        vdot = np.empty_like(v)
-        self(t, q, self.zero, v, (np.empty_like(v), vdot))
-        return vdot, self.tau
+        out = tuple(np.empty((self.blocks, self.robot.nv)))
+        self(t, q, self.zero, v, out)
+        return out[1], self.tau
 
     def _wrenches(self, t, q, v):
         assert self.external is not None

@@ -91,9 +91,9 @@ class Measure:
             self.sizes[rows] = np.sqrt(q[position] @ q[position])
         return self.sizes
 
-    def tolerance(self, q, v0, v1) -> np.ndarray:
-        """The error that a step may make in (ξ, v)."""
-        return self.atol + self.rtol * np.concatenate([self.size(q), np.maximum(np.abs(v0), np.abs(v1))])
+    def tolerance(self, q, v0, v1, held) -> np.ndarray:
+        """The error that a step may make in (ξ, v), and in what is held back."""
+        return self.atol + self.rtol * np.concatenate([self.size(q), np.maximum(np.abs(v0), np.abs(v1)), np.abs(held)])
 
     def turning(self, v) -> float:
         """The fastest turn of a joint whose turns do not add, rad/s."""

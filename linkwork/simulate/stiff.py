@@ -31,17 +31,20 @@ class Radau(Integrator):
         if self.solver is None or abs(self.solver.t - t) > ulps or abs(self.solver.t_bound - end) > ulps:
             self.base = q
             first = None if self.next_step is None else min(self.next_step, h)
-            atol = np.concatenate([self.measure.rtol * self.measure.size(q), np.zeros(self.n)]) + self.measure.atol
+            y = np.zeros(self.flow.blocks * self.n)
+            y[self.n : 2 * self.n] = v
+            atol = np.full_like(y, self.measure.atol)
+            atol[: self.n] += self.measure.rtol * self.measure.size(q)
             with np.errstate(all="ignore"):
                 self.solver = SciPyRadau(
-                    self._rates, t, np.concatenate([0 * v, v]), end, rtol=max(self.measure.rtol, 1e-13), atol=atol,
+                    self._rates, t, y, end, rtol=max(self.measure.rtol, 1e-13), atol=atol,
                     first_step=first, max_step=self.max_step, vectorized=True,
                 )  # fmt: skip
         solver = self.solver
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             raise Failure(f"the implicit equations have no solution however short the step ({message})")
-        xi, v1 = solver.y[: self.n].copy(), solver.y[self.n :].copy()
+        xi, v1 = solver.y[: self.n].copy(), solver.y[self.n : 2 * self.n].copy()
         made, dense, base, done = solver.t - t, solver.dense_output(), self.base, solver.status == "finished"
         self.next_step = max(made, self.next_step or 0.0) if done else made  # one cut short says little
         if done or self._far(xi):
@@ -49,7 +52,7 @@ class Radau(Integrator):
 
         def between(x):
             y = dense(t + made * x[:, 0]).T
-            return y[:, : self.n], y[:, self.n :]
+            return y[:, : self.n], y[:, self.n : 2 * self.n]
 
         return Step(h if done else made, base, self.flow.integrate(base, xi), v1, between)
 
@@ -60,7 +63,7 @@ class Radau(Integrator):
         out = np.empty_like(columns)
         if self.flow.reacts or self.flow.stops is not None:
             for row, into in zip(columns, out):
-                self.flow(t, self.base, row[:n], row[n:], (into[:n], into[n:]))
+                self.flow(t, self.base, row[:n], row[n : 2 * n], tuple(into.reshape(-1, n)))
         else:
             self.flow.evaluations += len(columns)
             self.flow.rates(self.base, columns[:, :n], columns[:, n:], *self.flow.steady, out=(out[:, :n], out[:, n:]))

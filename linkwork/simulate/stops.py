@@ -59,9 +59,10 @@ class Stops:
     def friction(self) -> np.ndarray:
         return -self.dry * self.sliding
 
-    def hold(self, q, vdot) -> None:
-        """Make v̇ zero for the joints at rest, by forces: v̇ + 𝓜⁻¹ λ, λ along those joints only."""
+    def hold(self, q, vdot, free) -> None:
+        """Make v̇ zero for the joints at rest, by forces: v̇ + 𝓜⁻¹ λ, λ along those joints only; `free` is theirs before."""
         inverse, rows = self.robot.mass_matrix_inverse(q), self.rows
+        free[rows] = vdot[rows]
         self.force = np.linalg.solve(inverse[np.ix_(rows, rows)], -vdot[rows])
         vdot += inverse[:, rows] @ self.force
         vdot[rows] = 0.0

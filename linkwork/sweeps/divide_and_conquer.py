@@ -75,7 +75,7 @@ def divide_and_conquer(tree, phi, H, M, J, a, b, tau, base):
     ground, rest = Joint.of(chain.Lambda[0], H[0], J[0]), a[0] - chain.C[0] + phi[0].mT @ base
     vdot[0] = ground.acceleration(tau[0], rest)
     f = ground.force(tau[0], rest)
-    released(chain, f, np.zeros_like(f))
+    released(chain, f, np.zeros_like(chain.C[1]))
     return vdot, 2 * (chain.depth + 1)
 
 

@@ -87,18 +87,28 @@ class Motion:
 
             x(s) = s (1 − s)² h v₀ + s² (3 − 2s) Δ − s² (1 − s) h v₁
 
-        is where it is after a part s of the step h, seen from the first.
+        is where it is after a part s of the step h, seen from the first; v is x′/h. Good enough to look at.
         """
         times = np.clip(np.atleast_1d(np.asarray(times, float)), self.t[0], self.t[-1])
         i = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
         j = np.minimum(i + 1, len(self.t) - 1)
         h = (self.t[j] - self.t[i])[:, None]
-        s = np.divide(times[:, None] - self.t[i, None], h, out=np.zeros_like(h), where=h > 0)
+        s = np.divide(times[:, None] - self.t[i, None], h, out=np.ones_like(h), where=h > 0)
         way = self.robot.difference(self.q[i], self.q[j])
         x = s * (1 - s) ** 2 * h * self.v[i] + s**2 * (3 - 2 * s) * way - s**2 * (1 - s) * h * self.v[j]
-        between = lambda y: (1 - s) * y[i] + s * y[j]
-        tau = None if self.tau is None else between(self.tau)
-        return Motion(self.robot, times, self.robot.integrate(self.q[i], x), between(self.v), tau)
+        rate = (1 - s) * (1 - 3 * s) * self.v[i] - s * (2 - 3 * s) * self.v[j]
+        v = np.divide(6 * s * (1 - s) * way, h, out=np.zeros_like(way), where=h > 0) + rate
+        tau = None if self.tau is None else (1 - s) * self.tau[i] + s * self.tau[j]
+        return Motion(self.robot, times, self.robot.integrate(self.q[i], x), v, tau)
+
+    def refined(self, n: int) -> "Motion":
+        """With rows between its own, even in time, so that there are at least n; a row of its own stays what it is."""
+        if len(self.t) >= n or not self.duration:
+            return self
+        more = self.at(np.linspace(self.t[0], self.t[-1], n))
+        order = np.argsort(np.concatenate([self.t, more.t]), kind="stable")
+        rows = [(getattr(self, x), getattr(more, x)) for x in ("t", "q", "v") + ("tau",) * (self.tau is not None)]
+        return Motion(self.robot, *(np.concatenate(pair)[order] for pair in rows))
 
     def frames(self, fps: float, speed: float = 1.0) -> "Motion":
         """The motion at even times, `fps` of them in each second it is shown for; the last is its end."""

@@ -17,6 +17,7 @@ from .scene import Scene
 AZIMUTH, ELEVATION = -65.0, 18.0
 TRACE = (0.80, 0.25, 0.20)
 SHADOW = (0.88, 0.88, 0.88, 1.0)
+NEARER = 1e-3  # by which part a later state is nearer, where it is in the same place as an earlier one
 FAR = 4.0  # a mechanism that travels more than so many times its size is followed
 
 
@@ -130,7 +131,8 @@ class Artist:
             flat, depth = self.camera.seen(self._flat(corners) - shift)
             below.add(pixels(flat), depth, np.broadcast_to(SHADOW, (*depth.shape, 4)))
         for n, i in enumerate(frames):
-            above.add(*self._lit(i, shift, pixels, pale=0.75 * (1 - (n + 1) / len(frames))))
+            flat, depth, color = self._lit(i, shift, pixels, pale=0.75 * (1 - (n + 1) / len(frames)))
+            above.add(flat, depth * (1 - NEARER * n), color)
         for way in self.traces:
             axes.plot(*self.camera.seen(way[:upto] - shift)[0].T, color=TRACE, linewidth=1.2, zorder=3)
         for raster, order in ((below, 2), (above, 4)):

@@ -14,15 +14,17 @@ from .motion import Motion
 WIDTH, HEIGHT = 8.0, 2.4  # inches, of one panel
 COLUMN = 14  # names in a column of a legend
 MANY = 10  # lines; beyond, colours go over a range instead of repeating
+SMOOTH = 600  # points of a curve, at least
 XYZ = "xyz"
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Lines over time in one frame: what they are, their unit, and each with its name."""
+    """Lines over time in one frame: what they are, their unit, the times, and each line with its name."""
 
     what: str
     unit: str
+    t: np.ndarray
     lines: Sequence[tuple[str, np.ndarray]]
 
     @property
@@ -57,7 +59,7 @@ def plot(
     first = None
     for row, panel in enumerate(panels):
         axes = first = figure.add_subplot(grid[row], sharex=first)
-        _draw(axes, [(name, motion.t, y) for name, y in panel.lines], "", panel.title)
+        _draw(axes, [(name, panel.t, y) for name, y in panel.lines], "", panel.title)
         last = row == len(panels) - 1
         axes.tick_params(labelbottom=last)
         axes.set_xlabel("t [s]" if last else "")
@@ -103,14 +105,15 @@ def _state(what: str) -> Callable[[Motion, Callable], list[Panel]]:
     """Panels of q, v or tau, one for each unit, in the order of first use."""
 
     def panels(motion: Motion, pick) -> list[Panel]:
-        values = getattr(motion, what)
+        shown = motion if what == "tau" else motion.refined(SMOOTH)
+        values = getattr(shown, what)
         if values is None:
             raise LinkworkError(f"this motion of {motion.model.name} does not say which forces acted: it has no tau.")
         found: dict[str, list[tuple[str, np.ndarray]]] = {}
         for i, label in enumerate(labels(motion.model, what)):
             if pick(label):
                 found.setdefault(label.unit, []).append((str(label), values[:, i]))
-        return [Panel(what, unit, lines) for unit, lines in found.items()]
+        return [Panel(what, unit, shown.t, lines) for unit, lines in found.items()]
 
     return panels
 
@@ -121,7 +124,7 @@ def _energies(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
 
 def _energy(motion: Motion, pick) -> list[Panel]:
     kinetic, potential = _energies(motion)
-    return [Panel("energy", "J", [("kinetic", kinetic), ("potential", potential), ("total", kinetic + potential)])]
+    return [Panel("energy", "J", motion.t, [("kinetic", kinetic), ("potential", potential), ("total", kinetic + potential)])]
 
 
 def _drift(motion: Motion, pick) -> list[Panel]:
@@ -129,29 +132,31 @@ def _drift(motion: Motion, pick) -> list[Panel]:
     kinetic, potential = _energies(motion)
     total = kinetic + potential
     scale = kinetic.max() or 1.0
-    return [Panel("energy drift", "", [("(E − E₀) / max T", (total - total[0]) / scale)])]
+    return [Panel("energy drift", "", motion.t, [("(E − E₀) / max T", (total - total[0]) / scale)])]
 
 
 def _momentum(motion: Motion, pick) -> list[Panel]:
     h = motion.robot.centroidal_momentum(motion.q, motion.v)
     return [
-        Panel("angular momentum", "N m s", [(a, h[:, i]) for i, a in enumerate(XYZ)]),
-        Panel("momentum", "N s", [(a, h[:, 3 + i]) for i, a in enumerate(XYZ)]),
+        Panel("angular momentum", "N m s", motion.t, [(a, h[:, i]) for i, a in enumerate(XYZ)]),
+        Panel("momentum", "N s", motion.t, [(a, h[:, 3 + i]) for i, a in enumerate(XYZ)]),
     ]
 
 
 def _com(motion: Motion, pick) -> list[Panel]:
-    center = motion.robot.center_of_mass(motion.q)
-    return [Panel("centre of mass", "m", [(a, center[:, i]) for i, a in enumerate(XYZ)])]
+    shown = motion.refined(SMOOTH)
+    center = shown.robot.center_of_mass(shown.q)
+    return [Panel("centre of mass", "m", shown.t, [(a, center[:, i]) for i, a in enumerate(XYZ)])]
 
 
 def _phases(motion: Motion, pick):
     """(title of x, title of y, lines) for each unit: joints whose velocity is the rate of their coordinate."""
     found: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
+    shown = motion.refined(SMOOTH)
     names = {str(label): i for i, label in enumerate(labels(motion.model, "q")) if not label.part}
     for j, label in enumerate(labels(motion.model, "v")):
         if not label.part and pick(label):
-            found.setdefault(label.unit, []).append((str(label), motion.q[:, names[str(label)]], motion.v[:, j]))
+            found.setdefault(label.unit, []).append((str(label), shown.q[:, names[str(label)]], shown.v[:, j]))
     if not found:
         raise LinkworkError(f"no joint of {motion.model.name} that was asked for has one coordinate and one velocity.")
     return [(f"q [{unit.removesuffix('/s')}]", f"v [{unit}]", lines) for unit, lines in found.items()]

@@ -28,10 +28,18 @@ def test_between_samples_a_free_body_turns_evenly(tumble):
     assert np.abs(tumble.at(t).q[:, 3] - np.cos(t)).max() < 1e-4
 
 
+def test_between_samples_velocity_is_the_rate_of_the_way(swing):
+    t = np.linspace(0.0, 2.0, 301)
+    assert np.abs(swing.at(t).v - np.stack([np.cos(t), -2 * np.sin(2 * t)], -1)).max() < 1e-3
+
+
 def test_a_time_that_comes_twice_is_a_jump():
     robot = lw.Dynamics(lw.load("pendulum"))
     motion = lw.Motion(robot, [0, 1, 1, 2], [[0.0], [1.0], [5.0], [6.0]], [[1.0], [1.0], [1.0], [1.0]])
     assert np.allclose(motion.at([0.999, 1.0, 1.5]).q[:, 0], [0.999, 5.0, 5.5])
+    fine = motion.refined(11)
+    assert np.array_equal(fine.q[fine.t == 1.0][:2, 0], [1.0, 5.0])
+    assert (np.diff(fine.q[:, 0]) >= 0).all()
 
 
 def test_a_model_and_a_robot_stand_still_in_the_neutral_configuration():

@@ -16,7 +16,9 @@ def test_a_plot_shows_coordinates_over_time_with_joint_names_and_units(swing):
     assert axes.get_xlabel() == "t [s]"
     shown = lines(axes)
     assert list(shown) == ["joint1", "joint2"]
-    assert np.array_equal(shown["joint2"], (swing.t, swing.q[:, 1]))
+    t, q = shown["joint2"]
+    assert np.allclose(q, np.cos(2 * t), atol=1e-4)
+    assert np.isin(swing.t, t).all()
 
 
 def test_what_turns_and_what_slides_get_frames_of_their_own():
@@ -35,7 +37,8 @@ def test_total_energy_is_the_sum_of_kinetic_and_potential(swing):
 def test_a_phase_portrait_is_velocity_against_coordinate(swing):
     (axes,) = lw.plot_phase(swing, "joint2").axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("q [rad]", "v [rad/s]")
-    assert np.array_equal(lines(axes)["joint2"], (swing.q[:, 1], swing.v[:, 1]))
+    q, v = lines(axes)["joint2"]
+    assert np.allclose(4 * q**2 + v**2, 4, atol=0.01)
 
 
 def test_all_panels_go_in_one_figure_that_can_be_written(swing, tmp_path):

@@ -1,0 +1,271 @@
+"""Jain, chapter 12: motors that turn faster than the joints they drive, eliminated exactly.
+
+`tree` is the whole tree, motors and links free; `links` the geared model; v(tree) = X v(links), X = [ratio; 1].
+"""
+
+import numpy as np
+import pytest
+from systems import gear_train, geared_at
+from zoo import close, plain
+
+import linkwork as lw
+from linkwork.errors import ModelError
+from linkwork.model import lower
+from linkwork.model.gears import gears, with_rotors
+from linkwork.operators import condensed, geared, rigid, velocities_of_all, with_elastic_gears
+from linkwork.sweeps.composite_inertia import composite_inertia
+from linkwork.sweeps.geared import (
+    geared_articulated_inertia,
+    geared_forward_dynamics,
+    geared_inverse_dynamics,
+    geared_mass_matrix,
+)
+
+
+@pytest.fixture(scope="module")
+def train():
+    """The SKO model of the whole tree, its gears, and X."""
+    return geared_at(gear_train())
+
+
+def links(train):
+    return geared(train[0], train[1])
+
+
+def slim(train):
+    """The condensed model: links, L, what the motors take off τ, and (tree, φ, H, M, J, L)."""
+    sko, L, taken = condensed(train[0], train[1])
+    return sko, L, taken, (sko.tree, sko.A, sko.H, sko.M, sko.J, L)
+
+
+def less(tree, tau, taken):
+    return {k: x - taken[k] for k, x in tree.split(tau).items()}
+
+
+def test_gears_are_found_in_the_couplings():
+    """q(rotor) = ratio q(joint), rotor and joint on one body: a gear."""
+    model = gear_train()
+    nodes = lower(model)
+    found = {nodes.labels[k]: (nodes.labels[m], ratio) for k, (m, ratio) in gears(model, nodes).items()}
+    assert found["knee_joint"] == ("knee_joint_rotor_joint", -30.0)
+    assert set(found) == {"hip_joint", "knee_joint", "slide_joint", "hand_joint"}
+
+
+def test_a_geared_node_has_twelve_entries(train):
+    """[V_m; V_l], one velocity; ungeared nodes stay as they are (12.6), (12.11)."""
+    assert links(train).heights == (12, 12, 12, 6, 12, 6)
+    assert links(train).tree.widths == (1, 1, 1, 3, 1, 1)
+
+
+def test_the_geared_mass_matrix(train):
+    """𝓜_G = X* 𝓜 X (exercise 12.1)."""
+    tree, _, X = train
+    close(links(train).mass_matrix, X.T @ tree.mass_matrix @ X, 1e-11)
+
+
+def test_the_geared_bias(train):
+    """𝓒_G = X* 𝓒: the motors' gyroscopic forces are in it (12.13)."""
+    tree, _, X = train
+    close(links(train).bias, tree.bias @ X, 1e-11)
+
+
+def test_the_geared_generalized_force(train, rng):
+    """T = μ T_m + T_l (12.12): inverse dynamics of the tree, put together by X*."""
+    tree, _, X = train
+    vdot = rng.standard_normal((2, X.shape[1]))
+    close(links(train).inverse_dynamics(vdot), tree.inverse_dynamics(np.matvec(X, vdot)) @ X, 1e-11)
+
+
+def test_geared_forward_dynamics_is_the_constrained_solve(train, rng):
+    """θ̈ of the geared model is that of the tree with its gears as constraints: [𝓜 C*; C 0] (θ̈, λ) = (T − 𝓒, 0)."""
+    tree, train_gears, X = train
+    tau = rng.standard_normal((2, tree.nv))
+    C = np.zeros((len(train_gears), tree.nv))
+    for i, (k, (m, ratio)) in enumerate(train_gears.items()):
+        C[i, tree.tree.rows[m]], C[i, tree.tree.rows[k]] = 1, -ratio
+    zero = np.zeros((2, len(C), len(C)))
+    KKT = np.block([[tree.mass_matrix, np.broadcast_to(C.T, (2, *C.T.shape))], [np.broadcast_to(C, (2, *C.shape)), zero]])
+    right = np.concatenate([tau - tree.bias, np.zeros((2, len(C)))], -1)
+    vdot = np.linalg.solve(KKT, right[..., None])[..., : tree.nv, 0]
+    close(np.matvec(X, links(train).forward_dynamics(tau @ X)), vdot, 1e-9)
+
+
+def test_decomposition_of_the_geared_operator(train):
+    """Φ M Φ* = R + Φ~ R + R Φ~* (lemma 12.1)."""
+    op = links(train).operators
+    close(op("φ M φ*").dense(), op("R + φ~ R + R φ~*").dense(), 1e-11)
+
+
+def test_the_composite_inertia_of_a_geared_node(train):
+    """R_G = diag(M_m, R_l): a motor carries nothing (exercise 12.1)."""
+    sko = links(train)
+    R_l = composite_inertia(slim(train)[0].tree, slim(train)[0].A, slim(train)[0].M)
+    for k in (0, 1, 2, 4):
+        close(sko.R[k][..., :6, :6], sko.M[k][..., :6, :6])
+        close(sko.R[k][..., :6, 6:], 0)
+        close(sko.R[k][..., 6:, 6:], R_l[k], 1e-11)
+
+
+def test_the_articulated_inertia_of_a_geared_node(train):
+    """P_G = diag(M_m, P_l) with P_l by the 6 x 6 recursion (exercise 12.2)."""
+    sko = links(train)
+    P, D, _ = geared_articulated_inertia(*slim(train)[3])
+    for k in (0, 1, 2, 4):
+        close(sko.P[k][..., :6, :6], sko.M[k][..., :6, :6])
+        close(sko.P[k][..., :6, 6:], 0)
+        close(sko.P[k][..., 6:, 6:], P[k], 1e-11)
+        close(sko.D[k], D[k], 1e-11)
+
+
+def test_the_geared_K(train):
+    """K(p,k) = A(p,k) G(k) = (L + φ P H*) D⁻¹ on the link's part of p (exercise 12.2)."""
+    sko = links(train)
+    _, _, K = geared_articulated_inertia(*slim(train)[3])
+    for k in range(6):
+        close((sko.A[k] @ sko.G[k])[..., -6:, :], K[k], 1e-11)
+
+
+def test_the_optimized_mass_matrix(train):
+    """Algorithm 12.2 gives the matrix of algorithm 12.1."""
+    sko, L, *_ = slim(train)
+    R = composite_inertia(sko.tree, sko.A, sko.M)
+    close(geared_mass_matrix(sko.tree, sko.A, sko.H, sko.J, L, R), links(train).mass_matrix, 1e-11)
+
+
+def test_the_optimized_forward_dynamics(train, rng):
+    """Algorithm 12.5 gives the accelerations of algorithm 12.4."""
+    sko, _, taken, blocks = slim(train)
+    P, D, K = geared_articulated_inertia(*blocks)
+    tau = rng.standard_normal((2, sko.nv))
+    tau_l = less(sko.tree, tau, taken)
+    vdot, _ = geared_forward_dynamics(sko.tree, sko.A, sko.H, P, D, K, sko.a, sko.b, tau_l, sko.base)
+    close(sko.tree.join(vdot), links(train).forward_dynamics(tau), 1e-10)
+
+
+def test_the_optimized_inverse_dynamics(train, rng):
+    """And back: the forces of those accelerations."""
+    sko, _, taken, blocks = slim(train)
+    vdot = rng.standard_normal((2, sko.nv))
+    tau, _, _ = geared_inverse_dynamics(*blocks, sko.a, sko.b, sko.tree.split(vdot), sko.base)
+    tau = sko.tree.join({k: x + taken[k] for k, x in tau.items()})
+    close(tau, links(train).inverse_dynamics(vdot), 1e-10)
+
+
+def test_the_usual_approximation_only_drops_the_coupling(train):
+    """With L = 0 the 6 x 6 sweeps are those of ungeared joints with armature μ² J_m (section 12.2)."""
+    sko, L, *_ = slim(train)
+    R = composite_inertia(sko.tree, sko.A, sko.M)
+    none = [0 * x for x in L]
+    close(geared_mass_matrix(sko.tree, sko.A, sko.H, sko.J, none, R), sko.mass_matrix)
+    assert np.abs(sko.mass_matrix - links(train).mass_matrix).max() > 1e-3
+
+
+def test_elastic_gears_are_the_tree_in_another_order(train, rng):
+    """Motor and link each free: the same accelerations as the tree's, in twelve-entry nodes (12.1) to (12.4)."""
+    tree, train_gears, _ = train
+    elastic = with_elastic_gears(tree, train_gears)
+    assert elastic.heights == (12, 12, 12, 6, 12, 6)
+    rotors = {k: m for k, (m, _) in train_gears.items()}
+    kept = [k for k in range(len(tree.tree)) if k not in rotors.values()]
+    order = [j for k in kept for j in ([rotors[k], k] if k in rotors else [k])]
+    rows = np.concatenate([np.arange(tree.nv)[tree.tree.rows[j]] for j in order])
+    close(elastic.mass_matrix, tree.mass_matrix[..., rows, :][..., rows], 1e-11)
+    tau = rng.standard_normal((2, tree.nv))
+    close(elastic.forward_dynamics(tau[..., rows]), tree.forward_dynamics(tau)[..., rows], 1e-10)
+
+
+def test_stiff_gears_become_exact(train, rng):
+    """Between free gears and exact ones lies a projection: X* makes the one from the other at every stiffness."""
+    tree, train_gears, X = train
+    tau = rng.standard_normal((2, tree.nv))
+    C = np.linalg.svd(X.T)[2][X.shape[1] :]  # rows that the gears keep at zero
+    stiff = np.linalg.solve(tree.mass_matrix + 1e9 * C.T @ C, (tau - tree.bias)[..., None])[..., 0]
+    close(stiff, np.matvec(X, links(train).forward_dynamics(tau @ X)), 1e-6)
+
+
+# --- closed forms
+
+
+def test_a_single_geared_link():
+    """𝓜 = J_link + μ² J_motor."""
+    arm = lw.Builder("one").body("link", joint=lw.Revolute(), mass=2.0, center=(0.5, 0, 0), tensor=(0.1, 0.1, 0.1))
+    arm.motor("link_joint", 20.0, mass=0.3, tensor=(1e-3, 1e-3, 2e-3))
+    nodes = lower(arm.model())
+    sko = geared(rigid(nodes, np.zeros(2)), gears(arm.model(), nodes))
+    close(sko.mass_matrix, [[0.1 + 2.0 * 0.25 + 20.0**2 * 2e-3]])
+
+
+def planar(motors):
+    """Two parallel pins; motor 1 drives the second, standing on the first link at distance r from its axis."""
+    arm = lw.Builder("two")
+    link = {"mass": 1.0, "center": (0.5, 0, 0), "tensor": (0.1, 0.1, 0.1)}
+    arm.body("upper", joint=lw.Revolute(), **link)
+    arm.body("fore", "upper", (1, 0, 0), lw.Revolute(), **link)
+    if motors:
+        arm.motor("fore_joint", 60.0, at=(0.3, 0, 0), mass=0.4, tensor=(1e-4, 1e-4, 2e-4))
+        arm.motor("upper_joint", 90.0, mass=0.5, tensor=(1e-4, 1e-4, 3e-4))
+    return arm.model()
+
+
+def test_a_planar_geared_arm():
+    """Relative to the arm without motors, tip first: 𝓜₁₁ + μ₁² J₁, 𝓜₁₂ + μ₁ J₁, 𝓜₂₂ + J₁ + m₁ r² + μ₂² J₂ (L6180)."""
+    model, theta = planar(motors=True), 0.7
+    nodes = lower(model)
+    q = np.zeros(4)
+    q[[0, 1]] = 0.2, theta
+    sko = geared(rigid(nodes, q), gears(model, nodes))
+    bare = plain(planar(motors=False)).mass_matrix(np.array([0.2, theta]))
+    more = [[2e-4 + 0.4 * 0.3**2 + 90.0**2 * 3e-4, 60 * 2e-4], [60 * 2e-4, 60.0**2 * 2e-4]]
+    close(sko.mass_matrix, bare + more)
+
+
+def panda_like():
+    """Seven pins in turn about z and y, as a Panda, with a rotor's inertia at each joint."""
+    arm = lw.Builder("panda-like")
+    axes = [(0, 0, 1), (0, 1, 0)] * 3 + [(0, 0, 1)]
+    for i, axis in enumerate(axes):
+        joint = lw.Revolute(axis=axis, armature=0.5)
+        arm.body(f"link{i}", f"link{i - 1}" if i else None, (0, 0, 0.2), joint, joint_name=f"joint{i}",
+                 mass=2.0, center=(0.02, 0.03, 0.1), tensor=(0.02, 0.02, 0.01))  # fmt: skip
+    return arm.model()
+
+
+def test_rotors_of_ratio_100_shift_the_mass_matrix_by_the_closed_form(rng):
+    """𝓜(exact) − 𝓜(armature) = Σ μ J_m (u_k · ω_p) + transpose: the rotor's pull on the body that carries it."""
+    model = panda_like()
+    robot, ratio, spin = plain(model), 100.0, 0.5 / 100.0**2
+    whole = with_rotors(model, {f"joint{i}": ratio for i in range(7)})
+    nodes = lower(whole)
+    train = gears(whole, nodes)
+    q = robot.random_state(seed=4)[0]
+    found = rigid(nodes, velocities_of_all(rigid(nodes, np.zeros(14)), train) @ q)
+    exact = geared(found, train).mass_matrix
+    shift = np.zeros((7, 7))
+    for k in range(1, 7):
+        axis = np.asarray(model.hinges[k].joint.axis)
+        shift[k] += ratio * spin * axis @ robot.jacobian(q, f"link{k - 1}")[:3]
+    close(exact - robot.mass_matrix(q), shift + shift.T, 1e-12)
+    assert np.abs(shift).max() > 1e-3
+
+
+def test_an_armature_without_ratio_is_left_alone():
+    """with_rotors takes only the joints it is told of."""
+    model = with_rotors(panda_like(), {"joint3": 50.0})
+    assert [hinge.name for hinge in model.hinges if hinge.name.endswith("rotor_joint")] == ["joint3_rotor_joint"]
+    assert model.hinge("joint3").joint.armature == 0 and model.hinge("joint4").joint.armature == 0.5
+
+
+def test_a_rotor_too_large_for_its_carrier_is_refused():
+    with pytest.raises(ModelError, match='the rotor of "joint3" cannot be part of its carrier'):
+        with_rotors(panda_like(), {"joint3": 1.0})
+
+
+def test_a_motor_for_an_unknown_joint_is_refused():
+    with pytest.raises(ModelError, match='no joint "elbow" for a motor.*Did you mean "elbow_joint"'):
+        lw.Builder("arm").body("elbow", joint=lw.Revolute(), mass=1.0).motor("elbow", 10.0)
+
+
+def test_a_rotor_that_carries_something_is_refused(train):
+    tree, train_gears, _ = train
+    with pytest.raises(ModelError, match="cannot be the rotor of"):
+        geared(tree, {4: (0, 3.0)})

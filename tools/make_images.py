@@ -1,0 +1,123 @@
+"""The pictures of the README and the docs, made anew: python tools/make_images.py [name ...]
+
+Everything they show was simulated here. `player` and `browser` are photographs of pages, and need Chromium and playwright.
+"""
+
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+import linkwork as lw
+from linkwork.model import solids
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+MODELS = ROOT / "tests" / "models"
+
+
+def whip() -> None:
+    """A chain of twelve rods let go from the horizontal: the end cracks like a whip."""
+    robot = lw.Dynamics(lw.load("chain:12"))
+    q = robot.neutral()
+    q[0] = -np.pi / 2
+    run = lw.simulate(robot, (q, np.zeros(robot.nv)), until=4.0, rtol=1e-9, atol=1e-10)
+    times = [0.0, 0.8, 1.4, 1.8, 2.1, 2.4, 2.75, 3.1]
+    lw.snapshot(run, times, IMAGES / "whip.png", trace=["end"], size=(8.0, 4.4), dpi=110, azimuth=-90, elevation=8)
+
+
+def swing() -> None:
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    run = lw.simulate(robot, (np.array([2.2, 0.4]), np.zeros(2)), until=10.0, method="dop853", rtol=1e-11)
+    lw.plot(run, "q", "energy").savefig(IMAGES / "plot.png", dpi=90)
+    lw.plot_phase(run).savefig(IMAGES / "phase.png", dpi=90)
+
+
+def tree() -> None:
+    lw.plot_tree(lw.load("humanoid")).savefig(IMAGES / "tree.png", dpi=90)
+
+
+def robots() -> None:
+    """Files without their meshes: bodies are drawn from joint to joint."""
+    files = ["panda/panda.urdf", "anymal_c/anymal_c.urdf", "talos_reduced/talos_reduced.urdf", "go2_mjcf/go2.xml"]
+    figure, rows = plt.subplots(1, 4, figsize=(10, 3), layout="constrained")
+    for axes, file in zip(rows, files):
+        picture = lw.snapshot(lw.load(MODELS / file), size=(3, 3.6), dpi=110)
+        picture.canvas.draw()
+        axes.imshow(np.asarray(picture.canvas.buffer_rgba()))
+        axes.set_title(file.partition("/")[0], fontsize=9)
+        axes.set_axis_off()
+    figure.savefig(IMAGES / "robots.png", dpi=110)
+
+
+def crane() -> None:
+    """The mechanism of the docs' page about building one."""
+    crane = lw.Builder("crane")
+    crane.body("column", joint=lw.Revolute(), **solids.cylinder(800.0, 0.3, 6.0, center=(0, 0, 3)))
+    crane.body("jib", "column", (0, 0, 6), lw.Revolute(axis=(0, -1, 0)), **solids.box(300.0, (8.0, 0.3, 0.3), (4, 0, 0)))
+    load = solids.together(solids.rod(2.0, (0, 0, -4)), solids.sphere(200.0, 0.4, (0, 0, -4.4)))
+    crane.body("load", "jib", (6, 0, 0), lw.Spherical(), **load)
+    robot = lw.Dynamics(crane.model())
+
+    def control(t, q, v):
+        hold = robot.gravity_force(q)[1] - 2e5 * q[1] - 3e4 * v[1]
+        return np.array([6000.0 if t < 1.5 else -400 * v[0], hold, 0, 0, 0])
+
+    run = lw.simulate(robot, (robot.neutral(), np.zeros(robot.nv)), until=3.2, control=control)
+    lw.snapshot(run, [0.0, 1.4, 2.2, 3.2], IMAGES / "crane.png", trace=["load"], size=(6, 4), dpi=100, elevation=24)
+
+
+def energy() -> None:
+    """A million steps of a hundredth of a second: the variational integrator's energy has no trend."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    start = np.array([2.0, 0.5]), np.zeros(2)
+    figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+    for method, color in (("rk4", "C1"), ("midpoint", "C0")):
+        run = lw.simulate(robot, start, until=1e4, method=method, dt=0.01, every=97)
+        error = (run.energy - run.energy[0]) / run.kinetic_energy.max()
+        axes.plot(run.t, error, label=method, color=color, linewidth=0.6)
+    axes.set(xlabel="t [s]", ylabel="energy error / largest T", title="double pendulum, 1 000 000 steps of 0.01 s")
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.savefig(IMAGES / "energy.png", dpi=90)
+
+
+def photographs() -> None:
+    """What the recorded page and the browser view look like."""
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    robot = lw.Dynamics(lw.load("satellite"))
+    q, v = robot.random_state(seed=3)
+    run = lw.simulate(robot, (0.2 * q + 0.8 * robot.neutral(), 0.2 * v), until=4.0)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
+        page = browser.new_page(viewport={"width": 900, "height": 520})
+        page.goto(lw.record(run, Path(folder) / "run.html", trace=["left_panel3"]).as_uri() + "#t=3.2")
+        page.wait_for_timeout(1000)
+        page.screenshot(path=IMAGES / "player.png")
+        with lw.view(lw.load("arm_6r"), port=0, block=False) as scene:
+            page.goto(scene.url)
+            page.get_by_text("joint6").first.wait_for(timeout=60_000)
+            for slider, value in zip(scene.controls.sliders, (0.6, -0.9, 0.4, 0.5, 0.7, 0.0)):
+                slider.value = value
+            page.get_by_role("alert").get_by_role("button").first.click()
+            page.wait_for_timeout(4000)
+            page.screenshot(path=IMAGES / "view.png")
+        browser.close()
+
+
+MAKERS = {maker.__name__: maker for maker in (whip, swing, tree, robots, crane, energy, photographs)}
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", lw.ModelWarning)
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    for name in sys.argv[1:] or MAKERS:
+        MAKERS[name]()
+        print(name)
