@@ -28,7 +28,7 @@ bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks
 
 docs: .venv/.installed-docs
-	$(BIN)/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

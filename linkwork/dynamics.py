@@ -11,6 +11,7 @@ from .engine.array import Traced
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import ModelError, ShapeError, UnknownNameError, did_you_mean, listed
+from .foreign import ForeignRun, is_foreign
 from .kernels import UserKernel
 from .model import Model, lower
 from .quantity import Quantity
@@ -36,6 +37,7 @@ class Dynamics:
         self.compiled = compiled
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
         self._nodes = Lowered(model)
+        self._foreign: dict[object, ForeignRun] = {}
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
     # --- what there is
@@ -224,6 +226,10 @@ class Dynamics:
         quantity = self._quantity(what)
         if any(isinstance(x, Traced) for x in arguments):
             return quantity.function(*arguments)
+        if any(is_foreign(x) for x in arguments):
+            if what not in self._foreign:
+                self._foreign[what] = ForeignRun(self, what, quantity)
+            return self._foreign[what](*arguments, out=out)
         arrays = [np.asarray(x) for x in arguments]
         for x, array in zip(quantity.inputs, arrays):
             self._check(x, array)

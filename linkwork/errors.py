@@ -50,6 +50,6 @@ def listed(names: Iterable[str], limit: int = 6) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or else which there are."""
     known = list(known)
-    if near := get_close_matches(name, known, n=1):
+    if near := get_close_matches(str(name), known, n=1):
         return f' Did you mean "{near[0]}"?'
     return f" There are: {listed(known)}." if known else " There are none."

@@ -70,8 +70,16 @@ class Quantity:
                 result = np.asarray(getattr(quantities, self.name)(nodes, *arrays, *self.options), kind)
             result = np.broadcast_to(result, batch + result.shape[result.ndim - CORE.get(self.name, 1) :])
             if out is not None:
-                out[...] = result
-                return out
+                return put_into(out, result)
             return result if result.flags.writeable else result.copy()
 
         return run
+
+
+def put_into(out, result):
+    """What a gufunc does with out=: as NumPy casts, or not at all."""
+    (place,) = out if isinstance(out, tuple) else (out,)
+    if place is None:
+        return result
+    np.copyto(place, result, casting="same_kind")
+    return place

@@ -12,7 +12,7 @@ from .engine.rolled_program import RolledProgram
 from .engine.trace import Trace
 from .lie.so3 import rotation_matrix
 from .model import Nodes
-from .quantity import Quantity
+from .quantity import Quantity, put_into
 from .spatial import phi
 from .sweeps import quantities
 
@@ -118,24 +118,25 @@ def by_columns(product):
         n = product.signature.split("->")[1].strip("()")
         identity = np.eye(int(n), dtype=np.result_type(*arrays))
         columns = product(*(np.asarray(x)[..., None, :] for x in arrays), identity).mT
-        if out is None:
-            return columns
-        out[...] = columns
-        return out
+        return columns if out is None else put_into(out, columns)
 
     return run
 
 
-def with_wrenches_on_nodes(kernel, nodes: Nodes, groups: Groups):
+def with_wrenches_on_nodes(kernel, nodes: Nodes, groups: Groups, dtype: np.dtype):
     """A kernel whose last argument is a wrench for each moving node, called with one for each body."""
-    at = {k: g for g, members in enumerate(groups.members) for k in members}
-    moves = [(i, at[k], phi(nodes.places[i])) for i, k in enumerate(nodes.on) if k != nodes.tree.world]
+    group_of = {k: g for g, members in enumerate(groups.members) for k in members}
+    moving = [i for i, k in enumerate(nodes.on) if k != nodes.tree.world]
+    to = np.array([group_of[nodes.on[i]] for i in moving])
+    shifts = np.array([phi(nodes.places[i]) for i in moving], dtype)
 
     def run(*arrays, out=None):
         *rest, external = map(np.asarray, arrays)
-        total = np.zeros((*external.shape[:-2], len(groups.members), 6), external.dtype)
-        for i, g, shift in moves:
-            total[..., g, :] += (shift.astype(external.dtype) @ external[..., i, :, None])[..., 0]
+        if external.shape[-2:] != (len(nodes.on), 6):
+            raise ValueError("the last axes do not fit")  # as a gufunc would say; Dynamics finds out which
+        moved = (shifts @ external[..., moving, :, None].astype(dtype, casting="safe", copy=False))[..., 0]
+        total = np.zeros((*external.shape[:-2], len(groups.members), 6), dtype)
+        np.add.at(total, (..., to, slice(None)), moved)
         flat = total.reshape(*total.shape[:-2], -1)
         return kernel(*rest, flat) if out is None else kernel(*rest, flat, out=out)
 
@@ -156,7 +157,7 @@ def rolled_run(quantity: Quantity, nodes: Nodes, dtype: np.dtype):
     if quantity.name in PRODUCTS:
         return by_columns(kernel)
     if inputs[-1].name == "external":
-        return with_wrenches_on_nodes(kernel, nodes, groups)
+        return with_wrenches_on_nodes(kernel, nodes, groups, dtype)
     return kernel
 
 

@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "linkwork"
 
 ORDER = [
     "errors", "lie", "spatial", "joints", "model", "formats", "sweeps", "operators", "engine",
-    "constraints", "quantity", "rolling", "kernels", "varying", "export", "dynamics", "convert", "simulate", "view",
+    "constraints", "quantity", "rolling", "kernels", "varying", "export", "foreign", "dynamics", "equations", "convert", "simulate", "view",
     "__init__", "cli", "__main__",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -78,13 +78,15 @@ def put(name: str, header: dict, code: bytes) -> None:
         return
     head = json.dumps(header).encode()
     rest = len(head).to_bytes(4, "little") + head + code
+    temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=place, suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
             file.write(MAGIC + hashlib.sha256(name.encode() + rest).digest() + rest)
         os.replace(temporary, place / f"{name}.o")
     except OSError:
-        return
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
 
 
 def contents() -> list[dict]:
@@ -93,7 +95,11 @@ def contents() -> list[dict]:
     found = []
     for path in sorted(place.glob("*.o")) if place else ():
         entry = get(path.stem)
-        found.append({"key": path.stem, "bytes": path.stat().st_size, **(entry[0] if entry else {"name": "(not readable)"})})
+        try:
+            size = path.stat().st_size
+        except OSError:  # another process has just removed it
+            continue
+        found.append({"key": path.stem, "bytes": size, **(entry[0] if entry else {"name": "(not readable)"})})
     return found
 
 

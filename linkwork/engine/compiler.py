@@ -6,9 +6,10 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from . import driver, functions, rolled_llvm
-from .llvm import Kind, Writer, intrinsics, needed_functions, uses_of
+from .llvm import Kind, Writer, intrinsics, needed_functions, plain_angles, uses_of
 from .program import Program
 from .rolled_program import RolledProgram
+from .samples import Range
 
 WIDE = ' "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 _lock = threading.RLock()
@@ -44,7 +45,8 @@ def straight(program: Program, kind: Kind, name: str) -> str:
         return emit(f"load {V}, ptr {pointer}, align {align}")
 
     nodes = program.trace.nodes
-    writer = Writer(nodes, kind, load)
+    near = plain_angles(program) if kind.width > 1 else frozenset[int]()  # @range leaves large angles to width 1
+    writer = Writer(nodes, kind, load, near)
     results = [ref for output in program.outputs for ref in output.refs]
     writer.run(program.live, uses_of(nodes, program.live, results))
     for n, output in enumerate(program.outputs):
@@ -68,7 +70,8 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
     machine, register = target()
     x86 = machine.triple.startswith(("x86_64", "i686"))
     wide, one = Kind(dtype, register // (8 if dtype == "double" else 4)), Kind(dtype, 1)
-    library = functions.library([(f, dtype, kind.width) for f in sorted(needed_functions(program)) for kind in (wide, one)])
+    names = sorted(needed_functions(program) | {"sincos_near"})
+    library = functions.library([(f, dtype, kind.width) for f in names for kind in (wide, one)])
     dims = driver.core_dimensions(program)
     declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
     return "".join(
@@ -82,7 +85,7 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
             *(driver.strided(wide, to_lanes, dims) for to_lanes in (True, False)),
             *(driver.transposed(wide, to_lanes) for to_lanes in (True, False)),
             *(driver.strided(one, to_lanes, dims).replace("pack(", "pack_one(") for to_lanes in (True, False)),
-            driver.run(program, wide),
+            Range(program, wide).text(),
             driver.JOB,
             driver.split(),
             driver.loop(x86),

@@ -1,7 +1,7 @@
 """The loop around a kernel that NumPy calls: it lays samples side by side, runs the kernel, and lays the results back.
 
     @loop    what NumPy calls; splits a long batch over threads
-    @range   a run of samples: full vectors of them through @wide, the rest through @one
+    @range   a run of samples (samples.py)
     @pack    core arrays of `width` samples, any strides, to lanes: entry e of sample l goes to lanes[e * width + l]
     @unpack  the way back
 
@@ -22,6 +22,7 @@ class Text:
     """Lines of one function, with fresh names and loops whose counters live on the stack until they are promoted."""
 
     def __init__(self):
+        self.entry: list[str] = []  # room on the stack, made once
         self.lines: list[str] = []
         self.count = 0
 
@@ -35,6 +36,12 @@ class Text:
     def let(self, text: str) -> str:
         name = f"%{self.name()}"
         self.lines.append(f"{name} = {text}")
+        return name
+
+    def room(self, kind: str) -> str:
+        """Room for something on the stack."""
+        name = f"%{self.name('room')}"
+        self.entry.append(f"{name} = alloca {kind}")
         return name
 
     def at(self, base: str, *offsets: str) -> str:
@@ -56,7 +63,7 @@ class Text:
     def loop(self, count: str, start: str = "0", step: str = "1"):
         """for i in range(start, count, step), i a name."""
         label = self.name("loop")
-        counter = self.let("alloca i64")
+        counter = self.room("i64")
         self.do(f"store i64 {start}, ptr {counter}\nbr label %{label}head\n{label}head:")
         i = self.let(f"load i64, ptr {counter}")
         more = self.let(f"icmp slt i64 {i}, {count}")
@@ -80,7 +87,7 @@ class Text:
         self.do(f"br label %{label}end\n{label}end:")
 
     def function(self, head: str) -> str:
-        return f"define internal void @{head} {{\n" + "\n".join([*self.lines, "ret void", "}"]) + "\n"
+        return f"define internal void @{head} {{\n" + "\n".join([*self.entry, *self.lines, "ret void", "}"]) + "\n"
 
 
 def core_dimensions(program: Program | RolledProgram) -> int:
@@ -149,125 +156,11 @@ def _transpose(t: Text, V: str, rows: list[str]) -> list[str]:
     return rows
 
 
-def run(program: Program | RolledProgram, wide: Kind) -> str:
-    """@range: `count` samples from sample `start` on."""
-    t, size, w = Text(), wide.bytes, wide.width
-    arguments: list[Input | Output] = [*program.inputs, *program.outputs]
-    user, outer, core, contiguous, room = [], [], [], [], 0
-    places: list[int] = []
-    at, dims = len(arguments), core_dimensions(program)
-    for j, argument in enumerate(arguments):
-        outer.append(t.element("%steps", j))
-        user.append(t.at(t.let(f"load ptr, ptr {t.at('%args', str(8 * j))}"), t.times("%start", outer[j])))
-        shape = (1,) * (dims - len(argument.shape)) + argument.shape
-        strides = ["0"] * (dims - len(argument.shape)) + [t.element("%steps", at + i) for i in range(len(argument.shape))]
-        at += len(argument.shape)
-        core.append(", ".join(f"i64 {d}" for d in shape) + ", " + ", ".join(f"i64 {s}" for s in strides))
-        dense, truth = size, "true"
-        for d, s in zip(reversed(shape), reversed(strides)):
-            if d > 1:
-                truth = t.let(f"and i1 {truth}, {t.let(f'icmp eq i64 {s}, {dense}')}")
-            dense *= d
-        contiguous.append(truth)
-        places.append(room)
-        room += (argument.size * w * size + 63) // 64 * 64
-    dense_all = "true"
-    for truth in contiguous:
-        dense_all = t.let(f"and i1 {dense_all}, {truth}")
-    n_in = len(program.inputs)
-    buffer = ""
-
-    def move(direction, j, lanes, sample, count, packed: Kind, full: bool):
-        source = t.at(user[j], t.times(sample, outer[j]))
-
-        def by_strides():
-            name = direction if packed.width > 1 else f"{direction}_one"
-            t.do(f"call void @{name}(ptr {lanes}, ptr {source}, i64 {outer[j]}, i64 {count}, {core[j]})")
-
-        if full:
-            m = arguments[j].size
-            t.choose(
-                contiguous[j],
-                lambda: t.do(f"call void @{direction}_contiguous(ptr {lanes}, ptr {source}, i64 {outer[j]}, i64 {m})"),
-                by_strides,
-            )
-        else:
-            by_strides()
-
-    def through(kernel, kind, sample, count, full, aligned):
-        lanes = [t.at(buffer, str(p)) for p in places]
-        for j in range(n_in):
-            move("pack", j, lanes[j], sample, count, kind, full)
-        t.do(f"call void @{kernel}({', '.join(f'ptr {p}' for p in [*lanes, aligned, '%data'])})")
-        for j in range(n_in, len(arguments)):
-            move("unpack", j, lanes[j], sample, count, kind, full)
-
-    least = 2 if w > 2 else w
-    work = program.workspace
-
-    def scratch(lanes: int) -> tuple[str, str]:
-        """Memory for a kernel to work in: what an earlier call left, or new."""
-        if not work:
-            return "null", "null"
-        left = t.let(f"atomicrmw xchg ptr {t.at('%data', '8' if lanes == 1 else '16')}, ptr null acquire")
-        place = t.let("alloca ptr")
-        t.do(f"store ptr {left}, ptr {place}")
-        with t.when(t.let(f"icmp eq ptr {left}, null")):
-            t.do(f"store ptr {t.let(f'call ptr @malloc(i64 {work * lanes * size + 64})')}, ptr {place}")
-        raw = t.let(f"load ptr, ptr {place}")
-        return raw, _aligned(t, raw)
-
-    def give_back(raw: str, lanes: int) -> None:
-        if work:
-            other = t.let(f"atomicrmw xchg ptr {t.at('%data', '8' if lanes == 1 else '16')}, ptr {raw} release")
-            t.do(f"call void @free(ptr {other})")
-
-    single = t.let(f"icmp slt i64 %count, {least}")
-    alone = t.let(f"and i1 {single}, {dense_all}")
-
-    def directly():
-        raw, aligned = scratch(1)
-        with t.loop("%count") as i:
-            pointers = [t.at(user[j], t.times(i, outer[j])) for j in range(len(arguments))]
-            t.do(f"call void @one({', '.join(f'ptr {p}' for p in [*pointers, aligned, '%data'])})")
-        give_back(raw, 1)
-
-    def in_lanes():
-        nonlocal buffer
-        room_for_work, aligned = scratch(w)
-        raw = t.let(f"call ptr @malloc(i64 {room + 64})")
-        buffer = _aligned(t, raw)
-        whole = t.let(f"and i64 %count, {-w}")
-        with t.loop(whole, step=str(w)) as i:
-            through("wide", wide, i, str(w), True, aligned)
-        rest = t.let(f"sub i64 %count, {whole}")
-        many = t.let(f"icmp sge i64 {rest}, {least}")
-
-        def together():
-            through("wide", wide, whole, rest, False, aligned)
-
-        def one_by_one():
-            with t.loop("%count", start=whole) as i:
-                through("one", Kind(wide.dtype, 1), i, "1", False, aligned)
-
-        t.choose(many, together, one_by_one)
-        t.do(f"call void @free(ptr {raw})")
-        give_back(room_for_work, w)
-
-    t.choose(alone, directly, in_lanes)
-    return t.function("range(ptr %args, ptr %steps, i64 %start, i64 %count, ptr %data) noinline nounwind")
-
-
-def _aligned(t: Text, pointer: str) -> str:
-    """The first multiple of 64 within 64 bytes."""
-    return t.let(f"call ptr @llvm.ptrmask.p0.i64(ptr {t.at(pointer, '63')}, i64 -64)")
-
-
 def loop(x86: bool) -> str:
     """@loop(args, dims, steps, data): data begins with a pointer to the number of threads allowed."""
     t = Text()
     t.do("%n = load i64, ptr %dims")
-    state = t.let("alloca [64 x i8], align 16")
+    state = t.room("[64 x i8], align 16")
     t.do(f"call void @llvm.x86.sse.stmxcsr(ptr {state})" if x86 else f"%kept = call i32 @fegetenv(ptr {state})")
     useful = t.let(f"sdiv i64 %n, {LEAST}")
     allowed = t.let(f"load i64, ptr {t.let('load ptr, ptr %data')}")
@@ -286,7 +179,7 @@ def loop(x86: bool) -> str:
 def split() -> str:
     """@split: a batch shared out over `team` threads, made and joined here, so that nothing outlives the call."""
     t = Text()
-    jobs, ids = t.let("alloca [64 x [5 x i64]]"), t.let("alloca [64 x i64]")
+    jobs, ids = t.room("[64 x [5 x i64]]"), t.room("[64 x i64]")
     share = t.let("sdiv i64 %n, %team")
     with t.loop("%team") as i:
         job, start = t.at(jobs, t.times(i, 40)), t.times(i, share)

@@ -18,12 +18,12 @@ declarations of intrinsics), for modules that declare intrinsics of their own.
 from functools import cache
 from inspect import signature
 
-from .functions_circular import sincos, tan
+from .functions_circular import sincos, sincos_near, tan
 from .functions_exponential import exp, log
 from .functions_inverse import acos, asin, atan, atan2
 from .functions_text import FORMATS, Body
 
-_WRITERS  = {f.__name__: f for f in (sincos, tan, asin, acos, atan, atan2, exp, log)}
+_WRITERS  = {f.__name__: f for f in (sincos, sincos_near, tan, asin, acos, atan, atan2, exp, log)}
 FUNCTIONS = {name: len(signature(f).parameters) for name, f in _WRITERS.items()}  # number of arguments, by name
 
 

@@ -17,7 +17,15 @@ LIMIT = {"double": 2.0**30, "float": 2.0**16}  # up to here 2x/π, found from a 
 
 def sincos(x):
     """sin x and cos x, to 1.2 ulp for every finite x; NaN for an infinite one."""
-    n, r, lo = quarter_turns(fabs(x))
+    return from_turns(x, *quarter_turns(fabs(x)))
+
+
+def sincos_near(x):
+    """The same bits as sincos up to LIMIT, without a branch; beyond, nothing useful."""
+    return from_turns(x, *near_turns(fabs(x)))
+
+
+def from_turns(x, n, r, lo):
     s_tail, c_tail = tails(r, lo)
     s, c = r + s_tail, 1.0 + c_tail
     odd, top = (n & 1).nonzero(), x.body.format.bits - 2
@@ -65,6 +73,13 @@ def quarter_turns(a):
     so r0 - r is exact as well (Dekker), and one multiply-add recovers what k P2 and r were rounded by. Only lo is
     rounded then: enough where r all but vanishes, at the numbers next to multiples of π/2.
     """
+    near  = near_turns(a)
+    large = a > LIMIT[a.body.dtype]
+    return a.body.unless(large, near, lambda: [select(large, f, v) for f, v in zip(far_turns(a), near)])
+
+
+def near_turns(a):
+    """n, r, lo up to LIMIT."""
     body, table = a.body, TABLES[a.body.dtype]
     P1, P2, P3 = table["half_pi"]
     magic = body.format.magic
@@ -73,9 +88,7 @@ def quarter_turns(a):
     r0    = fma(k, -P1, a)
     r     = r0 - k * P2
     lo    = fma(k, -P3, fma(k, -P2, r0 - r))
-    near  = bits(t), r, lo
-    large = a > LIMIT[body.dtype]
-    return body.unless(large, near, lambda: [select(large, f, v) for f, v in zip(far_turns(a), near)])
+    return bits(t), r, lo
 
 
 def far_turns(a):

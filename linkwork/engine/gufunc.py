@@ -19,7 +19,15 @@ def _available() -> int:
         return os.cpu_count() or 1
 
 
-_threads = ctypes.c_int64(max(1, int(os.environ.get("LINKWORK_NUM_THREADS") or _available())))
+def _asked() -> int:
+    """What LINKWORK_NUM_THREADS says."""
+    said = os.environ.get("LINKWORK_NUM_THREADS", "").strip()
+    if said and not said.isdecimal():
+        raise ValueError(f'LINKWORK_NUM_THREADS is "{said}"; it must be a whole number, or not be set.')
+    return int(said or _available())
+
+
+_threads = ctypes.c_int64(max(1, _asked()))
 
 
 def set_threads(count: int) -> None:

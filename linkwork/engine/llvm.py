@@ -50,6 +50,13 @@ def needed_functions(program) -> set[str]:
     return {LIBRARY[name] for i in program.live if (name := program.trace.nodes[i][0]) in LIBRARY}
 
 
+def plain_angles(program) -> frozenset[int]:
+    """The inputs that are turned into sin and cos as they come."""
+    nodes = program.trace.nodes
+    turned = {nodes[i][1] for i in program.live if nodes[i][0] in ("sin", "cos")}
+    return frozenset(i for i in turned if nodes[i][0] == "in")
+
+
 def intrinsics(kind: Kind) -> dict[str, str]:
     """Declarations of what the body may call, by symbol."""
     V = kind.vector
@@ -76,8 +83,9 @@ def fused(nodes: list[tuple], order: list[int], uses: Counter) -> dict[int, int]
 class Writer:
     """Instructions for runs of nodes. load(emit, *leaf) gives the value of an input; names outlive a run."""
 
-    def __init__(self, nodes: list[tuple], kind: Kind, load: Callable):
-        self.nodes, self.kind, self.load = nodes, kind, load
+    def __init__(self, nodes: list[tuple], kind: Kind, load: Callable, near: frozenset[int] = frozenset()):
+        """`near` are angles that somebody has made sure are not too large for the short way to sin and cos."""
+        self.nodes, self.kind, self.load, self.near = nodes, kind, load, near
         self.names: dict[int, str] = {}
         self.turned: dict[int, str] = {}  # angle -> the pair {sin, cos}
         self.lines: list[str] = []
@@ -146,7 +154,8 @@ class Writer:
 
     def _turned(self, angle: int) -> str:
         if angle not in self.turned:
-            V, symbol = self.kind.vector, functions.symbol("sincos", self.kind.dtype, self.kind.width)
+            name = "sincos_near" if angle in self.near else "sincos"
+            V, symbol = self.kind.vector, functions.symbol(name, self.kind.dtype, self.kind.width)
             self.turned[angle] = self.emit(f"call {{{V}, {V}}} @{symbol}({V} {self.at(angle)})")
         return self.turned[angle]
 

@@ -6,7 +6,7 @@ from math import factorial
 import numpy as np
 
 from ..errors import ModelError
-from ..lie import R, SE2, SE3, SO2, SO3, Group, Helical, X
+from ..lie import SE2, SE3, SO2, SO3, Group, Helical, R, X
 from ..lie.scalars import like
 
 SLACK = 1e-9
@@ -101,7 +101,7 @@ class Algebra:
     def coriolis_of_earlier_literature(self, M, v):
         """-ad*_{Mv}, which was published and is wrong (From, 33, 37): kept so that tests can tell it from the right one.
 
-        It takes the momentum Mv for a velocity. On SO(3) that happens to be harmless, on SE(3) and SE(2) it is not.
+        It takes the momentum Mv for a velocity: on SO(3) the sign is wrong, on SE(3) more than that.
         """
         return -self.ad((M @ v[..., None])[..., 0]).mT
 

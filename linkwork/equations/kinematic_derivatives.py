@@ -9,10 +9,12 @@ strictly before joint c on the way to the node, and then by their bracket:
 
 import numpy as np
 
+from ..lie.embedding import tilde as skew
 from ..lie.scalars import like
 from ..model.tree import concatenated
-from ..spatial import homogeneous, phi_inverse, tilde
-from ..sweeps.kinematics import placements, poses, shifts
+from ..spatial import tilde
+from ..sweeps.kinematics import placements, shifts
+from ..sweeps.quantities import jacobian, pose
 
 
 def owners(tree) -> np.ndarray:
@@ -33,7 +35,7 @@ def precedes(tree) -> np.ndarray:
 
 
 def node_jacobians(nodes, q):
-    """K (..., n, 6, nv): the twist of every node from v, base to tips.
+    """K (..., n + 1, 6, nv): the twist of every node from v, base to tips, and last of the world, which has none.
 
         K(k) = φ*(p,k) K(p) + H*(k)                      Müller and Terze (18), in the closed form (24)
     """
@@ -43,12 +45,12 @@ def node_jacobians(nodes, q):
     K[tree.world] = like(np.zeros((6, tree.nv)), q)
     for k in tree.base_to_tips():
         K[k] = phi[k].mT @ K[tree.parent[k]] + H[k].mT @ own[tree.rows[k], :]
-    return nodes.stack([K[k] for k in tree.base_to_tips()])
+    return nodes.stack([*(K[k] for k in tree.base_to_tips()), K[tree.world]])
 
 
 def node_inertias(nodes):
-    """The inertias of the nodes (n, 6, 6)."""
-    return nodes.stack(nodes.M)
+    """The inertias of the nodes (n + 1, 6, 6), the world's as zero: it does not move."""
+    return nodes.stack([*nodes.M, like(np.zeros((6, 6)), nodes.gravity)])
 
 
 def brackets(K):
@@ -64,52 +66,23 @@ def jacobian_derivatives(nodes, K):
 
 def jacobian_rate(nodes, K, v):
     """K̇ = Σ ∂_c K v_c in the body's own components (..., 6, nv)."""
-    return (jacobian_derivatives(nodes, K) @ v[..., None, None, :, None])[..., 0]
-
-
-def at_places(nodes, q, places):
-    """K of frames placed on bodies (body number, pose): (..., places, 6, nv)."""
-    K = node_jacobians(nodes, q)
-    rows = []
-    for body, place in places:
-        k, T = nodes.on_node(body, place)
-        still = np.zeros_like(K[..., 0, :, :])
-        rows.append(still if k == nodes.tree.world else phi_transposed(T) @ K[..., k, :, :])
-    return nodes.stack(rows)
-
-
-def phi_transposed(T):
-    """φ*: from the twist of a node to that of a frame at T on it."""
-    return phi_inverse(inverse(T)).mT
-
-
-def inverse(T):
-    """The inverse of a pose."""
-    R, p = T[..., :3, :3].mT, T[..., :3, 3:]
-    return homogeneous(R, -(R @ p)[..., 0])
-
-
-def body_jacobian(nodes, q, body, place):
-    """K of a frame on a body, in its own axes (..., 6, nv)."""
-    return at_places(nodes, q, [(body, place)])[..., 0, :, :]
+    return (jacobian_derivatives(nodes, K) @ v[..., None, :, None])[..., 0]
 
 
 def body_jacobian_derivatives(nodes, q, body, place):
     """∂_c K_a of a frame on a body (..., 6, nv, nv)."""
-    return jacobian_derivatives(nodes, body_jacobian(nodes, q, body, place))
+    return jacobian_derivatives(nodes, jacobian(nodes, q, body, place))
 
 
 def body_jacobian_rate(nodes, q, v, body, place):
     """K̇ of a frame on a body while the mechanism moves with v (..., 6, nv)."""
-    K = body_jacobian(nodes, q, body, place)
-    return (jacobian_derivatives(nodes, K) @ v[..., None, None, :, None])[..., 0]
+    return jacobian_rate(nodes, jacobian(nodes, q, body, place), v)
 
 
 def body_acceleration(nodes, q, v, vdot, body, place):
     """V̇ = K v̇ + Σ_{b ≺ c} [K_b, K_c] v_b v_c (..., 6), in the frame's own axes                Müller and Terze (28)."""
-    K = body_jacobian(nodes, q, body, place)
-    rate = (jacobian_derivatives(nodes, K) @ v[..., None, None, :, None])[..., 0]
-    return (K @ vdot[..., None] + rate @ v[..., None])[..., 0]
+    K = jacobian(nodes, q, body, place)
+    return (K @ vdot[..., None] + jacobian_rate(nodes, K, v) @ v[..., None])[..., 0]
 
 
 def point_motion(nodes, q, v, vdot, body, place):
@@ -117,12 +90,8 @@ def point_motion(nodes, q, v, vdot, body, place):
 
         ẋ = R u,   ẍ = R (u̇ + ω × u)      V = [ω; u],  V̇ = [ω̇; u̇] the spatial acceleration
     """
-    k, T = nodes.on_node(body, place)
-    world = like(np.eye(4), q)
-    X = poses(nodes.tree, placements(nodes, q), world)[k] @ T
-    K = body_jacobian(nodes, q, body, place)
-    R, V = X[..., :3, :3], (K @ v[..., None])[..., 0]
-    a = body_acceleration(nodes, q, v, vdot, body, place)
-    turned = (tilde(V)[..., :3, :3] @ V[..., 3:, None])[..., 0]
-    columns = [X[..., :3, 3:], R @ V[..., 3:, None], R @ (a[..., 3:] + turned)[..., None]]
-    return concatenated(columns, -1).mT
+    T, K = pose(nodes, q, body, place), jacobian(nodes, q, body, place)
+    V, Vdot = K @ v[..., None], body_acceleration(nodes, q, v, vdot, body, place)[..., None]
+    omega, u, udot = V[..., :3, :], V[..., 3:, :], Vdot[..., 3:, :]
+    R, x = T[..., :3, :3], T[..., :3, 3:]
+    return concatenated([x, R @ u, R @ (udot + skew(omega[..., 0]) @ u)], -1).mT

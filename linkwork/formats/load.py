@@ -8,10 +8,11 @@ from typing import IO
 
 from ..errors import MissingFileError, ModelError, did_you_mean, listed
 from ..model import Model, mechanisms
-from . import urdf, urdf_writer, xml
+from . import sdf, urdf, urdf_writer, xml
+from .loops import with_loops
 
-ENDINGS = ".urdf", ".xml", ".mjcf"  # of files that are worth suggesting; the content decides
-READ = 'URDF (<robot>), MJCF (<mujoco>) and built-in names ("double_pendulum")'
+ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf"  # of files that are worth suggesting; the content decides
+READ = 'URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>) and built-in names ("double_pendulum")'
 
 
 def load(
@@ -23,6 +24,7 @@ def load(
     strict: bool = False,
     snap: bool = True,
     package_root: str | PathLike | None = None,
+    loops: str | PathLike | IO | None = None,
 ) -> Model:
     """A Model from a path, a text, an open file, or the name of a built-in mechanism.
 
@@ -32,6 +34,7 @@ def load(
     strict        refuse inertias that no real body has; otherwise they are used, with a warning
     snap          angles and axes that miss a quarter turn by the rounding of their print are put right; see Model.notes
     package_root  the folder in which `package://` names of meshes are looked up
+    loops         a YAML file beside a URDF that says which frames coincide; see `formats.loops`
     """
     if mimic not in (None, "free"):
         raise ModelError(f'mimic is {mimic!r}; it may be None or "free".')
@@ -52,9 +55,13 @@ def load(
 
                 model = mjcf.read(text, folder=folder, name=name, floating=floating, strict=strict, snap=snap)
             case "sdf":
-                raise ModelError(f"{name} is SDF, which is not read yet. What can be read: {READ}.")
+                model = sdf.read(text, folder=folder, name=name, strict=strict, snap=snap)
+                model = model.floating() if floating else model
             case tag:
                 raise ModelError(f"{name} has the root element <{tag}>. What can be read: {READ}.")
+    if loops is not None:
+        said, file, _ = _text(loops)
+        model = with_loops(model, said, file)
     return model if gravity is None else model.with_gravity(gravity)
 
 

@@ -24,6 +24,7 @@ class Element:
     owner: str
     inner: bool  # inside its owner
     children: list["Element"] = field(default_factory=list, repr=False)
+    content: str = ""  # the text between its tags
 
     def error(self, what: str) -> ModelError:
         return ModelError(f"{self.source}, line {self.line}: {what}")
@@ -155,7 +156,11 @@ def _parse(text: str, source: str, whole: bool) -> Element:
             refuse(f'has a DOCTYPE that refers to another file, "{system or public}"')()
 
     parser.StartElementHandler = start
+    def characters(text):
+        stack[-1].content += text
+
     parser.EndElementHandler = lambda tag: stack.pop()
+    parser.CharacterDataHandler = characters
     parser.StartDoctypeDeclHandler = doctype
     parser.EntityDeclHandler = refuse("declares an entity")
     parser.ExternalEntityRefHandler = refuse("refers to an external entity")

@@ -1,11 +1,13 @@
 """Rigid mechanisms as SKO models, in the four ways chapter 5 writes them: the same mass matrix and the same forces."""
 
+from functools import lru_cache
+
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, ShapeError
 from ..lie.scalars import like
 from ..lie.so3 import tilde as skew
-from ..model import Model, Nodes
+from ..model import Model, Nodes, lower
 from ..spatial import Pose, bar, phi, phi_inverse, tilde
 from ..spatial.single_body import gyroscopic_inertial
 from ..sweeps.gather_scatter import scatter
@@ -96,9 +98,30 @@ def prescribed(sko: SKO, moved, vdot) -> SKO:
     return SKO(tree.parent, sko.A, H, sko.M, J, a, sko.b, sko.base)
 
 
-def operators(model: Model, nodes: Nodes, q, v=None) -> Operators:
-    """The spatial operators of a robot at q, and with v its a and b. Places go by name: see `on_node`."""
+def operators(robot, q, v=None) -> Operators:
+    """The spatial operators of a robot (a Dynamics, or a Model) at q, and with v its a and b.
+
+    Inside a kernel q is traced, and so is what is made from it. Places go by name: see `on_node`.
+    """
+    model, nodes = lowered(robot, q)
+    for name, x, n in (("q", q, nodes.nq), ("v", v, nodes.tree.nv)):
+        if x is not None and np.shape(x)[-1:] != (n,):
+            raise ShapeError(f"{name} has shape {np.shape(x)}, but {model.name} has n{name} = {n}.")
+    q, v = (x if x is None or isinstance(x, type(nodes.gravity)) else np.asarray(x) for x in (q, v))
     return Operators(rigid(nodes, q, v), lambda place: on_node(model, nodes, place))
+
+
+def lowered(robot, q) -> tuple[Model, Nodes]:
+    """A robot's model and its nodes, over the scalars of q."""
+    model = robot if isinstance(robot, Model) else robot.model
+    if isinstance(q, np.ndarray | list | tuple):
+        return model, nodes_of(model, np.float32 if np.asarray(q).dtype == np.float32 else np.float64)
+    return model, nodes_of(model, np.float64).mapped(lambda name, index, x: like(x, q))
+
+
+@lru_cache(maxsize=64)
+def nodes_of(model: Model, dtype) -> Nodes:
+    return lower(model, dtype)
 
 
 def on_node(model: Model, nodes: Nodes, place):

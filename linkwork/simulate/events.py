@@ -11,7 +11,7 @@ from .flow import Flow
 from .step import Step
 
 SAMPLES = np.array([0.25, 0.5, 0.75, 1.0])  # where in a step signs are looked at, so that a short visit is seen
-HALVINGS = 40  # in search of the motion that an event has just begun
+HALVINGS = 64  # in search of the motion that an event has just begun
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,10 @@ class Watch:
         start, low, found = self.before, 0.0, []
         for x, *state in zip(SAMPLES.tolist(), q, v):
             value = self.values(t + x * step.h, *state)
-            here = [self._root(i, t, step, low, x, a) for i, a, b in zip(range(len(value)), start, value) if self._crossed(i, a, b)]
+            crossed = [i for i, (a, b) in enumerate(zip(start, value)) if self._crossed(i, a, b)]
+            here = [self._root(i, t, step, low, x, start[i]) for i in crossed]
+            if self.stops is not None:
+                here += self._visits(t, step, low, x, start, value)
             for event in sorted(each for each in here if each is not None):
                 found.append(event)
                 if self.cuts(event.index):
@@ -95,33 +98,52 @@ class Watch:
         self.before = start
         return found
 
+    def _visits(self, t: float, step: Step, low: float, high: float, start, value) -> list[Found | None]:
+        """Limits that are passed and left again between two fractions of a step: where their gap is smallest."""
+        from scipy.optimize import brentq
+
+        def rates(x):
+            return self.stops.gap_rates(step.at(self.flow.robot, np.array([x]))[1][0])
+
+        n, found = len(self.events), []
+        before, after = rates(low), rates(high)
+        for k in np.flatnonzero((before < 0) & (after > 0)):
+            if start[n + k] > 0 and 0 < value[n + k] < np.inf:
+                x = brentq(lambda x, k=k: rates(x)[k], low, high)
+                q, v = step.at(self.flow.robot, np.array([x]))
+                if self.values(t + x * step.h, q[0], v[0])[n + k] < 0:
+                    found.append(self._root(n + int(k), t, step, low, x, start[n + k]))
+        return found
+
     def _crossed(self, i: int, a: float, b: float) -> bool:
         direction = self.events[i].direction if i < len(self.events) else -1
         falls, rises = a >= 0 >= b and a != b, a <= 0 <= b and a != b
         return (falls and direction <= 0) or (rises and direction >= 0)
 
     def _root(self, i: int, t: float, step: Step, low: float, high: float, start: float) -> Found | None:
-        """Where value i passes through zero between two fractions of a step."""
+        """Where value i passes through zero between two fractions of a step; `start` is its value at the first."""
         from scipy.optimize import brentq
 
         def value(x):
-            if x == 0.0 or (x == low and start == 0.0):
+            if x == low:
                 return start
-            q, v = step.at(self.flow.robot, np.array([x]))
-            return float(self.values(t + x * step.h, q[0], v[0])[i]) if x < 1 else end
+            q, v = (step.q, step.v) if x == 1 else (each[0] for each in step.at(self.flow.robot, np.array([x])))
+            return float(self.values(t + x * step.h, q, v)[i])
 
-        end = float(self.values(t + step.h, step.q, step.v)[i]) if high == 1 else value(high)
+        end = value(high)
         if end == 0.0:
             return Found(high, i)
-        if start == 0.0:  # it begins at zero: look for the motion away from it and back
-            for k in range(1, HALVINGS):
-                x = low + (high - low) * 0.5**k
-                if value(x) * end < 0:
-                    low = x
+        if start == 0.0:  # it begins at zero: look for the way out, which must be before the way back
+            width = high - low
+            for _ in range(HALVINGS):
+                width /= 2
+                start = value(low + width)
+                if start * end < 0:
+                    low, high = low + width, low + 2 * width
                     break
             else:
                 return Found(low, i) if i >= len(self.events) else None
-        return Found(brentq(value, low, high, xtol=1e-15, rtol=1e-15), i)
+        return Found(brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15), i)
 
 
 def _event(event) -> Event:

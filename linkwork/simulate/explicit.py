@@ -75,6 +75,7 @@ class Adaptive(RungeKutta):
         self.measure = measure
         self.next_step = first_step
         self.max_step = max_step
+        self.fresh = True
 
     def error(self, h, scale) -> float:
         """The estimated error against what is allowed."""
@@ -84,10 +85,15 @@ class Adaptive(RungeKutta):
         """The interpolant of the step just made."""
         raise NotImplementedError
 
-    def restart(self):
-        self.next_step = None
+    def restart(self, *, jump):
+        self.fresh = True
+        self.next_step = None if jump else self.next_step
 
     def step(self, t, q, v, vdot, h):
+        if self.fresh:
+            self.flow(t, q, self.flow.zero, v, self.out[0])
+        else:
+            self.K[0] = self.K[self.stages]
         wanted = self.next_step or self._first(t, q, v, vdot, h)
         turning = self.measure.turning(v)
         wanted = min(wanted, self.max_step, TURN / turning if turning else np.inf)
@@ -107,6 +113,7 @@ class Adaptive(RungeKutta):
         grow = GROW if error == 0 else min(GROW, SAFETY * error ** (-1 / (self.estimate + 1)))
         grow = min(grow, 1.0) if again else grow
         self.next_step = max(grow * h, wanted if not again and h < wanted else 0.0)  # one cut short says little
+        self.fresh = False
         between = self.between(h, xi, v, v1)
         vdot1 = self.out[self.stages][1].copy()
         return Step(h, q, self.flow.integrate(q, xi), v1, between, vdot1, self.flow.tau)

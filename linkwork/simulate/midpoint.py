@@ -32,16 +32,16 @@ class Midpoint(Integrator):
         self.middle = kernel(robot, variational.midpoint_state)
         self.options, self.friction = options, friction
         self.stiff = False
-        self.restart()
+        self.restart(jump=True)
 
-    def restart(self):
+    def restart(self, *, jump):
         self.h = np.array(np.nan)
         self.inverse = None
         self.past: list[np.ndarray] = []
 
     def step(self, t, q, v, vdot, h):
         if h != self.h:
-            self.restart()
+            self.restart(jump=False)
             self.h = np.array(h)
         self.t, self.q, self.p = t, q, self.momentum(q, v)
         n = len(self.past)

@@ -131,7 +131,7 @@ class Run:
         if self.flow.stops is not None:
             self.flow.stops.choose(self.t, self.q, self.v, self.flow, None)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
-        self.integrator.restart()
+        self.integrator.restart(jump=just is not None)
         if self.watch.any:
             self.watch.begin(self.t, self.q, self.v, just)
 
@@ -232,7 +232,7 @@ class Run:
             self._renew(just)
         else:
             self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
-            self.integrator.restart()
+            self.integrator.restart(jump=True)
             self.watch.begin(self.t, self.q, self.v)
         self._check(self.vdot)
         self._keep()

@@ -57,8 +57,8 @@ class Integrator(ABC):
     def step(self, t: float, q, v, vdot, h: float) -> Step:
         """A step of length h, or shorter if the method chooses its own; v and vdot are those at t."""
 
-    def restart(self) -> None:  # noqa: B027  most have nothing to forget
-        """The state or a force has jumped: forget what was learnt from the steps before."""
+    def restart(self, *, jump: bool) -> None:  # noqa: B027  most have nothing to forget
+        """A force has changed, or, with `jump`, the state: forget what was learnt from the steps before."""
 
 
 class Measure:

@@ -21,8 +21,9 @@ class Radau(Integrator):
         self.max_step = max_step
         self.solver = None
 
-    def restart(self):
+    def restart(self, *, jump):
         self.solver = None
+        self.next_step = None if jump else self.next_step
 
     def step(self, t, q, v, vdot, h):
         from scipy.integrate import Radau as SciPyRadau

@@ -80,6 +80,10 @@ class Stops:
         gap[[self._rests(i) for i in range(len(self.limits))]] = inf
         return np.concatenate([gap, np.where(self.sliding[self._rough] != 0, slip, inf), room])
 
+    def gap_rates(self, v) -> np.ndarray:
+        """How fast each joint moves away from each limit."""
+        return self._side * v[self._rate]
+
     def _rests(self, i) -> bool:
         low, high = self.held.get(self.limits[i].rate, (0.0, 0.0))
         return (high if self.limits[i].side > 0 else -low) == inf

@@ -19,7 +19,7 @@ from .picture import AZIMUTH, ELEVATION, FAR, round_length, ways
 from .scene import Scene
 
 W_FIRST = [3, 0, 1, 2]
-ROOM = 1.25  # around what is looked at
+ROOM = 1.5  # around what is looked at, which may be moved by hand
 
 
 def view(

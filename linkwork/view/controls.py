@@ -31,9 +31,10 @@ class Sliders:
             self.sliders = [self._slider(*which) for which in list(zip(names, spans, self.x))[:MOST]]
 
     def _slider(self, name: Label, span: tuple[float, float], x: float):
-        low, high = span
+        step, digits = _step(span[1] - span[0])
+        low, high = (float(np.round(turn(bound / step) * step, digits)) for turn, bound in zip((np.ceil, np.floor), span))
         start, said = float(np.clip(x, low, high)), f"{low:.4g} to {high:.4g} {name.unit.removesuffix('/s')}"
-        made = self.shown.server.gui.add_slider(str(name), low, high, _step(high - low), start, hint=said)
+        made = self.shown.server.gui.add_slider(str(name), low, high, step, start, hint=said)
         made.on_update(self._moved)
         return made
 
@@ -48,9 +49,10 @@ class Sliders:
         self._moved(event)
 
 
-def _step(span: float) -> float:
-    """A power of ten, a few hundred to a few thousand of them in a span."""
-    return float(10.0 ** np.floor(np.log10(span / 300)))
+def _step(span: float) -> tuple[float, int]:
+    """A power of ten, a few hundred to a few thousand of them in a span, and how many digits it has."""
+    power = int(np.floor(np.log10(span / 300)))
+    return float(10.0**power), max(-power, 0)
 
 
 def ranges(model: Model, size: float) -> list[tuple[float, float]]:

@@ -176,7 +176,7 @@ def test_elastic_gears_are_the_tree_in_another_order(train, rng):
 
 def test_stiff_gears_become_exact(train, rng):
     """Between free gears and exact ones lies a projection: X* makes the one from the other at every stiffness."""
-    tree, train_gears, X = train
+    tree, _, X = train
     tau = rng.standard_normal((2, tree.nv))
     C = np.linalg.svd(X.T)[2][X.shape[1] :]  # rows that the gears keep at zero
     stiff = np.linalg.solve(tree.mass_matrix + 1e9 * C.T @ C, (tau - tree.bias)[..., None])[..., 0]
@@ -261,11 +261,11 @@ def test_a_rotor_too_large_for_its_carrier_is_refused():
 
 
 def test_a_motor_for_an_unknown_joint_is_refused():
-    with pytest.raises(ModelError, match='no joint "elbow" for a motor.*Did you mean "elbow_joint"'):
+    with pytest.raises(ModelError, match=r'no joint "elbow" for a motor.*Did you mean "elbow_joint"'):
         lw.Builder("arm").body("elbow", joint=lw.Revolute(), mass=1.0).motor("elbow", 10.0)
 
 
 def test_a_rotor_that_carries_something_is_refused(train):
-    tree, train_gears, _ = train
+    tree, *_ = train
     with pytest.raises(ModelError, match="cannot be the rotor of"):
         geared(tree, {4: (0, 3.0)})

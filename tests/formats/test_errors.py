@@ -126,15 +126,10 @@ def test_a_document_type_without_entities_is_no_harm():
     assert load(f"<!DOCTYPE robot>{ARM}").name == "arm"
 
 
-@pytest.mark.parametrize("tag", ["sdf", "html"])
+@pytest.mark.parametrize("tag", ["sdformat", "html"])
 def test_other_formats_are_named_with_those_that_are_read(tag):
-    with refused("What can be read: URDF (<robot>), MJCF (<mujoco>) and built-in names"):
+    with refused("What can be read: URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>) and built-in names"):
         load(f"<{tag}/>")
-
-
-def test_sdf_is_not_read_yet():
-    with refused("text is SDF, which is not read yet"):
-        load('<sdf version="1.7"/>')
 
 
 def test_a_missing_file_suggests_the_file_beside_it(tmp_path):

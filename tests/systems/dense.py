@@ -1,6 +1,7 @@
 """An SKO model as dense matrices, node after node; what P, D, G ... are is taken from the sweeps."""
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Dense:
     def rows(self):
         """Where each node is in a stacked vector of nodes."""
         ends = np.cumsum([0, *self.sko.heights])
-        return [slice(a, b) for a, b in zip(ends, ends[1:])]
+        return [slice(a, b) for a, b in pairwise(ends)]
 
     @property
     def size(self):

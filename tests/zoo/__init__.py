@@ -4,6 +4,7 @@ Laws are tested over `every_mechanism`; `Sweeps` runs the sweeps on whatever num
 is the derivative along a motion that follows from that.
 """
 
+from .calls import CALLS, INVERTS, each, every_call
 from .mechanisms import (
     JOINTS,
     MECHANISMS,
@@ -18,12 +19,16 @@ from .random_trees import trees
 from .roads import Sweeps, body_inertias, close, differences, gradient, jacobians, physics, rate, slope, state
 
 __all__ = [
+    "CALLS",
+    "INVERTS",
     "JOINTS",
     "MECHANISMS",
     "Sweeps",
     "body_inertias",
     "close",
     "differences",
+    "each",
+    "every_call",
     "every_mechanism",
     "gradient",
     "grown",

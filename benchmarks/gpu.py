@@ -1,0 +1,87 @@
+"""Kernels on a GPU: samples a second, errors against the CPU kernel, natural and coalesced layouts.
+
+    python -m benchmarks.gpu            needs torch with CUDA and an NVIDIA GPU
+"""
+
+import datetime
+import platform
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import linkwork as lw
+
+MODELS = Path(__file__).parents[1] / "tests" / "models"
+ROBOTS = {"panda": ("panda/panda.urdf", False), "simple_humanoid": ("simple_humanoid/simple_humanoid.urdf", True)}
+
+
+def median_seconds(torch, run, repeats=9, launches=10):
+    """Median time of a launch over rows of them, after a warm-up."""
+    for _ in range(3):
+        run()
+    times = []
+    for _ in range(repeats):
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(launches):
+            run()
+        stop.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(stop) / 1e3 / launches)
+    return float(np.median(times))
+
+
+def arguments(robot, what, count, rng):
+    q, v = robot.random_state(min(count, 4096), seed=0)
+    q, v = (np.tile(x, (count // len(x) + 1, 1))[:count] for x in (q, v))
+    u = rng.standard_normal((count, robot.nv))
+    return {"forward_dynamics": (q, v, u), "inverse_dynamics": (q, v, u), "mass_matrix": (q,)}[what]
+
+
+def main() -> None:
+    import torch
+
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng(0)
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {platform.python_version()}, linkwork {lw.__version__}, "
+          f"{datetime.date.today()}")
+    a = torch.empty(1 << 28, dtype=torch.float32, device="cuda")
+    b = torch.empty_like(a)
+    copied = 2 * a.numel() * 4 / median_seconds(torch, lambda: b.copy_(a))
+    print(f"copy bandwidth {copied / 1e12:.2f} TB/s")
+    del a, b
+    for name, (file, floating) in ROBOTS.items():
+        robot = lw.Dynamics(lw.load(MODELS / file, floating=floating, mimic="free"))
+        for what in ("forward_dynamics", "inverse_dynamics", "mass_matrix"):
+            for dtype in (torch.float64, torch.float32):
+                count = 1 << (20 if what == "mass_matrix" and robot.nv > 20 else 21)
+                host = arguments(robot, what, count, rng)
+                rows = [torch.as_tensor(x, dtype=dtype, device="cuda") for x in host]
+                method = getattr(robot, what)
+                start = time.perf_counter()
+                result = method(*rows)
+                torch.cuda.synchronize()
+                first = time.perf_counter() - start
+                expected = method(*(x[:512] for x in host))
+                error = abs(result[:512].cpu().double().numpy() - expected).max() / abs(expected).max()
+                line = f"{name:16s} {what:17s} {str(dtype)[6:]:8s} error {error:.1e}"
+                seconds = median_seconds(torch, lambda: method(*rows, out=result))  # noqa: B023
+                line += f"   rows {count / seconds:.2e}/s"
+                columns = [x.T.contiguous().T for x in rows]
+                shape = (int(np.prod(result.shape[1:])), count)
+                out = torch.empty(shape, dtype=dtype, device="cuda")
+                out = out.T if result.ndim == 2 else out.T.unflatten(1, tuple(result.shape[1:]))
+                method(*columns, out=out)
+                seconds = median_seconds(torch, lambda: method(*columns, out=out))  # noqa: B023
+                moved = sum(x.numel() for x in (*columns, out)) * out.element_size()
+                line += f"   columns {count / seconds:.2e}/s, {moved / seconds / copied:.0%} of copy"
+                kernels = robot._foreign[what].device._ready.values()
+                print(line + f"   registers {[k.registers for k in kernels]}, spilled {[k.local_bytes for k in kernels]} B, first {first:.1f} s")
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Cut joints: a loop is closed by a joint of any type, which leaves of the relative motion only what it allows.
+
+With X the pose of the child's joint frame in the parent's, both with z along the axis, and g the nearest motion that
+the joint can make,
+
+    c = N log(g⁻¹ X)                       what is left of X, outside the joint's algebra: N basis* = 0
+    G = N (J(child) − φ*(X) J(parent))      the relative twist, seen in the child's frame      Jain (11.16) to (11.19)
+    γ = N (α(child) − φ*(X) α(parent) + V~ φ*(X) V(parent))                                V the relative twist
+
+N is the selector of Müller and Terze, Tables 1 and 2. Because c is measured from g, an axis that is flipped over by a
+half turn (their Remark 4) is no solution: it has c of length π.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..joints import Joint
+from ..lie import SE3, SO3, Group
+from ..lie.attitude import quaternion_from_matrix
+from ..lie.scalars import like
+from ..model import Loop, Model
+from ..spatial import Pose, homogeneous, phi, tilde
+from .motion import Motion, inverse
+from .rows import Constraint, Rows
+
+AXES = ("turn about x", "turn about y", "turn about z", "shift along x", "shift along y", "shift along z")
+FLIPPED = np.pi / 2
+
+
+def complement(basis):
+    """Rows N (6 − nv, 6) with N basis* = 0: unit twists where the basis is of unit twists, for a screw v_z − pitch ω_z."""
+    basis = np.asarray(basis, float)
+    used = [int(np.argmax(row != 0)) for row in basis]
+    N = np.eye(6)[[i for i in range(6) if i not in used]]
+    for row, i in zip(basis, used):
+        N[:, i] -= N @ (row * (np.arange(6) != i)) / row[i]
+    return N
+
+
+def nearest(group: Group, X):
+    """The motion of a group of rigid motions about and along z that is nearest to a pose."""
+    turns, R, p = group.basis[:, :3], X[..., :3, :3], X[..., :3, 3]
+    along = group.basis[~turns.any(1), 3:]  # what it may do without turning
+    there = p @ (along.T @ along)
+    if len(turns) and np.linalg.matrix_rank(turns) == 3:
+        return homogeneous(R, there)
+    if not turns.any():
+        return homogeneous(np.broadcast_to(np.eye(3), R.shape), there)
+    angle = np.arctan2(R[..., 1, 0] - R[..., 0, 1], R[..., 0, 0] + R[..., 1, 1])
+    pitch = float(group.basis[turns.any(1), 5][0])
+    if pitch:
+        angle = angle + 2 * np.pi * np.round((p[..., 2] / pitch - angle) / (2 * np.pi))
+        there = np.stack([0 * angle, 0 * angle, pitch * angle], -1)
+    zero = np.zeros_like(angle)
+    turned = SO3.matrix(np.stack([zero, zero, np.sin(angle / 2), np.cos(angle / 2)], -1))[..., :3, :3]
+    return homogeneous(turned, there)
+
+
+def log(T):
+    """The twist of a pose, of smallest angle."""
+    return SE3.log(np.concatenate([quaternion_from_matrix(T[..., :3, :3]), T[..., :3, 3]], -1))
+
+
+@dataclass(frozen=True, eq=False)
+class Closure(Constraint):
+    """A loop of a model whose joint is one group of motions."""
+
+    name: str
+    loop: Loop
+    parent: int | None
+    child: int
+
+    @staticmethod
+    def of(loop: Loop, model: Model) -> "Closure":
+        parent = None if loop.parent is None else model.body_index(loop.parent)
+        return Closure(loop.name, loop, parent, model.body_index(loop.child))
+
+    @property
+    def joint(self) -> Joint:
+        return self.loop.joint
+
+    @cached_property
+    def N(self):
+        return complement(self.joint.group.basis)
+
+    @cached_property
+    def labels(self):
+        return tuple(AXES[int(np.argmax(np.abs(row)))] for row in self.N)
+
+    @property
+    def lengths(self):
+        return np.array([label.startswith("shift") for label in self.labels], bool)
+
+    @property
+    def frame(self) -> Pose:
+        """The frame that rows are written in, on the loop's own: its z is the axis."""
+        return self.joint.frame
+
+    def ends(self, motion: Motion):
+        """The joint's frame on the parent and on the child."""
+        return motion.place(self.parent, self.loop.at @ self.frame), motion.place(self.child, self.loop.on @ self.frame)
+
+    def force(self, motion: Motion, lam):
+        """The wrench N* λ (..., 6) on the child, in the joint's frame there."""
+        return lam @ self.N
+
+    def relative(self, motion: Motion):
+        """X, J, V and the bias acceleration of the child's frame in the parent's."""
+        P, C = self.ends(motion)
+        X = inverse(P.T) @ C.T
+        back = phi(X).mT
+        J = C.J - back @ P.J
+        if motion.v is None:
+            return X, J, None, None
+        V = C.V - back @ P.V
+        return X, J, V, C.alpha - back @ P.alpha + tilde(V[..., 0]) @ (back @ P.V)
+
+    def misfit(self, X):
+        """log(g⁻¹ X) (..., 6)."""
+        return log(inverse(nearest(self.joint.group, X)) @ X)
+
+    def rows(self, motion: Motion) -> Rows:
+        X, J, V, alpha = self.relative(motion)
+        N = like(self.N, motion.q)
+        U = np.zeros(len(self.N))
+        return Rows(self.misfit(X) @ self.N.T, N @ J, U, None if V is None else (N @ alpha)[..., 0])
+
+    def velocity_rows(self, motion: Motion):
+        """G and γ over any scalar: what kernels are traced from."""
+        _, J, _, alpha = self.relative(motion)
+        N = like(self.N, motion.q)
+        return N @ J, (N @ alpha)[..., 0]
+
+    def complaint(self, motion: Motion) -> str:
+        turn = np.linalg.norm(self.misfit(self.relative(motion)[0])[..., :3], axis=-1)
+        return " Its axis is flipped over: assemble from another guess." if np.max(turn) > FLIPPED else ""
+
+
+def describe(X) -> str:
+    """A misfit in words: metres and radians."""
+    return f"{np.linalg.norm(X[..., 3:]):.3g} m, {np.linalg.norm(X[..., :3]):.3g} rad"

@@ -1,0 +1,118 @@
+"""A robot with its constraints: the state stays the tree's (q, v), and every motion keeps the loops closed."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from . import assembly, projection
+from .augmented import Solution, augmented
+from .forces import Forces, constraint_forces
+from .projected import projected
+from .report import Report, report
+from .rows import Constraint
+from .set import ConstraintSet
+
+METHODS = ("augmented", "projected", "embedded")
+
+
+class Constrained:
+    """Loops, couplings and other constraints of a robot (a Dynamics), and its dynamics under them.
+
+        held = lw.constraints.of(robot)                          the active loops and couplings of its model
+        held = lw.constraints.of(robot, Distance(...), ...)      and more
+    """
+
+    def __init__(self, robot, *more: Constraint):
+        self.robot: Any = robot
+        self.set = ConstraintSet.of(robot, *more)
+
+    @property
+    def nv(self) -> int:
+        return self.robot.nv
+
+    @property
+    def names(self) -> list[str]:
+        return [x.name for x in self.set.constraints]
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.set)
+
+    # --- the constraints themselves
+
+    def residual(self, q, t=0.0):
+        """c(q, t) (..., m), zero where the constraints are kept."""
+        return self.set.residual(q, t)
+
+    def jacobian(self, q, t=0.0):
+        """G (..., m, nv)."""
+        return self.set.rows(q, t=t).G
+
+    def bias(self, q, v, t=0.0):
+        """γ (..., m) of G v̇ + γ = 0."""
+        return self.set.rows(q, v, t).gamma
+
+    def report(self, q, t=0.0) -> Report:
+        return report(self.set, q, t)
+
+    # --- states that keep them
+
+    def assemble(self, q, hold: Iterable[str] = (), t=0.0, tolerance=assembly.CLOSED) -> np.ndarray:
+        """The q nearest to a guess in which every loop is closed, the joints in `hold` as they are."""
+        return assembly.assemble(self.set, q, hold=tuple(hold), t=t, tolerance=tolerance)
+
+    def project(self, q, v, t=0.0, fixed=None):
+        """(q, v) put back on the constraints, nearest in the metric of the mass matrix."""
+        return projection.project(self.set, q, v, t, fixed)
+
+    def random_state(self, seed=None, reach=1.0):
+        """A state that keeps the constraints, near the assembly closest to neutral."""
+        rng = np.random.default_rng(seed)
+        start = self.assemble(self.robot.neutral())
+        for scale in (reach, reach / 2, reach / 4, reach / 8, reach / 16, 0.0):
+            guess = self.robot.integrate(start, scale * rng.uniform(-1, 1, self.nv))
+            try:
+                q = self.assemble(guess)
+                break
+            except ValueError:
+                continue
+        return self.project(q, rng.standard_normal(self.nv))
+
+    # --- dynamics
+
+    def forward_dynamics(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None):
+        """v̇ (..., nv) that forces τ make under the constraints."""
+        return self.solution(q, v, tau, external, t=t, method=method, stabilization=stabilization).vdot
+
+    def solution(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None) -> Solution:
+        """v̇ and multipliers."""
+        if method not in METHODS:
+            raise ModelError(f'there is no method "{method}"; there are {", ".join(METHODS)}.')
+        if method == "augmented":
+            return augmented(self.set, q, v, tau, external, t, stabilization)
+        if stabilization is not None:
+            raise ModelError(f'method "{method}" takes no stabilization; "augmented" does.')
+        if method == "embedded":
+            vdot = self.embedding.forward_dynamics(q, v, tau, external)
+            return self.embedding.solution(q, v, tau, vdot, external)
+        vdot, lam = projected(self.set, q, v, tau, external, t)
+        rows = self.set.rows(q, t=t)
+        rank = np.linalg.matrix_rank(rows.G / self.set.scale[:, None], rtol=1e-9)
+        return Solution(vdot, lam, rank, rows.G)
+
+    def constraint_forces(self, q, v, tau, external=None, *, t=0.0) -> Forces:
+        """Multipliers, and the wrenches in the cut joints and in the joints of the tree."""
+        return constraint_forces(self.set, q, v, self.solution(q, v, tau, external, t=t), external)
+
+    @cached_property
+    def embedding(self):
+        """The loops as nodes of their own (constraint embedding)."""
+        from .embedding import Embedding
+
+        return Embedding(self.set)
+
+    def __repr__(self) -> str:
+        return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows>"

@@ -1,0 +1,70 @@
+"""Back onto the constraints after a step: positions, then velocities (Müller and Terze, 5.3)."""
+
+import numpy as np
+
+from .augmented import square_root
+from .assembly import CLOSED
+from .rank import RANK, Factored
+from .set import ConstraintError, ConstraintSet
+from ..operators.rigid import rigid
+
+STEPS = 20
+
+
+def project(set_: ConstraintSet, q, v, t=0.0, fixed=None):
+    """(q, v) moved to the nearest state that keeps the constraints, in the metric of the mass matrix.
+
+        q ← q ∘ exp(−𝓜⁻¹ G* (G 𝓜⁻¹ G*)⁻¹ c)         until c is rounding
+        v ← v − 𝓜⁻¹ G* (G 𝓜⁻¹ G*)⁻¹ (G v − U)
+
+    With `fixed`, velocities that stay as they are (independent ones): the others alone take the correction.
+    """
+    q, v = np.array(q, float), np.array(v, float)
+    if q.ndim > 1 or v.ndim > 1:
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
+        for i in np.ndindex(*batch):
+            q[i], v[i] = project(set_, q[i], v[i], t, fixed)
+        return q, v
+    free = np.ones(len(v), bool)
+    free[[] if fixed is None else list(fixed)] = False
+    q = project_position(set_, q, t, free)
+    rows = set_.rows(q, t=t)
+    return q, v - correction(set_, q, rows.G, rows.G @ v - rows.U, free)
+
+
+def project_position(set_: ConstraintSet, q, t, free):
+    keep = set_.holonomic
+    rows = set_.rows(q, t=t)
+    size = set_.misfit(rows.c)
+    for _ in range(STEPS):
+        if size <= 1e-15:
+            break
+        there = set_.robot.integrate(q, -correction(set_, q, rows.G[keep], rows.c[keep], free, max(RANK, 10 * float(size))))
+        after = set_.rows(there, t=t)
+        if not set_.misfit(after.c) < 0.5 * size:
+            break
+        q, rows, size = there, after, set_.misfit(after.c)
+    if not size <= 100 * CLOSED:
+        raise ConstraintError(
+            f"{set_.robot.model.name} cannot be put back on its constraints: open are {', '.join(set_.bad(rows.c, CLOSED))}. "
+            "The step was too long, or the configuration is singular."
+        )
+    return q
+
+
+def correction(set_: ConstraintSet, q, G, d, free, least=RANK):
+    """δ = 𝓜⁻¹ G* (G 𝓜⁻¹ G*)⁻¹ d, in the free velocities only."""
+    if not len(d):
+        return np.zeros(len(free))
+    out = np.zeros(len(free))
+    if free.all():
+        sko = rigid(set_.nodes, q)
+        lam, _ = Factored(square_root(sko, G), least).solve(d)
+        return sko.solve((G.T @ lam)[:, None])[:, 0]
+    M = set_.robot.mass_matrix(q)[np.ix_(free, free)]
+    L = np.linalg.cholesky(M)
+    W = np.linalg.solve(L, G[:, free].T).T
+    lam, _ = Factored(W, least).solve(d)
+    out[free] = np.linalg.solve(L.T, W.T @ lam)
+    return out

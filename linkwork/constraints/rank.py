@@ -1,0 +1,75 @@
+"""How many rows of a matrix say something of their own, decided from numbers."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+RANK = 1e-9  # of the largest singular value, rows scaled to one: what is below is zero
+
+
+@dataclass(frozen=True, eq=False)
+class Factored:
+    """W* = U diag(σ) V*, rows of W scaled to length one: the scale s, and which σ count.
+
+    Solves W W* λ = d for the λ of least length, and finds what of d no λ can give.
+    """
+
+    W: np.ndarray  # (..., m, n)
+    least: np.ndarray | float = RANK  # what σ must exceed, against the largest
+
+    @cached_property
+    def scale(self):
+        size = np.linalg.norm(self.W, axis=-1)
+        return np.where(size > 0, size, 1.0)
+
+    @cached_property
+    def _svd(self):
+        return np.linalg.svd(self.W / self.scale[..., None], full_matrices=True)
+
+    @cached_property
+    def sigma(self):
+        """Singular values, one for each row: zeros where there are more rows than columns."""
+        s = self._svd[1]
+        m = self.W.shape[-2]
+        return np.concatenate([s, np.zeros((*s.shape[:-1], m - s.shape[-1]))], -1)
+
+    @cached_property
+    def counts(self):
+        """Which σ count (..., m)."""
+        largest = self.sigma[..., :1] if self.sigma.shape[-1] else self.sigma
+        return (self.sigma > np.asarray(self.least)[..., None] * largest) & (self.sigma > 0)
+
+    @property
+    def rank(self):
+        return self.counts.sum(-1)
+
+    def solve(self, d):
+        """λ (..., m) with W W* λ = d, of least length, and the part of d (..., m) that is left."""
+        U = self._svd[0]
+        x = np.vecmat(d / self.scale, U)
+        kept = np.where(self.counts, x, 0.0)
+        lam = np.matvec(U, kept / np.where(self.counts, self.sigma, 1.0) ** 2) / self.scale
+        return lam, self.scale * np.matvec(U, x - kept)
+
+    def null(self):
+        """An orthonormal basis of the columns' null space, one sample: (n, n − rank)."""
+        Vh = self._svd[2]
+        return Vh[..., int(self.rank) :, :].mT
+
+
+def dependent_rows(G, least: float = RANK) -> dict[int, np.ndarray]:
+    """Rows of G (m, n) that follow from rows before them: {row: coefficients of the rows before, zero where not needed}."""
+    found: dict[int, np.ndarray] = {}
+    kept: list[int] = []
+    scale = np.linalg.norm(G, axis=-1)
+    unit = G / np.where(scale > 0, scale, 1.0)[:, None]
+    for i, row in enumerate(unit):
+        base = unit[kept]
+        x = np.linalg.lstsq(base.T, row, rcond=None)[0] if kept else np.zeros(0)
+        if np.linalg.norm(row - x @ base) > 100 * least:
+            kept.append(i)
+        else:
+            found[i] = np.zeros(i)
+            found[i][kept] = np.where(np.abs(x) > 1e-6, x, 0.0)
+    return found

@@ -1,0 +1,75 @@
+"""The contract of a constraint: rows that bind the velocities of a mechanism, and how far it is from keeping them."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .motion import Motion
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """m rows at one state or a batch of them:  c(q, t) = 0,   G v = U,   G v̇ + γ = 0              Jain (11.2) to (11.6)
+
+    For a holonomic constraint U = −∂c/∂t; γ = Ġ v − U̇. Without velocities in the motion γ is None, and c is None for a
+    nonholonomic one, which no position breaks.
+    """
+
+    c: Any  # (..., m) or None
+    G: Any  # (..., m, nv)
+    U: Any  # (..., m)
+    gamma: Any  # (..., m) or None
+
+
+class Constraint(ABC):
+    """Something that binds a mechanism. `labels` says what each of its rows forbids."""
+
+    name: str
+    holonomic = True
+
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]: ...
+
+    def bound(self, robot) -> "Constraint":
+        """This constraint on a robot: names of bodies and joints become numbers."""
+        return self
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Which rows are measured in metres; the others are in radians, or numbers."""
+        return np.zeros(len(self), bool)
+
+    @abstractmethod
+    def rows(self, motion: Motion) -> Rows: ...
+
+    def complaint(self, motion: Motion) -> str:
+        """More to say of a constraint that is not kept, such as that it is closed the wrong way round."""
+        return ""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def stacked(parts: list[Rows], motion: Motion) -> Rows:
+    """The rows of several constraints, one below the other; c of a nonholonomic one is zero."""
+    batch = np.broadcast_shapes(motion.batch, *(p.G.shape[:-2] for p in parts))
+    nv = motion.nodes.tree.nv
+
+    def column(x, m):
+        return np.broadcast_to(np.zeros(m) if x is None else x, (*batch, m))
+
+    sizes = [p.G.shape[-2] for p in parts]
+    G = [np.broadcast_to(p.G, (*batch, m, nv)) for p, m in zip(parts, sizes)]
+    c = [column(p.c, m) for p, m in zip(parts, sizes)]
+    U = [column(p.U, m) for p, m in zip(parts, sizes)]
+    gamma = [column(p.gamma, m) for p, m in zip(parts, sizes)] if motion.v is not None else None
+    nothing = [np.zeros((*batch, 0))]
+    return Rows(
+        np.concatenate(nothing + c, -1),
+        np.concatenate([np.zeros((*batch, 0, nv)), *G], -2),
+        np.concatenate(nothing + U, -1),
+        None if gamma is None else np.concatenate(nothing + gamma, -1),
+    )

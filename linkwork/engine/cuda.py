@@ -1,0 +1,119 @@
+"""The CUDA driver, called directly: load assembly, launch kernels, ask what a device is. No toolkit is needed."""
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+
+from ..errors import LinkworkError
+
+_ptr, _int, _uint = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
+PTX_INPUT = 1  # CU_JIT_INPUT_PTX
+ERROR_LOG, ERROR_LOG_SIZE = 5, 6  # CU_JIT_ERROR_LOG_BUFFER, ..._SIZE_BYTES
+MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+REGISTERS, LOCAL_BYTES = 4, 3  # CU_FUNC_ATTRIBUTE_NUM_REGS, _LOCAL_SIZE_BYTES
+
+
+class DeviceError(LinkworkError, RuntimeError):
+    """The GPU, its driver or an array on it is not as it should be."""
+
+
+@cache
+def driver():
+    """The driver library, initialised."""
+    for name in ("libcuda.so.1", "libcuda.so", "nvcuda.dll"):
+        try:
+            library = ctypes.CDLL(name)
+            break
+        except OSError:
+            continue
+    else:
+        raise DeviceError("no CUDA driver was found (libcuda.so.1): install NVIDIA's driver, or pass arrays that live on the CPU.")
+    code = library.cuInit(0)
+    if code:
+        raise DeviceError(f"the CUDA driver does not start (error {code}): is there an NVIDIA GPU in this computer?")
+    return library
+
+
+def check(code: int, doing: str) -> None:
+    if code:
+        text = ctypes.c_char_p()
+        driver().cuGetErrorString(code, ctypes.byref(text))
+        raise DeviceError(f"{doing} failed: {(text.value or b'').decode() or code}.")
+
+
+def version() -> int:
+    found = _int()
+    check(driver().cuDriverGetVersion(ctypes.byref(found)), "asking for the driver's version")
+    return found.value
+
+
+@cache
+def chip(device: int) -> str:
+    """The architecture of a device, such as sm_90."""
+    cu, handle, parts = driver(), _int(), []
+    check(cu.cuDeviceGet(ctypes.byref(handle), device), f"finding GPU {device}")
+    for attribute in (MAJOR, MINOR):
+        value = _int()
+        check(cu.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle), "asking for the compute capability")
+        parts.append(value.value)
+    return f"sm_{parts[0]}{parts[1]}"
+
+
+def enter(device: int) -> None:
+    """Make the device's own context, the one that torch and CuPy use, current in this thread."""
+    cu, handle, context = driver(), _int(), _ptr()
+    check(cu.cuDeviceGet(ctypes.byref(handle), device), f"finding GPU {device}")
+    check(cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), handle), f"starting GPU {device}")
+    check(cu.cuCtxSetCurrent(context), f"choosing GPU {device}")
+
+
+def linked(assembly: str) -> bytes:
+    """Machine code of PTX, by the driver's own assembler."""
+    cu, state = driver(), _ptr()
+    log = ctypes.create_string_buffer(4096)
+    options = (_int * 2)(ERROR_LOG, ERROR_LOG_SIZE)
+    values = (_ptr * 2)(ctypes.cast(log, _ptr), ctypes.c_void_p(len(log)))
+    check(cu.cuLinkCreate_v2(2, options, values, ctypes.byref(state)), "starting the driver's assembler")
+    try:
+        source = assembly.encode() + b"\0"
+        code = cu.cuLinkAddData_v2(state, PTX_INPUT, source, ctypes.c_size_t(len(source)), b"kernel", 0, None, None)
+        if code:
+            raise DeviceError(f"the driver does not take this kernel: {log.value.decode(errors='replace').strip() or code}")
+        image, size = _ptr(), ctypes.c_size_t()
+        check(cu.cuLinkComplete(state, ctypes.byref(image), ctypes.byref(size)), "assembling a kernel")
+        return ctypes.string_at(image, size.value)
+    finally:
+        cu.cuLinkDestroy(state)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel on a device."""
+
+    handle: int
+    module: int
+    registers: int
+    local_bytes: int
+
+    def launch(self, count: int, threads: int, stream: int, arguments: list) -> None:
+        """Run it for `count` samples on a stream; arguments are ctypes values."""
+        pointers = (_ptr * len(arguments))(*(ctypes.cast(ctypes.pointer(a), _ptr) for a in arguments))
+        blocks = (count + threads - 1) // threads
+        code = driver().cuLaunchKernel(
+            _ptr(self.handle), _uint(blocks), _uint(1), _uint(1), _uint(threads), _uint(1), _uint(1), _uint(0), _ptr(stream),
+            pointers, None,
+        )  # fmt: skip
+        check(code, "launching a kernel")
+
+
+def loaded(image: bytes, name: bytes = b"kernel") -> Function:
+    """A kernel from machine code, in the current context."""
+    cu, module, function = driver(), _ptr(), _ptr()
+    check(cu.cuModuleLoadData(ctypes.byref(module), image), "loading a kernel")
+    check(cu.cuModuleGetFunction(ctypes.byref(function), module, name), "finding a kernel")
+    found = []
+    for attribute in (REGISTERS, LOCAL_BYTES):
+        value = _int()
+        check(cu.cuFuncGetAttribute(ctypes.byref(value), attribute, function), "asking a kernel for its size")
+        found.append(value.value)
+    return Function(function.value or 0, module.value or 0, *found)

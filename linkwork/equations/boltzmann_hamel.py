@@ -1,0 +1,56 @@
+"""The Boltzmann-Hamel equations of a tree of joints on groups: M(Q) v̇ + C(Q, v) v + N(Q) = τ (From, part two)."""
+
+import numpy as np
+
+from ..lie.scalars import like
+from ..sweeps.quantities import potential_energy
+from .algebra import Algebra
+from .coriolis import mass_matrix, mass_matrix_derivatives, rotations, rotors
+from .kinematic_derivatives import node_inertias, node_jacobians
+
+
+def structure(nodes) -> np.ndarray:
+    """[eᵢ, eⱼ] = Σₛ c[s, i, j] eₛ of all velocities: one block for each joint (nv, nv, nv)."""
+    c = np.zeros((nodes.tree.nv,) * 3)
+    for rows, group in zip(nodes.tree.rows, nodes.groups):
+        c[rows, rows, rows] = Algebra.of(group).constants
+    return c
+
+
+def S(nodes, phi):
+    """v = S φ̇ in exponential coordinates about the present Q: block diagonal, one block S(φ(k)) for each joint (24)."""
+    tree, parts = nodes.tree, nodes.tree.split(phi)
+    return tree.matrix({(k, k): nodes.groups[k].S(parts[k][..., 0]) for k in tree.base_to_tips() if tree.widths[k]})
+
+
+def coriolis(nodes, q, v):
+    """C(Q, v) of Theorem 2.2, from derivatives along the group directions, all at φ = 0 where S = I.
+
+        C_ij = Σₖ (∂ₖM_ij - ½ ∂ᵢM_jk) vₖ + Σₖ (∂S_ki/∂φⱼ - ∂S_kj/∂φᵢ) (Mv)ₖ            From, part two (60)
+
+    and the second sum is Σₖ c[k, i, j] (Mv)ₖ, block by block. Rotors turn with their joint but not with the body.
+    """
+    dM = mass_matrix_derivatives(nodes, q)
+    along = (dM @ v[..., None, :, None])[..., 0]
+    across = (np.moveaxis(dM, -1, -3) @ v[..., None, :, None])[..., 0]
+    p = ((mass_matrix(nodes, q) - rotors(nodes, q)) @ v[..., None])[..., 0]
+    return along - across / 2 + np.einsum("kij,...k->...ij", like(structure(nodes), q), p)
+
+
+def gravity_force(nodes, q):
+    """N(Q) = ∂U/∂φ at φ = 0 for the potential of gravity: each node's weight through its Jacobian (52)."""
+    K, J = node_jacobians(nodes, q), node_inertias(nodes)
+    up = -rotations(nodes, q).mT @ nodes.gravity[..., None, :, None]
+    return (K.mT @ (J @ np.concatenate([np.zeros_like(up), up], -2))).sum(-3)[..., 0]
+
+
+def inverse_dynamics(nodes, q, v, vdot):
+    """τ = M(Q) v̇ + C(Q, v) v + N(Q)."""
+    inertial = mass_matrix(nodes, q) @ vdot[..., None] + coriolis(nodes, q, v) @ v[..., None]
+    return inertial[..., 0] + gravity_force(nodes, q)
+
+
+def lagrangian(nodes, q, v):
+    """L = ½ v* M v - U, springs of the joints in U."""
+    kinetic = (v[..., None, :] @ (mass_matrix(nodes, q) @ v[..., None]))[..., 0, 0] / 2
+    return kinetic - potential_energy(nodes, q)

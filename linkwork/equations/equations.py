@@ -1,0 +1,129 @@
+"""Equations: the closed forms of a mechanism's dynamics, each as a kernel, as `Dynamics` has its sweeps."""
+
+import numpy as np
+
+from ..engine.array import Traced
+from ..engine.kernel import Kernel
+from ..engine.program import Input
+from ..errors import ModelError, did_you_mean
+from ..kernels import SIZES, check_kinds, check_shapes
+from ..lie.scalars import like
+from ..spatial import Pose
+from . import boltzmann_hamel, coriolis
+from . import kinematic_derivatives as kinematics
+
+CUBES_UP_TO = 12  # velocities: what needs arrays of nv³ entries is long as straight-line code, and runs in NumPy beyond
+FORMS = {
+    "christoffel": coriolis.christoffel,
+    "binet": coriolis.binet,
+    "momentum": coriolis.momentum,
+    "centers": coriolis.centers,
+    "body": coriolis.body,
+    "boltzmann_hamel": boltzmann_hamel.coriolis,
+}
+
+
+class Equations:
+    """M(Q) v̇ + C(Q, v) v + N(Q) = τ, explicitly: every part as an array, for one state or any batch of them.
+
+        equations = lw.Equations(robot)
+        equations.coriolis_matrix(q, v, form="boltzmann_hamel")
+    """
+
+    def __init__(self, robot):
+        self.robot = robot
+        self._ready: dict = {}
+
+    def mass_matrix(self, q):
+        """Σ K* J K, and the rotors' (..., nv, nv): From, part two (34)."""
+        return self._run(coriolis.mass_matrix, {"q": q})
+
+    def mass_matrix_derivatives(self, q):
+        """∂M_ab along each velocity c (..., nv, nv, nv)."""
+        return self._run(coriolis.mass_matrix_derivatives, {"q": q})
+
+    def christoffel_symbols(self, q):
+        """Γ_abc of the first kind (..., nv, nv, nv): (C v)_a = Σ Γ_abc v_b v_c. Müller and Terze (47)."""
+        return self._run(coriolis.christoffel_symbols, {"q": q})
+
+    def coriolis_matrix(self, q, v, form: str = "christoffel"):
+        """C (..., nv, nv) in one of its forms: christoffel, binet, momentum, centers, body, boltzmann_hamel.
+
+        All have the same C v; the first four also have C + C* = Ṁ.
+        """
+        if form not in FORMS:
+            raise ModelError(f'there is no Coriolis matrix of the form "{form}".{did_you_mean(form, FORMS)}')
+        return self._run(FORMS[form], {"q": q, "v": v}, form=form)
+
+    def gravity_force(self, q):
+        """N(Q) = ∂U/∂φ, gravity's part (..., nv): From, part two (52)."""
+        return self._run(boltzmann_hamel.gravity_force, {"q": q})
+
+    def inverse_dynamics(self, q, v, vdot):
+        """τ = M v̇ + C v + N, from the parts (..., nv)."""
+        return self._run(boltzmann_hamel.inverse_dynamics, {"q": q, "v": v, "vdot": vdot})
+
+    def lagrangian(self, q, v):
+        """½ v* M v - U (...)."""
+        return self._run(boltzmann_hamel.lagrangian, {"q": q, "v": v})
+
+    def S(self, phi):
+        """v = S φ̇ in exponential coordinates about any Q, one block for each joint (..., nv, nv): From, part two (24)."""
+        return boltzmann_hamel.S(self.robot._nodes[np.dtype(float)], np.asarray(phi, float))
+
+    def structure_constants(self) -> np.ndarray:
+        """[eᵢ, eⱼ] = Σ c[s, i, j] eₛ of the velocities (nv, nv, nv)."""
+        return boltzmann_hamel.structure(self.robot._nodes[np.dtype(float)])
+
+    def jacobian_derivatives(self, q, body: str):
+        """∂K_a along each velocity c, for a body or frame, in its own axes (..., 6, nv, nv): Müller and Terze (27)."""
+        return self._run(kinematics.body_jacobian_derivatives, {"q": q}, at=body)
+
+    def jacobian_rate(self, q, v, body: str):
+        """K̇ of a body or frame, in its own axes (..., 6, nv)."""
+        return self._run(kinematics.body_jacobian_rate, {"q": q, "v": v}, at=body)
+
+    def acceleration(self, q, v, vdot, body: str):
+        """V̇ of a body or frame: its spatial acceleration, component by component in its own axes (..., 6)."""
+        return self._run(kinematics.body_acceleration, {"q": q, "v": v, "vdot": vdot}, at=body)
+
+    def point_motion(self, q, v, vdot, body: str, point=(0.0, 0.0, 0.0)):
+        """Position, velocity and (classical) acceleration in the world of a point of a body or frame, as rows (..., 3, 3)."""
+        return self._run(kinematics.point_motion, {"q": q, "v": v, "vdot": vdot}, at=body, point=point)
+
+    def _run(self, function, arguments, form=None, at=None, point=None):
+        place = () if at is None else self.robot.model.place(at)
+        if point is not None:
+            place = (place[0], place[1] @ Pose.of(point))
+        names, arrays = list(arguments), list(arguments.values())
+        if any(isinstance(x, Traced) for x in arrays):
+            return self._on_scalars(function, place)(*arrays)
+        arrays = [np.asarray(x) for x in arrays]
+        check_kinds(self.robot.model.name, names, arrays)
+        inputs = tuple(
+            Input(name, (getattr(self.robot, SIZES[name]),), self.robot._units if name == "q" else ()) for name in names
+        )
+        check_shapes(self.robot.model.name, inputs, arrays)
+        dtype = np.result_type(*arrays, np.float32)
+        key = function, place, dtype
+        if key not in self._ready:
+            self._ready[key] = self._made(function, place, inputs, dtype)
+        return self._ready[key](*(x.astype(dtype, copy=False) for x in arrays))
+
+    def _made(self, function, place, inputs, dtype):
+        straight = not self.robot.rolled if place else self.robot.nv <= CUBES_UP_TO
+        if self.robot.compiled and self.robot.nv and straight:
+            content = self.robot._digest, function.__module__, function.__name__, place
+            return Kernel(function.__name__, self._on_scalars(function, place), inputs, content).runner(dtype.char)
+        nodes = self.robot._nodes[dtype]
+        return lambda *arrays: function(nodes, *arrays, *place)
+
+    def _on_scalars(self, function, place):
+        """The function with the robot's constants as scalars of the arguments' kind."""
+
+        def run(*arguments):
+            some = next((x for x in arguments if isinstance(x, Traced)), arguments[0])
+            nodes = self.robot._split.mapped(lambda name, index, x: like(x, some))
+            return function(nodes, *arguments, *place)
+
+        return run

@@ -1,0 +1,182 @@
+"""Dynamics in velocities of one's own choice, v = S(x) u joint by joint (From, part one, section 2; part two, Theorem 2.1)."""
+
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ModelError
+from .choices import Choice, Own, chosen
+
+STEP = 1e-30
+SINGULAR = 1e8  # condition of a joint's S beyond which its velocities are called singular
+
+
+class QuasiVelocities:
+    """Every quantity of a robot's dynamics in coordinates x and velocities u of one's choice, converted from its own.
+
+        euler = lw.QuasiVelocities(robot, {"floating_base": "ZYX"})
+        udot  = euler.forward_dynamics(x, u, force)
+
+    A choice is an Euler sequence, "exponential", "world", "own", a function S(q), or a `Choice`; joints not named keep
+    their own. Forces that go with u are S* τ, so that power is the same: force · u = τ · v. Leading axes are batch axes.
+    """
+
+    def __init__(self, robot, choices: dict):
+        self.robot = robot
+        self._choices = {joint: chosen(choice) for joint, choice in choices.items()}
+        self._rows: list[tuple[str, Choice, object, slice, slice, slice]] = []  # name, choice, group, in x, in q, in v
+        nx = nq = nv = 0
+        for hinge in robot.model.hinges:
+            for part, joint, _ in hinge.joint.parts:
+                name = next((n for n in (f"{hinge.name}.{part}", part, hinge.name) if n in self._choices), hinge.name)
+                choice = self._choices.get(name, Own())
+                if not choice.suits(joint.group):
+                    raise ModelError(f'joint "{name}" moves on {joint.group}, for which {choice} is no choice of velocities.')
+                width = choice.nx(joint.group)
+                rows = slice(nx, nx + width), slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
+                if joint.nv:
+                    self._rows.append((name, choice, joint.group, *rows))
+                nx, nq, nv = nx + width, nq + joint.nq, nv + joint.nv
+        self.nx, self.nv = nx, nv
+        for name in self._choices:
+            robot.v_index(name)  # names what is not there
+
+    # --- between the two
+
+    def q(self, x):
+        """The robot's q at coordinates x."""
+        return self._each(lambda choice, group, x: choice.q(group, x), x, 3)
+
+    def x(self, q):
+        """Coordinates x of a q."""
+        return self._each(lambda choice, group, q: choice.x(group, q), q, 4)
+
+    def S(self, x):
+        """v = S(x) u, block diagonal (..., nv, nv)."""
+        x = np.asarray(x)
+        S = np.zeros((*x.shape[:-1], self.nv, self.nv), np.result_type(x, float))
+        for _, choice, group, columns, _, rows in self._rows:
+            S[..., rows, rows] = choice.S(group, x[..., columns])
+        return S
+
+    def v(self, x, u):
+        """The robot's v from u."""
+        return _times(self.S(x), u)
+
+    def u(self, x, v):
+        """u from the robot's v; infinite or without meaning where S is singular."""
+        return _solved(self.S(x), v)
+
+    def xdot(self, x, u):
+        """The rate of the coordinates."""
+        x, u = np.asarray(x), np.asarray(u)
+        rates = [choice.xdot(group, x[..., columns], u[..., rows]) for _, choice, group, columns, _, rows in self._rows]
+        return np.concatenate([np.zeros((*np.broadcast_shapes(x.shape[:-1], u.shape[:-1]), 0)), *rates], -1)
+
+    def S_rate(self, x, u):
+        """Ṡ while x moves with u, by an imaginary step."""
+        return np.imag(self.S(x + 1j * STEP * self.xdot(x, u))) / STEP
+
+    def force(self, x, tau):
+        """The force that goes with u, S* τ."""
+        return _times(self.S(x).mT, tau)
+
+    def tau(self, x, force):
+        """The robot's τ from a force that goes with u."""
+        return _solved(self.S(x).mT, force)
+
+    def vdot(self, x, u, udot):
+        """v̇ = S u̇ + Ṡ u."""
+        return _times(self.S(x), udot) + _times(self.S_rate(x, u), u)
+
+    def udot(self, x, u, vdot):
+        """u̇ = S⁻¹ (v̇ - Ṡ u)."""
+        return _solved(self.S(x), vdot - _times(self.S_rate(x, u), u))
+
+    # --- the dynamics
+
+    def mass_matrix(self, x):
+        """S* M S."""
+        S = self.S(x)
+        return S.mT @ self.robot.mass_matrix(self.q(x)) @ S
+
+    def coriolis_matrix(self, x, u):
+        """S* (C S + M Ṡ), whose symmetric part is still half the rate of the mass matrix."""
+        S, q = self.S(x), self.q(x)
+        return S.mT @ (self.robot.coriolis_matrix(q, _times(S, u)) @ S + self.robot.mass_matrix(q) @ self.S_rate(x, u))
+
+    def gravity_force(self, x):
+        return self.force(x, self.robot.gravity_force(self.q(x)))
+
+    def inverse_dynamics(self, x, u, udot):
+        """The force of a motion: S* (M v̇ + C v + N)."""
+        return self.force(x, self.robot.inverse_dynamics(self.q(x), self.v(x, u), self.vdot(x, u, udot)))
+
+    def forward_dynamics(self, x, u, force):
+        """u̇ from forces that go with u."""
+        return self.udot(x, u, self.robot.forward_dynamics(self.q(x), self.v(x, u), self.tau(x, force)))
+
+    def kinetic_energy(self, x, u):
+        return self.robot.kinetic_energy(self.q(x), self.v(x, u))
+
+    def potential_energy(self, x):
+        return self.robot.potential_energy(self.q(x))
+
+    def jacobian(self, x, body: str, axes: str = "body"):
+        """Twist of a body or frame from u (..., 6, nv)."""
+        return self.robot.jacobian(self.q(x), body, axes) @ self.S(x)
+
+    def gamma(self, x):
+        """Boltzmann's symbols γ[k] of v = S(x) ẋ: the equations in v have Σ γ[k] v_k times the momentum (..., nv, nv, nv).
+
+            γ[k]_ij = Σ S⁻¹_li (∂S_jl/∂x_m - ∂S_jm/∂x_l) S⁻¹_mk                            From, part one (46)
+
+        Only for choices whose velocities are the rates of as many coordinates. They are the structure constants of the
+        groups, whatever the coordinates: γ[k]_ij = c[j, i, k].
+        """
+        if self.nx != self.nv:
+            raise ModelError(f"{self.robot.model.name} has {self.nx} coordinates and {self.nv} velocities here; gamma needs u = ẋ.")
+        x = np.asarray(x, float)
+        dS = np.moveaxis(np.imag(self.S(x[..., None, :] + 1j * STEP * np.eye(self.nx))) / STEP, -3, -1)  # [j, l, m]
+        inverse = np.linalg.inv(self.S(x))
+        return np.einsum("...li,...jlm,...mk->...kij", inverse, dS - dS.mT, inverse)
+
+    # --- where a choice fails
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The joints that have a choice of their own."""
+        return tuple(dict.fromkeys(name for name, choice, *_ in self._rows if choice != Own()))
+
+    def condition(self, x) -> dict[str, np.ndarray]:
+        """How near each chosen joint is to a singularity: the condition number of its S (...), 1 at best."""
+        x = np.asarray(x, float)
+        out: dict[str, np.ndarray] = {}
+        for name, choice, group, columns, _, _ in self._rows:
+            if choice != Own():
+                out[name] = np.maximum(out.get(name, 1.0), np.linalg.cond(choice.S(group, x[..., columns])))
+        return out
+
+    def check(self, x) -> None:
+        """An error that names the joint where some x is singular for its velocities."""
+        condition = self.condition(x)
+        for name, choice, group, *_ in self._rows:
+            if choice != Own() and np.any(condition[name] > SINGULAR):
+                raise ModelError(
+                    f'joint "{name}" of {self.robot.model.name} is at a singularity of its velocities: {choice.trouble(group)}. '
+                    "Its own velocities (v) have none."
+                )
+
+    def _each(self, function, x, column):
+        """The function joint by joint: columns 3 and 4 of the rows are those of x and q."""
+        x = np.asarray(x)
+        parts = [function(row[1], row[2], x[..., row[column]]) for row in self._rows]
+        return np.concatenate([np.zeros((*x.shape[:-1], 0)), *parts], -1)
+
+
+def _times(A, x):
+    return (A @ np.asarray(x)[..., None])[..., 0]
+
+
+def _solved(A, x):
+    return np.linalg.solve(A, np.asarray(x)[..., None])[..., 0]

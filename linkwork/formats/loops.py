@@ -1,0 +1,109 @@
+"""Loops beside a URDF, which has no place for them: a small YAML file that names the frames that coincide.
+
+    closed_loop: [[one, other], ...]     links or joints (a joint is the frame it moves)
+    type: ["6d", "3d", ...]              the frames coincide, or only their origins do
+    name_mot: [...]                      joints that have a motor: kept as a note
+    joint_name: [...]                    joints whose type is not the URDF's,
+    joint_type: ["SPHERICAL", ...]       and their type: SPHERICAL, or UJOINT_XY, a turn about x, then about y
+"""
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..errors import ModelError, did_you_mean, listed
+from ..joints import Fixed, Joint, Spherical, Universal
+from ..model import Loop, Model
+from ..spatial import Pose
+
+KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
+CLOSED: dict[str, Callable[[], Joint]] = {"6d": Fixed, "3d": Spherical}
+KINDS: dict[str, Callable[[], Joint]] = {
+    "SPHERICAL": Spherical,
+    "UJOINT_XY": lambda: Universal(axes=((1, 0, 0), (0, 1, 0)), names=("x", "y")),
+}
+PAIR = re.compile(r"^([A-Za-z_]\w*)\s*:(.*)$")
+
+
+def with_loops(model: Model, text: str, name: str) -> Model:
+    """The model with its loops closed as the text says."""
+    data = parsed(text, name)
+    for key in data:
+        if key not in KEYS:
+            raise ModelError(f'{name} has a key "{key}", which is not known.{did_you_mean(key, KEYS)}')
+    pairs, kinds = data.get("closed_loop", []), data.get("type", [])
+    if len(pairs) != len(kinds):
+        raise ModelError(f"{name} has {len(pairs)} closed loops, but {len(kinds)} types; each loop needs one.")
+    if len(data.get("joint_name", [])) != len(data.get("joint_type", [])):
+        raise ModelError(f"{name} names {len(data.get('joint_name', []))} joints, but {len(data.get('joint_type', []))} types for them.")
+    model = retyped(model, dict(zip(data.get("joint_name", []), data.get("joint_type", []))), name)
+    loops = [_loop(model, i, pair, kind, name) for i, (pair, kind) in enumerate(zip(pairs, kinds), 1)]
+    motors = data.get("name_mot", [])
+    for motor in motors:
+        model.hinge(motor)
+    note = (f"motors, by {name}: {listed(motors, 100)}",) if motors else ()
+    return replace(model, loops=(*model.loops, *loops), notes=(*model.notes, *note))
+
+
+def retyped(model: Model, kinds: dict[str, str], name: str) -> Model:
+    """The model with other types for some joints."""
+    for joint, kind in kinds.items():
+        model.hinge(joint)
+        if kind not in KINDS:
+            raise ModelError(f'{name} gives joint "{joint}" the type "{kind}", which is not known.{did_you_mean(str(kind), KINDS)}')
+    return replace(model, hinges=tuple(replace(h, joint=KINDS[kinds[h.name]]()) if h.name in kinds else h for h in model.hinges))
+
+
+def _loop(model: Model, i: int, pair, kind, name: str) -> Loop:
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise ModelError(f"{name}: closed loop {i} is {pair!r}; it takes two names of links or joints.")
+    if kind not in CLOSED:
+        raise ModelError(f'{name}: closed loop {i} has type "{kind}"; it takes "6d" or "3d".')
+    (parent, at), (child, on) = (_end(model, end, name) for end in pair)
+    return Loop(f"{pair[0]}_{pair[1]}", parent, child, CLOSED[kind](), at, on)
+
+
+def _end(model: Model, end: str, name: str) -> tuple[str, Pose]:
+    hinges = {hinge.name: hinge for hinge in model.hinges}
+    if end in hinges:
+        return hinges[end].child, hinges[end].on
+    known = [*(body.name for body in model.bodies), *(frame.name for frame in model.frames), *hinges]
+    if end not in known:
+        raise ModelError(f'{name} closes a loop at "{end}", which is no link and no joint of {model.name}.{did_you_mean(str(end), known)}')
+    body, pose = model.place(end)
+    return model.bodies[body].name, pose
+
+
+def parsed(text: str, name: str) -> dict[str, list]:
+    """Keys with lists in brackets, the only YAML that such files have."""
+    lines = [line.split("#", 1)[0].rstrip() for line in text.splitlines()]
+    out: dict[str, list] = {}
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        if not line.strip() or line.strip() == "---":
+            continue
+        match = PAIR.match(line)
+        if match is None:
+            raise ModelError(f'{name}, line {number}: "{line.strip()}" is not "key: [values]".')
+        start, value = number, match[2].strip()
+        while value.count("[") > value.count("]") or not value:
+            if number == len(lines):
+                raise ModelError(f'{name}, line {start}: the list of "{match[1]}" has no end.')
+            value += " " + lines[number].strip()
+            number += 1
+        out[match[1]] = _list(value.strip(), name, start)
+    return out
+
+
+def _list(value: str, name: str, line: int) -> list:
+    quoted = re.sub(r"(?<=[\[,])\s*([^\s\[\],'\"][^\[\],'\"]*?)\s*(?=[\],])", r" '\1'", value)
+    try:
+        found = ast.literal_eval(quoted)
+    except (ValueError, SyntaxError):
+        found = None
+    if not isinstance(found, list):
+        raise ModelError(f"{name}, line {line}: {value[:60]} is not a list in brackets.")
+    return found

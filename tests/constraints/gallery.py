@@ -1,0 +1,186 @@
+"""Mechanisms with loops, each assembled: a robot, its constraints and a configuration that keeps them."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+import linkwork as lw
+from linkwork import constraints
+
+MODELS = Path(__file__).parents[1] / "models"
+G = (0.0, -9.81, 0.0)
+ABOUT_Z = lw.Revolute()
+
+
+def rod(length, mass=1.0):
+    """A slender uniform rod along x, from the origin."""
+    return {"mass": mass, "center": (length / 2, 0, 0), "tensor": (1e-4 * mass * length**2, mass * length**2 / 12, mass * length**2 / 12)}
+
+
+def four_bar(a=1.0, b=2.0, c=1.5, d=2.2, cut="rocker foot", joint=ABOUT_Z, gravity=G):
+    """Crank a, coupler b, rocker c on ground d in the plane x y, cut at the rocker's foot or between coupler and rocker."""
+    m = lw.Builder("four_bar", gravity)
+    m.body("crank", joint=ABOUT_Z, **rod(a, 1.0))
+    m.body("coupler", "crank", (a, 0, 0), ABOUT_Z, **rod(b, 2.0))
+    if cut == "rocker foot":
+        # the rocker hangs on the coupler's end; its origin there, its far end on the ground
+        m.body("rocker", "coupler", (b, 0, 0), ABOUT_Z, joint_on=(c, 0, 0), **rod(c, 1.5))
+        m.loop("foot", None, "rocker", joint, at=(d, 0, 0))
+    else:
+        m.body("rocker", None, (d, 0, 0), ABOUT_Z, **rod(c, 1.5))
+        m.loop("pin", "coupler", "rocker", joint, at=(b, 0, 0), on=(c, 0, 0))
+    return m.model()
+
+
+def slider_crank(r=1.0, l=2.0, joint=ABOUT_Z):
+    """Crank r and rod l in the plane x y, the rod's end pinned to a slider along x."""
+    m = lw.Builder("slider_crank", G)
+    m.body("crank", joint=ABOUT_Z, **rod(r, 1.0))
+    m.body("rod", "crank", (r, 0, 0), ABOUT_Z, **rod(l, 2.0))
+    m.body("slider", None, None, lw.Prismatic(axis=(1, 0, 0)), mass=3.0, tensor=(0.1, 0.1, 0.1))
+    m.loop("wrist pin", "slider", "rod", joint, on=(l, 0, 0))
+    return m.model()
+
+
+def n_four_bar(n):
+    """n square windows in a row (S2)."""
+    m = lw.Builder(f"windows:{n}", G)
+    for i in range(n + 1):
+        m.body(f"crank{i}", None, (i, 0, 0), ABOUT_Z, **rod(1.0))
+        if i < n:
+            m.body(f"coupler{i}", f"crank{i}", (1, 0, 0), ABOUT_Z, **rod(1.0))
+    for i in range(n):
+        m.loop(f"pin{i}", f"coupler{i}", f"crank{i + 1}", ABOUT_Z, at=(1, 0, 0), on=(1, 0, 0))
+    return m.model()
+
+
+def peaucellier(long=1.0, short=0.4, arm=0.35):
+    """Seven bars: two long ones on the ground, a rhombus between them, an arm that leads its near corner on a circle."""
+    m = lw.Builder("peaucellier", (0, 0, 0))
+    m.body("upper", joint=ABOUT_Z, **rod(long))
+    m.body("lower", joint=ABOUT_Z, **rod(long))
+    m.body("upper_near", "upper", (long, 0, 0), ABOUT_Z, **rod(short))
+    m.body("upper_far", "upper", (long, 0, 0), ABOUT_Z, **rod(short))
+    m.body("lower_near", "lower", (long, 0, 0), ABOUT_Z, **rod(short))
+    m.body("lower_far", "lower", (long, 0, 0), ABOUT_Z, **rod(short))
+    m.body("arm", None, (arm, 0, 0), ABOUT_Z, **rod(arm))
+    m.loop("near", "upper_near", "lower_near", ABOUT_Z, at=(short, 0, 0), on=(short, 0, 0))
+    m.loop("far", "upper_far", "lower_far", ABOUT_Z, at=(short, 0, 0), on=(short, 0, 0))
+    m.loop("led", "upper_near", "arm", ABOUT_Z, at=(short, 0, 0), on=(arm, 0, 0))
+    m.frame("tip", "upper_far", (short, 0, 0))
+    return m.model()
+
+
+def bricard(side=1.0):
+    """Six equal bars, each axis at a right angle to the next: six turns, five rows, one way to move nevertheless."""
+    m = lw.Builder("bricard", (0, 0, -9.81))
+    body = {"mass": 1.0, "center": (side / 2, 0, 0), "tensor": (0.01, 0.1, 0.1)}
+    turn = lw.Pose.rpy((side, 0, 0), (np.pi / 2, 0, 0))
+    back = lw.Pose.rpy((side, 0, 0), (-np.pi / 2, 0, 0))
+    m.body("bar0", None, None, lw.Fixed(), **body)
+    for i in range(1, 6):
+        m.body(f"bar{i}", f"bar{i - 1}", turn if i % 2 else back, ABOUT_Z, **body)
+    m.loop("last", "bar5", "bar0", ABOUT_Z, at=back)
+    return m.model()
+
+
+def differential():
+    """Two wheels and a cage between them: the cage turns by their mean."""
+    m = lw.Builder("differential", (0, 0, 0))
+    for name, inertia in (("left", 0.3), ("right", 0.5), ("cage", 1.1)):
+        m.body(name, joint=ABOUT_Z, mass=1.0, tensor=(inertia,) * 3)
+    return m.model()
+
+
+def spatial_slider_crank():
+    """S5: crank about x, rod with a ball on the crank and a Hooke joint on the slider."""
+    m = lw.Builder("spatial_slider_crank", (0, 0, -9.81))
+    m.body("crank", None, (0, 0.1, 0.12), lw.Revolute(axis=(1, 0, 0)), mass=0.12, center=(0, 0, 0.04), tensor=(1e-4,) * 3)
+    m.body("slider", None, None, lw.Prismatic(axis=(1, 0, 0)), mass=2.0, tensor=(1e-4,) * 3)
+    # the rod's frame: x along it from C to B at t = 0; second Hooke axis along its y
+    C, B = np.array([0.2, 0, 0]), np.array([0, 0.1, 0.2])
+    along = (B - C) / 0.3
+    second = np.cross([1, 0, 0], along)
+    second /= np.linalg.norm(second)
+    R = np.stack([along, second, np.cross(along, second)], 1)
+    T = np.eye(4)
+    T[:3, :3] = R
+    hooke = lw.Compound(row=(("first", lw.Revolute(axis=(1, 0, 0))), ("second", lw.Revolute(axis=tuple(second)))))
+    m.body("rod", "slider", None, hooke, joint_on=lw.Pose.of(T).inverse(), mass=0.5, center=(0.15, 0, 0),
+           tensor=(4e-4, 4e-3, 4e-3))  # fmt: skip
+    m.loop("ball", "crank", "rod", lw.Spherical(), at=(0, 0, 0.08), on=(0.3, 0, 0))
+    return m.model()
+
+
+def mixed(joint, seed=0):
+    """A chain of one ball, pin and free-ish joints whose tip is tied to the world by a joint of any type, anywhere."""
+    rng = np.random.default_rng(seed)
+    m = lw.Builder(f"tied_{joint.kind}", (0.7, -1.1, -9.6))
+
+    def pose(reach=0.5):
+        q = rng.standard_normal(4)
+        return lw.Pose(tuple(q / np.abs(q).max()), tuple(rng.uniform(-reach, reach, 3)))
+
+    chain = [lw.Spherical(), lw.Revolute(axis=(0.36, 0.48, -0.8)), lw.Prismatic(axis=(1, 0, 0)), lw.Spherical(), lw.Revolute()]
+    before = None
+    for i, x in enumerate(chain):
+        tensor = np.diag(rng.uniform(0.02, 0.03, 3))
+        m.body(f"body{i}", before, pose(), x, mass=rng.uniform(0.5, 1.5), center=rng.uniform(-0.2, 0.2, 3), tensor=tensor,
+               joint_on=pose(0.1))  # fmt: skip
+        before = f"body{i}"
+    free = lw.Dynamics(m.model(), compiled=False)
+    q, _ = free.random_state(seed=seed)
+    at, on = pose(), pose(0.2)
+    # put the loop where it is closed at q, the joint displaced at random
+    from linkwork.model.model import displacement
+
+    parts = []
+    for _, part, _ in joint.parts:
+        s = part.group.exp(rng.uniform(-1, 1, part.nv))
+        parts.append(s)
+    moved = displacement(joint, np.concatenate([np.zeros(0), *parts]))
+    child = lw.Pose.of(free.pose(q, before))
+    m.loop("tie", "body0", before, joint, at=lw.Pose.of(free.pose(q, "body0")).inverse() @ child @ on @ moved.inverse(), on=on)
+    return m.model(), q
+
+
+@lru_cache(maxsize=None)
+def assembled(name):
+    """(robot, constraints, q): a mechanism of the gallery, plain NumPy."""
+    model, guess, hold = MAKERS[name]()
+    robot = lw.Dynamics(model, compiled=False)
+    held = constraints.of(robot)
+    q = robot.neutral()
+    for joint, x in guess.items():
+        q[robot.q_index(joint)] = x
+    return robot, held, held.assemble(q, hold=hold)
+
+
+MAKERS = {
+    "four_bar": lambda: (four_bar(), {"crank_joint": 1.0, "coupler_joint": -0.7, "rocker_joint": 1.1}, ("crank_joint",)),
+    "four_bar, other cut": lambda: (
+        four_bar(cut="pin"),
+        {"crank_joint": 1.0, "coupler_joint": -0.7, "rocker_joint": 1.4},
+        ("crank_joint",),
+    ),
+    "four_bar, ball": lambda: (
+        four_bar(joint=lw.Spherical()),
+        {"crank_joint": 1.0, "coupler_joint": -0.7, "rocker_joint": 1.1},
+        ("crank_joint",),
+    ),
+    "slider_crank": lambda: (
+        slider_crank(),
+        {"crank_joint": 1.0, "rod_joint": -1.4, "slider_joint": 2.0},
+        ("crank_joint",),
+    ),
+    "two windows": lambda: (n_four_bar(2), {f"crank{i}_joint": 1.2 for i in range(3)} | {"coupler0_joint": -1.2, "coupler1_joint": -1.2}, ()),
+    "peaucellier": lambda: (
+        peaucellier(),
+        {"upper_joint": 0.3, "lower_joint": -0.3, "upper_near_joint": np.pi + 0.7, "upper_far_joint": -0.8,
+         "lower_near_joint": np.pi - 0.7, "lower_far_joint": 0.8, "arm_joint": 0.3},
+        (),
+    ),
+    "bricard": lambda: (bricard(), {f"bar{i}_joint": x for i, x in zip(range(1, 6), (1.8, 2.3, 1.8, 2.3, 1.8))}, ()),
+    "spatial_slider_crank": lambda: (spatial_slider_crank(), {"slider_joint": 0.2}, ("crank_joint",)),
+}  # fmt: skip

@@ -1,0 +1,60 @@
+"""Jain, chapter 5: one mechanism in several formulations, the same mass matrix, the same forces, the same motion."""
+
+import pytest
+from zoo import MECHANISMS, close, plain, state
+
+from linkwork.model import lower
+from linkwork.operators import about_a_fixed_point, rigid, shifted, with_inertial_rates
+from linkwork.spatial import Pose, phi, phi_inverse
+
+FORMULATIONS = [rigid, with_inertial_rates, about_a_fixed_point]
+every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda f: f.__name__)
+every_system = pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "fixed"])
+
+
+def at_a_state(name):
+    robot = plain(MECHANISMS[name])
+    return robot, lower(robot.model), state(robot, (2,))
+
+
+@every_formulation
+@every_system
+def test_the_mass_matrix(formulation, name):
+    """𝓜 does not know what velocities are referred to (5.31), (5.66)."""
+    robot, nodes, s = at_a_state(name)
+    close(formulation(nodes, s.q, s.v).mass_matrix, robot.mass_matrix(s.q), 1e-11)
+
+
+@every_formulation
+@every_system
+def test_the_bias(formulation, name):
+    """Nor does 𝓒, gravity included (table 5.1)."""
+    robot, nodes, s = at_a_state(name)
+    close(formulation(nodes, s.q, s.v).bias, robot.bias(s.q, s.v), 1e-11)
+
+
+@every_formulation
+@every_system
+def test_the_motion(formulation, name):
+    """Nor θ̈."""
+    robot, nodes, s = at_a_state(name)
+    close(formulation(nodes, s.q, s.v).forward_dynamics(s.tau), robot.forward_dynamics(s.q, s.v, s.tau), 1e-9)
+
+
+@every_system
+def test_body_frames_away_from_the_joints(name):
+    """H_B = H φ(O,B), M_B = φ(B,O) M φ*(B,O), a_B = φ*(O,B) a: the same 𝓜 and 𝓒 (5.27) to (5.31)."""
+    robot, nodes, s = at_a_state(name)
+    T = Pose.rpy((0.1, -0.2, 0.3), (0.4, 0.5, -0.6)).matrix
+    n = len(nodes.tree)
+    other = shifted(rigid(nodes, s.q, s.v), [phi(T)] * n, [phi_inverse(T)] * n)
+    close(other.mass_matrix, robot.mass_matrix(s.q), 1e-11)
+    close(other.bias, robot.bias(s.q, s.v), 1e-11)
+
+
+@every_system
+def test_nothing_changes_from_node_to_node_about_a_fixed_point(name):
+    """φ_𝕀 has identity blocks (5.62), and momentum simply adds up."""
+    _, nodes, s = at_a_state(name)
+    op = about_a_fixed_point(nodes, s.q, s.v).operators
+    close(op.phi.dense(), (op.phi.dense() != 0).astype(float))
