@@ -57,7 +57,7 @@ def main() -> None:
         robot = lw.Dynamics(lw.load(MODELS / file, floating=floating, mimic="free"))
         for what in ("forward_dynamics", "inverse_dynamics", "mass_matrix"):
             for dtype in (torch.float64, torch.float32):
-                count = 1 << (20 if what == "mass_matrix" and robot.nv > 20 else 21)
+                count = 1 << (20 if robot.nv > 20 and what == "mass_matrix" else 21 if robot.nv > 20 else 23)
                 host = arguments(robot, what, count, rng)
                 rows = [torch.as_tensor(x, dtype=dtype, device="cuda") for x in host]
                 method = getattr(robot, what)
@@ -78,7 +78,7 @@ def main() -> None:
                 seconds = median_seconds(torch, lambda: method(*columns, out=out))  # noqa: B023
                 moved = sum(x.numel() for x in (*columns, out)) * out.element_size()
                 line += f"   columns {count / seconds:.2e}/s, {moved / seconds / copied:.0%} of copy"
-                kernels = robot._foreign[what].device._ready.values()
+                kernels = [functions[0] for _, functions in robot._foreign[what].device._ready.values()]
                 print(line + f"   registers {[k.registers for k in kernels]}, spilled {[k.local_bytes for k in kernels]} B, first {first:.1f} s")
                 sys.stdout.flush()
 

@@ -3,6 +3,7 @@
 from . import convert
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
+from .equations import Equations, MaximalCoordinates, QuasiVelocities, Screws, SingleBody, VirtualWork
 from .errors import (
     LinkworkError,
     MissingFileError,
@@ -30,7 +31,7 @@ from .joints import (
     Translation,
     Universal,
 )
-from .model import Body, Builder, Coupling, Frame, Hinge, Loop, Model, Shape, from_dh
+from .model import Body, Builder, Coupling, Frame, Graph, Hinge, Loop, Model, Push, Shape, Spring, from_dh
 from .simulate import Event, Trajectory, hold, rollout, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -44,15 +45,18 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Dynamics",
+    "Equations",
     "Event",
     "Fixed",
     "Frame",
     "Free",
+    "Graph",
     "Helical",
     "Hinge",
     "Joint",
     "LinkworkError",
     "Loop",
+    "MaximalCoordinates",
     "MissingFileError",
     "Model",
     "ModelError",
@@ -62,18 +66,24 @@ __all__ = [
     "PlanarTranslation",
     "Pose",
     "Prismatic",
+    "Push",
+    "QuasiVelocities",
     "Revolute",
     "Schoenflies",
+    "Screws",
     "Shape",
     "ShapeError",
     "SimulationError",
+    "SingleBody",
     "Spherical",
+    "Spring",
     "TraceError",
     "Trajectory",
     "Translation",
     "Universal",
     "UnknownNameError",
     "View",
+    "VirtualWork",
     "convert",
     "from_dh",
     "get_threads",

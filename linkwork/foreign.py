@@ -26,8 +26,8 @@ class ForeignRun:
         for x, array in zip(self.inputs, arrays):
             shape = tuple(array.shape)
             if shape[max(0, len(shape) - len(x.shape)) :] != x.shape:
-                name = self.robot.model.name
-                raise ShapeError(f"{x.name} has shape {shape}, but {name} takes {x.name} of shape (..., {', '.join(map(str, x.shape))}).")
+                wanted = ", ".join(map(str, x.shape))
+                raise ShapeError(f"{x.name} has shape {shape}, but {self.robot.model.name} takes the shape (..., {wanted}).")
         if any(on_device(x) for x in arrays):
             if self.device is None:
                 raise DeviceError("this model's kernels are rolled, which runs on the CPU only: Dynamics(model, rolled=False).")

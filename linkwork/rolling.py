@@ -134,10 +134,11 @@ def with_wrenches_on_nodes(kernel, nodes: Nodes, groups: Groups, dtype: np.dtype
         *rest, external = map(np.asarray, arrays)
         if external.shape[-2:] != (len(nodes.on), 6):
             raise ValueError("the last axes do not fit")  # as a gufunc would say; Dynamics finds out which
-        moved = (shifts @ external[..., moving, :, None].astype(dtype, casting="safe", copy=False))[..., 0]
         total = np.zeros((*external.shape[:-2], len(groups.members), 6), dtype)
-        np.add.at(total, (..., to, slice(None)), moved)
-        flat = total.reshape(*total.shape[:-2], -1)
+        with np.errstate(all="ignore"):
+            moved = (shifts @ external[..., moving, :, None].astype(dtype, casting="safe", copy=False))[..., 0]
+            np.add.at(total, (..., to, slice(None)), moved)
+        flat = total.reshape(*total.shape[:-2], 6 * len(groups.members))
         return kernel(*rest, flat) if out is None else kernel(*rest, flat, out=out)
 
     return run

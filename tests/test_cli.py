@@ -92,9 +92,10 @@ def test_a_random_start_is_the_same_for_the_same_seed(linkwork):
     assert runs[0] == runs[1]
 
 
-def test_a_model_is_converted_to_urdf_that_loads_back(linkwork, tmp_path):
-    assert linkwork("convert", "double_pendulum", "dp.urdf")[0] == 0
-    one, other = lw.Dynamics(lw.load("double_pendulum")), lw.Dynamics(lw.load(tmp_path / "dp.urdf"))
+@pytest.mark.parametrize("file", ["dp.urdf", "dp.json"])
+def test_a_model_is_converted_to_a_file_that_loads_back(linkwork, tmp_path, file):
+    assert linkwork("convert", "double_pendulum", file)[0] == 0
+    one, other = lw.Dynamics(lw.load("double_pendulum")), lw.Dynamics(lw.load(tmp_path / file))
     q = np.array([0.3, -0.8])
     assert np.allclose(one.mass_matrix(q), other.mass_matrix(q), rtol=1e-14)
 
@@ -137,7 +138,7 @@ def test_the_cache_is_shown_and_cleared(linkwork, tmp_path, monkeypatch):
         (["simulate", "pendulum", "--until", "0.1", "--plot", "no/such/folder.png"], 'there is no folder "no/such" for folder.png'),
         (["view", "nowhere.npz"], "nowhere.npz"),
         (["convert", "puma560", "puma.urdf"], "URDF cannot hold all of puma560"),
-        (["convert", "pendulum", "pendulum.json"], '".json"; a model is written as .urdf'),
+        (["convert", "pendulum", "pendulum.txt"], '".txt"; a model is written as .urdf or .json'),
         (["export-c", "pendulum", "forward_dynamic", "x.c"], "forward_dynamics"),
         (["bench", "pendulum", "--method", "nothing"], '--method is "nothing"'),
     ],

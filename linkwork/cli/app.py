@@ -20,12 +20,13 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    epilog="MODEL is a URDF or MJCF file, or the name of a built-in mechanism: linkwork info lists them.",
+    epilog="MODEL is a file (URDF, SDF, MJCF) or the name of a built-in mechanism: linkwork info lists them.",
 )
 
-Source = Annotated[str, typer.Argument(metavar="MODEL", help="A URDF or MJCF file, or a built-in name.")]
+Source = Annotated[str, typer.Argument(metavar="MODEL", help="A file (URDF, SDF, MJCF) or a built-in name.")]
 Floating = Annotated[bool, typer.Option("--floating", help="The root moves freely instead of standing on the world.")]
 Packages = Annotated[Path | None, typer.Option("--packages", help="Folder for package:// names of meshes.")]
+Loops = Annotated[Path | None, typer.Option("--loops", help="A YAML file that says which frames of it coincide.")]
 Trace = Annotated[list[str] | None, typer.Option(help="Draw the way of a body or frame; may be given again.")]
 
 
@@ -67,19 +68,19 @@ def common(
     """
 
 
-def loaded(source: str, floating: bool = False, packages: Path | None = None) -> lw.Model:
+def loaded(source: str, **options) -> lw.Model:
     """The model of this name; what was odd about it is said."""
-    model, warnings = read(source, floating, packages)
+    model, warnings = read(source, **options)
     for warning in warnings:
         warned(warning)
     return model
 
 
-def read(source: str, floating: bool, packages: Path | None) -> tuple[lw.Model, list[str]]:
-    """The model of this name, and the warnings it came with."""
+def read(source: str, **options) -> tuple[lw.Model, list[str]]:
+    """The model of this name, and the warnings it came with; options are those of `lw.load`."""
     with catch_warnings(record=True) as caught:
         simplefilter("always", ModelWarning)
-        model = lw.load(source, floating=floating, package_root=packages)
+        model = lw.load(source, **options)
     return model, [str(warning.message) for warning in caught]
 
 

@@ -15,7 +15,7 @@ import linkwork as lw
 from ..errors import listed
 from ..model import text
 from ..model.mechanisms import NAMES, SIZED
-from .app import Floating, Packages, Trace, app, loaded, out, read, wrote
+from .app import Floating, Loops, Packages, Trace, app, loaded, out, read, wrote
 
 FEW = 8  # notes
 LARGE = 200  # velocities; beyond, a mass matrix takes too long for a glance
@@ -26,6 +26,7 @@ def info(
     model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="A file or a built-in name.")] = None,
     floating: Floating = False,
     packages: Packages = None,
+    loops: Loops = None,
     notes: Annotated[bool, typer.Option("--notes", help="All notes of the reader, not only the first.")] = False,
     tree: Annotated[Path | None, typer.Option(help="Draw the tree as a picture.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the mechanism as a picture.")] = None,
@@ -42,7 +43,7 @@ def info(
             out.print(f"[bold]{name:20}[/]{escape(said)}")
         out.print(f"{', '.join(SIZED)} take a size: {next(iter(SIZED))}:100")
         return
-    found, warnings = read(model, floating, packages)
+    found, warnings = read(model, floating=floating, package_root=packages, loops=loops)
     for line in [*str(found).splitlines(), *facts(found)]:
         out.print(escape(line), soft_wrap=True)
     for problem in problems(found, warnings):
@@ -105,6 +106,7 @@ def view(
     host: Annotated[str, typer.Option(help="0.0.0.0 lets other computers look too.")] = "127.0.0.1",
     floating: Floating = False,
     packages: Packages = None,
+    loops: Loops = None,
     trace: Trace = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser where there is a screen.")] = True,
     seconds: Annotated[float | None, typer.Option("--for", help="Close after so many seconds.")] = None,
@@ -115,7 +117,11 @@ def view(
 
     [bold]linkwork view run.npz --trace end[/]
     """
-    shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, floating, packages)
+    shown: Any
+    if source.endswith(".npz"):
+        shown = lw.Trajectory.load(source)
+    else:
+        shown = loaded(source, floating=floating, package_root=packages, loops=loops)
     with lw.view(shown, port=port, host=host, block=False, trace=trace or ()) as scene:
         out.print(f"{escape(scene.motion.model.name)} is at [bold]{scene.url}[/]; Ctrl-C ends it.")
         screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)

@@ -12,7 +12,7 @@ from rich.markup import escape
 import linkwork as lw
 
 from ..errors import LinkworkError, listed
-from .app import Floating, Packages, Source, Trace, app, loaded, out, warned, wrote
+from .app import Floating, Loops, Packages, Source, Trace, app, loaded, out, warned, wrote
 
 
 @app.command()
@@ -27,6 +27,7 @@ def simulate(
     push: Annotated[list[str] | None, typer.Option("--speed", metavar="JOINT=V", help="A joint's velocities.")] = None,
     floating: Floating = False,
     packages: Packages = None,
+    loops: Loops = None,
     plot: Annotated[Path | None, typer.Option(help="Plot q, v and energy: .png, .pdf, .svg.")] = None,
     save: Annotated[Path | None, typer.Option(help="Keep the run: .npz.")] = None,
     html: Annotated[Path | None, typer.Option(help="A page that plays the run, with no server.")] = None,
@@ -44,7 +45,7 @@ def simulate(
     for path in (plot, save, html, movie):
         if path is not None and not path.parent.is_dir():  # said now, not after a long run
             raise LinkworkError(f'there is no folder "{path.parent}" for {path.name}.')
-    robot = lw.Dynamics(loaded(model, floating, packages))
+    robot = lw.Dynamics(loaded(model, floating=floating, package_root=packages, loops=loops))
     if bonds := [*(x.name for x in robot.model.loops), *(x.name for x in robot.model.couplings)]:
         warned(f"only the tree moves; loops and couplings ({listed(bonds)}) are left open.")
     q, v = state(robot, start, put or [], push or [])
@@ -76,7 +77,7 @@ def report(run: lw.Trajectory, seconds: float) -> None:
     off = np.abs(E - E[0]).max()
     acting = np.abs(run.robot.passive_force(run.q, run.v)).max(initial=0.0) > 0
     why = "; damping, friction or springs act" if acting else ""
-    out.print(f"energy: {E[0]:.6g} J at first, {E[-1]:.6g} J at the end, off by up to {off:.2g} J{why}")
+    out.print(f"energy: {E[0]:.6g} J at first, {E[-1]:.6g} J at the end, off by up to {off:.2g} J{why}", soft_wrap=True)
 
 
 def state(robot: lw.Dynamics, start: str, put: list[str], push: list[str]) -> tuple[np.ndarray, np.ndarray]:

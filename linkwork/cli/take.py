@@ -25,17 +25,17 @@ app.add_typer(cache, name="cache")
 @app.command()
 def convert(
     model: Source,
-    path: Annotated[Path, typer.Argument(help="The file to write, .urdf.")],
+    path: Annotated[Path, typer.Argument(help="The file to write: .urdf, or .json in the world frame.")],
     floating: Floating = False,
     lossy: Annotated[bool, typer.Option("--lossy", help="Leave out what URDF cannot hold.")] = False,
 ) -> None:
-    """Write a mechanism as URDF, so that it loads back to the same dynamics.
+    """Write a mechanism as URDF, or as screws in the world frame, so that it loads back to the same dynamics.
 
     [bold]linkwork convert go2.xml go2.urdf --lossy[/]
     """
-    if path.suffix.lower() != ".urdf":
-        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a model is written as .urdf.')
-    lw.save(loaded(model, floating), path, lossy=lossy)
+    if path.suffix not in (".urdf", ".json"):
+        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a model is written as .urdf or .json.')
+    lw.save(loaded(model, floating=floating), path, lossy=lossy)
     wrote(path)
 
 
@@ -55,7 +55,7 @@ def export_c(
     """
     what = tuple(quantity.split(":"))
     what = (*what, "body") if what[0] == "jacobian" and len(what) == 2 else what
-    robot = lw.Dynamics(loaded(model, floating))
+    robot = lw.Dynamics(loaded(model, floating=floating))
     for made in write_c(robot, what if len(what) > 1 else what[0], path, "float32" if single else "float64"):
         wrote(made)
 
@@ -71,7 +71,7 @@ def bench(
 
     [bold]linkwork bench panda.urdf --batch 10000[/]
     """
-    robot = lw.Dynamics(loaded(model, floating))
+    robot = lw.Dynamics(loaded(model, floating=floating))
     if not robot.nv:
         raise LinkworkError(f"{robot.model.name} has no joint that moves.")
     columns = ("method", "first call [ms]", "one call [µs]", f"each of {batch} [µs]", "million/s")

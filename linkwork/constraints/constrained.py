@@ -9,8 +9,13 @@ import numpy as np
 from ..errors import ModelError
 from . import assembly, projection
 from .augmented import Solution, augmented
+from .compiled import Compiled
+from .embedding import Embedded, Embedding
 from .forces import Forces, constraint_forces
+from .integrability import integrable
+from .move_squeeze import motor_forces, move_squeeze
 from .projected import projected
+from .reduced import Reduced
 from .report import Report, report
 from .rows import Constraint
 from .set import ConstraintSet
@@ -83,8 +88,14 @@ class Constrained:
 
     # --- dynamics
 
-    def forward_dynamics(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None):
-        """v̇ (..., nv) that forces τ make under the constraints."""
+    def forward_dynamics(self, q, v, tau, external=None, *, t=0.0, method=None, stabilization=None):
+        """v̇ (..., nv) that forces τ make under the constraints; `method` as in `solution`, None for `picked`.
+
+        Where there are kernels (`picked` is "embedded kernel") they run by default.
+        """
+        if method is None and self.compiled is not None and external is None and stabilization is None:
+            return self.compiled.forward_dynamics(q, v, tau)
+        method = "augmented" if method is None else method
         return self.solution(q, v, tau, external, t=t, method=method, stabilization=stabilization).vdot
 
     def solution(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None) -> Solution:
@@ -107,11 +118,44 @@ class Constrained:
         """Multipliers, and the wrenches in the cut joints and in the joints of the tree."""
         return constraint_forces(self.set, q, v, self.solution(q, v, tau, external, t=t), external)
 
+    def move_squeeze(self, q, tau, W=None, t=0.0):
+        """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
+        return move_squeeze(self.set, q, tau, W, t)
+
+    def motor_forces(self, q, v, vdot, motors, external=None, W=None, t=0.0):
+        """Forces (nv,) of the named motors alone that make v̇, of least norm where there are more than it takes."""
+        return motor_forces(self.set, q, v, vdot, motors, external, W, t)
+
+    # --- other views
+
+    def reduced(self, q, t=0.0) -> Reduced:
+        """The minimal view, its velocities chosen at q."""
+        return Reduced.of(self.set, q, t)
+
+    def embedded(self, q, v=None, external=None) -> Embedded:
+        """The SKO model in minimal velocities at a state: every operator and sweep of chapter 9 runs on it."""
+        q = np.asarray(q, float)
+        v = np.zeros((*q.shape[:-1], self.nv)) if v is None else np.asarray(v, float)
+        first = q[(0,) * (q.ndim - 1)]
+        return self.embedding.at(self.embedding.nodes, self.embedding.choose(first), q, v, external)
+
+    def integrable(self, q, t=0.0) -> bool:
+        """Do the constraints bind positions, or only velocities?"""
+        return integrable(self.set, q, t)
+
+    @cached_property
+    def compiled(self):
+        """Kernels of the embedded loops, or None where there are none."""
+        return Compiled(self.set) if Compiled.serves(self.set) else None
+
+    @property
+    def picked(self) -> str:
+        """How forward dynamics runs by default."""
+        return "embedded kernel" if self.compiled is not None else "augmented"
+
     @cached_property
     def embedding(self):
         """The loops as nodes of their own (constraint embedding)."""
-        from .embedding import Embedding
-
         return Embedding(self.set)
 
     def __repr__(self) -> str:

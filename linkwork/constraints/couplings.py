@@ -48,11 +48,11 @@ class Coupled(Constraint):
         if slope is None:
             x = motion.q[..., self.of[0]] if self.of is not None else np.zeros_like(motion.q[..., 0])
             _, slope, bend = polynomial(self.coupling.coefficients if self.of is not None else self.coupling.coefficients[:1], x)
-        nv = motion.nodes.tree.nv
-        G = np.zeros_like(motion.q, shape=(*motion.q.shape[:-1], 1, nv))
-        G[..., 0, self.at[1]] = like(np.ones(()), motion.q)
+        G = np.zeros_like(motion.q, shape=(*motion.q.shape[:-1], 1, motion.width))
+        G[..., 0, motion.column(self.at[1])] = like(np.ones(()), motion.q)
         if self.of is not None:
-            G[..., 0, self.of[1]] = G[..., 0, self.of[1]] - slope
+            i = motion.column(self.of[1])
+            G[..., 0, i] = G[..., 0, i] - slope
         if motion.v is None:
             return G, None
         v = motion.v[..., self.of[1]] if self.of is not None else np.zeros_like(motion.v[..., 0])
@@ -85,9 +85,9 @@ class Linear(Constraint):
         return Rows(c[..., None], G, np.zeros(1), gamma)
 
     def velocity_rows(self, motion: Motion):
-        row = np.zeros((1, motion.nodes.tree.nv))
+        row = np.zeros((1, motion.width))
         for _, j, x in self._places:
-            row[0, j] += x
+            row[0, motion.column(j)] += x
         G = np.zeros_like(motion.q, shape=(*motion.q.shape[:-1], *row.shape)) + like(row, motion.q)
         return G, None if motion.v is None else np.zeros_like(motion.v[..., :1])
 

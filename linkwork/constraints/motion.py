@@ -8,7 +8,7 @@ import numpy as np
 
 from ..lie.scalars import like
 from ..model import Nodes
-from ..spatial import Pose, homogeneous, phi
+from ..spatial import Pose, homogeneous, phi, tilde
 from ..sweeps.gather_scatter import scatter
 from ..sweeps.jacobian import jacobian
 from ..sweeps.kinematics import coriolis_accelerations, placements, poses, shifts, velocities
@@ -36,6 +36,15 @@ class Motion:
     @property
     def batch(self) -> tuple[int, ...]:
         return np.broadcast_shapes(self.q.shape[:-1], () if self.v is None else self.v.shape[:-1])
+
+    @property
+    def width(self) -> int:
+        """How many velocities rows are written over."""
+        return self.nodes.tree.nv
+
+    def column(self, j: int) -> int:
+        """Where velocity j is among them."""
+        return j
 
     @cached_property
     def _X(self):
@@ -71,6 +80,76 @@ class Motion:
         V = self.V[k] if k != tree.world else nodes.still
         alpha = self._alpha[k] if k != tree.world else nodes.still
         return Place(T, J, shift.mT @ V, shift.mT @ alpha)
+
+
+@dataclass(frozen=True, eq=False)
+class Within(Motion):
+    """The motion of a few nodes seen from the one that carries them, as if that stood still at the origin: relative
+    motion among them is the same, and nothing else of the mechanism is needed."""
+
+    members: tuple[int, ...] = ()
+    carrier: int = -1
+
+    @cached_property
+    def _rows(self) -> dict[int, slice]:
+        ends = np.cumsum([0, *(self.nodes.tree.widths[k] for k in self.members)])
+        return {k: slice(int(a), int(b)) for k, a, b in zip(self.members, ends, ends[1:])}
+
+    @property
+    def width(self):
+        return sum(self.nodes.tree.widths[k] for k in self.members)
+
+    def column(self, j):
+        whole = self.nodes.tree.rows
+        return next(r.start + j - whole[k].start for k, r in self._rows.items() if whole[k].start <= j < whole[k].stop)
+
+    @cached_property
+    def _X(self):
+        nodes, q = self.nodes, self.nodes.split(self.q)
+        return {k: nodes.fixed[k] @ nodes.groups[k].matrix(q[k]) for k in self.members}
+
+    @cached_property
+    def phi(self):
+        return {k: phi(x) for k, x in self._X.items()}
+
+    def _outward(self, start, step):
+        out = {self.carrier: start}
+        for k in self.members:
+            out[k] = step(k, out[self.nodes.tree.parent[k]])
+        return out
+
+    @cached_property
+    def _T(self):
+        return self._outward(like(np.eye(4), self.q), lambda k, T: T @ self._X[k])
+
+    @cached_property
+    def _own(self):
+        v = self.nodes.tree.split(self.v)
+        return {k: self.nodes.H[k].mT @ v[k] for k in self.members}
+
+    @cached_property
+    def V(self):
+        return self._outward(self.nodes.still, lambda k, V: self.phi[k].mT @ V + self._own[k])
+
+    @cached_property
+    def _alpha(self):
+        bend = {k: tilde(self.V[k][..., 0]) @ self._own[k] for k in self.members}
+        return self._outward(self.nodes.still, lambda k, alpha: self.phi[k].mT @ alpha + bend[k])
+
+    def place(self, body: int | None, pose: Pose) -> Place:
+        nodes, tree = self.nodes, self.nodes.tree
+        k, on = (tree.world, nodes.exactly(pose)) if body is None else nodes.on_node(body, pose)
+        shift, F, i, J = phi(on), phi(on), k, {}
+        while i != self.carrier:
+            J[i] = (nodes.H[i] @ F).mT
+            F, i = self.phi[i] @ F, tree.parent[i]
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in J.values()))
+        maps = np.zeros_like(on, shape=(*batch, 6, self.width))
+        for i, x in J.items():
+            maps[..., self._rows[i]] = x
+        if self.v is None:
+            return Place(self._T[k] @ on, maps, None, None)
+        return Place(self._T[k] @ on, maps, shift.mT @ self.V[k], shift.mT @ self._alpha[k])
 
 
 def inverse(T):

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .augmented import square_root
+from ..operators.rigid import rigid
 from .assembly import CLOSED
+from .augmented import square_root
 from .rank import RANK, Factored
 from .set import ConstraintError, ConstraintSet
-from ..operators.rigid import rigid
 
 STEPS = 20
 

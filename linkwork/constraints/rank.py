@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 RANK = 1e-9  # of the largest singular value, rows scaled to one: what is below is zero
+NOTHING = 1e-12  # of the longest row: one that is shorter is rounding, and is not scaled up
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +21,7 @@ class Factored:
 
     @cached_property
     def scale(self):
-        size = np.linalg.norm(self.W, axis=-1)
-        return np.where(size > 0, size, 1.0)
+        return row_scale(self.W)
 
     @cached_property
     def _svd(self):
@@ -58,12 +58,18 @@ class Factored:
         return Vh[..., int(self.rank) :, :].mT
 
 
+def row_scale(W):
+    """The length of each row; of one that is nothing but rounding, the longest."""
+    size = np.linalg.norm(W, axis=-1)
+    longest = size.max(-1, keepdims=True, initial=0.0)
+    return np.where(size > NOTHING * longest, size, np.where(longest > 0, longest, 1.0))
+
+
 def dependent_rows(G, least: float = RANK) -> dict[int, np.ndarray]:
     """Rows of G (m, n) that follow from rows before them: {row: coefficients of the rows before, zero where not needed}."""
     found: dict[int, np.ndarray] = {}
     kept: list[int] = []
-    scale = np.linalg.norm(G, axis=-1)
-    unit = G / np.where(scale > 0, scale, 1.0)[:, None]
+    unit = G / row_scale(G)[:, None]
     for i, row in enumerate(unit):
         base = unit[kept]
         x = np.linalg.lstsq(base.T, row, rcond=None)[0] if kept else np.zeros(0)

@@ -86,12 +86,19 @@ def linked(assembly: str) -> bytes:
         cu.cuLinkDestroy(state)
 
 
+def flag() -> int:
+    """A number on the current device, zero at first, that kernels may set; it is never freed."""
+    cu, place = driver(), ctypes.c_uint64()
+    check(cu.cuMemAlloc_v2(ctypes.byref(place), ctypes.c_size_t(16)), "asking the GPU for memory")
+    check(cu.cuMemsetD32_v2(place, 0, ctypes.c_size_t(4)), "clearing memory of the GPU")
+    return place.value
+
+
 @dataclass(frozen=True)
 class Function:
     """A kernel on a device."""
 
     handle: int
-    module: int
     registers: int
     local_bytes: int
 
@@ -106,14 +113,18 @@ class Function:
         check(code, "launching a kernel")
 
 
-def loaded(image: bytes, name: bytes = b"kernel") -> Function:
-    """A kernel from machine code, in the current context."""
-    cu, module, function = driver(), _ptr(), _ptr()
-    check(cu.cuModuleLoadData(ctypes.byref(module), image), "loading a kernel")
+def loaded(image: bytes, *names: str) -> list[Function]:
+    """Kernels from machine code, in the current context."""
+    module = _ptr()
+    check(driver().cuModuleLoadData(ctypes.byref(module), image), "loading a kernel")
+    return [_function(module, name.encode()) for name in names]
+
+
+def _function(module, name: bytes) -> Function:
+    cu, function, found = driver(), _ptr(), []
     check(cu.cuModuleGetFunction(ctypes.byref(function), module, name), "finding a kernel")
-    found = []
     for attribute in (REGISTERS, LOCAL_BYTES):
         value = _int()
         check(cu.cuFuncGetAttribute(ctypes.byref(value), attribute, function), "asking a kernel for its size")
         found.append(value.value)
-    return Function(function.value or 0, module.value or 0, *found)
+    return Function(function.value or 0, *found)

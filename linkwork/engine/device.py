@@ -90,14 +90,17 @@ class DeviceKernel:
         if count:
             layouts = tuple(p[1] for p in (*placed, *targets))
             cuda.enter(library.device)
-            function = self._function(layouts, kinds.pop(), library.device)
-            arguments: list = [ctypes.c_int64(count)]
+            flag, functions = self._functions(layouts, kinds.pop(), library.device)
+            arguments: list = [ctypes.c_int64(count), ctypes.c_void_p(flag)]
             for x, _, step in (*placed, *targets):
                 arguments += [ctypes.c_void_p(library.pointer(x)), ctypes.c_int64(step)]
-            function.launch(count, ptx.THREADS, library.stream(), arguments)
+            stream = library.stream()
+            for function in functions:
+                function.launch(count, ptx.THREADS, stream, arguments)
         return outs[0] if len(outs) == 1 and not isinstance(out, (list, tuple)) else tuple(outs)
 
-    def _function(self, layouts, dtype, device) -> cuda.Function:
+    def _functions(self, layouts, dtype, device) -> tuple[int, list[cuda.Function]]:
+        """The flag and the kernels to launch one behind the other."""
         key = layouts, dtype, device
         if key not in self._ready:
             chip = cuda.chip(device)
@@ -109,7 +112,8 @@ class DeviceKernel:
                 cache.put(name, {"name": self.kernel.name, "dtype": dtype, "chip": chip}, image)
             else:
                 image = found[1]
-            self._ready[key] = cuda.loaded(image)
+            names = ["kernel", "far"] if "@far" in text else ["kernel"]
+            self._ready[key] = cuda.flag(), cuda.loaded(image, *names)
         return self._ready[key]
 
 

@@ -15,30 +15,33 @@ from .llvm import Kind, Writer, intrinsics, needed_functions, plain_angles, uses
 from .program import Program
 
 GLOBAL = "ptr addrspace(1)"
-THREADS = 128  # in a block
-LAYOUTS = ("rows", "columns")
+SHARED = "ptr addrspace(3)"
+THREADS = 64  # in a block
+STAGED = 32  # entries of a result that a block writes together
 
 INDEX = """%thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-%size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 %thread64 = zext i32 %thread to i64
 %block64 = zext i32 %block to i64
-%size64 = zext i32 %size to i64
-%before = mul i64 %block64, %size64
-%i = add i64 %before, %thread64
-%inside = icmp slt i64 %i, %n
-br i1 %inside, label %go, label %end
-go:"""
+%first = mul i64 %block64, {threads}
+%own = add i64 %first, %thread64
+%inside = icmp slt i64 %own, %n
+%last = sub i64 %n, 1
+%i = select i1 %inside, i64 %own, i64 %last"""
 
-DECLARATIONS = "".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{r}.x()\n" for r in ("tid", "ctaid", "ntid"))
+DECLARATIONS = (
+    "".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{r}.x()\n" for r in ("tid", "ctaid"))
+    + "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
+)
 
 
 def text(program: Program, dtype: str, layouts: tuple[str, ...]) -> str:
-    """The module of @kernel(n, (pointer, step)...): each argument has a layout; the step is from sample to sample in rows,
-    from number to number in columns, counted in numbers.
+    """The module of @kernel(n, flag, (pointer, step)...): each argument has a layout; the step is from sample to sample in
+    rows, from number to number in columns, counted in numbers.
 
-    Angles too large for the short way to sin and cos are rare: a sample that has one is left to @far, the same code with
-    the long way in it, so that the kernel itself has no branches.
+    Angles too large for the short way to sin and cos are rare: a sample that has one sets the flag, and @far, launched
+    behind @kernel, does it again with the long way. So the kernel has no branches, and @far is over at once while the
+    flag is not set.
     """
     kind, count = Kind(dtype, 1), len(program.inputs) + len(program.outputs)
     near = plain_angles(program)
@@ -46,31 +49,48 @@ def text(program: Program, dtype: str, layouts: tuple[str, ...]) -> str:
     library = functions.library(sorted(calls))
     declared = "".join(line for line in intrinsics(kind).values() if line not in library)
     arguments = ", ".join(f"{GLOBAL} noalias %a{j}, i64 %s{j}" for j in range(count))
-    given = ", ".join(f"{GLOBAL} %a{j}, i64 %s{j}" for j in range(count))
-    short = _Body(program, kind, layouts, near)
+    head = f'(i64 %n, {GLOBAL} %flag, {arguments}) "nvvm.maxntid"="{THREADS}"'
+    staged = [j for j in range(len(program.inputs), count) if layouts[j] == "rows" and _size(program, j) > STAGED]
+    room = f"@stage = internal addrspace(3) global [{STAGED * (THREADS + 1)} x {dtype}] undef, align 16\n" if staged else ""
+    short = _Body(program, kind, layouts, near, staged)
     guard = short.guard()
-    lines = [INDEX, *short.head(), *guard]
+    lines = [INDEX.format(threads=THREADS), *short.head(), *guard]
     if guard:
-        lines += [f"br i1 {short.large}, label %far, label %near", "far:", f"call void @far(i64 %i, {given})"]
-        lines += ["br label %end", "near:"]
-    lines += [*short.body(), "br label %end", "end:", "ret void"]
-    far = ""
-    if guard:
-        long = _Body(program, kind, layouts, frozenset())
-        body = "\n".join([*long.head(), *long.body(), "ret void"])
-        far = f"define internal void @far(i64 %i, {arguments}) noinline cold nounwind {{\n{body}\n}}\n"
-    kernel = "\n".join(lines)
+        lines += [f"br i1 {short.large}, label %mark, label %near", "mark:", f"store i32 1, {GLOBAL} %flag"]
+        lines += ["br label %near", "near:"]
+    main = "\n".join([*lines, *short.body(), "ret void"])
     return (
-        f'target triple = "nvptx64-nvidia-cuda"\n{library}{declared}{DECLARATIONS}{far}'
-        f'define ptx_kernel void @kernel(i64 %n, {arguments}) "nvvm.maxntid"="{THREADS}" {{\n{kernel}\n}}\n'
+        f'target triple = "nvptx64-nvidia-cuda"\n{room}{library}{declared}{DECLARATIONS}'
+        f"define ptx_kernel void @kernel{head} {{\n{main}\n}}\n" + (_far(program, kind, layouts, near, head) if guard else "")
     )
+
+
+def _size(program: Program, j: int) -> int:
+    return program.outputs[j - len(program.inputs)].size
+
+
+def _far(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int], head: str) -> str:
+    """@far: the samples with large angles, once the flag is set."""
+    long = _Body(program, kind, layouts, frozenset(), [])
+    long.near = near
+    start = [
+        INDEX.format(threads=THREADS),
+        f"%marked = load i32, {GLOBAL} %flag",
+        "%some = icmp ne i32 %marked, 0",
+        "%wanted = and i1 %some, %inside",
+        "br i1 %wanted, label %look, label %end\nlook:",
+        *long.head(),
+        *long.guard(),
+    ]
+    lines = [*start, f"br i1 {long.large}, label %go, label %end\ngo:", *long.body(), "br label %end\nend:\nret void"]
+    return f"define ptx_kernel void @far{head} {{\n" + "\n".join(lines) + "\n}\n"
 
 
 class _Body:
     """The instructions for sample %i."""
 
-    def __init__(self, program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int]):
-        self.program, self.kind, self.layouts, self.near = program, kind, layouts, near
+    def __init__(self, program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int], staged: list[int]):
+        self.program, self.kind, self.layouts, self.near, self.staged = program, kind, layouts, near, staged
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
         self.writer = Writer(program.trace.nodes, kind, self.load, near)
         self.large = ""
@@ -106,14 +126,41 @@ class _Body:
         return lines
 
     def body(self) -> list[str]:
-        program, writer, T = self.program, self.writer, self.kind.dtype
+        program, writer, n_in = self.program, self.writer, len(self.program.inputs)
         results = [ref for output in program.outputs for ref in output.refs]
         writer.run(program.live, uses_of(program.trace.nodes, program.live, results))
         for n, output in enumerate(program.outputs):
-            for j, ref in enumerate(output.refs):
-                value, pointer = writer.at(ref), self.place(writer.emit, len(program.inputs) + n, j)
-                writer.lines.append(f"store {T} {value}, {GLOBAL} {pointer}, align {self.kind.bytes}")
+            whole = output.size // STAGED * STAGED if n_in + n in self.staged else 0
+            for start in range(0, whole, STAGED):
+                self._together(n_in + n, start, output.refs[start : start + STAGED])
+            for index in range(whole, output.size):
+                self._store(writer.at(output.refs[index]), self.place(writer.emit, n_in + n, index))
         return writer.lines
+
+    def _store(self, value: str, pointer: str, space: str = GLOBAL) -> None:
+        self.writer.lines.append(f"store {self.kind.dtype} {value}, {space} {pointer}, align {self.kind.bytes}")
+
+    def _together(self, j: int, start: int, refs) -> None:
+        """Entries of a result through shared memory, so that neighbours in memory are written by neighbouring threads."""
+        emit, T, lines = self.writer.emit, self.kind.dtype, self.writer.lines
+        barrier = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"
+        lines.append(barrier)
+        for k, ref in enumerate(refs):
+            at = emit(f"add i64 %thread64, {k * (THREADS + 1)}")
+            self._store(self.writer.at(ref), emit(f"getelementptr {T}, {SHARED} @stage, i64 {at}"), SHARED)
+        lines.append(barrier)
+        entry = emit(f"and i64 %thread64, {STAGED - 1}")
+        sample = emit(f"lshr i64 %thread64, {STAGED.bit_length() - 1}")
+        from_row = emit(f"mul i64 {entry}, {THREADS + 1}")
+        per = THREADS // STAGED
+        for turn in range(STAGED):
+            s = emit(f"add i64 {sample}, {turn * per}")
+            at = emit(f"add i64 {from_row}, {s}")
+            source = emit(f"getelementptr {T}, {SHARED} @stage, i64 {at}")
+            value = emit(f"load {T}, {SHARED} {source}, align {self.kind.bytes}")
+            row = emit(f"call i64 @llvm.smin.i64(i64 {emit(f'add i64 %first, {s}')}, i64 %last)")  # beyond: the last again
+            offset = emit(f"add i64 {emit(f'mul i64 {row}, %s{j}')}, {emit(f'add i64 {entry}, {start}')}")
+            self._store(value, emit(f"getelementptr {T}, {GLOBAL} %a{j}, i64 {offset}"))
 
 
 @cache

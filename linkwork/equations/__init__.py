@@ -2,10 +2,13 @@
 sweeps' results."""
 
 from .algebra import TABLE, Algebra
-from .choices import Choice, EulerRates, Exponential, Linear, WorldVelocity
+from .choices import Choice, EulerRates, Exponential, Linear, SecondKind, WorldVelocity
 from .equations import Equations
+from .maximal import MaximalCoordinates
 from .quasi_velocities import QuasiVelocities
+from .screws import Screws, screw
 from .single_body import SingleBody
+from .virtual_work import VirtualWork
 
 __all__ = [
     "TABLE",
@@ -15,7 +18,12 @@ __all__ = [
     "EulerRates",
     "Exponential",
     "Linear",
+    "MaximalCoordinates",
     "QuasiVelocities",
+    "Screws",
+    "SecondKind",
     "SingleBody",
+    "VirtualWork",
     "WorldVelocity",
+    "screw",
 ]

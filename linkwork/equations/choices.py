@@ -134,6 +134,48 @@ class Exponential(Rated):
 
 
 @dataclass(frozen=True)
+class SecondKind(Rated):
+    """Canonical coordinates of the second kind: one exponential after another, q = exp(e₁ x₁) exp(e₂ x₂) ... .
+
+    Turns about x, y, z come first, so that a ball joint's are Euler angles "XYZ", then slides along the turned axes.
+    """
+
+    def suits(self, group):
+        return True
+
+    def q(self, group, x):
+        """Müller and Terze (6)."""
+        q = like(group.identity, x)
+        for part in self._parts(group, x):
+            q = group.compose(q, part)
+        return q
+
+    def x(self, group, q):
+        if not group.units:
+            turn = group.matrix(q)[..., :3, :3].mT
+            angles, slides = _split(group.basis)
+            p = (turn @ group.matrix(q)[..., :3, 3:])[..., 0] @ like(group.basis[slides, 3:].T, q)
+            return np.concatenate([q[..., angles], p], -1) if len(angles) < group.nv else q
+        angles = euler_from_quaternion(q[..., :4], "XYZ")
+        return np.concatenate([angles, (rotation_matrix(q[..., :4]).mT @ q[..., 4:, None])[..., 0]], -1) if group.nv > 3 else angles
+
+    def S(self, group, x):
+        """Column a is e_a as seen after the exponentials that come after it: Ad⁻¹ e_a (Müller and Terze, 19)."""
+        rest, columns = like(group.identity, x) + np.zeros_like(x[..., :1]), []
+        units = like(np.eye(group.nv), x)
+        for part, e in zip(reversed(self._parts(group, x)), units[::-1]):
+            columns.append(group.Ad(group.inverse(rest)) @ e[:, None])
+            rest = group.compose(part, rest)
+        return np.concatenate(columns[::-1], -1)
+
+    def _parts(self, group, x):
+        return [group.exp(x[..., a, None] * like(np.eye(group.nv)[a], x)) for a in range(group.nv)]
+
+    def trouble(self, group):
+        return "turns about x, y, z in a row have no rates where the second is ±90 degrees"
+
+
+@dataclass(frozen=True)
 class Linear(Choice):
     """The library's q with velocities of one's own, v = S(q) u: `Linear(lambda q: ...)` gives S (..., nv, nv).
 
@@ -191,9 +233,25 @@ class WorldVelocity(Choice):
         return "it is singular nowhere"
 
 
+def _split(basis):
+    """The numbers of the velocities that turn, and of those that slide."""
+    turns = (basis[:, :3] != 0).any(1)
+    return np.flatnonzero(turns), np.flatnonzero(~turns)
+
+
 def chosen(choice) -> Choice:
-    """A choice as people say it: a Choice, an Euler sequence such as "ZYX", "exponential", "world", "own", or S(q)."""
-    names: dict[str, Choice] = {"exponential": Exponential(), "world": WorldVelocity(), "own": Own()}
+    """A choice as people say it: a Choice, an Euler sequence such as "ZYX", a name, or a function S(q).
+
+    "exponential" and "first kind" are the same; so are "own" and "euler parameters".
+    """
+    names: dict[str, Choice] = {
+        "exponential": Exponential(),
+        "first kind": Exponential(),
+        "second kind": SecondKind(),
+        "euler parameters": Own(),
+        "world": WorldVelocity(),
+        "own": Own(),
+    }
     if isinstance(choice, Choice):
         return choice
     if callable(choice):
@@ -202,4 +260,5 @@ def chosen(choice) -> Choice:
         return names[choice]
     if isinstance(choice, str) and len(choice) == 3:
         return EulerRates(choice)
-    raise ModelError(f'{choice!r} is no choice of velocities; there are {", ".join(names)}, Euler sequences ("ZYX") and functions S(q).')
+    known = ", ".join(names)
+    raise ModelError(f'{choice!r} is no choice of velocities; there are {known}, Euler sequences ("ZYX") and functions S(q).')

@@ -53,7 +53,7 @@ class Equations:
         """
         if form not in FORMS:
             raise ModelError(f'there is no Coriolis matrix of the form "{form}".{did_you_mean(form, FORMS)}')
-        return self._run(FORMS[form], {"q": q, "v": v}, form=form)
+        return self._run(FORMS[form], {"q": q, "v": v})
 
     def gravity_force(self, q):
         """N(Q) = ∂U/∂φ, gravity's part (..., nv): From, part two (52)."""
@@ -91,10 +91,11 @@ class Equations:
         """Position, velocity and (classical) acceleration in the world of a point of a body or frame, as rows (..., 3, 3)."""
         return self._run(kinematics.point_motion, {"q": q, "v": v, "vdot": vdot}, at=body, point=point)
 
-    def _run(self, function, arguments, form=None, at=None, point=None):
-        place = () if at is None else self.robot.model.place(at)
-        if point is not None:
-            place = (place[0], place[1] @ Pose.of(point))
+    def _run(self, function, arguments, at=None, point=None):
+        place: tuple = ()
+        if at is not None:
+            body, pose = self.robot.model.place(at)
+            place = (body, pose if point is None else pose @ Pose.of(point))
         names, arrays = list(arguments), list(arguments.values())
         if any(isinstance(x, Traced) for x in arrays):
             return self._on_scalars(function, place)(*arrays)

@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError
+from ..lie import Group
 from .choices import Choice, Own, chosen
 
 STEP = 1e-30
@@ -24,7 +25,7 @@ class QuasiVelocities:
     def __init__(self, robot, choices: dict):
         self.robot = robot
         self._choices = {joint: chosen(choice) for joint, choice in choices.items()}
-        self._rows: list[tuple[str, Choice, object, slice, slice, slice]] = []  # name, choice, group, in x, in q, in v
+        self._rows: list[tuple[str, Choice, Group, slice, slice, slice]] = []  # name, choice, group, in x, in q, in v
         nx = nq = nv = 0
         for hinge in robot.model.hinges:
             for part, joint, _ in hinge.joint.parts:

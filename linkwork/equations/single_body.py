@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .. import spatial
 from ..errors import ModelError
-from ..lie import Group
 from ..lie.scalars import like
 from .algebra import TABLE, Algebra
 
@@ -20,7 +20,7 @@ class SingleBody:
     own frame, the tensor about the centre of mass. Velocities are the body's, in its own frame; twists angular first.
     """
 
-    group: Group | str
+    group: Any
     mass: float = 1.0
     center: tuple = (0.0, 0.0, 0.0)
     tensor: tuple = (0.0, 0.0, 0.0)

@@ -8,11 +8,11 @@ from typing import IO
 
 from ..errors import MissingFileError, ModelError, did_you_mean, listed
 from ..model import Model, mechanisms
-from . import sdf, urdf, urdf_writer, xml
+from . import screws, screws_writer, sdf, urdf, urdf_writer, xml
 from .loops import with_loops
 
-ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf"  # of files that are worth suggesting; the content decides
-READ = 'URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>) and built-in names ("double_pendulum")'
+ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf", ".json", ".yaml"  # of files that are worth suggesting; the content decides
+READ = 'URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), world-frame JSON or YAML ("screws": 1), built-in names ("double_pendulum")'
 
 
 def load(
@@ -43,7 +43,10 @@ def load(
         model = model.floating() if floating else model
     else:
         text, name, folder = _text(source)
-        match xml.root(text, name):
+        match "screws" if screws.is_screws(text) else xml.root(text, name):
+            case "screws":
+                model = screws.read(text, name=name)
+                model = model.floating() if floating else model
             case "robot":
                 root = None if package_root is None else Path(package_root)
                 model = urdf.read(
@@ -66,11 +69,13 @@ def load(
 
 
 def save(model: Model, path: str | PathLike, *, lossy: bool = False) -> None:
-    """Write a model as URDF, so that it loads back to the same dynamics.
+    """Write a model as URDF, or in the world frame if the path ends in .json, so that it loads back to the same dynamics.
 
     What URDF cannot hold (armature, springs, loops) is refused; with `lossy` it is left out. Gravity is in a comment.
+    A file in the world frame has no body frames and no shapes; see `formats.screws`.
     """
-    Path(path).write_text(urdf_writer.written(model, lossy=lossy), encoding="utf-8")
+    json = Path(path).suffix == ".json"
+    Path(path).write_text(screws_writer.written(model) if json else urdf_writer.written(model, lossy=lossy), encoding="utf-8")
 
 
 def _is_built_in(name: str) -> bool:
@@ -82,7 +87,7 @@ def _text(source) -> tuple[str, str, Path | None]:
     name: str = "text"
     folder: Path | None = None
     content: str | bytes
-    if isinstance(source, PathLike) or (isinstance(source, str) and "<" not in source):
+    if isinstance(source, PathLike) or (isinstance(source, str) and "<" not in source and not screws.is_screws(source)):
         path = Path(source)
         content, name, folder = _content(path), path.name, path.parent
     elif isinstance(source, (str, bytes)):

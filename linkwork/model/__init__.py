@@ -2,6 +2,8 @@
 
 from . import solids
 from .builder import Builder, from_dh
+from .forces import Push, Spring
+from .graph import Graph
 from .mechanisms import mechanism
 from .model import Model, displacement
 from .nodes import Nodes, lower
@@ -13,11 +15,14 @@ __all__ = [
     "Builder",
     "Coupling",
     "Frame",
+    "Graph",
     "Hinge",
     "Loop",
     "Model",
     "Nodes",
+    "Push",
     "Shape",
+    "Spring",
     "Tree",
     "displacement",
     "from_dh",

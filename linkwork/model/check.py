@@ -25,6 +25,10 @@ def check_names(model: "Model") -> None:
         _known(model, f'loop "{loop.name}"', "body", (loop.child, *_unless_none(loop.parent)), known)
     for frame in model.frames:
         _known(model, f'frame "{frame.name}"', "body", (frame.body,), known)
+    _different(model, "force", [force.name for force in model.forces])
+    for force in model.forces:
+        places = {**known, **dict.fromkeys(frame.name for frame in model.frames)}
+        _known(model, f'force "{force.name}"', "body or frame", force.bodies, places)
     if model.couplings:
         joints = dict.fromkeys(name for hinge in model.hinges for name in joint_names(hinge))
         for coupling in model.couplings:

@@ -12,6 +12,7 @@ from ..joints import Fixed, Free
 from ..spatial import Pose
 from . import text
 from .check import base_to_tips, check_names, joint_names
+from .forces import Force, Push
 from .parts import Body, Coupling, Frame, Hinge, Loop
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -31,6 +32,7 @@ class Model:
     loops: tuple[Loop, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     gravity: tuple[float, float, float] = GRAVITY
+    forces: tuple[Force, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self):
@@ -41,7 +43,7 @@ class Model:
                 "it takes three finite numbers, the physical acceleration in m/s²."
             )
         object.__setattr__(self, "gravity", tuple(map(float, gravity)))
-        for what in ("bodies", "hinges", "frames", "loops", "couplings", "notes"):
+        for what in ("bodies", "hinges", "frames", "loops", "couplings", "forces", "notes"):
             object.__setattr__(self, what, tuple(getattr(self, what)))
         check_names(self)
         order = base_to_tips(self)
@@ -149,6 +151,10 @@ class Model:
         index, at = self.place(body)
         return replace(self, frames=(*self.frames, Frame(name, self.bodies[index].name, at @ Pose.of(pose))))
 
+    def with_forces(self, *forces: Force) -> "Model":
+        """This model with springs between points, or pushes, besides those it has; see `lw.VirtualWork`."""
+        return replace(self, forces=(*self.forces, *forces))
+
     def with_payload(self, body: str, payload: Body, pose=None) -> "Model":
         """This model with another body welded to a body or frame."""
         index, at = self.place(body)
@@ -173,6 +179,7 @@ class Model:
             frames=(*self.frames, *moved.frames),
             loops=(*self.loops, *map(standing, moved.loops)),
             couplings=(*self.couplings, *moved.couplings),
+            forces=(*self.forces, *moved.forces),
             notes=(*self.notes, *moved.notes),
         )
 
@@ -254,5 +261,12 @@ def renamed(model: Model, prefix: str) -> Model:
         loops=tuple(replace(x, name=n(x.name), parent=n(x.parent), child=n(x.child)) for x in model.loops),
         couplings=tuple(replace(c, name=n(c.name), joint=n(c.joint), of=n(c.of)) for c in model.couplings),
         gravity=model.gravity,
+        forces=tuple(_force_renamed(force, n) for force in model.forces),
         notes=model.notes,
     )
+
+
+def _force_renamed(force: Force, n) -> Force:
+    if isinstance(force, Push):
+        return replace(force, name=n(force.name), body=n(force.body))
+    return replace(force, name=n(force.name), one=n(force.one), other=n(force.other))

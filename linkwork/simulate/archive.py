@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from os import PathLike
 
@@ -12,6 +13,7 @@ from ..errors import SimulationError
 from ..joints import Joint
 from ..model import Model, parts
 from ..spatial import Pose
+from .control import Hold
 
 FORMAT, VERSION = "linkwork trajectory", 1
 FUNCTIONS = "control", "external", "events", "on_step"  # of the settings: what a file cannot hold
@@ -26,13 +28,22 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Lost:
-    """Stands for a function that a file could not hold."""
+    """Stands for functions that a file could not hold; `holds` if all of them were held between instants."""
 
     name: str
+    holds: bool = False
 
 
 def is_lost(value) -> bool:
     return isinstance(value, Lost) or (isinstance(value, tuple) and any(isinstance(x, Lost) for x in value))
+
+
+def holds(control) -> bool:
+    """Is every force of this control constant between the rows of a run?"""
+    if isinstance(control, Lost):
+        return control.holds
+    parts = control if isinstance(control, Sequence) else (control,)
+    return all(isinstance(part, Hold) for part in parts)
 
 
 def save(path: str | PathLike, trajectory) -> None:
@@ -41,8 +52,9 @@ def save(path: str | PathLike, trajectory) -> None:
         "format": FORMAT,
         "version": VERSION,
         "model": written(trajectory.robot.model),
-        "settings": trajectory.numbers(),
+        "settings": {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in FUNCTIONS},
         "functions": [name for name in FUNCTIONS if getattr(settings, name)],
+        "holds": holds(settings.control),
         "carry": {"grid": trajectory.carry.grid, "next_step": trajectory.carry.next_step},
         "events": [event.name for event in trajectory.events],
         **{name: getattr(trajectory, name) for name in COUNTS},
@@ -66,25 +78,21 @@ def load(path: str | PathLike) -> tuple[Model, dict, dict]:
                 raise KeyError("format")
             if header["version"] > VERSION:
                 raise SimulationError(
-                    f"{path} was written by a newer linkwork (format {header['version']}, this one reads up to {VERSION}). Update linkwork."
+                    f"{path} was written by a newer linkwork, in format {header['version']}; "
+                    f"this one reads up to {VERSION}. Update linkwork."
                 )
             columns: dict = {name: file[name] for name in ROWS}
             events = zip(file["event_t"].tolist(), header["events"], file["event_q"], file["event_v"])
             columns |= {name: header[name] for name in COUNTS} | {"carry": header["carry"], "events": list(events)}
-            settings = header["settings"] | {name: Lost(name) for name in header["functions"]}
-            if "events" in header["functions"]:
-                settings["events"] = (Lost("events"),)
+            settings = header["settings"] | {name: Lost(name, header["holds"]) for name in header["functions"]}
+            if "events" in settings:
+                settings["events"] = (settings["events"],)
             return read(header["model"]), settings, columns
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, zipfile.BadZipFile, EOFError) as error:
-        raise _no_trajectory(path, error) from None
-    except ValueError as error:
-        if isinstance(error, SimulationError):
-            raise
-        raise _no_trajectory(path, error) from None
-
-
-def _no_trajectory(path, error) -> SimulationError:
-    return SimulationError(f"{path} is not a trajectory of linkwork, or is damaged ({type(error).__name__}: {error}).")
+    except SimulationError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise SimulationError(f"{path} is not a trajectory of linkwork, or is damaged ({said}).") from None
 
 
 def written(x):

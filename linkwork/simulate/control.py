@@ -73,11 +73,13 @@ class Controls:
         return min(((k + 1) / part.rate for part, k in zip(self.holds, self.asked)), default=inf)
 
     def __call__(self, t: float, q, v) -> np.ndarray:
-        tau = sum(self.answers) if self.answers else None
+        """τ of all of them: what the held ones last said, and what the others say now."""
+        tau = np.zeros(self.robot.nv)
+        for force in self.answers:
+            tau = tau + force
         for function in self.functions:
-            force = self._checked(function(t, q, v), "control")
-            tau = force if tau is None else tau + force
-        return np.zeros(self.robot.nv) if tau is None else tau
+            tau = tau + self._checked(function(t, q, v), "control")
+        return tau
 
     def _checked(self, tau, who: str) -> np.ndarray:
         tau = np.asarray(tau, float)

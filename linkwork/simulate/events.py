@@ -10,7 +10,7 @@ from ..errors import SimulationError
 from .flow import Flow
 from .step import Step
 
-SAMPLES = np.array([0.25, 0.5, 0.75, 1.0])  # where in a step signs are looked at, so that a short visit is seen
+SAMPLES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # where in a step signs are looked at, so that a short visit is seen
 HALVINGS = 64  # in search of the motion that an event has just begun
 
 
@@ -50,7 +50,7 @@ class Found(NamedTuple):
     """An event within a step: at which fraction of it, and its number."""
 
     x: float
-    index: int
+    number: int
 
 
 class Watch:
@@ -84,34 +84,36 @@ class Watch:
         q, v = step.at(self.flow.robot, SAMPLES)
         q[-1], v[-1] = step.q, step.v
         start, low, found = self.before, 0.0, []
-        for x, *state in zip(SAMPLES.tolist(), q, v):
-            value = self.values(t + x * step.h, *state)
+        for k, x in enumerate(SAMPLES.tolist()[1:], 1):
+            value = self.values(t + x * step.h, q[k], v[k])
             crossed = [i for i, (a, b) in enumerate(zip(start, value)) if self._crossed(i, a, b)]
             here = [self._root(i, t, step, low, x, start[i]) for i in crossed]
-            if self.stops is not None:
-                here += self._visits(t, step, low, x, start, value)
+            if self.stops is not None and self.stops.limits:
+                here += self._visits(t, step, low, x, start, value, v[k - 1 : k + 1])
             for event in sorted(each for each in here if each is not None):
                 found.append(event)
-                if self.cuts(event.index):
+                if self.cuts(event.number):
                     return found
             start, low = value, x
         self.before = start
         return found
 
-    def _visits(self, t: float, step: Step, low: float, high: float, start, value) -> list[Found | None]:
-        """Limits that are passed and left again between two fractions of a step: where their gap is smallest."""
+    def _visits(self, t: float, step: Step, low: float, high: float, start, value, v) -> list[Found | None]:
+        """Limits that are passed and left again between two fractions of a step: seen where their gap is smallest."""
         from scipy.optimize import brentq
 
-        def rates(x):
-            return self.stops.gap_rates(step.at(self.flow.robot, np.array([x]))[1][0])
+        assert self.stops is not None
+        rates_of, n, found = self.stops.gap_rates, len(self.events), []
+        before, after = map(rates_of, v)
 
-        n, found = len(self.events), []
-        before, after = rates(low), rates(high)
+        def rates(x):
+            return rates_of(step.at(self.flow.robot, np.array([x]))[1][0])
+
         for k in np.flatnonzero((before < 0) & (after > 0)):
             if start[n + k] > 0 and 0 < value[n + k] < np.inf:
                 x = brentq(lambda x, k=k: rates(x)[k], low, high)
-                q, v = step.at(self.flow.robot, np.array([x]))
-                if self.values(t + x * step.h, q[0], v[0])[n + k] < 0:
+                at = step.at(self.flow.robot, np.array([x]))
+                if self.values(t + x * step.h, *(each[0] for each in at))[n + k] < 0:
                     found.append(self._root(n + int(k), t, step, low, x, start[n + k]))
         return found
 

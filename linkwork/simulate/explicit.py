@@ -116,7 +116,7 @@ class Adaptive(RungeKutta):
         self.fresh = False
         between = self.between(h, xi, v, v1)
         vdot1 = self.out[self.stages][1].copy()
-        return Step(h, q, self.flow.integrate(q, xi), v1, between, vdot1, self.flow.tau)
+        return Step(h, q, self.flow.integrate(q, xi), v1, between, (vdot1, self.flow.tau))
 
     def _first(self, t, q, v, vdot, h):
         """A first step from the size of the first two derivatives (Hairer, Nørsett and Wanner, II.4)."""

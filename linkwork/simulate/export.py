@@ -1,5 +1,8 @@
 """Trajectories for other people's tables."""
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 
 ENERGIES = "kinetic_energy", "potential_energy", "energy"
@@ -16,18 +19,16 @@ def names(robot, count: int, index) -> list[str]:
 
 
 def to_pandas(trajectory):
-    from pandas import DataFrame, Index
-
-    columns = {}
+    pandas: Any = import_module("pandas")
+    columns: dict[str, np.ndarray] = {}
     for what, labels in (("q", trajectory.q_names), ("v", trajectory.v_names), ("tau", trajectory.v_names)):
         columns |= {f"{what}.{label}": column for label, column in zip(labels, getattr(trajectory, what).T)}
     columns |= {name: getattr(trajectory, name) for name in ENERGIES}
-    return DataFrame(columns, index=Index(trajectory.t, name="t"))
+    return pandas.DataFrame(columns, index=pandas.Index(trajectory.t, name="t"))
 
 
 def to_xarray(trajectory):
-    from xarray import Dataset
-
+    xarray: Any = import_module("xarray")
     rows = {
         "q": (("time", "coordinate"), trajectory.q),
         "v": (("time", "velocity"), trajectory.v),
@@ -46,4 +47,4 @@ def to_xarray(trajectory):
         "component": ["angular x", "angular y", "angular z", "linear x", "linear y", "linear z"],
     }
     facts = {"model": trajectory.robot.model.name, "status": trajectory.status, "message": trajectory.message}
-    return Dataset(rows, labels, facts)
+    return xarray.Dataset(rows, labels, facts)

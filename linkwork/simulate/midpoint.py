@@ -46,13 +46,14 @@ class Midpoint(Integrator):
         self.t, self.q, self.p = t, q, self.momentum(q, v)
         n = len(self.past)
         guess = HISTORY[n - 1, :n] @ np.array(self.past) if n > 1 else h * v + h * h / 2 * vdot
-        held = self.flow.stops is not None and self.flow.stops.held
+        stops = self.flow.stops
+        held = stops is not None and stops.held
         xi = self._by_mass(guess) if not (self.stiff or held) else None
         xi = self._by_newton(guess) if xi is None else xi
         self.past = [xi, *self.past[:3]]
         q1, v1 = self.end(q, xi, *self._forces(xi))
-        if held:
-            v1 = self._at_rest(q1, v1, self.flow.stops.rows)
+        if stops is not None and stops.held:
+            v1 = self._at_rest(q1, v1, stops.rows)
         return Step(h, q, q1, v1, lambda x: bridge(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
 
     def _forces(self, xi):
@@ -69,11 +70,9 @@ class Midpoint(Integrator):
             better = correction(q, p, xi, *self._forces(xi))
             change = better - xi
             size, xi = change @ change, better
-            if size * (size / last if last < np.inf else 1.0) <= CLOSE * (xi @ xi):  # as large as the next one would be
+            if _done(size, last, xi):
                 return xi
             if not size < SLOW * last:
-                if size < ROUNDING * (xi @ xi):
-                    return xi
                 self.stiff = True
                 return None
             last = size
@@ -85,7 +84,7 @@ class Midpoint(Integrator):
                 self.inverse = np.linalg.pinv(self._slopes(xi))
             change = self.inverse @ self._residual(xi)
             size, xi = change @ change, xi - change
-            if size * (size / last if last < np.inf else 1.0) <= CLOSE * (xi @ xi) or (size < ROUNDING * (xi @ xi) and size > SLOW * last):
+            if _done(size, last, xi):
                 return xi
             if not np.isfinite(size):
                 break
@@ -119,3 +118,11 @@ class Midpoint(Integrator):
         v = v - inverse[:, rows] @ np.linalg.solve(inverse[np.ix_(rows, rows)], v[rows])
         v[rows] = 0.0
         return v
+
+
+def _done(size, last, xi) -> bool:
+    """Would the next correction be nothing, or is this one no more than rounding? Both are squares, as is `last`."""
+    scale = xi @ xi
+    if size < ROUNDING * scale and size > SLOW * last:
+        return True
+    return bool(size * (size / last if last < np.inf else 1.0) <= CLOSE * scale)

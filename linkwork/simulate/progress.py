@@ -2,6 +2,7 @@
 
 import sys
 from time import monotonic
+from typing import Any
 
 PATIENCE = 1.0  # seconds before a bar appears
 EVERY = 64  # steps between looks at the clock
@@ -14,7 +15,7 @@ class Progress:
         self.patience = PATIENCE if show is None else 0.0
         self.began = monotonic()
         self.count = 0
-        self.bar = None
+        self.bar: Any = None
 
     def update(self, t: float) -> None:
         self.count += 1

@@ -81,7 +81,8 @@ def _states(robot, Q0, V0):
     dtype = np.result_type(Q, V, np.float32)
     for name, x, size, count in (("Q0", Q, "nq", robot.nq), ("V0", V, "nv", robot.nv)):
         if not x.ndim or x.shape[-1] != count:
-            raise ShapeError(f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).")
+            has = f"{robot.model.name} has {size} = {count} ({listed(robot.joints, 2)})"
+            raise ShapeError(f"{name} has shape {x.shape}, but {has}.")
     if dtype not in (np.float32, np.float64):
         raise ShapeError(f"Q0 and V0 have dtypes {Q.dtype} and {V.dtype}; {robot.model.name} takes float64 or float32.")
     try:

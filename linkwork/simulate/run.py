@@ -65,7 +65,8 @@ class Run:
         self.watch = Watch(self.flow, settings.events)
         self.record = Record(robot)
         self.occurrences: list[Occurrence] = []
-        self.status, self.message, self.error = "finished", "", None
+        self.status, self.message = "finished", ""
+        self.error: Exception | None = None
         self.steps, self.barren, self.latest = 0, 0, -1
         self.t, self.q, self.v = t, q, v
         self.next_step = self.integrator.next_step
@@ -143,11 +144,11 @@ class Run:
         t = target if step.h == h or target - t <= 16 * np.spacing(abs(target)) else t
         if self.watch.any:
             for found in self.watch.find(self.t, step):
-                if self.watch.cuts(found.index):
+                if self.watch.cuts(found.number):
                     self._cut(found, step)
                     return
                 self._note(found, step)
-        vdot, tau = (step.vdot, step.tau) if step.vdot is not None else self.flow.at(t, step.q, step.v)
+        vdot, tau = step.rates or self.flow.at(t, step.q, step.v)
         self._check(vdot)
         if self._samples_apart:
             self._keep_between(step, t)
@@ -189,7 +190,7 @@ class Run:
     def _note(self, found: Found, step: Step) -> None:
         """Something happened, and the motion goes on as it was."""
         t, q, v = self._state(found, step)
-        self.occurrences.append(Occurrence(t, self.watch.events[found.index].name, q, v))
+        self.occurrences.append(Occurrence(t, self.watch.events[found.number].name, q, v))
         self.record.add(t, q, v, *self.flow.at(t, q, v))
 
     def _cut(self, found: Found, step: Step) -> None:
@@ -198,7 +199,7 @@ class Run:
             self._keep_between(step, self.t + found.x * step.h)
         t, q, v = self._state(found, step)
         passed = t > self.t
-        index, own = found.index, found.index < len(self.watch.events)
+        index, own = found.number, found.number < len(self.watch.events)
         vdot, tau = self.flow.at(t, q, v)
         self.t, self.q, self.v, self.vdot, self.tau = t, q, v, vdot, tau
         if passed:
@@ -259,7 +260,7 @@ class Run:
 
     def _keep_between(self, step: Step, end: float) -> None:
         """Rows at the multiples of dt after now, up to a time within the step."""
-        dt = self.settings.dt
+        dt = self.settings.dt or np.inf
         k = np.arange(np.floor((self.t - self.grid) / dt + SLACK) + 1, np.floor((end - self.grid) / dt + SLACK) + 1)
         times = self.grid + k * dt
         times = np.where(times > end - SLACK * dt, end, times)

@@ -23,7 +23,7 @@ class Failure(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """Over the time h to (q, v). Without vdot and tau these are still to be found.
+    """Over the time h to (q, v); `rates` are vdot and tau there, if the method has them.
 
     `between(x)` gives ξ and v at fractions x (m, 1) of the step, ξ seen from `base`.
     """
@@ -33,8 +33,7 @@ class Step:
     q: np.ndarray
     v: np.ndarray
     between: Between
-    vdot: np.ndarray | None = None
-    tau: np.ndarray | None = None
+    rates: tuple[np.ndarray, np.ndarray] | None = None
 
     def at(self, robot: Dynamics, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and v at fractions x (m,) of the step."""

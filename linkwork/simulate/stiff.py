@@ -4,6 +4,8 @@ The coordinates stay those of one configuration as long as no ball joint has tur
 force jumps, is the solver started again, with the step it had.
 """
 
+from typing import Any
+
 import numpy as np
 
 from .step import Failure, Integrator, Measure, Step
@@ -19,7 +21,7 @@ class Radau(Integrator):
         self.measure = measure
         self.next_step = first_step
         self.max_step = max_step
-        self.solver = None
+        self.solver: Any = None
 
     def restart(self, *, jump):
         self.solver = None

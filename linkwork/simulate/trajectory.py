@@ -1,7 +1,7 @@
 """Trajectory: what happened."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 
@@ -97,8 +97,8 @@ class Trajectory:
         t = np.atleast_1d(np.asarray(t, float))
         q, v = self(t)
         i = np.searchsorted(self.t, t, side="right") - 1
-        between = {name: _linear(self.t, getattr(self, name), t, i) for name in ("vdot", "tau")}
-        return replace(self, t=t.copy(), q=q, v=v, **between)
+        tau = self.tau[i] if archive.holds(self.settings.control) else _linear(self.t, self.tau, t, i)
+        return replace(self, t=t.copy(), q=q, v=v, vdot=_linear(self.t, self.vdot, t, i), tau=tau)
 
     # --- quantities along it
 
@@ -163,7 +163,7 @@ class Trajectory:
 
     def joined(self, later: "Trajectory") -> "Trajectory":
         """This trajectory and one that begins with its last row."""
-        rows = {name: np.concatenate([getattr(self, name)[:-1], getattr(later, name)]) for name in ROWS}
+        rows: dict = {name: np.concatenate([getattr(self, name)[:-1], getattr(later, name)]) for name in ROWS}
         counts = {name: getattr(self, name) + getattr(later, name) for name in ("steps", "rejected", "evaluations", "events")}
         return replace(later, **rows, **counts)
 
@@ -188,11 +188,6 @@ class Trajectory:
     def to_xarray(self):
         """A Dataset over time, with joints and bodies by name."""
         return export.to_xarray(self)
-
-    def numbers(self) -> dict:
-        """How it was run, as far as numbers and words can say."""
-        return {k: v for k, v in asdict(replace(self.settings, **dict.fromkeys(archive.FUNCTIONS))).items()
-                if k not in archive.FUNCTIONS}  # fmt: skip
 
     def __repr__(self) -> str:
         ended = "" if self.status == "finished" else f", {self.status}"

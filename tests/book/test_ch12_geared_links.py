@@ -63,6 +63,17 @@ def test_the_geared_mass_matrix(train):
     close(links(train).mass_matrix, X.T @ tree.mass_matrix @ X, 1e-11)
 
 
+def test_rotors_with_inertia_in_their_joints(train):
+    """J = μ² J_m + J_l: the same law where a rotor's own joint has inertia."""
+    tree, train_gears, X = train
+    more = [np.eye(width) * (1 + k) for k, width in enumerate(tree.tree.widths)]
+    heavy = type(tree)(tree.tree, tree.A, tree.H, tree.M, more, tree.a, tree.b, tree.base)
+    close(geared(heavy, train_gears).mass_matrix, X.T @ heavy.mass_matrix @ X, 1e-11)
+    slim_mass, L, _ = condensed(heavy, train_gears)
+    R = composite_inertia(slim_mass.tree, slim_mass.A, slim_mass.M)
+    close(geared_mass_matrix(slim_mass.tree, slim_mass.A, slim_mass.H, slim_mass.J, L, R), X.T @ heavy.mass_matrix @ X, 1e-11)
+
+
 def test_the_geared_bias(train):
     """𝓒_G = X* 𝓒: the motors' gyroscopic forces are in it (12.13)."""
     tree, _, X = train

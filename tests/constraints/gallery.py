@@ -1,6 +1,6 @@
 """Mechanisms with loops, each assembled: a robot, its constraints and a configuration that keeps them."""
 
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -145,7 +145,7 @@ def mixed(joint, seed=0):
     return m.model(), q
 
 
-@lru_cache(maxsize=None)
+@cache
 def assembled(name):
     """(robot, constraints, q): a mechanism of the gallery, plain NumPy."""
     model, guess, hold = MAKERS[name]()

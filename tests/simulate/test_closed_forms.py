@@ -6,6 +6,7 @@ from scipy.special import ellipj, ellipk
 
 import linkwork as lw
 from linkwork.model import solids
+from linkwork.simulate import METHODS
 
 FINE = {"method": "dop853", "rtol": 1e-12, "atol": 1e-12}
 
@@ -73,6 +74,6 @@ def test_ball_on_a_screw():
 
 def test_a_mechanism_that_cannot_move_stays():
     robot = lw.Dynamics(lw.Builder("rock").body("rock", mass=1.0).model())
-    for method in lw.simulate.__globals__["METHODS"]:
+    for method in METHODS:
         run = lw.simulate(robot, (robot.neutral(), np.zeros(0)), until=1.0, method=method, dt=0.5)
         assert run.status == "finished" and run.t[-1] == 1.0 and run.q.shape == (3, 0)

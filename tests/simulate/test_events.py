@@ -24,7 +24,8 @@ def bounce(e):
 @every_method
 def test_a_falling_ball_meets_the_floor_on_time(method):
     """t = √(2 h / g), and the run ends there."""
-    run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, method=method, events=[lw.Event(height, "floor", terminal=True)], **METHODS[method])
+    floor = lw.Event(height, "floor", terminal=True)
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, method=method, events=[floor], **METHODS[method])
     assert (run.status, run.message) == ("event", f't = {run.t[-1]:.9g} s: event "floor"')
     assert run.t[-1] == pytest.approx(np.sqrt(4 / g), abs=1e-9)
     assert run.q[-1] == pytest.approx(0, abs=1e-12)
@@ -49,7 +50,7 @@ def test_a_jump_has_a_row_before_and_a_row_after():
     run = lw.simulate(BALL, ([2.0], [0.0]), until=1.0, events=[bounce(0.5)])
     (i,) = np.flatnonzero(np.diff(run.t) == 0)
     assert run.v[i + 1] == -0.5 * run.v[i] and run.q[i + 1] == run.q[i]
-    q, v = run(run.t[i])
+    _, v = run(run.t[i])
     assert v == run.v[i + 1]
     before, _ = run(run.t[i] - 1e-9)
     assert before == pytest.approx(run.q[i], abs=1e-7)

@@ -1,0 +1,136 @@
+"""SKO models with several nodes taken as one (Jain, chapter 14): the same mass matrix, fewer and larger nodes.
+
+Nodes S of a tree may become one node if exactly one node outside carries them: whatever lies between two of them and
+that node is in S too (Lemmas 14.4 to 14.6).
+
+    V_S = A_S* (E_S* V(p) + H_S* v_S + a_S)                     A_S what S passes on within itself
+    A(p,S) = E_S A_S,   H = H_S A_S,   M = diag M(j),   a = A_S* a_S,   b = stacked b(j)          Jain (14.12) to (14.24)
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from ..lie.scalars import like
+from ..model.tree import Tree, concatenated
+from ..operators.sko import SKO
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate:
+    """An SKO model whose node g is made of the nodes `groups[g]` of another; its velocities are v[order]."""
+
+    sko: SKO
+    groups: tuple[tuple[int, ...], ...]
+    order: np.ndarray
+
+
+def between(tree: Tree, nodes: Iterable[int]) -> set[int]:
+    """The nodes on the ways between these, without the one that carries them all: the smallest S (Jain, 15.1)."""
+    paths = [[j for j, _ in tree.path(k, None, lambda j, x: None)] for k in nodes]
+    if any(k == tree.world for k in nodes):
+        paths = [path for path in paths if path]
+        return set().union(*paths) if paths else set()
+    shared = set(paths[0]).intersection(*paths[1:]) if paths else set()
+    if len(paths) == 1:
+        return {paths[0][0]}
+    return set().union(*paths) - shared
+
+
+def merged(tree: Tree, sets: Iterable[set[int]]) -> tuple[tuple[int, ...], ...]:
+    """Every node in one group: sets that share nodes together, the rest alone; base to tips by their first nodes."""
+    group = list(range(len(tree)))
+
+    def root(k):
+        while group[k] != k:
+            k = group[k]
+        return k
+
+    for nodes in sets:
+        for k in nodes:
+            a, b = root(k), root(min(nodes))
+            group[max(a, b)] = min(a, b)
+    found: dict[int, list[int]] = {}
+    for k in range(len(tree)):
+        found.setdefault(root(k), []).append(k)
+    return tuple(tuple(x) for _, x in sorted(found.items()))
+
+
+def group_parents(tree: Tree, groups: Sequence[Sequence[int]]) -> list[int]:
+    """The node outside each group that carries it (or the world), or an error where there are several."""
+    parents = []
+    for members in groups:
+        outside = {tree.parent[k] for k in members} - set(members)
+        if len(outside) != 1:
+            raise ModelError(
+                f"nodes {', '.join(map(str, members))} cannot become one: they stand on {len(outside)} nodes outside; take in those between too."
+            )
+        parents.append(outside.pop())
+    return parents
+
+
+def aggregated(sko: SKO, groups: Sequence[Sequence[int]]) -> Aggregate:
+    """The model with each group of nodes as one node. Groups are numbered base first, and every node is in one."""
+    tree, heights = sko.tree, sko.heights
+    groups = tuple(tuple(sorted(x)) for x in groups)
+    if sorted(k for x in groups for k in x) != list(range(len(tree))):
+        raise ModelError(f"the groups leave out nodes, or have some twice; there are {len(tree)}, each in one group.")
+    parents = group_parents(tree, groups)
+    home = {k: g for g, members in enumerate(groups) for k in members}
+    A, H, M, J, a, b = ([] for _ in range(6))
+    for members, p in zip(groups, parents):
+        sizes, rows = [heights[k] for k in members], [tree.widths[k] for k in members]
+        reach, out = inner(sko, members)
+        carrier = (p,) if p == tree.world else groups[home[p]]
+        above = [sko.base.shape[-2]] if p == tree.world else [heights[k] for k in carrier]
+        slot = carrier.index(p)
+        A.append(grid({(slot, j): out[k] for j, k in enumerate(members)}, above, sizes, sko.A[0]))
+        maps = {(members.index(i), j): sko.H[i] @ reach[k][i] for j, k in enumerate(members) for i in reach[k]}
+        H.append(grid(maps, rows, sizes, sko.A[0]))
+        M.append(grid({(j, j): sko.M[k] for j, k in enumerate(members)}, sizes, sizes, sko.A[0]))
+        J.append(grid({(j, j): sko.J[k] for j, k in enumerate(members)}, rows, rows, sko.A[0]))
+        a.append(concatenated([sum(reach[k][i].mT @ sko.a[i] for i in reach[k]) for k in members], -2))
+        b.append(concatenated([sko.b[k] for k in members], -2))
+    parent = [tree.world if p == tree.world else home[p] for p in parents]
+    order = np.concatenate([np.arange(tree.nv)[tree.rows[k]] for members in groups for k in members])
+    return Aggregate(SKO(parent, A, H, M, J, a, b, sko.base), groups, order)
+
+
+def inner(sko: SKO, members):
+    """A(i,j) between members, for each j a dict over its ancestors i among them, and A(p,j) to the node outside."""
+    reach: dict[int, dict] = {}
+    out = {}
+    for k in members:
+        p = sko.tree.parent[k]
+        above = reach.get(p, {})
+        reach[k] = {i: x @ sko.A[k] for i, x in above.items()} | {k: like(np.eye(sko.heights[k]), sko.A[k])}
+        out[k] = out[p] @ sko.A[k] if p in out else sko.A[k]
+    return reach, out
+
+
+def grid(blocks: dict, rows, columns, some):
+    """A matrix from blocks (i, j), zero elsewhere, with leading batch axes."""
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in blocks.values()))
+    lines = []
+    for i, m in enumerate(rows):
+        line = [np.broadcast_to(blocks[i, j], (*batch, m, n)) if (i, j) in blocks else np.zeros_like(some, shape=(*batch, m, n))
+                for j, n in enumerate(columns)]  # fmt: skip
+        lines.append(np.concatenate(line, -1))
+    return np.concatenate(lines, -2)
+
+
+def substructured(sko: SKO, inside: Iterable[int]):
+    """The model cut by a set S of nodes into what S carries (C), S itself and what carries S (P)  Jain, Lemma 14.1.
+
+    Returns the nodes of C, S and P; the rest, which neither carries S nor is carried by it, counts as P.
+    """
+    tree, S = sko.tree, set(inside)
+    group_parents(tree, [sorted(S)])
+    C: set[int] = set()
+    for k in tree.base_to_tips():
+        if k not in S and (tree.parent[k] in S or tree.parent[k] in C):
+            C.add(k)
+    P = [k for k in tree.base_to_tips() if k not in S and k not in C]
+    return sorted(C), sorted(S), P

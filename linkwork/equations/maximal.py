@@ -1,0 +1,176 @@
+"""Maximal coordinates: the same mechanism as free bodies that joints hold together (the lecture; Müller and Terze, 2.2).
+
+Every node is a free body with a pose T(k) and a twist V(k); joints are constraints between them, and forces of constraint
+are unknowns as accelerations are:
+
+    [M  G*] [ α ]   [f]        M(k) α(k) + b(k) = f(k) + joint torques + constraint forces
+    [G  0 ] [-λ ] = [c]        N(k) (α(k) - φ*(p,k) α(p) - a(k)) = 0,   N(k) H*(k) = 0
+
+sparse, and easy to write down; but nothing keeps T(k) on the joints once numbers are rounded or steps are finite. In
+generalized coordinates there is nothing to keep.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..lie import SE3
+from ..lie.attitude import quaternion_from_matrix
+from ..model import lower
+from ..spatial import bar, phi, tilde
+from ..sweeps.kinematics import placements, poses, shifts, velocities
+
+
+@dataclass(frozen=True)
+class Free:
+    """Where all nodes are and how they move: poses (n, 4, 4) and twists in their own axes (n, 6)."""
+
+    T: np.ndarray
+    V: np.ndarray
+
+
+class MaximalCoordinates:
+    """A robot in maximal coordinates, for comparison and teaching: one state at a time, in plain NumPy.
+
+        maximal = lw.MaximalCoordinates(robot)
+        maximal.forward_dynamics(q, v, tau)          # as robot.forward_dynamics, by another road
+        run = maximal.simulate(q, v, until=5.0, step=0.01)
+        run.drift                                    # how far the joints have come apart, in metres or radians
+    """
+
+    def __init__(self, robot):
+        self.robot = robot
+        self._nodes = lower(robot.model)
+        self._N = [_complement(H) for H in self._nodes.H]
+        self._coordinates = [np.linalg.pinv(H.T) for H in self._nodes.H]  # joint velocities from a relative twist
+
+    @property
+    def n(self) -> int:
+        """How many free bodies there are; bodies welded together are one."""
+        return len(self._nodes.tree)
+
+    @property
+    def constraints(self) -> int:
+        """How many equations hold them together: 6 for each body less the freedoms of its joint."""
+        return sum(len(N) for N in self._N)
+
+    def free(self, q, v) -> Free:
+        """The free bodies at a state of the robot."""
+        nodes, tree = self._nodes, self._nodes.tree
+        X = placements(nodes, np.asarray(q, float))
+        T = poses(tree, X, np.eye(4))
+        V = velocities(tree, shifts(tree, X), nodes.H, tree.split(np.asarray(v, float)), nodes.still)
+        order = list(tree.base_to_tips())
+        return Free(np.array([T[k] for k in order]).reshape(-1, 4, 4), np.array([V[k][:, 0] for k in order]).reshape(-1, 6))
+
+    def kkt(self, state: Free, tau):
+        """The sparse matrix and right side of accelerations and multipliers: (6n + constraints) unknowns."""
+        from scipy.sparse import coo_array
+
+        nodes, tree = self._nodes, self._nodes.tree
+        tau = tree.split(np.asarray(tau, float))
+        rows, blocks, right = 6 * self.n, [], np.zeros(6 * self.n + self.constraints)
+        for k in tree.base_to_tips():
+            own, p = slice(6 * k, 6 * k + 6), tree.parent[k]
+            shift, V_rel = self._relative(state, k)
+            E = self._coordinates[k]
+            w = E.T @ (tau[k][:, 0] - nodes.J[k] @ (E @ -self._a(state, k, V_rel)))  # the motor's wrench on the child
+            weight = nodes.M[k] @ np.concatenate([np.zeros(3), state.T[k, :3, :3].T @ nodes.gravity])
+            V = state.V[k]
+            right[own] += weight - bar(V) @ (nodes.M[k] @ V) + w
+            N, a = self._N[k], self._a(state, k, V_rel)
+            rotor = E.T @ nodes.J[k] @ E
+            lines = slice(rows, rows + len(N))
+            right[lines] = N @ a
+            blocks += [(own, own, nodes.M[k] + rotor), (lines, own, N), (own, lines, N.T)]
+            if p != tree.world:
+                base = slice(6 * p, 6 * p + 6)
+                right[base] -= shift @ w
+                blocks += [(lines, base, -N @ shift.T), (base, lines, -shift @ N.T)]
+                blocks += [(base, base, shift @ rotor @ shift.T), (own, base, -rotor @ shift.T), (base, own, -shift @ rotor)]
+            rows = lines.stop
+        parts = [(np.arange(r.start, r.stop), np.arange(c.start, c.stop), block) for r, c, block in blocks]
+        i = np.concatenate([np.repeat(r, len(c)) for r, c, _ in parts])
+        j = np.concatenate([np.tile(c, len(r)) for r, c, _ in parts])
+        return coo_array((np.concatenate([block.ravel() for *_, block in parts]), (i, j)), shape=(rows, rows)).tocsc(), right
+
+    def accelerations(self, state: Free, tau):
+        """Accelerations of the free bodies (n, 6), component by component in their own axes, and the multipliers λ."""
+        from scipy.sparse.linalg import spsolve
+
+        if not self.n:
+            return np.zeros((0, 6)), np.zeros(0)
+        solved = spsolve(*self.kkt(state, tau))
+        return solved[: 6 * self.n].reshape(-1, 6), -solved[6 * self.n :]
+
+    def forward_dynamics(self, q, v, tau):
+        """v̇ of the robot from the accelerations of its free bodies."""
+        state, tree = self.free(q, v), self._nodes.tree
+        alpha, _ = self.accelerations(state, tau)
+        vdot = tree.slots()
+        for k in tree.base_to_tips():
+            shift, V_rel = self._relative(state, k)
+            inboard = shift.T @ alpha[tree.parent[k]] if tree.parent[k] != tree.world else 0.0
+            vdot[k] = (self._coordinates[k] @ (alpha[k] - inboard - self._a(state, k, V_rel)))[:, None]
+        return tree.join(vdot) if self.n else np.zeros(0)
+
+    def drift(self, state: Free) -> np.ndarray:
+        """How far each joint has come apart: the part of the logarithm of its displacement that it does not allow (n,)."""
+        nodes, out = self._nodes, np.zeros(self.n)
+        for k, (T, p) in enumerate(zip(state.T, nodes.tree.parent)):
+            base = np.eye(4) if p == nodes.tree.world else state.T[p]
+            X = np.linalg.inv(base @ nodes.fixed[k]) @ T
+            xi = SE3.log(np.concatenate([quaternion_from_matrix(X[:3, :3]), X[:3, 3]]))
+            out[k] = np.abs(self._N[k] @ xi).max(initial=0.0)
+        return out
+
+    def simulate(self, q, v, *, until: float, step: float, tau=None) -> "MaximalRun":
+        """The motion of the free bodies by Runge and Kutta's fourth-order method, nothing done about the drift."""
+        tau = np.zeros(self._nodes.tree.nv) if tau is None else tau
+        state, times = self.free(q, v), np.arange(0, until + step / 2, step)
+        states = [state]
+        for _ in times[1:]:
+            states.append(state := self._step(state, step, tau))
+        drift = np.array([self.drift(x).max(initial=0.0) for x in states])
+        return MaximalRun(times, np.array([x.T for x in states]), np.array([x.V for x in states]), drift)
+
+    def _step(self, s: Free, h: float, tau) -> Free:
+        """One step in exponential coordinates θ about the present poses: T = T(0) exp θ, V = S(θ) θ̇."""
+
+        def rate(theta, V):
+            A, _ = self.accelerations(Free(s.T @ SE3.matrix(SE3.exp(theta)), V), tau)
+            return (SE3.dexp_inverse(theta, side="right") @ V[..., None])[..., 0], A
+
+        W1, A1 = rate(np.zeros_like(s.V), s.V)
+        W2, A2 = rate(h / 2 * W1, s.V + h / 2 * A1)
+        W3, A3 = rate(h / 2 * W2, s.V + h / 2 * A2)
+        W4, A4 = rate(h * W3, s.V + h * A3)
+        theta = h / 6 * (W1 + 2 * W2 + 2 * W3 + W4)
+        return Free(s.T @ SE3.matrix(SE3.exp(theta)), s.V + h / 6 * (A1 + 2 * A2 + 2 * A3 + A4))
+
+    def _relative(self, state: Free, k: int):
+        """φ(p,k) as the poses have it now, and the twist of a node relative to its parent."""
+        p = self._nodes.tree.parent[k]
+        if p == self._nodes.tree.world:
+            return phi(state.T[k]), state.V[k]
+        shift = phi(np.linalg.inv(state.T[p]) @ state.T[k])
+        return shift, state.V[k] - shift.T @ state.V[p]
+
+    def _a(self, state: Free, k: int, V_rel):
+        return tilde(state.V[k]) @ V_rel
+
+
+@dataclass(frozen=True)
+class MaximalRun:
+    """What happened: times (m,), poses (m, n, 4, 4) and twists (m, n, 6) of the nodes, the largest drift at each time."""
+
+    t: np.ndarray
+    T: np.ndarray
+    V: np.ndarray
+    drift: np.ndarray
+
+
+def _complement(H) -> np.ndarray:
+    """Rows N with N H* = 0 that are orthonormal: what the joint does not allow."""
+    _, _, Vt = np.linalg.svd(H)
+    return Vt[len(H) :]

@@ -1,0 +1,149 @@
+"""JSON and YAML as values that know their line."""
+
+import json
+import re
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from ..errors import ModelError, did_you_mean
+
+SPACE = re.compile(r"\s*")
+SCALAR = re.compile(r'[^\s,:\[\]{}"]+')
+
+
+@dataclass(frozen=True)
+class Value:
+    """An object (a dict of Values), a list of them, or a plain value; its line, and the file it is in."""
+
+    data: Any
+    line: int
+    source: str
+
+    def error(self, what: str) -> ModelError:
+        return ModelError(f"{self.source}, line {self.line}: {what}")
+
+    def fields(self, owner: str, known) -> dict[str, "Value"]:
+        """The entries of an object that has no others than the known ones."""
+        if not isinstance(self.data, dict):
+            raise self.error(f"{owner} is {self.kind}; an object is needed, with entries such as {', '.join(list(known)[:3])}.")
+        for name, value in self.data.items():
+            if name not in known:
+                raise value.error(f'{owner} has an entry "{name}", which is not known.{did_you_mean(name, known)}')
+        return self.data
+
+    def items(self, owner: str) -> list["Value"]:
+        if not isinstance(self.data, list):
+            raise self.error(f"{owner} is {self.kind}; a list is needed.")
+        return self.data
+
+    def text(self, owner: str) -> str:
+        if not isinstance(self.data, str) or not self.data:
+            raise self.error(f"{owner} is {self.kind}; a name is needed.")
+        return self.data
+
+    def number(self, owner: str) -> float:
+        if isinstance(self.data, bool) or not isinstance(self.data, (int, float)) or not isfinite(self.data):
+            raise self.error(f"{owner} is {self.kind}; a finite number is needed.")
+        return float(self.data)
+
+    def vector(self, owner: str) -> tuple[float, float, float]:
+        x, y, z = self.numbers(owner, 3)
+        return x, y, z
+
+    def numbers(self, owner: str, *counts: int) -> tuple[float, ...]:
+        """A list of numbers, as many as one of the counts; any number of them without counts."""
+        found = tuple(value.number(f"an entry of {owner}") for value in self.items(owner))
+        if counts and len(found) not in counts:
+            raise self.error(f"{owner} has {len(found)} numbers; {' or '.join(map(str, counts))} are needed.")
+        return found
+
+    def values(self, owner: str) -> float | tuple[float, ...]:
+        """One number, or several in a list."""
+        return self.numbers(owner) if isinstance(self.data, list) else self.number(owner)
+
+    @property
+    def kind(self) -> str:
+        return {dict: "an object", list: "a list", type(None): "nothing"}.get(type(self.data), repr(self.data))
+
+
+def parsed(text: str, source: str) -> Value:
+    """The value that a text holds: JSON if it begins with a brace, else YAML."""
+    return _json(text, source) if text.lstrip().startswith("{") else _yaml(text, source)
+
+
+def _json(text: str, source: str) -> Value:
+    """Checked by json itself, whose values have no lines; then read again with them."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ModelError(f"{source}, line {error.lineno}: this is no JSON: {error.msg}.") from None
+    value, _ = _read(text, SPACE.match(text).end(), source)  # type: ignore[union-attr]
+    return value
+
+
+def _read(text: str, i: int, source: str) -> tuple[Value, int]:
+    """The value of well-formed JSON that begins at i, and where it ends."""
+
+    def skip(i: int) -> int:
+        return SPACE.match(text, i).end()  # type: ignore[union-attr]
+
+    line = text.count("\n", 0, i) + 1
+    if text[i] == '"':
+        found, i = json.decoder.scanstring(text, i + 1)  # type: ignore[attr-defined]
+        return Value(found, line, source), i
+    if text[i] not in "{[":
+        match = SCALAR.match(text, i)
+        assert match is not None
+        return Value(json.loads(match[0]), line, source), match.end()
+    entries: list = []
+    named, i = text[i] == "{", skip(i + 1)
+    while text[i] not in "}]":
+        if text[i] == ",":
+            i = skip(i + 1)
+        name = None
+        if named:
+            at = text.count("\n", 0, i) + 1
+            name, i = json.decoder.scanstring(text, i + 1)  # type: ignore[attr-defined]
+            i = skip(skip(i) + 1)
+            if name in dict(entries):
+                raise ModelError(f'{source}, line {at}: "{name}" is given twice.')
+        value, i = _read(text, i, source)
+        entries.append((name, value))
+        i = skip(i)
+    data: Any = dict(entries) if named else [value for _, value in entries]
+    return Value(data, line, source), i + 1
+
+
+def _yaml(text: str, source: str) -> Value:
+    try:
+        import yaml  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ImportError(f"{source} is YAML, which PyYAML reads: pip install linkwork[yaml]. JSON needs nothing.") from error
+    try:
+        node = yaml.compose(text, yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
+        raise ModelError(f"{source}{line}: this is no YAML: {error.problem}.") from None
+    except yaml.YAMLError as error:
+        raise ModelError(f"{source}: this is no YAML: {error}.") from None
+    if node is None:
+        raise ModelError(f"{source} is empty.")
+    return _from_node(yaml, node, source, yaml.SafeLoader(""))
+
+
+def _from_node(yaml, node, source: str, loader) -> Value:
+    line = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        data: dict = {}
+        for key, value in node.value:
+            if key.value in data:
+                raise ModelError(f'{source}, line {key.start_mark.line + 1}: "{key.value}" is given twice.')
+            data[key.value] = _from_node(yaml, value, source, loader)
+        return Value(data, line, source)
+    if isinstance(node, yaml.SequenceNode):
+        return Value([_from_node(yaml, value, source, loader) for value in node.value], line, source)
+    found = loader.construct_object(node)
+    if isinstance(found, str) and re.fullmatch(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+", found):
+        found = float(found)  # 1e-3, which YAML 1.1 takes for a word
+    return Value(found, line, source)

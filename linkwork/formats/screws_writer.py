@@ -1,0 +1,130 @@
+"""A Model as a file in the world frame, and the schema of such files."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, listed
+from ..joints import Compound, Helical, Joint
+from ..model import Model
+from ..model.world_frame import in_world_frame
+from ..spatial import Pose
+from .screws import ENTRIES, KINDS, PHYSICS, VERSION
+
+ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"  # how they are turned about their axis does not matter
+ABSENT_IF_ZERO = "damping", "friction", "stiffness", "armature"
+
+
+def written(model: Model) -> str:
+    """The model as JSON, everything in the world frame in its reference pose; it loads back to the same dynamics.
+
+    Body frames are given up, which is the point of the format; frames with names stay where they are. Shapes are left out.
+    """
+    model = in_world_frame(model)
+    for loop in model.loops:
+        if not loop.active:
+            raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot say; remove it first.')
+    if model.forces:
+        raise ModelError(f"{model.name} has forces ({listed(f.name for f in model.forces)}), which this format cannot hold.")
+    joints = [_hinge(hinge) for hinge in model.hinges]
+    frames = [{"name": frame.name, "body": frame.body, **_pose(frame.pose)} for frame in model.frames]
+    couplings = [_coupling(coupling) for coupling in model.couplings]
+    parts: list[tuple[str, list]] = [("bodies", [_body(body) for body in model.bodies]), ("joints", joints)]
+    parts += [("frames", frames), ("loops", [_hinge(loop) for loop in model.loops]), ("couplings", couplings)]
+    head = [f'  "screws": {VERSION}', f'  "name": {json.dumps(model.name)}', f'  "gravity": {json.dumps(model.gravity)}']
+    lists = [f'  "{name}": [\n    {_lines(entries)}\n  ]' for name, entries in parts if entries]
+    return "{\n" + ",\n".join(head + lists) + "\n}\n"
+
+
+def _lines(entries: list) -> str:
+    return ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+
+
+def _body(body) -> dict[str, Any]:
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.tensor
+    return {"name": body.name, "mass": body.mass, "center": body.center, "tensor": (xx, yy, zz, xy, xz, yz)}
+
+
+def _hinge(hinge) -> dict[str, Any]:
+    out: dict[str, Any] = {"name": hinge.name}
+    if hinge.parent is not None:
+        out["parent"] = hinge.parent
+    out["child"] = hinge.child
+    if isinstance(hinge.joint, Compound):
+        frame, parts = hinge.at, []
+        for name, joint, placement in hinge.joint.parts:
+            frame = frame @ placement
+            parts.append({"name": name, **_joint(joint, frame)})
+        return {**out, "parts": parts}
+    return {**out, **_joint(hinge.joint, hinge.at)}
+
+
+def _joint(joint: Joint, frame: Pose) -> dict[str, Any]:
+    if joint.kind not in KINDS:
+        raise ModelError(f"a {joint.kind} joint has no name in a file in the world frame; there are {', '.join(KINDS)}.")
+    out: dict[str, Any] = {"kind": joint.kind}
+    if joint.nv:
+        out["axis"] = tuple(map(float, frame.rotation @ joint.axis))
+    if isinstance(joint, Helical):
+        out["pitch"] = joint.pitch
+    out |= _pose(Pose(translation=frame.translation) if joint.kind in ABOUT_ONE_AXIS else frame)
+    return out | {name: value for name in PHYSICS if (value := _physics(joint, name)) is not None}
+
+
+def _physics(joint: Joint, name: str):
+    """A number or several, or None where nothing is worth saying: no limit, no damping."""
+    value = getattr(joint, name)
+    if value is None or (name in ABSENT_IF_ZERO and not np.any(value)) or np.all(np.isinf(value)):
+        return None
+    if not np.all(np.isfinite(value)):
+        raise ModelError(f"a {joint.kind} joint has {name} {value}; JSON has finite numbers only.")
+    return value
+
+
+def _pose(pose: Pose) -> dict[str, Any]:
+    out: dict[str, Any] = {"point": pose.translation}
+    if pose.quaternion != Pose().quaternion:
+        out["rotation"] = pose.quaternion
+    return out
+
+
+def _coupling(coupling) -> dict[str, Any]:
+    of = {} if coupling.of is None else {"of": coupling.of}
+    return {"name": coupling.name, "joint": coupling.joint, **of, "coefficients": coupling.coefficients}
+
+
+def schema() -> dict[str, Any]:
+    """The format as a JSON Schema, for editors and for other programs that write it."""
+
+    def numbers(*counts: int) -> dict[str, Any]:
+        lists = [{"type": "array", "items": {"type": "number"}, "minItems": n, "maxItems": n} for n in counts]
+        return lists[0] if len(lists) == 1 else {"anyOf": lists}
+
+    text, number, three = {"type": "string", "minLength": 1}, {"type": "number"}, numbers(3)
+    several = {"anyOf": [number, {"type": "array", "items": number}]}
+    rows = {"type": "array", "items": three, "minItems": 3, "maxItems": 3}
+    of: dict[str, Any] = {
+        "screws": {"const": VERSION}, "gravity": three, "mass": {"type": "number", "minimum": 0}, "center": three,
+        "tensor": {"anyOf": [*numbers(3, 6)["anyOf"], rows]}, "kind": {"enum": list(KINDS)}, "axis": three, "point": three,
+        "pitch": number, "rotation": numbers(4), "coefficients": {"type": "array", "items": number},
+        **dict.fromkeys(PHYSICS, several), **dict.fromkeys(("name", "parent", "child", "body", "joint", "of"), text),
+    }  # fmt: skip
+    of |= {"parts": _list_of("part"), "bodies": _list_of("body"), "joints": _list_of("joint"), "frames": _list_of("frame")}
+    of |= {"loops": _list_of("joint"), "couplings": _list_of("coupling")}
+    needed = {"file": ["screws"], "body": ["name"], "joint": ["name", "child"], "part": [], "frame": ["name", "body"]}
+    things = {
+        kind: {
+            "type": "object",
+            "properties": {name: of[name] for name in entries},
+            "required": needed.get(kind, ["name", "joint"]),
+            "additionalProperties": False,
+        }
+        for kind, entries in ENTRIES.items()
+    }
+    file = things.pop("file")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "linkwork screws", **file, "$defs": things}
+
+
+def _list_of(kind: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"$ref": f"#/$defs/{kind}"}}

@@ -1,0 +1,167 @@
+"""The topological graph of a mechanism: any bodies on any joints, drawn in any direction (Müller and Terze, 2.1).
+
+Bodies are vertices, joints edges; the world is the vertex None. A spanning tree makes a Model of it, and the joints left
+over, the cotree, close its fundamental loops.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ModelError, did_you_mean, listed
+from ..joints import Compound, Joint
+from ..spatial import Pose
+from .model import GRAVITY, Model
+from .parts import Body, Hinge, Loop
+
+ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Bodies and joints as they are drawn: joint (parent, child) means motion of the child as seen from the parent."""
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Hinge, ...]
+    gravity: tuple[float, float, float] = GRAVITY
+
+    def __post_init__(self):
+        names = {body.name for body in self.bodies}
+        for joint in self.joints:
+            for end in (joint.parent, joint.child):
+                if end is not None and end not in names:
+                    near = did_you_mean(end, names)
+                    raise ModelError(f'{self.name}: joint "{joint.name}" ends at "{end}", which is no body.{near}')
+            if joint.parent == joint.child:
+                raise ModelError(f'{self.name}: joint "{joint.name}" begins and ends at "{joint.child}"; it needs two bodies.')
+
+    @staticmethod
+    def of(model: Model) -> "Graph":
+        """The graph of a model: its hinges and its active loops, which look alike from here."""
+        loops = (Hinge(x.name, x.parent, x.child, x.joint, x.at, x.on) for x in model.loops if x.active)
+        return Graph(model.name, model.bodies, (*model.hinges, *loops), model.gravity)
+
+    @cached_property
+    def _edges(self) -> dict[str | None, list[Hinge]]:
+        edges: dict[str | None, list[Hinge]] = {}
+        for joint in self.joints:
+            edges.setdefault(joint.parent, []).append(joint)
+            edges.setdefault(joint.child, []).append(joint)
+        return edges
+
+    def spanning_tree(self, cut: Iterable[str] = ()) -> dict[str, Hinge]:
+        """For each body the joint that carries it, breadth first from the world; joints named in `cut` stay out of it."""
+        barred = set(cut)
+        for name in barred:
+            if name not in {joint.name for joint in self.joints}:
+                raise ModelError(f'{self.name} has no joint "{name}" to cut.{did_you_mean(name, [j.name for j in self.joints])}')
+        carried: dict[str | None, Hinge | None] = {None: None}
+        queue = deque([None])
+        while queue:
+            body = queue.popleft()
+            for joint in self._edges.get(body, []):
+                other = joint.child if joint.parent == body else joint.parent
+                if other not in carried and joint.name not in barred:
+                    carried[other] = joint
+                    queue.append(other)  # type: ignore[arg-type]
+        lost = [body.name for body in self.bodies if body.name not in carried]
+        if lost:
+            when = " once those are cut" if barred else ""
+            raise ModelError(f"{self.name}: no joint connects {listed(lost)} to the world{when}.")
+        return {body: joint for body, joint in carried.items() if body is not None and joint is not None}
+
+    def cotree(self, cut: Iterable[str] = ()) -> tuple[Hinge, ...]:
+        """The joints that the spanning tree leaves over: γ = m - N of them, one for each fundamental loop."""
+        used = {joint.name for joint in self.spanning_tree(cut).values()}
+        return tuple(joint for joint in self.joints if joint.name not in used)
+
+    def fundamental_loops(self, cut: Iterable[str] = ()) -> dict[str, tuple[tuple[str, int], ...]]:
+        """For each cut joint the joints of its loop, itself first, with +1 where the loop runs from parent to child."""
+        tree = self.spanning_tree(cut)
+        loops = {}
+        for joint in self.cotree(cut):
+            up, down = self._way(tree, joint.parent), self._way(tree, joint.child)
+            while up and down and up[-1][0] == down[-1][0]:  # the part they share is not in the loop
+                up, down = up[:-1], down[:-1]
+            loops[joint.name] = ((joint.name, 1), *((name, -s) for name, s in down), *((name, s) for name, s in reversed(up)))
+        return loops
+
+    def _way(self, tree: dict[str, Hinge], body: str | None) -> list[tuple[str, int]]:
+        """The joints from a body to the world, each with +1 if it is drawn outwards."""
+        way = []
+        while body is not None:
+            joint = tree[body]
+            way.append((joint.name, 1 if joint.child == body else -1))
+            body = joint.parent if joint.child == body else joint.child
+        return way
+
+    def orientation(self, cut: Iterable[str] = ()) -> dict[str, int]:
+        """s(J) of every tree joint: +1 if drawn from the world outwards, -1 if against the tree."""
+        return {joint.name: 1 if joint.child == body else -1 for body, joint in self.spanning_tree(cut).items()}
+
+    def model(self, cut: Iterable[str] = ()) -> Model:
+        """A Model on the spanning tree, its loops closed by the cotree; joints drawn against the tree are turned round."""
+        tree = self.spanning_tree(cut)
+        hinges = tuple(joint if joint.child == body else reversed_joint(joint) for body, joint in tree.items())
+        loops = []
+        for joint in self.cotree(cut):
+            joint = joint if joint.child is not None else reversed_joint(joint)
+            loops.append(Loop(joint.name, joint.parent, joint.child, joint.joint, joint.at, joint.on))
+        return Model(self.name, self.bodies, hinges, loops=tuple(loops), gravity=self.gravity)
+
+    def coordinates(self, drawn: Mapping[str, object], cut: Iterable[str] = ()) -> np.ndarray:
+        """q of the Model from coordinates of the joints as they are drawn, by name."""
+        joints = {joint.name: joint for joint in self.joints}
+        orientation = self.orientation(cut)
+        parts: list = []
+        for hinge in self.model(cut).hinges:
+            if hinge.joint.nq:
+                q = np.atleast_1d(np.asarray(drawn[hinge.name], float))
+                parts.append(q if orientation[hinge.name] > 0 else reversed_coordinates(joints[hinge.name].joint, q))
+        return np.concatenate([np.zeros(0), *parts], -1)
+
+    @cached_property
+    def incidence(self) -> np.ndarray:
+        """Bodies by joints: -1 where a joint begins, +1 where it ends; the world has no row."""
+        row = {body.name: i for i, body in enumerate(self.bodies)}
+        out = np.zeros((len(self.bodies), len(self.joints)), int)
+        for j, joint in enumerate(self.joints):
+            for end, sign in ((joint.parent, -1), (joint.child, 1)):
+                if end is not None:
+                    out[row[end], j] = sign
+        return out
+
+
+def reversed_joint(joint: Hinge) -> Hinge:
+    """The same joint drawn the other way round: parent and child change places, and the motions allowed are the same.
+
+    If the child stands at X(q) on the parent, the parent stands at X(q)⁻¹ on the child. About one axis that is the same q
+    about the axis turned round; otherwise it is the same joint at the inverse q: see `reversed_coordinates`.
+    """
+    first = joint.joint.parts[0][2] if joint.joint.parts else Pose()
+    return Hinge(joint.name, joint.child, joint.parent, _reversed(joint.joint), joint.on, joint.at @ first)  # type: ignore[arg-type]
+
+
+def reversed_coordinates(joint: Joint, q) -> np.ndarray:
+    """The q of the reversed joint at which it stands as the joint does at q, (..., nq)."""
+    q, parts, start = np.asarray(q, float), [], 0
+    for _, part, _ in joint.parts:
+        own = q[..., start : start + part.nq]
+        parts.append(own if part.kind in ABOUT_ONE_AXIS else part.group.inverse(own))
+        start += part.nq
+    return np.concatenate([q[..., :0], *reversed(parts)], -1)
+
+
+def _reversed(joint: Joint) -> Joint:
+    """X = P₁ G₁ P₂ G₂ ... becomes X⁻¹ = G_n⁻¹ P_n⁻¹ ... G₁⁻¹ P₁⁻¹."""
+    if not isinstance(joint, Compound):
+        if joint.kind in ABOUT_ONE_AXIS:
+            return replace(joint, axis=tuple(-x for x in joint.axis))  # type: ignore[arg-type]
+        return joint if joint.rest is None else replace(joint, rest=tuple(joint.group.inverse(joint.at_rest)))
+    parts = joint.parts
+    after = [Pose(), *(placement.inverse() for _, _, placement in reversed(parts[1:]))]
+    return Compound(row=tuple((name, _reversed(part), at) for (name, part, _), at in zip(reversed(parts), after)))

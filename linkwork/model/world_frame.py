@@ -1,0 +1,74 @@
+"""The same mechanism with other body frames: chosen by hand, or all at the world's, so that there are none to speak of.
+
+A Model in the world frame holds its inertias and joint axes as CAD exports them, in one frame and in the reference pose
+q = neutral (Müller and Terze, 2.3.3): every body's frame is at the world's there, and a joint stands `at` and `on` the same
+place. Joint-space dynamics notice no change of body frames.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..spatial import Pose
+from .forces import Spring
+from .model import Model, displacement
+from .parts import Body
+
+
+def with_body_frames(model: Model, frames: Mapping[str, object]) -> Model:
+    """The model with new frames on some bodies: each a pose (as `Pose.of` takes it) on the frame the body had."""
+    moved: dict[str | None, Pose] = {None: Pose()} | {body.name: Pose() for body in model.bodies}
+    for name, frame in frames.items():
+        model.body_index(name)
+        moved[name] = Pose.of(frame).inverse()
+
+    def hung(x):
+        return replace(x, at=moved[x.parent] @ x.at, on=moved[x.child] @ x.on)
+
+    return replace(
+        model,
+        bodies=tuple(_seen_from(body, moved[body.name]) for body in model.bodies),
+        hinges=tuple(map(hung, model.hinges)),
+        loops=tuple(map(hung, model.loops)),
+        forces=tuple(_force_seen_from(force, moved) for force in model.forces),
+        frames=tuple(replace(frame, pose=moved[frame.body] @ frame.pose) for frame in model.frames),
+    )
+
+
+def _force_seen_from(force, moved: Mapping[str | None, Pose]):
+    """The force with its points, and what is in the body's axes, in the new frames; on a frame nothing changes."""
+
+    def point(name, x):
+        return (moved[name] @ Pose(translation=x)).translation if name in moved else x
+
+    if isinstance(force, Spring):
+        return replace(force, at=point(force.one, force.at), on=point(force.other, force.on))
+    turn = moved[force.body].rotation if force.axes == "body" and force.body in moved else np.eye(3)
+    return replace(force, at=point(force.body, force.at), force=turn @ force.force, torque=turn @ force.torque)
+
+
+def in_world_frame(model: Model) -> Model:
+    """The model with every body's frame at the world's in the reference pose: no body frames, as in CAD."""
+    return with_body_frames(model, {name: pose.inverse() for name, pose in reference_poses(model).items()})
+
+
+def reference_poses(model: Model) -> dict[str, Pose]:
+    """Where each body is in the world with every joint at its identity."""
+    at: dict[str | None, Pose] = {None: Pose()}
+    for hinge in model.hinges:
+        neutral = np.concatenate([np.zeros(0), *(part.group.identity for _, part, _ in hinge.joint.parts)])
+        at[hinge.child] = at[hinge.parent] @ hinge.at @ displacement(hinge.joint, neutral) @ hinge.on.inverse()
+    return {body.name: at[body.name] for body in model.bodies}
+
+
+def _seen_from(body: Body, frame: Pose) -> Body:
+    """The body with everything on it given in another frame: `frame` is its old frame in the new one."""
+    R, tensor = frame.rotation, np.asarray(body.tensor)
+    return replace(
+        body,
+        center=tuple(R @ body.center + frame.translation),
+        tensor=tuple(map(tuple, R @ tensor @ R.T)),
+        visuals=tuple(replace(shape, pose=frame @ shape.pose) for shape in body.visuals),
+        collisions=tuple(replace(shape, pose=frame @ shape.pose) for shape in body.collisions),
+    )

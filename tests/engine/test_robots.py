@@ -1,0 +1,52 @@
+"""The kernels of real robots and the plain runs of their sweeps agree to rounding, wherever the robot stands."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from real_robots import FILES, model, states
+from zoo import CALLS, INVERTS, each, plain
+
+import linkwork as lw
+
+TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
+WITHOUT_INERTIA = "chain16"  # its last links have none, so nothing divides by its mass matrix
+every_call = pytest.mark.parametrize("call", CALLS)
+
+
+@cache
+def both(name):
+    """The robot by kernels and by plain runs."""
+    return lw.Dynamics(model(name), rolled=False), plain(model(name))
+
+
+def agree(name, call, kind):
+    """|kernel − sweep| ≤ tolerance max |sweep|, times the condition of the mass matrix where that is inverted."""
+    kernel, sweep = both(name)
+    s = each(states(sweep, np.random.default_rng(0)), kind)
+    whole, expected = (CALLS[call](robot, s) for robot in (kernel, sweep))
+    condition = np.linalg.cond(sweep.mass_matrix(s.q)).max() if call in INVERTS else 1.0
+    assert whole.dtype == kind
+    assert np.abs(whole - expected).max() <= TOLERANCE[kind] * condition * np.abs(expected).max()
+    for i in 0, len(s.q) - 1:
+        np.testing.assert_array_equal(CALLS[call](kernel, each(s, lambda x, i=i: x[i])), whole[i])
+
+
+@pytest.mark.parametrize("name", ["panda", "solo12"])
+@every_call
+def test_a_robots_kernel_is_its_sweep(name, call):
+    agree(name, call, np.float64)
+
+
+@pytest.mark.parametrize("call", ["forward_dynamics", "inverse_dynamics", "mass_matrix", "difference"])
+def test_a_robots_kernel_in_single_precision_is_its_sweep(call):
+    agree("panda", call, np.float32)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", TOLERANCE)
+@pytest.mark.parametrize("name", FILES)
+@every_call
+def test_every_robots_kernel_is_its_sweep(name, call, kind):
+    if name != WITHOUT_INERTIA or call not in INVERTS:
+        agree(name, call, kind)

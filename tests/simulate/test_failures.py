@@ -1,0 +1,153 @@
+"""A run that ends early keeps what it has, says when, where and why, and can go on."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.model import solids
+
+ARM = lw.Dynamics(lw.load("planar_2r"))
+START = np.array([0.3, 0.5]), np.zeros(2)
+METHODS = {"rk45": {}, "dop853": {}, "stiff": {}, "rk4": {"dt": 0.01}, "euler": {"dt": 0.01}, "midpoint": {"dt": 0.01}}
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+@every_method
+def test_a_force_that_is_no_number_ends_the_run(method):
+    """The second joint's motor gives NaN from t = 1 on."""
+    def control(t, q, v):
+        return np.array([0.0, np.nan if t >= 1 else 0.1])
+
+    run = lw.simulate(ARM, START, until=3.0, method=method, control=control, **METHODS[method])
+    assert run.status == "failed" and run.message.startswith(f"t = {run.t[-1]:.9g} s: ")
+    assert 0.8 < run.t[-1] <= 1.0 and np.isfinite(run.q).all() and np.isfinite(run.vdot).all() and len(run) > 2
+    if method != "stiff" and method != "midpoint":
+        assert 'the acceleration is not finite (joint "' in run.message
+
+
+def test_a_motion_that_runs_away_is_stopped_where_it_does():
+    """q̈ = q̇² has no solution after t = 1/q̇(0)."""
+    robot = lw.Dynamics(lw.Builder("cart").body("cart", joint=lw.Prismatic(axis=(1, 0, 0)), **solids.point(1.0)).model())
+    run = lw.simulate(robot, ([0.0], [1.0]), until=3.0, control=lambda t, q, v: v**2)
+    assert run.status == "failed" and "no step is short enough" in run.message and 'joint "cart_joint"' in run.message
+    assert run.t[-1] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_an_error_in_a_controller_keeps_what_came_before():
+    def control(t, q, v):
+        return np.zeros(2) if t < 1 else np.zeros(2) / [][0]
+
+    run = lw.simulate(ARM, START, until=3.0, control=control)
+    assert run.status == "failed" and "IndexError: list index out of range" in run.message
+    assert isinstance(run.error, IndexError) and run.error.__traceback__ is not None
+    assert 0.5 < run.t[-1] <= 1.0
+
+
+def test_an_error_at_the_very_start_is_raised():
+    """Nothing would be lost: it is a mistake in the program."""
+    with pytest.raises(NameError):
+        lw.simulate(ARM, START, until=3.0, control=lambda t, q, v: undefined)  # noqa: F821
+
+
+@every_method
+def test_ctrl_c_keeps_what_was_computed_and_resume_goes_on_as_if_nothing_had_happened(method):
+    how = {"method": method, "control": lambda t, q, v: -0.1 * v, **METHODS[method]}
+
+    def interrupt(t, q, v):
+        if t > 0.5:
+            raise KeyboardInterrupt
+
+    whole = lw.simulate(ARM, START, until=1.0, **how)
+    part = lw.simulate(ARM, START, until=1.0, on_step=interrupt, **how)
+    assert part.status == "stopped" and "Ctrl-C" in part.message
+    assert 0.5 < part.t[-1] < 1.0
+    rest = part.resume(until=1.0, on_step=None)
+    assert rest.status == "finished" and rest.message == ""
+    if method in ("stiff", "midpoint"):  # these remember more than is kept: slopes, and where their equations start
+        np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-13 if method == "midpoint" else 1e-6)
+    else:
+        np.testing.assert_array_equal(rest.t, whole.t)
+        np.testing.assert_array_equal(rest.q, whole.q)
+        np.testing.assert_array_equal(rest.v, whole.v)
+        np.testing.assert_array_equal(rest.tau, whole.tau)
+
+
+def test_on_step_may_stop_a_run():
+    seen = []
+
+    def watch(t, q, v):
+        seen.append(t)
+        return len(seen) == 5
+
+    run = lw.simulate(ARM, START, until=10.0, on_step=watch)
+    assert run.status == "stopped" and run.steps == 5 and "on_step" in run.message
+    np.testing.assert_array_equal(run.t[1:], seen)
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler"])
+def test_resume_of_fixed_steps_is_the_same_run(method):
+    """Bit for bit: the steps are counted from where the first run began."""
+    control = lw.hold(lambda t, q, v: -0.3 * v, rate=30.0)
+    how = {"method": method, "dt": 0.01, "control": control}
+    whole = lw.simulate(ARM, START, until=1.0, **how)
+    parts = lw.simulate(ARM, START, until=0.37, **how).resume(until=0.5).resume(until=1.0)
+    for name in ("t", "q", "v", "tau", "vdot"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+    assert parts.steps == whole.steps
+
+
+def test_resume_keeps_the_step_that_was_reached():
+    """Only the step that was cut at the seam differs."""
+    whole = lw.simulate(ARM, START, until=2.0)
+    parts = lw.simulate(ARM, START, until=1.0).resume(until=2.0)
+    assert abs(parts.steps - whole.steps) <= 2
+    np.testing.assert_allclose(parts.q[-1], whole.q[-1], atol=1e-5)
+    assert parts.t[0] == 0 and parts.t[-1] == 2 and (np.diff(parts.t) > 0).all()
+
+
+def test_resume_may_change_how():
+    run = lw.simulate(ARM, START, until=0.5).resume(until=1.0, method="rk4", dt=0.1)
+    np.testing.assert_allclose(run.t[-5:], [0.6, 0.7, 0.8, 0.9, 1.0])
+
+
+# --- what is refused
+
+WRONG = {
+    'there is no method "rk54". Did you mean "rk4"?': {"method": "rk54"},
+    'method "rk4" has fixed steps: say how long': {"method": "rk4"},
+    "dt is 0; it takes a positive number of seconds": {"dt": 0},
+    "rtol is -1 and atol 1e-09; they may not be negative": {"rtol": -1},
+    "limits is 2; it takes a restitution from 0 to 1": {"limits": 2},
+    "every is 0; it takes a whole number from 1": {"every": 0},
+    "a run cannot go from 0.0 s until -1 s": {"until": -1},
+    "a run cannot go from 0.0 s until nan s": {"until": np.nan},
+    "first_step is -1; it takes a positive": {"first_step": -1},
+    "q has shape (3,), but planar_2r has nq = 2": {"state": (np.zeros(3), np.zeros(2))},
+    "v has shape (1, 2), but planar_2r has nv = 2": {"state": (np.zeros(2), np.zeros((1, 2)))},
+    "q of the state has entries that are not finite": {"state": ([np.nan, 0], np.zeros(2))},
+    "state is not a pair (q, v)": {"state": 3},
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_makes_no_sense_is_refused(text):
+    how = {"state": START, "until": 1.0} | WRONG[text]
+    with pytest.raises((lw.SimulationError, lw.ShapeError)) as error:
+        lw.simulate(ARM, **how)
+    assert str(error.value).startswith(text)
+
+
+def test_a_model_is_not_a_robot():
+    with pytest.raises(lw.SimulationError, match=r"lw.Dynamics\(model\)"):
+        lw.simulate(ARM.model, START, until=1.0)
+
+
+def test_a_quaternion_that_is_none_is_refused():
+    robot = lw.Dynamics(lw.load("free_body"))
+    with pytest.raises(lw.SimulationError, match='the quaternion of joint "free" has norm 0; it must be 1'):
+        lw.simulate(robot, (np.zeros(7), np.zeros(6)), until=1.0)
+
+
+def test_nothing_to_do_is_one_row():
+    run = lw.simulate(ARM, START, until=0.0)
+    assert len(run) == 1 and run.status == "finished" and run.steps == 0

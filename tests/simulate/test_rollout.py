@@ -1,0 +1,122 @@
+"""Rollouts: what simulate does to one robot, done to thousands."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+ARM = lw.Dynamics(lw.load("arm_6r"))
+BLOCK = lw.Dynamics(lw.load("free_body"))
+every_method = pytest.mark.parametrize("method", ["euler", "rk4"])
+every_robot = pytest.mark.parametrize("robot", [ARM, BLOCK], ids=["arm", "block"])
+
+
+@every_method
+@every_robot
+def test_a_rollout_is_a_simulation_of_each(robot, method):
+    """With a force for each step, held during it."""
+    rng = np.random.default_rng(0)
+    Q, V = robot.random_state((3,), seed=0)
+    tau = rng.standard_normal((3, 20, robot.nv))
+    out = lw.rollout(robot, Q, V, tau, dt=0.01, steps=20, method=method)
+    assert out.q.shape == (3, 21, robot.nq) and out.v.shape == (3, 21, robot.nv) and out.t.shape == (21,)
+    for i in range(3):
+        hold = lw.hold(lambda t, q, v, i=i: tau[i, round(100 * t)], rate=100.0)
+        run = lw.simulate(robot, (Q[i], V[i]), until=0.2, method=method, dt=0.01, control=hold)
+        np.testing.assert_allclose(out.q[i], run.q, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(out.v[i], run.v, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(out.t, run.t, atol=1e-15)
+
+
+@every_method
+def test_a_batch_does_not_matter(method):
+    """Each robot of a batch moves as it does alone, to the bit."""
+    Q, V = ARM.random_state((2, 9), seed=1)
+    out = lw.rollout(ARM, Q, V, dt=0.01, steps=10, method=method)
+    assert out.q.shape == (2, 9, 11, ARM.nq)
+    for at in np.ndindex(2, 9):
+        alone = lw.rollout(ARM, Q[at], V[at], dt=0.01, steps=10, method=method)
+        np.testing.assert_array_equal(out.q[at], alone.q)
+        np.testing.assert_array_equal(out.v[at], alone.v)
+
+
+def test_every_keeps_fewer_states():
+    Q, V = ARM.random_state((4,), seed=2)
+    full, few = (lw.rollout(ARM, Q, V, dt=0.01, steps=12, every=n) for n in (1, 5))
+    np.testing.assert_array_equal(few.q, full.q[:, ::5])
+    np.testing.assert_array_equal(few.v, full.v[:, ::5])
+    np.testing.assert_allclose(few.t, [0, 0.05, 0.1])
+
+
+def test_controls_broadcast_over_batch_and_steps():
+    Q, V = ARM.random_state((4,), seed=3)
+    tau = np.arange(6.0)
+    one = lw.rollout(ARM, Q, V, tau, dt=0.01, steps=5).q
+    for same in (np.tile(tau, (5, 1)), np.tile(tau, (4, 1, 1)), np.tile(tau, (4, 5, 1)), lambda t, q, v: np.tile(tau, (4, 1))):
+        np.testing.assert_array_equal(lw.rollout(ARM, Q, V, same, dt=0.01, steps=5).q, one)
+    assert not np.array_equal(lw.rollout(ARM, Q, V, dt=0.01, steps=5).q, one)
+
+
+def test_a_state_broadcasts():
+    Q, V = ARM.random_state((4,), seed=3)
+    np.testing.assert_array_equal(lw.rollout(ARM, Q[0], V, dt=0.01, steps=3).q[2], lw.rollout(ARM, Q[0], V[2], dt=0.01, steps=3).q)
+
+
+def test_feedback_sees_time_and_the_whole_batch():
+    seen = []
+
+    def control(t, Q, V):
+        seen.append((t, Q.shape))
+        return -3 * V
+
+    Q, V = ARM.random_state((4,), seed=4)
+    lw.rollout(ARM, Q, V, control, dt=0.01, steps=3)
+    assert [shape for _, shape in seen] == [(4, 6)] * 3
+    np.testing.assert_allclose([t for t, _ in seen], [0, 0.01, 0.02])
+
+
+@every_robot
+def test_single_precision_stays_single(robot):
+    Q, V = (x.astype(np.float32) for x in robot.random_state((8,), seed=5))
+    single = lw.rollout(robot, Q, V, dt=0.01, steps=10)
+    assert single.q.dtype == single.v.dtype == np.float32
+    double = lw.rollout(robot, Q.astype(float), V.astype(float), dt=0.01, steps=10)
+    np.testing.assert_allclose(single.q, double.q, atol=1e-3)
+
+
+def test_the_steps_of_rk4_are_of_fourth_order():
+    Q, V = BLOCK.random_state((3,), seed=6)
+    exact = lw.rollout(BLOCK, Q, V, dt=0.001, steps=1000, method="rk4", every=1000).q[:, -1]
+    errors = [
+        np.abs(BLOCK.difference(exact, lw.rollout(BLOCK, Q, V, dt=1 / n, steps=n, method="rk4").q[:, -1])).max() for n in (20, 40)
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4, abs=0.3)
+
+
+def test_nothing_moves_in_no_steps():
+    Q, V = ARM.random_state((4,), seed=7)
+    out = lw.rollout(ARM, Q, V, dt=0.01, steps=0)
+    np.testing.assert_array_equal(out.q[:, 0], Q)
+    assert lw.rollout(ARM, Q[:0], V[:0], dt=0.01, steps=3).q.shape == (0, 4, 6)
+
+
+WRONG = {
+    "Q0 has shape (4, 5), but arm_6r has nq = 6": {"Q0": np.zeros((4, 5))},
+    "V0 has shape (), but arm_6r has nv = 6": {"V0": 1.0},
+    "the batch axes do not go together: Q0 (4,), V0 (3,)": {"V0": np.zeros((3, 6))},
+    "controls has shape (4, 6); it must broadcast to (4, 10, 6): batch, steps, nv of arm_6r": {"controls": np.zeros((4, 6))},
+    "controls returned an array of shape (6,); it must have shape (4, 6)": {"controls": lambda t, q, v: np.zeros(6)},
+    'rollout has no method "rk45"; it takes euler, rk4': {"method": "rk45"},
+    "steps is -1; it takes a whole number from 0": {"steps": -1},
+    "every is 1.5; it takes a whole number from 1": {"every": 1.5},
+    "dt is nan; it takes a number of seconds": {"dt": np.nan},
+    "Q0 and V0 have dtypes complex128 and float64": {"Q0": np.zeros((4, 6), complex)},
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_does_not_fit_is_told(text):
+    how = {"Q0": np.zeros((4, 6)), "V0": np.zeros((4, 6)), "dt": 0.01, "steps": 10} | WRONG[text]
+    with pytest.raises((lw.ShapeError, lw.SimulationError)) as error:
+        lw.rollout(ARM, **how)
+    assert str(error.value).startswith(text)
