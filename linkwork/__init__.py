@@ -1,9 +1,9 @@
 """Multibody dynamics: describe a mechanism, get every quantity of its dynamics as a compiled kernel."""
 
-from . import convert
+from importlib import import_module
+
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
-from .equations import Equations, MaximalCoordinates, QuasiVelocities, Screws, SingleBody, VirtualWork
 from .errors import (
     LinkworkError,
     MissingFileError,
@@ -32,13 +32,24 @@ from .joints import (
     Universal,
 )
 from .model import Body, Builder, Coupling, Frame, Graph, Hinge, Loop, Model, Push, Shape, Spring, from_dh
+from .operators import SKO, NoRuleError, Operators, RankError, Task
 from .simulate import Event, Trajectory, hold, rollout, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
+LATER = {
+    "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
+    "convert": (),
+}  # modules that are imported when one of their names is asked for
+
 __version__ = "0.1.0"
 
 __all__ = [
+    "Task",
+    "RankError",
+    "Operators",
+    "NoRuleError",
+    "SKO",
     "Body",
     "Builder",
     "Compound",
@@ -99,5 +110,18 @@ __all__ = [
     "set_threads",
     "simulate",
     "snapshot",
+    "symbolic",
     "view",
 ]
+
+
+def __getattr__(name: str):
+    for module, names in LATER.items():
+        if name == module or name in names:
+            found = import_module(f".{module}", __name__)
+            return found if name == module else getattr(found, name)
+    raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,23 +6,22 @@ from inspect import signature
 
 import numpy as np
 
-from . import export
 from .engine.array import Traced
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import ModelError, ShapeError, UnknownNameError, did_you_mean, listed
-from .foreign import ForeignRun, is_foreign
 from .kernels import UserKernel
 from .model import Model, lower
-from .quantity import Quantity
+from .operators import operators
+from .quantity import Quantity, sweep
 from .rolling import rolled_run
-from .sweeps import quantities
+from .spatial import Pose
 from .sweeps.singular import singular
 from .varying import Varying
 
 STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
 DTYPES = np.dtype(np.float64), np.dtype(np.float32)
-INPUTS = {"q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "dv": "nv", "vdot": "nv", "tau": "nv"}
+INPUTS = {"given": "nv", "prescribed": "nv", "q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "dv": "nv", "vdot": "nv", "tau": "nv"}
 
 
 class Dynamics:
@@ -37,7 +36,7 @@ class Dynamics:
         self.compiled = compiled
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
         self._nodes = Lowered(model)
-        self._foreign: dict[object, ForeignRun] = {}
+        self._foreign: dict[object, Callable] = {}  # for arrays of other libraries
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
     # --- what there is
@@ -178,6 +177,37 @@ class Dynamics:
         """The rate of the coordinates (..., nq)."""
         return self._run("qdot", (q, v), out)
 
+    def hybrid_dynamics(self, q, v, given, prescribed, *, out=None):
+        """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): (..., nv).
+
+        Which is which may differ from sample to sample. All 0 is forward, all 1 inverse dynamics.
+        """
+        return self._run("hybrid_dynamics", (q, v, given, prescribed), out)
+
+    # --- tasks: places are "hand", ("hand", pose on it), or ("hand", (x, y, z)) for the velocity of a point only
+
+    def task_jacobian(self, q, *places, out=None):
+        """J of several places, one below the other (..., m, nv), each in its own axes."""
+        return self._run(("task_jacobian", *map(hashable, places)), (q,), out)
+
+    def task_compliance(self, q, *places, out=None):
+        """J 𝓜⁻¹ J* (..., m, m): accelerations of the places under forces on them. Its inverse is Λ where there is one;
+        `robot.operators(q).task(*places)` says whether there is."""
+        return self._run(("task_compliance", *map(hashable, places)), (q,), out)
+
+    def task_inertia(self, q, *places, out=None):
+        """(Λ, independence): the inverse (..., m, m) of `task_compliance`, and (...) how far the places are from depending
+        on each other, 1 at best; Λ means nothing where this is rounding."""
+        return self._run(("task_inertia", *map(hashable, places)), (q,), out)
+
+    def joint_wrenches(self, q, v, vdot, *bodies, out=None):
+        """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin."""
+        return self._run(("joint_wrenches", *(bodies or self.bodies)), (q, v, vdot), out)
+
+    def operators(self, q, v=None):
+        """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @."""
+        return operators(self, q, v)
+
     # --- more ways to run
 
     def kernel(self, function=None, **shapes):
@@ -202,14 +232,20 @@ class Dynamics:
 
         `what` is a method's name, or (name, body[, axes]) for those of a body.
         """
+        from . import export
+
         return export.program(self, what)
 
     def export_c(self, what, path, dtype="float64"):
         """A method as self-contained C99 for a controller: writes the .c and .h file and returns their paths."""
+        from . import export
+
         return export.export_c(self, what, path, dtype)
 
     def symbolic(self, what, names=None):
         """A method's result as SymPy expressions of q, v, ..."""
+        from . import export
+
         return export.symbolic(self, what, names)
 
     # --- how
@@ -227,9 +263,7 @@ class Dynamics:
         if any(isinstance(x, Traced) for x in arguments):
             return quantity.function(*arguments)
         if any(is_foreign(x) for x in arguments):
-            if what not in self._foreign:
-                self._foreign[what] = ForeignRun(self, what, quantity)
-            return self._foreign[what](*arguments, out=out)
+            return self._foreign_run(what, quantity)(*arguments, out=out)
         arrays = [np.asarray(x) for x in arguments]
         for x, array in zip(quantity.inputs, arrays):
             self._check(x, array)
@@ -237,7 +271,15 @@ class Dynamics:
         dtype = np.result_type(*arrays, np.float32)
         if what not in self._ready[dtype]:
             self._ready[dtype][what] = self._made(quantity, dtype)
-        return self._ready[dtype][what](*arrays, out=out)
+        run = self._ready[dtype][what]
+        return run(*arrays) if out is None else run(*arrays, out=out)
+
+    def _foreign_run(self, what, quantity):
+        if what not in self._foreign:
+            from .foreign import ForeignRun  # only those who have such arrays wait for it
+
+            self._foreign[what] = ForeignRun(self, what, quantity)
+        return self._foreign[what]
 
     def _made(self, quantity, dtype):
         if quantity.name in ("forward_dynamics", "mass_matrix_inverse"):
@@ -264,7 +306,7 @@ class Dynamics:
     def _quantity(self, what) -> Quantity:
         name, *options = (what,) if isinstance(what, str) else what
         sizes = {"external": (len(self.bodies), 6)}
-        parameters = list(signature(getattr(quantities, name)).parameters)[1:]
+        parameters = list(signature(sweep(name)).parameters)[1:]
         given = [p for p in parameters if p in INPUTS or (p in sizes and p in options)]
         inputs = tuple(Input(p, sizes.get(p) or (getattr(self, INPUTS[p]),), self._units if p[0] == "q" else ()) for p in given)
         fixed: tuple = ()
@@ -274,7 +316,17 @@ class Dynamics:
             if options[1] not in ("body", "world"):
                 raise ValueError(f'axes is "{options[1]}"; it may be "body" or "world".')
             fixed = (*fixed, options[1])
+        if "task" in parameters:
+            fixed = (tuple(self._directions(place) for place in options),)
+        if "bodies" in parameters:
+            fixed = (tuple(self.model.body_index(body) for body in options if body != "external"),)
         return Quantity(what, name, inputs, fixed, self._split)
+
+    def _directions(self, place):
+        """A place of a task as (body, pose on it, only its point?): "hand", ("hand", pose) or ("hand", (x, y, z))."""
+        name, where = (place, None) if isinstance(place, str) else place
+        index, pose = self.model.place(name)
+        return index, pose @ Pose.of(where), where is not None and np.shape(where) == (3,)
 
     @cached_property
     def _split(self):
@@ -325,6 +377,18 @@ def check_batch(axes):
     except ValueError:
         said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
         raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None
+
+
+def hashable(place):
+    """A place of a task as a key: points as tuples of numbers."""
+    if isinstance(place, str) or isinstance(place[1], Pose):
+        return place
+    return place[0], tuple(map(float, place[1])) if np.shape(place[1]) == (3,) else Pose.of(place[1])
+
+
+def is_foreign(x) -> bool:
+    """Is this an array of torch or CuPy?"""
+    return type(x).__module__.partition(".")[0] in ("torch", "cupy")
 
 
 class Lowered(dict):

@@ -1,6 +1,5 @@
 """A robot's quantities for other programs: as a C file, as SymPy expressions, as the list of their operations."""
 
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from .engine import c, symbols
@@ -93,6 +92,8 @@ def _size(shape: tuple[int, ...]) -> str:
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and seldom needed
+
     try:
         return version("linkwork")
     except PackageNotFoundError:  # run from a folder that was never installed

@@ -10,11 +10,6 @@ from .engine.kernel import Kernel
 from .errors import ShapeError
 
 
-def is_foreign(x) -> bool:
-    """Is this an array of torch or CuPy?"""
-    return type(x).__module__.partition(".")[0] in ("torch", "cupy")
-
-
 class ForeignRun:
     """A quantity of a robot on such arrays: on the GPU by a kernel there, on the CPU through NumPy."""
 

@@ -8,7 +8,7 @@ from .engine.array import Traced
 from .engine.program import Input
 from .lie.scalars import like
 from .model import Nodes, Tree
-from .sweeps import quantities
+from .sweeps import more_quantities, quantities
 
 CORE = {
     "mass_matrix": 2,
@@ -19,7 +19,16 @@ CORE = {
     "poses": 3,
     "kinetic_energy": 0,
     "potential_energy": 0,
+    "task_compliance": 2,
+    "task_jacobian": 2,
+    "joint_response": 2,
+    "joint_wrenches": 2,
 }  # dimensions of one sample's result, where it is not a vector
+
+
+def sweep(name: str):
+    """The function of (nodes, inputs..., options...) that defines a quantity."""
+    return getattr(quantities, name, None) or getattr(more_quantities, name)
 
 
 class Named(Tree):
@@ -55,7 +64,7 @@ class Quantity:
         if isinstance(some, Traced):
             nodes = replace(nodes, tree=Named(nodes.tree, nodes.labels, some.trace))
             arguments = tuple(like(x, some) if not isinstance(x, Traced) else x for x in arguments)
-        return getattr(quantities, self.name)(nodes, *arguments, *self.options)
+        return sweep(self.name)(nodes, *arguments, *self.options)
 
     def plain(self, nodes: Nodes):
         """The quantity in plain NumPy, called as a gufunc is."""
@@ -67,7 +76,7 @@ class Quantity:
                 raise ValueError("the last axes do not fit")  # as a gufunc would say; Dynamics finds out which
             batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, self.inputs)))
             with np.errstate(all="ignore"):
-                result = np.asarray(getattr(quantities, self.name)(nodes, *arrays, *self.options), kind)
+                result = np.asarray(sweep(self.name)(nodes, *arrays, *self.options), kind)
             result = np.broadcast_to(result, batch + result.shape[result.ndim - CORE.get(self.name, 1) :])
             if out is not None:
                 return put_into(out, result)

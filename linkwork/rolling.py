@@ -12,9 +12,8 @@ from .engine.rolled_program import RolledProgram
 from .engine.trace import Trace
 from .lie.so3 import rotation_matrix
 from .model import Nodes
-from .quantity import Quantity, put_into
+from .quantity import Quantity, put_into, sweep
 from .spatial import phi
-from .sweeps import quantities
 
 
 def grouped(nodes: Nodes) -> Groups:
@@ -137,7 +136,7 @@ def with_wrenches_on_nodes(kernel, nodes: Nodes, groups: Groups, dtype: np.dtype
         total = np.zeros((*external.shape[:-2], len(groups.members), 6), dtype)
         with np.errstate(all="ignore"):
             moved = (shifts @ external[..., moving, :, None].astype(dtype, casting="safe", copy=False))[..., 0]
-            np.add.at(total, (..., to, slice(None)), moved)
+            np.add.at(total, (..., to, slice(None)), moved)  # type: ignore[arg-type]
         flat = total.reshape(*total.shape[:-2], 6 * len(groups.members))
         return kernel(*rest, flat) if out is None else kernel(*rest, flat, out=out)
 
@@ -147,14 +146,14 @@ def with_wrenches_on_nodes(kernel, nodes: Nodes, groups: Groups, dtype: np.dtype
 def rolled_run(quantity: Quantity, nodes: Nodes, dtype: np.dtype):
     """A quantity by a rolled kernel, called as a gufunc is; None where only straight-line code or a plain run will do."""
     name = quantity.name
-    if name in STRAIGHT_ONLY:
+    if quantity.options or name in STRAIGHT_ONLY:
         return None
     inputs, groups = quantity.inputs, grouped(nodes)
     if name in PRODUCTS:
         name, vector = PRODUCTS[name]
         inputs = (*inputs, Input(vector, (nodes.tree.nv,)))
     inputs = tuple(Input(x.name, (6 * len(groups.members),)) if x.name == "external" else x for x in inputs)
-    kernel = Kernel(name, getattr(quantities, name), inputs, record=partial(_recorded, nodes)).gufunc(dtype.char)
+    kernel = Kernel(name, sweep(name), inputs, record=partial(_recorded, nodes)).gufunc(dtype.char)
     if quantity.name in PRODUCTS:
         return by_columns(kernel)
     if inputs[-1].name == "external":
@@ -166,4 +165,4 @@ def _recorded(nodes, name, function, inputs):
     return rolled_program(name, nodes, function, inputs)
 
 
-STRAIGHT_ONLY = {"pose", "poses", "jacobian"}  # they follow one path, or lay out every body
+STRAIGHT_ONLY = {"poses"}  # besides what concerns a few bodies: it lays out every one

@@ -12,7 +12,7 @@ from .kernels import check_kinds, check_shapes
 from .lie.scalars import like
 from .model import lower
 from .model.nodes import VARIABLE
-from .quantity import Named
+from .quantity import Named, sweep
 from .sweeps import quantities
 
 PUSHED = "forward_dynamics", "inverse_dynamics"  # quantities that take external wrenches
@@ -106,7 +106,7 @@ class Varying:
                 values["at"] = values["at"] - like(self._own["at"], some)
             nodes = self._nodes.mapped(lambda name, index, x: like(x, some)).varied(values)
             nodes = replace(nodes, tree=Named(nodes.tree, nodes.labels, some.trace))
-            return getattr(quantities, quantity.name)(nodes, *arguments[:count], *quantity.options)
+            return sweep(quantity.name)(nodes, *arguments[:count], *quantity.options)
 
         own = self._own["at"].tobytes() if "at" in self._own else b""
         content = self.robot._digest, asked, quantity.options, self.names, own

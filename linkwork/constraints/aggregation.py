@@ -65,7 +65,8 @@ def group_parents(tree: Tree, groups: Sequence[Sequence[int]]) -> list[int]:
         outside = {tree.parent[k] for k in members} - set(members)
         if len(outside) != 1:
             raise ModelError(
-                f"nodes {', '.join(map(str, members))} cannot become one: they stand on {len(outside)} nodes outside; take in those between too."
+                f"nodes {', '.join(map(str, members))} cannot become one: they stand on "
+                f"{len(outside)} nodes outside; take in those between too."
             )
         parents.append(outside.pop())
     return parents
@@ -74,9 +75,10 @@ def group_parents(tree: Tree, groups: Sequence[Sequence[int]]) -> list[int]:
 def aggregated(sko: SKO, groups: Sequence[Sequence[int]]) -> Aggregate:
     """The model with each group of nodes as one node. Groups are numbered base first, and every node is in one."""
     tree, heights = sko.tree, sko.heights
-    groups = tuple(tuple(sorted(x)) for x in groups)
+    groups_: tuple[tuple[int, ...], ...] = tuple(tuple(sorted(x)) for x in groups)
     if sorted(k for x in groups for k in x) != list(range(len(tree))):
         raise ModelError(f"the groups leave out nodes, or have some twice; there are {len(tree)}, each in one group.")
+    groups = groups_
     parents = group_parents(tree, groups)
     home = {k: g for g, members in enumerate(groups) for k in members}
     A, H, M, J, a, b = ([] for _ in range(6))
@@ -95,13 +97,13 @@ def aggregated(sko: SKO, groups: Sequence[Sequence[int]]) -> Aggregate:
         b.append(concatenated([sko.b[k] for k in members], -2))
     parent = [tree.world if p == tree.world else home[p] for p in parents]
     order = np.concatenate([np.arange(tree.nv)[tree.rows[k]] for members in groups for k in members])
-    return Aggregate(SKO(parent, A, H, M, J, a, b, sko.base), groups, order)
+    return Aggregate(SKO(parent, A, H, M, J, a, b, sko.base), groups_, order)
 
 
 def inner(sko: SKO, members):
     """A(i,j) between members, for each j a dict over its ancestors i among them, and A(p,j) to the node outside."""
     reach: dict[int, dict] = {}
-    out = {}
+    out: dict = {}
     for k in members:
         p = sko.tree.parent[k]
         above = reach.get(p, {})

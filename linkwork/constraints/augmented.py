@@ -34,7 +34,7 @@ class Solution:
 
 def innovations(sko: SKO, columns):
     """(I − HψK) τ, slots: what each joint feels beyond what those outboard of it have taken (Jain, 7.18)."""
-    tree, (_, D, G, _) = sko.tree, sko.articulated
+    tree, G = sko.tree, sko.G
     tau = tree.split_rows(columns)
     z_plus, eps = tree.slots(2)
     for k in tree.tips_to_base():

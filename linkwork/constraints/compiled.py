@@ -12,6 +12,7 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..lie.scalars import like
 from .augmented import INCONSISTENT, OPEN, augmented
+from .couplings import Linear
 from .embedding import Choice, Embedding, traceable
 from .motion import Within
 from .set import ConstraintSet
@@ -87,7 +88,7 @@ class Compiled:
     @cached_property
     def _content(self):
         model = self.set.robot.model
-        extra = [(x.name, sorted(x.terms.items()), x.constant) for x in self.set.constraints if hasattr(x, "terms")]
+        extra = [(x.name, sorted(x.terms.items()), x.constant) for x in self.set.constraints if isinstance(x, Linear)]
         return repr((model.loops, model.couplings, extra))
 
     def _pivots(self, choices, q) -> np.ndarray:

@@ -57,7 +57,7 @@ class CompoundClosure(Closure):
     def force(self, motion: Motion, lam):
         X = self.relative(Motion(motion.nodes, motion.q))[0]
         batch = np.broadcast_shapes(X.shape[:-2], lam.shape[:-1])
-        X, lam = np.broadcast_to(X, batch + (4, 4)), np.broadcast_to(lam, batch + lam.shape[-1:])
+        X, lam = np.broadcast_to(X, (*batch, 4, 4)), np.broadcast_to(lam, batch + lam.shape[-1:])
         out = np.zeros((*batch, 6))
         for i in np.ndindex(*batch):
             out[i] = lam[i] @ self.selector(self.own(X[i]))

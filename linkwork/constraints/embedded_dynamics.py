@@ -21,18 +21,18 @@ def embedded_forward_dynamics(tree, phi, H, M, J, a, b, tau, base, groups, carri
     """
     P = {k: M[k] for k in tree.base_to_tips()}
     z = {k: b[k] for k in tree.base_to_tips()}
-    NX, D, nu = {}, {}, {}
+    NX, D, nu, vdot, alpha = tree.slots(5)
     for g in reversed(range(len(groups))):
         members, p = groups[g], carriers[g]
         inside = set(members)
-        R, f, alpha, mass, N = {}, {}, {}, {}, {}
+        R, f, accel, mass, N = tree.slots(5)
         rest = split(tree, members, bend[g])
         for k in members:
-            moved    = alpha[tree.parent[k]] if tree.parent[k] in inside else None
+            moved    = accel[tree.parent[k]] if tree.parent[k] in inside else None
             own      = H[k].mT @ rest[k] + a[k]
-            alpha[k] = own if moved is None else phi[k].mT @ moved + own
+            accel[k] = own if moved is None else phi[k].mT @ moved + own
         for k in reversed(members):
-            R[k], f[k] = P[k] + R.get(k, 0.0), P[k] @ alpha[k] + z[k] + f.get(k, 0.0)
+            R[k], f[k] = P[k] + R.get(k, 0.0), P[k] @ accel[k] + z[k] + f.get(k, 0.0)
             up = tree.parent[k]
             R[up], f[up] = R.get(up, 0.0) + phi[k] @ R[k] @ phi[k].mT, f.get(up, 0.0) + phi[k] @ f[k]
             F, j = R[k] @ H[k].mT, k
@@ -48,7 +48,7 @@ def embedded_forward_dynamics(tree, phi, H, M, J, a, b, tau, base, groups, carri
         if p != tree.world:
             P[p] = P[p] + R[p] - NX[g] @ solve(D[g], NX[g].mT)
             z[p] = z[p] + f[p] + NX[g] @ nu[g]
-    vdot, alpha = {}, {tree.world: base}
+    alpha[tree.world] = base
     for g, members in enumerate(groups):
         udot = nu[g] - solve(D[g], NX[g].mT @ alpha[carriers[g]])
         vdot.update(split(tree, members, X[g] @ udot + bend[g]))

@@ -206,8 +206,8 @@ class Embedding:
             kinds.setdefault(self.choose(one), []).append(i)
         out = np.zeros(flat[1].shape)
         for choices, which in kinds.items():
-            x = [y[which] for y in flat]
-            out[which] = self._forward(choices, *x, None if wrench is None else wrench[which])
+            x, push = [y[which] for y in flat], None if wrench is None else wrench[which]
+            out[which] = self._forward(choices, x[0], x[1], x[2], push)
         return out.reshape(*batch, -1)
 
     def accelerations(self, nodes, choices, q, v, tau, external=None):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .augmented import check_closed
+from .rank import row_scale
 from .set import ConstraintSet
 
 
@@ -12,6 +13,9 @@ def kkt(set_: ConstraintSet, q, v, tau, t=0.0):
     check_closed(set_, rows)
     M, G = robot.mass_matrix(q), rows.G
     m, n = G.shape
-    A = np.block([[M, -G.T], [G, np.zeros((m, m))]])
-    x = np.linalg.lstsq(A, np.concatenate([tau - robot.bias(q, v), -rows.gamma]), rcond=1e-13)[0]
+    s = np.concatenate([1 / np.sqrt(np.diag(M)), np.ones(m)])  # so that masses of all sizes are seen
+    A = np.block([[M, -G.T], [G, np.zeros((m, m))]]) * s[:, None] * s
+    r = np.concatenate([np.ones(n), 1 / row_scale(A[n:, :n])])
+    right = np.concatenate([tau - robot.bias(q, v), -rows.gamma])
+    x = r * s * np.linalg.lstsq(A * r[:, None] * r, r * s * right, rcond=1e-13)[0]
     return x[:n], x[n:]

@@ -150,5 +150,5 @@ class Pfaffian(Constraint):
     def _at(self, q, nv):
         G = np.atleast_2d(np.asarray(self.matrix(q), float))
         if G.shape != (self.count, nv):
-            raise ShapeError(f'the rows of "{self.name}" have shape {G.shape}; it has count = {self.count}, so they take ({self.count}, {nv}).')
+            raise ShapeError(f'the rows of "{self.name}" have shape {G.shape}; with count = {self.count} they take {(self.count, nv)}.')
         return G

@@ -55,8 +55,8 @@ def projected(set_: ConstraintSet, q, v, tau, external=None, t=0.0, independent=
     wrench = None if external is None else np.broadcast_to(external, batch + external.shape[-2:])
     vdot, lam = np.zeros(whole[1].shape), np.zeros((*batch, len(set_)))
     for i in np.ndindex(*batch):
-        one = [x[i] for x in whole]
-        vdot[i], lam[i] = _projected(set_, *one, None if wrench is None else wrench[i], t, independent)
+        one, push = [x[i] for x in whole], None if wrench is None else wrench[i]
+        vdot[i], lam[i] = _projected(set_, one[0], one[1], one[2], push, t, independent)
     return vdot, lam
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from . import cache, cuda, ptx
 from .cuda import DeviceError
 from .kernel import Kernel
+from .rolled_program import RolledProgram
 
 NAMES = {"float64": "double", "float32": "float"}
 
@@ -104,7 +105,10 @@ class DeviceKernel:
         key = layouts, dtype, device
         if key not in self._ready:
             chip = cuda.chip(device)
-            text = ptx.text(self.kernel.program, dtype, layouts)
+            program = self.kernel.program
+            if isinstance(program, RolledProgram):
+                raise DeviceError("rolled kernels run on the CPU only.")
+            text = ptx.text(program, dtype, layouts)
             name = cache.key("ptx", text, chip, cuda.version(), cache.source_digest())
             found = cache.get(name)
             if found is None:

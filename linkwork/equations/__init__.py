@@ -8,6 +8,7 @@ from .maximal import MaximalCoordinates
 from .quasi_velocities import QuasiVelocities
 from .screws import Screws, screw
 from .single_body import SingleBody
+from .symbolic import Symbolic, symbolic
 from .virtual_work import VirtualWork
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     "Screws",
     "SecondKind",
     "SingleBody",
+    "Symbolic",
     "VirtualWork",
     "WorldVelocity",
     "screw",
+    "symbolic",
 ]

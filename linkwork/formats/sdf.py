@@ -164,7 +164,8 @@ class Reader:
         name, inertial = link.text("name"), link.first("inertial")
         visuals, collisions = self._shapes(link, "visual"), self._shapes(link, "collision")
         if inertial is None:
-            return Body(name, 1.0, tensor=np.eye(3), visuals=visuals, collisions=collisions)  # SDF's default
+            unit = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)  # SDF's default
+            return Body(name, 1.0, tensor=unit, visuals=visuals, collisions=collisions)
         mass = number(inertial, "mass", 1.0)
         pose = self._pose(inertial)
         inertia = inertial.first("inertia")
@@ -235,7 +236,7 @@ class Reader:
         return {"axis": direction, **self._physics(joint, tag, limits=joint.text("type") != "continuous")}
 
     def _physics(self, joint: Element, tag: str, limits: bool) -> dict:
-        axis, out = joint.first(tag), {}
+        axis, out = joint.first(tag), dict[str, float]()
         if axis is None:
             return out
         if (dynamics := axis.first("dynamics")) is not None:

@@ -1,11 +1,13 @@
 """Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, on the tableaux that SciPy publishes."""
 
+from abc import abstractmethod
+
 import numpy as np
 
 from . import equations
 from .interpolate import bridge
 from .kernels import kernel
-from .step import Failure, Integrator, Measure, Step
+from .step import Between, Failure, Integrator, Measure, Step
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # of the next step: Hairer, Nørsett and Wanner, II.4
 TURN = 2.0  # radians that a ball joint may turn in one step: S⁻¹(ξ) ends at 2π
@@ -77,23 +79,23 @@ class Adaptive(RungeKutta):
         self.max_step = max_step
         self.fresh = True
 
+    @abstractmethod
     def error(self, h, scale) -> float:
         """The estimated error against what is allowed."""
-        raise NotImplementedError
 
-    def between(self, h, xi, v0, v1):
+    @abstractmethod
+    def between(self, h, xi, v0, v1) -> Between:
         """The interpolant of the step just made."""
-        raise NotImplementedError
 
     def restart(self, *, jump):
         self.fresh = True
         self.next_step = None if jump else self.next_step
 
     def step(self, t, q, v, vdot, h):
-        if self.fresh:
-            self.flow(t, q, self.flow.zero, v, self.out[0])
-        else:
+        if not self.fresh:
             self.K[0] = self.K[self.stages]
+        elif self.flow.stops is not None:
+            self.flow(t, q, self.flow.zero, v, self.out[0])
         wanted = self.next_step or self._first(t, q, v, vdot, h)
         turning = self.measure.turning(v)
         wanted = min(wanted, self.max_step, TURN / turning if turning else np.inf)

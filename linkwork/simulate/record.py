@@ -27,8 +27,9 @@ class Record:
             self.arrays[3][self.n - 1], self.arrays[4][self.n - 1] = vdot, tau
 
     @property
-    def last(self) -> float | None:
-        return self.arrays[0][self.n - 1] if self.n else None
+    def last(self) -> float:
+        """The time of the last row."""
+        return float(self.arrays[0][self.n - 1])
 
     def columns(self) -> dict[str, np.ndarray]:
         return {name: x[: self.n].copy() for name, x in zip(self.NAMES, self.arrays)}

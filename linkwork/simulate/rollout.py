@@ -21,13 +21,16 @@ class Rollout(NamedTuple):
     v: np.ndarray
 
 
-def rollout(robot: Dynamics, Q0, V0, controls=None, *, dt: float, steps: int, method: str = "euler", every: int = 1) -> Rollout:
+def rollout(
+    robot: Dynamics, Q0, V0, controls=None, *, dt: float, steps: int, method: str = "euler", every: int = 1, out=None
+) -> Rollout:
     """The motion of a batch of robots from Q0 (..., nq), V0 (..., nv) over `steps` steps of length dt.
 
     controls   None; τ that broadcasts to (..., steps, nv), one for each step, held during it; or a function
                (t, Q, V) -> τ (..., nv) of the whole batch, asked before each step
     method     "euler" (semi-implicit) or "rk4"
     every      keep only each n-th state, and the first
+    out        (q, v) to write into, such as those of an earlier rollout: new memory may cost more than the motion
 
     Springs, damping and friction of the joints act; limits do not. float32 in, float32 out.
     """
@@ -35,7 +38,7 @@ def rollout(robot: Dynamics, Q0, V0, controls=None, *, dt: float, steps: int, me
     _check(dt, steps, method, every)
     batch, dtype, rows = Q.shape[:-1], Q.dtype, steps // every + 1
     tau = _Controls(robot, controls, (*batch, steps, robot.nv), dtype)
-    q, v = np.empty((rows, *Q.shape), dtype), np.empty((rows, *V.shape), dtype)
+    q, v = _room(out, (rows, *Q.shape), (rows, *V.shape), dtype)
     q[0], v[0] = Q, V
     _march(kernel(robot, STEPS[method], dtype=dtype), tau, dt, steps, every, q, v)
     return Rollout(dt * every * np.arange(rows), np.moveaxis(q, 0, -2), np.moveaxis(v, 0, -2))
@@ -48,6 +51,19 @@ def _march(step, tau, dt, steps, every, q, v):
     for i in range(1, steps + 1):
         row, rest = divmod(i, every)
         Q, V = step(Q, V, tau(i - 1, dt, Q, V), h, out=between[i % 2] if rest else (q[row], v[row]))
+
+
+def _room(out, *shapes_and_dtype):
+    """Arrays for what is kept, time first: those of `out`, or new ones."""
+    *shapes, dtype = shapes_and_dtype
+    if out is None:
+        return [np.empty(shape, dtype) for shape in shapes]
+    arrays = [np.moveaxis(np.asarray(x), -2, 0) for x in out]
+    for name, x, shape in zip("qv", arrays, shapes):
+        if x.shape != shape or x.dtype != dtype:
+            told, wanted = (s[1:-1] + s[:1] + s[-1:] for s in (x.shape, shape))
+            raise ShapeError(f"{name} of out is {x.dtype} of shape {told}; this rollout fills {dtype} of shape {wanted}.")
+    return arrays
 
 
 class _Controls:

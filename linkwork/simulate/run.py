@@ -190,6 +190,8 @@ class Run:
     def _note(self, found: Found, step: Step) -> None:
         """Something happened, and the motion goes on as it was."""
         t, q, v = self._state(found, step)
+        if self._samples_apart:
+            self._keep_between(step, t)
         self.occurrences.append(Occurrence(t, self.watch.events[found.number].name, q, v))
         self.record.add(t, q, v, *self.flow.at(t, q, v))
 
@@ -259,9 +261,9 @@ class Run:
         self.record.add(self.t, self.q, self.v, self.vdot, self.tau)
 
     def _keep_between(self, step: Step, end: float) -> None:
-        """Rows at the multiples of dt after now, up to a time within the step."""
-        dt = self.settings.dt or np.inf
-        k = np.arange(np.floor((self.t - self.grid) / dt + SLACK) + 1, np.floor((end - self.grid) / dt + SLACK) + 1)
+        """Rows at the multiples of dt after the last row, up to a time within the step."""
+        dt, last = self.settings.dt or np.inf, max(self.t, self.record.last)
+        k = np.arange(np.floor((last - self.grid) / dt + SLACK) + 1, np.floor((end - self.grid) / dt + SLACK) + 1)
         times = self.grid + k * dt
         times = np.where(times > end - SLACK * dt, end, times)
         if len(times):

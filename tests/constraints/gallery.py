@@ -131,7 +131,7 @@ def mixed(joint, seed=0):
         before = f"body{i}"
     free = lw.Dynamics(m.model(), compiled=False)
     q, _ = free.random_state(seed=seed)
-    at, on = pose(), pose(0.2)
+    on = pose(0.2)
     # put the loop where it is closed at q, the joint displaced at random
     from linkwork.model.model import displacement
 
@@ -174,7 +174,11 @@ MAKERS = {
         {"crank_joint": 1.0, "rod_joint": -1.4, "slider_joint": 2.0},
         ("crank_joint",),
     ),
-    "two windows": lambda: (n_four_bar(2), {f"crank{i}_joint": 1.2 for i in range(3)} | {"coupler0_joint": -1.2, "coupler1_joint": -1.2}, ()),
+    "two windows": lambda: (
+        n_four_bar(2),
+        {f"crank{i}_joint": 1.2 for i in range(3)} | {f"coupler{i}_joint": -1.2 for i in range(2)},
+        (),
+    ),
     "peaucellier": lambda: (
         peaucellier(),
         {"upper_joint": 0.3, "lower_joint": -0.3, "upper_near_joint": np.pi + 0.7, "upper_far_joint": -0.8,

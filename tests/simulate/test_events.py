@@ -86,6 +86,13 @@ def test_an_event_that_is_only_noted_changes_nothing():
         assert set(run.t) > set(plain.t)
 
 
+def test_rows_stay_in_order_whatever_is_noted():
+    """Rows apart from the steps, and events among them."""
+    run = lw.simulate(PENDULUM, ([1.0], [0.0]), until=5.0, dt=0.02, method="dop853", events=[lw.Event(height, "lowest")])
+    assert len(run) == 251 + len(run.events) and (np.diff(run.t) > 0).all()
+    np.testing.assert_allclose(run.energy, run.energy[0], atol=1e-4)
+
+
 def test_two_events_in_one_step_come_in_order():
     marks = [lw.Event(lambda t, q, v, x=x: q[0] - x, f"at {x}") for x in (0.2, 1.4, 0.9)]
     run = lw.simulate(BALL, ([2.0], [0.0]), until=0.63, method="rk4", dt=0.63, events=marks)

@@ -48,6 +48,18 @@ def test_every_keeps_fewer_states():
     np.testing.assert_allclose(few.t, [0, 0.05, 0.1])
 
 
+def test_a_rollout_may_write_into_another():
+    Q, V = ARM.random_state((2, 4), seed=2)
+    once = lw.rollout(ARM, Q, V, dt=0.01, steps=6, every=2)
+    q, v = np.full((2, 4, 4, 6), np.nan), np.full((2, 4, 4, 6), np.nan)
+    again = lw.rollout(ARM, Q, V, dt=0.01, steps=6, every=2, out=(q, v))
+    assert np.shares_memory(again.q, q) and np.shares_memory(again.v, v)
+    np.testing.assert_array_equal(q, once.q)
+    np.testing.assert_array_equal(v, once.v)
+    with pytest.raises(lw.ShapeError, match=r"q of out is float64 of shape \(2, 4, 4, 6\); this rollout fills float64 of shape \(2, 4, 7, 6\)"):
+        lw.rollout(ARM, Q, V, dt=0.01, steps=6, out=(q, v))
+
+
 def test_controls_broadcast_over_batch_and_steps():
     Q, V = ARM.random_state((4,), seed=3)
     tau = np.arange(6.0)

@@ -1,0 +1,243 @@
+"""The equations of small mechanisms in symbols, short enough to print: SymPy matrices from the same sweeps as the kernels."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..engine import symbols
+from ..errors import ModelError, did_you_mean
+from ..export import program
+from ..model import Model
+from ..model.nodes import VARIABLE
+
+DENOMINATOR = 100_000
+MEANT = 1e-14  # relative: a float as near as this to a fraction was computed from one
+
+
+def symbolic(model: Model | Dynamics, *, names: Mapping[str, Sequence] | None = None, **constants) -> "Symbolic":
+    """The equations of motion of a model in symbols.
+
+        pendulum = lw.symbolic(model, names={"q": ["theta"]}, mass=["m"], center=[[0, 0, "-l"]], gravity=[0, 0, "-g"])
+        pendulum.M, pendulum.C, pendulum.N, pendulum.equations, pendulum.latex()
+
+    `names` are the symbols of q, v, vdot and tau. Constants of the model stay numbers unless given in symbols: mass (nb),
+    center (nb, 3), tensor about it (nb, 3, 3) or its diagonal (nb, 3), at (nb, 3) the place of each joint on its parent,
+    armature (nv), gravity (3); each entry a number, a SymPy expression or a text such as "m*l**2/12", whose symbols are
+    taken to be positive.
+    """
+    return Symbolic(model if isinstance(model, Dynamics) else Dynamics(model), names or {}, constants)
+
+
+class Symbolic:
+    """M v̇ + C v + N = τ in SymPy; every part is made when first asked for."""
+
+    def __init__(self, robot: Dynamics, names: Mapping[str, Sequence], constants: Mapping[str, object]):
+        for name in constants:
+            if name not in VARIABLE:
+                raise ModelError(f'"{name}" is no constant of {robot.model.name}.{did_you_mean(name, VARIABLE)}')
+        self.robot = robot
+        self._names = {name: [_symbol(x) for x in given] for name, given in names.items()}
+        self._constants = {name: self._entries(name, value) for name, value in constants.items()}
+
+    # --- the symbols
+
+    @cached_property
+    def q(self) -> list:
+        return self._symbols("q", self.robot.nq)
+
+    @cached_property
+    def v(self) -> list:
+        return self._symbols("v", self.robot.nv)
+
+    @cached_property
+    def vdot(self) -> list:
+        return self._symbols("vdot", self.robot.nv)
+
+    @cached_property
+    def tau(self) -> list:
+        return self._symbols("tau", self.robot.nv)
+
+    # --- the equations
+
+    @cached_property
+    def M(self):
+        """The mass matrix."""
+        return self._made("mass_matrix")
+
+    @cached_property
+    def C(self):
+        """The Coriolis matrix of Christoffel symbols: Ṁ - 2C is skew."""
+        return self._made("coriolis_matrix")
+
+    @cached_property
+    def N(self):
+        """The force that holds the mechanism against gravity, a column."""
+        return self._made("gravity_force")
+
+    @cached_property
+    def kinetic(self):
+        return self._made("kinetic_energy")
+
+    @cached_property
+    def potential(self):
+        return self._made("potential_energy")
+
+    @cached_property
+    def lagrangian(self):
+        return simplified(self.kinetic - self.potential, ())
+
+    @cached_property
+    def equations(self) -> list:
+        """M v̇ + C v + N = τ, one equation for each velocity."""
+        sympy = _sympy()
+        v, vdot = sympy.Matrix(self.v), sympy.Matrix(self.vdot)
+        left = self.M * vdot + (self.C * v + self.N).applyfunc(lambda e: simplified(e, self._units))
+        return [sympy.Eq(a, b, evaluate=False) for a, b in zip(left, self.tau)]
+
+    def pose(self, body: str):
+        """World from a body or frame."""
+        return self._made(("pose", body))
+
+    def jacobian(self, body: str, axes: str = "body"):
+        """Twist of a body or frame from v, angular rows first."""
+        return self._made(("jacobian", body, axes))
+
+    def latex(self) -> str:
+        """M, C, N and the equations as LaTeX, one display after another; rates have dots where all joints have one axis."""
+        sympy = _sympy()
+        how: dict[str, Any] = {"symbol_names": self._dots, "mat_delim": "(", "mat_str": "matrix"}
+        parts = [(r"\mathcal{M}", self.M), (r"\mathcal{C}", self.C), (r"\mathcal{N}", self.N)]
+        lines = [f"{name} &= {sympy.latex(value, **how)}" for name, value in parts]
+        lines += [f"{sympy.latex(e.lhs, **how)} &= {sympy.latex(e.rhs, **how)}" for e in self.equations]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def function(self, what: str):
+        """A part such as "M" or "equations" as a NumPy function of q, v, vdot (those left out are zero), free of symbols
+        besides; constants given in symbols must have been replaced by numbers."""
+        sympy = _sympy()
+        value = getattr(self, what)
+        if what == "equations":
+            value = sympy.Matrix([e.lhs for e in value])
+        run = sympy.lambdify([self.q, self.v, self.vdot], value, "numpy", cse=True)
+        rest = np.zeros(self.robot.nv)
+        return lambda q, v=rest, vdot=rest: np.asarray(run(q, v, vdot), float)
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex()}$$"
+
+    def __repr__(self) -> str:
+        return f"<equations of {self.robot.model.name}: nq = {self.robot.nq}, nv = {self.robot.nv}>"
+
+    # --- how
+
+    @property
+    def _dots(self) -> dict:
+        """How rates are written: as q with dots where v is the rate of q, else v̇ as v with a dot."""
+        parts = [part for hinge in self.robot.model.hinges for _, part, _ in hinge.joint.parts]
+        rows = [(self.v, self.q, r"\dot"), (self.vdot, self.q, r"\ddot")]
+        if any(part.nv > 1 for part in parts):
+            rows = [(self.vdot, self.v, r"\dot")]
+        return {x: rf"{dot}{{{_sympy().latex(of)}}}" for xs, ofs, dot in rows for x, of in zip(xs, ofs)}
+
+    @cached_property
+    def _units(self) -> tuple:
+        """|q|² of the unit quaternions: one."""
+        return tuple(sum(x**2 for x in self.q[rows]) for rows in self.robot._units)
+
+    def _symbols(self, name: str, count: int) -> list:
+        given = self._names.get(name) or [_symbol(f"{name}{i}") for i in range(count)]
+        if len(given) != count:
+            raise ModelError(f"{name} has {count} entries, but {len(given)} names: {', '.join(map(str, given))}.")
+        return list(given)
+
+    def _made(self, what):
+        varied: Any = self.robot.varying(*self._constants) if self._constants else None
+        operations = varied._kernel(what).program if varied else program(self.robot, what)
+        known = {"q": self.q, "v": self.v, "vdot": self.vdot, "tau": self.tau, **self._constants}
+        (found,) = symbols.expressions(operations, {x.name: known[x.name] for x in operations.inputs})
+        if isinstance(found, _sympy().MatrixBase):
+            return found.applyfunc(lambda e: simplified(e, self._units))
+        return simplified(found, self._units)
+
+    def _entries(self, name: str, value) -> list:
+        """The entries of a constant in a row, as expressions; one row may be given for each body by name."""
+        sizes: dict[Any, int] = {"nb": len(self.robot.bodies), "nv": self.robot.nv, 3: 3}
+        shape = [sizes[n] for n in VARIABLE[name]]
+        if isinstance(value, Mapping):
+            own = list(self.robot.varying(name).value(name))
+            for body, entry in value.items():
+                own[self.robot.model.body_index(body)] = entry
+            value = own
+        entries = np.empty(shape, object)
+        rows = [_diagonal(row) for row in value] if name == "tensor" else value
+        try:
+            entries[...] = np.array([[*map(list, row)] if name == "tensor" else row for row in rows], object).reshape(shape)
+        except ValueError:
+            raise ModelError(f"{name} of {self.robot.model.name} is {value}; it takes entries in the shape {tuple(shape)}.") from None
+        return [_expression(x) for x in entries.ravel()]
+
+
+def _diagonal(row):
+    """A tensor given by its diagonal, in full."""
+    if len(np.shape(np.array(row, object))) == 2:
+        return row
+    return [[x if i == j else 0 for j in range(3)] for i, x in enumerate(row)]
+
+
+def simplified(expression, ones):
+    """Short: products of sines and cosines as sums of angles if that is shorter, unit quaternions of length one."""
+    sympy = _sympy()
+    from sympy.simplify.fu import TR8
+
+    for one in ones:
+        expression = expression.subs(one, 1).subs(sympy.sqrt(one), 1)
+    plain = meant(sympy.expand(expression))
+    if not plain.has(sympy.sin, sympy.cos):
+        return _tidy(plain)
+    sums = sympy.expand(TR8(plain))
+    squares = sympy.expand(plain.subs({sympy.sin(x) ** 2: 1 - sympy.cos(x) ** 2 for x in _angles(plain)}))
+    return _tidy(min((plain, sums, squares), key=sympy.count_ops))
+
+
+def _tidy(expression):
+    """Common factors in front, where that is shorter."""
+    sympy = _sympy()
+    return min(expression, sympy.factor_terms(expression), key=lambda e: (sympy.count_ops(e), len(str(e))))
+
+
+def _angles(expression) -> set:
+    return {f.args[0] for f in expression.atoms(_sympy().sin)}
+
+
+def meant(expression):
+    """The expression with floats that come from fractions as those fractions."""
+    sympy = _sympy()
+    swaps = {}
+    for x in expression.atoms(sympy.Float):
+        fraction = Fraction(float(x)).limit_denominator(DENOMINATOR)
+        if abs(float(fraction) - float(x)) <= MEANT * abs(float(x)):
+            swaps[x] = sympy.Rational(fraction.numerator, fraction.denominator)
+    return expression.xreplace(swaps)
+
+
+def _symbol(x):
+    return _sympy().Symbol(x, real=True) if isinstance(x, str) else x
+
+
+def _expression(x):
+    sympy = _sympy()
+    if isinstance(x, str):
+        try:
+            found = sympy.sympify(x)
+        except (sympy.SympifyError, TypeError) as error:
+            raise ModelError(f'"{x}" is no expression: {error}') from None
+        return found.subs({s: sympy.Symbol(s.name, positive=True) for s in found.free_symbols})
+    return x if isinstance(x, sympy.Basic) else symbols.number(float(x))
+
+
+def _sympy():
+    return symbols._sympy()

@@ -1,0 +1,75 @@
+"""The same mechanism in Pinocchio, joint by joint, and its constrained dynamics."""
+
+import numpy as np
+import pinocchio as pin
+
+import linkwork as lw
+
+
+def placed(pose):
+    T = np.array(pose.matrix)
+    return pin.SE3(T[:3, :3].copy(), T[:3, 3].copy())
+
+
+class Peer:
+    """A Pinocchio model of a linkwork one, its loops, and states written its way."""
+
+    def __init__(self, model):
+        self.model, self.ours = pin.Model(), model
+        self.model.gravity.linear = np.array(model.gravity)
+        self.place = {None: (0, lw.Pose())}  # of each body: the joint that carries it, and its pose there
+        self.q_rows, self.v_rows = [], []  # where each of our numbers is there
+        nq = nv = 0
+        for hinge in model.hinges:
+            k, at = self.place[hinge.parent]
+            at = at @ hinge.at
+            for i, (_, joint, extra) in enumerate(hinge.joint.parts):
+                at = at @ extra
+                if not joint.nv:
+                    continue
+                kind, swap = KINDS[type(joint)]
+                k = self.model.addJoint(k, kind(joint), placed(at), f"{hinge.name}_{i}")
+                at = lw.Pose()
+                there = self.model.joints[k]
+                self.q_rows += [there.idx_q + j for j in (swap[0] if swap else range(joint.nq))]
+                self.v_rows += [there.idx_v + j for j in (swap[1] if swap else range(joint.nv))]
+                for j, x in enumerate(joint.each("armature")):
+                    self.model.armature[there.idx_v + j] = x
+            nq, nv = self.model.nq, self.model.nv
+            self.place[hinge.child] = k, at @ hinge.on.inverse()
+            body = model.body(hinge.child)
+            inertia = pin.Inertia(body.mass, np.array(body.center), np.array(body.tensor))
+            self.model.appendBodyToJoint(k, inertia, placed(self.place[hinge.child][1]))
+        self.q_rows, self.v_rows = np.array(self.q_rows, int), np.array(self.v_rows, int)
+        self.data = self.model.createData()
+        self.loops = [self._loop(loop) for loop in model.loops if loop.active]
+        self.loop_data = [x.createData() for x in self.loops]
+        pin.initConstraintDynamics(self.model, self.data, self.loops, self.loop_data)
+
+    def _loop(self, loop):
+        (i, at), (k, on) = self.place[loop.parent], self.place[loop.child]
+        kind = {lw.Spherical: pin.ContactType.CONTACT_3D, lw.Fixed: pin.ContactType.CONTACT_6D}[type(loop.joint)]
+        return pin.RigidConstraintModel(kind, self.model, k, placed(on @ loop.on), i, placed(at @ loop.at), pin.ReferenceFrame.LOCAL)
+
+    def state(self, q, v, tau):
+        there = pin.neutral(self.model), np.zeros(self.model.nv), np.zeros(self.model.nv)
+        for x, rows, mine in zip(there, (self.q_rows, self.v_rows, self.v_rows), (q, v, tau)):
+            x[rows] = mine
+        return there
+
+    def forward_dynamics(self, q, v, tau, mu=1e-12, steps=30):
+        settings = pin.ProximalSettings(1e-14, mu, steps)
+        vdot = pin.constraintDynamics(self.model, self.data, *self.state(q, v, tau), self.loops, self.loop_data, settings)
+        return np.array(vdot)[self.v_rows]
+
+
+def axis(kind):
+    return lambda joint: kind(np.asarray(joint.axis) / np.linalg.norm(joint.axis))
+
+
+KINDS = {
+    lw.Revolute: (axis(pin.JointModelRevoluteUnaligned), None),
+    lw.Prismatic: (axis(pin.JointModelPrismaticUnaligned), None),
+    lw.Spherical: (lambda joint: pin.JointModelSpherical(), None),
+    lw.Free: (lambda joint: pin.JointModelFreeFlyer(), ((3, 4, 5, 6, 0, 1, 2), (3, 4, 5, 0, 1, 2))),
+}  # and where quaternion, position, ω, velocity are

@@ -1,0 +1,63 @@
+"""GPU code, as far as it can be tested without a GPU: LLVM verifies it, it needs nothing from outside, and its memory
+layout is emulated here."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.engine import ptx
+from linkwork.engine.device import _even
+from linkwork.engine.program import Input, record
+
+NAMES = ["forward_dynamics", "inverse_dynamics", "mass_matrix", "integrate", "difference", "kinetic_energy", "poses"]
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return lw.Dynamics(lw.load("satellite"))
+
+
+@pytest.mark.parametrize("dtype", ["double", "float"])
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_assembly_of_a_kernel_needs_nothing_from_outside(robot, name, layout, dtype):
+    program = robot.program(name)
+    text = ptx.text(program, dtype, (layout,) * (len(program.inputs) + len(program.outputs)))
+    assembly = ptx.ptx(text, "sm_90")
+    assert ".extern" not in assembly
+    assert ".entry kernel" in assembly
+
+
+def test_a_kernel_with_angles_has_a_second_entry_for_large_ones(robot):
+    program = robot.program("forward_dynamics")
+    assert ".entry far" in ptx.ptx(ptx.text(program, "double", ("rows",) * 4), "sm_90")
+    plain = record("twice", lambda x: 2.0 * x, [Input("x", (3,))])
+    assert ".entry far" not in ptx.ptx(ptx.text(plain, "double", ("rows", "rows")), "sm_90")
+
+
+def test_results_staged_through_shared_memory_land_where_they_belong():
+    """The index arithmetic of a block that writes its rows together, run thread by thread."""
+    threads, staged, size = ptx.THREADS, ptx.STAGED, 70
+    samples = threads + 5
+    wanted = np.arange(samples * size).reshape(samples, size)
+    out = np.full_like(wanted, -1)
+    for block in range(2):
+        first = block * threads
+        own = np.minimum(first + np.arange(threads), samples - 1)
+        for start in range(0, size // staged * staged, staged):
+            stage = np.zeros(staged * (threads + 1), int)
+            for k in range(staged):
+                stage[k * (threads + 1) + np.arange(threads)] = wanted[own, start + k]
+            thread = np.arange(threads)
+            entry, sample = thread & (staged - 1), thread >> (staged.bit_length() - 1)
+            for turn in range(staged):
+                s = sample + turn * (threads // staged)
+                row = np.minimum(first + s, samples - 1)
+                out[row, start + entry] = stage[entry * (threads + 1) + s]
+        out[own, size // staged * staged :] = wanted[own, size // staged * staged :]
+    np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("shape, strides, step", [((4, 3), (3, 1), 1), ((4,), (7,), 7), ((4, 3), (1, 4), None), ((1, 5), (99, 2), 2), ((4,), (0,), 0)])
+def test_axes_that_one_step_walks_are_found(shape, strides, step):
+    assert _even(shape, strides) == step

@@ -1,0 +1,164 @@
+"""Rolled kernels: loops over classes of joints, from the same sweeps, for trees of any size."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from real_robots import TIMED, model, states
+from zoo import CALLS, INVERTS, MECHANISMS, each, every_call, grown, plain, state, trees
+from zoo.mechanisms import JOINTS
+
+import linkwork as lw
+from linkwork.engine import compiler
+from linkwork.rolling import PRODUCTS, STRAIGHT_ONLY, grouped, rolled_program
+from linkwork.sweeps import quantities
+
+ROLLED = {name: lw.Dynamics(m, rolled=True) for name, m in MECHANISMS.items()}
+BY_LOOPS = [name for name in CALLS if name.split()[0] not in STRAIGHT_ONLY]
+
+
+def agree(rolled, name, s, tolerance=1e-12):
+    """|rolled − sweep| ≤ tolerance max |sweep|, times the condition of the mass matrix where that is inverted."""
+    sweep = plain(rolled.model)
+    result, expected = (CALLS[name](robot, s) for robot in (rolled, sweep))
+    condition = np.linalg.cond(sweep.mass_matrix(s.q)).max() if name in INVERTS and sweep.nv else 1.0
+    assert result.shape == expected.shape and result.dtype == expected.dtype
+    scale = max(1.0, np.abs(expected).max(initial=0.0))
+    assert np.abs(result - expected).max(initial=0.0) <= tolerance * condition * scale, name
+
+
+@pytest.mark.parametrize("mechanism", ["tree", "welded"])
+@every_call
+def test_a_rolled_kernel_is_its_sweep(mechanism, name):
+    """Every joint there is, branches, welded bodies; all methods, with wrenches too."""
+    robot = ROLLED[mechanism]
+    agree(robot, name, state(robot, (5,)))
+    agree(robot, name, state(robot))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@every_call
+def test_every_rolled_kernel_is_its_sweep(mechanism, name):
+    robot = ROLLED[mechanism]
+    agree(robot, name, state(robot, (5,)))
+    agree(robot, name, state(robot, (2, 3)))
+    if mechanism != "massless":  # nothing is right in float32 at mass ratios of 1e6
+        agree(robot, name, each(state(robot, (5,)), np.float32), 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TIMED)
+@pytest.mark.parametrize("call", CALLS)
+def test_every_rolled_robot_is_its_sweep(name, call):
+    agree(lw.Dynamics(model(name), rolled=True), call, states(plain(model(name)), np.random.default_rng(0)))
+
+
+def on_a_tree(drawn, seed, names):
+    robot = lw.Dynamics(drawn, rolled=True)
+    s = state(robot, (3,), seed)
+    for name in names:
+        agree(robot, name, s, 1e-11)  # wide ranges of masses
+
+
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
+@given(drawn=trees(max_bodies=12), seed=st.integers(0, 2**16))
+def test_rolled_kernels_of_any_tree_are_their_sweeps(drawn, seed):
+    on_a_tree(drawn, seed, ["forward_dynamics pushed", "mass_matrix"])
+
+
+@pytest.mark.slow
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(drawn=trees(max_bodies=40), seed=st.integers(0, 2**16))
+def test_rolled_kernels_of_very_many_trees_are_their_sweeps(drawn, seed):
+    on_a_tree(drawn, seed, BY_LOOPS)
+
+
+# --- size
+
+CHAINS = {n: lw.load(f"chain:{n}") for n in (100, 200, 1000)}
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics pushed", "mass_matrix", "kinetic_energy"])
+def test_a_long_chain_is_rolled_unasked_and_right(name):
+    robot = lw.Dynamics(CHAINS[200])
+    assert robot.rolled and not lw.Dynamics(MECHANISMS["chain"]).rolled
+    s = each(state(robot, (3,)), lambda x: 0.1 * x)
+    agree(robot, name, s)
+
+
+def text(n, name):
+    """The code of a chain's kernel, its numbers left out."""
+    nodes = lw.Dynamics(CHAINS[n])._split
+    quantity = lw.Dynamics(CHAINS[n])._quantity(PRODUCTS.get(name, (name,))[0])
+    program = rolled_program(quantity.name, nodes, getattr(quantities, quantity.name), quantity.inputs)
+    return re.sub(r"\d+", "0", compiler.module_text(program, "double"))
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "mass_matrix", "coriolis_matrix"])
+def test_the_code_does_not_grow_with_the_number_of_bodies(name):
+    """Ten times the links: the same text, but for the sizes in it."""
+    assert text(100, name) == text(1000, name)
+
+
+def test_memory_grows_with_the_number_of_bodies_and_no_faster():
+    """Numbers kept for each group: the same for any length."""
+    records = []
+    for n in 100, 1000:
+        robot = lw.Dynamics(CHAINS[n])
+        quantity = robot._quantity("forward_dynamics")
+        program = rolled_program(quantity.name, robot._split, quantities.forward_dynamics, quantity.inputs)
+        assert program.workspace == program.record * (n + 1)
+        records.append(program.record)
+    assert records[0] == records[1]
+
+
+def test_joints_of_one_type_are_one_class_whatever_their_numbers():
+    """Dense tables, not patterns of zeros: a class for each type of joint and of placement."""
+    plan = [(None, JOINTS["revolute"]), *((i, JOINTS["prismatic" if i % 2 else "revolute"]) for i in range(9))]
+    groups = grouped(lw.Dynamics(grown("many", plan))._split)
+    assert len(groups.members) == 10 and len(set(groups.classes)) == 2
+
+
+# --- asking for it
+
+
+def test_rolled_or_straight_can_be_asked_for():
+    s = state(ROLLED["chain"], (4,))
+    straight, rolled = (lw.Dynamics(MECHANISMS["chain"], rolled=x) for x in (False, True))
+    a, b = (robot.inverse_dynamics(s.q, s.v, s.vdot) for robot in (straight, rolled))
+    np.testing.assert_allclose(a, b, rtol=1e-12)
+    program = rolled_program("bias", rolled._split, quantities.bias, rolled._quantity("bias").inputs)
+    assert 0 < sum(program.operations.values())
+
+
+@pytest.mark.parametrize("kind", [int, np.float32, np.float64])
+def test_wrenches_of_any_kind_of_number_are_felt(kind):
+    """Whole numbers too; float32 beside float64 loses nothing but its own digits."""
+    robot = ROLLED["welded"]
+    s = state(robot)
+    external = np.arange(s.external.size).reshape(s.external.shape).astype(kind)
+    result = robot.forward_dynamics(s.q, s.v, s.tau, external)
+    np.testing.assert_array_equal(result, robot.forward_dynamics(s.q, s.v, s.tau, external.astype(float)))
+    np.testing.assert_allclose(result, plain(robot.model).forward_dynamics(s.q, s.v, s.tau, external), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(6,), (3, 6), (9, 6), (8, 5), (8,), ()])
+def test_wrenches_that_do_not_fit_are_named(shape):
+    robot = ROLLED["welded"]
+    s = state(robot)
+    robot.forward_dynamics(s.q, s.v, s.tau, s.external)
+    with pytest.raises(lw.ShapeError, match="external has shape"):
+        robot.forward_dynamics(s.q, s.v, s.tau, np.zeros(shape))
+
+
+# --- very long
+
+
+@pytest.mark.slow
+def test_ten_thousand_links_fall_as_slowly_as_the_plain_run_says():
+    robot = lw.Dynamics(lw.load("chain:10000"))
+    s = each(state(robot), lambda x: 0.01 * x)
+    agree(robot, "forward_dynamics", s, 1e-9)
