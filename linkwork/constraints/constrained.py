@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..engine.array import Traced
+from ..errors import ModelError, TraceError
 from . import assembly, projection
 from .augmented import Solution, augmented
 from .compiled import Compiled
@@ -88,15 +89,36 @@ class Constrained:
 
     # --- dynamics
 
-    def forward_dynamics(self, q, v, tau, external=None, *, t=0.0, method=None, stabilization=None):
+    def forward_dynamics(self, q, v, tau, external=None, *, t=0.0, method=None, stabilization=None, out=None):
         """v̇ (..., nv) that forces τ make under the constraints; `method` as in `solution`, None for `picked`.
 
         Where there are kernels (`picked` is "embedded kernel") they run by default.
         """
+        q, v, tau, external = self._checked(q, v, tau, external)
         if method is None and self.compiled is not None and external is None and stabilization is None:
-            return self.compiled.forward_dynamics(q, v, tau)
-        method = "augmented" if method is None else method
-        return self.solution(q, v, tau, external, t=t, method=method, stabilization=stabilization).vdot
+            vdot = self.compiled.forward_dynamics(q, v, tau)
+        else:
+            method = "augmented" if method is None else method
+            vdot = self.solution(q, v, tau, external, t=t, method=method, stabilization=stabilization).vdot
+        if out is None:
+            return vdot
+        out[...] = vdot
+        return out
+
+    def _checked(self, q, v, tau, external):
+        """Arrays of the right shapes, or it is said which is not."""
+        given = [x for x in (q, v, tau, external) if x is not None]
+        if any(isinstance(x, Traced) for x in given):
+            raise TraceError(
+                f"forward_dynamics of {self.robot.model.name}, which has loops or couplings, cannot be part of another kernel: "
+                "which velocities depend on which is decided from numbers. Call it outside."
+            )
+        arrays = [np.asarray(x) for x in given]
+        inputs = self.robot._quantity("forward_dynamics" if external is None else ("forward_dynamics", "external")).inputs
+        for x, array in zip(inputs, arrays):
+            self.robot._check(x, array)
+        arrays = [x.astype(float, copy=False) for x in arrays]
+        return (*arrays, None) if external is None else arrays
 
     def solution(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None) -> Solution:
         """v̇ and multipliers."""

@@ -67,7 +67,7 @@ def _projected(set_, q, v, tau, external, t, independent):
     p = partition(M, G, trusted(set_, rows), independent)
     bend = np.zeros(len(v))
     bend[p.dependent] = -np.linalg.solve(G[np.ix_(p.used, p.dependent)], rows.gamma[p.used])
-    left = G @ bend + rows.gamma
+    _, left = Factored(G, trusted(set_, rows)).solve(-rows.gamma)  # what no acceleration gives
     check_consistent(set_, rows, left, rows.gamma, np.abs(rows.gamma))
     bias = robot.inverse_dynamics(q, v, bend, external) if external is not None else robot.inverse_dynamics(q, v, bend)
     u = np.linalg.solve(p.X.T @ M @ p.X, p.X.T @ (tau - bias))

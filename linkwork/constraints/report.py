@@ -26,6 +26,8 @@ class Report:
     redundant: tuple[tuple[str, str, tuple[str, ...]], ...]  # constraint, row, constraints it follows from
     open: tuple[str, ...]  # constraints that are not kept, with residuals
     worst: float
+    kept: float  # the least singular value that counts, against the largest,
+    dropped: float  # and the largest that does not: the clearer the gap, the surer the rank
 
     @property
     def mobility(self) -> int:
@@ -59,6 +61,8 @@ class Report:
         for name, row, of in self.redundant:
             source = f"follows from {', '.join(of)}" if of else "forbids what cannot happen"
             said.append(f"  redundant: {name}, {row}: {source}")
+        if self.dropped > 1e-3 * self.kept or self.kept < 1e-6:
+            said.append(f"  nearly singular: singular values {self.kept:.2g} counts, {self.dropped:.2g} does not; the rank is not sure")
         if self.singular:
             said.append(f"  singular: mobility is {self.mobility} here, {self.generic_mobility} around here")
         return "\n".join(said)
@@ -80,7 +84,10 @@ def report(set_: ConstraintSet, q, t: float = 0.0, tolerance: float = 1e-8, seed
     generic = None if open_ else generic_rank(set_, q, factored, t, seed)
     counts = {x.name: len(x) for x in set_.constraints}
     worst = float(set_.misfit(rows.c))
-    return Report(robot.model.name, robot.nv, len(set_), int(factored.rank), generic, counts, redundant, open_, worst)
+    sigma = factored.sigma / max(factored.sigma.max(initial=0.0), 1e-300)
+    kept, dropped = sigma[factored.counts].min(initial=1.0), sigma[~factored.counts].max(initial=0.0)
+    numbers = int(factored.rank), generic, counts, redundant, open_, worst, float(kept), float(dropped)
+    return Report(robot.model.name, robot.nv, len(set_), *numbers)
 
 
 def generic_rank(set_: ConstraintSet, q, here: Factored, t: float, seed: int) -> int:

@@ -52,7 +52,16 @@ class RolledTrace(Trace):
     def __init__(self):
         self.home: list[object] = [None]
         self.segment: object = None
+        self.trying = False  # in a loop that may be passed over again
+        self.failed = False  # did it divide by zero?
         super().__init__()
+
+    def reciprocal(self, a):
+        """A zero may be one only for want of children, as long as nothing is stored for them: any number will do."""
+        if a or not self.trying:
+            return super().reciprocal(a)
+        self.failed = True
+        return self.one
 
     def _new(self, node, residue):
         ref = super()._new(node, residue)
@@ -218,6 +227,7 @@ class RolledTree:
         start = [step.snapshot() for step in steps]
         while True:
             self.touched = set()
+            self.trace.trying, self.trace.failed = True, False
             known = dict(self.patterns)
             for step, snapshot in zip(steps, start):
                 step.restore(snapshot)
@@ -233,7 +243,10 @@ class RolledTree:
                 for role in (PARENT, CHILD):
                     self.patterns.pop((slot.number, role), None)
                     self.pattern(slot, role, fresh=True)
+            self.trace.trying = False
             if self.patterns == known:
+                if self.trace.failed:
+                    self.trace.reciprocal(ZERO)
                 return
 
     def _fresh(self, c):

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ModelError, ModelWarning, listed
 from ..joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..model import Body, Frame, Hinge, Model
+from ..model.gears import with_gears
 from ..spatial import Pose
 from .mjcf_constraints import couplings, loops, omitted
 from .mjcf_shapes import shapes
@@ -42,10 +43,18 @@ def read(
         gravity=(0.0, 0.0, 0.0) if c.off("gravity") else tuple(c.m.opt.gravity),
         notes=(*c.notes, *lost, *notes),
     )
+    model = with_gears(model, _gears(c))
     if changes:
         said = "; ".join(changes)
         warnings.warn(f"{name}: the model leaves out what changes its motion: {said}.", ModelWarning, stacklevel=3)
     return model.floating() if floating else model
+
+
+def _gears(c: Compiled) -> dict[str, float]:
+    """The gears of actuators that drive one joint: force at the joint for one at the actuator, so turns of it for one."""
+    by_joint = c.m.actuator_trntype == 0  # mjTRN_JOINT
+    single = [i for i in range(c.m.nu) if by_joint[i] and c.m.actuator_gear[i, 0] not in (0.0, 1.0)]
+    return {c.joints[int(c.m.actuator_trnid[i, 0])]: float(c.m.actuator_gear[i, 0]) for i in single}
 
 
 def _body(c: Compiled, i: int) -> Body:

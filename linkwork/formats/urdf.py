@@ -1,5 +1,6 @@
 """URDF: links become bodies, joints become hinges; everything is read and checked before a Model is made."""
 
+import math
 import warnings
 from collections.abc import Iterable
 from math import pi
@@ -10,6 +11,7 @@ import numpy as np
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model import Body, Coupling, Hinge, Model
+from ..model.gears import with_gears
 from ..spatial import Pose
 from ..spatial.pose import SNAP
 from . import xml
@@ -63,12 +65,32 @@ def read(
         couplings=tuple(couplings),
         notes=(*placed.notes, *shapes.notes, *complaints),
     )
+    model = with_gears(model, _gears(robot, joints))
     if complaints:
         _warn("\n  ".join((f"{name} has inertias that no real body has, used as they are:", *complaints)))
     if couplings and mimic is None:
         names = ", ".join(f'"{coupling.joint}"' for coupling in couplings)
         _warn(f'{name}: these <mimic> joints are independent: {names}. If that is meant, load with mimic="free".')
     return model
+
+
+
+def _gears(robot, joints) -> dict[str, float]:
+    """The ratios of <transmission> elements that drive one joint: motor turns for one of the joint."""
+    found = {}
+    for transmission in robot.all("transmission"):
+        driven = list(transmission.all("joint"))
+        parts = [transmission, *transmission.all("actuator"), *driven]
+        ratios = [part.content.strip() for x in parts for part in x.all("mechanicalReduction")]
+        if len(driven) == 1 and len(ratios) == 1 and driven[0].attributes.get("name") in joints:
+            try:
+                ratio = float(ratios[0])
+            except ValueError:
+                ratio = math.nan
+            if not math.isfinite(ratio) or not ratio:
+                raise transmission.error(f'a <mechanicalReduction> is "{ratios[0]}"; it takes a finite number, not zero.')
+            found[driven[0].attributes["name"]] = ratio
+    return found
 
 
 def _warn(text: str) -> None:

@@ -18,7 +18,7 @@ class Joint(ABC):
 
     Numbers may be one value for all velocities of the joint, or one for each. Limits bound coordinates; None is no limit.
     A spring pulls towards `rest` with `stiffness`; `damping` is viscous, `friction` dry; `armature` is the inertia of
-    the rotor as the joint feels it.
+    the rotor as the joint feels it; `gear` how many times the rotor turns when the joint does once, where that is known.
     """
 
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -31,6 +31,7 @@ class Joint(ABC):
     armature: Values = 0.0
     effort: Values | None = None
     speed: Values | None = None
+    gear: float | None = None
 
     def __post_init__(self):
         axis = np.asarray(self.axis, float)

@@ -33,13 +33,23 @@ def gears(model: Model, nodes: Nodes) -> dict[int, tuple[int, float]]:
     return found
 
 
-def with_rotors(model: Model, ratios: Mapping[str, float]) -> Model:
+def with_gears(model: Model, ratios: Mapping[str, float]) -> Model:
+    """The model with the gear ratios of these joints known: {joint: ratio}."""
+    hinges = [replace(h, joint=replace(h.joint, gear=float(ratios[h.name]))) if h.name in ratios else h for h in model.hinges]
+    return replace(model, hinges=tuple(hinges))
+
+
+def with_rotors(model: Model, ratios: Mapping[str, float] | None = None) -> Model:
     """The model with the armature of the named joints made a rotor that turns `ratio` times as fast: {joint: ratio}.
+
+    Without ratios, all joints are meant that have an armature and whose gear is known, from a file or otherwise.
 
     An armature is what the joint feels of a rotor, ratio² times its inertia. The rotor also pulls at the body that
     carries the joint, which an armature leaves out. While it does not turn, its inertia is taken to be part of that
     body already, as files have it, and is taken off there.
     """
+    if ratios is None:
+        ratios = {h.name: h.joint.gear for h in model.hinges if h.joint.gear and h.joint.nv == 1 and h.joint.each("armature").any()}
     hinges, bodies, couplings = list(model.hinges), list(model.bodies), list(model.couplings)
     for name, ratio in ratios.items():
         hinge = model.hinge(name)

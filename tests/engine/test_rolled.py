@@ -29,10 +29,10 @@ def agree(rolled, name, s, tolerance=1e-12):
     assert np.abs(result - expected).max(initial=0.0) <= tolerance * condition * scale, name
 
 
-@pytest.mark.parametrize("mechanism", ["tree", "welded"])
+@pytest.mark.parametrize("mechanism", ["compound", "welded"])
 @every_call
 def test_a_rolled_kernel_is_its_sweep(mechanism, name):
-    """Every joint there is, branches, welded bodies; all methods, with wrenches too."""
+    """Massless parts of a joint, branches, welded bodies; all methods, with wrenches too."""
     robot = ROLLED[mechanism]
     agree(robot, name, state(robot, (5,)))
     agree(robot, name, state(robot))
@@ -64,7 +64,7 @@ def on_a_tree(drawn, seed, names):
 
 
 @settings(max_examples=3, suppress_health_check=list(HealthCheck))
-@given(drawn=trees(max_bodies=12), seed=st.integers(0, 2**16))
+@given(drawn=trees(max_bodies=6), seed=st.integers(0, 2**16))
 def test_rolled_kernels_of_any_tree_are_their_sweeps(drawn, seed):
     on_a_tree(drawn, seed, ["forward_dynamics pushed", "mass_matrix"])
 
@@ -131,7 +131,7 @@ def test_rolled_or_straight_can_be_asked_for():
     a, b = (robot.inverse_dynamics(s.q, s.v, s.vdot) for robot in (straight, rolled))
     np.testing.assert_allclose(a, b, rtol=1e-12)
     program = rolled_program("bias", rolled._split, quantities.bias, rolled._quantity("bias").inputs)
-    assert 0 < sum(program.operations.values())
+    assert sum(program.operations.values()) > 0
 
 
 @pytest.mark.parametrize("kind", [int, np.float32, np.float64])

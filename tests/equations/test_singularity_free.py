@@ -1,7 +1,6 @@
 """From, part two, 2.2: the state is (Q, v) on the group, and no attitude is special."""
 
 import numpy as np
-import pytest
 from scipy.integrate import solve_ivp
 from zoo import close
 
@@ -28,7 +27,6 @@ def test_f10_a_satellite_tumbles_through_every_attitude():
     close(robot.kinetic_energy(run.q, run.v), np.full(len(run.q), robot.kinetic_energy(q, v)), 1e-7)
 
 
-@pytest.mark.slow
 def test_f10_a_vehicle_with_an_arm_passes_90_degrees_of_pitch():
     """Steps of the solver on the group are the usual ones; in Euler angles they shrink a thousandfold, for the same motion."""
     robot = lw.Dynamics(vehicle_manipulator())

@@ -1,0 +1,198 @@
+"""Rolling, skating and driving."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import constraints
+from linkwork.constraints import Distance, Driven, Holonomic, KnifeEdge, Pfaffian, Rolling, Touching, kkt, simulate
+
+DISK = {"mass": 2.0, "tensor": (0.25, 0.25, 0.5)}
+
+
+def disk(radius=1.0):
+    m = lw.Builder("disk")
+    m.body("disk", joint=lw.Free(), **DISK)
+    robot = lw.Dynamics(m.model(), compiled=False)
+    return constraints.of(robot, Rolling("roll", "disk", radius), Touching("touch", "disk", radius))
+
+
+def standing(held, tilt=0.3):
+    """A disk on edge, leaning."""
+    q = held.robot.neutral()
+    q[:4] = lw.Pose.rpy((0, 0, 0), (np.pi / 2 - tilt, 0, 0)).quaternion
+    q[:4] /= np.linalg.norm(q[:4])
+    q[6] = np.cos(tilt)
+    return q
+
+
+def ball():
+    m = lw.Builder("ball", (0.0, 1.0, -9.81))
+    m.body("ball", joint=lw.Free(), mass=3.0, tensor=(0.4 * 3,) * 3)
+    robot = lw.Dynamics(m.model(), compiled=False)
+    return constraints.of(robot, Rolling("roll", "ball", 1.0, axis=None), Touching("touch", "ball", 1.0, axis=None))
+
+
+def skate():
+    m = lw.Builder("skate", (0, 0, 0))
+    m.body("sled", joint=lw.Planar(), mass=1.0, tensor=(0.1, 0.1, 0.1))
+    robot = lw.Dynamics(m.model(), compiled=False)
+    return constraints.of(robot, KnifeEdge("edge", "sled", (0, 1, 0)))
+
+
+def snakeboard():
+    """A board, a rotor on its middle and two axles that steer: rotor and axles driven, wheels that do not slip sideways."""
+    m = lw.Builder("snakeboard", (0, 0, 0))
+    m.body("board", joint=lw.Planar(), mass=4.0, tensor=(0.01, 0.016, 0.016))
+    m.body("rotor", "board", None, lw.Revolute(), mass=1.0, tensor=(0.1, 0.1, 0.02))
+    m.body("front", "board", (0.2, 0, 0), lw.Revolute(), mass=0.5, tensor=(0.001, 0.001, 0.001))
+    m.body("back", "board", (-0.2, 0, 0), lw.Revolute(), mass=0.5, tensor=(0.001, 0.001, 0.001))
+    robot = lw.Dynamics(m.model(), compiled=False)
+    return constraints.of(robot, KnifeEdge("front wheels", "front", (0, 1, 0)), KnifeEdge("back wheels", "back", (0, 1, 0)))
+
+
+CASES = {
+    "disk": lambda: (disk(), standing(disk())),
+    "ball": lambda: (ball(), np.array([0, 0, 0, 1.0, 0.3, 0.2, 1.0])),
+    "skate": lambda: (skate(), np.array([0.4, 1.0, 2.0])),
+    "snakeboard": lambda: (snakeboard(), np.array([0.3, 0, 0, 0.5, 0.4, -0.3])),
+}
+every_case = pytest.mark.parametrize("name", CASES)
+
+
+def moving(name, seed=0):
+    held, q = CASES[name]()
+    rng = np.random.default_rng(seed)
+    q, v = held.project(q, rng.standard_normal(held.nv))
+    return held, q, v, rng.standard_normal(held.nv)
+
+
+@every_case
+def test_rows_keep_being_kept(name):
+    """G(q) v stays zero along q(t), v(t) with v̇ from the dynamics."""
+    held, q, v, tau = moving(name)
+    vdot = held.forward_dynamics(q, v, tau)
+    h = 1e-5
+    after, before = (held.jacobian(held.robot.integrate(q, s * v + s * s / 2 * vdot)) @ (v + s * vdot) for s in (h, -h))
+    np.testing.assert_allclose((after - before) / (2 * h), 0, atol=1e-8)
+
+
+@every_case
+def test_solutions_agree(name):
+    held, q, v, tau = moving(name)
+    vdot, _ = kkt(held.set, q, v, tau)
+    for method in ("augmented", "projected"):
+        np.testing.assert_allclose(held.forward_dynamics(q, v, tau, method=method), vdot, rtol=1e-9, atol=1e-9)
+
+
+@every_case
+def test_rolling_cannot_be_integrated(name):
+    """The object of non-holonomy is not zero (Müller and Terze, 60)."""
+    held, q, _, _ = moving(name)
+    assert not held.integrable(q)
+
+
+def test_a_loop_can_be_integrated():
+    from .gallery import assembled
+
+    for name in ("two windows", "bricard"):
+        _, held, q = assembled(name)
+        assert held.integrable(q)
+    m = lw.Builder("two", (0, 0, 0))
+    m.body("a", joint=lw.Spherical(), mass=1.0, tensor=(1, 2, 2))
+    m.body("b", "a", (1, 0, 0), lw.Spherical(), mass=1.0, tensor=(1, 2, 2))
+    m.body("c", "b", (1, 0, 0), lw.Spherical(), mass=1.0, tensor=(1, 2, 2))
+    robot = lw.Dynamics(m.model(), compiled=False)
+    held = constraints.of(robot, Distance("rod", None, "c", 2.5, on=(1, 0, 0)))
+    assert held.integrable(held.random_state(seed=1)[0])
+
+
+def test_a_rolling_disk_keeps_its_energy_and_touches():
+    held = disk()
+    q = standing(held, 0.4)
+    v = held.project(q, [0.3, 0.2, 4.0, 0, 0, 0])[1]
+    robot = held.robot
+    path = simulate(held, (q, v), until=1.0, rtol=1e-9, at=[0.5])
+    energy = [robot.kinetic_energy(x, y) + robot.potential_energy(x) for x, y in zip(path.q, path.v)]
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-8)
+    np.testing.assert_allclose(held.residual(path.q), 0, atol=1e-12)
+
+
+def test_a_ball_rolls_down_with_five_sevenths():
+    held = ball()
+    vdot = held.forward_dynamics(np.array([0, 0, 0, 1.0, 0, 0, 1.0]), np.zeros(6), np.zeros(6))
+    np.testing.assert_allclose(vdot, [-5 / 7, 0, 0, 0, 5 / 7, 0], atol=1e-12)
+
+
+def test_a_skate_runs_on_a_circle():
+    """Free skate: spin and speed stay, so it draws a circle of radius u/ω."""
+    held = skate()
+    path = simulate(held, (np.zeros(3), np.array([2.0, 1.0, 0.0])), until=np.pi, rtol=1e-10, at=[np.pi])
+    np.testing.assert_allclose(path.q[-1], [2 * np.pi, 0, 0], atol=1e-7)
+
+
+def test_own_rows_are_the_built_in_ones():
+    held = skate()
+    own = constraints.of(held.robot, Pfaffian("own", lambda q: [[0.0, 0.0, 1.0]]))
+    q, v, tau = np.array([0.4, 1.0, 2.0]), np.array([1.3, 0.7, 0.0]), np.array([0.1, 0.2, 0.3])
+    np.testing.assert_allclose(own.forward_dynamics(q, v, tau), held.forward_dynamics(q, v, tau), atol=1e-10)
+
+
+def test_a_driven_joint_is_where_it_should_be():
+    m = lw.Builder("arm")
+    m.body("upper", joint=lw.Revolute(axis=(0, 1, 0)), mass=1.0, center=(0.5, 0, 0), tensor=(0.1, 0.1, 0.1))
+    m.body("fore", "upper", (1, 0, 0), lw.Revolute(axis=(0, 1, 0)), mass=1.0, center=(0.5, 0, 0), tensor=(0.1, 0.1, 0.1))
+    robot = lw.Dynamics(m.model(), compiled=False)
+    held = constraints.of(robot, Driven("crank", "upper_joint", lambda t: 0.3 * np.sin(2 * t)))
+    q, v, t = np.array([0.3 * np.sin(1.0), 0.2]), np.array([0.6 * np.cos(1.0), 0.4]), 0.5
+    answers = [held.forward_dynamics(q, v, np.zeros(2), t=t, method=m) for m in ("augmented", "projected")]
+    np.testing.assert_allclose(answers[0], answers[1], atol=1e-10)
+    np.testing.assert_allclose(answers[0][0], -1.2 * np.sin(1.0), atol=1e-9)
+    tau = np.zeros(2)
+    prescribed = robot.inverse_dynamics(q, v, answers[0])
+    np.testing.assert_allclose(prescribed[1], tau[1], atol=1e-9)
+    path = simulate(held, (q, v), start=t, until=2.0, rtol=1e-9, at=[1.0])
+    np.testing.assert_allclose(path.q[:, 0], 0.3 * np.sin(2 * path.t), atol=1e-12)
+
+
+def test_a_distance_is_kept_and_is_a_function_of_ones_own():
+    m = lw.Builder("ball", (0, 0, -9.81))
+    m.body("bob", joint=lw.Free(), mass=1.0, tensor=(0.1, 0.2, 0.3))
+    robot = lw.Dynamics(m.model(), compiled=False)
+    on = np.array([0.1, 0.2, 0.3])
+    rod = constraints.of(robot, Distance("rod", None, "bob", 2.0, at=(0, 0, 1), on=tuple(on)))
+    own = constraints.of(robot, Holonomic("own", lambda q, t: [np.linalg.norm((robot.pose(q, "bob") @ [*on, 1])[:3] - [0, 0, 1]) - 2.0]))
+    q = rod.assemble(robot.random_state(seed=0)[0])
+    v = rod.project(q, np.random.default_rng(0).standard_normal(6))[1]
+    tau = np.zeros(6)
+    np.testing.assert_allclose(own.jacobian(q), rod.jacobian(q), atol=1e-10)
+    np.testing.assert_allclose(own.forward_dynamics(q, v, tau), rod.forward_dynamics(q, v, tau), atol=1e-7)
+
+
+def satellite():
+    """A body and two wings of four panels, in the plane, springs in the hinges (after INTELSAT V)."""
+    m = lw.Builder("satellite", (0, 0, 0))
+    m.body("hub", joint=lw.Planar(), mass=1000.0, center=(0, 0, 0), tensor=(300.0, 300.0, 300.0))
+    for side, sign in (("left", -1), ("right", 1)):
+        before, at = "hub", (sign * 1.0, 0, 0)
+        for i in range(4):
+            joint = lw.Revolute(stiffness=40.0, damping=0.5)
+            m.body(f"{side}{i}", before, at, joint, mass=20.0, center=(sign * 0.9, 0, 0), tensor=(5.0, 5.0, 5.4))
+            before, at = f"{side}{i}", (sign * 1.8, 0, 0)
+    return lw.Dynamics(m.model(), compiled=False)
+
+
+def test_angular_momentum_is_kept_by_projection_under_explicit_euler():
+    """Müller and Terze, 5.4.1: the error grows without, and vanishes with projection."""
+    robot = satellite()
+    rng = np.random.default_rng(0)
+    q, v = 0.3 * rng.standard_normal(robot.nq), 0.3 * rng.standard_normal(robot.nv)
+    q[1:3] = 0.0
+    spin = lambda q, v: robot.centroidal_momentum(q, v)[2]
+    kept = Pfaffian("spin", lambda q: [[spin(q, e) for e in np.eye(robot.nv)]], value=float(spin(q, v)))
+    free, held = constraints.of(robot), constraints.of(robot, kept)
+    without = simulate(free, (q, v), until=2.0, method="euler", dt=0.01, project=False, at=[1.0])
+    with_it = simulate(free, (q, v), until=2.0, method="euler", dt=0.01, keep=held, at=[1.0])
+    errors = [[abs(spin(a, b) - spin(q, v)) for a, b in zip(p.q[1:], p.v[1:])] for p in (without, with_it)]
+    assert errors[0][1] > errors[0][0] > 1e-4
+    assert max(errors[1]) < 1e-9 * abs(spin(q, v))
