@@ -41,7 +41,8 @@ class UserKernel:
 
     def __call__(self, *arguments, out=None):
         try:
-            return self._ready[arguments[0].dtype](*arguments, out=out)
+            run = self._ready[arguments[0].dtype]
+            return run(*arguments) if out is None else run(*arguments, out=out)
         except (KeyError, IndexError, AttributeError, TypeError, ValueError):
             return self._call_checked(arguments, out)
 
@@ -57,7 +58,8 @@ class UserKernel:
         check_shapes(self.__name__, kernel.inputs, arrays)
         if dtype not in self._ready:
             self._ready[dtype] = kernel.runner(dtype.char)
-        return self._ready[dtype](*arrays, out=out)
+        run = self._ready[dtype]
+        return run(*arrays) if out is None else run(*arrays, out=out)
 
     def kernel(self, arrays=None) -> Kernel:
         """The kernel, made when the shapes of all arguments are known."""

@@ -90,5 +90,6 @@ def put_into(out, result):
     (place,) = out if isinstance(out, tuple) else (out,)
     if place is None:
         return result
-    np.copyto(place, result, casting="same_kind")
+    with np.errstate(all="ignore"):
+        np.copyto(place, result, casting="same_kind")
     return place

@@ -88,10 +88,10 @@ class Varying:
             if not options:
                 raise TypeError(f"{what} takes q and the name of a body or frame.")
             return (what, *options, *(("body",) if what == "jacobian" and len(options) == 1 else ())), arguments[:1]
-        external = named.pop("external", None)
-        if what in PUSHED and (external is not None or len(arguments) == 4):
-            return (what, "external"), [*arguments, *(() if external is None else (external,))]
-        return what, arguments
+        if named.get("external", ()) is None:
+            del named["external"]
+        pushed = what in PUSHED and ("external" in named or len(arguments) == 4)
+        return (what, "external") if pushed else what, arguments
 
     def _kernel(self, asked) -> Kernel:
         quantity = self.robot._quantity(asked)

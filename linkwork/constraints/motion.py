@@ -105,8 +105,8 @@ class Within(Motion):
 
     @cached_property
     def _X(self):
-        nodes, q = self.nodes, self.nodes.split(self.q)
-        return {k: nodes.fixed[k] @ nodes.groups[k].matrix(q[k]) for k in self.members}
+        nodes, q = self.nodes, self.q
+        return {k: nodes.fixed[k] @ nodes.groups[k].matrix(q[..., nodes.q_rows[k]]) for k in self.members}
 
     @cached_property
     def phi(self):
@@ -124,8 +124,8 @@ class Within(Motion):
 
     @cached_property
     def _own(self):
-        v = self.nodes.tree.split(self.v)
-        return {k: self.nodes.H[k].mT @ v[k] for k in self.members}
+        rows = self.nodes.tree.rows
+        return {k: self.nodes.H[k].mT @ self.v[..., rows[k], None] for k in self.members}
 
     @cached_property
     def V(self):

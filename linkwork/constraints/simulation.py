@@ -15,6 +15,7 @@ from .constrained import Constrained
 
 FIXED = ("euler", "rk4")
 STEPS = 1_000_000
+TURN = 2.0  # radians that a joint of several velocities may turn in one step: S⁻¹(ξ) ends at 2π
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,22 +108,25 @@ class _Run:
                     raise SimulationError(f"more than {STEPS} steps by t = {t}; ask for less.")
                 h = stop - t
                 if method == "dop853":
-                    t, q, v, step = self._adaptive(t, q, v, h, step, rtol, atol)
+                    t, q, v, step = self._adaptive(t, q, v, stop, step, rtol, atol)
                 else:
                     count = max(1, round(h / dt)) if abs(h / dt - round(h / dt)) < 1e-9 else int(np.ceil(h / dt))
                     t, q, v = self._fixed(method, t, q, v, min(dt, h) if count > 1 else h, stop if count == 1 else None)
+                t = stop if stop - t <= 16 * np.spacing(abs(stop)) else t
                 q, v = self.back(t, q, v)
                 if at is None or t == stop:
                     kept.append((t, q, v))
         ts, qs, vs = zip(*kept)
         return Path(np.array(ts), np.array(qs), np.array(vs), self.evaluations)
 
-    def _adaptive(self, t, q, v, h, step, rtol, atol):
+    def _adaptive(self, t, q, v, stop, step, rtol, atol):
         from scipy.integrate import DOP853
 
         y = np.concatenate([np.zeros(self.n), v])
-        first = None if step is None else min(step, h)
-        solver = DOP853(self.rates(q), t, y, t + h, rtol=rtol, atol=atol, first_step=first)
+        fastest = max((float(np.abs(v[rows]).max()) for g, rows in zip(self.groups, self.rows) if g.nv > 1), default=0.0)
+        longest = TURN / fastest if fastest else np.inf
+        first = None if step is None else min(step, stop - t, longest)
+        solver = DOP853(self.rates(q), t, y, stop, rtol=rtol, atol=atol, first_step=first, max_step=longest)
         said = solver.step()
         if solver.status == "failed":
             raise SimulationError(f"t = {t:.9g} s: {said}")

@@ -1,6 +1,7 @@
 """LLVM: from IR text to machine code of this computer, and from code to functions that can be called."""
 
 import threading
+from collections.abc import Callable
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -33,7 +34,7 @@ def identity() -> str:
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {version}"
 
 
-def straight(program: Program, kind: Kind, name: str) -> str:
+def straight(program: Program, kind: Kind, name: str, any_angle: bool = False) -> str:
     """The function @name(inputs..., outputs...) of a program, all arguments in lanes."""
     V, size = kind.vector, kind.bytes * kind.width
     n_in = len(program.inputs)
@@ -45,7 +46,7 @@ def straight(program: Program, kind: Kind, name: str) -> str:
         return emit(f"load {V}, ptr {pointer}, align {align}")
 
     nodes = program.trace.nodes
-    near = plain_angles(program) if kind.width > 1 else frozenset[int]()  # @range leaves large angles to width 1
+    near = plain_angles(program) if kind.width > 1 and not any_angle else frozenset[int]()  # @range leaves large angles to width 1
     writer = Writer(nodes, kind, load, near)
     results = [ref for output in program.outputs for ref in output.refs]
     writer.run(program.live, uses_of(nodes, program.live, results))
@@ -67,28 +68,42 @@ def kernel(program: Program | RolledProgram, kind: Kind, name: str) -> str:
 
 def module_text(program: Program | RolledProgram, dtype: str) -> str:
     """The whole module of a gufunc: kernel, one sample and many, and the loop around it."""
-    machine, register = target()
+    wide, one = _kinds(dtype)
+    kernels = [kernel(program, wide, "wide"), kernel(program, one, "one")]
+    return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text()], driver.LEAST)
+
+
+def march_text(program: Program, dtype: str, samples: Callable, least: int) -> str:
+    """The module of a march: the kernel over lanes, able to take any angle, and the loops over time and samples."""
+    wide, one = _kinds(dtype)
+    return _module(program, wide, one, set(), [straight(program, wide, "wide", any_angle=True), samples(program, wide).text()], least)
+
+
+def _kinds(dtype: str) -> tuple[Kind, Kind]:
+    _, register = target()
+    return Kind(dtype, register // (8 if dtype == "double" else 4)), Kind(dtype, 1)
+
+
+def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], least: int) -> str:
+    machine, _ = target()
     x86 = machine.triple.startswith(("x86_64", "i686"))
-    wide, one = Kind(dtype, register // (8 if dtype == "double" else 4)), Kind(dtype, 1)
-    names = sorted(needed_functions(program) | {"sincos_near"})
-    library = functions.library([(f, dtype, kind.width) for f in names for kind in (wide, one)])
-    dims = driver.core_dimensions(program)
+    names = sorted(needed_functions(program) | more)
+    library = functions.library([(f, kind.dtype, kind.width) for f in names for kind in (wide, one)])
     declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
+    dims = driver.core_dimensions(program)
     return "".join(
         [
             library,
             *declared.values(),
             driver.DECLARATIONS,
             driver.FLAGS[x86],
-            kernel(program, wide, "wide"),
-            kernel(program, one, "one"),
+            *kernels,
             *(driver.strided(wide, to_lanes, dims) for to_lanes in (True, False)),
             *(driver.transposed(wide, to_lanes) for to_lanes in (True, False)),
             *(driver.strided(one, to_lanes, dims).replace("pack(", "pack_one(") for to_lanes in (True, False)),
-            Range(program, wide).text(),
             driver.JOB,
             driver.split(),
-            driver.loop(x86),
+            driver.loop(x86, least),
         ]
     )
 

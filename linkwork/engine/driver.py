@@ -156,13 +156,13 @@ def _transpose(t: Text, V: str, rows: list[str]) -> list[str]:
     return rows
 
 
-def loop(x86: bool) -> str:
+def loop(x86: bool, least: int) -> str:
     """@loop(args, dims, steps, data): data begins with a pointer to the number of threads allowed."""
     t = Text()
     t.do("%n = load i64, ptr %dims")
     state = t.room("[64 x i8], align 16")
     t.do(f"call void @llvm.x86.sse.stmxcsr(ptr {state})" if x86 else f"%kept = call i32 @fegetenv(ptr {state})")
-    useful = t.let(f"sdiv i64 %n, {LEAST}")
+    useful = t.let(f"sdiv i64 %n, {least}")
     allowed = t.let(f"load i64, ptr {t.let('load ptr, ptr %data')}")
     team = t.let(f"call i64 @llvm.smin.i64(i64 {useful}, i64 {allowed})")
     team = t.let(f"call i64 @llvm.smin.i64(i64 {team}, i64 64)")
@@ -232,4 +232,5 @@ declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare i64 @llvm.smin.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """

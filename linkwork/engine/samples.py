@@ -135,9 +135,9 @@ class Range:
     def _call(self, kernel: str, pointers: list[str]) -> None:
         self.t.do(f"call void @{kernel}({', '.join(f'ptr {p}' for p in [*pointers, self.work, '%data'])})")
 
-    def _move(self, way: str, j: int, lanes: str, sample: str, count: str, full: bool) -> None:
+    def _move(self, way: str, j: int, lanes: str, sample: str, count: str, full: bool, beyond: str = "0") -> None:
         t, outer = self.t, self.outer[j]
-        source = t.at(self.user[j], t.times(sample, outer))
+        source = t.at(self.user[j], t.times(sample, outer), beyond)
 
         def by_strides():
             t.do(f"call void @{way}(ptr {lanes}, ptr {source}, i64 {outer}, i64 {count}, {self.core[j]})")

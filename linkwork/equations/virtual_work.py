@@ -22,7 +22,7 @@ class VirtualWork:
 
     def __init__(self, robot):
         self.robot = robot
-        kernel = robot.kernel if robot.compiled and robot.nv else lambda function: function
+        kernel = robot.kernel if robot.compiled and robot.nv and not robot.rolled else lambda function: function
         self._force, self._energy = kernel(self._all_forces), kernel(self._all_energies)
 
     # --- one force

@@ -117,7 +117,7 @@ def _read(text: str, i: int, source: str) -> tuple[Value, int]:
 
 def _yaml(text: str, source: str) -> Value:
     try:
-        import yaml  # type: ignore[import-untyped]
+        import yaml
     except ImportError as error:
         raise ImportError(f"{source} is YAML, which PyYAML reads: pip install linkwork[yaml]. JSON needs nothing.") from error
     try:

@@ -13,7 +13,8 @@ Everything is in the world's axes, in the reference pose, where every joint is a
 
 `tensor` is about the centre of mass: three moments, six entries xx yy zz xy xz yz, or three rows. A joint without `kind` is
 revolute, or helical if it has a pitch; without a parent it stands on the world. `rotation` (x y z w) turns the axes in
-which joints of several freedoms count their coordinates. `parts` are the joints in a row of a compound.
+which joints of several freedoms count their coordinates. `parts` are the joints in a row of a compound. Springs between
+points and pushes may follow under `springs` and `pushes`, with the entries of `lw.Spring` and `lw.Push`.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,7 @@ from ..joints import (
     Spherical,
     Translation,
 )
-from ..model import Body, Coupling, Frame, Hinge, Loop, Model
+from ..model import Body, Coupling, Frame, Hinge, Loop, Model, Push, Spring
 from ..model.model import GRAVITY
 from ..spatial import Pose
 from .lines import Value, parsed
@@ -60,19 +61,23 @@ KINDS: dict[str, Callable[..., Joint]] = {
 }
 MOTION = "kind", "axis", "point", "pitch", "rotation", *PHYSICS
 ENTRIES: dict[str, tuple[str, ...]] = {
-    "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings"),
+    "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes"),
     "body": ("name", "mass", "center", "tensor"),
     "joint": ("name", "parent", "child", *MOTION, "parts"),
     "part": ("name", *MOTION),
     "frame": ("name", "body", "point", "rotation"),
     "coupling": ("name", "joint", "of", "coefficients"),
+    "spring": ("name", "one", "other", "at", "on", "stiffness", "length", "damping"),
+    "push": ("name", "body", "force", "torque", "at", "axes"),
 }
+TEXTS = "one", "other", "body", "axes"  # of springs and pushes; what they have besides is numbers
+VECTORS = "at", "on", "force", "torque"
 
 
 def is_screws(text: str) -> bool:
     """Is this a text of such a file, rather than XML or a path?"""
     head = text.lstrip()
-    return head.startswith("{") or any(line.startswith(("screws:", '"screws"')) for line in head.splitlines()[:40])
+    return head.startswith("{") or (not head.startswith("<") and any(line.startswith(("screws:", '"screws"')) for line in head.splitlines()[:40]))
 
 
 def read(text: str, *, name: str) -> Model:
@@ -94,6 +99,7 @@ def read(text: str, *, name: str) -> Model:
             tuple(_hinge(value, known, Loop) for value in _all(data, "loops")),
             tuple(_coupling(value) for value in _all(data, "couplings")),
             data["gravity"].vector("gravity") if "gravity" in data else GRAVITY,
+            (*(_force(x, "spring", Spring) for x in _all(data, "springs")), *(_force(x, "push", Push) for x in _all(data, "pushes"))),
         )
     except ModelError as error:
         raise error if f"{name}, line" in str(error) else ModelError(f"{name}: {error}") from None
@@ -190,6 +196,20 @@ def _frame(value: Value, bodies: set[str]) -> Frame:
     if body not in bodies:
         raise data.get("body", value).error(f'{said} is on body "{body}", which is not there.{did_you_mean(body, bodies)}')
     return Frame(name, body, _pose(data, said))
+
+
+def _force(value: Value, kind: str, make: Callable) -> Any:
+    """A spring or a push, its points in the world in the reference pose."""
+    name, said, data = _named(value, kind)
+    options: dict[str, Any] = {"one": None} if kind == "spring" else {}
+    for key, entry in data.items():
+        if key != "name":
+            what = f"{key} of {said}"
+            options[key] = entry.text(what) if key in TEXTS else entry.vector(what) if key in VECTORS else entry.number(what)
+    needed = "other" if kind == "spring" else "body"
+    if needed not in options:
+        raise value.error(f'{said} has no "{needed}".')
+    return _made(value, lambda: make(name, **options))
 
 
 def _coupling(value: Value) -> Coupling:

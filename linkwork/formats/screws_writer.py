@@ -1,13 +1,14 @@
 """A Model as a file in the world frame, and the schema of such files."""
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, listed
+from ..errors import ModelError
 from ..joints import Compound, Helical, Joint
-from ..model import Model
+from ..model import Model, Push, Spring
 from ..model.world_frame import in_world_frame
 from ..spatial import Pose
 from .screws import ENTRIES, KINDS, PHYSICS, VERSION
@@ -25,13 +26,12 @@ def written(model: Model) -> str:
     for loop in model.loops:
         if not loop.active:
             raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot say; remove it first.')
-    if model.forces:
-        raise ModelError(f"{model.name} has forces ({listed(f.name for f in model.forces)}), which this format cannot hold.")
     joints = [_hinge(hinge) for hinge in model.hinges]
     frames = [{"name": frame.name, "body": frame.body, **_pose(frame.pose)} for frame in model.frames]
     couplings = [_coupling(coupling) for coupling in model.couplings]
     parts: list[tuple[str, list]] = [("bodies", [_body(body) for body in model.bodies]), ("joints", joints)]
     parts += [("frames", frames), ("loops", [_hinge(loop) for loop in model.loops]), ("couplings", couplings)]
+    parts += [(kind, [_force(x) for x in model.forces if isinstance(x, made)]) for kind, made in (("springs", Spring), ("pushes", Push))]
     head = [f'  "screws": {VERSION}', f'  "name": {json.dumps(model.name)}', f'  "gravity": {json.dumps(model.gravity)}']
     lists = [f'  "{name}": [\n    {_lines(entries)}\n  ]' for name, entries in parts if entries]
     return "{\n" + ",\n".join(head + lists) + "\n}\n"
@@ -89,6 +89,11 @@ def _pose(pose: Pose) -> dict[str, Any]:
     return out
 
 
+def _force(force) -> dict[str, Any]:
+    """What a spring or push has besides what it would have anyway."""
+    return {x.name: getattr(force, x.name) for x in fields(force) if getattr(force, x.name) not in (None, x.default)}
+
+
 def _coupling(coupling) -> dict[str, Any]:
     of = {} if coupling.of is None else {"of": coupling.of}
     return {"name": coupling.name, "joint": coupling.joint, **of, "coefficients": coupling.coefficients}
@@ -108,16 +113,18 @@ def schema() -> dict[str, Any]:
         "screws": {"const": VERSION}, "gravity": three, "mass": {"type": "number", "minimum": 0}, "center": three,
         "tensor": {"anyOf": [*numbers(3, 6)["anyOf"], rows]}, "kind": {"enum": list(KINDS)}, "axis": three, "point": three,
         "pitch": number, "rotation": numbers(4), "coefficients": {"type": "array", "items": number},
-        **dict.fromkeys(PHYSICS, several), **dict.fromkeys(("name", "parent", "child", "body", "joint", "of"), text),
+        **dict.fromkeys(PHYSICS, several), **dict.fromkeys(("name", "parent", "child", "body", "joint", "of", "one", "other"), text),
+        **dict.fromkeys(("at", "on", "force", "torque"), three), "length": number, "axes": {"enum": ["world", "body"]},
     }  # fmt: skip
     of |= {"parts": _list_of("part"), "bodies": _list_of("body"), "joints": _list_of("joint"), "frames": _list_of("frame")}
-    of |= {"loops": _list_of("joint"), "couplings": _list_of("coupling")}
+    of |= {"loops": _list_of("joint"), "couplings": _list_of("coupling"), "springs": _list_of("spring"), "pushes": _list_of("push")}
     needed = {"file": ["screws"], "body": ["name"], "joint": ["name", "child"], "part": [], "frame": ["name", "body"]}
+    needed |= {"coupling": ["name", "joint"], "spring": ["name", "other"], "push": ["name", "body"]}
     things = {
         kind: {
             "type": "object",
             "properties": {name: of[name] for name in entries},
-            "required": needed.get(kind, ["name", "joint"]),
+            "required": needed[kind],
             "additionalProperties": False,
         }
         for kind, entries in ENTRIES.items()

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
+from ..engine.march import March
 from ..engine.program import Input
 from ..lie.group import Additive
 from ..lie.scalars import like
@@ -33,7 +34,22 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
     return ready[key]
 
 
+def march(robot: Dynamics, function: Callable, dtype) -> March | None:
+    """A step function (q, v, τ, h) -> (q, v) with the loop over time in the compiled code; None where it is not compiled."""
+    if not robot.compiled or not robot.nv or robot.rolled:
+        return None
+    ready = _made.setdefault(robot, {})
+    key = "march", function.__name__, np.dtype(dtype).char
+    if key not in ready:
+        ready[key] = March(_kernel(robot, function, function.__name__, (), True), key[2], states=2)
+    return ready[key]
+
+
 def _compiled(robot, function, name, options, kind, friction):
+    return _kernel(robot, function, name, options, friction).gufunc(kind)
+
+
+def _kernel(robot, function, name, options, friction) -> Kernel:
     nodes = _nodes(robot._split, friction)
 
     def run(*arguments):
@@ -41,7 +57,7 @@ def _compiled(robot, function, name, options, kind, friction):
         return function(nodes.mapped(lambda name, index, x: like(x, some)), *arguments)
 
     content = robot._digest, name, options, friction
-    return Kernel(name, run, _inputs(robot, function, options), content).gufunc(kind)
+    return Kernel(name, run, _inputs(robot, function, options), content)
 
 
 def _plain(robot, function, dtype, friction):

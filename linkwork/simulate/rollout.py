@@ -8,7 +8,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, listed
 from . import equations
-from .kernels import kernel
+from .kernels import kernel, march
 
 STEPS = {"euler": equations.euler_step, "rk4": equations.rk4_step}
 
@@ -40,12 +40,20 @@ def rollout(
     tau = _Controls(robot, controls, (*batch, steps, robot.nv), dtype)
     q, v = _room(out, (rows, *Q.shape), (rows, *V.shape), dtype)
     q[0], v[0] = Q, V
-    _march(kernel(robot, STEPS[method], dtype=dtype), tau, dt, steps, every, q, v)
+    whole = None if callable(controls) or not Q.size else march(robot, STEPS[method], dtype)
+    if whole is None:
+        _march(kernel(robot, STEPS[method], dtype=dtype), tau, dt, steps, every, q, v)
+    else:
+        count = len(Q.reshape(-1, robot.nq))
+        given = tau.values.reshape(count, steps, robot.nv)
+        h = np.broadcast_to(np.asarray(dt, dtype), (count,))
+        kept = [x if x.ndim == 3 else x.reshape(len(x), count, x.shape[-1], copy=False) for x in (q, v)]
+        whole([Q.reshape(count, -1), V.reshape(count, -1), given, h], kept, steps, every)
     return Rollout(dt * every * np.arange(rows), np.moveaxis(q, 0, -2), np.moveaxis(v, 0, -2))
 
 
 def _march(step, tau, dt, steps, every, q, v):
-    """The loop over time: one kernel call per step for the whole batch. States that are kept go straight to their rows."""
+    """The loop over time where the control is a function: one kernel call per step for the whole batch."""
     h, Q, V = q.dtype.type(dt), q[0], v[0]
     between = [(np.empty_like(Q), np.empty_like(V)) for _ in range(2 if every > 1 else 0)]
     for i in range(1, steps + 1):

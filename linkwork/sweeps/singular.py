@@ -17,7 +17,8 @@ def singular(nodes, q, tips):
         return next((k for k, D, scale in found if _nothing(D, scale)), None)
     tree = nodes.tree
     phi = shifts(tree, placements(nodes, q))
-    _, D, _, _ = articulated_inertia(tree, phi, H, M, J)
+    with np.errstate(all="ignore"):  # what is singular divides by zero
+        _, D, _, _ = articulated_inertia(tree, phi, H, M, J)
     R = composite_inertia(tree, phi, M)
     return next((k for k in tree.tips_to_base() if _nothing(D[k], np.trace(H[k] @ R[k] @ H[k].mT + J[k]))), None)
 

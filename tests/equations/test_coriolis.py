@@ -4,11 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from zoo import MECHANISMS, body_inertias, close, differences, every_mechanism, gradient, jacobians, plain, robots, state
 
 import linkwork as lw
 from linkwork.equations import Equations
 from linkwork.equations.equations import FORMS
+from linkwork.spatial import tilde
+from linkwork.sweeps.kinematics import placements, shifts
 
 MODELS = Path(__file__).parents[1] / "models"
 REAL = {"panda": False, "ur5": False, "solo12": True, "simple_humanoid": True}
@@ -96,6 +99,26 @@ def test_t8_binets_symbols_are_the_christoffel_symbols(robot):
 
     q = state(robot, (2,)).q
     close(binet_symbols(robot._nodes[q.dtype], q), Equations(robot).christoffel_symbols(q), 1e-12)
+
+
+@robots("tree", "chain", "floating")
+def test_t8_the_matrix_form_written_out(robot):
+    """C = -K* (b* J + J A a) K (52), b = diag ad_V, A of all shifts, a = the brackets one below the diagonal (31)."""
+    s, nodes = state(robot), robot._nodes[np.dtype(float)]
+    tree, n = nodes.tree, len(nodes.tree)
+    phi = shifts(tree, placements(nodes, s.q))
+    E, a, J = (np.zeros((6 * n, 6 * n)) for _ in range(3))
+    H, v = np.zeros((6 * n, robot.nv)), tree.split(s.v)
+    for k, p in enumerate(tree.parent):
+        own = slice(6 * k, 6 * k + 6)
+        H[own, tree.rows[k]], J[own, own] = nodes.H[k].T, nodes.M[k]
+        if p >= 0:
+            E[own, 6 * p : 6 * p + 6] = phi[k].T
+            a[own, 6 * p : 6 * p + 6] = tilde((nodes.H[k].T @ v[k])[:, 0]) @ phi[k].T
+    A = np.linalg.inv(np.eye(6 * n) - E)
+    K = A @ H
+    b = block_diag(*(tilde(V) for V in (K @ s.v).reshape(n, 6)))
+    close(-K.T @ (b.T @ J + J @ A @ a) @ K, Equations(robot).coriolis_matrix(s.q, s.v, "body"), 1e-11)
 
 
 @every_mechanism

@@ -167,6 +167,19 @@ def test_loops_and_couplings_go_with_it():
     assert (loop.parent, loop.child, loop.joint.kind) == (None, "c", "revolute")
 
 
+def test_springs_and_pushes_go_with_it():
+    spring = lw.Spring("line", None, "body1", (0.1, 0.2, 0.3), (0.2, -0.1, 0.3), stiffness=7.0, length=0.4, damping=0.3)
+    push = lw.Push("thruster", "body4", force=(0.0, 0.5, 1.0), torque=(0.1, 0.0, 0.2), at=(0.1, 0, 0), axes="body")
+    model = MECHANISMS["floating"].with_forces(spring, push)
+    text = screws_writer.written(model)
+    one, other = (lw.VirtualWork(plain(x)) for x in (model, lw.load(text)))
+    s = state(one.robot, (3,))
+    close(other.force(s.q, s.v), one.force(s.q, s.v))
+    close(other.energy(s.q), one.energy(s.q))
+    with pytest.raises(lw.ModelError, match=r'line \d+: spring "line" has no "other"'):
+        lw.load(text.replace('"other": "body1", ', ""))
+
+
 def test_save_by_the_ending_of_the_path(tmp_path):
     model = lw.load("puma560")
     lw.save(model, tmp_path / "puma.json")
@@ -210,7 +223,7 @@ def test_errors_say_the_line_in_json_too():
 
 def test_the_schema_knows_every_entry():
     schema = screws_writer.schema()
-    assert set(schema["properties"]) == {"screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings"}
+    assert set(schema["properties"]) == {"screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes"}
     assert set(BRANCHED["joints"][3]) <= set(schema["$defs"]["joint"]["properties"])
     assert schema["$defs"]["joint"]["required"] == ["name", "child"]
     json.dumps(schema)
