@@ -6,7 +6,7 @@ JOBS   ?= 2
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-all test-browser bench docs lint clean
+.PHONY: test-gpu demo test test-all test-browser bench docs lint clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
@@ -23,6 +23,10 @@ test-browser: .venv/.installed-test-browser
 lint: .venv/.installed-test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy linkwork
+
+# On a machine with an NVIDIA GPU and torch in the environment.
+test-gpu: .venv/.installed-test
+	$(BIN)/python -m pytest tests/gpu
 
 bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .engine.array import Traced
+from .engine.gufunc import put_into
 from .engine.program import Input
 from .lie.scalars import like
 from .model import Nodes, Tree
@@ -83,13 +84,3 @@ class Quantity:
             return result if result.flags.writeable else result.copy()
 
         return run
-
-
-def put_into(out, result):
-    """What a gufunc does with out=: as NumPy casts, or not at all."""
-    (place,) = out if isinstance(out, tuple) else (out,)
-    if place is None:
-        return result
-    with np.errstate(all="ignore"):
-        np.copyto(place, result, casting="same_kind")
-    return place

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from .engine.array import Traced, lift
+from .engine.gufunc import put_into
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .engine.rolled import Argument, Groups, Joined, RolledTree, Table, _Columns
@@ -113,10 +114,14 @@ PRODUCTS = {
 def by_columns(product):
     """A matrix from its product with a vector: the columns of the identity are one more batch axis."""
 
+    n = int(product.signature.split("->")[1].strip("()"))
+
     def run(*arrays, out=None):
-        n = product.signature.split("->")[1].strip("()")
-        identity = np.eye(int(n), dtype=np.result_type(*arrays))
-        columns = product(*(np.asarray(x)[..., None, :] for x in arrays), identity).mT
+        arrays = tuple(map(np.asarray, arrays))
+        if not all(x.ndim for x in arrays):
+            raise ValueError("the last axes do not fit")  # as a gufunc would say; Dynamics finds out which
+        identity = np.eye(n, dtype=np.result_type(*arrays))
+        columns = product(*(x[..., None, :] for x in arrays), identity).mT
         return columns if out is None else put_into(out, columns)
 
     return run

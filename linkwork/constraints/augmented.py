@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import ModelError
 from ..operators.rigid import rigid
 from ..operators.sko import SKO
 from .rank import RANK, Factored
@@ -67,6 +68,7 @@ def augmented(set_: ConstraintSet, q, v, tau, external=None, t=0.0, stabilizatio
     rows = set_.rows(q, v, t)
     check_closed(set_, rows)
     sko = rigid(set_.nodes, np.asarray(q, float), np.asarray(v, float), external)
+    check_inertia(set_, sko)
     free = sko.forward_dynamics(np.asarray(tau, float))
     gamma = rows.gamma if stabilization is None else rows.gamma + baumgarte(rows, v, *stabilization)
     d = np.matvec(rows.G, free) + gamma
@@ -76,6 +78,19 @@ def augmented(set_: ConstraintSet, q, v, tau, external=None, t=0.0, stabilizatio
     pull = np.matvec(rows.G.mT, lam)
     vdot = free + sko.solve(pull[..., None])[..., 0]
     return Solution(vdot, lam, factored.rank, rows.G)
+
+
+def check_inertia(set_: ConstraintSet, sko: SKO) -> None:
+    """Every joint of the tree moves something: otherwise it has no free acceleration to correct."""
+    composite = sko.R
+    for k in sko.tree.base_to_tips():
+        if sko.tree.widths[k]:
+            D, whole = sko.D[k], sko.H[k] @ composite[k] @ sko.H[k].mT + sko.J[k]
+            if (np.linalg.eigvalsh(D)[..., 0] <= 1e-13 * np.trace(whole, axis1=-2, axis2=-1)).any():
+                raise ModelError(
+                    f'{set_.robot.model.name}: joint "{set_.nodes.labels[k]}" moves nothing that has inertia along it, so it has no '
+                    'acceleration without the constraints. Use method="embedded", or give what it carries a mass.'
+                )
 
 
 def trusted(set_: ConstraintSet, rows):

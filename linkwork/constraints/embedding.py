@@ -122,6 +122,7 @@ class Embedding:
         sko = rigid(self.nodes, q)
         R = composite_inertia(self.tree, sko.A, sko.M)
         weight = np.concatenate([np.sqrt(np.diag(sko.H[k] @ R[k] @ sko.H[k].T + sko.J[k])) for k in self.tree.base_to_tips()])
+        weight = np.maximum(weight, 1e-3 * weight.max(initial=1e-300))  # what moves no mass depends on what does
         parts = self.all_rows(self.nodes, q)
         least = float(np.maximum(1e-9, 10 * set_.misfit(self._residual(parts)))) if least is None else least
         out = []

@@ -55,7 +55,7 @@ def straight(program: Program, kind: Kind, name: str, any_angle: bool = False) -
             value = writer.at(ref)
             pointer = writer.emit(f"getelementptr i8, ptr %a{n_in + n}, i64 {j * size}")
             writer.lines.append(f"store {V} {value}, ptr {pointer}, align {align}")
-    arguments = ", ".join(f"ptr noalias %a{j}" for j in range(n_in + len(program.outputs)))
+    arguments = ", ".join(f"{kind.pointer} %a{j}" for j in range(n_in + len(program.outputs)))
     head = f"define internal void @{name}({arguments}, ptr %work, ptr %data) noinline nounwind{WIDE}"
     return head + " {\n" + "\n".join([*writer.lines, "ret void", "}"]) + "\n"
 

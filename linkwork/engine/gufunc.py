@@ -80,3 +80,17 @@ def gufunc(name: str, address: int, dtype: str, inputs, outputs, tables=()) -> n
     return prototype(table[FROM_SIGNATURE])(
         functions, data, types, 1, len(inputs), len(outputs), -1, keep[3], b"A kernel of linkwork.", 0, keep[4]
     )
+
+
+def put_into(out, *results):
+    """What NumPy does with out=: an array or a tuple of them, None for those not wanted, cast as NumPy casts."""
+    places = out if isinstance(out, tuple) else (out,)
+    if len(places) != len(results):
+        raise ValueError(f"out has {len(places)} arrays for {len(results)} results")
+    filled = []
+    for place, result in zip(places, results):
+        with np.errstate(all="ignore"):
+            if place is not None:
+                np.copyto(place, result, casting="same_kind")
+        filled.append(result if place is None else place)
+    return filled[0] if len(filled) == 1 else tuple(filled)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from .gufunc import put_into
 from .program import Program, evaluate
 
 SCALAR: dict[str, Callable] = {
@@ -54,11 +55,6 @@ def called(program) -> Callable:
 
     def call(*arrays, out=None):
         results = run(program, dict(zip((x.name for x in program.inputs), arrays, strict=True)))
-        if out is not None:
-            places = out if isinstance(out, tuple) else (out,)
-            for place, result in zip(places, results, strict=True):
-                place[...] = result
-            results = list(places)
-        return results[0] if len(results) == 1 else tuple(results)
+        return put_into((None,) * len(results) if out is None else out, *results)
 
     return call

@@ -28,6 +28,11 @@ class Kind:
         return self.of(self.dtype)
 
     @property
+    def pointer(self) -> str:
+        """The type of an argument. Lanes are our own; one sample is the user's memory, where out may be an input."""
+        return "ptr" if self.width == 1 else "ptr noalias"
+
+    @property
     def bytes(self) -> int:
         return 8 if self.dtype == "double" else 4
 

@@ -104,7 +104,7 @@ class _Function:
         for n, j, ref in program.finals:
             self.put(self.writer.at(ref), self.argument(n_in + n, "0", j))
         count = n_in + len(program.outputs)
-        arguments = ", ".join(f"ptr noalias %a{j}" for j in range(count))
+        arguments = ", ".join(f"{self.kind.pointer} %a{j}" for j in range(count))
         head = f"define internal void @{name}({arguments}, ptr %work, ptr %data) noinline nounwind{attributes}"
         return head + " {\nentry:\n" + "\n".join([*self.writer.lines, "ret void", "}"]) + "\n"
 

@@ -13,6 +13,7 @@ from . import boltzmann_hamel, coriolis
 from . import kinematic_derivatives as kinematics
 
 CUBES_UP_TO = 12  # velocities: what needs arrays of nv³ entries is long as straight-line code, and runs in NumPy beyond
+SQUARES_UP_TO = 24  # and for derivatives of Jacobians, of 6 nv² entries
 FORMS = {
     "christoffel": coriolis.christoffel,
     "binet": coriolis.binet,
@@ -112,8 +113,8 @@ class Equations:
         return self._ready[key](*(x.astype(dtype, copy=False) for x in arrays))
 
     def _made(self, function, place, inputs, dtype):
-        straight = not self.robot.rolled if place else self.robot.nv <= CUBES_UP_TO
-        if self.robot.compiled and self.robot.nv and straight:
+        limit = CUBES_UP_TO if not place else SQUARES_UP_TO if function is kinematics.body_jacobian_derivatives else np.inf
+        if self.robot.compiled and not self.robot.rolled and 0 < self.robot.nv <= limit:
             content = self.robot._digest, function.__module__, function.__name__, place
             return Kernel(function.__name__, self._on_scalars(function, place), inputs, content).runner(dtype.char)
         nodes = self.robot._nodes[dtype]

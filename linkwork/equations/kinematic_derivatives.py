@@ -69,20 +69,33 @@ def jacobian_rate(nodes, K, v):
     return (jacobian_derivatives(nodes, K) @ v[..., None, :, None])[..., 0]
 
 
+def carriers(nodes, body) -> np.ndarray:
+    """The velocities that move a body: those of the joints on its way to the world."""
+    own, k, on_way = owners(nodes.tree), nodes.on[body], set()
+    while k != nodes.tree.world:
+        on_way.add(k)
+        k = nodes.tree.parent[k]
+    return np.flatnonzero([k in on_way for k in own])
+
+
 def body_jacobian_derivatives(nodes, q, body, place):
-    """∂_c K_a of a frame on a body (..., 6, nv, nv)."""
-    return jacobian_derivatives(nodes, jacobian(nodes, q, body, place))
+    """∂_c K_a of a frame on a body (..., 6, nv, nv): zero but for the joints that carry it."""
+    K, moving = jacobian(nodes, q, body, place), carriers(nodes, body)
+    order = like(precedes(nodes.tree)[np.ix_(moving, moving)], K)
+    out = np.zeros_like(K, shape=(*K.shape, K.shape[-1]))
+    out[..., moving[:, None], moving] = brackets(K[..., moving]) * order
+    return out
 
 
 def body_jacobian_rate(nodes, q, v, body, place):
     """K̇ of a frame on a body while the mechanism moves with v (..., 6, nv)."""
-    return jacobian_rate(nodes, jacobian(nodes, q, body, place), v)
+    return (body_jacobian_derivatives(nodes, q, body, place) @ v[..., None, :, None])[..., 0]
 
 
 def body_acceleration(nodes, q, v, vdot, body, place):
     """V̇ = K v̇ + Σ_{b ≺ c} [K_b, K_c] v_b v_c (..., 6), in the frame's own axes                Müller and Terze (28)."""
     K = jacobian(nodes, q, body, place)
-    return (K @ vdot[..., None] + jacobian_rate(nodes, K, v) @ v[..., None])[..., 0]
+    return (K @ vdot[..., None] + body_jacobian_rate(nodes, q, v, body, place) @ v[..., None])[..., 0]
 
 
 def point_motion(nodes, q, v, vdot, body, place):

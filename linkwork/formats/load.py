@@ -1,5 +1,6 @@
 """load and save: from a file, a text or a name to a Model, and back to a file. The content says which format it is."""
 
+from dataclasses import replace
 from errno import ENAMETOOLONG, ENOENT, ENOTDIR
 from os import PathLike
 from os.path import isdir
@@ -30,14 +31,15 @@ def load(
 
     floating      the root moves freely, on a joint called `floating_base`
     gravity       in place of the file's, m/s²
-    mimic         URDF's <mimic> joints are independent; "free" says that this is meant, and there is no warning
+    mimic         URDF's <mimic> joints are independent; "free" says that this is meant, and there is no warning;
+                  with "couple" they follow the joints they name
     strict        refuse inertias that no real body has; otherwise they are used, with a warning
     snap          angles and axes that miss a quarter turn by the rounding of their print are put right; see Model.notes
     package_root  the folder in which `package://` names of meshes are looked up
     loops         a YAML file beside a URDF that says which frames coincide; see `formats.loops`
     """
-    if mimic not in (None, "free"):
-        raise ModelError(f'mimic is {mimic!r}; it may be None or "free".')
+    if mimic not in (None, "free", "couple"):
+        raise ModelError(f'mimic is {mimic!r}; it may be None or "free" or "couple".')
     if isinstance(source, str) and "<" not in source and _is_built_in(source):
         model = mechanisms.mechanism(source)
         model = model.floating() if floating else model
@@ -62,6 +64,8 @@ def load(
                 model = model.floating() if floating else model
             case tag:
                 raise ModelError(f"{name} has the root element <{tag}>. What can be read: {READ}.")
+    if mimic == "couple":
+        model = replace(model, couplings=tuple(replace(x, active=True) for x in model.couplings))
     if loops is not None:
         said, file, _ = _text(loops)
         model = with_loops(model, said, file)

@@ -77,7 +77,9 @@ VECTORS = "at", "on", "force", "torque"
 def is_screws(text: str) -> bool:
     """Is this a text of such a file, rather than XML or a path?"""
     head = text.lstrip()
-    return head.startswith("{") or (not head.startswith("<") and any(line.startswith(("screws:", '"screws"')) for line in head.splitlines()[:40]))
+    if head.startswith(("{", "<")):
+        return head.startswith("{")
+    return any(line.startswith("screws:") for line in head.splitlines()[:40])
 
 
 def read(text: str, *, name: str) -> Model:

@@ -19,7 +19,6 @@ class Peer:
         self.model.gravity.linear = np.array(model.gravity)
         self.place = {None: (0, lw.Pose())}  # of each body: the joint that carries it, and its pose there
         self.q_rows, self.v_rows = [], []  # where each of our numbers is there
-        nq = nv = 0
         for hinge in model.hinges:
             k, at = self.place[hinge.parent]
             at = at @ hinge.at
@@ -35,7 +34,6 @@ class Peer:
                 self.v_rows += [there.idx_v + j for j in (swap[1] if swap else range(joint.nv))]
                 for j, x in enumerate(joint.each("armature")):
                     self.model.armature[there.idx_v + j] = x
-            nq, nv = self.model.nq, self.model.nv
             self.place[hinge.child] = k, at @ hinge.on.inverse()
             body = model.body(hinge.child)
             inertia = pin.Inertia(body.mass, np.array(body.center), np.array(body.tensor))

@@ -175,7 +175,7 @@ def test_rolling_cannot_be_embedded_and_says_so():
     m = lw.Builder("disk")
     m.body("disk", joint=lw.Free(), mass=1.0, tensor=(0.25, 0.25, 0.5))
     held = constraints.of(lw.Dynamics(m.model(), compiled=False), constraints.Rolling("roll", "disk", 1.0))
-    with pytest.raises(lw.ModelError, match='"roll" .* cannot be embedded'):
+    with pytest.raises(lw.ModelError, match=r'"roll" .* cannot be embedded'):
         held.forward_dynamics(held.robot.neutral(), np.zeros(6), np.zeros(6), method="embedded")
 
 
@@ -186,9 +186,24 @@ def test_a_wrong_shape_is_named():
 
 
 def test_nan_stays_with_its_sample():
-    robot, held, q = assembled("four_bar")
+    robot, _, q = assembled("four_bar")
     fast = constraints.of(lw.Dynamics(robot.model))
     Q = np.stack([q, q])
     Q[1] = np.nan
     vdot = fast.forward_dynamics(Q, np.zeros((2, 3)), np.zeros((2, 3)))
     assert np.isfinite(vdot[0]).all() and np.isnan(vdot[1]).all()
+
+
+def test_a_massless_coupler_is_embedded_or_named():
+    """A rod without mass between crank and rocker: the tree alone has no acceleration, the loop has."""
+    m = lw.Builder("rods", (0, -9.81, 0))
+    m.body("crank", joint=ABOUT_Z, **rod(1.0))
+    m.body("coupler", "crank", (1, 0, 0), ABOUT_Z)
+    m.body("rocker", None, (2, 0, 0), ABOUT_Z, **rod(1.0))
+    m.loop("pin", "coupler", "rocker", ABOUT_Z, at=(2, 0, 0), on=(1, 0, 0))
+    held = constraints.of(lw.Dynamics(m.model(), compiled=False))
+    q = held.assemble([1.0, -1.0, 1.0], hold=["crank_joint"])
+    with pytest.raises(lw.ModelError, match='"coupler_joint" moves nothing that has inertia'):
+        held.forward_dynamics(q, np.zeros(3), np.zeros(3), method="augmented")
+    expected = -9.81 * np.cos(1.0) / (2 / 3)  # a parallelogram of two rods
+    np.testing.assert_allclose(held.forward_dynamics(q, np.zeros(3), np.zeros(3), method="embedded"), [expected, -expected, expected])

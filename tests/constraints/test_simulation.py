@@ -140,7 +140,7 @@ def test_energy_and_residual_stay(name):
 def test_without_projection_loops_drift_and_baumgarte_pulls_them_back():
     _, held, q = assembled("four_bar")
     v = held.project(q, np.ones(3))[1]
-    open_ = q + [0.0, 1e-3, 0.0]
+    open_ = q + np.array([0.0, 1e-3, 0.0])
     run = lambda **how: simulate(held, (open_, v), until=0.6, method="rk4", dt=0.02, at=[0.6], **how)
     free, pulled, kept = run(project=False), run(project=False, stabilization=(30.0, 1.0)), run()
     drift = [np.abs(held.residual(p.q[-1])).max() for p in (free, pulled, kept)]
@@ -171,3 +171,20 @@ def test_many_four_bars_on_each_other_are_one_small_group_each():
     v, tau = held.project(q, rng.standard_normal(robot.nv))[1], rng.standard_normal(robot.nv)
     one, other = (held.forward_dynamics(q, v, tau, method=x) for x in ("embedded", "augmented"))
     np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
+
+
+def test_the_optimal_partition_steps_a_thousand_times_better_than_a_bad_one():
+    """Müller and Terze, 5.3: near the rocker's dead centre the rocker is a bad coordinate to hold while projecting."""
+    from linkwork.constraints.projected import partition
+
+    robot, held, q = assembled("four_bar, other cut")
+    q = held.assemble([0.499062266, 0.0, 1.2772027], hold=["crank_joint"])
+    way = np.linalg.svd(held.jacobian(q))[2][-1]
+    v, h = 3 * way / np.abs(way).max(), 1e-3
+    exact = simulate(held, (q, v), until=h, rtol=1e-12, at=[h])
+    vdot = held.forward_dynamics(q, v, np.zeros(3))
+    there = robot.integrate(q, h * v + h * h / 2 * vdot), v + h * vdot
+    best = partition(robot.mass_matrix(q), held.jacobian(q), 1e-9).independent
+    assert best == robot.v_index("crank_joint").start
+    errors = [np.abs(held.project(*there, fixed=x)[0] - exact.q[-1]).max() for x in (best, [robot.v_index("rocker_joint").start])]
+    assert 1000 * errors[0] < errors[1]

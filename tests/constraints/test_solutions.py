@@ -26,7 +26,7 @@ def close(a, b, tolerance=1e-9):
 
 @every_mechanism
 def test_every_solution_is_the_same(name):
-    robot, held, q = assembled(name)
+    _, held, q = assembled(name)
     q, v, tau = state(held, q)
     vdot, lam = kkt(held.set, q, v, tau)
     for method in ("augmented", "projected", "embedded"):
@@ -175,7 +175,7 @@ def test_aggregation_changes_nothing_but_the_nodes(groups):
     """Jain, Lemmas 14.7 to 14.9."""
     from linkwork.operators import rigid
 
-    robot, held, q = assembled("two windows")
+    _, held, q = assembled("two windows")
     q, v, tau = state(held, q)
     sko = rigid(held.set.nodes, q, v)
     if len(groups) == 3:

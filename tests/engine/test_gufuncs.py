@@ -194,6 +194,16 @@ def test_out_may_be_an_input(robot, count):
     identical(alone, expected[0])
 
 
+@pytest.mark.parametrize("function", [lambda x: x[::-1], lambda x: np.cumsum(x[::-1]), lambda x: np.roll(x, 1)])
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (11,), (3, 2)], ids=str)
+def test_out_may_be_an_input_however_entries_change_places(function, shape, rng):
+    """One sample is read to its end before anything is written, in the user's memory too."""
+    kernel, x = PANDA.kernel(function, x=40), rng.standard_normal((*shape, 40))
+    expected = kernel(x.copy())
+    kernel(x, out=x)
+    identical(x, expected)
+
+
 # --- numbers that are none
 
 

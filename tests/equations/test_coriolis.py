@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from scipy.linalg import block_diag
-from zoo import MECHANISMS, body_inertias, close, differences, every_mechanism, gradient, jacobians, plain, robots, state
+from zoo import MECHANISMS, body_inertias, close, differences, every_mechanism, gradient, jacobians, plain, robots, state, trees
 
 import linkwork as lw
 from linkwork.equations import Equations
@@ -45,6 +46,18 @@ def test_f9_every_c_gives_the_bias_of_real_robots(name, form):
     robot = real(name)
     s = state(robot, (2,))
     close(times(Equations(robot).coriolis_matrix(s.q, s.v, form), s.v), coriolis_force(robot, s.q, s.v), 1e-11)
+
+
+@given(trees(max_bodies=8))
+@settings(max_examples=25)
+def test_f9_every_c_gives_the_bias_of_trees_drawn_at_random(model):
+    robot = plain(model)
+    s, expected = state(robot), robot.coriolis_matrix
+    for form in FORMS:
+        C = Equations(robot).coriolis_matrix(s.q, s.v, form)
+        close(times(C, s.v), coriolis_force(robot, s.q, s.v), 1e-10)
+        if form in ("christoffel", "binet"):
+            close(C, expected(s.q, s.v), 1e-11)
 
 
 @robots("tree", "floating", "geared", "forest")

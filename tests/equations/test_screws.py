@@ -129,6 +129,17 @@ def test_t3_a_screw_is_a_direction_a_point_and_a_pitch():
         screw((0, 0, 0))
 
 
+@pytest.mark.parametrize("name", ["universal", "planar"])
+def test_they_can_stand_in_a_users_kernel(name):
+    robot = lw.Dynamics(MECHANISMS[name])
+    screws = Screws(robot.model, "euler parameters")
+    poses = robot.kernel(lambda q: (screws.poses(q), screws.jacobian(q, "body0"), screws.mass_matrix(q)))
+    q = state(robot, (4,)).q
+    close(poses(q)[0], robot.poses(q))
+    close(poses(q)[1], robot.jacobian(q, "body0"))
+    close(poses(q)[2], robot.mass_matrix(q))
+
+
 def same_dynamics(one, other):
     s = state(one, (2,))
     close(other.mass_matrix(s.q), one.mass_matrix(s.q))

@@ -93,3 +93,14 @@ def test_a_wrong_loops_file_is_named(tmp_path, text, said):
     (tmp_path / "robot.yaml").write_text(text)
     with pytest.raises(lw.ModelError, match=said):
         lw.load(MODELS / "delta_robot" / "robot.urdf", loops=tmp_path / "robot.yaml")
+
+
+def test_mimic_joints_may_be_coupled():
+    text = """<robot name="m"><link name="a"/><link name="b"/><link name="c"/>
+      <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+      <joint name="k" type="continuous"><parent link="a"/><child link="c"/><mimic joint="j" multiplier="2" offset=".5"/></joint>
+    </robot>"""
+    robot = lw.Dynamics(lw.load(text, mimic="couple"), compiled=False)
+    held = constraints.of(robot)
+    np.testing.assert_allclose(held.residual([0.3, 1.1]), 0, atol=1e-15)
+    np.testing.assert_allclose(held.jacobian([0.3, 1.1]), [[-2, 1]])
