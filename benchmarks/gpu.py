@@ -8,6 +8,7 @@ import platform
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,7 @@ def main() -> None:
           f"{datetime.date.today()}")
     a = torch.empty(1 << 28, dtype=torch.float32, device="cuda")
     b = torch.empty_like(a)
-    copied = 2 * a.numel() * 4 / median_seconds(torch, lambda: b.copy_(a))
+    copied = 2 * a.numel() * 4 / median_seconds(torch, partial(b.copy_, a))
     print(f"copy bandwidth {copied / 1e12:.2f} TB/s")
     del a, b
     for name, (file, floating) in ROBOTS.items():
@@ -79,7 +80,8 @@ def main() -> None:
                 moved = sum(x.numel() for x in (*columns, out)) * out.element_size()
                 line += f"   columns {count / seconds:.2e}/s, {moved / seconds / copied:.0%} of copy"
                 kernels = [functions[0] for _, functions in robot._foreign[what].device._ready.values()]
-                print(line + f"   registers {[k.registers for k in kernels]}, spilled {[k.local_bytes for k in kernels]} B, first {first:.1f} s")
+                spilled = [k.local_bytes for k in kernels]
+                print(line + f"   registers {[k.registers for k in kernels]}, spilled {spilled} B, first {first:.1f} s")
                 sys.stdout.flush()
 
 

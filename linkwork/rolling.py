@@ -13,7 +13,7 @@ from .engine.rolled_program import RolledProgram
 from .engine.trace import Trace
 from .lie.so3 import rotation_matrix
 from .model import Nodes
-from .quantity import Quantity, put_into, sweep
+from .quantity import Quantity, sweep
 from .spatial import phi
 
 

@@ -117,11 +117,8 @@ def view(
 
     [bold]linkwork view run.npz --trace end[/]
     """
-    shown: Any
-    if source.endswith(".npz"):
-        shown = lw.Trajectory.load(source)
-    else:
-        shown = loaded(source, floating=floating, package_root=packages, loops=loops)
+    options = {"floating": floating, "package_root": packages, "loops": loops}
+    shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, **options)
     with lw.view(shown, port=port, host=host, block=False, trace=trace or ()) as scene:
         out.print(f"{escape(scene.motion.model.name)} is at [bold]{scene.url}[/]; Ctrl-C ends it.")
         screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)

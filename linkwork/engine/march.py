@@ -73,6 +73,7 @@ class March:
         found = cache.get(name)
         if found is None:
             program = kernel.program
+            assert isinstance(program, Program)  # rolled kernels have no march
             code = compiler.compiled(compiler.march_text(program, dtype, lambda p, wide: MarchRange(p, wide, states), LEAST))
             cache.put(name, {"name": f"{kernel.name} march", "dtype": dtype}, code)
         else:

@@ -58,6 +58,9 @@ def test_results_staged_through_shared_memory_land_where_they_belong():
     np.testing.assert_array_equal(out, wanted)
 
 
-@pytest.mark.parametrize("shape, strides, step", [((4, 3), (3, 1), 1), ((4,), (7,), 7), ((4, 3), (1, 4), None), ((1, 5), (99, 2), 2), ((4,), (0,), 0)])
+WALKS = [((4, 3), (3, 1), 1), ((4,), (7,), 7), ((4, 3), (1, 4), None), ((1, 5), (99, 2), 2), ((4,), (0,), 0)]
+
+
+@pytest.mark.parametrize("shape, strides, step", WALKS)
 def test_axes_that_one_step_walks_are_found(shape, strides, step):
     assert _even(shape, strides) == step

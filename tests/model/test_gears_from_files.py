@@ -5,13 +5,16 @@ import pytest
 import linkwork as lw
 from linkwork.model.gears import with_rotors
 
-URDF = """<robot name="arm"><link name="base"><inertial><mass value="9"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+INERTIA = '<inertial><mass value="9"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+URDF = f"""<robot name="arm"><link name="base">{INERTIA}</link><link name="arm">{INERTIA}</link>
 <joint name="elbow" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint>
-<transmission name="t"><joint name="elbow"/><actuator name="m"><mechanicalReduction>{}</mechanicalReduction></actuator></transmission></robot>"""
+<transmission name="t"><joint name="elbow"/>
+<actuator name="m"><mechanicalReduction>{{}}</mechanicalReduction></actuator></transmission></robot>"""
 
 MJCF = """<mujoco><worldbody><body name="base" pos="0 0 1"><inertial mass="9" pos="0 0 0" diaginertia="1 1 1"/>
-<body name="arm"><joint name="elbow" axis="0 0 1" armature="0.5"/><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/></body></body></worldbody>
+<body name="arm"><joint name="elbow" axis="0 0 1" armature="0.5"/>
+<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/></body></body></worldbody>
 <actuator><motor joint="elbow" gear="50"/></actuator></mujoco>"""
 
 
