@@ -117,6 +117,8 @@ class Dynamics:
 
     def forward_dynamics(self, q, v, tau, external=None, *, out=None):
         """vdot = 𝓜⁻¹ (tau − C v − g + J* external) (..., nv); tau is all of the joint force."""
+        if self.constraints is not None:
+            return self.constraints.forward_dynamics(q, v, tau, external, out=out)
         if external is None:
             return self._run("forward_dynamics", (q, v, tau), out)
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
@@ -207,6 +209,31 @@ class Dynamics:
     def operators(self, q, v=None):
         """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @."""
         return operators(self, q, v)
+
+    # --- what binds it besides its joints
+
+    @cached_property
+    def constraints(self):
+        """The active loops and couplings of the model, which `forward_dynamics` keeps; None where there are none."""
+        bound = any(x.active for x in (*self.model.loops, *self.model.couplings))
+        return self._constrained() if bound else None
+
+    def _constrained(self):
+        from .constraints import Constrained  # which asks a robot for its sweeps
+
+        return Constrained(self)
+
+    def constraint_report(self, q):
+        """Rows, rank, mobility, redundant rows, open loops at q; print it."""
+        return (self.constraints or self._constrained()).report(q)
+
+    def assemble(self, q, hold=()):
+        """The configuration nearest to a guess in which every loop is closed, joints in `hold` as they are."""
+        return (self.constraints or self._constrained()).assemble(q, hold)
+
+    def constraint_forces(self, q, v, tau, external=None):
+        """Multipliers, and the wrenches in cut joints and in the joints of the tree."""
+        return (self.constraints or self._constrained()).constraint_forces(q, v, tau, external)
 
     # --- more ways to run
 

@@ -11,6 +11,7 @@ from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..engine.march import March
 from ..engine.program import Input
+from ..errors import SimulationError
 from ..lie.group import Additive
 from ..lie.scalars import like
 from . import equations
@@ -27,7 +28,7 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
     ready = _made.setdefault(robot, {})
     key = function.__name__, options, dtype.char, friction
     if key not in ready:
-        if robot.compiled and robot.nv and not robot.rolled:
+        if robot.compiled and robot.nv and not robot.rolled and (robot.constraints is None or function in KINEMATIC):
             ready[key] = _compiled(robot, function, *key)
         else:
             ready[key] = _plain(robot, function, dtype, friction)
@@ -62,7 +63,10 @@ def _kernel(robot, function, name, options, friction) -> Kernel:
 
 def _plain(robot, function, dtype, friction):
     """In plain NumPy; of a large robot the heavy part by its own kernels, which are rolled."""
-    if robot.compiled and function in LARGE:
+    if robot.constraints is not None and function not in KINEMATIC and function not in LARGE:
+        bound = f"{robot.model.name} has loops or couplings, which {function.__name__} does not keep."
+        raise SimulationError(f"{bound} Use rk45, dop853 or rk4.")
+    if (robot.compiled or robot.constraints is not None) and function in LARGE:
         made = LARGE[function](robot, friction)
     else:
         nodes = _nodes(robot._nodes[dtype], friction)
@@ -141,3 +145,4 @@ LARGE: dict[Callable, Callable] = {
     equations.local_velocity: _velocity(equations.local_velocity),
     equations.body_velocity: _velocity(equations.body_velocity),
 }
+KINEMATIC = {equations.local_velocity, equations.body_velocity, equations.euler_end}  # nothing of forces in them

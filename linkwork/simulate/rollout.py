@@ -40,6 +40,8 @@ def rollout(
     tau = _Controls(robot, controls, (*batch, steps, robot.nv), dtype)
     q, v = _room(out, (rows, *Q.shape), (rows, *V.shape), dtype)
     q[0], v[0] = Q, V
+    if robot.constraints is not None:
+        raise SimulationError(f"{robot.model.name} has loops or couplings, which rollout does not keep. Use lw.simulate.")
     whole = None if callable(controls) or not Q.size else march(robot, STEPS[method], dtype)
     if whole is None:
         _march(kernel(robot, STEPS[method], dtype=dtype), tau, dt, steps, every, q, v)

@@ -1,7 +1,7 @@
 """One run, from a state to a time: steps, what happens during them, and what is kept."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -140,6 +140,9 @@ class Run:
         """One step, or as much of it as there is before something happens."""
         h, target = self._ahead()
         step = self.integrator.step(self.t, self.q, self.v, self.vdot, h)
+        if self.robot.constraints is not None:
+            q, v = self.robot.constraints.project(step.q, step.v)
+            step = replace(step, q=q, v=v, rates=None)
         t = self.t + step.h
         t = target if step.h == h or target - t <= 16 * np.spacing(abs(target)) else t
         if self.watch.any:

@@ -1,0 +1,74 @@
+"""What only a new process can tell: how long an import, a first call, a first call from disk take; how much memory.
+
+    python -m benchmarks._new_process imported
+    python -m benchmarks._new_process first_call panda 0
+    python -m benchmarks._new_process long_chain 10000
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import warnings
+from time import perf_counter
+
+from benchmarks import _robots
+
+
+def measured(*arguments, repeats: int = 3, **environment) -> dict[str, float]:
+    """The best of each figure over some new processes."""
+    runs = []
+    for _ in range(repeats):
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks._new_process", *map(str, arguments)],
+            env={**os.environ, **environment}, capture_output=True, text=True, check=True, cwd=_robots.HERE.parent,
+        )  # fmt: skip
+        runs.append(json.loads(done.stdout))
+    return {key: min(run[key] for run in runs) for key in runs[0]}
+
+
+def imported() -> dict[str, float]:
+    start = perf_counter()
+    import linkwork  # noqa: F401
+
+    return {"import": perf_counter() - start}
+
+
+def first_call(name: str) -> dict[str, float]:
+    """After imports: reading the file, then Dynamics and its first forward dynamics."""
+    import numpy as np
+
+    import linkwork as lw
+
+    start = perf_counter()
+    model = _robots.model(name)
+    read = perf_counter()
+    robot = lw.Dynamics(model)
+    zero = np.zeros(robot.nv)
+    robot.forward_dynamics(robot.neutral(), zero, zero)
+    return {"read": read - start, "first call": perf_counter() - read}
+
+
+def long_chain(links: str) -> dict[str, float]:
+    """The built-in chain: first call, each later call, and the most memory the process ever had."""
+    import numpy as np
+
+    import linkwork as lw
+
+    robot = lw.Dynamics(lw.load(f"chain:{links}"))
+    q, v = robot.random_state(seed=0)
+    q, v, tau = 0.01 * q, 0.01 * v, np.zeros(robot.nv)
+    start = perf_counter()
+    robot.forward_dynamics(q, v, tau)
+    first, times = perf_counter() - start, []
+    for _ in range(200):
+        start = perf_counter()
+        robot.forward_dynamics(q, v, tau)
+        times.append(perf_counter() - start)
+    return {"first call": first, "each": min(times), "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))

@@ -1,0 +1,39 @@
+"""The robots that are timed, from tests/models, and chains."""
+
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MODELS = HERE.parent / "tests" / "models"
+ROBOTS = {
+    "panda": False, "ur5": False, "iiwa14": False, "allegro_hand": False, "solo12": True, "anymal_c": True,
+    "simple_humanoid": True, "pr2": False, "talos_reduced": True,
+}  # fmt: skip  # and whether they float
+
+
+def file(name: str) -> Path:
+    return next((MODELS / name).glob("*.urdf"))
+
+
+def model(name: str):
+    import linkwork as lw
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some files have inertias that no body has
+        return lw.load(file(name), floating=ROBOTS[name], mimic="free")
+
+
+def uneven_chain(n: int):
+    """A chain of which no two links, axes or placements are alike."""
+    import numpy as np
+
+    import linkwork as lw
+
+    rng, builder = np.random.default_rng(0), lw.Builder(f"uneven chain of {n}")
+    for i in range(n):
+        mass, at = rng.uniform(0.5, 1.5), lw.Pose.rpy(rng.uniform(-0.2, 0.2, 3), rng.uniform(-1, 1, 3))
+        builder.body(
+            f"link{i}", f"link{i - 1}" if i else None, at, lw.Revolute(axis=tuple(rng.standard_normal(3))),
+            mass=mass, center=rng.uniform(-0.1, 0.1, 3), tensor=mass * rng.uniform(0.01, 0.012, 3),
+        )  # fmt: skip
+    return builder.model()
