@@ -215,7 +215,7 @@ class Dynamics:
     @cached_property
     def constraints(self):
         """The active loops and couplings of the model, which `forward_dynamics` keeps; None where there are none."""
-        bound = any(x.active for x in (*self.model.loops, *self.model.couplings))
+        bound = any(x.active for x in self.model.loops) or any(x.active for x in self.model.couplings)
         return self._constrained() if bound else None
 
     def _constrained(self):

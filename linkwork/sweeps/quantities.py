@@ -113,10 +113,16 @@ def passive_force(nodes, q, v):
     tau = tree.slots()
     for k in tree.base_to_tips():
         group, c = nodes.groups[k], nodes.friction[k][..., None]
-        away   = group.log(group.compose(group.inverse(nodes.rest[k]), q[k]))
+        away   = _away(nodes, k, q[k])
         spring = group.dexp_inverse(away, side="right").mT @ (nodes.stiffness[k] * away)[..., None]
         tau[k] = -spring - nodes.damping[k][..., None] * v[k] - c * np.sign(v[k])
     return tree.join(tau)
+
+
+def _away(nodes, k, q):
+    """The way of a joint from where its spring rests, in exponential coordinates; where there is no spring, none."""
+    group = nodes.groups[k]
+    return np.where(nodes.stiffness[k] > 0, group.log(group.compose(group.inverse(nodes.rest[k]), q)), 0.0)
 
 
 def kinetic_energy(nodes, q, v):
@@ -131,8 +137,7 @@ def potential_energy(nodes, q):
     moment = moment_of_mass(tree, placements(nodes, q), nodes.moment)[..., :3, :]
     energy = tree.slots()
     for k in tree.base_to_tips():
-        group  = nodes.groups[k]
-        away   = group.log(group.compose(group.inverse(nodes.rest[k]), coordinates[k]))[..., None]
+        away      = _away(nodes, k, coordinates[k])[..., None]
         energy[k] = 0.5 * (away.mT @ (nodes.stiffness[k][..., None] * away))
     return (tree.total(energy) - nodes.gravity[..., None, :] @ moment)[..., 0, 0]
 
