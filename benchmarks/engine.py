@@ -135,7 +135,8 @@ def plot(tables: dict[str, list], path: Path) -> None:
     shown = {title: rows for title, rows in tables.items() if len(rows[0]) == len(COLUMNS)}
     figure, panels = plt.subplots(2, 1, figsize=(13, 8), layout="constrained")
     for panel, at, what in zip(panels, (5, 9), (f"batch of {BATCH}", "one call from Python")):
-        places, start = {}, 0
+        places: dict[int, str] = {}
+        start = 0
         for title, rows in shown.items():
             x = np.arange(start, start + len(rows))
             panel.bar(x, [row[at] for row in rows], 0.75, label=title)

@@ -46,9 +46,13 @@ def simulate(
         if path is not None and not path.parent.is_dir():  # said now, not after a long run
             raise LinkworkError(f'there is no folder "{path.parent}" for {path.name}.')
     robot = lw.Dynamics(loaded(model, floating=floating, package_root=packages, loops=loops))
-    if bonds := [*(x.name for x in robot.model.loops), *(x.name for x in robot.model.couplings)]:
-        warned(f"only the tree moves; loops and couplings ({listed(bonds)}) are left open.")
+    loose = [x.name for x in robot.model.loops if not x.active] + [x.name for x in robot.model.couplings if not x.active]
+    if loose:
+        warned(f"these loops and couplings are not active and left open: {listed(loose)}.")
     q, v = state(robot, start, put or [], push or [])
+    if robot.constraints is not None:
+        q = robot.assemble(q)
+        q, v = robot.constraints.project(q, v)
     before = perf_counter()
     run = lw.simulate(robot, (q, v), until=until, method=method, dt=dt, rtol=rtol, atol=1e-3 * rtol)
     report(run, perf_counter() - before)
