@@ -32,7 +32,6 @@ from .joints import (
     Universal,
 )
 from .model import Body, Builder, Coupling, Frame, Graph, Hinge, Loop, Model, Push, Shape, Spring, from_dh
-from .operators import SKO, NoRuleError, Operators, RankError, Task
 from .simulate import Event, Trajectory, hold, rollout, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -40,6 +39,7 @@ from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snap
 LATER = {
     "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
     "convert": (),
+    "operators": ("SKO", "NoRuleError", "Operators", "RankError", "Task"),
 }  # modules that are imported when one of their names is asked for
 
 __version__ = "0.1.0"

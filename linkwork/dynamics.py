@@ -12,7 +12,6 @@ from .engine.program import Input
 from .errors import ModelError, ShapeError, UnknownNameError, did_you_mean, listed
 from .kernels import UserKernel
 from .model import Model, lower
-from .operators import operators
 from .quantity import Quantity, sweep
 from .rolling import rolled_run
 from .spatial import Pose
@@ -208,6 +207,8 @@ class Dynamics:
 
     def operators(self, q, v=None):
         """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @."""
+        from .operators import operators
+
         return operators(self, q, v)
 
     # --- what binds it besides its joints

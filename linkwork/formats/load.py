@@ -9,8 +9,7 @@ from typing import IO
 
 from ..errors import MissingFileError, ModelError, did_you_mean, listed
 from ..model import Model, mechanisms
-from . import screws, screws_writer, sdf, urdf, urdf_writer, xml
-from .loops import with_loops
+from . import screws, xml
 
 ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf", ".json", ".yaml"  # of files that are worth suggesting; the content decides
 READ = 'URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), world-frame JSON or YAML ("screws": 1), built-in names ("double_pendulum")'
@@ -50,6 +49,8 @@ def load(
                 model = screws.read(text, name=name)
                 model = model.floating() if floating else model
             case "robot":
+                from . import urdf  # readers are imported when there is something to read
+
                 root = None if package_root is None else Path(package_root)
                 model = urdf.read(
                     text, folder=folder, name=name, mimic=mimic, strict=strict, snap=snap, package_root=root
@@ -60,6 +61,8 @@ def load(
 
                 model = mjcf.read(text, folder=folder, name=name, floating=floating, strict=strict, snap=snap)
             case "sdf":
+                from . import sdf
+
                 model = sdf.read(text, folder=folder, name=name, strict=strict, snap=snap)
                 model = model.floating() if floating else model
             case tag:
@@ -67,6 +70,8 @@ def load(
     if mimic == "couple":
         model = replace(model, couplings=tuple(replace(x, active=True) for x in model.couplings))
     if loops is not None:
+        from .loops import with_loops
+
         said, file, _ = _text(loops)
         model = with_loops(model, said, file)
     return model if gravity is None else model.with_gravity(gravity)
@@ -78,6 +83,8 @@ def save(model: Model, path: str | PathLike, *, lossy: bool = False) -> None:
     What URDF cannot hold (armature, springs, loops) is refused; with `lossy` it is left out. Gravity is in a comment.
     A file in the world frame has no body frames and no shapes; see `formats.screws`.
     """
+    from . import screws_writer, urdf_writer
+
     json = Path(path).suffix == ".json"
     Path(path).write_text(screws_writer.written(model) if json else urdf_writer.written(model, lossy=lossy), encoding="utf-8")
 
