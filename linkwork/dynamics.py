@@ -135,15 +135,22 @@ class Dynamics:
         return self._run("coriolis_matrix", (q, v), out)
 
     def passive_force(self, q, v, *, out=None):
-        """Springs, damping and friction of the joints (..., nv); no part of forward_dynamics."""
-        return self._run("passive_force", (q, v), out)
+        """Springs, damping and friction of the joints, and the model's springs and pushes between points (..., nv); no
+        part of forward_dynamics."""
+        force = self._run("passive_force", (q, v), out)
+        if self.model.forces:
+            force += self._work.force(q, v)
+        return force
 
     def kinetic_energy(self, q, v, *, out=None):
         return self._run("kinetic_energy", (q, v), out)
 
     def potential_energy(self, q, *, out=None):
         """Of gravity and springs (...)."""
-        return self._run("potential_energy", (q,), out)
+        energy = self._run("potential_energy", (q,), out)
+        if self.model.forces:
+            energy = np.add(energy, self._work.energy(q), out=out)
+        return energy
 
     def center_of_mass(self, q, *, out=None):
         """In the world (..., 3)."""
@@ -318,6 +325,12 @@ class Dynamics:
             return rolled_run(quantity, self._split, dtype) or quantity.plain(self._nodes[dtype])
         content = self._digest, quantity.what
         return Kernel(quantity.name, quantity.function, quantity.inputs, content).gufunc(dtype.char)
+
+    @cached_property
+    def _work(self):
+        from .equations import VirtualWork  # written with a robot's methods
+
+        return VirtualWork(self)
 
     def _refuse_singular(self) -> None:
         """Some joint may move nothing that has inertia: no force gives it a finite acceleration, wherever it stands."""

@@ -15,7 +15,8 @@ class VirtualWork:
         work = lw.VirtualWork(robot)
         tau  = work.of_force(q, "hand", (0, 0, -10.0), at=(0.1, 0, 0))      # ten newtons down at a point of the hand
         tau  = work.force(q, v)                                             # all of model.forces
-        run  = lw.simulate(robot, (q, v), until=5.0, control=lambda t, q, v: work.force(q, v))
+
+    The model's own forces are part of `robot.passive_force` and `robot.potential_energy`, and so act in `lw.simulate`.
 
     Written with the robot's methods, so any of it can stand in a user's kernel. Leading axes are batch axes.
     """

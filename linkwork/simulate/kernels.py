@@ -28,7 +28,7 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
     ready = _made.setdefault(robot, {})
     key = function.__name__, options, dtype.char, friction
     if key not in ready:
-        if robot.compiled and robot.nv and not robot.rolled and (robot.constraints is None or function in KINEMATIC):
+        if robot.compiled and robot.nv and not robot.rolled and (not more_than_a_tree(robot) or function in KINEMATIC):
             ready[key] = _compiled(robot, function, *key)
         else:
             ready[key] = _plain(robot, function, dtype, friction)
@@ -63,10 +63,10 @@ def _kernel(robot, function, name, options, friction) -> Kernel:
 
 def _plain(robot, function, dtype, friction):
     """In plain NumPy; of a large robot the heavy part by its own kernels, which are rolled."""
-    if robot.constraints is not None and function not in KINEMATIC and function not in LARGE:
-        bound = f"{robot.model.name} has loops or couplings, which {function.__name__} does not keep."
+    if more_than_a_tree(robot) and function not in KINEMATIC and function not in LARGE:
+        bound = f"{robot.model.name} has {more_than_a_tree(robot)}, which {function.__name__} leaves out."
         raise SimulationError(f"{bound} Use rk45, dop853 or rk4.")
-    if (robot.compiled or robot.constraints is not None) and function in LARGE:
+    if (robot.compiled or more_than_a_tree(robot)) and function in LARGE:
         made = LARGE[function](robot, friction)
     else:
         nodes = _nodes(robot._nodes[dtype], friction)
@@ -85,6 +85,12 @@ def _plain(robot, function, dtype, friction):
         return out
 
     return run
+
+
+def more_than_a_tree(robot: Dynamics) -> str:
+    """What a robot has that the sweeps over its tree do not know of."""
+    bound = ["loops or couplings"] if robot.constraints is not None else []
+    return " and ".join([*bound, "springs or pushes between points"] if robot.model.forces else bound)
 
 
 def _nodes(nodes, friction):

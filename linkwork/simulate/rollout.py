@@ -8,7 +8,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, listed
 from . import equations
-from .kernels import kernel, march
+from .kernels import kernel, march, more_than_a_tree
 
 STEPS = {"euler": equations.euler_step, "rk4": equations.rk4_step}
 
@@ -40,8 +40,8 @@ def rollout(
     tau = _Controls(robot, controls, (*batch, steps, robot.nv), dtype)
     q, v = _room(out, (rows, *Q.shape), (rows, *V.shape), dtype)
     q[0], v[0] = Q, V
-    if robot.constraints is not None:
-        raise SimulationError(f"{robot.model.name} has loops or couplings, which rollout does not keep. Use lw.simulate.")
+    if left := more_than_a_tree(robot):
+        raise SimulationError(f"{robot.model.name} has {left}, which rollout leaves out. Use lw.simulate.")
     whole = None if callable(controls) or not Q.size else march(robot, STEPS[method], dtype)
     if whole is None:
         _march(kernel(robot, STEPS[method], dtype=dtype), tau, dt, steps, every, q, v)

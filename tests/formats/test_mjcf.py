@@ -284,3 +284,17 @@ def test_load_knows_mjcf():
 def test_the_model_is_called_as_the_file_says_or_after_the_file():
     assert mjcf.read(TRICKY, name="x.xml").name == "tricky"
     assert robot_of(one("")).name == "text"
+
+
+def test_one_humanoid_from_two_formats_has_the_same_dynamics():
+    """simple_humanoid as URDF and as MJCF: joints by name, whatever their order."""
+    urdf, xml = (lw.Dynamics(lw.load(MODELS / f"simple_humanoid/simple_humanoid.{end}")) for end in ("urdf", "xml"))
+    rng = np.random.default_rng(0)
+    q, v, tau = rng.uniform(-1, 1, (3, 5, urdf.nv))
+    order = [xml.v_index(name).start for name in urdf.joints]
+    there = [np.empty_like(x) for x in (q, v, tau)]
+    for x, y in zip(there, (q, v, tau)):
+        x[:, order] = y
+    np.testing.assert_allclose(urdf.mass_matrix(q), xml.mass_matrix(there[0])[:, order][:, :, order], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(urdf.forward_dynamics(q, v, tau), xml.forward_dynamics(*there)[:, order], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(urdf.bias(q, v), xml.bias(*there[:2])[:, order], rtol=1e-9, atol=1e-9)
