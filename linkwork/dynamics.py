@@ -323,7 +323,7 @@ class Dynamics:
             return quantity.plain(self._nodes[dtype])
         if self.rolled:
             return rolled_run(quantity, self._split, dtype) or quantity.plain(self._nodes[dtype])
-        content = self._digest, quantity.what
+        content = self._digest, quantity.what, quantity.options  # a frame may stand elsewhere in another model
         return Kernel(quantity.name, quantity.function, quantity.inputs, content).gufunc(dtype.char)
 
     @cached_property

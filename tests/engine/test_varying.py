@@ -35,7 +35,7 @@ def rebuilt(model, constants):
         changes = {name: constants[name][i] for name in ("mass", "center", "tensor") if name in constants}
         bodies[i] = replace(body, **changes)
         if "at" in constants:
-            hinge = replace(hinge, at=lw.Pose(hinge.at.quaternion, constants["at"][i]))
+            hinge = replace(hinge, at=lw.Pose(hinge.at.quaternion, tuple(constants["at"][i])))
         rows = slice(row, row + hinge.joint.nv)
         physics = {name: tuple(constants[name][rows]) for name in PHYSICS if name in constants and hinge.joint.nv}
         hinges[i] = replace(hinge, joint=with_physics(hinge.joint, physics))
