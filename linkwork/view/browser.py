@@ -74,6 +74,26 @@ class View:
             for body, turn, pose in zip(self._bodies, turns, poses):
                 body.wxyz, body.position = turn, pose[:3, 3]
             self._center.position = center
+            if self._forces.visible:
+                self._forces.points = self.forces(poses)
+
+    def show_forces(self, visible: bool = True) -> None:
+        """Draw, or no longer, what the joints carry while the mechanism stands still."""
+        self._forces.visible = visible
+        self.show(self.q)
+
+    def forces(self, poses) -> np.ndarray:
+        """What each joint carries while the mechanism stands still here, as segments (n, 2, 3) from its body's origin in
+        the direction of the force on the body; the weight of the whole is as long as half the mechanism."""
+        robot, still = self.motion.robot, np.zeros(self.motion.robot.nv)
+        moving = [i for i, hinge in enumerate(robot.model.hinges) if hinge.joint.nv]
+        if not moving:
+            return np.zeros((0, 2, 3))
+        wrenches = robot.joint_wrenches(self.q, still, still, *(robot.bodies[i] for i in moving))
+        force = (poses[moving, :3, :3] @ wrenches[:, 3:, None])[..., 0]
+        weight = robot.model.mass * float(np.linalg.norm(robot.model.gravity))
+        scale = 0.5 * self.scene.size / weight if weight else 0.0
+        return np.stack([poses[moving, :3, 3], poses[moving, :3, 3] + scale * force], 1)
 
     def close(self) -> None:
         """Stop showing. What is open in a browser stays as it is, and moves no more."""
@@ -126,6 +146,8 @@ class View:
                 flat_shading=part.mesh == "box" or part.mesh not in UNIT,
             )
         self._center = server.scene.add_icosphere("/centre of mass", 0.02 * scene.size, (220, 50, 50), visible=False)
+        nothing = np.zeros((1, 2, 3))
+        self._forces = server.scene.add_line_segments("/forces", nothing, (30, 140, 70), thickness=0.006 * scene.size, visible=False)
         for i, way in enumerate(ways(few.frames(min(60.0, 3000 / max(self.motion.duration, 1e-9))), trace)):
             segments = np.stack([way[:-1], way[1:]], 1)
             server.scene.add_line_segments(f"/trace/{i}", segments, (200, 64, 51), thickness=0.004 * scene.size)
@@ -155,6 +177,7 @@ class View:
         gui = self.server.gui
         with gui.add_folder("Show"):
             frames, center = gui.add_checkbox("frames", False), gui.add_checkbox("centre of mass", False)
+            forces = gui.add_checkbox("forces in joints, at rest", False)
 
         @frames.on_update
         def _(_) -> None:
@@ -164,6 +187,10 @@ class View:
         @center.on_update
         def _(_) -> None:
             self._center.visible = center.value
+
+        @forces.on_update
+        def _(_) -> None:
+            self.show_forces(forces.value)
 
 
 def node(i: int, name: str) -> str:

@@ -66,3 +66,14 @@ def until(condition, seconds=10.0):
     while not condition():
         assert time.monotonic() - start < seconds
         time.sleep(0.01)
+
+
+def test_joints_are_shown_to_carry_what_hangs_on_them():
+    """Each joint of a hanging chain holds the weight below it: the first all of it, drawn half as long as the scene."""
+    robot = lw.Dynamics(lw.load("chain:4"))
+    with lw.view(robot, port=8190, block=False) as shown:
+        shown.show_forces()
+        segments = np.asarray(shown._forces.points)
+        lengths = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1)
+        np.testing.assert_allclose(lengths / (0.5 * shown.scene.size), [1.0, 0.75, 0.5, 0.25], rtol=1e-5)
+        assert (segments[:, 1, 2] > segments[:, 0, 2]).all()
