@@ -328,7 +328,7 @@ class Dynamics:
 
     @cached_property
     def _work(self):
-        from .equations import VirtualWork  # written with a robot's methods
+        from .virtual_work import VirtualWork  # written with a robot's methods
 
         return VirtualWork(self)
 

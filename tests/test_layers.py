@@ -9,8 +9,8 @@ PACKAGE = Path(__file__).parents[1] / "linkwork"
 
 ORDER = [
     "errors", "lie", "spatial", "joints", "model", "formats", "sweeps", "operators", "engine",
-    "constraints", "quantity", "rolling", "kernels", "varying", "export", "foreign", "dynamics", "equations", "convert", "simulate", "view",
-    "__init__", "cli", "__main__",
+    "constraints", "quantity", "rolling", "kernels", "varying", "export", "foreign", "virtual_work", "dynamics",
+    "equations", "convert", "simulate", "view", "__init__", "cli", "__main__",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))
 KNOWS_FILES = {"formats", "dynamics", "simulate", "view", "__init__", "cli", "__main__"}

@@ -1,6 +1,7 @@
 """The equations themselves: dynamics in closed form, for control, analysis and teaching, and as other roads to the
 sweeps' results."""
 
+from ..virtual_work import VirtualWork
 from .algebra import TABLE, Algebra
 from .choices import Choice, EulerRates, Exponential, Linear, SecondKind, WorldVelocity
 from .equations import Equations
@@ -9,7 +10,6 @@ from .quasi_velocities import QuasiVelocities
 from .screws import Screws, screw
 from .single_body import SingleBody
 from .symbolic import Symbolic, symbolic
-from .virtual_work import VirtualWork
 
 __all__ = [
     "TABLE",

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..engine.array import Traced
-from ..errors import ShapeError
-from ..lie.embedding import cross, tilde
-from ..lie.scalars import dot, like
-from ..model import Push, Spring
+from .engine.array import Traced
+from .errors import ShapeError
+from .lie.embedding import cross, tilde
+from .lie.scalars import dot, like
+from .model import Push, Spring
 
 
 class VirtualWork:
