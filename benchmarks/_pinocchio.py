@@ -41,7 +41,7 @@ class Peer:
 
     def ours(self, method: str):
         """(batch, one call) by our kernels."""
-        given = (self.q,) if method == "mass_matrix" else (self.q, self.v, self.u)
+        given = [x.copy() for x in ((self.q,) if method == "mass_matrix" else (self.q, self.v, self.u))]
         run, first = getattr(self.robot, method), [x[0].copy() for x in given]
         out = np.empty_like(run(*given))
         return lambda: run(*given, out=out), lambda: run(*first)

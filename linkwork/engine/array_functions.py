@@ -95,8 +95,9 @@ def select(traced, conditions, choices, default=0.0):
 def tensordot(traced, a, b, axes=2):
     """Σ over pairs of axes, as one product of matrices."""
     a, b = traced(a), traced(b)
-    pairs = (range(a.ndim - axes, a.ndim), range(axes)) if isinstance(axes, int) else map(np.atleast_1d, axes)
-    over_a, over_b = ([normalize_axis_index(int(i), x.ndim) for i in each] for each, x in zip(pairs, (a, b)))
+    if isinstance(axes, int):
+        axes = range(a.ndim - axes, a.ndim), range(axes)
+    over_a, over_b = ([normalize_axis_index(int(i), x.ndim) for i in np.atleast_1d(each)] for each, x in zip(axes, (a, b)))
     rows    = [i for i in range(a.ndim) if i not in over_a]
     columns = [i for i in range(b.ndim) if i not in over_b]
     shape   = [*(a.shape[i] for i in rows), *(b.shape[i] for i in columns)]
