@@ -324,7 +324,7 @@ class Dynamics:
         if self.rolled:
             return rolled_run(quantity, self._split, dtype) or quantity.plain(self._nodes[dtype])
         content = self._digest, quantity.what, quantity.options  # a frame may stand elsewhere in another model
-        return Kernel(quantity.name, quantity.function, quantity.inputs, content).gufunc(dtype.char)
+        return Kernel(quantity.name, quantity.function, quantity.inputs, content).call(dtype.char)
 
     @cached_property
     def _work(self):

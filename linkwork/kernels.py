@@ -103,9 +103,7 @@ class UserKernel:
         dtype = np.dtype(dtype)
         if dtype not in (np.float64, np.float32):
             raise TraceError(f"{self.__name__}: kernels are made for float64 and float32, not for {dtype}.")
-        if dtype not in self._ready:
-            self._ready[dtype] = self.kernel().gufunc(dtype.char)
-        return self._ready[dtype]
+        return self.kernel().gufunc(dtype.char)
 
     def __repr__(self):
         return f"<kernel {self.__name__}({', '.join(self._names)}) of {self.robot.model.name}>"

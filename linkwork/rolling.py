@@ -158,12 +158,12 @@ def rolled_run(quantity: Quantity, nodes: Nodes, dtype: np.dtype):
         name, vector = PRODUCTS[name]
         inputs = (*inputs, Input(vector, (nodes.tree.nv,)))
     inputs = tuple(Input(x.name, (6 * len(groups.members),)) if x.name == "external" else x for x in inputs)
-    kernel = Kernel(name, sweep(name), inputs, record=partial(_recorded, nodes)).gufunc(dtype.char)
+    kernel = Kernel(name, sweep(name), inputs, record=partial(_recorded, nodes))
     if quantity.name in PRODUCTS:
-        return by_columns(kernel)
+        return by_columns(kernel.gufunc(dtype.char))
     if inputs[-1].name == "external":
-        return with_wrenches_on_nodes(kernel, nodes, groups, dtype)
-    return kernel
+        return with_wrenches_on_nodes(kernel.gufunc(dtype.char), nodes, groups, dtype)
+    return kernel.call(dtype.char)
 
 
 def _recorded(nodes, name, function, inputs):

@@ -6,7 +6,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from . import driver, functions, rolled_llvm
+from . import call, driver, functions, rolled_llvm
 from .llvm import Kind, Writer, intrinsics, needed_functions, plain_angles, uses_of
 from .program import Program
 from .rolled_program import RolledProgram
@@ -70,7 +70,7 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
     """The whole module of a gufunc: kernel, one sample and many, and the loop around it."""
     wide, one = _kinds(dtype)
     kernels = [kernel(program, wide, "wide"), kernel(program, one, "one")]
-    return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text()], driver.LEAST)
+    return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text(), call.text(program, one)], driver.LEAST)
 
 
 def march_text(program: Program, dtype: str, samples: Callable, least: int) -> str:
@@ -126,15 +126,12 @@ def compiled(text: str) -> bytes:
 _alive: list = []  # code that NumPy or anybody may hold a pointer to lives as long as the process
 
 
-def loaded(code: bytes, symbol: str = "loop") -> int:
-    """The address of a function in an object file."""
+def loaded(code: bytes, *symbols: str) -> list[int]:
+    """The addresses of functions in an object file; 0 for one it has not."""
     with _lock:
         machine, _ = target()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         _alive.append((engine, machine))
-        address = engine.get_function_address(symbol)
-        if not address:
-            raise RuntimeError(f"the object file has no function {symbol}")
-        return address
+        return [engine.get_function_address(symbol) for symbol in symbols]

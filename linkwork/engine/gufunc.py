@@ -50,35 +50,45 @@ def signature(inputs, outputs) -> str:
     return f"{side(inputs)}->{side(outputs)}"
 
 
-def gufunc(name: str, address: int, dtype: str, inputs, outputs, tables=()) -> np.ufunc:
-    """The gufunc that calls the loop at an address, for arguments of these core shapes.
+def keep(*things) -> None:
+    """For as long as the process lives."""
+    _alive.append(things)
 
-    Its data are pointers: the number of threads, room for two scratch memories, then the tables a rolled kernel reads.
-    """
+
+def numpy_table(name: str):
+    """One of NumPy's C tables: "_UFUNC_API" or "_ARRAY_API"."""
     import numpy._core._multiarray_umath as umath  # type: ignore[import-not-found]
 
     capsule = ctypes.pythonapi.PyCapsule_GetPointer
     capsule.restype, capsule.argtypes = _pointer, [ctypes.py_object, _text]
-    table = ctypes.cast(capsule(umath._UFUNC_API, None), ctypes.POINTER(_pointer))
+    return ctypes.cast(capsule(getattr(umath, name), None), ctypes.POINTER(_pointer))
+
+
+def loop_data(tables=()) -> int:
+    """Where a loop finds pointers: the number of threads, room for two scratch memories, the tables a rolled kernel reads."""
+    pointers = [ctypes.addressof(_threads), None, None, *(table.ctypes.data for table in tables)]
+    data = (_pointer * len(pointers))(*pointers)
+    keep(data, tables)
+    return ctypes.addressof(data)
+
+
+def gufunc(name: str, address: int, data: int, dtype: str, inputs, outputs) -> np.ufunc:
+    """The gufunc that calls the loop at an address, for arguments of these core shapes."""
     prototype = ctypes.PYFUNCTYPE(
         ctypes.py_object, _pointer, _pointer, _pointer, _int, _int, _int, _int, _text, _text, _int, _text
     )
     count = len(inputs) + len(outputs)
-    pointers = [ctypes.addressof(_threads), None, None, *(table.ctypes.data for table in tables)]
-    shared = (_pointer * len(pointers))(*pointers)
-    keep = (
+    kept = (
         (_pointer * 1)(address),
-        (_pointer * 1)(ctypes.addressof(shared)),
+        (_pointer * 1)(data),
         ctypes.create_string_buffer(bytes([NUMBERS[dtype]] * count)),
         name.encode(),
         signature(inputs, outputs).encode(),
-        shared,
-        tables,
     )
-    _alive.append(keep)
-    functions, data, types = (ctypes.cast(k, _pointer) for k in keep[:3])
-    return prototype(table[FROM_SIGNATURE])(
-        functions, data, types, 1, len(inputs), len(outputs), -1, keep[3], b"A kernel of linkwork.", 0, keep[4]
+    keep(kept)
+    functions, datas, types = (ctypes.cast(k, _pointer) for k in kept[:3])
+    return prototype(numpy_table("_UFUNC_API")[FROM_SIGNATURE])(
+        functions, datas, types, 1, len(inputs), len(outputs), -1, kept[3], b"A kernel of linkwork.", 0, kept[4]
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import cache, compiler, interpreter
-from .gufunc import gufunc
+from .call import arrays_are_as_known, call
+from .gufunc import gufunc, loop_data
 from .program import Input, Program, record
 from .rolled_program import RolledProgram
 
@@ -28,6 +29,7 @@ class Kernel:
         self.inputs = inputs
         self.content = content
         self.record = record
+        self._made: dict[str, tuple[np.ufunc, Callable]] = {}
 
     @cached_property
     def program(self) -> Program | RolledProgram:
@@ -38,10 +40,23 @@ class Kernel:
         sizes = [x.size for x in self.inputs]
         if self.content is None:
             sizes += [x.size for x in self.program.outputs]
-        return self.gufunc(kind) if all(sizes) else interpreter.called(self.program)
+        return self.call(kind) if all(sizes) else interpreter.called(self.program)
 
     def gufunc(self, kind: str) -> np.ufunc:
         """The gufunc for float64 ("d") or float32 ("f")."""
+        return self._of(kind)[0]
+
+    def call(self, kind: str) -> Callable:
+        """A function that does what the gufunc does, sooner for one sample."""
+        return self._of(kind)[1]
+
+    def _of(self, kind: str) -> tuple[np.ufunc, Callable]:
+        if kind not in self._made:
+            self._made[kind] = self._loaded(kind)
+        return self._made[kind]
+
+    def _loaded(self, kind: str) -> tuple[np.ufunc, Callable]:
+        """From disk, or compiled."""
         dtype = LLVM_NAMES[kind]
         made_from = (self.name, self.inputs, dtype, compiler.identity(), cache.source_digest())
         text = None
@@ -62,6 +77,8 @@ class Kernel:
             cache.put(name, header, code)
         else:
             header, code = found
-        shapes = [x.shape for x in self.inputs]
-        tables = self.program.tables(dtype) if self.content is None else ()
-        return gufunc(self.name, compiler.loaded(code), dtype, shapes, [tuple(x) for x in header["outputs"]], tables)
+        inputs, outputs = [x.shape for x in self.inputs], [tuple(x) for x in header["outputs"]]
+        data = loop_data(self.program.tables(dtype) if self.content is None else ())
+        loop, quick = compiler.loaded(code, "loop", "call")
+        general = gufunc(self.name, loop, data, dtype, inputs, outputs)
+        return general, call(general, quick, data, dtype) if quick and arrays_are_as_known() else general

@@ -78,7 +78,7 @@ class March:
             cache.put(name, {"name": f"{kernel.name} march", "dtype": dtype}, code)
         else:
             code = found[1]
-        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiler.loaded(code))
+        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiler.loaded(code, "loop")[0])
         self._data = (ctypes.c_void_p * 3)(ctypes.addressof(_threads), None, None)
 
     def __call__(self, arguments: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int) -> None:

@@ -203,7 +203,7 @@ def test_a_file_that_cannot_be_trusted_is_made_anew(how, place, made, monkeypatc
     mass()
     path, before = spoil(SPOILED[how])
     loaded = []
-    monkeypatch.setattr(compiler, "loaded", lambda code, load=compiler.loaded: (loaded.append(code), load(code))[1])
+    monkeypatch.setattr(compiler, "loaded", lambda code, *symbols, load=compiler.loaded: (loaded.append(code), load(code, *symbols))[1])
     right(mass())
     assert made["compiled"] == 2 and len(loaded) == 1 and before.endswith(loaded[0])
     right(mass())
