@@ -34,8 +34,8 @@ def identity() -> str:
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {version}"
 
 
-def straight(program: Program, kind: Kind, name: str, any_angle: bool = False) -> str:
-    """The function @name(inputs..., outputs...) of a program, all arguments in lanes."""
+def straight(program: Program, kind: Kind, name: str, any_angle: bool = False, once: bool = False) -> str:
+    """The function @name(inputs..., outputs...) of a program, all arguments in lanes; of results each different entry `once`."""
     V, size = kind.vector, kind.bytes * kind.width
     n_in = len(program.inputs)
     number = {x.name: j for j, x in enumerate(program.inputs)}
@@ -51,7 +51,7 @@ def straight(program: Program, kind: Kind, name: str, any_angle: bool = False) -
     results = [ref for output in program.outputs for ref in output.refs]
     writer.run(program.live, uses_of(nodes, program.live, results))
     for n, output in enumerate(program.outputs):
-        for j, ref in enumerate(output.refs):
+        for j, ref in enumerate(output.distinct if once else output.refs):
             value = writer.at(ref)
             pointer = writer.emit(f"getelementptr i8, ptr %a{n_in + n}, i64 {j * size}")
             writer.lines.append(f"store {V} {value}, ptr {pointer}, align {align}")
@@ -63,7 +63,7 @@ def straight(program: Program, kind: Kind, name: str, any_angle: bool = False) -
 def kernel(program: Program | RolledProgram, kind: Kind, name: str) -> str:
     if isinstance(program, RolledProgram):
         return rolled_llvm.function(program, kind, name, WIDE)
-    return straight(program, kind, name)
+    return straight(program, kind, name, once=kind.width > 1)
 
 
 def module_text(program: Program | RolledProgram, dtype: str) -> str:
@@ -90,7 +90,6 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
     names = sorted(needed_functions(program) | more)
     library = functions.library([(f, kind.dtype, kind.width) for f in names for kind in (wide, one)])
     declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
-    dims = driver.core_dimensions(program)
     return "".join(
         [
             library,
@@ -98,9 +97,6 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
             driver.DECLARATIONS,
             driver.FLAGS[x86],
             *kernels,
-            *(driver.strided(wide, to_lanes, dims) for to_lanes in (True, False)),
-            *(driver.transposed(wide, to_lanes) for to_lanes in (True, False)),
-            *(driver.strided(one, to_lanes, dims).replace("pack(", "pack_one(") for to_lanes in (True, False)),
             driver.JOB,
             driver.split(),
             driver.loop(x86, least),

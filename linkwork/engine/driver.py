@@ -3,7 +3,7 @@
     @loop    what NumPy calls; splits a long batch over threads
     @range   a run of samples (samples.py)
     @pack    core arrays of `width` samples, any strides, to lanes: entry e of sample l goes to lanes[e * width + l]
-    @unpack  the way back
+    @unpack  the way back; @unpack_once from lanes that hold each different entry once, e being at places[e]
 
 Strides are honoured everywhere; arrays whose core is contiguous are transposed in registers. Floating-point flags are
 put back as they were, so that NumPy finds nothing to warn of.
@@ -96,7 +96,7 @@ def core_dimensions(program: Program | RolledProgram) -> int:
     return max(1, *(len(x.shape) for x in arguments))
 
 
-def strided(kind: Kind, to_lanes: bool, dims: int) -> str:
+def strided(kind: Kind, to_lanes: bool, dims: int, once: bool = False) -> str:
     """Any strides, `count` samples: one entry after another."""
     t, T, size = Text(), kind.dtype, kind.bytes
     with ExitStack() as loops:
@@ -105,38 +105,67 @@ def strided(kind: Kind, to_lanes: bool, dims: int) -> str:
         for n in range(dims):
             i = loops.enter_context(t.loop(f"%d{n}"))
             user, e = t.at(user, t.times(i, f"%s{n}")), t.plus(t.times(e, f"%d{n}"), i)
-        place = t.at("%lanes", t.times(t.plus(t.times(e, kind.width), lane), size))
+        place = t.at("%lanes", t.times(t.plus(t.times(_slot(t, e, once), kind.width), lane), size))
         source, target = (user, place) if to_lanes else (place, user)
         t.do(f"store {T} {t.let(f'load {T}, ptr {source}, align 1')}, ptr {target}, align 1")
     name = "pack" if to_lanes else "unpack"
     sizes = ", ".join(f"i64 %{letter}{n}" for letter in "ds" for n in range(dims))
-    return t.function(f"{name}(ptr %lanes, ptr %user, i64 %outer, i64 %count, {sizes}) noinline nounwind")
+    return t.function(f"{_named(name, once)}%lanes, ptr %user, i64 %outer, i64 %count, {sizes}) noinline nounwind")
 
 
-def transposed(kind: Kind, to_lanes: bool) -> str:
+def _named(name: str, once: bool) -> str:
+    """The beginning of a function that finds entries in lanes."""
+    return f"{name}_once(ptr %places, ptr " if once else f"{name}(ptr "
+
+
+def _slot(t: Text, e: str, once: bool) -> str:
+    """Where entry e is in the lanes."""
+    return t.let(f"load i64, ptr {t.at('%places', t.times(e, 8))}") if once else e
+
+
+def transposed(kind: Kind, to_lanes: bool, once: bool = False) -> str:
     """Contiguous core of `m` entries, all lanes: squares of width x width turned in registers, the rest entry by entry."""
     t, T, V, w, size = Text(), kind.dtype, kind.vector, kind.width, kind.bytes
     whole = t.let(f"and i64 %m, {-w}")
     with t.loop(whole, step=str(w)) as e:
-        user = t.at("%user", t.times(e, size))
-        lanes = t.at("%lanes", t.times(e, size * w))
-        users = [user]
+        users = [t.at("%user", t.times(e, size))]
         for _ in range(1, w):
             users.append(t.at(users[-1], "%outer"))
-        places = [t.at(lanes, str(l * w * size)) for l in range(w)]
+        places = [t.at("%lanes", t.times(_slot(t, t.plus(e, l), once), size * w)) for l in range(w)]
         sources, targets = (users, places) if to_lanes else (places, users)
         rows = [t.let(f"load {V}, ptr {p}, align {size}") for p in sources]
         for row, target in zip(_transpose(t, V, rows), targets):
             t.do(f"store {V} {row}, ptr {target}, align {size}")
     with t.loop("%m", start=whole) as e:
-        user, lanes = t.at("%user", t.times(e, size)), t.at("%lanes", t.times(e, size * w))
+        user, lanes = t.at("%user", t.times(e, size)), t.at("%lanes", t.times(_slot(t, e, once), size * w))
         for lane in range(w):
             place = t.at(lanes, str(lane * size))
             source, target = (user, place) if to_lanes else (place, user)
             t.do(f"store {T} {t.let(f'load {T}, ptr {source}, align {size}')}, ptr {target}, align {size}")
             user = t.at(user, "%outer")
     name = "pack_contiguous" if to_lanes else "unpack_contiguous"
-    return t.function(f"{name}(ptr %lanes, ptr %user, i64 %outer, i64 %m) noinline nounwind")
+    return t.function(f"{_named(name, once)}%lanes, ptr %user, i64 %outer, i64 %m) noinline nounwind")
+
+
+def streamed(kind: Kind, once: bool = False) -> str:
+    """@unpack_streamed: as @unpack_contiguous, past the caches, for results larger than those: a sample's numbers are first
+    laid side by side in `rows`, which stays in cache, then written in whole lines that are not read before."""
+    t, T, V, w, size = Text(), kind.dtype, kind.vector, kind.width, kind.bytes
+    length = t.times("%m", size)
+    t.do(f"call void @{_named('unpack_contiguous', once)}%lanes, ptr %rows, i64 {length}, i64 %m)")
+    with t.loop(str(w)) as lane:
+        row, user = t.at("%rows", t.times(lane, length)), t.at("%user", t.times(lane, "%outer"))
+        address = t.let(f"ptrtoint ptr {user} to i64")
+        before = t.let(f"and i64 {t.let(f'sub i64 0, {address}')}, {w * size - 1}")
+        head = t.let(f"call i64 @llvm.smin.i64(i64 {t.let(f'udiv i64 {before}, {size}')}, i64 %m)")
+        whole = t.let(f"and i64 {t.let(f'sub i64 %m, {head}')}, {-w}")
+        tail = t.plus(head, whole)
+        for start, stop, step, kind_of in (("0", head, "1", T), (head, tail, str(w), V), (tail, "%m", "1", T)):
+            with t.loop(stop, start, step) as e:
+                source, target = (t.at(x, t.times(e, size)) for x in (row, user))
+                align, hint = (w * size, ", !nontemporal !0") if kind_of == V else (size, "")
+                t.do(f"store {kind_of} {t.let(f'load {kind_of}, ptr {source}, align {size}')}, ptr {target}, align {align}{hint}")
+    return t.function(f"{_named('unpack_streamed', once)}%lanes, ptr %user, i64 %outer, i64 %m, ptr %rows) noinline nounwind")
 
 
 def _transpose(t: Text, V: str, rows: list[str]) -> list[str]:
@@ -226,7 +255,8 @@ FLAGS = {
     False: "declare i32 @fegetenv(ptr)\ndeclare i32 @fesetenv(ptr)\n",
 }  # how the floating-point flags are kept, on x86 and elsewhere
 
-DECLARATIONS = """declare ptr @malloc(i64)
+DECLARATIONS = """!0 = !{i32 1}
+declare ptr @malloc(i64)
 declare void @free(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)

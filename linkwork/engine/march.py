@@ -12,7 +12,7 @@ from . import cache, compiler
 from .gufunc import _threads
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
-from .program import Program
+from .program import Output, Program
 from .samples import Range, aligned
 
 LEAST = 64  # samples that make a thread worth starting
@@ -25,6 +25,9 @@ class MarchRange(Range):
     def __init__(self, program: Program, wide: Kind, states: int):
         super().__init__(program, wide)
         self.states = states
+
+    def _repeated(self) -> dict[int, Output]:
+        return {}  # a new state lies in lanes like the old
 
     def text(self) -> str:
         t = self.t
@@ -43,7 +46,7 @@ class MarchRange(Range):
         with t.when(t.let(f"icmp sgt i64 {rest}, 0")):
             self._march(whole, rest, full=False)
         t.do(f"call void @free(ptr {raw})")
-        return t.function("range(ptr %args, ptr %steps, i64 %start, i64 %count, ptr %data) noinline nounwind")
+        return self._whole()
 
     def _march(self, sample: str, count: str, full: bool) -> None:
         t, lanes, n_in = self.t, self._lanes(), len(self.program.inputs)

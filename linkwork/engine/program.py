@@ -37,6 +37,17 @@ class Output:
     def size(self) -> int:
         return len(self.refs)
 
+    @cached_property
+    def distinct(self) -> tuple[int, ...]:
+        """Its different entries: a matrix may be symmetric, or mostly zero."""
+        return tuple(dict.fromkeys(self.refs))
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Where among the distinct ones each entry is."""
+        number = {ref: i for i, ref in enumerate(self.distinct)}
+        return tuple(number[ref] for ref in self.refs)
+
 
 @dataclass(frozen=True)
 class Program:

@@ -4,11 +4,14 @@ The kernel over lanes takes the short way to sin and cos. A vector of samples th
 sample by sample, with the same bits for all the others.
 """
 
-from .driver import Text, core_dimensions
+from .driver import Text, core_dimensions, streamed, strided, transposed
 from .functions_circular import LIMIT
 from .llvm import Kind, plain_angles
 from .program import Input, Output, Program
 from .rolled_program import RolledProgram
+
+LARGE = 1024  # bytes of a sample that are worth writing past the caches ...
+PAST_CACHE = 8 << 20  # ... when a run of samples has so many
 
 
 class Range:
@@ -17,13 +20,14 @@ class Range:
     def __init__(self, program: Program | RolledProgram, wide: Kind):
         self.program, self.wide, self.one = program, wide, Kind(wide.dtype, 1)
         self.t = Text()
+        self.once = self._repeated()  # results that lie in lanes each different entry once
         self.arguments: list[Input | Output] = [*program.inputs, *program.outputs]
         self.user: list[str] = []  # pointers to the first sample
         self.outer: list[str] = []  # bytes from sample to sample
         self.core: list[str] = []  # sizes and strides of one sample, as arguments of @pack
         self.contiguous: list[str] = []
         self.places: list[int] = []  # of each argument in the lanes
-        self.room = 0
+        self.room = self.rows = 0  # bytes of all lanes; where there is room to lay samples of a result side by side
         self.buffer = self.work = ""
 
     def text(self) -> str:
@@ -34,7 +38,24 @@ class Range:
         for truth in self.contiguous:
             dense = t.let(f"and i1 {dense}, {truth}")
         t.choose(dense, self._directly, self._in_lanes)
-        return t.function("range(ptr %args, ptr %steps, i64 %start, i64 %count, ptr %data) noinline nounwind")
+        return self._whole()
+
+    def _repeated(self) -> dict[int, Output]:
+        if isinstance(self.program, RolledProgram):
+            return {}
+        outputs = enumerate(self.program.outputs, len(self.program.inputs))
+        return {j: x for j, x in outputs if len(x.distinct) < x.size}
+
+    def _whole(self) -> str:
+        """@range, with what moves samples to lanes and back."""
+        dims, both = core_dimensions(self.program), (True, False)
+        text = [f"@places{j} = private constant [{x.size} x i64] [{numbers(x.places)}]\n" for j, x in self.once.items()]
+        text += [strided(self.wide, way, dims) for way in both] + [transposed(self.wide, way) for way in both] + [streamed(self.wide)]
+        if self.once:
+            text += [strided(self.wide, False, dims, True), transposed(self.wide, False, True), streamed(self.wide, True)]
+        text += [strided(self.one, way, dims).replace("pack(", "pack_one(") for way in both]
+        text += [self.t.function("range(ptr %args, ptr %steps, i64 %start, i64 %count, ptr %data) noinline nounwind")]
+        return "".join(text)
 
     def _look_at_arguments(self) -> None:
         t, at, dims = self.t, len(self.arguments), core_dimensions(self.program)
@@ -49,7 +70,11 @@ class Range:
             self.core.append(", ".join([*(f"i64 {d}" for d in shape), *(f"i64 {s}" for s in strides)]))
             self.contiguous.append(self._dense(shape, strides))
             self.places.append(self.room)
-            self.room += (argument.size * self.wide.width * self.wide.bytes + 63) // 64 * 64
+            self.room += self._lane_bytes(argument)
+        self.rows, self.room = self.room, self.room + max(self._lane_bytes(x) for x in self.program.outputs)
+
+    def _lane_bytes(self, argument) -> int:
+        return (argument.size * self.wide.width * self.wide.bytes + 63) // 64 * 64
 
     def _dense(self, shape, strides) -> str:
         """Do the numbers of a sample lie side by side?"""
@@ -136,17 +161,30 @@ class Range:
         self.t.do(f"call void @{kernel}({', '.join(f'ptr {p}' for p in [*pointers, self.work, '%data'])})")
 
     def _move(self, way: str, j: int, lanes: str, sample: str, count: str, full: bool, beyond: str = "0") -> None:
-        t, outer = self.t, self.outer[j]
+        t, outer, entries = self.t, self.outer[j], self.arguments[j].size
         source = t.at(self.user[j], t.times(sample, outer), beyond)
 
+        def by(name: str, *rest: str):
+            first = ("_once", f"ptr @places{j}, ") if j in self.once else ("", "")
+            t.do(f"call void @{name}{first[0]}({first[1]}ptr {lanes}, ptr {source}, i64 {outer}, {', '.join(rest)})")
+
         def by_strides():
-            t.do(f"call void @{way}(ptr {lanes}, ptr {source}, i64 {outer}, i64 {count}, {self.core[j]})")
+            by(way, f"i64 {count}", self.core[j])
 
         def in_registers():
-            t.do(f"call void @{way}_contiguous(ptr {lanes}, ptr {source}, i64 {outer}, i64 {self.arguments[j].size})")
+            by(f"{way}_contiguous", f"i64 {entries}")
+
+        def past_caches():
+            by(f"{way}_streamed", f"i64 {entries}", f"ptr {t.at(self.buffer, str(self.rows))}")
+
+        def side_by_side():
+            if way == "pack" or entries * self.wide.bytes < LARGE:
+                in_registers()
+            else:
+                t.choose(t.let(f"icmp sgt i64 %count, {PAST_CACHE // (entries * self.wide.bytes)}"), past_caches, in_registers)
 
         if full:
-            t.choose(self.contiguous[j], in_registers, by_strides)
+            t.choose(self.contiguous[j], side_by_side, by_strides)
         else:
             by_strides()
 
@@ -173,6 +211,10 @@ class Range:
         if raw:
             other = self.t.let(f"atomicrmw xchg ptr {self.t.at('%data', '8' if lanes == 1 else '16')}, ptr {raw} release")
             self.t.do(f"call void @free(ptr {other})")
+
+
+def numbers(values) -> str:
+    return ", ".join(f"i64 {x}" for x in values)
 
 
 def aligned(t: Text, pointer: str) -> str:
