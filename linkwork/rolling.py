@@ -37,9 +37,10 @@ def grouped(nodes: Nodes) -> Groups:
     return Groups(tuple(members), tuple(classes[k] for k in kinds), tuple(parent), tuple(q_start), tuple(v_start))
 
 
-def _placing(nodes: Nodes, k: int) -> tuple[bool, bool]:
-    """Does a node's fixed placement move, and does it turn?"""
-    return bool(nodes.translation[k].any()), bool((nodes.quaternion[k][:3] != 0).any())
+def _placing(nodes: Nodes, k: int) -> tuple[bool, tuple[bool, ...]]:
+    """Does a node's fixed placement move, and about which axes does it turn? One alone makes a sparse rotation."""
+    turning = nodes.quaternion[k][:3] != 0
+    return bool(nodes.translation[k].any()), tuple(turning.tolist()) if turning.sum() < 2 else ()
 
 
 class RolledNodes:
@@ -89,6 +90,9 @@ def _as_rotations(key, rows):
         return None
     trace = Trace()
     q = np.array([trace.input(repr(key), i) for i in range(4)])
+    for i in range(3):
+        if (turns[:, i, i] == 1).all():  # all are about this axis
+            q[[j for j in range(3) if j != i]] = trace.constant(0)
     R = rotation_matrix(Traced(trace, q)).refs
     residues = np.zeros((4, 4), object)
     residues[:3, :3] = np.vectorize(trace._residue, otypes=[object])(R)

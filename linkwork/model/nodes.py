@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..lie import Group, R
 from ..lie.scalars import like
 from ..lie.so3 import rotation_matrix
 from ..spatial import Pose, homogeneous, inertia, phi
+from .frames import chosen, unchanged
 from .model import Model
 from .tree import Tree, concatenated
 
@@ -196,27 +197,59 @@ VARIABLE = {
 }  # the constants that may be inputs instead, and their shapes
 
 
+class Part(NamedTuple):
+    """A node on its way to the tables."""
+
+    parent: int
+    fixed: Pose
+    group: Group
+    joint: Any  # None for a node that only places the next
+    label: str
+    reach: Reach
+
+
+Places = dict[str | None, tuple[int, Pose, Reach]]  # of each body on a node
+
+
 def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = False) -> Nodes:
     """The nodes of a model. With `split`, fixed translation and rotation of each joint are nodes of their own, without
-    mass or motion: the same dynamics, written so that no product of dense blocks is needed. With `lengths`, there is a
-    node for a translation even where it is zero, since it may be varied."""
-    parent: list[int] = []
-    groups: list[Group] = []
-    fixed: list[Pose] = []
-    labels: list[str] = []
-    physics: list = []
-    reaches: list[Reach] = []
-    place: dict[str | None, tuple[int, Pose, Reach]] = {None: (Tree.world, Pose(), ())}
+    mass or motion, in frames that make them few: the same dynamics, written so that no product of dense blocks is needed.
+    With `lengths`, there is a node for a translation even where it is zero, since it may be varied."""
+    parts, place = _parts(model)
+    if split:
+        parts, place = _split(parts, place, lengths)
 
-    def add(k, pose, group, joint, label, reach=()):
-        parent.append(k)
-        reaches.append(reach)
-        fixed.append(pose)
-        groups.append(group)
-        physics.append(joint)
-        labels.append(label)
-        return len(parent) - 1
+    def table(name):
+        return tuple(np.zeros(0, dtype) if x.joint is None else x.joint.each(name).astype(dtype) for x in parts)
 
+    ends = np.cumsum([0, *(x.group.nq for x in parts)])
+    return Nodes(
+        tree=Tree([x.parent for x in parts], [x.group.nv for x in parts]),
+        groups=tuple(x.group for x in parts),
+        q_rows=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
+        labels=tuple(x.label for x in parts),
+        on=tuple(place[body.name][0] for body in model.bodies),
+        placements=tuple(place[body.name][1] for body in model.bodies),
+        quaternion=tuple(np.array(x.fixed.quaternion, dtype) for x in parts),
+        translation=tuple(np.array(x.fixed.translation, dtype) for x in parts),
+        armature=table("armature"),
+        damping=table("damping"),
+        friction=table("friction"),
+        stiffness=table("stiffness"),
+        rest=tuple(np.zeros(0, dtype) if x.joint is None else x.joint.at_rest.astype(dtype) for x in parts),
+        mass=tuple(np.array(body.mass, dtype) for body in model.bodies),
+        center=tuple(np.array(body.center, dtype) for body in model.bodies),
+        tensor=tuple(np.array(body.tensor, dtype) for body in model.bodies),
+        gravity=np.array(model.gravity, dtype),
+        reach=tuple(x.reach for x in parts),
+        body_reach=tuple(place[body.name][2] for body in model.bodies),
+    )
+
+
+def _parts(model: Model) -> tuple[list[Part], Places]:
+    """A node for each part of each joint that moves."""
+    parts: list[Part] = []
+    place: Places = {None: (Tree.world, Pose(), ())}
     for h, hinge in enumerate(model.hinges):
         k, pose, reach = place[hinge.parent]
         reach = (*reach, (h, pose.rotation))
@@ -225,38 +258,33 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
             frame = joint.frame
             pose = pose @ at @ frame
             if joint.nv:
-                if split:
-                    if pose.translation != Pose().translation or (lengths and reach):
-                        k, pose = add(k, Pose(translation=pose.translation), R(0), None, hinge.name, reach), Pose(pose.quaternion)
-                        reach = ()
-                    if pose != Pose():
-                        k, pose = add(k, pose, R(0), None, hinge.name), Pose()
-                k, pose, reach = add(k, pose, joint.group, joint, hinge.name, reach), Pose(), ()
+                parts.append(Part(k, pose, joint.group, joint, hinge.name, reach))
+                k, pose, reach = len(parts) - 1, Pose(), ()
             pose = pose @ frame.inverse()
         place[hinge.child] = k, pose @ hinge.on.inverse(), reach
+    return parts, place
 
-    def table(name):
-        return tuple(np.zeros(0, dtype) if joint is None else joint.each(name).astype(dtype) for joint in physics)
 
-    ends = np.cumsum([0, *(group.nq for group in groups)])
-    return Nodes(
-        tree=Tree(parent, [group.nv for group in groups]),
-        groups=tuple(groups),
-        q_rows=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
-        labels=tuple(labels),
-        on=tuple(place[body.name][0] for body in model.bodies),
-        placements=tuple(place[body.name][1] for body in model.bodies),
-        quaternion=tuple(np.array(pose.quaternion, dtype) for pose in fixed),
-        translation=tuple(np.array(pose.translation, dtype) for pose in fixed),
-        armature=table("armature"),
-        damping=table("damping"),
-        friction=table("friction"),
-        stiffness=table("stiffness"),
-        rest=tuple(np.zeros(0, dtype) if joint is None else joint.at_rest.astype(dtype) for joint in physics),
-        mass=tuple(np.array(body.mass, dtype) for body in model.bodies),
-        center=tuple(np.array(body.center, dtype) for body in model.bodies),
-        tensor=tuple(np.array(body.tensor, dtype) for body in model.bodies),
-        gravity=np.array(model.gravity, dtype),
-        reach=tuple(reaches),
-        body_reach=tuple(place[body.name][2] for body in model.bodies),
-    )
+def _split(parts: list[Part], place: Places, lengths: bool) -> tuple[list[Part], Places]:
+    """Nodes for the steps of the way to each joint, and one for its motion."""
+    parent, groups, fixed = ([getattr(x, name) for x in parts] for name in ("parent", "group", "fixed"))
+    steps, frames = (unchanged if lengths else chosen)(parent, groups, fixed)
+    out: list[Part] = []
+    number = {Tree.world: Tree.world}
+    back = {Tree.world: Pose(), **{k: frame.inverse() for k, frame in enumerate(frames)}}
+
+    def turned(reach: Reach, k: int) -> Reach:
+        return tuple((h, back[k].rotation @ R) for h, R in reach)
+
+    def add(*part) -> int:
+        out.append(Part(*part))
+        return len(out) - 1
+
+    for k, (part, step) in enumerate(zip(parts, steps)):
+        p, reach = number[part.parent], turned(part.reach, part.parent)
+        if step.translation != Pose().translation or (lengths and reach):
+            p, reach = add(p, Pose(translation=step.translation), R(0), None, part.label, reach), ()
+        for turn in step.turns:
+            p = add(p, turn, R(0), None, part.label, ())
+        number[k] = add(p, step.offset, part.group, part.joint, part.label, reach)
+    return out, {name: (number[k], back[k] @ pose, turned(reach, k)) for name, (k, pose, reach) in place.items()}
