@@ -7,6 +7,7 @@ Rz(θ₂), and its origin moves to the common normal of the axes: of a full rota
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import atan2, cos, hypot, pi, sin
 
 import numpy as np
@@ -65,6 +66,7 @@ def straight(pose: Pose) -> bool:
     return set(map(abs, pose.quaternion)) <= {0.0, 1.0}
 
 
+@lru_cache(maxsize=1024)  # a long mechanism repeats the turns of its parts
 def turn(axis, angle: float) -> Pose:
     """By an angle about an axis, exact for quarters missed by rounding."""
     quarters = round(angle / (pi / 2)) * (pi / 2)
@@ -96,6 +98,8 @@ def chosen(parent, groups, fixed) -> tuple[list[Step], list[Pose]]:
 def _angle(turning: bool, way: Way | None, ahead) -> float:
     """The turn of a frame that leaves the fewest turns on the ways to its children, and in its own unless the joint turns
     about z anyway."""
+    if not way and not any(child for child, _ in ahead):
+        return 0.0
     firsts = [child.first if child else 0.0 for child, _ in ahead]
     last = way.last if way else 0.0
 
