@@ -12,7 +12,7 @@ from .engine.program import Input
 from .errors import ModelError, ShapeError, UnknownNameError, did_you_mean, listed
 from .kernels import UserKernel
 from .model import Model, lower
-from .quantity import Quantity, sweep
+from .quantity import IN_JOINT_SPACE, Quantity, sweep
 from .rolling import rolled_run
 from .spatial import Pose
 from .sweeps.singular import singular
@@ -361,7 +361,7 @@ class Dynamics:
             fixed = (tuple(self._directions(place) for place in options),)
         if "bodies" in parameters:
             fixed = (tuple(self.model.body_index(body) for body in options if body != "external"),)
-        return Quantity(what, name, inputs, fixed, self._split)
+        return Quantity(what, name, inputs, fixed, self._lean if name in IN_JOINT_SPACE else self._split)
 
     def _directions(self, place):
         """A place of a task as (body, pose on it, only its point?): "hand", ("hand", pose) or ("hand", (x, y, z))."""
@@ -373,6 +373,11 @@ class Dynamics:
     def _split(self):
         """The nodes that kernels are traced on."""
         return lower(self.model, split=True)
+
+    @cached_property
+    def _lean(self):
+        """The same, for what concerns the joints alone."""
+        return self._split.lean()
 
     @cached_property
     def _units(self) -> tuple[slice, ...]:

@@ -25,6 +25,10 @@ CORE = {
     "joint_response": 2,
     "joint_wrenches": 2,
 }  # dimensions of one sample's result, where it is not a vector
+IN_JOINT_SPACE = {
+    "mass_matrix", "mass_matrix_inverse", "inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "bias", "gravity_force",
+    "kinetic_energy", "task_compliance", "task_inertia",
+}  # fmt: skip  # what does not ask which body of a joint has which inertia
 
 
 def sweep(name: str):

@@ -20,6 +20,7 @@ from ..lie.so3 import rotation_matrix
 from ..spatial import Pose, homogeneous, inertia, phi
 from .frames import chosen, unchanged
 from .model import Model
+from .regrouping import regrouped
 from .tree import Tree, concatenated
 
 Reach = tuple[tuple[int, np.ndarray], ...]  # hinges on the way to a place, each with the axes its `at` is given in
@@ -50,6 +51,7 @@ class Nodes:
     reach: tuple[Reach, ...]  # per node: its translation moves with these hinges' places on their parents
     body_reach: tuple[Reach, ...]
     moved: tuple | None = None  # by how much each body's placement has moved, where lengths are varied
+    inertias: tuple | None = None  # of nodes, where they are not those of their bodies
 
     @property
     def nq(self) -> int:
@@ -70,6 +72,8 @@ class Nodes:
             for name in CONSTANTS
             if name != "gravity"
         }
+        if self.inertias is not None:
+            tables["inertias"] = tuple(constant("inertias", i, x) for i, x in enumerate(self.inertias))
         return replace(self, **tables, gravity=constant("gravity", 0, self.gravity))
 
     def varied(self, values: dict) -> "Nodes":
@@ -171,12 +175,18 @@ class Nodes:
     @cached_property
     def M(self):
         """Spatial inertia of each node: the bodies welded into it, moved to its frame."""
+        if self.inertias is not None:
+            return list(self.inertias)
         M = [like(np.zeros((6, 6)), p) for p in self.translation]
         for i, k in enumerate(self.on):
             if k != self.tree.world:
                 shift = phi(self.places[i])
                 M[k] = M[k] + shift @ inertia(self.mass[i], self.center[i], self.tensor[i]) @ shift.mT
         return M
+
+    def lean(self) -> "Nodes":
+        """The same for all that concerns the joints alone, with less inertia in it (regrouping.py)."""
+        return replace(self, inertias=tuple(regrouped(self.tree, self.groups, self.fixed, self.M)))
 
 
 def _reached(reach: Reach, at):
