@@ -15,6 +15,8 @@ import numpy as np
 
 import linkwork as lw
 
+from ._robots import uneven_chain
+
 MODELS = Path(__file__).parents[1] / "tests" / "models"
 ROBOTS = {"panda": ("panda/panda.urdf", False), "simple_humanoid": ("simple_humanoid/simple_humanoid.urdf", True)}
 
@@ -42,9 +44,62 @@ def arguments(robot, what, count, rng):
     return {"forward_dynamics": (q, v, u), "inverse_dynamics": (q, v, u), "mass_matrix": (q,)}[what]
 
 
-def main() -> None:
-    import torch
+def rollouts(torch) -> None:
+    """65,536 pandas, 1000 steps of semi-implicit Euler: nothing driving them, a force for each step, a policy inside."""
+    robot = lw.Dynamics(lw.load(MODELS / ROBOTS["panda"][0], mimic="free"))
+    count, steps = 65_536, 1000
 
+    @robot.kernel(target=robot.nv)
+    def holds(q, v, target):
+        return robot.gravity_force(q) + 50 * (target - q) - 5 * v
+
+    q, v = robot.random_state(count, seed=0)
+    v *= 0.1
+    for dtype in (torch.float32, torch.float64):
+        Q, V = (torch.as_tensor(x, dtype=dtype, device="cuda") for x in (q, v))
+        tau = torch.randn(count, steps, robot.nv, dtype=dtype, device="cuda")
+        ways = {"free, last state": (None, steps), "free, every state": (None, 1), "forces, last state": (tau, steps),
+                "policy, last state": (holds, steps)}  # fmt: skip
+        for name, (controls, every) in ways.items():
+            given = {"target": Q} if controls is holds else {}
+            first = lw.rollout(robot, Q, V, controls, dt=1e-3, steps=steps, every=every, given=given)
+            out = first.q, first.v
+            run = partial(lw.rollout, robot, Q, V, controls, dt=1e-3, steps=steps, every=every, given=given, out=out)
+            seconds = median_seconds(torch, run, repeats=5, launches=1)
+            ends = []
+            for few, fast in ((Q[:64], V[:64]), (q[:64], v[:64])):
+                push = tau[:64, :10] if controls is tau else controls
+                if controls is tau and not torch.is_tensor(few):
+                    push = push.cpu().double().numpy()
+                goal = {"target": few} if given else {}
+                ends.append(lw.rollout(robot, few, fast, push, dt=1e-3, steps=10, every=10, given=goal).q[:, -1])
+            error = abs(ends[0].cpu().double().numpy() - ends[1]).max() / abs(ends[1]).max()
+            print(f"panda rollout    {name:18s} {str(dtype)[6:]:8s} error after 10 steps {error:.1e}   {seconds * 1e3:.1f} ms, "
+                  f"{count * steps / seconds:.2e} steps/s", flush=True)  # fmt: skip
+        del tau, first, out, run
+
+
+def long_chain(torch) -> None:
+    """A chain of 250 links, all different: rolled kernels, scratch memory on the GPU."""
+    robot, count = lw.Dynamics(uneven_chain(250)), 65_536
+    for dtype in (torch.float64, torch.float32):
+        host = arguments(robot, "forward_dynamics", count, np.random.default_rng(0))
+        there = [torch.as_tensor(x, dtype=dtype, device="cuda") for x in host]
+        result = robot.forward_dynamics(*there)
+        seconds = median_seconds(torch, lambda: robot.forward_dynamics(*there, out=result), repeats=3, launches=1)  # noqa: B023
+        expected = robot.forward_dynamics(*(x[:64] for x in host))
+        error = abs(result[:64].cpu().double().numpy() - expected).max() / abs(expected).max()
+        print(f"250 links        forward_dynamics  {str(dtype)[6:]:8s} error {error:.1e}   rows {count / seconds:.2e}/s", flush=True)
+
+
+def main() -> None:
+    try:
+        import torch
+    except ImportError:
+        torch = None
+    if torch is None or not torch.cuda.is_available():
+        print("needs torch with CUDA and an NVIDIA GPU")
+        return
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {platform.python_version()}, linkwork {lw.__version__}, "
@@ -79,10 +134,12 @@ def main() -> None:
                 seconds = median_seconds(torch, lambda: method(*columns, out=out))  # noqa: B023
                 moved = sum(x.numel() for x in (*columns, out)) * out.element_size()
                 line += f"   columns {count / seconds:.2e}/s, {moved / seconds / copied:.0%} of copy"
-                kernels = [functions[0] for _, functions in robot._foreign[what].device._ready.values()]
+                kernels = [made.functions[0] for made in robot._foreign[what].device._ready.values()]
                 spilled = [k.local_bytes for k in kernels]
                 print(line + f"   registers {[k.registers for k in kernels]}, spilled {spilled} B, first {first:.1f} s")
                 sys.stdout.flush()
+    rollouts(torch)
+    long_chain(torch)
 
 
 if __name__ == "__main__":

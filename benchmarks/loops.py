@@ -1,6 +1,8 @@
 """Constrained forward dynamics of robots with loops, beside Pinocchio's, and its growth with the number of loops."""
 
+import os
 import sys
+from datetime import date
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -8,96 +10,121 @@ from time import perf_counter
 import numpy as np
 
 import linkwork as lw
+from benchmarks import _machine
+from benchmarks._race import race
+from benchmarks.engine import RESULTS, table
 from linkwork import constraints
 
-MODELS = Path(__file__).parents[1] / "tests" / "models"
-sys.path.insert(0, str(MODELS.parent))
+TESTS = Path(__file__).parents[1] / "tests"
+ASKED = 10.0  # times Pinocchio, in a batch, of the robots below with a free base
+BATCH, STATES = 1024, 8
 
 
 def robots():
-    yield "cassie (MJCF)", lw.load(MODELS / "cassie_mjcf" / "cassie.xml")
+    models = TESTS / "models"
+    yield "cassie", lw.load(models / "cassie_mjcf" / "cassie.xml")
     for name in ("digit_like", "delta_robot"):
-        yield name, lw.load(MODELS / name / "robot.urdf", loops=MODELS / name / "robot.yaml")
+        yield name, lw.load(models / name / "robot.urdf", loops=models / name / "robot.yaml")
 
 
-def best(function, repeat=5):
-    times = []
-    for _ in range(repeat):
-        start = perf_counter()
-        function()
-        times.append(perf_counter() - start)
-    return min(times)
+def states(held):
+    """A few states that keep the constraints, and forces."""
+    robot, rng, found = held.robot, np.random.default_rng(0), []
+    start = held.assemble(robot.neutral())
+    while len(found) < STATES:
+        q, v = held.project(start, 0.3 * rng.standard_normal(robot.nv))
+        found.append((q, v, rng.standard_normal(robot.nv) * np.sqrt(np.diag(robot.mass_matrix(q)))))
+        try:
+            start = held.assemble(robot.integrate(q, 0.1 * v))
+        except constraints.ConstraintError:
+            start = q
+    return found
 
 
-def beside_pinocchio(count=512):
-    """Microseconds a sample, one thread: our kernel in a batch, and Pinocchio's constraintDynamics called one by one."""
+def beside_pinocchio():
+    """Microseconds a state, one thread, taken in turn: a batch, one call from Python, and Pinocchio's constraintDynamics."""
+    sys.path.insert(0, str(TESTS))
     import pinocchio as pin
-    from constraints.peer import Peer
+    from constraints.peer import Peer  # type: ignore[import-not-found]
 
-    lw.set_threads(1)
-    print(f"{'robot':16}{'kernel':>10}{'Pinocchio':>12}{'ratio':>8}{'off':>10}")
     for name, model in robots():
-        robot, peer = lw.Dynamics(model), Peer(model)
-        held = constraints.of(robot)
-        rng = np.random.default_rng(0)
-        start = held.assemble(robot.neutral())
-        states = []
-        for _ in range(8):
-            try:
-                q = held.assemble(robot.integrate(start, 0.05 * rng.uniform(-1, 1, robot.nv)))
-            except constraints.ConstraintError:
-                q = start
-            q, v = held.project(q, 0.3 * rng.standard_normal(robot.nv))
-            states.append((q, v, rng.standard_normal(robot.nv) * np.diag(robot.mass_matrix(q)) ** 0.5))
-        Q, V, T = (np.tile(np.array(x), (count // 8, 1)) for x in zip(*states))
+        held, peer = constraints.of(lw.Dynamics(model)), Peer(model)
+        some = states(held)
+        Q, V, T = (np.tile(np.array(x), (BATCH // STATES, 1)) for x in zip(*some))
+        settings, there = pin.ProximalSettings(1e-12, 1e-10, 10), [peer.state(*s) for s in some]
         vdot = held.forward_dynamics(Q, V, T)
-        ours = best(partial(held.forward_dynamics, Q, V, T)) / count
-        settings = pin.ProximalSettings(1e-12, 1e-10, 10)
-        there = [peer.state(*s) for s in states]
-
-        def run(peer=peer, there=there, settings=settings):
-            for s in there:
-                pin.constraintDynamics(peer.model, peer.data, *s, peer.loops, peer.loop_data, settings)
-
-        theirs = best(run, 20) / len(there)
-        off = max(np.abs(vdot[i] - peer.forward_dynamics(*s)).max() / np.abs(vdot[i]).max() for i, s in enumerate(states))
-        print(f"{name:16}{ours * 1e6:10.3f}{theirs * 1e6:12.2f}{theirs / ours:8.1f}{off:10.1e}")
+        run = partial(pin.constraintDynamics, peer.model, peer.data)
+        rest = peer.loops, peer.loop_data, settings
+        times = race(
+            partial(held.forward_dynamics, Q, V, T, out=np.empty_like(vdot)),
+            lambda held=held, some=some: [held.forward_dynamics(*s) for s in some],
+            lambda run=run, rest=rest, there=there: [run(*s, *rest) for s in there],
+        )
+        batch, one, theirs = (1e6 * t / n for t, n in zip(times, (BATCH, STATES, STATES)))
+        off = max(np.abs(vdot[i] - peer.forward_dynamics(*s)).max() / np.abs(vdot[i]).max() for i, s in enumerate(some))
+        yield [name, held.nv, len(held), held.picked, batch, one, theirs, theirs / batch, theirs / one, off]
 
 
 def hung(n):
-    """n parallelograms hung on each other's couplers."""
+    """n parallelograms hung on each other's couplers, and a configuration of them."""
     m = lw.Builder(f"hung:{n}", (0, -9.81, 0))
-    carrier, pin_ = None, lw.Revolute()
-    bar = {"mass": 1.0, "center": (0.5, 0, 0), "tensor": (0.01, 0.1, 0.1)}
+    carrier, bar = None, {"mass": 1.0, "center": (0.5, 0, 0), "tensor": (0.01, 0.1, 0.1)}
     for i in range(n):
-        m.body(f"a{i}", carrier, (0.1, 0, 0), pin_, **bar)
-        m.body(f"b{i}", f"a{i}", (1, 0, 0), pin_, **bar)
-        m.body(f"c{i}", carrier, (2.1, 0, 0), pin_, **bar)
-        m.loop(f"pin{i}", f"b{i}", f"c{i}", pin_, at=(2, 0, 0), on=(1, 0, 0))
+        m.body(f"a{i}", carrier, (0.1, 0, 0), lw.Revolute(), **bar)
+        m.body(f"b{i}", f"a{i}", (1, 0, 0), lw.Revolute(), **bar)
+        m.body(f"c{i}", carrier, (2.1, 0, 0), lw.Revolute(), **bar)
+        m.loop(f"pin{i}", f"b{i}", f"c{i}", lw.Revolute(), at=(2, 0, 0), on=(1, 0, 0))
         carrier = f"b{i}"
-    robot = lw.Dynamics(m.model(), compiled=False)
-    q = robot.neutral()
-    for i in range(n):
-        q[robot.q_index(f"a{i}_joint")] = q[robot.q_index(f"c{i}_joint")] = -1.2
-        q[robot.q_index(f"b{i}_joint")] = 1.2
-    return constraints.of(robot), q
+    model = m.model()
+    return model, np.array([1.2 if hinge.child.startswith("b") else -1.2 for hinge in model.hinges])
 
 
-def growth(sizes=(50, 100, 200, 400, 1000)):
-    """Milliseconds of one embedded forward dynamics in plain NumPy."""
-    print(f"{'loops':>8}{'ms':>10}{'ms a loop':>12}")
+def growth(sizes, compiled, samples=1):
+    """Seconds of one forward dynamics by constraint embedding, for each number of loops."""
     for n in sizes:
-        held, q = hung(n)
-        zero = np.zeros(held.nv)
-        choices = held.embedding.choose(q)
-        run = partial(held.embedding.accelerations, held.embedding.nodes, choices, q, zero, zero)
-        taken = best(run, 2)
-        print(f"{n:8}{taken * 1e3:10.1f}{taken * 1e3 / n:12.3f}")
+        model, q = hung(n)
+        held = constraints.of(lw.Dynamics(model, compiled=compiled))
+        Q, zero = np.tile(q, (samples, 1)) if samples > 1 else q, np.zeros(held.nv)
+        run = partial(held.forward_dynamics, Q, zero, zero, method=None if compiled else "embedded")
+        run()
+        yield n, min(seconds(run) for _ in range(20 if compiled or n < 500 else 5)) / samples
+
+
+def seconds(run):
+    start = perf_counter()
+    run()
+    return perf_counter() - start
+
+
+NOTE = (
+    "Microseconds a state, one thread, the best of several, taken in turn with Pinocchio's `constraintDynamics` at the same states; "
+    f"a batch is {BATCH} samples with `out=` given. Pinocchio is called from Python for each state: it has no batch of these. What is "
+    f"asked is {ASKED:g} times Pinocchio in a batch of cassie or digit_like. The load average is that of the end of the run."
+)
 
 
 def main():
-    beside_pinocchio()
-    growth()
+    before = lw.get_threads()
+    lw.set_threads(1)
+    try:
+        peers = list(beside_pinocchio())
+        kernels = [[n, 1e6 * t, 1e6 * t / n] for n, t in growth((1, 2, 5, 10, 20), True, 256)]
+        plain = [[n, 1e3 * t, 1e3 * t / n] for n, t in growth((50, 100, 200, 500, 1000), False)]
+    finally:
+        lw.set_threads(before)
+    head = "", "nv", "rows", "by", "batch", "one call", "Pinocchio", "ratio, batch", "ratio, one", "off by"
+    text = [
+        f"# Loops, {date.today()}",
+        _machine.described(),
+        NOTE,
+        f"## forward dynamics under constraints\n\n{table(head, peers)}",
+        f"## four-bars hung on each other's couplers, a kernel on 256 samples\n\n{table(('loops', 'µs', 'µs a loop'), kernels)}",
+        f"## the same in plain NumPy, one state\n\n{table(('loops', 'ms', 'ms a loop'), plain)}",
+    ]
+    print("\n\n".join(text[2:]))
+    file = RESULTS / f"loops-{date.today()}.md"
+    file.write_text("\n\n".join(text) + "\n", encoding="utf-8")
+    print(f"\nwritten to {os.path.relpath(file)}")
 
 
 if __name__ == "__main__":

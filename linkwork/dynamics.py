@@ -9,7 +9,7 @@ import numpy as np
 from .engine.array import Traced
 from .engine.kernel import Kernel
 from .engine.program import Input
-from .errors import ModelError, ShapeError, UnknownNameError, did_you_mean, listed
+from .errors import ModelError, ShapeError, UnknownNameError, check_batch, did_you_mean, listed
 from .kernels import UserKernel
 from .model import Model, lower
 from .quantity import IN_JOINT_SPACE, Quantity, sweep
@@ -19,6 +19,7 @@ from .sweeps.singular import singular
 from .varying import Varying
 
 STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
+FREE = "forward_dynamics", "hybrid_dynamics"  # formulas of a tree on which nothing but its joints acts
 DTYPES = np.dtype(np.float64), np.dtype(np.float32)
 INPUTS = {"given": "nv", "prescribed": "nv", "q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "dv": "nv", "vdot": "nv", "tau": "nv"}
 
@@ -114,10 +115,13 @@ class Dynamics:
             return self._run("inverse_dynamics", (q, v, vdot), out)
         return self._run(("inverse_dynamics", "external"), (q, v, vdot, external), out)
 
-    def forward_dynamics(self, q, v, tau, external=None, *, out=None):
-        """vdot = 𝓜⁻¹ (tau − C v − g + J* external) (..., nv); tau is all of the joint force."""
+    def forward_dynamics(self, q, v, tau, external=None, *, t=None, out=None):
+        """vdot = 𝓜⁻¹ (tau − C v − g + J* external) (..., nv); tau is all of the joint force.
+
+        Loops, couplings and constraints of the model are kept; if some move in time, t says when.
+        """
         if self.constraints is not None:
-            return self.constraints.forward_dynamics(q, v, tau, external, out=out)
+            return self.constraints.forward_dynamics(q, v, tau, external, t=t, out=out)
         if external is None:
             return self._run("forward_dynamics", (q, v, tau), out)
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
@@ -222,8 +226,10 @@ class Dynamics:
 
     @cached_property
     def constraints(self):
-        """The active loops and couplings of the model, which `forward_dynamics` keeps; None where there are none."""
-        bound = any(x.active for x in self.model.loops) or any(x.active for x in self.model.couplings)
+        """The active loops and couplings, and the constraints of the model, which `forward_dynamics` keeps; None where
+        there are none."""
+        model = self.model
+        bound = any(x.active for x in model.loops) or any(x.active for x in model.couplings) or bool(model.constraints)
         return self._constrained() if bound else None
 
     def _constrained(self):
@@ -231,17 +237,17 @@ class Dynamics:
 
         return Constrained(self)
 
-    def constraint_report(self, q):
+    def constraint_report(self, q, *, t=None):
         """Rows, rank, mobility, redundant rows, open loops at q; print it."""
-        return (self.constraints or self._constrained()).report(q)
+        return (self.constraints or self._constrained()).report(q, t)
 
-    def assemble(self, q, hold=()):
+    def assemble(self, q, hold=(), *, t=None):
         """The configuration nearest to a guess in which every loop is closed, joints in `hold` as they are."""
-        return (self.constraints or self._constrained()).assemble(q, hold)
+        return (self.constraints or self._constrained()).assemble(q, hold, t)
 
-    def constraint_forces(self, q, v, tau, external=None):
+    def constraint_forces(self, q, v, tau, external=None, *, t=None):
         """Multipliers, and the wrenches in cut joints and in the joints of the tree."""
-        return (self.constraints or self._constrained()).constraint_forces(q, v, tau, external)
+        return (self.constraints or self._constrained()).constraint_forces(q, v, tau, external, t=t)
 
     # --- more ways to run
 
@@ -294,11 +300,11 @@ class Dynamics:
 
     def _run_checked(self, what, arguments, out):
         """The first call, an odd one, or a wrong one: find out which."""
+        if any(is_foreign(x) for x in arguments):
+            return self._foreign_run(what)(*arguments, out=out)
         quantity = self._quantity(what)
         if any(isinstance(x, Traced) for x in arguments):
             return quantity.function(*arguments)
-        if any(is_foreign(x) for x in arguments):
-            return self._foreign_run(what, quantity)(*arguments, out=out)
         arrays = [np.asarray(x) for x in arguments]
         for x, array in zip(quantity.inputs, arrays):
             self._check(x, array)
@@ -309,11 +315,11 @@ class Dynamics:
         run = self._ready[dtype][what]
         return run(*arrays) if out is None else run(*arrays, out=out)
 
-    def _foreign_run(self, what, quantity):
+    def _foreign_run(self, what):
         if what not in self._foreign:
             from .foreign import ForeignRun  # only those who have such arrays wait for it
 
-            self._foreign[what] = ForeignRun(self, what, quantity)
+            self._foreign[what] = ForeignRun(self, what, self._quantity(what))
         return self._foreign[what]
 
     def _made(self, quantity, dtype):
@@ -346,6 +352,11 @@ class Dynamics:
 
     def _quantity(self, what) -> Quantity:
         name, *options = (what,) if isinstance(what, str) else what
+        if name in FREE and self.constraints is not None:
+            raise ModelError(
+                f"{self.model.name} has loops, couplings or constraints: its {name} is no one formula, because which velocities depend "
+                "on which is decided from numbers. robot.forward_dynamics(q, v, tau) keeps them."
+            )
         sizes = {"external": (len(self.bodies), 6)}
         parameters = list(signature(sweep(name)).parameters)[1:]
         given = [p for p in parameters if p in INPUTS or (p in sizes and p in options)]
@@ -414,15 +425,6 @@ class Dynamics:
 
     def _repr_html_(self) -> str:
         return self.model._repr_html_()
-
-
-def check_batch(axes):
-    """The batch axes of all inputs broadcast together, or it is said which do not."""
-    try:
-        np.broadcast_shapes(*axes.values())
-    except ValueError:
-        said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
-        raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None
 
 
 def hashable(place):

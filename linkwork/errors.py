@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+import numpy as np
+
 
 class LinkworkError(Exception):
     """Any error that linkwork raises on purpose."""
@@ -14,6 +16,10 @@ class ModelError(LinkworkError, ValueError):
 
 class MissingFileError(ModelError, FileNotFoundError):
     """Neither a file nor a built-in mechanism has this name."""
+
+
+class ConstraintError(LinkworkError, ValueError):
+    """Constraints that are not kept, or cannot be."""
 
 
 class ShapeError(LinkworkError, ValueError):
@@ -53,3 +59,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if near := get_close_matches(str(name), known, n=1):
         return f' Did you mean "{near[0]}"?'
     return f" There are: {listed(known)}." if known else " There are none."
+
+
+def check_batch(axes) -> None:
+    """The batch axes of all inputs, {name: shape}, broadcast together, or it is said which do not."""
+    try:
+        np.broadcast_shapes(*axes.values())
+    except ValueError:
+        said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
+        raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None

@@ -8,6 +8,7 @@ from .engine.cuda import DeviceError
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
 from .errors import ShapeError
+from .rolling import rolled_kernel
 
 
 class ForeignRun:
@@ -15,7 +16,9 @@ class ForeignRun:
 
     def __init__(self, robot, what, quantity):
         self.robot, self.what, self.inputs = robot, what, quantity.inputs
-        self.device = None if robot.rolled else DeviceKernel(Kernel(quantity.name, quantity.function, quantity.inputs))
+        made = Kernel(quantity.name, quantity.function, quantity.inputs)
+        kernel = rolled_kernel(quantity, robot._split) if robot.rolled else made
+        self.device = None if kernel is None else DeviceKernel(kernel)
 
     def __call__(self, *arrays, out=None):
         for x, array in zip(self.inputs, arrays):
@@ -25,7 +28,8 @@ class ForeignRun:
                 raise ShapeError(f"{x.name} has shape {shape}, but {self.robot.model.name} takes the shape (..., {wanted}).")
         if any(on_device(x) for x in arrays):
             if self.device is None:
-                raise DeviceError("this model's kernels are rolled, which runs on the CPU only: Dynamics(model, rolled=False).")
+                said = f"{self.inputs[0].name} is on the GPU, where a rolled {self.what} does not run"
+                raise DeviceError(f"{said}: use Dynamics(model, rolled=False), or arrays that live on the CPU.")
             return self.device(*arrays, out=out)
         return self._on_cpu(arrays, out)
 

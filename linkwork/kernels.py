@@ -10,7 +10,7 @@ import numpy as np
 from .engine.array import Traced
 from .engine.kernel import Kernel
 from .engine.program import Input
-from .errors import ShapeError, TraceError
+from .errors import ShapeError, TraceError, check_batch
 
 SIZES = {"q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "vdot": "nv", "tau": "nv", "dv": "nv"}
 
@@ -135,8 +135,4 @@ def check_shapes(owner: str, inputs, arrays) -> None:
         if batch < 0 or array.shape[batch:] != x.shape:
             raise ShapeError(f"{x.name} has shape {array.shape}, but {owner} takes {x.shape} for each sample.")
         axes[x.name] = array.shape[:batch]
-    try:
-        np.broadcast_shapes(*axes.values())
-    except ValueError:
-        said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
-        raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None
+    check_batch(axes)

@@ -170,6 +170,14 @@ def rolled_run(quantity: Quantity, nodes: Nodes, dtype: np.dtype):
     return kernel.call(dtype.char)
 
 
+def rolled_kernel(quantity: Quantity, nodes: Nodes) -> Kernel | None:
+    """The rolled kernel that is this quantity by itself; None where there is none, or more is to be done around it."""
+    name, last = quantity.name, quantity.inputs[-1].name
+    if quantity.options or name in STRAIGHT_ONLY or name in PRODUCTS or last == "external":
+        return None
+    return Kernel(name, sweep(name), quantity.inputs, record=partial(_recorded, nodes))
+
+
 def _recorded(nodes, name, function, inputs):
     return rolled_program(name, nodes, function, inputs)
 

@@ -95,19 +95,23 @@ class Varying:
 
     def _kernel(self, asked) -> Kernel:
         quantity = self.robot._quantity(asked)
-        sizes = {"nb": len(self.robot.bodies), "nv": self.robot.nv}
-        extra = tuple(Input(name, tuple(sizes[n] if isinstance(n, str) else n for n in VARIABLE[name])) for name in self.names)
+        extra = tuple(Input(name, x.shape) for name, x in self._own.items())
         count = len(quantity.inputs)
 
         def function(*arguments):
-            some = arguments[0]
-            values = dict(zip(self.names, arguments[count:]))
-            if "at" in values:
-                values["at"] = values["at"] - like(self._own["at"], some)
-            nodes = self._nodes.mapped(lambda name, index, x: like(x, some)).varied(values)
-            nodes = replace(nodes, tree=Named(nodes.tree, nodes.labels, some.trace))
+            nodes = self._varied(arguments[0], dict(zip(self.names, arguments[count:])))
             return sweep(quantity.name)(nodes, *arguments[:count], *quantity.options)
 
-        own = self._own["at"].tobytes() if "at" in self._own else b""
-        content = self.robot._digest, asked, quantity.options, self.names, own
-        return Kernel(quantity.name, function, (*quantity.inputs, *extra), content)
+        return Kernel(quantity.name, function, (*quantity.inputs, *extra), (*self._content, asked, quantity.options))
+
+    def _varied(self, some, values):
+        """The nodes as scalars like `some`, with these constants."""
+        if "at" in values:
+            values = values | {"at": values["at"] - like(self._own["at"], some)}
+        nodes = self._nodes.mapped(lambda name, index, x: like(x, some)).varied(values)
+        return replace(nodes, tree=Named(nodes.tree, nodes.labels, some.trace))
+
+    @property
+    def _content(self):
+        """What its kernels are known by."""
+        return self.robot._digest, self.names, self._own["at"].tobytes() if "at" in self._own else b""

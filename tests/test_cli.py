@@ -14,7 +14,7 @@ from linkwork.model.mechanisms import NAMES
 pytest.importorskip("typer")
 
 MODELS = Path(__file__).parent / "models"
-FILES = sorted(p for p in MODELS.rglob("*") if p.suffix in (".urdf", ".xml", ".yaml"))
+FILES = sorted(p for p in MODELS.rglob("*") if p.suffix in (".urdf", ".sdf", ".xml", ".yaml"))
 
 
 @pytest.fixture
@@ -167,3 +167,11 @@ def test_an_unknown_command_or_option_is_said(linkwork):
 def test_it_runs_as_a_module():
     done = subprocess.run([sys.executable, "-m", "linkwork", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("linkwork ")
+
+
+def test_simulate_leads_a_linkage_by_the_joints_that_were_set(linkwork, tmp_path):
+    led = "--set", "crank_joint=0.5", "--speed", "crank_joint=2"
+    code, _, _ = linkwork("simulate", "four_bar", *led, "--until", "0.01", "--save", "run.npz")
+    run = lw.Trajectory.load(tmp_path / "run.npz")
+    assert code == 0 and abs(run.q[0, 0] - 0.5) < 1e-12 and abs(run.v[0, 0] - 2.0) < 1e-12
+    assert np.abs(run.robot.constraints.residual(run.q)).max() < 1e-12

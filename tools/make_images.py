@@ -3,6 +3,8 @@
 Everything they show was simulated here. `player` and `browser` are photographs of pages, and need Chromium and playwright.
 """
 
+import os
+import runpy
 import shutil
 import sys
 import tempfile
@@ -14,6 +16,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image, ImageSequence
 
 import linkwork as lw
 from linkwork.model import solids
@@ -123,11 +126,39 @@ def photographs() -> None:
         browser.close()
 
 
-MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs)}
+def loops() -> None:
+    """The films of the examples with loops."""
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for example in sorted((ROOT / "examples").glob("loops_*.py")):
+            sys.argv[1:] = ["--film"]
+            runpy.run_path(str(example), run_name="__main__")
+        for film in Path(folder).glob("*.gif"):
+            few_colors(film, IMAGES / f"loops_{film.name}")
+        os.chdir(here)
+
+
+def few_colors(film: Path, path: Path, count: int = 48) -> None:
+    """A film with one palette for all of its frames, of the commonest colours and of the rarest: half as large."""
+    with Image.open(film) as image:
+        frames = [frame.convert("RGB") for frame in ImageSequence.Iterator(image)]
+        pause = image.info["duration"]
+    some = Image.fromarray(np.concatenate([np.asarray(frame) for frame in frames[:: max(1, len(frames) // 6)]]))
+    ways = Image.Quantize.MEDIANCUT, Image.Quantize.MAXCOVERAGE
+    colors = np.reshape([some.quantize(count, how).getpalette()[: 3 * count] for how in ways], (-1, 3))
+    colors[colors.min(1) > 246] = 255  # paper is white
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colors.ravel().tolist())
+    first, *rest = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
+    first.save(path, save_all=True, append_images=rest, duration=pause, loop=0)
+
+
+MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", lw.ModelWarning)
     IMAGES.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[1:] or MAKERS:
+    for name in list(sys.argv[1:]) or MAKERS:
         MAKERS[name]()
         print(name)

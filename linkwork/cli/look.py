@@ -61,11 +61,12 @@ def info(
 
 
 def facts(model: lw.Model) -> list[str]:
-    """Gravity, frames, loops and couplings, each in a line."""
+    """Gravity, frames, loops, couplings and constraints, each in a line."""
     lines = [f"gravity: {model.gravity} m/s²"]
     lines += [f"frames: {listed([frame.name for frame in model.frames])}"] * bool(model.frames)
     lines += [f"loop {x.name}: {x.joint.kind} between {x.parent or 'world'} and {x.child}" for x in model.loops]
     lines += [f"coupling {x.name}: {x.joint} follows {x.of or 'a constant'}" for x in model.couplings]
+    lines += [f"constraint {x.name}: {type(x).__name__} of {listed([*x.bodies, *x.joints]) or 'all'}" for x in model.constraints]
     return lines
 
 

@@ -40,6 +40,8 @@ def simulate(
 
     [bold]linkwork simulate panda.urdf --start random:1 --save run.npz --html run.html[/]
 
+    [bold]linkwork simulate strandbeest --speed crank_joint=-3 --until 2 --trace foot --movie leg.gif[/]
+
     [bold]linkwork simulate chain:20 --set joint1=1.5 --method midpoint --dt 0.001 --movie run.gif[/]
     """
     for path in (plot, save, html, movie):
@@ -51,8 +53,9 @@ def simulate(
         warned(f"these loops and couplings are not active and left open: {listed(loose)}.")
     q, v = state(robot, start, put or [], push or [])
     if robot.constraints is not None:
-        q = robot.assemble(q)
-        q, v = robot.constraints.project(q, v)
+        led, pushed = ([pair.rpartition("=")[0] for pair in pairs or ()] for pairs in (put, push))
+        q = robot.assemble(q, hold=led)
+        q, v = robot.constraints.project(q, v, fixed=[i for joint in pushed for i in np.arange(robot.nv)[robot.v_index(joint)]])
     before = perf_counter()
     run = lw.simulate(robot, (q, v), until=until, method=method, dt=dt, rtol=rtol, atol=1e-3 * rtol)
     report(run, perf_counter() - before)

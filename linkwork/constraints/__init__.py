@@ -1,18 +1,16 @@
 """Loops, couplings and rolling: what binds the velocities of a mechanism beyond its tree of joints."""
 
+from ..errors import ConstraintError
+from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from .aggregation import Aggregate, aggregated, substructured
 from .constrained import Constrained
-from .couplings import Linear
 from .embedding import Embedded, Embedding
 from .forces import Forces
 from .kkt import kkt
-from .nonholonomic import KnifeEdge, Pfaffian, Rolling, Touching
-from .points import Distance
 from .reduced import Reduced
 from .report import Report
-from .rheonomic import Driven, Holonomic
 from .rows import Constraint, Rows
-from .set import ConstraintError, ConstraintSet
+from .set import ConstraintSet
 from .simulation import Path, simulate
 
 __all__ = [
@@ -45,5 +43,5 @@ __all__ = [
 
 
 def of(robot, *more: Constraint) -> Constrained:
-    """A robot with the active loops and couplings of its model, and more constraints if given."""
+    """A robot with the active loops, couplings and constraints of its model, and more if given."""
     return Constrained(robot, *more)

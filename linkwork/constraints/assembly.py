@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ..errors import ConstraintError
 from .rank import RANK
-from .set import ConstraintError, ConstraintSet
+from .set import ConstraintSet
 
 TURN = 0.5  # radians, or metres times the inverse size, that one step may go: so that a branch of assembly is kept
 STEPS = 200

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ConstraintError, ModelError
 from ..operators.rigid import rigid
 from ..operators.sko import SKO
 from .rank import RANK, Factored
-from .set import ConstraintError, ConstraintSet
+from .set import ConstraintSet
 
 OPEN = 1e-2  # of a radian or of the size of the mechanism: a loop as open as that is not a state of it
 INCONSISTENT = 1e-6  # of the accelerations: what is left of them after the best λ
@@ -82,7 +82,8 @@ def augmented(set_: ConstraintSet, q, v, tau, external=None, t=0.0, stabilizatio
 
 def check_inertia(set_: ConstraintSet, sko: SKO) -> None:
     """Every joint of the tree moves something: otherwise it has no free acceleration to correct."""
-    composite = sko.R
+    with np.errstate(all="ignore"):  # what moves nothing divides by zero
+        composite, _ = sko.R, sko.D
     for k in sko.tree.base_to_tips():
         if sko.tree.widths[k]:
             D, whole = sko.D[k], sko.H[k] @ composite[k] @ sko.H[k].mT + sko.J[k]

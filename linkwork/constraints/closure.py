@@ -71,6 +71,7 @@ class Closure(Constraint):
     loop: Loop
     parent: int | None
     child: int
+    traceable = True
 
     @staticmethod
     def of(loop: Loop, model: Model) -> "Closure":
@@ -92,6 +93,9 @@ class Closure(Constraint):
     @property
     def lengths(self):
         return np.array([label.startswith("shift") for label in self.labels], bool)
+
+    def touched(self, nodes):
+        return {nodes.on[self.child], nodes.tree.world if self.parent is None else nodes.on[self.parent]}
 
     @property
     def frame(self) -> Pose:
@@ -126,12 +130,6 @@ class Closure(Constraint):
         N = like(self.N, motion.q)
         U = np.zeros(len(self.N))
         return Rows(self.misfit(X) @ self.N.T, N @ J, U, None if V is None else (N @ alpha)[..., 0])
-
-    def velocity_rows(self, motion: Motion):
-        """G and γ over any scalar: what kernels are traced from."""
-        _, J, _, alpha = self.relative(motion)
-        N = like(self.N, motion.q)
-        return N @ J, (N @ alpha)[..., 0]
 
     def complaint(self, motion: Motion) -> str:
         turn = np.linalg.norm(self.misfit(self.relative(motion)[0])[..., :3], axis=-1)

@@ -25,6 +25,8 @@ STEPS = 50
 
 @dataclass(frozen=True, eq=False)
 class CompoundClosure(Closure):
+    traceable = False
+
     @staticmethod
     def of(loop: Loop, model: Model) -> "CompoundClosure":
         simple = Closure.of(loop, model)
@@ -109,6 +111,3 @@ class CompoundClosure(Closure):
         rate = np.linalg.lstsq(at.J, V[:, 0], rcond=RANK)[0]
         bend = Motion(self._nodes, s, rate).place(0, Pose()).alpha
         return c, N @ J, (N @ (alpha - bend))[:, 0]
-
-    def velocity_rows(self, motion: Motion):
-        raise NotImplementedError("a cut compound joint has no kernel")

@@ -7,20 +7,23 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
-from ..errors import ModelError, TraceError
+from ..engine.program import Input
+from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, check_batch
 from . import assembly, projection
-from .augmented import Solution, augmented
+from .augmented import Solution, augmented, check_closed, trusted
 from .compiled import Compiled
 from .embedding import Embedded, Embedding
 from .forces import Forces, constraint_forces
 from .integrability import integrable
 from .move_squeeze import motor_forces, move_squeeze
 from .projected import projected
+from .rank import Factored
 from .reduced import Reduced
 from .report import Report, report
 from .rows import Constraint
 from .set import ConstraintSet
 
+KEPT = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
 METHODS = ("augmented", "projected", "embedded")
 
 
@@ -62,17 +65,59 @@ class Constrained:
         return self.set.rows(q, v, t).gamma
 
     def report(self, q, t=0.0) -> Report:
-        return report(self.set, q, t)
+        return report(self.set, q, self._when(t))
+
+    def _when(self, t) -> float:
+        """A time; None will do where nothing depends on it."""
+        if t is None and self.set.moving:
+            raise ConstraintError(
+                f'{self.robot.model.name} has constraints that move in time ("{", ".join(self.set.moving)}"): say when, t=0.5.'
+            )
+        return 0.0 if t is None else t
 
     # --- states that keep them
 
     def assemble(self, q, hold: Iterable[str] = (), t=0.0, tolerance=assembly.CLOSED) -> np.ndarray:
         """The q nearest to a guess in which every loop is closed, the joints in `hold` as they are."""
-        return assembly.assemble(self.set, q, hold=tuple(hold), t=t, tolerance=tolerance)
+        return assembly.assemble(self.set, q, hold=tuple(hold), t=self._when(t), tolerance=tolerance)
+
+    def check(self, q, v, t=0.0) -> None:
+        """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
+        rows, v = self.set.rows(q, t=t), np.asarray(v, float)
+        check_closed(self.set, rows, KEPT)
+        off = np.matvec(rows.G, v) - rows.U
+        size = np.abs(rows.G) @ np.abs(v)[..., None]
+        if (np.abs(off) > KEPT * (size[..., 0].max(-1, keepdims=True, initial=0.0) + np.abs(rows.U))).any():
+            worst = int(np.argmax(np.abs(off).reshape(-1, len(self)).max(0)))
+            raise ConstraintError(
+                f'the velocities break "{self.set.labels[worst][0]}" of {self.robot.model.name} by {np.abs(off).max():.3g} '
+                f"({self.set.labels[worst][1]}). robot.constraints.project(q, v) gives the nearest that keep the constraints."
+            )
 
     def project(self, q, v, t=0.0, fixed=None):
-        """(q, v) put back on the constraints, nearest in the metric of the mass matrix."""
-        return projection.project(self.set, q, v, t, fixed)
+        """(q, v) put back on the constraints, nearest in the metric of the mass matrix; where that is none because a joint
+        moves nothing with inertia, by `lift`."""
+        if fixed is not None:
+            return projection.project(self.set, q, v, t, fixed)
+        return self._returned(q, v, t, lift=self.set.massless)
+
+    def lift(self, q, v, t=0.0):
+        """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
+        return self._returned(q, v, t, lift=True)
+
+    def _returned(self, q, v, t, lift):
+        """By kernels, and what they do not serve the plain way."""
+        q, v = (np.asarray(x, float) for x in (q, v))
+        plain = projection.lift if lift else projection.project
+        if self.compiled is None or not np.size(q):
+            return plain(self.set, q, v, t)
+        kept, open_ = self.compiled.project(q, v, t, lift=lift)
+        if open_ is None:
+            return kept
+        q, v, there, slow = (np.broadcast_to(x, (*np.shape(open_), x.shape[-1])) for x in (q, v, *kept))
+        there, slow = there.copy(), slow.copy()
+        there[open_], slow[open_] = plain(self.set, q[open_], v[open_], t)
+        return there, slow
 
     def random_state(self, seed=None, reach=1.0):
         """A state that keeps the constraints, near the assembly closest to neutral."""
@@ -94,12 +139,21 @@ class Constrained:
 
         Where there are kernels (`picked` is "embedded kernel") they run by default.
         """
+        quick = method is None and self.compiled is not None and stabilization is None
+        try:
+            if quick:
+                return self.compiled.forward_dynamics(q, v, tau, external, out, self._when(t))
+        except (AttributeError, TypeError, ValueError) as error:
+            if isinstance(error, LinkworkError) and not isinstance(error, TraceError):
+                raise
         q, v, tau, external = self._checked(q, v, tau, external)
-        if method is None and self.compiled is not None and external is None and stabilization is None:
-            vdot = self.compiled.forward_dynamics(q, v, tau)
+        if quick:
+            vdot = self.compiled.forward_dynamics(q, v, tau, external, t=self._when(t))
+        elif (method or self.picked) == "embedded" and stabilization is None:  # no multipliers: linear in the number of loops
+            vdot = self.embedding.forward_dynamics(q, v, tau, external, self._when(t))
         else:
             method = "augmented" if method is None else method
-            vdot = self.solution(q, v, tau, external, t=t, method=method, stabilization=stabilization).vdot
+            vdot = self.solution(q, v, tau, external, t=self._when(t), method=method, stabilization=stabilization).vdot
         if out is None:
             return vdot
         out[...] = vdot
@@ -114,9 +168,10 @@ class Constrained:
                 "which velocities depend on which is decided from numbers. Call it outside."
             )
         arrays = [np.asarray(x) for x in given]
-        inputs = self.robot._quantity("forward_dynamics" if external is None else ("forward_dynamics", "external")).inputs
-        for x, array in zip(inputs, arrays):
-            self.robot._check(x, array)
+        shapes = {"q": (self.robot.nq,), "v": (self.nv,), "tau": (self.nv,), "external": (len(self.robot.bodies), 6)}
+        for (name, shape), array in zip(shapes.items(), arrays):
+            self.robot._check(Input(name, shape), array)
+        check_batch({name: array.shape[: array.ndim - len(shape)] for (name, shape), array in zip(shapes.items(), arrays)})
         arrays = [x.astype(float, copy=False) for x in arrays]
         return (*arrays, None) if external is None else arrays
 
@@ -129,16 +184,27 @@ class Constrained:
         if stabilization is not None:
             raise ModelError(f'method "{method}" takes no stabilization; "augmented" does.')
         if method == "embedded":
-            vdot = self.embedding.forward_dynamics(q, v, tau, external)
-            return self.embedding.solution(q, v, tau, vdot, external)
+            vdot = self.embedding.forward_dynamics(q, v, tau, external, t)
+            return self.embedding.solution(q, v, tau, vdot, external, t)
         vdot, lam = projected(self.set, q, v, tau, external, t)
         rows = self.set.rows(q, t=t)
-        rank = np.linalg.matrix_rank(rows.G / self.set.scale[:, None], rtol=1e-9)
+        rank = np.linalg.matrix_rank(self.set.even(rows.G), rtol=1e-9)
         return Solution(vdot, lam, rank, rows.G)
 
     def constraint_forces(self, q, v, tau, external=None, *, t=0.0) -> Forces:
         """Multipliers, and the wrenches in the cut joints and in the joints of the tree."""
-        return constraint_forces(self.set, q, v, self.solution(q, v, tau, external, t=t), external)
+        return constraint_forces(self.set, q, v, self.solution(q, v, tau, external, t=self._when(t)), external)
+
+    def compliance(self, q, t=0.0) -> np.ndarray:
+        """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: 𝓒 = 𝓒*, G 𝓒 = 0, 𝓒 𝓜 X = X.
+
+            𝓒 = F (F 𝓜 F + s B)⁻¹ F        B and F = I − B project on what G binds, and what it leaves free; s any mass
+        """
+        rows, M = self.set.rows(q, t=t), self.robot.mass_matrix(q)
+        basis = Factored(rows.G / self.set.scale[:, None], trusted(self.set, rows)).row_space()
+        bound = basis.mT @ basis
+        free, s = np.eye(self.nv) - bound, np.trace(M, axis1=-2, axis2=-1)[..., None, None] / self.nv
+        return free @ np.linalg.solve(free @ M @ free + s * bound, free)
 
     def move_squeeze(self, q, tau, W=None, t=0.0):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
@@ -168,12 +234,15 @@ class Constrained:
     @cached_property
     def compiled(self):
         """Kernels of the embedded loops, or None where there are none."""
-        return Compiled(self.set) if Compiled.serves(self.set) else None
+        return Compiled(self.set) if self.set.traced else None
 
     @property
     def picked(self) -> str:
-        """How forward dynamics runs by default."""
-        return "embedded kernel" if self.compiled is not None else "augmented"
+        """How forward dynamics runs by default: without kernels, large robots and those with joints that move nothing with
+        inertia by embedding in plain NumPy, others by correction of the tree's."""
+        if self.compiled is not None:
+            return "embedded kernel"
+        return "embedded" if self.set.embeddable and (self.robot.rolled or self.set.massless) else "augmented"
 
     @cached_property
     def embedding(self):

@@ -1,13 +1,12 @@
 """Couplings between coordinates of joints: gears, belts, mimic joints, differentials."""
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import ModelError
 from ..lie.scalars import like
-from ..model import Coupling
+from ..model import Coupling, Linear
 from .motion import Motion
 from .rows import Constraint, Rows
 
@@ -23,6 +22,7 @@ class Coupled(Constraint):
     coupling: Coupling
     at: tuple[int, int]  # of the joint in q and v
     of: tuple[int, int] | None
+    traceable = True
 
     @staticmethod
     def over(coupling: Coupling, robot) -> "Coupled":
@@ -34,62 +34,51 @@ class Coupled(Constraint):
         c = self.coupling
         return (f"{c.joint} held" if c.of is None else f"{c.joint} follows {c.of}",)
 
-    def rows(self, motion: Motion) -> Rows:
-        coefficients, q = self.coupling.coefficients, motion.q
-        if self.of is None:
-            coefficients, x = coefficients[:1], np.zeros_like(q[..., 0])
-        else:
-            x = q[..., self.of[0]]
-        value, slope, bend = polynomial(coefficients, x)
-        G, gamma = self.velocity_rows(motion, slope, bend)
-        return Rows((q[..., self.at[0]] - value)[..., None], G, np.zeros(1), gamma)
+    def touched(self, nodes):
+        return moved(nodes, [x[1] for x in (self.at, self.of) if x is not None])
 
-    def velocity_rows(self, motion: Motion, slope=None, bend=None):
-        if slope is None:
-            x = motion.q[..., self.of[0]] if self.of is not None else np.zeros_like(motion.q[..., 0])
-            _, slope, bend = polynomial(self.coupling.coefficients if self.of is not None else self.coupling.coefficients[:1], x)
-        G = np.zeros_like(motion.q, shape=(*motion.q.shape[:-1], 1, motion.width))
-        G[..., 0, motion.column(self.at[1])] = like(np.ones(()), motion.q)
-        if self.of is not None:
-            i = motion.column(self.of[1])
-            G[..., 0, i] = G[..., 0, i] - slope
+    def rows(self, motion: Motion) -> Rows:
+        q, zero = motion.q, np.zeros_like(motion.q[..., 0])
+        i, j = (None, None) if self.of is None else self.of
+        value, slope, bend = polynomial(self.coupling.coefficients[: 1 if i is None else None], zero if i is None else q[..., i])
+        G = np.zeros_like(q, shape=(*q.shape[:-1], 1, motion.width))
+        G[..., 0, motion.column(self.at[1])] = like(np.ones(()), q)
+        if j is not None:
+            G[..., 0, motion.column(j)] = G[..., 0, motion.column(j)] - slope
+        c = (q[..., self.at[0]] - value)[..., None]
         if motion.v is None:
-            return G, None
-        v = motion.v[..., self.of[1]] if self.of is not None else np.zeros_like(motion.v[..., 0])
-        return G, (-bend * v * v)[..., None]
+            return Rows(c, G, np.zeros(1), None)
+        v = motion.v[..., j] if j is not None else np.zeros_like(motion.v[..., 0])
+        return Rows(c, G, np.zeros(1), (-bend * v * v)[..., None])
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(Constraint):
-    """A linear relation of several coordinates, a differential say: Σ coefficient · q(joint) = constant."""
+class Related(Constraint):
+    """A linear relation of several coordinates:  c = Σ x q(j) − constant,   G v = Σ x v(j)."""
 
     name: str
-    terms: dict[str, float]
-    constant: float = 0.0
-    robot: object = field(default=None, repr=False)
+    relation: Linear
+    places: tuple[tuple[int, int, float], ...]  # in q, in v, and the coefficient
+    traceable = True
 
-    def bound(self, robot) -> "Linear":
-        return Linear(self.name, self.terms, self.constant, robot)
+    @staticmethod
+    def of(x: Linear, robot) -> "Related":
+        return Related(x.name, x, tuple((*one_coordinate(robot, joint, x.name), factor) for joint, factor in x.terms))
 
     @property
     def labels(self):
-        return (" + ".join(f"{x:g} {joint}" for joint, x in self.terms.items()),)
+        return (" + ".join(f"{x:g} {joint}" for joint, x in self.relation.terms),)
 
-    @cached_property
-    def _places(self):
-        return [(*one_coordinate(self.robot, joint, self.name), x) for joint, x in self.terms.items()]
+    def touched(self, nodes):
+        return moved(nodes, [j for _, j, _ in self.places])
 
     def rows(self, motion: Motion) -> Rows:
-        G, gamma = self.velocity_rows(motion)
-        c = sum(x * motion.q[..., i] for i, _, x in self._places) - self.constant
-        return Rows(c[..., None], G, np.zeros(1), gamma)
-
-    def velocity_rows(self, motion: Motion):
         row = np.zeros((1, motion.width))
-        for _, j, x in self._places:
+        for _, j, x in self.places:
             row[0, motion.column(j)] += x
         G = np.zeros_like(motion.q, shape=(*motion.q.shape[:-1], *row.shape)) + like(row, motion.q)
-        return G, None if motion.v is None else np.zeros_like(motion.v[..., :1])
+        c = sum(x * motion.q[..., i] for i, _, x in self.places) - self.relation.constant
+        return Rows(c[..., None], G, np.zeros(1), None if motion.v is None else np.zeros_like(motion.v[..., :1]))
 
 
 def one_coordinate(robot, joint: str, name: str) -> tuple[int, int]:
@@ -101,6 +90,13 @@ def one_coordinate(robot, joint: str, name: str) -> tuple[int, int]:
             "it takes joints, or parts of joints, with one."
         )
     return i.start, j.start
+
+
+def moved(nodes, velocities) -> set[int]:
+    """The nodes that velocities belong to, and those that carry them: of two joints in a row both move."""
+    tree = nodes.tree
+    own = {k for k, rows in enumerate(tree.rows) for j in velocities if rows.start <= j < rows.stop}
+    return own | {tree.parent[k] for k in own}
 
 
 def polynomial(coefficients, x):

@@ -29,21 +29,22 @@ def eliminated(A, B):
     return np.stack([np.broadcast_to(e, shape) for e in x], -2), pivots
 
 
-def pivoted(G, scale, least: float, last=()):
+def pivoted(G, scale, least: float, first):
     """Rows and columns of G (m, n) in the order of complete pivoting, columns weighted by 1/scale; as many as its rank.
 
-    Columns in `last` are taken only when no others are left.
+    Rows in `first` (a mask) come before the others.
     """
     W = np.array(G / scale, float)
     size = np.abs(W).max(-1, initial=0.0)
     W = W / np.where(size > 1e-12 * size.max(initial=0.0), size, size.max(initial=0.0) or 1.0)[:, None]
     start = np.abs(W).max(initial=0.0)
-    rows, columns = [], []
-    for allowed in (np.setdiff1d(np.arange(W.shape[1]), last), np.arange(W.shape[1])):
+    rows: list[int] = []
+    columns: list[int] = []
+    for allowed in (np.flatnonzero(first), np.arange(len(W))):
         while W.size and len(allowed):
-            at = np.abs(W[:, allowed])
+            at = np.abs(W[allowed])
             i, j = np.unravel_index(int(np.argmax(at)), at.shape)
-            j = allowed[j]
+            i = allowed[i]
             if not at.max() > 100 * least * start:
                 break
             rows.append(int(i))

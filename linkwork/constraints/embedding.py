@@ -8,8 +8,10 @@ The result is an SKO model like any other: every sweep runs on it, O(N) in the n
 dependent, and which rows are enough, is decided from numbers at a configuration (`choose`), never while tracing.
 """
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +25,10 @@ from ..sweeps.composite_inertia import composite_inertia
 from ..sweeps.quantities import motion
 from .aggregation import aggregated, between, group_parents, merged
 from .augmented import INCONSISTENT, Solution, augmented, check_closed, trusted
-from .closure import Closure
-from .couplings import Coupled, Linear
 from .elimination import eliminated, pivoted
 from .embedded_dynamics import embedded_forward_dynamics
 from .motion import Within
+from .rank import sound
 from .rows import Rows
 from .set import ConstraintSet
 
@@ -62,17 +63,18 @@ class Embedded:
         u = self.sko.tree.split(u)
         n = sum(len(at) for at, _, _ in self.blocks)
         parts = [X @ u[g] + (bend if rate else 0.0) for g, (_, X, bend) in enumerate(self.blocks)]
-        columns = _joined(parts)
+        columns = stacked_rows(parts)
         back = np.argsort(np.concatenate([at for at, _, _ in self.blocks])) if n else np.zeros(0, int)
         return columns[..., back, 0]
 
     def forces(self, tau):
         """X* (τ − J Ẋ u) (..., nu)."""
         parts = [X.mT @ (tau[..., at, None] - J @ bend) for (at, X, bend), J in zip(self.blocks, self.J)]
-        return _joined(parts)[..., 0]
+        return stacked_rows(parts)[..., 0]
 
 
-def _joined(parts):
+def stacked_rows(parts):
+    """Blocks of rows one below the other, their batch axes broadcast."""
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
     return np.concatenate([np.broadcast_to(x, batch + x.shape[-2:]) for x in parts], -2)
 
@@ -84,7 +86,7 @@ class Embedding:
         self.set = set_
         self.nodes = set_.nodes if nodes is None else nodes
         self.tree: Tree = self.nodes.tree
-        touched = [self._touched(x) for x in set_.constraints]
+        touched = [x.touched(self.nodes) for x in set_.constraints]
         self.groups = merged(self.tree, [between(self.tree, x) for x in touched])
         home = {k: g for g, members in enumerate(self.groups) for k in members}
         self.members: list[list[int]] = [[] for _ in self.groups]  # the constraints of each group
@@ -95,19 +97,23 @@ class Embedding:
             elif len(set_.constraints[i]):
                 raise ModelError(f'constraint "{set_.constraints[i].name}" binds bodies that do not move on each other.')
         self.carriers = group_parents(self.tree, self.groups)
+        self.drive: Any = None
         self.columns = [np.concatenate([np.arange(self.tree.nv)[self.tree.rows[k]] for k in x]).astype(int) for x in self.groups]
 
-    def _touched(self, x) -> set[int]:
-        """The nodes that a constraint holds on to."""
-        on, rows = self.nodes.on, self.tree.rows
-        if isinstance(x, Closure):
-            return {on[x.child], self.tree.world if x.parent is None else on[x.parent]}
-        if isinstance(x, (Coupled, Linear)):
-            at = [x.at[1], *([] if x.of is None else [x.of[1]])] if isinstance(x, Coupled) else [j for _, j, _ in x._places]
-            return {next(k for k, r in enumerate(rows) if r.start <= j < r.stop) for j in at}
-        raise ModelError(
-            f'constraint "{x.name}" ({type(x).__name__}) cannot be embedded; only loops and couplings can. Use method="augmented".'
-        )
+    def driven(self, drive) -> "Embedding":
+        """This embedding with what is driven given (see `Motion`)."""
+        made = copy(self)
+        made.drive = drive
+        return made
+
+    def _within(self, nodes, g, q, v) -> Within:
+        return Within(nodes, q, v, drive=self.drive, members=self.groups[g], carrier=self.carriers[g])
+
+    @cached_property
+    def binding(self) -> list[np.ndarray]:
+        """Which rows of each group bind positions."""
+        each = [self.set.holonomic[self.set.slices[x.name]] for x in self.set.constraints]
+        return [np.concatenate([np.zeros(0, bool), *(each[i] for i in members)]) for members in self.members]
 
     @cached_property
     def largest(self) -> int:
@@ -126,10 +132,10 @@ class Embedding:
         parts = self.all_rows(self.nodes, q)
         least = float(np.maximum(1e-9, 10 * set_.misfit(self._residual(parts)))) if least is None else least
         out = []
-        for columns, members in zip(self.columns, self.members):
+        for columns, members, binding in zip(self.columns, self.members, self.binding):
             scaled = [parts[i].G / set_.scale[set_.slices[set_.constraints[i].name], None] for i in members]
             G = np.concatenate([np.zeros((0, len(columns))), *scaled])
-            rows, dependent = pivoted(G, weight[columns], least)
+            rows, dependent = pivoted(sound(G, 1.0, set_.reach[columns]), weight[columns], least, binding)
             out.append(Choice(tuple(rows), tuple(dependent), tuple(j for j in range(len(columns)) if j not in dependent)))
         return tuple(out)
 
@@ -138,14 +144,42 @@ class Embedding:
         out = {}
         for g, members in enumerate(self.members):
             if members:
-                here = Within(nodes, q, v, members=self.groups[g], carrier=self.carriers[g])
+                here = self._within(nodes, g, q, v)
                 out.update({i: self.set.constraints[i].rows(here) for i in members})
-        return out
+        return {i: x if x.c is not None else replace(x, c=np.zeros_like(x.G[..., 0])) for i, x in out.items()}
 
     def _residual(self, parts: dict[int, Rows]):
-        return _joined([parts[i].c[..., None] for i in range(len(parts))])[..., 0] if parts else np.zeros(0)
+        return stacked_rows([parts[i].c[..., None] for i in range(len(parts))])[..., 0] if parts else np.zeros(0)
 
     # --- the model, over any scalar
+
+    def misfit(self, nodes, q):
+        """The largest entry of the residual (...), each against its scale."""
+        worst = np.zeros_like(q[..., 0])
+        for i, x in self.all_rows(nodes, q).items():
+            for j, scale in enumerate(self.set.scale[self.set.slices[self.set.constraints[i].name]]):
+                worst = np.maximum(worst, np.abs(x.c[..., j]) / scale)
+        return worst
+
+    def used(self, nodes, choices, q):
+        """c, U (..., m, 1) and G (..., m, nv) of the rows that are enough, all groups one below the other, and which bind q."""
+        parts, tree = self.all_rows(nodes, q), self.tree
+        c, U, G, binding = [], [], [], []
+        for g, choice in enumerate(choices):
+            if choice.rows:
+                rows = list(choice.rows)
+                binding += list(self.binding[g][rows])
+                c.append(stacked_rows([parts[i].c[..., None] for i in self.members[g]])[..., rows, :])
+                U.append(stacked_rows([like(parts[i].U, q)[..., None] for i in self.members[g]])[..., rows, :])
+                own = stacked_rows([parts[i].G for i in self.members[g]])[..., rows, :]
+                whole = np.zeros_like(own, shape=(*own.shape[:-1], tree.nv))
+                start = 0
+                for k in self.groups[g]:
+                    whole[..., tree.rows[k]] = own[..., start : start + tree.widths[k]]
+                    start += tree.widths[k]
+                G.append(whole)
+        nothing = np.zeros_like(q, shape=(0, tree.nv))
+        return tuple(map(stacked_rows, (c, U, G))) if G else (nothing[:, :1], nothing[:, :1], nothing), binding
 
     def at(self, nodes, choices, q, v, external=None, base=None) -> Embedded:
         """The embedded model at a state that keeps the constraints."""
@@ -161,25 +195,25 @@ class Embedding:
         sko = SKO(whole.sko.tree.parent, A, H, M, J, a, whole.sko.b, whole.sko.base if base is None else base)
         return Embedded(sko, whole.order, tuple(choices), tuple(blocks), tuple(whole.sko.J), tuple(pivots))
 
-    def rows(self, nodes, g, q, v):
-        """G (..., m, n) and γ (..., m, 1) of a group's constraints, over its velocities alone."""
-        here = Within(nodes, q, v, members=self.groups[g], carrier=self.carriers[g])
-        parts = []
-        for i in self.members[g]:
-            x = self.set.constraints[i]
-            if traceable(x):
-                parts.append(x.velocity_rows(here))  # type: ignore[attr-defined]
-            else:
-                found = x.rows(here)
-                parts.append((found.G, found.gamma))
-        return _joined([x for x, _ in parts]), _joined([x[..., None] for _, x in parts])
+    def rows(self, nodes, g, q, v, pull=None):
+        """G (..., m, n) and γ (..., m, 1) of a group's constraints, over its velocities alone; with `pull` = [ω, ζ] (2,)
+        γ + 2ζω G v + ω² c in place of γ."""
+        here = self._within(nodes, g, q, v)
+        parts = [self.set.constraints[i].rows(here) for i in self.members[g]]
+        G, gamma = stacked_rows([x.G for x in parts]), stacked_rows([x.gamma[..., None] for x in parts])
+        if pull is None:
+            return G, gamma
+        c = stacked_rows([np.zeros_like(x.gamma[..., None]) if x.c is None else x.c[..., None] for x in parts])
+        omega, zeta = pull[..., :1, None], pull[..., 1:, None]
+        U = stacked_rows([like(x.U, q)[..., None] for x in parts])
+        return G, gamma + 2 * zeta * omega * (G @ v[..., self.columns[g], None] - U) + omega * omega * c
 
-    def dependence(self, nodes, g, choice: Choice, q, v):
+    def dependence(self, nodes, g, choice: Choice, q, v, pull=None):
         """X_S and Ẋ_S u of a group, the pivots, and the rows that were not needed as (G, γ)."""
         n, free, bound = len(self.columns[g]), list(choice.independent), list(choice.dependent)
         if not self.members[g]:
             return like(np.eye(n), q), like(np.zeros((n, 1)), q), [], None
-        G, gamma = self.rows(nodes, g, q, v)
+        G, gamma = self.rows(nodes, g, q, v, pull)
         used, spare = list(choice.rows), [i for i in range(G.shape[-2]) if i not in choice.rows]
         right = _wide([G[..., used, :][..., free], gamma[..., used, :]])
         solved, pivots = eliminated(G[..., used, :][..., bound], right)
@@ -195,8 +229,10 @@ class Embedding:
 
     # --- dynamics of floats
 
-    def forward_dynamics(self, q, v, tau, external=None):
+    def forward_dynamics(self, q, v, tau, external=None, t=0.0):
         """v̇ (..., nv), sample by sample where the choice of dependent velocities differs."""
+        if self.set.drives and self.drive is None:
+            return self.driven(self.set.by_name(self.set.driven(t))).forward_dynamics(q, v, tau, external, t)
         q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
         outside = () if external is None else external.shape[:-2]
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1], outside)
@@ -208,14 +244,14 @@ class Embedding:
         out = np.zeros(flat[1].shape)
         for choices, which in kinds.items():
             x, push = [y[which] for y in flat], None if wrench is None else wrench[which]
-            out[which] = self._forward(choices, x[0], x[1], x[2], push)
+            out[which] = self._forward(choices, x[0], x[1], x[2], push, t)
         return out.reshape(*batch, -1)
 
-    def accelerations(self, nodes, choices, q, v, tau, external=None):
+    def accelerations(self, nodes, choices, q, v, tau, external=None, pull=None):
         """v̇ over any scalar, and of each group the pivots and what is left of the rows that were not needed."""
         tree = nodes.tree
         phi, _, a, b = motion(nodes, q, v, external)
-        found = [self.dependence(nodes, g, choice, q, v) for g, choice in enumerate(choices)]
+        found = [self.dependence(nodes, g, choice, q, v, pull) for g, choice in enumerate(choices)]
         X, bend = [x[0] for x in found], [x[1] for x in found]
         blocks = tree, phi, nodes.H, nodes.M, nodes.J, a, b, tree.split(tau), nodes.falling
         vdot = tree.join(embedded_forward_dynamics(*blocks, self.groups, self.carriers, X, bend))
@@ -223,7 +259,7 @@ class Embedding:
                 for columns, (_, _, _, spare) in zip(self.columns, found) if spare is not None for G, gamma in [spare]]  # fmt: skip
         return vdot, [x[2] for x in found], left
 
-    def _forward(self, choices, q, v, tau, external):
+    def _forward(self, choices, q, v, tau, external, t):
         c = self._residual(self.all_rows(self.nodes, q))
         check_closed(self.set, Rows(c, None, None, None))
         vdot, _, left = self.accelerations(self.nodes, choices, q, v, tau, external)
@@ -231,23 +267,18 @@ class Embedding:
         for rest, G, gamma in left:
             size = np.abs(G).max((-1, -2)) * np.abs(vdot).max(-1) + np.abs(gamma).max((-1, -2))
             if (np.abs(rest).max((-1, -2)) > allowed * size + 1e-9 * np.abs(vdot).max(-1)).any():
-                return augmented(self.set, q, v, tau, external).vdot  # which says what is wrong, or solves it
+                return augmented(self.set, q, v, tau, external, t).vdot  # which says what is wrong, or solves it
         return vdot
 
-    def solution(self, q, v, tau, vdot, external=None) -> Solution:
+    def solution(self, q, v, tau, vdot, external=None, t=0.0) -> Solution:
         """The multipliers of accelerations that are known: 𝓜 v̇ + 𝓒 − τ = G* λ."""
-        rows, robot = self.set.rows(q, v), self.set.robot
+        rows, robot = self.set.rows(q, v, t), self.set.robot
         needed = robot.inverse_dynamics(q, v, vdot) if external is None else robot.inverse_dynamics(q, v, vdot, external)
         G = rows.G
         lam = np.matvec(np.linalg.pinv(G.mT, rcond=np.max(trusted(self.set, rows))), needed - tau)
-        return Solution(vdot, lam, np.linalg.matrix_rank(G / self.set.scale[:, None], rtol=1e-9), G)
+        return Solution(vdot, lam, np.linalg.matrix_rank(self.set.even(G), rtol=1e-9), G)
 
 
 def _wide(parts):
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
     return np.concatenate([np.broadcast_to(x, batch + x.shape[-2:]) for x in parts], -1)
-
-
-def traceable(x) -> bool:
-    """Can the rows of a constraint be written out as a kernel?"""
-    return type(x) in (Closure, Coupled, Linear)

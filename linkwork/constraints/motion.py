@@ -26,12 +26,16 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A state of a mechanism, or a batch of them; without v only where it is."""
+    """A state of a mechanism, or a batch of them; without v only where it is.
+
+    `drive` is f, ḟ and f̈ (..., 3) of each constraint that is driven, by name; without it they are those of time t.
+    """
 
     nodes: Nodes
     q: Any
     v: Any = None
     t: Any = 0.0
+    drive: Any = None
 
     @property
     def batch(self) -> tuple[int, ...]:

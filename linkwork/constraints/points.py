@@ -1,42 +1,37 @@
 """Distances between points: a rod without mass between two ball joints."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError
+from ..model import Distance
 from ..spatial import Pose
 from .motion import Motion
 from .rows import Constraint, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Distance(Constraint):
-    """Two points stay `length` apart; a place is a body or frame by name, None the world, `at` and `on` points on them.
+class Apart(Constraint):
+    """Two points stay a distance L apart:
 
         c = |d| − L,   G v = d*/|d| ḋ,   γ = d*/|d| d̈ + (|ḋ|² − (d*ḋ/|d|)²) / |d|       d the way from one to the other
     """
 
     name: str
-    parent: str | None
-    child: str
     length: float
-    at: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    on: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    places: Any = field(default=None, repr=False)
+    places: tuple
+    traceable = True
 
-    def __post_init__(self):
-        if not (np.isfinite(self.length) and self.length > 0):
-            raise ModelError(f'"{self.name}" keeps a distance of {self.length}; it takes a positive number of metres. '
-                             "For no distance close the loop with a spherical joint.")  # fmt: skip
-
-    def bound(self, robot):
-        return replace(self, places=[where(robot, self.parent, self.at), where(robot, self.child, self.on)])
+    @staticmethod
+    def of(x: Distance, robot) -> "Apart":
+        return Apart(x.name, x.length, (where(robot, x.parent, x.at), where(robot, x.child, x.on)))
 
     @property
     def labels(self):
         return (f"distance {self.length:g} m",)
+
+    def touched(self, nodes):
+        return {holder(nodes, place) for place in self.places}
 
     @property
     def lengths(self):
@@ -62,6 +57,11 @@ def where(robot, name: str | None, at) -> tuple[int | None, Pose]:
         return None, Pose.of(at)
     body, pose = robot.model.place(name)
     return body, pose @ Pose.of(at)
+
+
+def holder(nodes, place) -> int:
+    """The node that a place is on."""
+    return nodes.tree.world if place[0] is None else nodes.on[place[0]]
 
 
 def point(motion: Motion, place):

@@ -10,7 +10,6 @@ mechanism can move most easily (Müller and Terze, the projective criterion).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
 from .augmented import check_closed, check_consistent, trusted
 from .rank import Factored
@@ -29,6 +28,8 @@ class Partition:
 
 def partition(M, G, least, independent=None) -> Partition:
     """Independent velocities, chosen by pivoting unless given, and X."""
+    from scipy.linalg import qr  # with pivoting
+
     n = G.shape[-1]
     L = np.linalg.cholesky(M)
     W = np.linalg.solve(L, G.T).T  # G L⁻*
@@ -67,10 +68,10 @@ def _projected(set_, q, v, tau, external, t, independent):
     p = partition(M, G, trusted(set_, rows), independent)
     bend = np.zeros(len(v))
     bend[p.dependent] = -np.linalg.solve(G[np.ix_(p.used, p.dependent)], rows.gamma[p.used])
-    _, left = Factored(G, trusted(set_, rows)).solve(-rows.gamma)  # what no acceleration gives
-    check_consistent(set_, rows, left, rows.gamma, np.abs(rows.gamma))
     bias = robot.inverse_dynamics(q, v, bend, external) if external is not None else robot.inverse_dynamics(q, v, bend)
     u = np.linalg.solve(p.X.T @ M @ p.X, p.X.T @ (tau - bias))
     vdot = p.X @ u + bend
+    _, left = Factored(G * set_.reach, trusted(set_, rows)).solve(-rows.gamma)  # what no acceleration gives, but for the rounding of γ
+    check_consistent(set_, rows, left, rows.gamma, np.abs(G) @ (np.abs(vdot) + v * v))
     lam = np.linalg.lstsq(G.T, M @ (vdot - bend) + bias - tau, rcond=float(trusted(set_, rows)))[0]
     return vdot, lam

@@ -2,11 +2,14 @@
 
 import numpy as np
 
+from ..errors import ConstraintError
 from ..operators.rigid import rigid
 from .assembly import CLOSED
-from .augmented import square_root
+from .augmented import INCONSISTENT, square_root, trusted
+from .embedding import Embedding
+from .projected import partition
 from .rank import RANK, Factored
-from .set import ConstraintError, ConstraintSet
+from .set import ConstraintSet
 
 STEPS = 20
 
@@ -30,7 +33,40 @@ def project(set_: ConstraintSet, q, v, t=0.0, fixed=None):
     free[[] if fixed is None else list(fixed)] = False
     q = project_position(set_, q, t, free)
     rows = set_.rows(q, t=t)
-    return q, v - correction(set_, q, rows.G, rows.G @ v - rows.U, free)
+    change = correction(set_, q, rows.G, rows.G @ v - rows.U, free)
+    check_velocity(set_, rows, v, change)
+    return q, v - change
+
+
+def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
+    """Velocities that were put on the constraints are there, or there are none."""
+    left = np.abs(rows.G @ (v - change) - rows.U)
+    wrong = left > INCONSISTENT * (np.abs(rows.G) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)).max(initial=0.0)
+    if wrong.any():
+        names = dict.fromkeys(f'"{set_.labels[i][0]}"' for i in np.flatnonzero(wrong))
+        raise ConstraintError(
+            f"{set_.robot.model.name}: no velocity keeps {', '.join(names)} here (off by {left.max():.3g}): they contradict each other, "
+            "or the velocities that were to stay as they are forbid it."
+        )
+
+
+def lift(set_: ConstraintSet, q, v, t=0.0):
+    """(q, v) moved onto the constraints by the dependent velocities alone, which are chosen there (`partition`)."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
+    for i in np.ndindex(*batch):
+        rows = set_.rows(q[i], t=t)
+        fixed = independent(set_, q[i], rows)
+        q[i], v[i] = project(set_, q[i], v[i], t, fixed)
+    return q, v
+
+
+def independent(set_: ConstraintSet, q, rows):
+    """Velocities that the others follow from; where there is no mass metric, as embedding chooses them."""
+    if not set_.massless:
+        return partition(set_.robot.mass_matrix(q), rows.G, float(trusted(set_, rows))).independent
+    embedding = Embedding(set_)
+    return np.concatenate([at[list(x.independent)] for at, x in zip(embedding.columns, embedding.choose(q))]).astype(int)
 
 
 def project_position(set_: ConstraintSet, q, t, free):
@@ -63,7 +99,7 @@ def correction(set_: ConstraintSet, q, G, d, free, least=RANK):
         lam, _ = Factored(square_root(sko, G), least).solve(d)
         return sko.solve((G.T @ lam)[:, None])[:, 0]
     M = set_.robot.mass_matrix(q)[np.ix_(free, free)]
-    L = np.linalg.cholesky(M)
+    L = np.eye(len(M)) if set_.massless else np.linalg.cholesky(M)
     W = np.linalg.solve(L, G[:, free].T).T
     lam, _ = Factored(W, least).solve(d)
     out[free] = np.linalg.solve(L.T, W.T @ lam)

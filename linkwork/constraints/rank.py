@@ -52,6 +52,11 @@ class Factored:
         lam = np.matvec(U, kept / np.where(self.counts, self.sigma, 1.0) ** 2) / self.scale
         return lam, self.scale * np.matvec(U, x - kept)
 
+    def row_space(self):
+        """Orthonormal rows that span those of W, and zeros: (..., min(m, n), n)."""
+        count = min(self.W.shape[-2:])
+        return np.where(self.counts[..., :count, None], self._svd[2][..., :count, :], 0.0)
+
     def null(self):
         """An orthonormal basis of the columns' null space, one sample: (n, n − rank)."""
         Vh = self._svd[2]
@@ -63,6 +68,13 @@ def row_scale(W):
     size = np.linalg.norm(W, axis=-1)
     longest = size.max(-1, keepdims=True, initial=0.0)
     return np.where(size > NOTHING * longest, size, np.where(longest > 0, longest, 1.0))
+
+
+def sound(G, scale, reach):
+    """G with zeros for rows that are next to nothing, in units of `scale` for rows and `reach` for velocities: what a
+    file's rounding (π/2 as 1.5708) makes of a row that forbids what cannot happen."""
+    size = np.linalg.norm(G * reach, axis=-1) / scale
+    return np.where((size > RANK * size.max(-1, keepdims=True, initial=0.0))[..., None], G, 0.0)
 
 
 def dependent_rows(G, least: float = RANK) -> dict[int, np.ndarray]:

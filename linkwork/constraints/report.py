@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import ConstraintError
 from .assembly import CLOSED, assemble
 from .augmented import trusted
 from .rank import Factored, dependent_rows
-from .set import ConstraintError, ConstraintSet
+from .set import ConstraintSet
 
 TRIES = 6
 REACH = 0.3
@@ -75,7 +76,7 @@ def report(set_: ConstraintSet, q, t: float = 0.0, tolerance: float = 1e-8, seed
     robot = set_.robot
     open_ = tuple(set_.bad(rows.c, tolerance))
     least = float(trusted(set_, rows)) if not open_ else 1e-9
-    scaled = rows.G / set_.scale[:, None]
+    scaled = set_.even(rows.G)
     factored = Factored(scaled, least)
     follows = dependent_rows(scaled, least)
     redundant = tuple(
@@ -98,11 +99,11 @@ def generic_rank(set_: ConstraintSet, q, here: Factored, t: float, seed: int) ->
         if not tangent.shape[-1]:
             break
         dv = tangent @ rng.standard_normal(tangent.shape[-1])
-        there = set_.robot.integrate(q, REACH * dv / max(np.abs(dv).max(), 1e-300))
+        there = set_.robot.integrate(q, REACH * set_.reach * dv / max(np.abs(dv).max(), 1e-300))
         try:
             there = assemble(set_, there, t=t, tolerance=100 * CLOSED)
         except ConstraintError:
             continue
         rows = set_.rows(there, t=t)
-        best = max(best, int(Factored(rows.G / set_.scale[:, None], trusted(set_, rows)).rank))
+        best = max(best, int(Factored(set_.even(rows.G), trusted(set_, rows)).rank))
     return best

@@ -1,61 +1,74 @@
 """Constraints that move in time: a joint that is driven, and functions of one's own."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
+from ..lie.scalars import like
+from ..model import Driven, Holonomic
 from ..sweeps.quantities import integrate
-from .couplings import one_coordinate
+from .couplings import moved, one_coordinate
 from .differences import STEP, first, second, step
 from .motion import Motion
 from .rows import Constraint, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Driven(Constraint):
+class Led(Constraint):
     """A joint follows a function of time:  c = q − f(t),   U = ḟ,   γ = −f̈.
 
-    Without `rate` and `acceleration` they come from differences of sixth order.
+    Derivatives that are not given come from differences of sixth order.
     """
 
     name: str
-    joint: str
-    function: Callable[[float], float]
-    rate: Callable[[float], float] | None = None
-    acceleration: Callable[[float], float] | None = None
-    at: Any = field(default=None, repr=False)
+    drive: Driven
+    at: tuple[int, int]  # in q and v
+    moves = True
+    traceable = True
 
-    def bound(self, robot):
-        return replace(self, at=one_coordinate(robot, self.joint, self.name))
+    @staticmethod
+    def of(x: Driven, robot) -> "Led":
+        return Led(x.name, x, one_coordinate(robot, x.joint, x.name))
 
     @property
     def labels(self):
-        return (f"{self.joint} driven",)
+        return (f"{self.drive.joint} driven",)
+
+    def touched(self, nodes):
+        return moved(nodes, [self.at[1]])
+
+    def given(self, t) -> tuple[float, float, float]:
+        """f, ḟ and f̈."""
+        x = self.drive
+        rate = first(lambda s: x.function(t + s)) if x.rate is None else x.rate(t)
+        bend = second(lambda s: x.function(t + s)) if x.acceleration is None else x.acceleration(t)
+        return float(x.function(t)), float(rate), float(bend)
 
     def rows(self, motion: Motion) -> Rows:
-        i, j = self.at
-        t, f = motion.t, self.function
-        G = np.zeros((1, motion.width))
-        G[0, motion.column(j)] = 1.0
-        rate = first(lambda s: f(t + s)) if self.rate is None else self.rate(t)
-        bend = second(lambda s: f(t + s)) if self.acceleration is None else self.acceleration(t)
-        batch = motion.q.shape[:-1]
-        gamma = None if motion.v is None else np.full((*batch, 1), -float(bend))
-        return Rows((motion.q[..., i] - f(t))[..., None], np.broadcast_to(G, (*batch, *G.shape)), np.array([float(rate)]), gamma)
+        q, (i, j) = motion.q, self.at
+        f = like(np.array(self.given(motion.t)), q) if motion.drive is None else motion.drive[self.name]
+        G = np.zeros_like(q, shape=(*q.shape[:-1], 1, motion.width))
+        G[..., 0, motion.column(j)] = like(np.ones(()), q)
+        zero = np.zeros_like(q[..., :1])
+        return Rows(q[..., i : i + 1] - f[..., :1], G, zero + f[..., 1:2], None if motion.v is None else zero - f[..., 2:])
 
 
 @dataclass(frozen=True, eq=False)
-class Holonomic(Constraint):
-    """A function of one's own, function(q, t) (m,) = 0. Its derivatives come from differences of sixth order:
+class Kept(Constraint):
+    """A function c(q, t) = 0. Its derivatives come from differences of sixth order:
 
         G e = ∂c along e,   U = −∂c/∂t,   γ = d²c/ds² along (v, 1)
     """
 
     name: str
     function: Callable
-    count: int = 1
+    count: int
+    moves = True
+
+    @staticmethod
+    def of(x: Holonomic, robot) -> "Kept":
+        return Kept(x.name, x.function, x.count)
 
     @property
     def labels(self):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
 from .motion import Motion
 
 
@@ -28,6 +29,8 @@ class Constraint(ABC):
 
     name: str
     holonomic = True
+    traceable = False  # can its rows be written out as a kernel?
+    moves = False  # do they depend on time?
 
     @property
     @abstractmethod
@@ -36,6 +39,12 @@ class Constraint(ABC):
     def bound(self, robot) -> "Constraint":
         """This constraint on a robot: names of bodies and joints become numbers."""
         return self
+
+    def touched(self, nodes) -> set[int]:
+        """The nodes that it holds on to, the world among them: what embedding makes one node of, with those between."""
+        raise ModelError(
+            f'constraint "{self.name}" ({type(self).__name__}) cannot be embedded: it may bind any velocity. Use method="augmented".'
+        )
 
     @property
     def lengths(self) -> np.ndarray:

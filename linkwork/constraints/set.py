@@ -1,22 +1,26 @@
 """All constraints of a robot together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..errors import LinkworkError, ModelError
-from ..model import lower
+from ..engine.kernel import Kernel
+from ..engine.program import Input
+from ..errors import ModelError
+from ..lie.scalars import like
+from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, lower
+from ..sweeps.singular import singular
 from .closure import Closure
 from .compound import CompoundClosure
-from .couplings import Coupled
+from .couplings import Coupled, Related
 from .motion import Motion
+from .nonholonomic import OwnRows, Resting, Skating, Unslipping
+from .points import Apart
+from .rank import sound
+from .rheonomic import Kept, Led
 from .rows import Constraint, Rows, stacked
-
-
-class ConstraintError(LinkworkError, ValueError):
-    """Constraints that are not kept, or cannot be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +35,7 @@ class ConstraintSet:
         model = robot.model
         loops = [closed(loop, model) for loop in model.loops if loop.active and loop.joint.nv < 6]
         couplings = [Coupled.over(coupling, robot) for coupling in model.couplings if coupling.active]
-        for x in more:
-            if not isinstance(x, Constraint):
-                raise ModelError(f"{model.name}: {x!r} is no constraint; it takes a linkwork.constraints.Constraint.")
-        all_of_them = (*loops, *couplings, *(x.bound(robot) for x in more))
+        all_of_them = (*loops, *couplings, *(bound(x, robot) for x in (*model.constraints, *more)))
         names = [x.name for x in all_of_them]
         for name in names:
             if names.count(name) > 1:
@@ -62,6 +63,11 @@ class ConstraintSet:
         return np.array([x.holonomic for x in self.constraints for _ in x.labels], bool)
 
     @cached_property
+    def moving(self) -> tuple[str, ...]:
+        """The names of constraints that depend on time."""
+        return tuple(x.name for x in self.constraints if x.moves)
+
+    @cached_property
     def size(self) -> float:
         """A length of the mechanism: the longest way between two of its joints."""
         model = self.robot.model
@@ -73,6 +79,16 @@ class ConstraintSet:
         """What residuals are measured against, row by row: a radian, or the size of the mechanism."""
         return np.concatenate([np.zeros(0), *(np.where(x.lengths, self.size, 1.0) for x in self.constraints)])
 
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """What velocities are measured against, one by one: a radian a second, or the size of the mechanism."""
+        turns = np.concatenate([np.zeros(0, bool), *(group.basis[:, :3].any(-1) for group in self.nodes.groups)])
+        return np.where(turns, 1.0, self.size)
+
+    def even(self, G):
+        """G without units: rows against their scale, velocities against their reach."""
+        return G * self.reach / self.scale[:, None]
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -80,8 +96,68 @@ class ConstraintSet:
         return Motion(self.nodes, np.asarray(q, float), None if v is None else np.asarray(v, float), t)
 
     def rows(self, q, v=None, t=0.0) -> Rows:
+        """All rows, one below the other; by kernels where every constraint has one."""
+        if self.traced and np.size(q):
+            state = [q] if v is None else [q, v]
+            c, G, U, *gamma = self._kernels[v is not None](*state, *self.driven(t))
+            return Rows(c, sound(G, self.scale, self.reach), U, gamma[0] if gamma else None)
         motion = self.motion(q, v, t)
-        return stacked([x.rows(motion) for x in self.constraints], motion)
+        found = stacked([x.rows(motion) for x in self.constraints], motion)
+        return replace(found, G=sound(found.G, self.scale, self.reach))
+
+    @cached_property
+    def embeddable(self) -> bool:
+        """Does each constraint hold on to known nodes, so that loops can be nodes of their own?"""
+        return all(type(x).touched is not Constraint.touched for x in self.constraints)
+
+    @cached_property
+    def massless(self) -> bool:
+        """Does some joint move nothing with inertia, so that the tree by itself has no accelerations?"""
+        tree = self.nodes.tree
+        tips = [k for k in tree.base_to_tips() if tree.widths[k] and not tree.children[k]]
+        return singular(self.nodes, None if self.robot.rolled else self.robot.random_state(seed=0)[0], tips) is not None
+
+    @cached_property
+    def traced(self) -> bool:
+        """Are there kernels for these constraints?"""
+        robot = self.robot
+        return robot.compiled and not robot.rolled and robot.nv > 0 and len(self) > 0 and all(x.traceable for x in self.constraints)
+
+    @cached_property
+    def _kernels(self) -> tuple:
+        """(q) -> c, G, U and (q, v) -> c, G, U, γ; where something is driven, its f, ḟ and f̈ come last."""
+        robot = self.robot
+        state = Input("q", (robot.nq,), robot._units), Input("v", (robot.nv,))
+        drive = (Input("drive", (len(self.drives), 3)),) if self.drives else ()
+
+        def made(n):
+            def function(q, *rest):
+                nodes = robot._split.mapped(lambda name, index, x: like(x, q))
+                motion = Motion(nodes, q, rest[0] if n == 2 else None, drive=self.by_name(rest[n - 1 :]))
+                found = stacked([x.rows(motion) for x in self.constraints], motion)
+                return found.c, found.G, found.U, *([] if n == 1 else [found.gamma])
+
+            return Kernel("constraint_rows", function, (*state[:n], *drive), (robot._digest, self.content)).gufunc("d")
+
+        return made(1), made(2)
+
+    @cached_property
+    def drives(self) -> tuple[Led, ...]:
+        """The constraints that follow a function of time."""
+        return tuple(x for x in self.constraints if isinstance(x, Led))
+
+    def driven(self, t) -> list[np.ndarray]:
+        """What kernels are given besides the state: f, ḟ and f̈ (n, 3) of those that are driven, if there are any."""
+        return [np.array([x.given(t) for x in self.drives])] if self.drives else []
+
+    def by_name(self, given) -> dict[str, Any] | None:
+        """The same, each for itself."""
+        return {x.name: given[0][..., i, :] for i, x in enumerate(self.drives)} if given else None
+
+    @cached_property
+    def content(self) -> str:
+        """All that the rows are made of besides the model."""
+        return repr([(x.name, x.at) if isinstance(x, Led) else x for x in self.constraints])
 
     def residual(self, q, t=0.0):
         """c(q, t) (..., m)."""
@@ -93,12 +169,33 @@ class ConstraintSet:
 
     def bad(self, c, tolerance: float) -> list[str]:
         """The constraints that a residual breaks, worst first, in words."""
-        c = np.abs(np.asarray(c)).reshape(-1, len(self)).max(0, initial=0.0)
+        c = np.abs(c).max(tuple(range(np.ndim(c) - 1)), initial=0.0)
         worst = {name: float(c[rows].max(initial=0.0)) for name, rows in self.slices.items()}
         ratio = {name: float((c[rows] / self.scale[rows]).max(initial=0.0)) for name, rows in self.slices.items()}
         order = sorted((name for name in ratio if not ratio[name] <= tolerance), key=lambda name: -ratio[name])
         return [f'"{name}" by {worst[name]:.3g} ({self.labels[self.slices[name].start + int(np.argmax(c[self.slices[name]]))][1]})'
                 for name in order]  # fmt: skip
+
+
+ROWS: dict[type, Any] = {
+    Distance: Apart,
+    Driven: Led,
+    Holonomic: Kept,
+    KnifeEdge: Skating,
+    Linear: Related,
+    Pfaffian: OwnRows,
+    Rolling: Unslipping,
+    Touching: Resting,
+}  # what each constraint of a model demands of velocities
+
+
+def bound(x, robot) -> Constraint:
+    """A constraint on a robot: names of bodies and joints become numbers."""
+    if type(x) in ROWS:
+        return ROWS[type(x)].of(x, robot)
+    if isinstance(x, Constraint):
+        return x.bound(robot)
+    raise ModelError(f"{robot.model.name}: {x!r} is no constraint; it takes those of linkwork.constraints, or a Constraint of your own.")
 
 
 def closed(loop, model) -> Closure:

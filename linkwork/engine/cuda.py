@@ -31,6 +31,7 @@ def driver():
     code = library.cuInit(0)
     if code:
         raise DeviceError(f"the CUDA driver does not start (error {code}): is there an NVIDIA GPU in this computer?")
+    library.cuLaunchKernel.argtypes = [_ptr, *[_uint] * 7, _ptr, _ptr, _ptr]
     return library
 
 
@@ -59,12 +60,18 @@ def chip(device: int) -> str:
     return f"sm_{parts[0]}{parts[1]}"
 
 
-def enter(device: int) -> None:
-    """Make the device's own context, the one that torch and CuPy use, current in this thread."""
-    cu, handle, context = driver(), _int(), _ptr()
+@cache
+def context(device: int) -> int:
+    """The device's own context, the one that torch and CuPy use."""
+    cu, handle, found = driver(), _int(), _ptr()
     check(cu.cuDeviceGet(ctypes.byref(handle), device), f"finding GPU {device}")
-    check(cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), handle), f"starting GPU {device}")
-    check(cu.cuCtxSetCurrent(context), f"choosing GPU {device}")
+    check(cu.cuDevicePrimaryCtxRetain(ctypes.byref(found), handle), f"starting GPU {device}")
+    return found.value or 0
+
+
+def enter(device: int) -> None:
+    """Make the device's context current in this thread."""
+    check(driver().cuCtxSetCurrent(_ptr(context(device))), f"choosing GPU {device}")
 
 
 def linked(assembly: str) -> bytes:
@@ -102,14 +109,13 @@ class Function:
     registers: int
     local_bytes: int
 
-    def launch(self, count: int, threads: int, stream: int, arguments: list) -> None:
-        """Run it for `count` samples on a stream; arguments are ctypes values."""
-        pointers = (_ptr * len(arguments))(*(ctypes.cast(ctypes.pointer(a), _ptr) for a in arguments))
+    def launch(self, count: int, threads: int, stream: int, arguments: list[int]) -> None:
+        """Run it for `count` samples on a stream; every argument is a number or an address of 64 bits."""
+        values = (ctypes.c_uint64 * len(arguments))(*arguments)
+        first = ctypes.addressof(values)
+        places = (_ptr * len(arguments))(*range(first, first + 8 * len(arguments), 8))
         blocks = (count + threads - 1) // threads
-        code = driver().cuLaunchKernel(
-            _ptr(self.handle), _uint(blocks), _uint(1), _uint(1), _uint(threads), _uint(1), _uint(1), _uint(0), _ptr(stream),
-            pointers, None,
-        )  # fmt: skip
+        code = driver().cuLaunchKernel(_ptr(self.handle), blocks, 1, 1, threads, 1, 1, 0, _ptr(stream), places, None)
         check(code, "launching a kernel")
 
 

@@ -1,16 +1,18 @@
 """Kernels on arrays that live on a GPU: the same kind of array out, on the caller's stream, nothing copied to the host."""
 
-import ctypes
 import sys
+from functools import lru_cache
 from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import cache, cuda, ptx
+from . import cache, cuda, ptx, ptx_march, ptx_rolled
 from .cuda import DeviceError
 from .kernel import Kernel
-from .rolled_program import RolledProgram
+from .program import Program
 
+WORKSPACE = 1 << 32  # bytes of scratch memory, at most
 NAMES = {"float64": "double", "float32": "float"}
 
 
@@ -24,12 +26,13 @@ def _is_torch(x) -> bool:
 
 
 class Library:
-    """What torch and CuPy are asked for: room, views, the current stream."""
+    """What torch, CuPy and NumPy are asked for: room, views, the current stream."""
 
     def __init__(self, x):
         self.torch = _is_torch(x)
-        self.module = sys.modules["torch" if self.torch else "cupy"]
-        self.device = x.device.index or 0 if self.torch else x.device.id
+        self.module = sys.modules[type(x).__module__.partition(".")[0]] if on_device(x) or self.torch else np
+        self.host = not on_device(x)
+        self.device: int = 0 if self.host else x.device.index or 0 if self.torch else x.device.id
 
     def stream(self) -> int:
         if self.torch:
@@ -37,9 +40,24 @@ class Library:
         return self.module.cuda.get_current_stream().ptr
 
     def empty(self, shape, like):
-        if self.torch:
-            return self.module.empty(shape, dtype=like.dtype, device=like.device)
-        return self.module.empty(shape, dtype=like.dtype)
+        return self.module.empty(shape, dtype=like.dtype, **self._there(like))
+
+    def full(self, shape, value, like):
+        return self.module.full(shape, value, dtype=like.dtype, **self._there(like))
+
+    def multiples(self, step: float, count: int, like):
+        """0, step, 2 step ... in float64."""
+        return step * self.module.arange(count, dtype=self.module.float64, **self._there(like))
+
+    def _there(self, like) -> dict:
+        return {"device": like.device} if self.torch else {}
+
+    def put(self, x: np.ndarray, like):
+        """A copy of an array of NumPy where `like` lives."""
+        return self.module.asarray(x, **self._there(like))
+
+    def cast(self, x, like):
+        return x.to(like.dtype) if self.torch else x.astype(like.dtype, copy=False)
 
     def whole(self, x, shape):
         """x with this shape, its samples evenly apart: a view where it can be, a copy where not."""
@@ -48,6 +66,13 @@ class Library:
     def contiguous(self, x):
         return x.contiguous() if self.torch else self.module.ascontiguousarray(x)
 
+    def copy(self, x):
+        return x.clone() if self.torch else x.copy()
+
+    def moved(self, x, source: int, target: int):
+        """x with one axis elsewhere."""
+        return x.movedim(source, target) if self.torch else self.module.moveaxis(x, source, target)
+
     def strides(self, x) -> tuple[int, ...]:
         return tuple(x.stride()) if self.torch else tuple(s // x.itemsize for s in x.strides)
 
@@ -55,12 +80,70 @@ class Library:
         return x.data_ptr() if self.torch else x.data.ptr
 
 
-def name_of(x) -> str:
-    """The scalar type of an array, as LLVM calls it."""
-    found = NAMES.get(str(x.dtype).removeprefix("torch."))
+@lru_cache
+def name_of(dtype) -> str:
+    """A scalar type as LLVM calls it."""
+    found = NAMES.get(str(dtype).removeprefix("torch."))
     if found is None:
-        raise DeviceError(f"an array on the GPU has dtype {x.dtype}; kernels take float64 or float32.")
+        raise DeviceError(f"an array on the GPU has dtype {dtype}; kernels take float64 or float32.")
     return found
+
+
+def check_place(names, arrays) -> None:
+    """All arrays are on GPUs, and none waits for a gradient."""
+    if not all(on_device(x) for x in arrays):
+        where = ", ".join(f"{name} on the {'GPU' if on_device(x) else 'CPU'}" for name, x in zip(names, arrays))
+        raise DeviceError(f"arrays live in different places ({where}); move them to one: x.cuda(), cupy.asarray(x).")
+    if any(_is_torch(x) and x.requires_grad for x in arrays):
+        raise DeviceError("a tensor requires grad, and kernels have no gradients yet: pass x.detach().")
+
+
+def same_place(names, arrays) -> tuple[Library, str]:
+    """The library of arrays that live on one GPU, and their scalar type."""
+    check_place(names, arrays)
+    kinds = {name_of(x.dtype) for x in arrays}
+    if len(kinds) > 1:
+        raise DeviceError("arrays on the GPU mix float64 and float32; convert them to one.")
+    return Library(arrays[0]), kinds.pop()
+
+
+class Plan(NamedTuple):
+    """How a kernel is launched for arrays of certain shapes, strides and types."""
+
+    library: Library
+    samples: int
+    wholes: list  # the shape an input must be copied to, or None where it can be read as it is
+    shapes: list  # of new results
+    steps: list[int]
+    launch: "Straight | Rolled | None"
+
+
+class Straight(NamedTuple):
+    """Straight-line code on a device: the kernel, and behind it that for large angles, which looks at a flag."""
+
+    flag: int
+    functions: list[cuda.Function]
+
+    def __call__(self, library: Library, like, count: int, arguments: list[int]) -> None:
+        stream = library.stream()
+        for function, most in zip(self.functions, (count, ptx.FAR_BLOCKS * ptx.THREADS)):
+            function.launch(min(count, most), ptx.THREADS, stream, [count, self.flag, *arguments])
+
+
+class Rolled(NamedTuple):
+    """Rolled code on a device, and its tables there: threads as far as their scratch memory goes."""
+
+    function: cuda.Function
+    data: Any
+    tables: list
+    workspace: int  # numbers for each thread
+
+    def __call__(self, library: Library, like, count: int, arguments: list[int]) -> None:
+        most = max(1, WORKSPACE // (max(1, self.workspace) * like.itemsize * ptx.THREADS))
+        threads = min(-(-count // ptx.THREADS), most) * ptx.THREADS
+        work = library.empty((threads * max(1, self.workspace),), like)
+        pointers = [library.pointer(x) for x in (self.data, work)]
+        self.function.launch(threads, ptx.THREADS, library.stream(), [count, *pointers, *arguments])
 
 
 class DeviceKernel:
@@ -69,77 +152,138 @@ class DeviceKernel:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         self._ready: dict = {}
+        self._plans: dict = {}
 
     def __call__(self, *arrays, out=None):
-        if not all(on_device(x) for x in arrays):
-            where = ", ".join(f"{i.name} on the {'GPU' if on_device(x) else 'CPU'}" for i, x in zip(self.kernel.inputs, arrays))
-            raise DeviceError(f"arrays live in different places ({where}); move them to one: x.cuda(), cupy.asarray(x).")
-        if any(_is_torch(x) and x.requires_grad for x in arrays):
-            raise DeviceError("a tensor requires grad, and kernels have no gradients yet: pass x.detach().")
-        library = Library(arrays[0])
-        kinds = {name_of(x) for x in arrays}
-        if len(kinds) > 1:
-            raise DeviceError("arrays on the GPU mix float64 and float32; convert them to one.")
-        cores = [x.shape for x in self.kernel.inputs]
-        batches = [tuple(x.shape)[: len(x.shape) - len(core)] for x, core in zip(arrays, cores)]
-        batch = np.broadcast_shapes(*batches)
-        outputs = [x.shape for x in self.kernel.program.outputs]
-        outs = [library.empty((*batch, *shape), arrays[0]) for shape in outputs] if out is None else _as_list(out)
-        placed = [_placed(library, x, batch, core) for x, core in zip(arrays, cores)]
-        targets = [_placed(library, x, batch, core, writable=True) for x, core in zip(outs, outputs)]
-        count = prod(batch)
-        if count:
-            layouts = tuple(p[1] for p in (*placed, *targets))
+        outs = [] if out is None else _as_list(out)
+        seen = tuple(map(_seen, (*arrays, *outs)))
+        plan = self._plans.get(seen)
+        if plan is None:
+            plan = self._plans[seen] = self._plan(arrays, outs)
+        library = plan.library
+        outs = outs or [library.empty(shape, arrays[0]) for shape in plan.shapes]
+        taken = [library.pointer(x) for x in outs]
+        given = [library.contiguous(library.whole(x, whole)) if whole else x for x, whole in zip(arrays, plan.wholes)]
+        given = [library.copy(x) if library.pointer(x) in taken else x for x in given]
+        pointers = [*map(library.pointer, given), *taken]
+        if plan.launch is not None:
             cuda.enter(library.device)
-            flag, functions = self._functions(layouts, kinds.pop(), library.device)
-            arguments: list = [ctypes.c_int64(count), ctypes.c_void_p(flag)]
-            for x, _, step in (*placed, *targets):
-                arguments += [ctypes.c_void_p(library.pointer(x)), ctypes.c_int64(step)]
-            stream = library.stream()
-            for function in functions:
-                function.launch(count, ptx.THREADS, stream, arguments)
+            plan.launch(library, arrays[0], plan.samples, [x for pair in zip(pointers, plan.steps) for x in pair])
         return outs[0] if len(outs) == 1 and not isinstance(out, (list, tuple)) else tuple(outs)
 
-    def _functions(self, layouts, dtype, device) -> tuple[int, list[cuda.Function]]:
-        """The flag and the kernels to launch one behind the other."""
-        key = layouts, dtype, device
+    def _plan(self, arrays, outs) -> Plan:
+        library, dtype = same_place([x.name for x in self.kernel.inputs], arrays)
+        cores = [x.shape for x in self.kernel.inputs]
+        batch = np.broadcast_shapes(*(tuple(x.shape)[: len(x.shape) - len(core)] for x, core in zip(arrays, cores)))
+        results = [x.shape for x in self.kernel.program.outputs]
+        shapes = [(*batch, *shape) for shape in results]
+        placed = [_placed(library, x, batch, core) for x, core in zip(arrays, cores)]
+        wholes = [None if library.pointer(p.array) == library.pointer(x) else (*batch, *c) for p, x, c in zip(placed, arrays, cores)]
+        outs = outs or [library.empty(shape, arrays[0]) for shape in shapes]
+        placed += [_placed(library, x, batch, core, writable=True) for x, core in zip(outs, results)]
+        key = tuple(p.layout for p in placed), dtype, library.device
+        if prod(batch) and key not in self._ready:
+            cuda.enter(library.device)
+            self._ready[key] = self._made(library, arrays[0], *key)
+        return Plan(library, prod(batch), wholes, shapes, [p.step for p in placed], self._ready[key] if prod(batch) else None)
+
+    def _made(self, library: Library, like, layouts, dtype: str, device: int) -> Straight | Rolled:
+        program, name = self.kernel.program, self.kernel.name
+        if isinstance(program, Program):
+            return Straight(cuda.flag(), loaded(name, ptx.text(program, dtype, layouts), dtype, device))
+        tables = [library.put(x, like) for x in program.tables(dtype)]
+        data = library.put(np.array([0, 0, 0, *map(library.pointer, tables)]), like)
+        function = loaded(name, ptx_rolled.text(program, dtype, layouts), dtype, device)[0]
+        return Rolled(function, data, tables, program.workspace)
+
+
+def _seen(x) -> tuple:
+    """What a launch depends on besides the numbers in an array."""
+    if _is_torch(x):
+        return x.shape, x.stride(), x.dtype, x.device, x.requires_grad
+    return x.shape, x.strides, x.dtype, x.device.id if on_device(x) else None
+
+
+class DeviceMarch:
+    """A march (march.py) on arrays on GPUs."""
+
+    def __init__(self, kernel: Kernel, streams: int):
+        self.kernel, self.streams = kernel, streams
+        self._ready: dict = {}
+
+    def __call__(self, arrays: list, kept: list, steps: int, every: int) -> None:
+        """Inputs as (batch..., shape...), streams as (batch..., steps, shape...); the states go to rows 1, 2 ... of `kept`,
+        (rows, batch..., shape...)."""
+        library, dtype = same_place([x.name for x in self.kernel.inputs], arrays)
+        cores = [x.shape for x in self.kernel.inputs]
+        batch = tuple(kept[0].shape)[1 : kept[0].ndim - len(cores[0])]
+        streamed = range(len(kept), len(kept) + self.streams)
+        at_steps = [library.moved(x, len(batch), 0) if j in streamed else x for j, x in enumerate(arrays)]
+        placed = [
+            _placed_rows(library, x, batch, core) if j in streamed else (_placed(library, x, batch, core), 0)
+            for j, (x, core) in enumerate(zip(at_steps, cores))
+        ]
+        placed += [_placed_rows(library, x, batch, core, writable=True) for x, core in zip(kept, cores)]
+        layouts = tuple(p.layout for p, _ in placed)
+        cuda.enter(library.device)
+        key = layouts, dtype, library.device
         if key not in self._ready:
-            chip = cuda.chip(device)
             program = self.kernel.program
-            if isinstance(program, RolledProgram):
-                raise DeviceError("rolled kernels run on the CPU only.")
-            text = ptx.text(program, dtype, layouts)
-            name = cache.key("ptx", text, chip, cuda.version(), cache.source_digest())
-            found = cache.get(name)
-            if found is None:
-                image = cuda.linked(ptx.ptx(text, chip))
-                cache.put(name, {"name": self.kernel.name, "dtype": dtype, "chip": chip}, image)
-            else:
-                image = found[1]
-            names = ["kernel", "far"] if "@far" in text else ["kernel"]
-            self._ready[key] = cuda.flag(), cuda.loaded(image, *names)
-        return self._ready[key]
+            assert isinstance(program, Program)  # rolled kernels have no march
+            text = ptx_march.text(program, dtype, layouts, self.streams)
+            self._ready[key] = loaded(self.kernel.name, text, dtype, library.device)
+        arguments = [prod(batch), steps, every, *(x for p, _ in placed for x in (library.pointer(p.array), p.step))]
+        arguments += [placed[j][1] for j in (*streamed, *range(len(arrays), len(placed)))]
+        self._ready[key][0].launch(prod(batch), ptx.THREADS, library.stream(), arguments)
+
+
+def loaded(name: str, text: str, dtype: str, device: int) -> list[cuda.Function]:
+    """The kernels of a module on a device, from disk or assembled."""
+    chip = cuda.chip(device)
+    key = cache.key("ptx", text, chip, cuda.version(), cache.source_digest())
+    found = cache.get(key)
+    if found is None:
+        image = cuda.linked(ptx.ptx(text, chip))
+        cache.put(key, {"name": name, "dtype": dtype, "chip": chip}, image)
+    else:
+        image = found[1]
+    return cuda.loaded(image, *(["kernel", "far"] if "@far(" in text else ["kernel"]))
 
 
 def _as_list(out):
     return list(out) if isinstance(out, (list, tuple)) else [out]
 
 
-def _placed(library, x, batch, core, writable=False):
-    """An array as a kernel takes it: (array, layout, step), its samples evenly apart."""
-    shape = (*batch, *core)
-    x = library.whole(x, shape)
+class Placed(NamedTuple):
+    """An array as a kernel takes it, its samples evenly apart."""
+
+    array: Any
+    layout: str
+    step: int
+
+
+def _placed(library, x, batch, core, writable=False) -> Placed:
+    x = library.whole(x, (*batch, *core))
     strides = library.strides(x)
     outer, inner = strides[: len(batch)], strides[len(batch) :]
     step = _even(batch, outer)
     if step is not None and _even(core, inner, 1) == 1:
-        return x, "rows", step
+        return Placed(x, "rows", step)
     if _even(batch, outer, 1) == 1 and (entry := _even(core, inner)) is not None:
-        return x, "columns", entry
+        return Placed(x, "columns", entry)
     if writable:
         raise DeviceError("out= on the GPU must have its samples, or its entries, side by side in memory.")
-    x = library.contiguous(x)
-    return x, "rows", prod(core)
+    return Placed(library.contiguous(x), "rows", prod(core))
+
+
+def _placed_rows(library, x, batch, core, writable=False) -> tuple[Placed, int]:
+    """The first row of an array (rows, batch..., shape...), and how far it is to the next."""
+    x = library.whole(x, (len(x), *batch, *core))
+    first = _placed(library, x[0], batch, core, writable)
+    if library.pointer(first.array) != library.pointer(x):
+        x = library.contiguous(x)
+        first = _placed(library, x[0], batch, core)
+    return first, library.strides(x)[0]
 
 
 def _even(shape, strides, alone=0):

@@ -109,13 +109,14 @@ class Writer:
             return self.kind.constant(node[1] if ref >= 0 else -node[1])
         return self.names[ref] if ref > 0 else self.emit(f"fneg {self.kind.vector} {self.names[-ref]}")
 
-    def run(self, order: list[int], uses: Counter) -> None:
-        """The instructions of these nodes, in this order; `uses` counts who needs each."""
+    def run(self, order: list[int], uses: Counter, then: Callable[[int], None] = lambda i: None) -> None:
+        """The instructions of these nodes, in this order, each followed by those `then` adds; `uses` counts who needs each."""
         absorbs = fused(self.nodes, order, uses)
         hidden = set(absorbs.values())
         for i in order:
             if self.nodes[i][0] != "const" and i not in hidden:
                 self.names[i] = self._node(i, absorbs)
+            then(i)
 
     def _node(self, i: int, absorbs: dict[int, int]) -> str:
         kind, emit, at = self.kind, self.emit, self.at

@@ -1,15 +1,16 @@
 """A kernel run step after step, its results fed back: the loop over time inside the compiled code.
 
-The kernel is of (state..., given, constants...) and returns the new state, entry for entry like the old. `given` comes
-anew for each step; the constants stay. A vector of samples stays in its lanes for all steps.
+The kernel is of (states..., streams..., constants...) and returns the new states, entry for entry like the old. A stream
+has a value for each step; the constants stay. A vector of samples stays in its lanes for all steps.
 """
 
 import ctypes
+from math import prod
 
 import numpy as np
 
 from . import cache, compiler
-from .gufunc import _threads
+from .gufunc import loop_data
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
 from .program import Output, Program
@@ -19,12 +20,13 @@ LEAST = 64  # samples that make a thread worth starting
 
 
 class MarchRange(Range):
-    """@range for a march: after the steps NumPy would pass come, in `steps`, the bytes from one step's given to the next,
-    from one kept row of each state to the next, how many steps there are, and each how many are kept."""
+    """@range for a march: after the steps NumPy would pass come, in `steps`, the bytes from one step to the next of each
+    stream, from one kept row of each state to the next, how many steps there are, and each how many are kept."""
 
-    def __init__(self, program: Program, wide: Kind, states: int):
+    def __init__(self, program: Program, wide: Kind, streams: int):
         super().__init__(program, wide)
-        self.states = states
+        self.states = len(program.outputs)
+        self.streamed = range(self.states, self.states + streams)
 
     def _repeated(self) -> dict[int, Output]:
         return {}  # a new state lies in lanes like the old
@@ -33,9 +35,9 @@ class MarchRange(Range):
         t = self.t
         self._look_at_arguments()
         at = len(self.arguments) + sum(len(x.shape) for x in self.arguments)
-        self.given = t.element("%steps", at)
-        self.rows = [t.element("%steps", at + 1 + j) for j in range(self.states)]
-        self.count, self.every = t.element("%steps", at + 1 + self.states), t.element("%steps", at + 2 + self.states)
+        numbers = [t.element("%steps", at + j) for j in range(len(self.streamed) + self.states + 2)]
+        self.anew = dict(zip(self.streamed, numbers))
+        *self.onward, self.count, self.every = numbers[len(self.streamed) :]
         w = self.wide.width
         raw = t.let(f"call ptr @malloc(i64 {self.room + 64})")
         self.buffer, self.work = aligned(t, raw), "null"
@@ -50,10 +52,11 @@ class MarchRange(Range):
 
     def _march(self, sample: str, count: str, full: bool) -> None:
         t, lanes, n_in = self.t, self._lanes(), len(self.program.inputs)
-        for j in (j for j in range(n_in) if j != self.states):
+        for j in (j for j in range(n_in) if j not in self.anew):
             self._move("pack", j, lanes[j], sample, count, full)
         with t.loop(self.count) as step:
-            self._move("pack", self.states, lanes[self.states], sample, count, full, t.times(step, self.given))
+            for j, bytes_on in self.anew.items():
+                self._move("pack", j, lanes[j], sample, count, full, t.times(step, bytes_on))
             self._call("wide", lanes)
             done = t.plus(step, 1)
             row = t.let(f"sdiv i64 {done}, {self.every}")
@@ -63,35 +66,45 @@ class MarchRange(Range):
                 t.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {lanes[j]}, ptr {new}, i64 {size}, i1 false)")
             with t.when(kept):
                 for j in range(self.states):
-                    self._move("unpack", n_in + j, lanes[n_in + j], sample, count, full, t.times(row, self.rows[j]))
+                    self._move("unpack", n_in + j, lanes[n_in + j], sample, count, full, t.times(row, self.onward[j]))
 
 
 class March:
     """The compiled march of a kernel for one dtype."""
 
-    def __init__(self, kernel: Kernel, kind: str, states: int):
-        self.states, self.inputs, self.dtype = states, kernel.inputs, np.dtype(kind)
+    def __init__(self, kernel: Kernel, kind: str, streams: int):
+        self.inputs, self.streams = kernel.inputs, streams
         dtype = LLVM_NAMES[kind]
-        name = cache.key("march", kernel.content, kernel.name, kernel.inputs, dtype, compiler.identity(), cache.source_digest())
+        made_from = "march", kernel.name, kernel.inputs, streams, dtype, compiler.identity(), cache.source_digest()
+        text = None
+        if kernel.content is None:
+            text = self._text(kernel, dtype)
+        name = cache.key(text or kernel.content, *made_from)
         found = cache.get(name)
         if found is None:
-            program = kernel.program
-            assert isinstance(program, Program)  # rolled kernels have no march
-            code = compiler.compiled(compiler.march_text(program, dtype, lambda p, wide: MarchRange(p, wide, states), LEAST))
+            code = compiler.compiled(text or self._text(kernel, dtype))
             cache.put(name, {"name": f"{kernel.name} march", "dtype": dtype}, code)
         else:
             code = found[1]
         self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiler.loaded(code, "loop")[0])
-        self._data = (ctypes.c_void_p * 3)(ctypes.addressof(_threads), None, None)
+        self._data = loop_data()
 
-    def __call__(self, arguments: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int) -> None:
-        """Inputs as (samples, ...) arrays, the given one as (samples, steps, ...); states go to rows 1, 2 ... of `kept`."""
-        arrays = [*arguments, *kept]
-        outer = [x.strides[0] for x in arguments] + [x.strides[1] for x in kept]
-        cores = [x.strides[2:] if j == self.states else x.strides[1:] for j, x in enumerate(arguments)]
-        cores += [x.strides[2:] for x in kept]
-        tail = [arguments[self.states].strides[1], *(x.strides[0] for x in kept), steps, every]
+    def _text(self, kernel: Kernel, dtype: str) -> str:
+        program = kernel.program
+        assert isinstance(program, Program)  # rolled kernels have no march
+        return compiler.march_text(program, dtype, lambda p, wide: MarchRange(p, wide, self.streams), LEAST)
+
+    def __call__(self, arrays: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int) -> None:
+        """Inputs as (batch..., shape...), streams as (batch..., steps, shape...); the states go to rows 1, 2 ... of `kept`,
+        (rows, batch..., shape...)."""
+        batch = kept[0].shape[1 : kept[0].ndim - len(self.inputs[0].shape)]
+        count = prod(batch)
+        arrays = [x.reshape(count, *x.shape[len(batch) :]) for x in arrays]
+        kept = [x.reshape(len(x), count, *x.shape[1 + len(batch) :], copy=False) for x in kept]
+        streamed = range(len(kept), len(kept) + self.streams)
+        cores = [x.strides[2 if j in streamed else 1 :] for j, x in enumerate(arrays)] + [x.strides[2:] for x in kept]
+        outer = [x.strides[0] for x in arrays] + [x.strides[1] for x in kept]
+        tail = [*(arrays[j].strides[1] for j in streamed), *(x.strides[0] for x in kept), steps, every]
         numbers = [*outer, *(s for core in cores for s in core), *tail]
-        pointers = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
-        dims, strides = (ctypes.c_int64 * 1)(len(arguments[0])), (ctypes.c_int64 * len(numbers))(*numbers)
-        self._run(pointers, dims, strides, self._data)
+        pointers = (ctypes.c_void_p * (len(arrays) + len(kept)))(*(x.ctypes.data for x in (*arrays, *kept)))
+        self._run(pointers, (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * len(numbers))(*numbers), self._data)

@@ -62,13 +62,21 @@ class Program:
     @cached_property
     def live(self) -> list[int]:
         """The nodes the outputs need, each as late as its first user allows, so that few are in use at a time."""
+        return self.depth_first()
+
+    def depth_first(self, rank: Callable[[int], float] | None = None) -> list[int]:
+        """The nodes the outputs need, each after its operands: those of low rank first, or as they come."""
         nodes, order = self.trace.nodes, list[int]()
         done: set[int] = set()
+
+        def below(i):
+            return iter(tuple(operands(nodes[i])) if rank is None else sorted(operands(nodes[i]), key=rank))
+
         for ref in (ref for output in self.outputs for ref in output.refs):
             if abs(ref) in done:
                 continue
             done.add(abs(ref))
-            stack = [(abs(ref), iter(tuple(operands(nodes[abs(ref)]))))]
+            stack = [(abs(ref), below(abs(ref)))]
             while stack:
                 i, rest = stack[-1]
                 j = next((j for j in rest if j not in done), None)
@@ -77,7 +85,7 @@ class Program:
                     stack.pop()
                 else:
                     done.add(j)
-                    stack.append((j, iter(tuple(operands(nodes[j])))))
+                    stack.append((j, below(j)))
         return order
 
     def tables(self, dtype: str) -> list[np.ndarray]:

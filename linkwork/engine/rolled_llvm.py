@@ -8,8 +8,9 @@ POINTERS = ("n", "parent", "class", "first", "list", "q", "v", "row")  # what da
 
 
 class _Function:
-    def __init__(self, program: RolledProgram, kind: Kind):
-        self.program, self.kind = program, kind
+    def __init__(self, program: RolledProgram, kind: Kind, strided: bool):
+        """Where memory is `strided`, the function is told how far apart the numbers of each argument and of its own are."""
+        self.program, self.kind, self.strided = program, kind, strided
         self.size = kind.bytes * kind.width
         self.align = self.size if kind.width > 1 else kind.bytes
         self.writer = Writer(program.trace.nodes, kind, self.load)
@@ -32,12 +33,15 @@ class _Function:
         pointer = self.writer.emit(f"getelementptr i64, ptr {array}, i64 {index}")
         return self.writer.emit(f"load i64, ptr {pointer}")
 
+    def offset(self, of: str, index: str) -> str:
+        return self.writer.emit(f"mul i64 {index}, {f'%on.{of}' if self.strided else self.size}")
+
     def record_of(self, group: str) -> str:
-        offset = self.writer.emit(f"mul i64 {group}, {max(1, self.program.record) * self.size}")
+        offset = self.offset("work", self.writer.emit(f"mul i64 {group}, {max(1, self.program.record)}"))
         return self.writer.emit(f"getelementptr i8, ptr %work, i64 {offset}")
 
     def place(self, record: str, place: int) -> str:
-        return self.writer.emit(f"getelementptr i8, ptr {record}, i64 {place * self.size}")
+        return self.writer.emit(f"getelementptr i8, ptr {record}, i64 {self.offset('work', str(place))}")
 
     def get(self, pointer: str) -> str:
         return self.writer.emit(f"load {self.kind.vector}, ptr {pointer}, align {self.align}")
@@ -47,8 +51,7 @@ class _Function:
 
     def argument(self, number: int, start: str, index: int) -> str:
         at = self.writer.emit(f"add i64 {start}, {index}")
-        offset = self.writer.emit(f"mul i64 {at}, {self.size}")
-        return self.writer.emit(f"getelementptr i8, ptr %a{number}, i64 {offset}")
+        return self.writer.emit(f"getelementptr i8, ptr %a{number}, i64 {self.offset(str(number), at)}")
 
     # --- leaves
 
@@ -105,7 +108,8 @@ class _Function:
             self.put(self.writer.at(ref), self.argument(n_in + n, "0", j))
         count = n_in + len(program.outputs)
         arguments = ", ".join(f"{self.kind.pointer} %a{j}" for j in range(count))
-        head = f"define internal void @{name}({arguments}, ptr %work, ptr %data) noinline nounwind{attributes}"
+        strides = "".join(f", i64 %on.{of}" for of in ("work", *range(count)) if self.strided)
+        head = f"define internal void @{name}({arguments}, ptr %work, ptr %data{strides}) noinline nounwind{attributes}"
         return head + " {\nentry:\n" + "\n".join([*self.writer.lines, "ret void", "}"]) + "\n"
 
     def _after_loops(self) -> set[int]:
@@ -200,6 +204,7 @@ class _Function:
         self.do(f"br label %{name}.end\n{name}.end:\n%{name}.next = add i64 %{name}.j, 1\nbr label %{head}\n{after}:")
 
 
-def function(program: RolledProgram, kind: Kind, name: str, attributes: str) -> str:
-    """The function @name(inputs..., outputs..., work, data)."""
-    return _Function(program, kind).text(name, attributes)
+def function(program: RolledProgram, kind: Kind, name: str, attributes: str, strided: bool = False) -> str:
+    """The function @name(inputs..., outputs..., work, data); where memory is strided, then bytes from number to number of
+    work, inputs, outputs."""
+    return _Function(program, kind, strided).text(name, attributes)

@@ -34,7 +34,7 @@ def load(
                   with "couple" they follow the joints they name
     strict        refuse inertias that no real body has; otherwise they are used, with a warning
     snap          angles and axes that miss a quarter turn by the rounding of their print are put right; see Model.notes
-    package_root  the folder in which `package://` names of meshes are looked up
+    package_root  the folder in which `package://` and `model://` names of meshes are looked up
     loops         a YAML file beside a URDF that says which frames coincide; see `formats.loops`
     """
     if mimic not in (None, "free", "couple"):
@@ -44,6 +44,7 @@ def load(
         model = model.floating() if floating else model
     else:
         text, name, folder = _text(source)
+        root = None if package_root is None else Path(package_root)
         match "screws" if screws.is_screws(text) else xml.root(text, name):
             case "screws":
                 model = screws.read(text, name=name)
@@ -51,7 +52,6 @@ def load(
             case "robot":
                 from . import urdf  # readers are imported when there is something to read
 
-                root = None if package_root is None else Path(package_root)
                 model = urdf.read(
                     text, folder=folder, name=name, mimic=mimic, strict=strict, snap=snap, package_root=root
                 )
@@ -63,7 +63,7 @@ def load(
             case "sdf":
                 from . import sdf
 
-                model = sdf.read(text, folder=folder, name=name, strict=strict, snap=snap)
+                model = sdf.read(text, folder=folder, name=name, strict=strict, snap=snap, package_root=root)
                 model = model.floating() if floating else model
             case tag:
                 raise ModelError(f"{name} has the root element <{tag}>. What can be read: {READ}.")

@@ -14,10 +14,12 @@ Everything is in the world's axes, in the reference pose, where every joint is a
 `tensor` is about the centre of mass: three moments, six entries xx yy zz xy xz yz, or three rows. A joint without `kind` is
 revolute, or helical if it has a pitch; without a parent it stands on the world. `rotation` (x y z w) turns the axes in
 which joints of several freedoms count their coordinates. `parts` are the joints in a row of a compound. Springs between
-points and pushes may follow under `springs` and `pushes`, with the entries of `lw.Spring` and `lw.Push`.
+points and pushes may follow under `springs` and `pushes`, with the entries of `lw.Spring` and `lw.Push`, and under
+`constraints` those of `linkwork.constraints` that are no functions, each with its kind; a ball has axis [0, 0, 0].
 """
 
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
@@ -38,7 +40,7 @@ from ..joints import (
     Spherical,
     Translation,
 )
-from ..model import Body, Coupling, Frame, Hinge, Loop, Model, Push, Spring
+from ..model import Body, Coupling, Distance, Frame, Hinge, KnifeEdge, Linear, Loop, Model, Push, Rolling, Spring, Touching
 from ..model.model import GRAVITY
 from ..spatial import Pose
 from .lines import Value, parsed
@@ -61,7 +63,7 @@ KINDS: dict[str, Callable[..., Joint]] = {
 }
 MOTION = "kind", "axis", "point", "pitch", "rotation", *PHYSICS
 ENTRIES: dict[str, tuple[str, ...]] = {
-    "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes"),
+    "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints"),
     "body": ("name", "mass", "center", "tensor"),
     "joint": ("name", "parent", "child", *MOTION, "parts"),
     "part": ("name", *MOTION),
@@ -70,8 +72,10 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "spring": ("name", "one", "other", "at", "on", "stiffness", "length", "damping"),
     "push": ("name", "body", "force", "torque", "at", "axes"),
 }
-TEXTS = "one", "other", "body", "axes"  # of springs and pushes; what they have besides is numbers
-VECTORS = "at", "on", "force", "torque"
+TEXTS = "one", "other", "body", "axes", "parent", "child"  # of springs, pushes and constraints; what they have besides is numbers
+VECTORS = "at", "on", "force", "torque", "direction", "axis", "center", "normal"
+BONDS = {"distance": Distance, "linear": Linear, "knife edge": KnifeEdge, "rolling": Rolling, "touching": Touching}
+ENTRIES["constraint"] = tuple(dict.fromkeys(["name", "kind", *(x.name for bond in BONDS.values() for x in fields(bond))]))
 
 
 def is_screws(text: str) -> bool:
@@ -102,6 +106,7 @@ def read(text: str, *, name: str) -> Model:
             tuple(_coupling(value) for value in _all(data, "couplings")),
             data["gravity"].vector("gravity") if "gravity" in data else GRAVITY,
             (*(_force(x, "spring", Spring) for x in _all(data, "springs")), *(_force(x, "push", Push) for x in _all(data, "pushes"))),
+            tuple(_bond(x) for x in _all(data, "constraints")),
         )
     except ModelError as error:
         raise error if f"{name}, line" in str(error) else ModelError(f"{name}: {error}") from None
@@ -204,14 +209,39 @@ def _force(value: Value, kind: str, make: Callable) -> Any:
     """A spring or a push, its points in the world in the reference pose."""
     name, said, data = _named(value, kind)
     options: dict[str, Any] = {"one": None} if kind == "spring" else {}
-    for key, entry in data.items():
-        if key != "name":
-            what = f"{key} of {said}"
-            options[key] = entry.text(what) if key in TEXTS else entry.vector(what) if key in VECTORS else entry.number(what)
+    options |= {key: _entry(entry, key, said) for key, entry in data.items() if key != "name"}
     needed = "other" if kind == "spring" else "body"
     if needed not in options:
         raise value.error(f'{said} has no "{needed}".')
     return _made(value, lambda: make(name, **options))
+
+
+def _entry(entry: Value, key: str, said: str):
+    what = f"{key} of {said}"
+    return entry.text(what) if key in TEXTS else entry.vector(what) if key in VECTORS else entry.number(what)
+
+
+def _bond(value: Value) -> Any:
+    """A constraint, its points and directions in the world in the reference pose."""
+    name, said, data = _named(value, "constraint")
+    kind = data["kind"].text(f"the kind of {said}") if "kind" in data else ""
+    if kind not in BONDS:
+        raise data.get("kind", value).error(f'{said} has kind "{kind}"; there are {", ".join(BONDS)}.{did_you_mean(kind, BONDS)}')
+    known = {x.name: x for x in fields(BONDS[kind])}
+    options: dict[str, Any] = {"parent": None} if kind == "distance" else {}
+    for key, entry in data.items():
+        if key not in known and key != "kind":
+            raise entry.error(f'{said} is of kind "{kind}", which has no "{key}".')
+        if key == "terms":
+            terms = entry.fields(f"the terms of {said}", entry.data if isinstance(entry.data, dict) else ("joint1: 2.0",))
+            options[key] = {joint: x.number(f"{joint} in {said}") for joint, x in terms.items()}
+        elif key not in ("name", "kind"):
+            options[key] = _entry(entry, key, said)
+    if lost := [x.name for x in known.values() if x.default is MISSING and x.name not in {"name", *options}]:
+        raise value.error(f'{said} has no "{lost[0]}".')
+    if "axis" in options and not np.any(options["axis"]):
+        options["axis"] = None
+    return _made(value, lambda: BONDS[kind](name, **options))
 
 
 def _coupling(value: Value) -> Coupling:

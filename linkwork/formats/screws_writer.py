@@ -11,7 +11,7 @@ from ..joints import Compound, Helical, Joint
 from ..model import Model, Push, Spring
 from ..model.world_frame import in_world_frame
 from ..spatial import Pose
-from .screws import ENTRIES, KINDS, PHYSICS, VERSION
+from .screws import BONDS, ENTRIES, KINDS, PHYSICS, VERSION
 
 ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"  # how they are turned about their axis does not matter
 ABSENT_IF_ZERO = "damping", "friction", "stiffness", "armature"
@@ -32,6 +32,7 @@ def written(model: Model) -> str:
     parts: list[tuple[str, list]] = [("bodies", [_body(body) for body in model.bodies]), ("joints", joints)]
     parts += [("frames", frames), ("loops", [_hinge(loop) for loop in model.loops]), ("couplings", couplings)]
     parts += [(kind, [_force(x) for x in model.forces if isinstance(x, made)]) for kind, made in (("springs", Spring), ("pushes", Push))]
+    parts.append(("constraints", [_bond(x) for x in model.constraints]))
     head = [f'  "screws": {VERSION}', f'  "name": {json.dumps(model.name)}', f'  "gravity": {json.dumps(model.gravity)}']
     lists = [f'  "{name}": [\n    {_lines(entries)}\n  ]' for name, entries in parts if entries]
     return "{\n" + ",\n".join(head + lists) + "\n}\n"
@@ -94,6 +95,17 @@ def _force(force) -> dict[str, Any]:
     return {x.name: getattr(force, x.name) for x in fields(force) if getattr(force, x.name) not in (None, x.default)}
 
 
+def _bond(bond) -> dict[str, Any]:
+    """What a constraint has besides what it would have anyway."""
+    kinds = [kind for kind, made in BONDS.items() if type(bond) is made]
+    if not kinds:
+        raise ModelError(f'constraint "{bond.name}" is a function, which no file can hold; remove it from the model first.')
+    told = {x.name: getattr(bond, x.name) for x in fields(bond) if getattr(bond, x.name) != x.default}
+    told |= {"axis": (0.0, 0.0, 0.0)} if told.get("axis", 0) is None else {}
+    told |= {"terms": dict(told["terms"])} if "terms" in told else {}
+    return {"name": bond.name, "kind": kinds[0], **{key: x for key, x in told.items() if x is not None}}
+
+
 def _coupling(coupling) -> dict[str, Any]:
     of = {} if coupling.of is None else {"of": coupling.of}
     return {"name": coupling.name, "joint": coupling.joint, **of, "coefficients": coupling.coefficients}
@@ -114,16 +126,19 @@ def schema() -> dict[str, Any]:
         "tensor": {"anyOf": [*numbers(3, 6)["anyOf"], rows]}, "kind": {"enum": list(KINDS)}, "axis": three, "point": three,
         "pitch": number, "rotation": numbers(4), "coefficients": {"type": "array", "items": number},
         **dict.fromkeys(PHYSICS, several), **dict.fromkeys(("name", "parent", "child", "body", "joint", "of", "one", "other"), text),
-        **dict.fromkeys(("at", "on", "force", "torque"), three), "length": number, "axes": {"enum": ["world", "body"]},
+        **dict.fromkeys(("at", "on", "force", "torque", "direction", "normal"), three), "axes": {"enum": ["world", "body"]},
+        **dict.fromkeys(("length", "radius", "height", "constant"), number),
+        "terms": {"type": "object", "additionalProperties": number},
     }  # fmt: skip
     of |= {"parts": _list_of("part"), "bodies": _list_of("body"), "joints": _list_of("joint"), "frames": _list_of("frame")}
     of |= {"loops": _list_of("joint"), "couplings": _list_of("coupling"), "springs": _list_of("spring"), "pushes": _list_of("push")}
+    of |= {"constraints": _list_of("constraint")}
     needed = {"file": ["screws"], "body": ["name"], "joint": ["name", "child"], "part": [], "frame": ["name", "body"]}
-    needed |= {"coupling": ["name", "joint"], "spring": ["name", "other"], "push": ["name", "body"]}
+    needed |= {"coupling": ["name", "joint"], "spring": ["name", "other"], "push": ["name", "body"], "constraint": ["name", "kind"]}
     things = {
         kind: {
             "type": "object",
-            "properties": {name: of[name] for name in entries},
+            "properties": {name: of[name] for name in entries} | ({"kind": {"enum": list(BONDS)}} if kind == "constraint" else {}),
             "required": needed[kind],
             "additionalProperties": False,
         }

@@ -45,7 +45,7 @@ class Shapes:
             self.pose(element),
             None if material is None else self._color(material),
             mesh,
-            None if mesh is None else self._path(solid, mesh),
+            None if mesh is None else mesh_file(solid, mesh, self.folder, self.package_root),
             element.attributes.get("name", ""),
         )
 
@@ -58,23 +58,24 @@ class Shapes:
         self.colors.setdefault(name, (r, g, b, a))
         return r, g, b, a
 
-    def _path(self, element: Element, uri: str) -> str | None:
-        """The file that a mesh's URI means, if it is there."""
-        scheme, colon, rest = uri.partition("://")
-        if not colon:
-            return _existing(None if self.folder is None else self.folder / uri)
-        if scheme == "file":
-            return _existing(Path(unquote(rest)))
-        if scheme != "package" or self.package_root is None:
-            return None
-        root = self.package_root.resolve()
-        inside = unquote(rest).lstrip("/")
-        package, _, within = inside.partition("/")
-        places = [inside, within] if package == root.name else [inside]  # the root holds packages, or is this one
-        for place in places:
-            if not (root / place).resolve().is_relative_to(root):
-                raise element.error(f'{element.owner} has mesh "{uri}", which leaves the folder {self.package_root}.')
-        return next((path for place in places if (path := _existing(root / place))), None)
+
+def mesh_file(element: Element, uri: str, folder: Path | None, package_root: Path | None) -> str | None:
+    """The file that a mesh's URI means, if it is there."""
+    scheme, colon, rest = uri.partition("://")
+    if not colon:
+        return _existing(None if folder is None else folder / uri)
+    if scheme == "file":
+        return _existing(Path(unquote(rest)))
+    if scheme not in ("package", "model") or package_root is None:
+        return None
+    root = package_root.resolve()
+    inside = unquote(rest).lstrip("/")
+    package, _, within = inside.partition("/")
+    places = [inside, within] if package == root.name else [inside]  # the root holds packages, or is this one
+    for place in places:
+        if not (root / place).resolve().is_relative_to(root):
+            raise element.error(f'{element.owner} has mesh "{uri}", which leaves the folder {package_root}.')
+    return next((path for place in places if (path := _existing(root / place))), None)
 
 
 def _existing(path: Path | None) -> str | None:

@@ -87,6 +87,8 @@ def _lost_bonds(model: Model, names: "Names") -> Iterator[str]:
             yield f'coupling "{coupling.name}" is more than a multiple and an offset of one other coordinate'
     for loop in model.loops:
         yield f'loop "{loop.name}" makes it no tree'
+    for x in model.constraints:
+        yield f'constraint "{x.name}" binds more than a joint'
 
 
 def _common(joint: Joint, what: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from . import solids
 from .builder import Builder, from_dh
+from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from .forces import Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
@@ -12,17 +13,26 @@ from .tree import Tree
 
 __all__ = [
     "Body",
+    "Bond",
     "Builder",
     "Coupling",
+    "Distance",
+    "Driven",
     "Frame",
     "Graph",
     "Hinge",
+    "Holonomic",
+    "KnifeEdge",
+    "Linear",
     "Loop",
     "Model",
     "Nodes",
+    "Pfaffian",
     "Push",
+    "Rolling",
     "Shape",
     "Spring",
+    "Touching",
     "Tree",
     "displacement",
     "from_dh",

@@ -1,10 +1,14 @@
 """A mechanism in a few lines: bodies added one on another."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..errors import ModelError, did_you_mean
 from ..joints import Fixed, Joint, Revolute
 from ..spatial import Pose
+from .constraints import ALONG_Z, Bond, Distance, Driven, KnifeEdge, Linear, Rolling, Touching
+from .forces import ORIGIN
 from .model import GRAVITY, Model
 from .parts import Body, Coupling, Frame, Hinge, Loop, Shape
 
@@ -27,6 +31,7 @@ class Builder:
         self._frames: list[Frame] = []
         self._loops: list[Loop] = []
         self._couplings: list[Coupling] = []
+        self._constraints: list[Bond] = []
 
     def body(
         self,
@@ -67,6 +72,32 @@ class Builder:
         self._couplings.append(Coupling(name or f"{joint}_coupling", joint, of, tuple(map(float, coefficients))))
         return self
 
+    def distance(self, name: str, parent: str | None, child: str, length: float, *, at=ORIGIN, on=ORIGIN) -> "Builder":
+        """Keep point `at` of the parent (None: the world) and point `on` of the child so far apart."""
+        return self.constrain(Distance(name, parent, child, length, at, on))
+
+    def relate(self, name: str, terms: Mapping[str, float], constant: float = 0.0) -> "Builder":
+        """Bind several joints' coordinates, a differential say: Σ coefficient q(joint) = constant, terms {joint: coefficient}."""
+        return self.constrain(Linear(name, terms, constant))  # type: ignore[arg-type]
+
+    def drive(self, joint: str, function, rate=None, acceleration=None, name: str | None = None) -> "Builder":
+        """Move a joint as a function of time says; its derivatives may be given too."""
+        return self.constrain(Driven(name or f"{joint}_drive", joint, function, rate, acceleration))
+
+    def skate(self, name: str, body: str, direction, *, at=ORIGIN) -> "Builder":
+        """Let a point of a body not slip along a direction of the body: a knife edge, or a wheel."""
+        return self.constrain(KnifeEdge(name, body, direction, at))
+
+    def roll(self, name: str, body: str, radius: float, axis=ALONG_Z, *, center=ORIGIN, normal=ALONG_Z, height=0.0) -> "Builder":
+        """Let a disk about an axis of a body, or a ball (axis None), roll on a plane without slipping or leaving it."""
+        disk = body, radius, axis, center, normal, height
+        return self.constrain(Rolling(name, *disk), Touching(f"{name}_touch", *disk))
+
+    def constrain(self, *constraints: Bond) -> "Builder":
+        """Add constraints of any kind; see `linkwork.constraints`."""
+        self._constraints += constraints
+        return self
+
     def motor(self, joint: str, ratio: float, *, at=None, axis=None, **rotor) -> "Builder":
         """Give a joint of the builder a motor: a rotor on the body that carries it, turning `ratio` times as fast.
 
@@ -91,6 +122,7 @@ class Builder:
             tuple(self._loops),
             tuple(self._couplings),
             self.gravity,
+            constraints=tuple(self._constraints),
         )
 
 

@@ -17,6 +17,7 @@ def check_names(model: "Model") -> None:
     _different(model, "joint", [hinge.name for hinge in model.hinges])
     _different(model, "loop", [loop.name for loop in model.loops])
     _different(model, "coupling", [coupling.name for coupling in model.couplings])
+    _different(model, "constraint", [x.name for part in (model.loops, model.couplings, model.constraints) for x in part])
     known = dict.fromkeys(bodies)
     for hinge in model.hinges:
         _known(model, f'joint "{hinge.name}"', "body", (hinge.child,), known)
@@ -26,14 +27,17 @@ def check_names(model: "Model") -> None:
     for frame in model.frames:
         _known(model, f'frame "{frame.name}"', "body", (frame.body,), known)
     _different(model, "force", [force.name for force in model.forces])
+    places = {**known, **dict.fromkeys(frame.name for frame in model.frames)}
     for force in model.forces:
-        places = {**known, **dict.fromkeys(frame.name for frame in model.frames)}
         _known(model, f'force "{force.name}"', "body or frame", force.bodies, places)
-    if model.couplings:
+    if model.couplings or model.constraints:
         joints = dict.fromkeys(name for hinge in model.hinges for name in joint_names(hinge))
         for coupling in model.couplings:
             used = (coupling.joint, *_unless_none(coupling.of))
             _known(model, f'coupling "{coupling.name}"', "joint", used, joints)
+        for x in model.constraints:
+            _known(model, f'constraint "{x.name}"', "body or frame", x.bodies, places)
+            _known(model, f'constraint "{x.name}"', "joint", x.joints, joints)
 
 
 def joint_names(hinge: Hinge) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class Spring:
 
     def __post_init__(self):
         for what in ("at", "on"):
-            object.__setattr__(self, what, _vector(f'spring "{self.name}"', what, getattr(self, what)))
+            object.__setattr__(self, what, vector(f'spring "{self.name}"', what, getattr(self, what)))
         for what in ("stiffness", "length", "damping"):
             value = getattr(self, what)
             if not (np.isfinite(value) and value >= 0):
@@ -52,7 +52,7 @@ class Push:
 
     def __post_init__(self):
         for what in ("force", "torque", "at"):
-            object.__setattr__(self, what, _vector(f'push "{self.name}"', what, getattr(self, what)))
+            object.__setattr__(self, what, vector(f'push "{self.name}"', what, getattr(self, what)))
         if self.axes not in ("world", "body"):
             raise ModelError(f'push "{self.name}" has axes "{self.axes}"; it may be "world" or "body".')
 
@@ -64,7 +64,7 @@ class Push:
 Force = Spring | Push
 
 
-def _vector(thing: str, what: str, value) -> Vector:
+def vector(thing: str, what: str, value) -> Vector:
     x = np.asarray(value, float)
     if x.shape != (3,) or not np.isfinite(x).all():
         raise ModelError(f"{thing} has {what} {value}; it takes three finite numbers.")

@@ -12,6 +12,7 @@ from ..joints import Fixed, Free
 from ..spatial import Pose
 from . import text
 from .check import base_to_tips, check_names, joint_names
+from .constraints import Bond
 from .forces import Force, Push
 from .parts import Body, Coupling, Frame, Hinge, Loop
 
@@ -33,6 +34,7 @@ class Model:
     couplings: tuple[Coupling, ...] = ()
     gravity: tuple[float, float, float] = GRAVITY
     forces: tuple[Force, ...] = ()
+    constraints: tuple[Bond, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self):
@@ -43,8 +45,10 @@ class Model:
                 "it takes three finite numbers, the physical acceleration in m/s²."
             )
         object.__setattr__(self, "gravity", tuple(map(float, gravity)))
-        for what in ("bodies", "hinges", "frames", "loops", "couplings", "forces", "notes"):
+        for what in ("bodies", "hinges", "frames", "loops", "couplings", "forces", "constraints", "notes"):
             object.__setattr__(self, what, tuple(getattr(self, what)))
+        if strangers := [x for x in self.constraints if not isinstance(x, Bond)]:
+            raise ModelError(f"{self.name}: {strangers[0]!r} is no constraint of a model; see linkwork.constraints for those there are.")
         check_names(self)
         order = base_to_tips(self)
         bodies = {body.name: body for body in self.bodies}
@@ -155,6 +159,10 @@ class Model:
         """This model with springs between points, or pushes, besides those it has; see `lw.VirtualWork`."""
         return replace(self, forces=(*self.forces, *forces))
 
+    def with_constraints(self, *constraints: Bond) -> "Model":
+        """This model with distances, relations, given motion, rolling ... besides those it has; see `linkwork.constraints`."""
+        return replace(self, constraints=(*self.constraints, *constraints))
+
     def with_payload(self, body: str, payload: Body, pose=None) -> "Model":
         """This model with another body welded to a body or frame."""
         index, at = self.place(body)
@@ -168,6 +176,8 @@ class Model:
             index, on = self.place(body)
             base, at = self.bodies[index].name, on @ at
         moved = renamed(other, prefix)
+        fitting(self, "carry another model")
+        fitting(other, "stand on another model")
 
         def standing(x):
             return replace(x, parent=base, at=at @ x.at) if x.parent is None else x
@@ -180,6 +190,7 @@ class Model:
             loops=(*self.loops, *map(standing, moved.loops)),
             couplings=(*self.couplings, *moved.couplings),
             forces=(*self.forces, *moved.forces),
+            constraints=(*self.constraints, *(x.standing(base, at) for x in moved.constraints)),
             notes=(*self.notes, *moved.notes),
         )
 
@@ -187,12 +198,11 @@ class Model:
         """A smaller model: the named joints held at coordinates (a number, or one for each), their bodies welded."""
         held = dict(joints)
         gone = {name for joint in held for name in joint_names(self.hinge(joint))}
-        for coupling in self.couplings:
-            if coupling.active and (coupling.joint in gone or coupling.of in gone):
-                raise ModelError(
-                    f'coupling "{coupling.name}" binds a joint that is to be locked; '
-                    "remove the coupling from the model first."
-                )
+        fitting(self, "have joints locked")
+        bound = [("coupling", x.name, (x.joint, x.of or "")) for x in self.couplings if x.active]
+        for kind, name, used in [*bound, *(("constraint", x.name, x.joints) for x in self.constraints)]:
+            if gone.intersection(used):
+                raise ModelError(f'{kind} "{name}" binds a joint that is to be locked; remove the {kind} from the model first.')
         return replace(
             self,
             hinges=tuple(welded(h, held[h.name]) if h.name in held else h for h in self.hinges),
@@ -204,11 +214,13 @@ class Model:
         roots = [hinge for hinge in self.hinges if hinge.parent is None]
         if len(roots) != 1 or roots[0].joint.nv:
             raise ModelError(f"{self.name} cannot be set floating: it needs one root that is welded to the world.")
+        fitting(self, "be set floating")
         base = Hinge(name, None, roots[0].child, Free())
         return replace(self, hinges=tuple(base if hinge is roots[0] else hinge for hinge in self.hinges))
 
     def renumbered(self, order) -> "Model":
         """The same mechanism with its bodies in another order (names); canonical order still puts parents first."""
+        fitting(self, "be renumbered")
         rank = {name: i for i, name in enumerate(order)}
         for name in rank:
             self.body_index(name)
@@ -262,8 +274,19 @@ def renamed(model: Model, prefix: str) -> Model:
         couplings=tuple(replace(c, name=n(c.name), joint=n(c.joint), of=n(c.of)) for c in model.couplings),
         gravity=model.gravity,
         forces=tuple(_force_renamed(force, n) for force in model.forces),
+        constraints=tuple(x.renamed(n) for x in model.constraints),
         notes=model.notes,
     )
+
+
+def fitting(model: Model, what: str) -> None:
+    """No constraint of a model is a function of all its coordinates, which are to become others."""
+    for x in model.constraints:
+        if x.WHOLE:
+            raise ModelError(
+                f'{model.name} cannot {what}: its constraint "{x.name}" is a function of all its coordinates. '
+                "Remove it, and give the new model one that fits."
+            )
 
 
 def _force_renamed(force: Force, n) -> Force:

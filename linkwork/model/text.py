@@ -36,6 +36,7 @@ def headline(model) -> str:
     facts = [_count(len(model.bodies), "body", "bodies"), f"nq = {nq}", f"nv = {nv}", f"{model.mass:.6g} kg"]
     facts += [_count(len(model.loops), "loop", "loops")] * bool(model.loops)
     facts += [_count(len(model.couplings), "coupling", "couplings")] * bool(model.couplings)
+    facts += [_count(len(model.constraints), "constraint", "constraints")] * bool(model.constraints)
     return f"{model.name}: {', '.join(facts)}"
 
 

@@ -32,6 +32,7 @@ def with_body_frames(model: Model, frames: Mapping[str, object]) -> Model:
         hinges=tuple(map(hung, model.hinges)),
         loops=tuple(map(hung, model.loops)),
         forces=tuple(_force_seen_from(force, moved) for force in model.forces),
+        constraints=tuple(x.seen_from(moved) for x in model.constraints),
         frames=tuple(replace(frame, pose=moved[frame.body] @ frame.pose) for frame in model.frames),
     )
 

@@ -11,17 +11,17 @@ import numpy as np
 from .. import joints
 from ..errors import SimulationError
 from ..joints import Joint
-from ..model import Model, parts
+from ..model import Model, constraints, forces, parts
 from ..spatial import Pose
 from .control import Hold
 
 FORMAT, VERSION = "linkwork trajectory", 1
-FUNCTIONS = "control", "external", "events", "on_step"  # of the settings: what a file cannot hold
+FUNCTIONS = "control", "external", "events", "on_step", "keep"  # of the settings: what a file cannot hold
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
 TYPES = {
     kind.__name__: kind
-    for kind in (*vars(joints).values(), *vars(parts).values(), Pose, Model)
+    for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints) for x in vars(part).values()), Pose, Model)
     if isinstance(kind, type) and is_dataclass(kind)
 }
 
@@ -103,6 +103,8 @@ def written(x):
             what = "joint" if isinstance(x, Joint) else "part"
             raise SimulationError(f"a {what} of type {kind} is not one of linkwork's own, so that it cannot be saved.")
         return {"type": kind, **{f.name: written(getattr(x, f.name)) for f in fields(x) if f.init}}
+    if callable(x):
+        raise SimulationError(f"a constraint of the model is a function ({x.__name__}), which cannot be saved.")
     if isinstance(x, (tuple, list)):
         return [written(e) for e in x]
     return x.item() if isinstance(x, np.generic) else x

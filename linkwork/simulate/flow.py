@@ -8,6 +8,7 @@ from ..dynamics import Dynamics
 from ..errors import ShapeError
 from . import equations
 from .control import Controls
+from .held import HeldRates
 from .kernels import kernel
 from .stops import Stops
 
@@ -15,16 +16,19 @@ from .stops import Stops
 class Flow:
     """ξ̇ and v̇ at q ∘ exp ξ, as integrators ask for them, and what of it is worth a record."""
 
-    def __init__(self, robot: Dynamics, controls: Controls, external: Callable | None, stops: Stops | None):
+    def __init__(self, robot: Dynamics, controls: Controls, external: Callable | None, stops: Stops | None, constraints="project"):
         self.robot = robot
         self.controls = controls
         self.external = external
         self.stops = stops
-        self.reacts = bool(controls.functions) or external is not None
+        self.timed = robot.constraints is not None and bool(robot.constraints.set.moving)
+        self.reacts = bool(controls.functions) or external is not None or self.timed
         self.options = () if external is None else ("external",)
         self.friction = stops is None
         self.integrate = robot.integrate
         self.rates = kernel(robot, equations.local_rates, *self.options, friction=self.friction)
+        if isinstance(self.rates, HeldRates):
+            self.rates = self.rates.keeping(constraints)
         self.zero = np.zeros(robot.nv)
         self.evaluations = 0
         self.refresh()
@@ -44,6 +48,11 @@ class Flow:
         return (tau,) if self.external is None else (tau, self._wrenches(t, q, v))
 
     @property
+    def trouble(self) -> str:
+        """What else there is to say of rates that are not numbers."""
+        return self.rates.trouble if isinstance(self.rates, HeldRates) else ""
+
+    @property
     def blocks(self) -> int:
         """How many arrays of rates there are."""
         return 2 if self.stops is None else 3
@@ -55,7 +64,7 @@ class Flow:
         """
         self.evaluations += 1
         if self.reacts:
-            self.rates(q, xi, v, *self.forces(t, self.integrate(q, xi), v), out=out[:2])
+            self.rates(q, xi, v, *self.forces(t, self.integrate(q, xi), v), out=out[:2], **({"t": t} if self.timed else {}))
         else:
             self.rates(q, xi, v, *self.steady, out=out[:2])
         if self.stops is not None:

@@ -9,12 +9,14 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
-from ..engine.march import March
 from ..engine.program import Input
 from ..errors import SimulationError
+from ..kernels import UserKernel
 from ..lie.group import Additive
 from ..lie.scalars import like
+from ..varying import Varying
 from . import equations
+from .held import HeldRates
 
 _made: "WeakKeyDictionary[Dynamics, dict]" = WeakKeyDictionary()
 
@@ -30,20 +32,17 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
     if key not in ready:
         if robot.compiled and robot.nv and not robot.rolled and (not more_than_a_tree(robot) or function in KINEMATIC):
             ready[key] = _compiled(robot, function, *key)
+        elif function is equations.local_rates and robot.constraints is not None:
+            ready[key] = HeldRates(robot, options, friction, _local_rates(robot, friction), kernel(robot, equations.local_velocity))
         else:
             ready[key] = _plain(robot, function, dtype, friction)
     return ready[key]
 
 
-def march(robot: Dynamics, function: Callable, dtype) -> March | None:
-    """A step function (q, v, τ, h) -> (q, v) with the loop over time in the compiled code; None where it is not compiled."""
-    if not robot.compiled or not robot.nv or robot.rolled:
-        return None
-    ready = _made.setdefault(robot, {})
-    key = "march", function.__name__, np.dtype(dtype).char
-    if key not in ready:
-        ready[key] = March(_kernel(robot, function, function.__name__, (), True), key[2], states=2)
-    return ready[key]
+def shelf(robot, *kernels) -> dict:
+    """Where what is made is kept: with the user's kernel or the variation it is made of, else with the robot."""
+    holder = next((x for x in (*kernels, robot) if isinstance(x, (UserKernel, Varying))), None)
+    return _made.setdefault(robot, {}) if holder is None else holder._ready
 
 
 def _compiled(robot, function, name, options, kind, friction):
@@ -51,7 +50,7 @@ def _compiled(robot, function, name, options, kind, friction):
 
 
 def _kernel(robot, function, name, options, friction) -> Kernel:
-    nodes = _nodes(robot._split, friction)
+    nodes = _nodes(robot._lean, friction)
 
     def run(*arguments):
         some = arguments[0]
@@ -89,7 +88,7 @@ def _plain(robot, function, dtype, friction):
 
 def more_than_a_tree(robot: Dynamics) -> str:
     """What a robot has that the sweeps over its tree do not know of."""
-    bound = ["loops or couplings"] if robot.constraints is not None else []
+    bound = ["loops, couplings or constraints"] if robot.constraints is not None else []
     return " and ".join([*bound, "springs or pushes between points"] if robot.model.forces else bound)
 
 
@@ -112,10 +111,10 @@ def _local_rates(robot, friction):
     dry = 0.0 if friction else np.concatenate(robot._split.friction)
     velocity = kernel(robot, equations.local_velocity)
 
-    def rates(q, xi, v, tau, external=None):
+    def rates(q, xi, v, tau, external=None, **how):
         q = robot.integrate(q, xi)
-        passive = robot.passive_force(q, v) + dry * np.sign(v)
-        return velocity(xi, v), robot.forward_dynamics(q, v, tau + passive, external)
+        tau = tau + robot.passive_force(q, v) + dry * np.sign(v)
+        return velocity(xi, v), (robot.constraints or robot).forward_dynamics(q, v, tau, external, **how)
 
     return rates
 

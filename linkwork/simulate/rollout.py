@@ -1,14 +1,23 @@
 """rollout: thousands of robots at once, all steps of all of them in one call."""
 
+import sys
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import Dynamics
+from ..dynamics import Dynamics, is_foreign
+from ..engine.cuda import DeviceError
+from ..engine.device import DeviceMarch, Library, on_device, same_place
+from ..engine.march import March
 from ..errors import ShapeError, SimulationError, listed
+from ..kernels import UserKernel
+from ..varying import Varying
 from . import equations
-from .kernels import kernel, march, more_than_a_tree
+from .given import Given
+from .kernels import more_than_a_tree, shelf
+from .stepwise import Stepwise
+from .whole_step import whole_step
 
 STEPS = {"euler": equations.euler_step, "rk4": equations.rk4_step}
 
@@ -16,109 +25,128 @@ STEPS = {"euler": equations.euler_step, "rk4": equations.rk4_step}
 class Rollout(NamedTuple):
     """Times t (n,), coordinates q (..., n, nq), velocities v (..., n, nv); the first row is the start."""
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
+    t: Any
+    q: Any
+    v: Any
 
 
 def rollout(
-    robot: Dynamics, Q0, V0, controls=None, *, dt: float, steps: int, method: str = "euler", every: int = 1, out=None
-) -> Rollout:
+    robot: Dynamics | Varying, Q0, V0, controls=None, *, dt: float, steps: int, method: str = "euler", every: int = 1,
+    reset=None, given=None, each_step=None, out=None,
+) -> Rollout:  # fmt: skip
     """The motion of a batch of robots from Q0 (..., nq), V0 (..., nv) over `steps` steps of length dt.
 
-    controls   None; τ that broadcasts to (..., steps, nv), one for each step, held during it; or a function
-               (t, Q, V) -> τ (..., nv) of the whole batch, asked before each step
+    robot      a Dynamics; or `robot.varying(...)`, with constants of each robot's own in `given`
+    controls   None; τ that broadcasts to (..., steps, nv), one for each step, held during it; a `robot.kernel` of
+               (t, q, v, ...) -> τ, which becomes part of the compiled loop; or any function (t, Q, V) -> τ (..., nv) of
+               the whole batch, asked before each step
     method     "euler" (semi-implicit) or "rk4"
-    every      keep only each n-th state, and the first
+    every      keep only each n-th state, and the first; with every=steps, the first and the last
+    reset      a `robot.kernel` of (t, q, v, ...) -> (q, v), or any function (t, Q, V) -> (Q, V) of the whole batch: the
+               state each robot goes on from after a step, its own or another
+    given      arrays (..., shape) by name: what kernels ask for besides t, q, v, and constants that vary
+    each_step  the same with a value for each step: (..., steps, shape)
     out        (q, v) to write into, such as those of an earlier rollout: new memory may cost more than the motion
 
-    Springs, damping and friction of the joints act; limits do not. float32 in, float32 out.
+    Springs, damping and friction of the joints act; limits do not. float32 in, float32 out. Arrays on a GPU in, the same
+    kind out: all steps are one launch there, unless a function of the batch is asked at each.
     """
-    Q, V = _states(robot, Q0, V0)
-    _check(dt, steps, method, every)
-    batch, dtype, rows = Q.shape[:-1], Q.dtype, steps // every + 1
-    tau = _Controls(robot, controls, (*batch, steps, robot.nv), dtype)
-    q, v = _room(out, (rows, *Q.shape), (rows, *V.shape), dtype)
+    if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
+        Q0, V0, controls, reset, given, each_step, out = _as_numpy(Q0, V0, controls, reset, given, each_step, out)
+        run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, method=method, every=every, reset=reset, given=given,
+                      each_step=each_step, out=out)  # fmt: skip
+        return Rollout(*map(sys.modules["torch"].from_numpy, run))
+    own = robot.robot if isinstance(robot, Varying) else robot
+    library, Q, V = _states(own, Q0, V0)
+    _check(own, dt, steps, method, every)
+    inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
+    there = Given(library, Q, V, steps)
+    there.take(robot, inside, given or {}, each_step or {})
+    if not callable(controls):
+        there.controls(controls)
+    rows = steps // every + 1
+    q, v = _room(library, out, rows, Q, V)
     q[0], v[0] = Q, V
-    if left := more_than_a_tree(robot):
-        raise SimulationError(f"{robot.model.name} has {left}, which rollout leaves out. Use lw.simulate.")
-    whole = None if callable(controls) or not Q.size else march(robot, STEPS[method], dtype)
-    if whole is None:
-        _march(kernel(robot, STEPS[method], dtype=dtype), tau, dt, steps, every, q, v)
-    else:
-        count = len(Q.reshape(-1, robot.nq))
-        given = tau.values.reshape(count, steps, robot.nv)
-        h = np.broadcast_to(np.asarray(dt, dtype), (count,))
-        kept = [x if x.ndim == 3 else x.reshape(len(x), count, x.shape[-1], copy=False) for x in (q, v)]
-        whole([Q.reshape(count, -1), V.reshape(count, -1), given, h], kept, steps, every)
-    return Rollout(dt * every * np.arange(rows), np.moveaxis(q, 0, -2), np.moveaxis(v, 0, -2))
+    if steps and 0 not in Q.shape:
+        by_hand = any(callable(x) and x not in inside for x in (controls, reset))
+        if by_hand or not (isinstance(robot, Varying) or (own.compiled and not own.rolled)):
+            Stepwise(robot, STEPS[method], controls, reset, there, dt)(q, v, every)
+        else:
+            _march(robot, STEPS[method], controls, reset, there, dt, every, q, v)
+    return Rollout(library.multiples(dt * every, rows, Q), library.moved(q, 0, -2), library.moved(v, 0, -2))
 
 
-def _march(step, tau, dt, steps, every, q, v):
-    """The loop over time where the control is a function: one kernel call per step for the whole batch."""
-    h, Q, V = q.dtype.type(dt), q[0], v[0]
-    between = [(np.empty_like(Q), np.empty_like(V)) for _ in range(2 if every > 1 else 0)]
-    for i in range(1, steps + 1):
-        row, rest = divmod(i, every)
-        Q, V = step(Q, V, tau(i - 1, dt, Q, V), h, out=between[i % 2] if rest else (q[row], v[row]))
+def _march(robot, method, controls, reset, given: Given, dt, every, q, v):
+    """All steps in compiled code."""
+    says, goes_on = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
+    given.time(dt, [x for x in (says, goes_on) if x])
+    shapes, host = given.shapes(), given.library.host
+    ready = shelf(robot, says, goes_on)
+    key = "march", method.__name__, says, goes_on, repr(shapes), given.Q.dtype if host else "GPU"
+    if key not in ready:
+        kernel, streams = whole_step(robot, method, says, goes_on, shapes), len(given.streams)
+        ready[key] = March(kernel, given.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
+    ready[key]([given.Q, given.V, *given.streams.values(), *given.constants.values()], [q, v], given.steps, every)
 
 
-def _room(out, *shapes_and_dtype):
-    """Arrays for what is kept, time first: those of `out`, or new ones."""
-    *shapes, dtype = shapes_and_dtype
+def _room(library: Library, out, rows: int, Q, V):
+    """Arrays for what is kept, time first: those of `out`, or new ones; new ones on a GPU have samples side by side."""
+    shapes = [(rows, *x.shape) for x in (Q, V)]
+    if out is None and library.host:
+        return [np.empty(shape, Q.dtype) for shape in shapes]
     if out is None:
-        return [np.empty(shape, dtype) for shape in shapes]
-    arrays = [np.moveaxis(np.asarray(x), -2, 0) for x in out]
+        return [library.moved(library.empty((rows, x.shape[-1], *x.shape[:-1]), x), 1, -1) for x in (Q, V)]
+    arrays = [library.moved(np.asarray(x) if library.host else x, -2, 0) for x in out]
     for name, x, shape in zip("qv", arrays, shapes):
-        if x.shape != shape or x.dtype != dtype:
-            told, wanted = (s[1:-1] + s[:1] + s[-1:] for s in (x.shape, shape))
-            raise ShapeError(f"{name} of out is {x.dtype} of shape {told}; this rollout fills {dtype} of shape {wanted}.")
+        if tuple(x.shape) != shape or x.dtype != Q.dtype:
+            told, wanted = (tuple(s[1:-1]) + tuple(s[:1]) + tuple(s[-1:]) for s in (x.shape, shape))
+            raise ShapeError(f"{name} of out is {x.dtype} of shape {told}; this rollout fills {Q.dtype} of shape {wanted}.")
     return arrays
 
 
-class _Controls:
-    """τ of each step."""
-
-    def __init__(self, robot, controls, shape, dtype):
-        self.function = controls if callable(controls) else None
-        self.shape = shape[:-2] + shape[-1:]
-        self.dtype = dtype
-        if self.function is None:
-            values = np.zeros(shape[-1], dtype) if controls is None else np.asarray(controls, dtype)
-            try:
-                self.values = np.broadcast_to(values, shape)
-            except ValueError:
-                raise ShapeError(
-                    f"controls has shape {values.shape}; it must broadcast to {shape}: batch, steps, nv of {robot.model.name}. "
-                    "One force for all steps is controls[..., None, :]."
-                ) from None
-
-    def __call__(self, i, dt, Q, V):
-        if self.function is None:
-            return self.values[..., i, :]
-        tau = np.asarray(self.function(i * dt, Q, V), self.dtype)
-        if tau.shape != self.shape:
-            raise ShapeError(f"controls returned an array of shape {tau.shape}; it must have shape {self.shape}.")
-        return tau
-
-
 def _states(robot, Q0, V0):
-    Q, V = np.asarray(Q0), np.asarray(V0)
-    dtype = np.result_type(Q, V, np.float32)
+    """The library of the states, and both whole over the batch."""
+    device = on_device(Q0) or on_device(V0)
+    Q, V = (Q0, V0) if device else (np.asarray(Q0), np.asarray(V0))
     for name, x, size, count in (("Q0", Q, "nq", robot.nq), ("V0", V, "nv", robot.nv)):
         if not x.ndim or x.shape[-1] != count:
             has = f"{robot.model.name} has {size} = {count} ({listed(robot.joints, 2)})"
-            raise ShapeError(f"{name} has shape {x.shape}, but {has}.")
-    if dtype not in (np.float32, np.float64):
-        raise ShapeError(f"Q0 and V0 have dtypes {Q.dtype} and {V.dtype}; {robot.model.name} takes float64 or float32.")
+            raise ShapeError(f"{name} has shape {tuple(x.shape)}, but {has}.")
     try:
         batch = np.broadcast_shapes(Q.shape[:-1], V.shape[:-1])
     except ValueError:
-        raise ShapeError(f"the batch axes do not go together: Q0 {Q.shape[:-1]}, V0 {V.shape[:-1]}.") from None
-    return (np.ascontiguousarray(np.broadcast_to(x, batch + x.shape[-1:]), dtype) for x in (Q, V))
+        raise ShapeError(f"the batch axes do not go together: Q0 {tuple(Q.shape[:-1])}, V0 {tuple(V.shape[:-1])}.") from None
+    if device:
+        library, _ = same_place(("Q0", "V0"), (Q, V))
+        return library, *(library.whole(x, (*batch, x.shape[-1])) for x in (Q, V))
+    dtype = np.result_type(Q, V, np.float32)
+    if dtype not in (np.float32, np.float64):
+        raise ShapeError(f"Q0 and V0 have dtypes {Q.dtype} and {V.dtype}; {robot.model.name} takes float64 or float32.")
+    return Library(Q), *(np.ascontiguousarray(np.broadcast_to(x, batch + x.shape[-1:]), dtype) for x in (Q, V))
 
 
-def _check(dt, steps, method, every):
+def _as_numpy(*arguments):
+    """Tensors on the CPU as NumPy arrays that share their memory, in dictionaries and tuples too; functions of tensors as
+    functions of arrays."""
+    torch = sys.modules["torch"]
+
+    def plain(x):
+        if isinstance(x, torch.Tensor):
+            if x.requires_grad:
+                raise DeviceError("a tensor requires grad, and rollouts have no gradients yet: pass x.detach().")
+            return x.numpy()
+        if isinstance(x, dict):
+            return {name: plain(part) for name, part in x.items()}
+        if isinstance(x, (tuple, list)):
+            return tuple(map(plain, x))
+        if callable(x) and not isinstance(x, UserKernel):
+            return lambda t, Q, V: plain(x(t, torch.from_numpy(Q), torch.from_numpy(V)))
+        return x
+
+    return map(plain, arguments)
+
+
+def _check(robot, dt, steps, method, every):
     if method not in STEPS:
         raise SimulationError(f'rollout has no method "{method}"; it takes {", ".join(STEPS)}.')
     if not (isfinite(dt) and dt != 0):
@@ -126,3 +154,5 @@ def _check(dt, steps, method, every):
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if int(value) != value or value < least:
             raise SimulationError(f"{name} is {value}; it takes a whole number from {least}.")
+    if left := more_than_a_tree(robot):
+        raise SimulationError(f"{robot.model.name} has {left}, which rollout leaves out. Use lw.simulate.")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +12,16 @@ from .control import Control, Controls
 from .events import Found, Occurrence, Watch
 from .explicit import RK4, DormandPrince, DormandPrince8, Euler
 from .flow import Flow
+from .held import Keeper
 from .midpoint import Midpoint
 from .progress import Progress
 from .record import Record
 from .step import Failure, Integrator, Measure, Step
 from .stiff import Radau
 from .stops import Stops
+
+if TYPE_CHECKING:
+    from ..constraints import Constrained
 
 FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
 ADAPTIVE: dict[str, type] = {"rk45": DormandPrince, "dop853": DormandPrince8, "stiff": Radau}
@@ -41,6 +46,8 @@ class Settings:
     first_step: float | None = None
     max_step: float = inf
     progress: bool | None = None
+    constraints: object = "project"
+    keep: "Constrained | None" = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,8 @@ class Run:
         stops = Stops(robot, settings.limits)
         stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
-        self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None)
+        self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, settings.constraints)
+        self.keeper = Keeper(robot, settings.constraints, settings.keep)
         self.integrator = self._integrator(carry.next_step or settings.first_step)
         self.watch = Watch(self.flow, settings.events)
         self.record = Record(robot)
@@ -95,7 +103,7 @@ class Run:
         except KeyboardInterrupt:
             self._end("stopped", "stopped by Ctrl-C")
         except Failure as failure:
-            self._end("failed", f"{failure}{self._joint(failure.row)}")
+            self._end("failed", f"{failure}{self._joint(failure.row)}{self.flow.trouble}")
         except Exception as error:
             if not self.steps:
                 raise
@@ -110,6 +118,7 @@ class Run:
         self.status, self.message = status, f"t = {self.t:.9g} s: {why}"
 
     def _start(self) -> None:
+        self.q, self.v = self.keeper.start(self.t, self.q, self.v)
         self.controls.sample(self.t, self.q, self.v)
         self.flow.refresh()
         if self.flow.stops is not None:
@@ -140,9 +149,11 @@ class Run:
         """One step, or as much of it as there is before something happens."""
         h, target = self._ahead()
         step = self.integrator.step(self.t, self.q, self.v, self.vdot, h)
-        if self.robot.constraints is not None:
-            q, v = self.robot.constraints.project(step.q, step.v)
+        if self.keeper.held is not None:
+            rest = () if self.flow.stops is None else self.flow.stops.rows
+            q, v = self.keeper.back(self.t + step.h, step.q, step.v, rest)
             step = replace(step, q=q, v=v, rates=None)
+            self.integrator.moved()
         t = self.t + step.h
         t = target if step.h == h or target - t <= 16 * np.spacing(abs(target)) else t
         if self.watch.any:
@@ -187,8 +198,12 @@ class Run:
         """Time and state within a step."""
         if found.x >= 1:
             return self.t + step.h, step.q, step.v
-        q, v = step.at(self.robot, np.array([found.x]))
+        q, v = self._within(step, np.array([found.x]))
         return self.t + found.x * step.h, q[0], v[0]
+
+    def _within(self, step: Step, x) -> tuple[np.ndarray, np.ndarray]:
+        """The states at fractions x of a step, on the constraints if there are any."""
+        return self.keeper.back(self.t + x * step.h, *step.at(self.robot, x))
 
     def _note(self, found: Found, step: Step) -> None:
         """Something happened, and the motion goes on as it was."""
@@ -218,7 +233,7 @@ class Run:
             if event.terminal:
                 self._end("event", f'event "{event.name}"')
             elif event.reset is not None:
-                self.q, self.v = self._reset(event, t, q, v)
+                self.q, self.v = self.keeper.start(t, *self._reset(event, t, q, v))
         else:
             stops = self.flow.stops
             assert stops is not None
@@ -270,7 +285,7 @@ class Run:
         times = self.grid + k * dt
         times = np.where(times > end - SLACK * dt, end, times)
         if len(times):
-            for t, q, v in zip(times, *step.at(self.robot, (times - self.t) / step.h)):
+            for t, q, v in zip(times, *self._within(step, (times - self.t) / step.h)):
                 self.record.add(t, q, v, *self.flow.at(t, q, v))
 
     def _check(self, vdot) -> None:

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Iterable
 from math import inf, isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, did_you_mean, listed
 from .control import Control
+from .held import Keeper
 from .run import ADAPTIVE, FIXED, Carry, Run, Settings
 from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from ..constraints import Constrained
 
 METHODS = (*ADAPTIVE, *FIXED)
 UNIT = 1e-6  # how far the norm of a quaternion may be from one
@@ -34,6 +39,8 @@ def simulate(
     first_step: float | None = None,
     max_step: float = inf,
     progress: bool | None = None,
+    constraints="project",
+    keep: "Constrained | None" = None,
 ) -> Trajectory:
     """The motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
 
@@ -48,14 +55,18 @@ def simulate(
     on_step    (t, q, v) is called after each step; the run stops if it returns something true
     every      keep only each n-th step
     progress   True: a bar; None: a bar if it takes long and somebody looks
+    constraints  how they are kept: "project" after each step, "embed" (only independent velocities are integrated, the
+               others follow), (omega, zeta) by Baumgarte's pull, None by accelerations alone
+    keep       what to project on in place of the robot's own: lw.constraints.of(robot, ...) with a momentum, say
 
     A run that fails, or is stopped with Ctrl-C, returns what it has: see `status` and `message`, and `resume`.
     """
     if not isinstance(robot, Dynamics):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
     settings = Settings(
-        method, dt, rtol, atol, control, external, tuple(events), limits, on_step, every, first_step, max_step, progress
-    )
+        method, dt, rtol, atol, control, external, tuple(events), limits, on_step, every, first_step, max_step, progress,
+        constraints, keep,
+    )  # fmt: skip
     checked(robot, settings)
     q, v = _state(robot, state)
     run = Run(robot, settings, float(start), q, v, checked_until(until, start), Carry(grid=float(start)))
@@ -69,6 +80,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f'there is no method "{s.method}".{did_you_mean(str(s.method), METHODS)}')
     if s.method in FIXED and s.dt is None:
         raise SimulationError(f'method "{s.method}" has fixed steps: say how long, dt=0.001.')
+    Keeper.check(robot, s.constraints, s.keep, s.method)
     for name in ("dt", "first_step", "max_step"):
         value = getattr(s, name)
         if value is not None and not value > 0:

@@ -56,6 +56,9 @@ class Integrator(ABC):
     def step(self, t: float, q, v, vdot, h: float) -> Step:
         """A step of length h, or shorter if the method chooses its own; v and vdot are those at t."""
 
+    def moved(self) -> None:  # noqa: B027  most start from the state they are given
+        """The state after the step was put right by rounding or a little more."""
+
     def restart(self, *, jump: bool) -> None:  # noqa: B027  most have nothing to forget
         """A force has changed, or, with `jump`, the state: forget what was learnt from the steps before."""
 

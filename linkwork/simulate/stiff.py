@@ -11,6 +11,7 @@ import numpy as np
 from .step import Failure, Integrator, Measure, Step
 
 FAR = 1.0  # radians
+PROBE = 1e-8  # of what a coordinate, or its way in a step, measures: how far to go for a slope
 
 
 class Radau(Integrator):
@@ -27,6 +28,9 @@ class Radau(Integrator):
         self.solver = None
         self.next_step = None if jump else self.next_step
 
+    def moved(self):
+        self.solver = None
+
     def step(self, t, q, v, vdot, h):
         from scipy.integrate import Radau as SciPyRadau
 
@@ -41,7 +45,7 @@ class Radau(Integrator):
             with np.errstate(all="ignore"):
                 self.solver = SciPyRadau(
                     self._rates, t, y, end, rtol=max(self.measure.rtol, 1e-13), atol=atol,
-                    first_step=first, max_step=self.max_step, vectorized=True,
+                    first_step=first, max_step=self.max_step, jac=self._slopes,
                 )  # fmt: skip
         solver = self.solver
         message = solver.step()
@@ -49,7 +53,7 @@ class Radau(Integrator):
             raise Failure(f"the implicit equations have no solution however short the step ({message})")
         xi, v1 = solver.y[: self.n].copy(), solver.y[self.n : 2 * self.n].copy()
         made, dense, base, done = solver.t - t, solver.dense_output(), self.base, solver.status == "finished"
-        self.next_step = max(made, self.next_step or 0.0) if done else made  # one cut short says little
+        self.next_step = max(made, self.next_step or 0.0) if done else solver.h_abs  # one cut short says little
         if done or self._far(xi):
             self.solver = None
 
@@ -58,6 +62,14 @@ class Radau(Integrator):
             return y[:, : self.n], y[:, self.n : 2 * self.n]
 
         return Step(h if done else made, base, self.flow.integrate(base, xi), v1, between)
+
+    def _slopes(self, t, y):
+        """∂(ξ̇, v̇)/∂(ξ, v) by differences, all columns at once."""
+        size = np.maximum(self.measure.sizes, 1e-3 * self.measure.sizes.max(initial=1e-300))
+        size = np.concatenate([size, *[size / (self.next_step or 1.0)] * (self.flow.blocks - 1)])
+        d = PROBE * np.maximum(np.abs(y), size)
+        rates = self._rates(t, y[:, None] + np.concatenate([np.zeros((len(y), 1)), np.diag(d)], 1))
+        return (rates[:, 1:] - rates[:, :1]) / d
 
     def _rates(self, t, y):
         """(ξ̇, v̇) for one column or several."""

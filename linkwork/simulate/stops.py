@@ -61,9 +61,9 @@ class Stops:
 
     def hold(self, q, vdot, free) -> None:
         """Make v̇ zero for the joints at rest, by forces: v̇ + 𝓜⁻¹ λ, λ along those joints only; `free` is theirs before."""
-        inverse, rows = self.robot.mass_matrix_inverse(q), self.rows
+        inverse, rows = compliance(self.robot, q), self.rows
         free[rows] = vdot[rows]
-        self.force = np.linalg.solve(inverse[np.ix_(rows, rows)], -vdot[rows])
+        self.force = along(self.robot, inverse, rows, -vdot[rows])
         vdot += inverse[:, rows] @ self.force
         vdot[rows] = 0.0
 
@@ -96,6 +96,8 @@ class Stops:
             q[limit.row] = limit.bound
             name = limit.name
             v = self.impact(i, q, v)
+            if self.robot.constraints is not None:
+                q, v = self.robot.constraints.project(q, v, t, fixed=[limit.rate])
         elif (i := i - len(self.limits)) < len(self._rough):
             v[self._rough[i]] = 0.0
         else:
@@ -113,13 +115,13 @@ class Stops:
         if e < 1 and -e * before < REST * self.fastest[limit.rate]:
             e = 0.0
         at = [k for k in range(len(self.limits)) if k != i and self._touches(k, q, v)]
-        inverse = self.robot.mass_matrix_inverse(q)
+        inverse = compliance(self.robot, q)
         while True:
             struck = [i, *at]
             rows, side = self._rate[struck], self._side[struck]
             after = np.zeros(len(rows))
             after[0] = -e * v[limit.rate]
-            impulse = np.linalg.solve(inverse[np.ix_(rows, rows)], after - v[rows])
+            impulse = along(self.robot, inverse, rows, after - v[rows])
             pulls = [k for k, p in zip(at, (side * impulse)[1:]) if p < 0]
             if not pulls:
                 v = v + inverse[:, rows] @ impulse
@@ -168,6 +170,17 @@ class Stops:
                     f"{'lower' if limit.side > 0 else 'upper'} limit {limit.bound:.6g}. "
                     "Start within the limits, or simulate with limits=None, without them."
                 )
+
+
+def compliance(robot: Dynamics, q) -> np.ndarray:
+    """v̇ for each unit of τ: 𝓜⁻¹, less what constraints take of it."""
+    return robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q)
+
+
+def along(robot: Dynamics, inverse, rows, change) -> np.ndarray:
+    """The forces along these joints that change v̇ there by so much; joints of one loop share them, least in all."""
+    block = inverse[np.ix_(rows, rows)]
+    return np.linalg.solve(block, change) if robot.constraints is None else np.linalg.pinv(block, 1e-9, hermitian=True) @ change
 
 
 def limits_of(robot: Dynamics) -> list[Limit]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import ConstraintError
 from ..joints import Joint
 from ..model import Model
 from .labels import Label, joints_of, labels
@@ -19,16 +20,20 @@ MOST = 150  # sliders
 
 
 class Sliders:
-    """A slider for each velocity: q is what the neutral configuration becomes along them, whatever the joints are."""
+    """A slider for each velocity: q is what the neutral configuration becomes along them, whatever the joints are.
+
+    Where there are loops the joint that is moved leads, and the others follow; it goes no further than they can.
+    """
 
     def __init__(self, shown: "View"):
         self.shown = shown
         robot, gui = shown.motion.robot, shown.server.gui
         self.x = robot.difference(robot.neutral(), shown.q)
-        names, spans = labels(robot.model, "v"), ranges(robot.model, shown.scene.size)
+        self.names, spans = labels(robot.model, "v"), ranges(robot.model, shown.scene.size)
         with gui.add_folder("Joints"):
             gui.add_button("neutral").on_click(self._reset)
-            self.sliders = [self._slider(*which) for which in list(zip(names, spans, self.x))[:MOST]]
+            self.sliders = [self._slider(*which) for which in list(zip(self.names, spans, self.x))[:MOST]]
+        self.set, self.putting = [slider.value for slider in self.sliders], False
 
     def _slider(self, name: Label, span: tuple[float, float], x: float):
         step, digits = _step(span[1] - span[0])
@@ -39,14 +44,34 @@ class Sliders:
         return made
 
     def _moved(self, _) -> None:
-        robot = self.shown.motion.robot
-        self.x[: len(self.sliders)] = [slider.value for slider in self.sliders]
-        self.shown.show(robot.integrate(robot.neutral(), self.x))
+        moved = [i for i, slider in enumerate(self.sliders) if slider.value != self.set[i]]
+        if self.putting or not moved:
+            return
+        robot, x = self.shown.motion.robot, self.x.copy()
+        x[moved] = [self.sliders[i].value for i in moved]
+        q = robot.integrate(robot.neutral(), x)
+        if robot.constraints is not None:
+            try:
+                q = robot.assemble(q, hold=[self.names[moved[0]].joint])
+            except ConstraintError:
+                q = self.shown.q
+            x = robot.difference(robot.neutral(), q)
+        self.x = x
+        self._put(x)
+        self.shown.show(q)
 
-    def _reset(self, event) -> None:
-        for slider in self.sliders:
-            slider.value = float(np.clip(0.0, slider.min, slider.max))
-        self._moved(event)
+    def _put(self, x) -> None:
+        """Every slider where it should be."""
+        self.set = [float(np.clip(value, slider.min, slider.max)) for slider, value in zip(self.sliders, x)]
+        self.putting = True
+        for slider, value in zip(self.sliders, self.set):
+            slider.value = value
+        self.putting = False
+
+    def _reset(self, _) -> None:
+        self.x = np.zeros_like(self.x)
+        self._put(self.x)
+        self.shown.show(self.shown.motion.robot.neutral())
 
 
 def _step(span: float) -> tuple[float, int]:

@@ -1,5 +1,7 @@
 """Mechanisms with loops, each assembled: a robot, its constraints and a configuration that keeps them."""
 
+import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -7,6 +9,9 @@ import numpy as np
 
 import linkwork as lw
 from linkwork import constraints
+from linkwork.model import Loop
+from linkwork.model.mechanisms.linkages import peaucellier
+from linkwork.model.mechanisms.spatial_loops import bricard
 
 MODELS = Path(__file__).parents[1] / "models"
 G = (0.0, -9.81, 0.0)
@@ -55,36 +60,6 @@ def n_four_bar(n):
     return m.model()
 
 
-def peaucellier(long=1.0, short=0.4, arm=0.35):
-    """Seven bars: two long ones on the ground, a rhombus between them, an arm that leads its near corner on a circle."""
-    m = lw.Builder("peaucellier", (0, 0, 0))
-    m.body("upper", joint=ABOUT_Z, **rod(long))
-    m.body("lower", joint=ABOUT_Z, **rod(long))
-    m.body("upper_near", "upper", (long, 0, 0), ABOUT_Z, **rod(short))
-    m.body("upper_far", "upper", (long, 0, 0), ABOUT_Z, **rod(short))
-    m.body("lower_near", "lower", (long, 0, 0), ABOUT_Z, **rod(short))
-    m.body("lower_far", "lower", (long, 0, 0), ABOUT_Z, **rod(short))
-    m.body("arm", None, (arm, 0, 0), ABOUT_Z, **rod(arm))
-    m.loop("near", "upper_near", "lower_near", ABOUT_Z, at=(short, 0, 0), on=(short, 0, 0))
-    m.loop("far", "upper_far", "lower_far", ABOUT_Z, at=(short, 0, 0), on=(short, 0, 0))
-    m.loop("led", "upper_near", "arm", ABOUT_Z, at=(short, 0, 0), on=(arm, 0, 0))
-    m.frame("tip", "upper_far", (short, 0, 0))
-    return m.model()
-
-
-def bricard(side=1.0):
-    """Six equal bars, each axis at a right angle to the next: six turns, five rows, one way to move nevertheless."""
-    m = lw.Builder("bricard", (0, 0, -9.81))
-    body = {"mass": 1.0, "center": (side / 2, 0, 0), "tensor": (0.01, 0.1, 0.1)}
-    turn = lw.Pose.rpy((side, 0, 0), (np.pi / 2, 0, 0))
-    back = lw.Pose.rpy((side, 0, 0), (-np.pi / 2, 0, 0))
-    m.body("bar0", None, None, lw.Fixed(), **body)
-    for i in range(1, 6):
-        m.body(f"bar{i}", f"bar{i - 1}", turn if i % 2 else back, ABOUT_Z, **body)
-    m.loop("last", "bar5", "bar0", ABOUT_Z, at=back)
-    return m.model()
-
-
 def differential():
     """Two wheels and a cage between them: the cage turns by their mean."""
     m = lw.Builder("differential", (0, 0, 0))
@@ -110,6 +85,54 @@ def spatial_slider_crank():
     m.body("rod", "slider", None, hooke, joint_on=lw.Pose.of(T).inverse(), mass=0.5, center=(0.15, 0, 0),
            tensor=(4e-4, 4e-3, 4e-3))  # fmt: skip
     m.loop("ball", "crank", "rod", lw.Spherical(), at=(0, 0, 0.08), on=(0.3, 0, 0))
+    return m.model()
+
+
+def intelsat():
+    """INTELSAT V in the plane: a hub and two wings of four panels, springs in the hinges (Müller and Terze, 5.4.1)."""
+    m = lw.Builder("intelsat_v", (0, 0, 0))
+    m.body("hub", joint=lw.Planar(), mass=900.0, tensor=(700.0,) * 3)
+    for side, sign in (("left", -1), ("right", 1)):
+        before, at = "hub", (0.9 * sign, 0, 0)
+        for i in range(4):
+            panel = {"mass": 20.0, "center": (0.9 * sign, 0, 0), "tensor": (5.4,) * 3}
+            m.body(f"{side}{i}", before, at, lw.Revolute(stiffness=1.0), **panel)
+            before, at = f"{side}{i}", (1.8 * sign, 0, 0)
+    return m.model()
+
+
+def snakeboard_parts():
+    """Axle A, board B, axle C and rotor D, each with x, y and angle of its own, pinned by loops (Müller and Terze, 5.4.2)."""
+    m = lw.Builder("snakeboard", (0, 0, 0))
+    flat = lw.Compound(row=(("x", lw.Prismatic(axis=(1, 0, 0))), ("y", lw.Prismatic(axis=(0, 1, 0))), ("turn", ABOUT_Z)))
+    for name, mass, inertia in (("A", 0.5, 0.005), ("B", 4.0, 0.06), ("C", 0.5, 0.005), ("D", 1.0, 0.05)):
+        m.body(name, joint=flat, mass=mass, tensor=(inertia,) * 3)
+    for name, x in (("A", -0.25), ("C", 0.25), ("D", 0.0)):
+        m.loop(f"pin {name}", "B", name, ABOUT_Z, at=(x, 0, 0))
+    return m.model()
+
+
+def scott_russell(crank=0.5):
+    """A crank that leads the middle of a rod whose ends slide on two lines at right angles: one slider would be enough."""
+    m = lw.Builder("scott_russell", G)
+    m.body("crank", joint=ABOUT_Z, **rod(crank))
+    m.body("rod", "crank", (crank, 0, 0), ABOUT_Z, **rod(2 * crank), joint_on=(crank, 0, 0))
+    for name, axis, end in (("level", (1, 0, 0), 2 * crank), ("upright", (0, 1, 0), 0.0)):
+        m.body(name, joint=lw.Prismatic(axis=axis), mass=0.3, tensor=(0.01,) * 3)
+        m.loop(f"{name} pin", name, "rod", ABOUT_Z, on=(end, 0, 0))
+    return m.model()
+
+
+def dual_arm():
+    """Two arms of five joints that hold one bar."""
+    m = lw.Builder("dual_arm", (0, 0, -9.81))
+    axes = ((0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 1, 0))
+    for side, y in (("left", 0.3), ("right", -0.3)):
+        before, at = None, (0, y, 0)
+        for i, axis in enumerate(axes):
+            m.body(f"{side}{i}", before, at, lw.Revolute(axis=axis), mass=1.0, center=(0.1, 0, 0.02 * i), tensor=(0.01, 0.02, 0.025))
+            before, at = f"{side}{i}", (0.2, 0.01 * i, 0)
+    m.loop("bar", "left4", "right4", lw.Fixed(), at=(0.1, -0.6, 0), on=(0.1, 0, 0))
     return m.model()
 
 
@@ -179,12 +202,42 @@ MAKERS = {
         {f"crank{i}_joint": 1.2 for i in range(3)} | {f"coupler{i}_joint": -1.2 for i in range(2)},
         (),
     ),
-    "peaucellier": lambda: (
-        peaucellier(),
-        {"upper_joint": 0.3, "lower_joint": -0.3, "upper_near_joint": np.pi + 0.7, "upper_far_joint": -0.8,
-         "lower_near_joint": np.pi - 0.7, "lower_far_joint": 0.8, "arm_joint": 0.3},
-        (),
-    ),
-    "bricard": lambda: (bricard(), {f"bar{i}_joint": x for i, x in zip(range(1, 6), (1.8, 2.3, 1.8, 2.3, 1.8))}, ()),
+    "peaucellier": lambda: (peaucellier(), {}, ()),
+    "bricard": lambda: (bricard(), {}, ()),
     "spatial_slider_crank": lambda: (spatial_slider_crank(), {"slider_joint": 0.2}, ("crank_joint",)),
+    "scott_russell": lambda: (
+        scott_russell(), {"crank_joint": 0.6, "rod_joint": -1.2, "level_joint": 0.8, "upright_joint": 0.6}, ("crank_joint",)
+    ),
+    "dual_arm": lambda: (dual_arm(), {f"{side}{i}_joint": 0.3 * (-1) ** i for side in ("left", "right") for i in range(1, 5)}, ()),
+    "slider_crank, engine": lambda: (lw.load("slider_crank"), {"crank_joint": 0.7}, ("crank_joint",)),
+    "strandbeest": lambda: (lw.load("strandbeest"), {"crank_joint": 0.5}, ("crank_joint",)),
+    "squeezer": lambda: (lw.load("squeezer"), {}, ()),
+    "governor": lambda: (lw.load("governor"), {}, ()),
+    "differential": lambda: (lw.load("differential"), {}, ()),
+    "intelsat": lambda: (lw.load("intelsat"), {"north_yoke_joint": 0.4, "south_yoke_joint": 0.5}, ()),
+    "delta_robot": lambda: (with_yaml("delta_robot"), {}, ()),
+    "digit_like": lambda: (with_yaml("digit_like"), {}, ()),
+    "panda": lambda: (coupled("panda"), {}, ()),
+    "pr2": lambda: (coupled("pr2"), {}, ()),
+    "cassie, MJCF": lambda: (lw.load(MODELS / "cassie_mjcf" / "cassie.xml"), {}, ()),
+    "cassie, SDF": lambda: (lw.load(MODELS / "cassie_sdf" / "cassie_v2.sdf", floating=True), {}, ()),
+    "four_bar, SDF": lambda: (
+        pinned("four_bar", "Bc_bushing", "Cb_bushing"), {"joint_WA": 1.3, "joint_AB": 1.8, "joint_WC": 1.8}, ("joint_WA",)
+    ),
 }  # fmt: skip
+
+
+def with_yaml(name):
+    return lw.load(MODELS / name / "robot.urdf", loops=MODELS / name / "robot.yaml")
+
+
+def coupled(name):
+    with warnings.catch_warnings(action="ignore", category=lw.ModelWarning):  # pr2 has bodies that cannot be
+        return lw.load(MODELS / name / f"{name}.urdf", mimic="couple")
+
+
+def pinned(name, one, other):
+    """A tree of an SDF file, closed where two of its frames are meant to meet; they lie beside each other."""
+    model = lw.load(MODELS / name / f"{name}.sdf")
+    (i, at), (j, on) = model.place(one), model.place(other)
+    return replace(model, loops=(Loop("pin", model.bodies[i].name, model.bodies[j].name, lw.Cylindrical(), at, on),))

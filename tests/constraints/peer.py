@@ -40,14 +40,19 @@ class Peer:
             self.model.appendBodyToJoint(k, inertia, placed(self.place[hinge.child][1]))
         self.q_rows, self.v_rows = np.array(self.q_rows, int), np.array(self.v_rows, int)
         self.data = self.model.createData()
-        self.loops = [self._loop(loop) for loop in model.loops if loop.active]
+        self.loops = [part for loop in model.loops if loop.active for part in self._loop(loop)]
         self.loop_data = [x.createData() for x in self.loops]
         pin.initConstraintDynamics(self.model, self.data, self.loops, self.loop_data)
 
     def _loop(self, loop):
+        """A pin is two balls on its axis: there is no contact of five rows."""
         (i, at), (k, on) = self.place[loop.parent], self.place[loop.child]
-        kind = {lw.Spherical: pin.ContactType.CONTACT_3D, lw.Fixed: pin.ContactType.CONTACT_6D}[type(loop.joint)]
-        return pin.RigidConstraintModel(kind, self.model, k, placed(on @ loop.on), i, placed(at @ loop.at), pin.ReferenceFrame.LOCAL)
+        at, on = (x @ loop.joint.frame for x in (at @ loop.at, on @ loop.on))
+        ball, weld = pin.ContactType.CONTACT_3D, pin.ContactType.CONTACT_6D
+        kind, spots = {lw.Spherical: (ball, (0.0,)), lw.Fixed: (weld, (0.0,)), lw.Revolute: (ball, (-0.5, 0.5))}[type(loop.joint)]
+        for z in spots:
+            ends = [placed(x @ lw.Pose.of((0, 0, z))) for x in (on, at)]
+            yield pin.RigidConstraintModel(kind, self.model, k, ends[0], i, ends[1], pin.ReferenceFrame.LOCAL)
 
     def state(self, q, v, tau):
         there = pin.neutral(self.model), np.zeros(self.model.nv), np.zeros(self.model.nv)
@@ -55,7 +60,7 @@ class Peer:
             x[rows] = mine
         return there
 
-    def forward_dynamics(self, q, v, tau, mu=1e-12, steps=30):
+    def forward_dynamics(self, q, v, tau, mu=1e-6, steps=20):
         settings = pin.ProximalSettings(1e-14, mu, steps)
         vdot = pin.constraintDynamics(self.model, self.data, *self.state(q, v, tau), self.loops, self.loop_data, settings)
         return np.array(vdot)[self.v_rows]

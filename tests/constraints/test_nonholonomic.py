@@ -167,32 +167,3 @@ def test_a_distance_is_kept_and_is_a_function_of_ones_own():
     tau = np.zeros(6)
     np.testing.assert_allclose(own.jacobian(q), rod.jacobian(q), atol=1e-10)
     np.testing.assert_allclose(own.forward_dynamics(q, v, tau), rod.forward_dynamics(q, v, tau), atol=1e-7)
-
-
-def satellite():
-    """A body and two wings of four panels, in the plane, springs in the hinges (after INTELSAT V)."""
-    m = lw.Builder("satellite", (0, 0, 0))
-    m.body("hub", joint=lw.Planar(), mass=1000.0, center=(0, 0, 0), tensor=(300.0, 300.0, 300.0))
-    for side, sign in (("left", -1), ("right", 1)):
-        before, at = "hub", (sign * 1.0, 0, 0)
-        for i in range(4):
-            joint = lw.Revolute(stiffness=40.0, damping=0.5)
-            m.body(f"{side}{i}", before, at, joint, mass=20.0, center=(sign * 0.9, 0, 0), tensor=(5.0, 5.0, 5.4))
-            before, at = f"{side}{i}", (sign * 1.8, 0, 0)
-    return lw.Dynamics(m.model(), compiled=False)
-
-
-def test_angular_momentum_is_kept_by_projection_under_explicit_euler():
-    """Müller and Terze, 5.4.1: the error grows without, and vanishes with projection."""
-    robot = satellite()
-    rng = np.random.default_rng(0)
-    q, v = 0.3 * rng.standard_normal(robot.nq), 0.3 * rng.standard_normal(robot.nv)
-    q[1:3] = 0.0
-    spin = lambda q, v: robot.centroidal_momentum(q, v)[2]
-    kept = Pfaffian("spin", lambda q: [[spin(q, e) for e in np.eye(robot.nv)]], value=float(spin(q, v)))
-    free, held = constraints.of(robot), constraints.of(robot, kept)
-    without = simulate(free, (q, v), until=0.6, method="euler", dt=0.01, project=False, at=[0.3])
-    with_it = simulate(free, (q, v), until=0.6, method="euler", dt=0.01, keep=held, at=[0.3])
-    errors = [[abs(spin(a, b) - spin(q, v)) for a, b in zip(p.q[1:], p.v[1:])] for p in (without, with_it)]
-    assert errors[0][1] > errors[0][0] > 1e-4
-    assert max(errors[1]) < 1e-9 * abs(spin(q, v))

@@ -3,31 +3,17 @@
 import numpy as np
 import pytest
 
-import linkwork as lw
-from linkwork import constraints
-
-from .gallery import MODELS, four_bar, slider_crank
+from .gallery import MAKERS, assembled
 from .peer import Peer
 
-CASES = {
-    "four_bar": lambda: four_bar(joint=lw.Spherical()),
-    "slider_crank": lambda: slider_crank(joint=lw.Spherical()),
-    "cassie_mjcf": lambda: lw.load(MODELS / "cassie_mjcf" / "cassie.xml"),
-    "digit_like": lambda: lw.load(MODELS / "digit_like" / "robot.urdf", loops=MODELS / "digit_like" / "robot.yaml"),
-    "delta_robot": lambda: lw.load(MODELS / "delta_robot" / "robot.urdf", loops=MODELS / "delta_robot" / "robot.yaml"),
-}
+OURS = "differential", "intelsat", "panda", "pr2", "four_bar, SDF"  # gears, cables, mimic joints and a sleeve are no contacts there
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name in MAKERS if name not in OURS])
 def test_accelerations_are_pinocchios(name):
-    model = CASES[name]()
-    robot, peer = lw.Dynamics(model, compiled=False), Peer(model)
-    held = constraints.of(robot)
-    guess = {"four_bar": [1.0, -0.7, 1.1], "slider_crank": [1.0, -1.4, 2.0]}.get(name, robot.neutral())
+    robot, held, q = assembled(name)
     rng = np.random.default_rng(0)
-    q, v = held.project(held.assemble(guess), 0.5 * rng.standard_normal(robot.nv))
+    q, v = held.project(q, 0.5 * rng.standard_normal(robot.nv))
     tau = rng.standard_normal(robot.nv) * np.sqrt(np.diag(robot.mass_matrix(q)))
-    if name == "delta_robot":
-        tau[[robot.v_index(j).start for j in robot.joints if j.startswith("closedloop")]] = 0.0  # spins of grams
-    ours, theirs = held.forward_dynamics(q, v, tau), peer.forward_dynamics(q, v, tau)
-    assert np.abs(ours - theirs).max() <= 1e-7 * max(1.0, np.abs(ours).max())
+    ours, theirs = held.forward_dynamics(q, v, tau), Peer(robot.model).forward_dynamics(q, v, tau)
+    assert np.abs(ours - theirs).max() <= 1e-9 * max(1.0, np.abs(ours).max())

@@ -171,12 +171,11 @@ def test_an_unknown_method_is_named():
         held.forward_dynamics(q, np.zeros(3), np.zeros(3), method="magic")
 
 
-def test_rolling_cannot_be_embedded_and_says_so():
-    m = lw.Builder("disk")
-    m.body("disk", joint=lw.Free(), mass=1.0, tensor=(0.25, 0.25, 0.5))
-    held = constraints.of(lw.Dynamics(m.model(), compiled=False), constraints.Rolling("roll", "disk", 1.0))
-    with pytest.raises(lw.ModelError, match=r'"roll" .* cannot be embedded'):
-        held.forward_dynamics(held.robot.neutral(), np.zeros(6), np.zeros(6), method="embedded")
+def test_a_function_of_all_coordinates_cannot_be_embedded_and_says_so():
+    robot = lw.Dynamics(lw.load("double_pendulum"), compiled=False)
+    held = constraints.of(robot, constraints.Holonomic("even", lambda q, t: q[0] - q[1]))
+    with pytest.raises(lw.ModelError, match=r'"even" .* cannot be embedded'):
+        held.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2), method="embedded")
 
 
 def test_a_wrong_shape_is_named():
@@ -207,3 +206,10 @@ def test_a_massless_coupler_is_embedded_or_named():
         held.forward_dynamics(q, np.zeros(3), np.zeros(3), method="augmented")
     expected = -9.81 * np.cos(1.0) / (2 / 3)  # a parallelogram of two rods
     np.testing.assert_allclose(held.forward_dynamics(q, np.zeros(3), np.zeros(3), method="embedded"), [expected, -expected, expected])
+    for compiled in (False, True):
+        robot = lw.Dynamics(m.model(), compiled=compiled)
+        np.testing.assert_allclose(robot.forward_dynamics(q, np.zeros(3), np.zeros(3)), [expected, -expected, expected])
+        run = lw.simulate(robot, (q, np.zeros(3)), until=0.2, rtol=1e-8)
+        energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
+        np.testing.assert_allclose(energy, energy[0], atol=1e-6)
+        np.testing.assert_allclose(robot.constraints.residual(run.q), 0, atol=1e-14)

@@ -9,7 +9,7 @@ import linkwork as lw
 from linkwork import constraints
 from linkwork.constraints import kkt
 
-from .gallery import MAKERS, MODELS, assembled, differential, four_bar
+from .gallery import MAKERS, assembled, differential, four_bar
 
 every_mechanism = pytest.mark.parametrize("name", MAKERS)
 
@@ -33,6 +33,8 @@ def test_every_solution_is_the_same(name):
         found = held.solution(q, v, tau, method=method)
         close(found.vdot, vdot)
         close(found.G.T @ found.lam, found.G.T @ lam)
+        if found.rank == len(held):  # otherwise how rows that repeat each other share the load is a choice
+            close(found.lam, lam)
 
 
 @every_mechanism
@@ -42,7 +44,8 @@ def test_multipliers_balance_the_equations_of_motion(name):
     q, v, tau = state(held, q)
     found = held.solution(q, v, tau)
     close(robot.inverse_dynamics(q, v, found.vdot), tau + found.G.T @ found.lam)
-    close(found.G @ found.vdot + held.bias(q, v), np.zeros(len(held)))
+    off, size = found.G @ found.vdot + held.bias(q, v), np.abs(found.G) @ np.abs(found.vdot)
+    assert np.abs(off).max() <= 1e-9 * max(1.0, size.max())
 
 
 @every_mechanism
@@ -107,26 +110,6 @@ def test_a_parallelogram_has_constant_ratios():
         mass = 1.0 / 3 + 2.0 + 1.5 / 3  # crank and rocker about their feet, the coupler moved along
         torque = -9.81 * np.cos(angle) * (0.5 + 2.0 + 0.75)
         np.testing.assert_allclose(held.forward_dynamics(q, v, np.zeros(3))[0], torque / mass, rtol=1e-10)
-
-
-def test_a_slider_crank_agrees_with_its_closed_form_through_dead_centre():
-    """s = r cos α + √(l² − r² sin² α): the slider's acceleration all around, dead centres included."""
-    robot, held, _ = assembled("slider_crank")
-    unbound = lw.Dynamics(replace(robot.model, loops=()), compiled=False)
-    r, l, w = 1.0, 2.0, 3.0
-    for a in np.concatenate([np.linspace(0, 2 * np.pi, 13), [np.pi]]):
-        k = np.sqrt(l**2 - (r * np.sin(a)) ** 2)
-        beta = -np.arcsin(r * np.sin(a) / l)
-        q = np.array([a, beta - a, r * np.cos(a) + k])
-        rate = -r * np.cos(a) / k
-        v = np.array([1.0, rate - 1, -r * np.sin(a) - r**2 * np.sin(a) * np.cos(a) / k]) * w
-        np.testing.assert_allclose(held.residual(q), 0, atol=1e-14)
-        vdot = held.forward_dynamics(q, v, np.zeros(3))
-        slope = -r * np.sin(a) - r**2 * np.sin(a) * np.cos(a) / k
-        bend = -r * np.cos(a) - r**2 * (np.cos(2 * a) / k + (r * np.sin(a) * np.cos(a)) ** 2 / k**3)
-        np.testing.assert_allclose(vdot[2], slope * vdot[0] + bend * w**2, rtol=1e-9, atol=1e-9)
-        free = unbound.forward_dynamics(q, v, np.zeros(3))
-        assert np.abs(vdot - free).max() > 1e-3
 
 
 def test_a_differential_shares_its_torque():
@@ -239,21 +222,32 @@ def test_an_external_wrench_is_felt():
     close(answers[0], held.forward_dynamics(q, v, tau + robot.jacobian(q, "rocker").T @ push[2]))
 
 
-def rod_robots():
-    for name in ("delta_robot", "digit_like"):
-        yield name, lw.load(MODELS / name / "robot.urdf", loops=MODELS / name / "robot.yaml")
-    yield "cassie_sdf", lw.load(MODELS / "cassie_sdf" / "cassie_v2.sdf", floating=True)
-    yield "cassie_mjcf", lw.load(MODELS / "cassie_mjcf" / "cassie.xml")
+def test_a_row_that_a_rounded_file_makes_binds_nothing():
+    """The SDF of Cassie writes π/2 as 1.5708: rows that forbid what cannot happen are 1e-12 there, not zero."""
+    _, held, q = assembled("cassie, SDF")
+    report = held.report(q)
+    assert (report.rows, report.rank, report.mobility) == (12, 10, 18)
+    assert np.abs(held.solution(*state(held, q)).lam).max() < 1e4
 
 
-@pytest.mark.parametrize(("name", "model"), list(rod_robots()), ids=lambda x: x if isinstance(x, str) else "")
-def test_real_robots_agree_in_every_solution(name, model):
-    robot = lw.Dynamics(model, compiled=False)
-    held = constraints.of(robot)
-    q = held.assemble(robot.neutral())
-    q, v, tau = state(held, q)
-    tau = 1e-3 * tau if name == "delta_robot" else tau
-    vdot, _ = kkt(held.set, q, v, tau)
+def shrunk(model, length, mass):
+    """The same mechanism in other units: gravity too is as many times smaller."""
+    less = lambda pose: replace(pose, translation=tuple(length * np.array(pose.translation)))
+    light = lambda x: {"mass": mass * x.mass, "center": length * np.array(x.center), "tensor": mass * length**2 * np.array(x.tensor)}
+    bodies = [replace(x, **light(x)) for x in model.bodies]
+    hinges, loops = ([replace(x, at=less(x.at), on=less(x.on)) for x in parts] for parts in (model.hinges, model.loops))
+    return replace(model, bodies=tuple(bodies), hinges=tuple(hinges), loops=tuple(loops), gravity=tuple(length * np.array(model.gravity)))
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1e-10, 1e-26), (1e4, 1e9)])
+@pytest.mark.parametrize("name", ["slider_crank", "bricard", "dual_arm"])
+def test_molecules_and_ships_move_alike(name, length, mass):
+    """Lengths in v̇ are as many times smaller as those of the mechanism, angles are the same."""
+    robot, held, q = assembled(name)
+    q, v, _ = state(held, q)
+    unit = np.where(np.arange(robot.nv) == 2, length, 1.0) if name == "slider_crank" else 1.0
+    other = constraints.of(lw.Dynamics(shrunk(robot.model, length, mass), compiled=False))
+    vdot = held.forward_dynamics(q, v, np.zeros(robot.nv))
     for method in ("augmented", "projected", "embedded"):
-        # the SDF writes π/2 as 1.5708: its planar loops are almost, not quite, over-constrained, and rows left out differ
-        close(held.forward_dynamics(q, v, tau, method=method), vdot, 1e-5 if name == "cassie_sdf" else 1e-8)
+        close(other.forward_dynamics(unit * q, unit * v, np.zeros(robot.nv), method=method) / unit, vdot)
+    assert other.report(unit * q).rank == held.report(q).rank

@@ -57,6 +57,20 @@ def test_a_large_angle_is_done_the_long_way_and_disturbs_nobody():
     assert np.isnan(result).any(1).sum() == 1
 
 
+def test_a_rolled_kernel_has_the_bits_of_the_cpu():
+    robot = lw.Dynamics(lw.load("satellite"), rolled=True)
+    q, v = robot.random_state(300, seed=0)
+    result = robot.forward_dynamics(*cuda(q, v, v))
+    np.testing.assert_array_equal(result.cpu().numpy(), robot.forward_dynamics(q, v, v))
+
+
+def test_a_result_may_be_written_over_an_input():
+    robot, q, v, u = robot_and_state()
+    given = cuda(q, v, u)
+    assert robot.forward_dynamics(*given, out=given[2]) is given[2]
+    np.testing.assert_array_equal(given[2].cpu().numpy(), robot.forward_dynamics(q, v, u))
+
+
 def test_results_go_where_out_says_on_the_callers_stream():
     robot, q, v, u = robot_and_state()
     given, out = cuda(q, v, u), torch.empty(300, robot.nv, device="cuda", dtype=torch.float64)

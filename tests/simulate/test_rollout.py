@@ -116,7 +116,7 @@ WRONG = {
     "Q0 has shape (4, 5), but arm_6r has nq = 6": {"Q0": np.zeros((4, 5))},
     "V0 has shape (), but arm_6r has nv = 6": {"V0": 1.0},
     "the batch axes do not go together: Q0 (4,), V0 (3,)": {"V0": np.zeros((3, 6))},
-    "controls has shape (4, 6); it must broadcast to (4, 10, 6): batch, steps, nv of arm_6r": {"controls": np.zeros((4, 6))},
+    "controls has shape (4, 6); it must broadcast to (4, 10, 6): batch, steps, and its own axes. One": {"controls": np.zeros((4, 6))},
     "controls returned an array of shape (6,); it must have shape (4, 6)": {"controls": lambda t, q, v: np.zeros(6)},
     'rollout has no method "rk45"; it takes euler, rk4': {"method": "rk45"},
     "steps is -1; it takes a whole number from 0": {"steps": -1},

@@ -40,6 +40,20 @@ def test_sliders_move_any_joint_there_is():
         assert np.isfinite(scene.q).all()
 
 
+def test_a_slider_of_a_linkage_leads_the_others_as_far_as_they_can_go():
+    """The crank's to where it is put, loops closed; the rocker's no further than it reaches."""
+    robot = lw.Dynamics(lw.load("four_bar"), compiled=False)
+    with lw.view(robot, port=0, block=False) as scene:
+        crank, _, rocker = scene.controls.sliders
+        crank.value = 0.5
+        until(lambda: scene.q[0] == 0.5 and rocker.value == scene.q[2])
+        assert np.abs(robot.constraints.residual(scene.q)).max() < 1e-12 and abs(scene.q[2]) > 0.05
+        before = scene.q
+        rocker.value = 1.5
+        until(lambda: rocker.value == scene.q[2])
+        assert np.array_equal(scene.q, before)
+
+
 def test_sliders_stay_within_the_limits_of_joints():
     spans = ranges(lw.load("cartpole"), 1.0)
     assert spans[0] == (-2.4, 2.4)

@@ -8,6 +8,14 @@
     free_body, top, satellite            a block, a heavy symmetric top, a craft with solar panels; satellite:6
     humanoid                             a person of 25 degrees of freedom
     joint_zoo                            every type of joint in one tree
+
+and with loops, gears or wheels, closed at q = 0 (the squeezer near it):
+
+    slider_crank, four_bar, peaucellier  an engine's; Chebyshev's; the exact straight line
+    strandbeest, squeezer                a leg of Jansen's beasts; Andrews' seven bodies
+    bricard, governor                    six hinges square to each other; Watt's
+    differential, intelsat               of a car; a satellite whose panels are tied by cables
+    rolling_disk, snakeboard             on a table, without slipping; nobody pushes it
 """
 
 from collections.abc import Callable
@@ -15,9 +23,12 @@ from collections.abc import Callable
 from ...errors import ModelError, UnknownNameError, did_you_mean
 from ..model import Model
 from .arms import arm_6r, planar_2r, planar_3r, puma560
-from .craft import free_body, satellite, top
+from .craft import free_body, intelsat, satellite, top
 from .humanoid import humanoid
+from .linkages import four_bar, peaucellier, slider_crank, squeezer, strandbeest
 from .pendulums import cable, cartpole, chain, double_pendulum, pendulum, spherical_pendulum
+from .spatial_loops import bricard, differential, governor
+from .wheels import rolling_disk, snakeboard
 from .zoo import joint_zoo
 
 SIZED: dict[str, Callable[..., Model]] = {"chain": chain, "cable": cable, "satellite": satellite}
@@ -36,6 +47,17 @@ PLAIN: dict[str, Callable[[], Model]] = {
         top,
         humanoid,
         joint_zoo,
+        slider_crank,
+        four_bar,
+        peaucellier,
+        strandbeest,
+        squeezer,
+        bricard,
+        governor,
+        differential,
+        intelsat,
+        rolling_disk,
+        snakeboard,
     )
 }
 NAMES: tuple[str, ...] = (*PLAIN, *SIZED)

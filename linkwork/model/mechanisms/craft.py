@@ -51,3 +51,26 @@ def satellite(n: int = 3) -> Model:
             system.body(f"{side}_panel{i}", on, at, spring, joint_name=f"{side}_hinge{i}", **panel)
             on, at = f"{side}_panel{i}", (0.0, 1.5 * y, 0.0)
     return system.model()
+
+
+def intelsat() -> Model:
+    """INTELSAT V on its way to open: a body of 1000 kg, on each side a yoke and three panels, 16 m from tip to tip.
+
+    Closed cable loops over pulleys make the panels of a wing fold as one. Flat at q = 0; a wing is stowed where its yoke
+    is at 90° and its panels at -180°, 180° and -180°. Without gravity; masses and springs of the wings are estimates.
+    """
+    system = Builder("intelsat", gravity=(0.0, 0.0, 0.0))
+    system.body("bus", joint=Free(), joint_name="free", **solids.box(1000.0, (1.66, 2.01, 1.77), color=GOLD))
+    yoke, panel = 1.5, 1.83
+    for side, y in (("north", 1.0), ("south", -1.0)):
+        hinge = Revolute(axis=(y, 0.0, 0.0), stiffness=0.5, damping=1.5)
+        legs = [solids.rod(2.0, (x, yoke * y, 0.0), color=GREY) for x in (-0.7, 0.7)]
+        system.body(f"{side}_yoke", "bus", (0.0, 1.02 * y, -0.8), hinge, **solids.together(*legs))
+        blanket = solids.box(8.0, (1.6, panel - 0.05, 0.04), center=(0.0, y * panel / 2, 0.0), color=BLUE)
+        before, reach, folds = f"{side}_yoke", yoke, -2.0
+        for i in range(1, 4):
+            name = f"{side}_panel{i}"
+            system.body(name, before, (0.0, reach * y, 0.0), hinge, **blanket)
+            system.couple(f"{name}_joint", f"{before}_joint", (0.0, folds), f"{side}_cable{i}")
+            before, reach, folds = name, panel, -1.0
+    return system.model()

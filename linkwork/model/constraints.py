@@ -1,0 +1,200 @@
+"""What binds a mechanism besides its joints, loops and couplings: distances, relations, given motion, rolling, functions
+of one's own. What each of them demands of velocities is in `linkwork.constraints`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import ModelError
+from ..spatial import Pose
+from .forces import ORIGIN, Vector, vector
+
+ALONG_Z: Vector = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Bond:
+    """One of them: which of its fields name bodies or frames, and which are points and directions on those."""
+
+    name: str
+    POINTS: ClassVar[tuple[tuple[str, str], ...]] = ()  # (field of the body, field of the point)
+    DIRECTIONS: ClassVar[tuple[tuple[str, str], ...]] = ()
+    WHOLE: ClassVar[bool] = False  # a function of all coordinates, which fits no other model
+
+    def __post_init__(self):
+        for _, what in (*self.POINTS, *self.DIRECTIONS):
+            if getattr(self, what) is not None:
+                object.__setattr__(self, what, vector(f'constraint "{self.name}"', what, getattr(self, what)))
+        for _, what in self.DIRECTIONS:
+            self._demand(getattr(self, what) is None or np.any(getattr(self, what)), what, "a direction that is not zero")
+
+    def _demand(self, good, what: str, takes: str) -> None:
+        if not good:
+            raise ModelError(f'constraint "{self.name}" has {what} {getattr(self, what)}; it takes {takes}.')
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The bodies and frames it names; the world has no name."""
+        return tuple(x for body, _ in self.POINTS if (x := getattr(self, body)) is not None)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints it names."""
+        return ()
+
+    def renamed(self, n: Callable) -> "Bond":
+        """With other names: n of each."""
+        return replace(self, name=n(self.name), **{body: n(getattr(self, body)) for body, _ in self.POINTS})
+
+    def seen_from(self, moved: Mapping[str | None, Pose]) -> "Bond":
+        """With points and directions in other body frames, `moved` the old ones in the new; on a frame nothing changes."""
+        new: dict[str, Any] = {}
+        for turn, parts in ((False, self.POINTS), (True, self.DIRECTIONS)):
+            for body, what in parts:
+                x, frame = getattr(self, what), moved.get(getattr(self, body))
+                if frame is not None and x is not None:
+                    new[what] = tuple(frame.rotation @ x) if turn else (frame @ Pose(translation=x)).translation
+        return replace(self, **new)
+
+    def standing(self, base: str | None, at: Pose) -> "Bond":
+        """Where what was the world is a pose of a body, or (None) of the world."""
+        return self
+
+
+class Grounded(Bond):
+    """One that is about motion in the world."""
+
+    def standing(self, base, at):
+        if base is not None:
+            raise ModelError(f'constraint "{self.name}" is about motion in the world: its model cannot stand on body "{base}".')
+        return self
+
+
+@dataclass(frozen=True)
+class Distance(Bond):
+    """Two points stay `length` apart, as by a rod without mass between ball joints: `at` of one body or frame (None: the
+    world), `on` of another."""
+
+    parent: str | None
+    child: str
+    length: float
+    at: Vector = ORIGIN
+    on: Vector = ORIGIN
+    POINTS = (("parent", "at"), ("child", "on"))
+
+    def __post_init__(self):
+        super().__post_init__()
+        takes = "a positive number of metres. For no distance close the loop with a spherical joint"
+        self._demand(np.isfinite(self.length) and self.length > 0, "length", takes)
+
+    def standing(self, base, at):
+        there = (at @ Pose(translation=self.at)).translation
+        return replace(self, parent=base, at=there) if self.parent is None else self
+
+
+@dataclass(frozen=True)
+class Linear(Bond):
+    """A linear relation of several coordinates, a differential say: Σ coefficient · q(joint) = constant.
+
+    `terms` is {joint: coefficient}, or pairs of them.
+    """
+
+    terms: tuple[tuple[str, float], ...]
+    constant: float = 0.0
+
+    def __post_init__(self):
+        pairs = self.terms.items() if isinstance(self.terms, Mapping) else self.terms
+        object.__setattr__(self, "terms", tuple((joint, float(x)) for joint, x in pairs))
+        self._demand(self.terms and np.isfinite([x for _, x in self.terms]).all(), "terms", "finite coefficients of joints")
+
+    @property
+    def joints(self):
+        return tuple(joint for joint, _ in self.terms)
+
+    def renamed(self, n):
+        return replace(self, name=n(self.name), terms=tuple((n(joint), x) for joint, x in self.terms))
+
+
+@dataclass(frozen=True)
+class Driven(Bond):
+    """A joint follows a function of time. Without `rate` and `acceleration` they come from differences."""
+
+    joint: str
+    function: Callable[[float], float]
+    rate: Callable[[float], float] | None = None
+    acceleration: Callable[[float], float] | None = None
+
+    @property
+    def joints(self):
+        return (self.joint,)
+
+    def renamed(self, n):
+        return replace(self, name=n(self.name), joint=n(self.joint))
+
+
+@dataclass(frozen=True)
+class Holonomic(Bond):
+    """A function of one's own, function(q, t) (count,) = 0, of all coordinates. Its derivatives come from differences."""
+
+    function: Callable
+    count: int = 1
+    WHOLE = True
+
+
+@dataclass(frozen=True)
+class Pfaffian(Bond):
+    """Rows of one's own: matrix(q) (count, nv) times v is `value`. Also for quantities that are conserved and are to stay
+    so under projection. Rates come from differences."""
+
+    matrix: Callable
+    count: int = 1
+    value: tuple[float, ...] | float = 0.0
+    WHOLE = True
+
+
+@dataclass(frozen=True)
+class KnifeEdge(Grounded):
+    """A point of a body does not move along a direction fixed in the body: a skate, or a wheel that may roll."""
+
+    body: str
+    direction: Vector
+    at: Vector = ORIGIN
+    POINTS = (("body", "at"),)
+    DIRECTIONS = (("body", "direction"),)
+
+
+@dataclass(frozen=True)
+class Round(Grounded):
+    """A disk about `axis` through `center` of a body, or a ball (axis None), and the plane normal · x = height."""
+
+    body: str
+    radius: float
+    axis: Vector | None = ALONG_Z
+    center: Vector = ORIGIN
+    normal: Vector = ALONG_Z
+    height: float = 0.0
+    POINTS = (("body", "center"),)
+    DIRECTIONS = (("body", "axis"),)
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "normal", vector(f'constraint "{self.name}"', "normal", self.normal))
+        self._demand(np.isfinite(self.radius) and self.radius > 0, "radius", "a positive number of metres")
+        self._demand(np.any(self.normal), "normal", "a direction that is not zero")
+
+    def standing(self, base, at):
+        n = at.rotation @ self.normal
+        super().standing(base, at)
+        return replace(self, normal=n, height=self.height + float(n @ at.translation / np.linalg.norm(n)))
+
+
+@dataclass(frozen=True)
+class Rolling(Round):
+    """Rolls without slipping: the point that touches stands still along the plane. `Touching` keeps it there."""
+
+
+@dataclass(frozen=True)
+class Touching(Round):
+    """The lowest point stays on the plane."""

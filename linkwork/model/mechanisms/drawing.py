@@ -1,0 +1,76 @@
+"""A mechanism drawn as it stands: places are points of the world, so that every loop is closed at q = 0."""
+
+import numpy as np
+
+from ...joints import Joint, Revolute
+from ...spatial import Pose
+from .. import solids
+from ..builder import Builder
+from ..model import Model
+from ..parts import Shape
+
+PIN = Revolute()
+STEEL_DENSITY = 7850.0
+STEEL, DARK = (0.62, 0.64, 0.68, 1.0), (0.2, 0.2, 0.22, 1.0)
+BLUE, RED, GOLD = (0.25, 0.45, 0.7, 1.0), (0.75, 0.3, 0.25, 1.0), (0.85, 0.6, 0.2, 1.0)
+GREEN, VIOLET = (0.35, 0.6, 0.35, 1.0), (0.6, 0.45, 0.65, 1.0)
+
+
+class Drawing:
+    """Collects bodies whose frames are parallel to the world's at q = 0, with origins at their joints."""
+
+    def __init__(self, name: str, gravity=(0.0, -9.81, 0.0)):
+        self.builder = Builder(name, gravity)
+        self._origin: dict[str | None, np.ndarray] = {None: np.zeros(3)}
+
+    def body(self, name: str, on: str | None, at, joint: Joint, **solid) -> None:
+        """A body on another (None: the world), its joint at a point of the world; the solid is seen from there."""
+        self.builder.body(name, on, point(at) - self._origin[on], joint, **solid)
+        self._origin[name] = point(at)
+
+    def bar(self, name: str, on: str | None, at, *ends, width: float, layer: int = 0, color=None) -> None:
+        """A steel bar about a pin in the plane x y to an end, or a triangle of bars to two; `layer` says who is in front."""
+        corners = [point(end) - point(at) for end in (at, *ends)]
+        self.body(name, on, at, PIN, **bars(corners, width, layer, color))
+
+    def frame(self, name: str, on: str, at) -> None:
+        self.builder.frame(name, on, point(at) - self._origin[on])
+
+    def loop(self, name: str, parent: str | None, child: str, at, joint: Joint = PIN) -> None:
+        """Close a loop at a point of the world."""
+        here = point(at)
+        self.builder.loop(name, parent, child, joint, at=here - self._origin[parent], on=here - self._origin[child])
+
+    def model(self) -> Model:
+        return self.builder.model()
+
+
+def bars(corners, width: float, layer: int, color) -> solids.Solid:
+    """Slender steel bars around the corners, as wide as they are thick; in front of each other only to the eye."""
+    edges = list(zip(corners, [*corners[1:], corners[0]]))[: len(corners) if len(corners) > 2 else 1]
+    lengths = [float(np.linalg.norm(b - a)) for a, b in edges]
+    whole = solids.together(*(solids.rod(STEEL_DENSITY * width**2 * length, b, a) for (a, b), length in zip(edges, lengths)))
+    front = Pose.of((0.0, 0.0, 1.2 * layer * width))
+    looks = [Shape("box", (length, width, width), front @ along(a, b), color) for (a, b), length in zip(edges, lengths)]
+    looks += [Shape("cylinder", (0.75 * width, 1.3 * width), front @ Pose.of(corner), DARK) for corner in corners]
+    return solids.Solid(mass=whole["mass"], center=whole["center"], tensor=whole["tensor"], visuals=tuple(looks))
+
+
+def along(a, b) -> Pose:
+    """Half way between two points of the plane, x from one to the other."""
+    x, y, _ = b - a
+    return Pose.rpy((a + b) / 2, (0, 0, np.arctan2(y, x)))
+
+
+def point(x) -> np.ndarray:
+    """A point of the plane, or of space."""
+    return np.array([*x, 0.0][:3], float)
+
+
+def meeting(a, reach_a: float, b, reach_b: float) -> np.ndarray:
+    """The point at these distances from two points, to the left of the way from a to b."""
+    a, b = point(a), point(b)
+    way = b - a
+    d = np.linalg.norm(way)
+    along = (d * d + reach_a**2 - reach_b**2) / (2 * d)
+    return a + (along * way + np.sqrt(reach_a**2 - along**2) * np.array([-way[1], way[0], 0.0])) / d

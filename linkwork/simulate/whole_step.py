@@ -1,0 +1,59 @@
+"""One step of a rollout as one kernel: what the control says, the motion, and what a reset makes of its end."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..engine.kernel import Kernel
+from ..engine.program import Input
+from ..errors import ShapeError
+from ..kernels import UserKernel
+from ..lie.scalars import like
+from ..varying import Varying
+
+TAU, LENGTH = "the step's tau", "the step's length"  # inputs that no user's function asks for
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def whole_step(
+    robot: Dynamics | Varying, method: Callable, controls: UserKernel | None, reset: UserKernel | None, others: Shapes
+) -> Kernel:
+    """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies."""
+    own, nodes_like = _own(robot), _nodes_like(robot)
+    nq, nv = (own.nq,), (own.nv,)
+    inputs = Input("q", nq, own._units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
+
+    def step(*values):
+        at = {x.name: value for x, value in zip(inputs, values)}
+        q, v, h = at["q"], at["v"], at[LENGTH]
+        tau = at[TAU] if controls is None else _asked(controls, at, nv)[0]
+        q, v = method(nodes_like(q, at), q, v, tau, h)
+        if reset is None:
+            return q, v
+        return _asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
+
+    content = robot._content if isinstance(robot, Varying) else robot._digest
+    return Kernel(method.__name__, step, inputs, content if controls is None and reset is None else None)
+
+
+def _own(robot: Dynamics | Varying) -> Dynamics:
+    return robot.robot if isinstance(robot, Varying) else robot
+
+
+def _nodes_like(robot: Dynamics | Varying) -> Callable:
+    """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
+    if isinstance(robot, Varying):
+        return lambda some, at: robot._varied(some, {name: at[name] for name in robot.names if name in at})
+    nodes = robot._lean
+    return lambda some, at: nodes.mapped(lambda name, index, x: like(x, some))
+
+
+def _asked(kernel: UserKernel, at: Mapping, *shapes) -> tuple:
+    """What a user's kernel returns, of the shapes it must have."""
+    results = kernel.function(*(at[name] for name in kernel._names))
+    results = results if isinstance(results, tuple) else (results,)
+    found = tuple(map(np.shape, results))
+    if found != shapes:
+        raise ShapeError(f"{kernel.__name__} returns shapes {found} for one robot; in a rollout it must return {shapes}.")
+    return results
