@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .engine.array import Traced
+from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import ShapeError, TraceError, check_batch
@@ -36,7 +37,7 @@ class UserKernel:
         if strangers := set(shapes) - set(self._names):
             raise TraceError(f"{self.__name__} has no argument {min(strangers)}; its arguments are {', '.join(self._names)}.")
         self._shapes = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
-        self._ready: dict[np.dtype, Any] = {}
+        self._ready: dict[Any, Any] = {}
         self._kernel: Kernel | None = None
 
     def __call__(self, *arguments, out=None):
@@ -52,6 +53,8 @@ class UserKernel:
             raise TypeError(f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}); got {len(arguments)}.")
         if any(isinstance(x, Traced) for x in arguments):
             return self.function(*arguments)
+        if any(on_device(x) for x in arguments):
+            return self._on_device(arguments)(*arguments, out=out)
         arrays = [np.asarray(x) for x in arguments]
         check_kinds(self.__name__, self._names, arrays)
         kernel, dtype = self.kernel(arrays), np.result_type(*arrays, np.float32)
@@ -60,6 +63,11 @@ class UserKernel:
             self._ready[dtype] = kernel.runner(dtype.char)
         run = self._ready[dtype]
         return run(*arrays) if out is None else run(*arrays, out=out)
+
+    def _on_device(self, arrays) -> DeviceKernel:
+        if "GPU" not in self._ready:
+            self._ready["GPU"] = DeviceKernel(self.kernel(arrays))
+        return self._ready["GPU"]
 
     def kernel(self, arrays=None) -> Kernel:
         """The kernel, made when the shapes of all arguments are known."""

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from .engine.device import DeviceKernel, Library, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import UnknownNameError, did_you_mean
@@ -73,6 +74,8 @@ class Varying:
             raise TypeError(f"{what} takes {', '.join(names)}; got {len(given)} arrays.")
         if unknown := set(named) - set(self.names):
             raise UnknownNameError(f'"{min(unknown)}" is not varied here.{did_you_mean(min(unknown), self.names)}')
+        if any(on_device(x) for x in given):
+            return self._on_device(asked, kernel, given, named)(out=out)
         arrays = [np.asarray(x) for x in (*given, *({**self._own, **named}[name] for name in self.names))]
         check_kinds(what, [x.name for x in kernel.inputs], arrays)
         check_shapes(what, kernel.inputs, arrays)
@@ -80,6 +83,14 @@ class Varying:
         if (asked, dtype) not in self._ready:
             self._ready[asked, dtype] = kernel.runner(dtype.char)
         return self._ready[asked, dtype](*(x.astype(dtype, copy=False) for x in arrays), out=out)
+
+    def _on_device(self, asked, kernel, given, named):
+        """The kernel on a GPU, with what is given there and the model's own constants put there."""
+        library = Library(given[0])
+        own = {name: library.cast(library.put(x, given[0]), given[0]) for name, x in self._own.items() if name not in named}
+        if (asked, "GPU") not in self._ready:
+            self._ready[asked, "GPU"] = DeviceKernel(kernel)
+        return partial(self._ready[asked, "GPU"], *given, *({**own, **named}[name] for name in self.names))
 
     def _asked(self, what, arguments, named):
         """The quantity with its options, and the arrays given for it in order."""

@@ -172,7 +172,7 @@ class DeviceKernel:
         return outs[0] if len(outs) == 1 and not isinstance(out, (list, tuple)) else tuple(outs)
 
     def _plan(self, arrays, outs) -> Plan:
-        library, dtype = same_place([x.name for x in self.kernel.inputs], arrays)
+        library, dtype = same_place([*(x.name for x in self.kernel.inputs), *("out" for _ in outs)], [*arrays, *outs])
         cores = [x.shape for x in self.kernel.inputs]
         batch = np.broadcast_shapes(*(tuple(x.shape)[: len(x.shape) - len(core)] for x, core in zip(arrays, cores)))
         results = [x.shape for x in self.kernel.program.outputs]

@@ -130,7 +130,8 @@ class HeldRates:
 
     def _plain(self, t, *state):
         try:
-            return self.plain(*state, t=t, stabilization=self.pull)
+            method = "augmented" if self.family is not None and not self.robot.constraints.set.massless else None  # not kernels again
+            return self.plain(*state, t=t, stabilization=self.pull, method=method)
         except (ConstraintError, ModelError) as error:
             self.trouble = f". {error}"
             return np.nan, np.nan

@@ -82,7 +82,7 @@ def _march(robot, method, controls, reset, given: Given, dt, every, q, v):
     given.time(dt, [x for x in (says, goes_on) if x])
     shapes, host = given.shapes(), given.library.host
     ready = shelf(robot, says, goes_on)
-    key = "march", method.__name__, says, goes_on, repr(shapes), given.Q.dtype if host else "GPU"
+    key = "march", method.__name__, says, goes_on, len(given.streams), repr(shapes), given.Q.dtype if host else "GPU"
     if key not in ready:
         kernel, streams = whole_step(robot, method, says, goes_on, shapes), len(given.streams)
         ready[key] = March(kernel, given.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)

@@ -59,8 +59,7 @@ class Stepwise:
         """What a function, or a kernel, says at time t: arrays of the shapes of those in `like`."""
         if isinstance(function, UserKernel):
             at = at | {"t": self.library.full((), t, Q), "q": Q, "v": V}
-            arrays = [at[name] for name in function._names]
-            results = (function if self.library.host else self._on_device(function, arrays))(*arrays)
+            results = function(*(at[name] for name in function._names))
         else:
             results = function(t, Q, V)
         results = results if isinstance(results, tuple) else (results,)
@@ -71,9 +70,3 @@ class Stepwise:
                 shape, wanted = tuple(result.shape), tuple(x.shape)
                 raise ShapeError(f"{what} returned an array of shape {shape}; it must have shape {wanted}.")
         return results
-
-    def _on_device(self, function: UserKernel, arrays: list) -> DeviceKernel:
-        ready = shelf(self.robot, function)
-        if "GPU" not in ready:
-            ready["GPU"] = DeviceKernel(function.kernel(arrays))
-        return ready["GPU"]

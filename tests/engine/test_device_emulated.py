@@ -93,6 +93,20 @@ def test_policy_reset_and_constants_run_inside_the_loop_there_too(cupy):
     same(found.v, expected.v)
 
 
+def test_a_users_kernel_runs_there(cupy):
+    power = THERE.kernel(lambda q, v, tau: tau @ v + THERE.kinetic_energy(q, v))
+    q, v, u = state()
+    same(power(*map(cupy.asarray, (q, v, u))), power(q, v, u))
+
+
+def test_constants_may_vary_there(cupy):
+    q, v, u = state()
+    varying = ARM.varying("mass", "gravity")
+    masses = np.linspace(0.5, 2, 70)[:, None] * varying.value("mass")
+    expected = varying.forward_dynamics(q, v, u, mass=masses)
+    same(varying.forward_dynamics(*map(cupy.asarray, (q, v, u)), mass=cupy.asarray(masses)), expected)
+
+
 def test_functions_of_the_batch_are_asked_there(cupy):
     q, v, target = state()
     again = np.zeros((70, 5))
@@ -121,6 +135,8 @@ def test_types_do_not_mix(cupy):
     q, v, u = map(cupy.asarray, state())
     with pytest.raises(DeviceError, match="mix float64 and float32"):
         THERE.forward_dynamics(q, v.astype(np.float32), u)
+    with pytest.raises(DeviceError, match="mix float64 and float32"):
+        THERE.forward_dynamics(q, v, u, out=cupy.empty((70, 6), dtype=np.float32))
     with pytest.raises(DeviceError, match="has dtype int64; kernels take"):
         THERE.forward_dynamics(q, v, u.astype(int))
 

@@ -71,6 +71,16 @@ def test_a_result_may_be_written_over_an_input():
     np.testing.assert_array_equal(given[2].cpu().numpy(), robot.forward_dynamics(q, v, u))
 
 
+def test_a_users_kernel_and_constants_that_vary_run_there():
+    robot, q, v, u = robot_and_state()
+    power = robot.kernel(lambda q, v, tau: tau @ v + robot.kinetic_energy(q, v))
+    np.testing.assert_array_equal(power(*cuda(q, v, u)).cpu().numpy(), power(q, v, u))
+    varying = robot.varying("mass")
+    masses = np.linspace(0.5, 2, 300)[:, None] * varying.value("mass")
+    result = varying.forward_dynamics(*cuda(q, v, u), mass=cuda(masses)[0])
+    np.testing.assert_array_equal(result.cpu().numpy(), varying.forward_dynamics(q, v, u, mass=masses))
+
+
 def test_results_go_where_out_says_on_the_callers_stream():
     robot, q, v, u = robot_and_state()
     given, out = cuda(q, v, u), torch.empty(300, robot.nv, device="cuda", dtype=torch.float64)

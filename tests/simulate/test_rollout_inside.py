@@ -47,6 +47,15 @@ def test_what_comes_anew_for_each_step_is_seen_at_its_step():
     np.testing.assert_allclose(inside.q, outside.q, atol=1e-13)
 
 
+def test_what_is_given_once_is_the_same_at_each_step():
+    """Also right after the same name came anew for each."""
+    Q, V = state()
+    same = ARM.kernel(lambda v, push: push - 0.1 * v)
+    push = np.random.default_rng(2).standard_normal((5, 6))
+    each = lw.rollout(ARM, Q, V, same, each_step={"push": np.repeat(push[:, None], 8, 1)}, dt=0.01, steps=8)
+    np.testing.assert_array_equal(lw.rollout(ARM, Q, V, same, given={"push": push}, dt=0.01, steps=8).q, each.q)
+
+
 @ARM.kernel(again=(), q_new=6, v_new=6)
 def restarted(q, v, again, q_new, v_new):
     return np.where(again > 0, q_new, q), np.where(again > 0, v_new, v)
