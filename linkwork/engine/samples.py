@@ -11,7 +11,7 @@ from .program import Input, Output, Program
 from .rolled_program import RolledProgram
 
 LARGE = 1024  # bytes of a sample that are worth writing past the caches ...
-PAST_CACHE = 8 << 20  # ... when a run of samples has so many
+PAST_CACHE = 24 << 20  # ... when a run of samples has so many
 
 
 class Range:
