@@ -372,7 +372,7 @@ class Dynamics:
             fixed = (tuple(self._directions(place) for place in options),)
         if "bodies" in parameters:
             fixed = (tuple(self.model.body_index(body) for body in options if body != "external"),)
-        return Quantity(what, name, inputs, fixed, self._lean if name in IN_JOINT_SPACE else self._split)
+        return Quantity(what, name, inputs, fixed, lambda: self._lean if name in IN_JOINT_SPACE else self._split)
 
     def _directions(self, place):
         """A place of a task as (body, pose on it, only its point?): "hand", ("hand", pose) or ("hand", (x, y, z))."""

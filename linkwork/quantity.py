@@ -1,5 +1,6 @@
 """One quantity of one robot: a function of `sweeps.quantities` with its nodes and options filled in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,12 +61,12 @@ class Quantity:
     name: str
     inputs: tuple[Input, ...]
     options: tuple
-    nodes: Nodes
+    nodes: Callable[[], Nodes]  # asked only when it is traced
 
     def function(self, *arguments):
         """The quantity of one sample over any scalar: the constants of the nodes become scalars of the same kind."""
         some = next((x for x in arguments if isinstance(x, Traced)), arguments[0])
-        nodes = self.nodes.mapped(lambda name, index, x: like(x, some))
+        nodes = self.nodes().mapped(lambda name, index, x: like(x, some))
         if isinstance(some, Traced):
             nodes = replace(nodes, tree=Named(nodes.tree, nodes.labels, some.trace))
             arguments = tuple(like(x, some) if not isinstance(x, Traced) else x for x in arguments)
