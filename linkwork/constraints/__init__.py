@@ -11,7 +11,6 @@ from .reduced import Reduced
 from .report import Report
 from .rows import Constraint, Rows
 from .set import ConstraintSet
-from .simulation import Path, simulate
 
 __all__ = [
     "Aggregate",
@@ -27,7 +26,6 @@ __all__ = [
     "Holonomic",
     "KnifeEdge",
     "Linear",
-    "Path",
     "Pfaffian",
     "Reduced",
     "Report",
@@ -37,7 +35,6 @@ __all__ = [
     "aggregated",
     "kkt",
     "of",
-    "simulate",
     "substructured",
 ]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import linkwork as lw
-from linkwork import constraints
+from linkwork.constraints import Holonomic
 from linkwork.model import mechanism
 
 SC, SD, B, C = 0.018, 0.02, (-0.03635, 0.03273), (0.014, 0.072)
@@ -46,18 +46,16 @@ def car_axis():
     m = lw.Builder("car_axis", (0, -1, 0))
     for side in ("left", "right"):
         m.body(side, joint=lw.PlanarTranslation(), mass=5.0, tensor=(1, 1, 1))
-    robot = lw.Dynamics(m.model(), compiled=False)
 
     def wheel(t):
         y = 0.1 * np.sin(10 * t)
         return np.array([np.sqrt(1 - y * y), y])
 
-    led = constraints.Holonomic("led", lambda q, t: [q[:2] @ wheel(t)])
-    held = constraints.of(robot, led, constraints.Distance("rod", "left", "right", 1.0))
+    m.constrain(Holonomic("led", lambda q, t: [q[:2] @ wheel(t)])).distance("rod", "left", "right", 1.0)
 
     def control(t, q, v):
         left, right = q[:2], q[2:] - wheel(t)
         a, b = np.linalg.norm(left), np.linalg.norm(right)
         return 1e4 * np.concatenate([(0.5 - a) * left / a, (0.5 - b) * right / b])
 
-    return held, control
+    return lw.Dynamics(m.model(), compiled=False), control

@@ -180,6 +180,15 @@ def assembled(name):
     return robot, held, held.assemble(q, hold=hold)
 
 
+def motion(robot, state, times, start=0.0, rtol=1e-9, **how):
+    """The trajectory at its start and at times, at each of which a step ends."""
+    run = lw.simulate(robot, state, start=start, until=start, method="dop853", rtol=rtol, atol=1e-12, **how)
+    for t in times:
+        run = run.resume(t)
+        assert run.status == "finished", run.message
+    return run.at([start, *times])
+
+
 MAKERS = {
     "four_bar": lambda: (four_bar(), {"crank_joint": 1.0, "coupler_joint": -0.7, "rocker_joint": 1.1}, ("crank_joint",)),
     "four_bar, other cut": lambda: (

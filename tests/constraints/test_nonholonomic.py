@@ -5,16 +5,16 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import Distance, Driven, Holonomic, KnifeEdge, Pfaffian, Rolling, Touching, kkt, simulate
+from linkwork.constraints import Distance, Holonomic, Pfaffian, kkt
+
+from .gallery import assembled, motion
 
 DISK = {"mass": 2.0, "tensor": (0.25, 0.25, 0.5)}
 
 
 def disk(radius=1.0):
-    m = lw.Builder("disk")
-    m.body("disk", joint=lw.Free(), **DISK)
-    robot = lw.Dynamics(m.model(), compiled=False)
-    return constraints.of(robot, Rolling("roll", "disk", radius), Touching("touch", "disk", radius))
+    m = lw.Builder("disk").body("disk", joint=lw.Free(), **DISK).roll("roll", "disk", radius)
+    return lw.Dynamics(m.model(), compiled=False).constraints
 
 
 def standing(held, tilt=0.3):
@@ -28,16 +28,16 @@ def standing(held, tilt=0.3):
 
 def ball():
     m = lw.Builder("ball", (0.0, 1.0, -9.81))
-    m.body("ball", joint=lw.Free(), mass=3.0, tensor=(0.4 * 3,) * 3)
-    robot = lw.Dynamics(m.model(), compiled=False)
-    return constraints.of(robot, Rolling("roll", "ball", 1.0, axis=None), Touching("touch", "ball", 1.0, axis=None))
+    m.body("ball", joint=lw.Free(), mass=3.0, tensor=(0.4 * 3,) * 3).roll("roll", "ball", 1.0, axis=None)
+    return lw.Dynamics(m.model(), compiled=False).constraints
 
 
-def skate():
-    m = lw.Builder("skate", (0, 0, 0))
-    m.body("sled", joint=lw.Planar(), mass=1.0, tensor=(0.1, 0.1, 0.1))
-    robot = lw.Dynamics(m.model(), compiled=False)
-    return constraints.of(robot, KnifeEdge("edge", "sled", (0, 1, 0)))
+def sled(gravity=(0, 0, 0)):
+    return lw.Builder("skate", gravity).body("sled", joint=lw.Planar(), mass=1.0, tensor=(0.1, 0.1, 0.1))
+
+
+def skate(gravity=(0, 0, 0)):
+    return lw.Dynamics(sled(gravity).skate("edge", "sled", (0, 1, 0)).model(), compiled=False).constraints
 
 
 def snakeboard():
@@ -47,8 +47,8 @@ def snakeboard():
     m.body("rotor", "board", None, lw.Revolute(), mass=1.0, tensor=(0.1, 0.1, 0.02))
     m.body("front", "board", (0.2, 0, 0), lw.Revolute(), mass=0.5, tensor=(0.001, 0.001, 0.001))
     m.body("back", "board", (-0.2, 0, 0), lw.Revolute(), mass=0.5, tensor=(0.001, 0.001, 0.001))
-    robot = lw.Dynamics(m.model(), compiled=False)
-    return constraints.of(robot, KnifeEdge("front wheels", "front", (0, 1, 0)), KnifeEdge("back wheels", "back", (0, 1, 0)))
+    m.skate("front wheels", "front", (0, 1, 0)).skate("back wheels", "back", (0, 1, 0))
+    return lw.Dynamics(m.model(), compiled=False).constraints
 
 
 CASES = {
@@ -93,8 +93,6 @@ def test_rolling_cannot_be_integrated(name):
 
 
 def test_a_loop_can_be_integrated():
-    from .gallery import assembled
-
     for name in ("two windows", "bricard"):
         _, held, q = assembled(name)
         assert held.integrable(q)
@@ -111,10 +109,8 @@ def test_a_rolling_disk_keeps_its_energy_and_touches():
     held = disk()
     q = standing(held, 0.4)
     v = held.project(q, [0.3, 0.2, 4.0, 0, 0, 0])[1]
-    robot = held.robot
-    path = simulate(held, (q, v), until=0.3, rtol=1e-9, at=[0.2])
-    energy = [robot.kinetic_energy(x, y) + robot.potential_energy(x) for x, y in zip(path.q, path.v)]
-    np.testing.assert_allclose(energy, energy[0], rtol=1e-8)
+    path = motion(held.robot, (q, v), [0.2, 0.3])
+    np.testing.assert_allclose(path.energy, path.energy[0], rtol=1e-8)
     np.testing.assert_allclose(held.residual(path.q), 0, atol=1e-12)
 
 
@@ -126,14 +122,13 @@ def test_a_ball_rolls_down_with_five_sevenths():
 
 def test_a_skate_runs_on_a_circle():
     """Free skate: spin and speed stay, so it draws a circle of radius u/ω."""
-    held = skate()
-    path = simulate(held, (np.zeros(3), np.array([2.0, 1.0, 0.0])), until=2.5, rtol=1e-10, at=[2.5])
+    path = motion(skate().robot, (np.zeros(3), np.array([2.0, 1.0, 0.0])), [2.5], rtol=1e-10)
     np.testing.assert_allclose(path.q[-1], [5.0, np.sin(5.0) / 2, (1 - np.cos(5.0)) / 2], atol=1e-8)
 
 
 def test_own_rows_are_the_built_in_ones():
     held = skate()
-    own = constraints.of(held.robot, Pfaffian("own", lambda q: [[0.0, 0.0, 1.0]]))
+    own = constraints.of(lw.Dynamics(sled().model(), compiled=False), Pfaffian("own", lambda q: [[0.0, 0.0, 1.0]]))
     q, v, tau = np.array([0.4, 1.0, 2.0]), np.array([1.3, 0.7, 0.0]), np.array([0.1, 0.2, 0.3])
     np.testing.assert_allclose(own.forward_dynamics(q, v, tau), held.forward_dynamics(q, v, tau), atol=1e-10)
 
@@ -142,8 +137,8 @@ def test_a_driven_joint_is_where_it_should_be():
     m = lw.Builder("arm")
     m.body("upper", joint=lw.Revolute(axis=(0, 1, 0)), mass=1.0, center=(0.5, 0, 0), tensor=(0.1, 0.1, 0.1))
     m.body("fore", "upper", (1, 0, 0), lw.Revolute(axis=(0, 1, 0)), mass=1.0, center=(0.5, 0, 0), tensor=(0.1, 0.1, 0.1))
-    robot = lw.Dynamics(m.model(), compiled=False)
-    held = constraints.of(robot, Driven("crank", "upper_joint", lambda t: 0.3 * np.sin(2 * t)))
+    robot = lw.Dynamics(m.drive("upper_joint", lambda t: 0.3 * np.sin(2 * t)).model(), compiled=False)
+    held = robot.constraints
     q, v, t = np.array([0.3 * np.sin(1.0), 0.2]), np.array([0.6 * np.cos(1.0), 0.4]), 0.5
     answers = [held.forward_dynamics(q, v, np.zeros(2), t=t, method=m) for m in ("augmented", "projected")]
     np.testing.assert_allclose(answers[0], answers[1], atol=1e-10)
@@ -151,7 +146,7 @@ def test_a_driven_joint_is_where_it_should_be():
     tau = np.zeros(2)
     prescribed = robot.inverse_dynamics(q, v, answers[0])
     np.testing.assert_allclose(prescribed[1], tau[1], atol=1e-9)
-    path = simulate(held, (q, v), start=t, until=1.0, rtol=1e-9, at=[0.7])
+    path = motion(robot, (q, v), [0.7, 1.0], start=t)
     np.testing.assert_allclose(path.q[:, 0], 0.3 * np.sin(2 * path.t), atol=1e-12)
 
 

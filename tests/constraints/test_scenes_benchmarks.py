@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork import constraints
-from linkwork.constraints import simulate
 
 from .benchmarks import NAMES, START, andrews, andrews_force, car_axis, ordered
-from .gallery import n_four_bar, spatial_slider_crank
+from .gallery import motion, n_four_bar, spatial_slider_crank
 
 # --- S2: windows in a row, whose freedoms jump from 1 to n + 1 each time the cranks are level
 
@@ -30,23 +28,22 @@ def windows(n):
     q, v = np.zeros(robot.nq), np.zeros(robot.nv)
     for joint in robot.joints:
         q[robot.q_index(joint)], v[robot.v_index(joint)] = (np.pi / 2, -1) if joint.startswith("crank") else (-np.pi / 2, 1)
-    return constraints.of(robot), q, v
+    return robot, q, v
 
 
-def swing(n, until, at=(), **how):
+def swing(n, times, rtol):
     """Position and velocity of the first corner at times of a swing, and how open it ever was then."""
-    held, q, v = windows(n)
-    path = simulate(held, (q, v), until=until, at=[*at, until], **how)
-    robot = held.robot
+    robot, q, v = windows(n)
+    path = motion(robot, (q, v), times, rtol=rtol)
     moving = np.matvec(robot.jacobian(path.q, "coupler0", "world"), path.v)[:, 3:5]
-    return np.hstack([robot.pose(path.q, "coupler0")[:, :2, 3], moving])[1:], np.abs(held.residual(path.q)).max()
+    return np.hstack([path.pose("coupler0")[:, :2, 3], moving])[1:], np.abs(robot.constraints.residual(path.q)).max()
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_windows_swing_as_published_through_every_rank_loss(n):
     """S2, ten digits of which seven are asked: in ten seconds the cranks are level thirteen times."""
     times = [t for many, t in CORNER if many == n]
-    found, open_ = swing(n, 10.0, times[:-1], rtol=1e-10)
+    found, open_ = swing(n, times, rtol=1e-10)
     np.testing.assert_allclose(found, [CORNER[n, t] for t in times], rtol=2e-7)
     assert open_ < 1e-14
 
@@ -54,19 +51,19 @@ def test_windows_swing_as_published_through_every_rank_loss(n):
 @pytest.mark.slow
 def test_forty_windows_swing_as_published_past_their_first_rank_loss():
     """S2, N = 40: freedoms jump from 1 to 41 and back."""
-    found, open_ = swing(40, 1.0, rtol=1e-8)
+    found, open_ = swing(40, [1.0], rtol=1e-8)
     np.testing.assert_allclose(found[0], CORNER[40, 1], rtol=1e-6)
     assert open_ < 1e-13
 
 
 def test_at_the_rank_loss_itself_a_swing_is_a_state_like_others():
     """Level cranks: three freedoms in place of one, and projection leaves a velocity of the swing as it is."""
-    held, q, v = windows(2)
+    robot, q, v = windows(2)
     level = np.zeros_like(q)
-    report = held.report(level)
+    report = robot.constraint_report(level)
     assert (report.mobility, report.generic_mobility, report.singular) == (3, 1, True)
-    for project in (held.project, constraints.of(lw.Dynamics(held.robot.model, compiled=False)).project):
-        there, kept = project(level, v)
+    for x in (robot, lw.Dynamics(robot.model, compiled=False)):
+        there, kept = x.constraints.project(level, v)
         np.testing.assert_allclose(there, level, rtol=0, atol=1e-15)
         np.testing.assert_allclose(kept, v, rtol=0, atol=1e-14)
 
@@ -80,7 +77,7 @@ def squeezer():
     q = np.zeros(7)
     for name, x in zip(NAMES, START):
         q[robot.q_index(name)] = x
-    return robot, constraints.of(robot), q
+    return robot, robot.constraints, q
 
 
 def pulls(held, q, v, tau):
@@ -120,7 +117,7 @@ def test_the_squeezer_moves_as_published():
     from them, have six digits."""
     robot, held, q = squeezer()
     control = andrews_force(robot)
-    path = simulate(held, (q, np.zeros(7)), until=0.03, rtol=1e-11, control=control, at=list(PLACES))
+    path = motion(robot, (q, np.zeros(7)), PLACES, rtol=1e-11, control=control)
     np.testing.assert_allclose([ordered(robot, x, "q_index") for x in path.q[1:]], list(PLACES.values()), rtol=1e-8, atol=2e-9)
     q, v = path.q[-1], path.v[-1]
     tau = control(0.03, q, v)
@@ -144,7 +141,7 @@ TABLE = {  # t: crank angle and rate, slider's place and speed
 def test_the_spatial_slider_crank_moves_as_published():
     """S5, eight digits over five seconds."""
     robot = lw.Dynamics(spatial_slider_crank())
-    held = constraints.of(robot)
+    held = robot.constraints
     crank, slider = robot.v_index("crank_joint").start, robot.v_index("slider_joint").start
     q, v = np.zeros(4), np.zeros(4)
     q[slider] = 0.2
@@ -152,7 +149,7 @@ def test_the_spatial_slider_crank_moves_as_published():
     G, others = held.jacobian(q), [j for j in range(4) if j != crank]
     v[crank], v[others] = 6.0, np.linalg.solve(G[:, others], -6.0 * G[:, crank])
     assert abs(v[slider] - 0.24) < 1e-12
-    path = simulate(held, (q, v), until=5.0, rtol=1e-11, at=list(TABLE))
+    path = motion(robot, (q, v), TABLE, rtol=1e-11)
     found = np.stack([path.q[:, crank], path.v[:, crank], path.q[:, slider], path.v[:, slider]], -1)
     np.testing.assert_allclose(found[1:], list(TABLE.values()), rtol=1e-8, atol=1e-9)
 
@@ -163,11 +160,10 @@ def test_the_spatial_slider_crank_moves_as_published():
 @pytest.mark.slow
 def test_the_car_axis_moves_as_published():
     """S10, with its multipliers: those of the published equations are scaled by ε² = 1e-4, that of the rod by two more."""
-    held, control = car_axis()
+    robot, control = car_axis()
     q, v = np.array([0.0, 0.5, 1.0, 0.5]), np.array([-0.5, 0.0, -0.5, 0.0])
-    path = simulate(held, (q, v), until=3.0, rtol=1e-10, atol=1e-12, control=control, at=[3.0])
-    q, v = path.q[-1], path.v[-1]
+    q, v = motion(robot, (q, v), [3.0], rtol=1e-10, control=control)[-1]
     np.testing.assert_allclose(q, [0.0493455784275402809, 0.496989460230171154, 1.04174252488542152, 0.373911027265361257], rtol=1e-6)
     np.testing.assert_allclose(v, [-0.0770583684040972358, 0.00744686658723778553, 0.0175568157537232222, 0.770341043779251976], rtol=1e-6)
-    lam = held.solution(q, v, control(3.0, q, v), t=3.0).lam
+    lam = robot.constraints.solution(q, v, control(3.0, q, v), t=3.0).lam
     np.testing.assert_allclose(lam, [1e4 * -0.00473688659084893325, 2e4 * -0.00110468033125734369], rtol=1e-6)

@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import KnifeEdge, Pfaffian, simulate
+from linkwork.constraints import KnifeEdge, Pfaffian
 
 from .gallery import intelsat, snakeboard_parts
 
@@ -73,9 +73,9 @@ def test_angular_momentum_binds_no_positions():
 @cache
 def boarding():
     """The snakeboard in 12 coordinates, all its constraints, those of positions, its drive, and a second of its ride."""
-    robot = lw.Dynamics(snakeboard_parts())
-    wheels = [KnifeEdge(f"wheels {axle}", axle, (0, 1, 0)) for axle in ("A", "C")]
-    held, joined = constraints.of(robot, *wheels), constraints.of(robot)
+    model = snakeboard_parts()
+    robot = lw.Dynamics(model.with_constraints(*(KnifeEdge(f"wheels {axle}", axle, (0, 1, 0)) for axle in ("A", "C"))))
+    joined = lw.Dynamics(model).constraints
     turn = {body: robot.v_index(f"{body}_joint").stop - 1 for body in "ABC"}
     board = robot.v_index("B_joint").start
 
@@ -90,8 +90,8 @@ def boarding():
             tau[turn["B"]] -= torque
         return tau
 
-    start = held.assemble(robot.neutral()), np.zeros(robot.nv)
-    return held, joined, control, simulate(held, start, until=1.0, method="rk4", dt=0.01, control=control)
+    start = robot.assemble(robot.neutral()), np.zeros(robot.nv)
+    return robot.constraints, joined, control, lw.simulate(robot, start, until=1.0, method="rk4", dt=0.01, control=control)
 
 
 def tangents(M, G):

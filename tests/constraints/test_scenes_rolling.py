@@ -5,12 +5,12 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import Driven, KnifeEdge, Linear, Pfaffian, Rolling, Touching, kkt, simulate
+from linkwork.constraints import Driven, KnifeEdge, Linear, Pfaffian, Touching, kkt
 from linkwork.constraints.integrability import object_of_nonholonomy
 
 from .benchmarks import car_axis
-from .gallery import assembled, differential, snakeboard_parts
-from .test_nonholonomic import CASES, disk, skate, standing
+from .gallery import assembled, differential, motion, snakeboard_parts
+from .test_nonholonomic import CASES, disk, skate, sled, standing
 from .test_scenes_projection import unfolding
 
 
@@ -45,8 +45,8 @@ def test_every_solution_is_the_same_where_something_rolls(name):
 
 def test_dense_augmented_and_projected_agree_where_something_is_led():
     """The car axis at a time when everything moves."""
-    held, control = car_axis()
-    t = 0.37
+    robot, control = car_axis()
+    held, t = robot.constraints, 0.37
     q, v = held.project(held.assemble([0.05, 0.45, 1.03, 0.4], t=t), [-0.3, 0.2, 0.4, 0.1], t)
     tau = control(t, q, v)
     vdot, lam = kkt(held.set, q, v, tau, t)
@@ -88,9 +88,8 @@ def test_a_leaning_disk_rolls_around_a_circle(tilt, turn):
 
 def test_a_leaning_disk_comes_back_to_where_it_was():
     """After 2π/Ω: the circle is closed."""
-    plain, q, v, _, _ = circling(0.35, 2.5)
-    held = constraints.of(lw.Dynamics(plain.robot.model), Rolling("roll", "disk", 1.0), Touching("touch", "disk", 1.0))
-    path = simulate(held, (q, v), until=2 * np.pi / 2.5, rtol=1e-6, at=[0.6])
+    held, q, v, _, _ = circling(0.35, 2.5)
+    path = motion(lw.Dynamics(held.robot.model), (q, v), [0.6, 2 * np.pi / 2.5], rtol=1e-6)
     centre = path.q[:, 4:]
     np.testing.assert_allclose(centre[2], centre[0], rtol=0, atol=1e-7)
     assert np.linalg.norm(centre[1] - centre[0]) > 0.5
@@ -128,10 +127,8 @@ def test_a_skate_on_a_slope_draws_cycloids():
 
         x = g/(2ω²) sin² ωt,   y = g/(2ω²) (ωt − ½ sin 2ωt)
     """
-    m, g, w = lw.Builder("slope", (3.0, 0, 0)), 3.0, 2.0
-    m.body("sled", joint=lw.Planar(), mass=1.0, tensor=(0.1, 0.1, 0.1))
-    held = constraints.of(lw.Dynamics(m.model(), compiled=False), KnifeEdge("edge", "sled", (0, 1, 0)))
-    path = simulate(held, (np.zeros(3), np.array([w, 0, 0])), until=2.0, rtol=1e-10, at=[0.5, 1.0, 1.5])
+    g, w = 3.0, 2.0
+    path = motion(skate((g, 0, 0)).robot, (np.zeros(3), np.array([w, 0, 0])), [0.5, 1.0, 1.5, 2.0], rtol=1e-10)
     x, y = g / (2 * w**2) * np.array([np.sin(w * path.t) ** 2, w * path.t - np.sin(2 * w * path.t) / 2])
     np.testing.assert_allclose(path.q, np.stack([w * path.t, x, y], -1), rtol=0, atol=1e-9)
 
@@ -147,8 +144,9 @@ def point(rows, count=1):
     return constraints.of(lw.Dynamics(m.model(), compiled=False), Pfaffian("row", rows, count)), q
 
 
-def sled(*edges):
-    held = constraints.of(skate().robot, *(KnifeEdge(f"edge {i}", "sled", e, at=x) for i, (e, x) in enumerate(edges)))
+def edged(*edges):
+    robot = lw.Dynamics(sled().model(), compiled=False)
+    held = constraints.of(robot, *(KnifeEdge(f"edge {i}", "sled", e, at=x) for i, (e, x) in enumerate(edges)))
     return held, np.array([0.4, 1.0, 2.0])
 
 
@@ -163,9 +161,9 @@ SETS = {
     "dz - y dx": (lambda: point(lambda q: [[-q[1], 0, 1]]), False),
     "x dx + y dy + z dz": (lambda: point(lambda q: [q]), True),
     "dz - y dx, and dy": (lambda: point(lambda q: [[-q[1], 0, 1], [0, 1, 0]], 2), True),
-    "one edge": (lambda: sled(((0, 1, 0), (0, 0, 0))), False),
-    "two parallel edges": (lambda: sled(((0, 1, 0), (0, 0, 0)), ((0, 1, 0), (1, 0, 0))), True),
-    "two edges askew": (lambda: sled(((0, 1, 0), (0, 0, 0)), ((1, 1, 0), (1, 0, 0))), True),
+    "one edge": (lambda: edged(((0, 1, 0), (0, 0, 0))), False),
+    "two parallel edges": (lambda: edged(((0, 1, 0), (0, 0, 0)), ((0, 1, 0), (1, 0, 0))), True),
+    "two edges askew": (lambda: edged(((0, 1, 0), (0, 0, 0)), ((1, 1, 0), (1, 0, 0))), True),
     "gears": (geared, True),
     "a four-bar": (lambda: assembled("four_bar")[1:], True),
     "a dual arm": (lambda: assembled("dual_arm")[1:], True),
