@@ -222,6 +222,12 @@ class Compiled:
         self.quality = float(np.min(quality)) if lift else self.quality
         return (q, slow), open_ if open_.any() else None
 
+    def tangent(self, q, w, t=0.0):
+        """Of velocities w (m, nv) at one q the part that constraints at rest allow; None where no kernel serves."""
+        both = np.concatenate([w, np.zeros_like(w[:1])])  # what drives ask for comes out of zero
+        (_, allowed, *_), bad = self._back(np.broadcast_to(q, (len(both), len(q))), both, t=t)
+        return allowed[:-1] - allowed[-1] if bad is None else None
+
     def settle(self, q, t) -> None:
         """Before the next step from q: make another choice if the one that serves has become much worse than it was."""
         if self.quality < self.floor:

@@ -101,6 +101,13 @@ class Constrained:
             return projection.project(self.set, q, v, t, fixed)
         return self._returned(q, v, t, lift=self.set.massless)
 
+    def tangent(self, q, w, t=0.0):
+        """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
+        if self.set.massless:
+            return w
+        found = None if self.compiled is None else self.compiled.tangent(q, w, t)
+        return projection.tangent(self.set, q, w, t) if found is None else found
+
     def lift(self, q, v, t=0.0):
         """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
         return self._returned(q, v, t, lift=True)

@@ -38,6 +38,12 @@ def project(set_: ConstraintSet, q, v, t=0.0, fixed=None):
     return q, v - change
 
 
+def tangent(set_: ConstraintSet, q, w, t=0.0):
+    """Of velocities w (m, nv) at one q the part that constraints at rest allow, in the metric of the mass matrix."""
+    G = set_.rows(q, t=t).G
+    return np.stack([x - correction(set_, q, G, G @ x, np.ones(len(x), bool)) for x in w])
+
+
 def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
     """Velocities that were put on the constraints are there, or there are none."""
     left = np.abs(rows.G @ (v - change) - rows.U)

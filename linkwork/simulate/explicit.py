@@ -80,8 +80,12 @@ class Adaptive(RungeKutta):
         self.fresh = True
 
     @abstractmethod
-    def error(self, h, scale) -> float:
-        """The estimated error against what is allowed."""
+    def errors(self) -> np.ndarray:
+        """Estimates of the error (m, blocks · n), of the step just made and per second."""
+
+    @abstractmethod
+    def size(self, errors, scale) -> float:
+        """How large such errors are against what is allowed."""
 
     @abstractmethod
     def between(self, h, xi, v0, v1) -> Between:
@@ -104,7 +108,7 @@ class Adaptive(RungeKutta):
         while True:
             xi, v1, held = self.advance(t, q, v, vdot, h)
             self.flow(t + h, q, xi, v1, self.out[self.stages])
-            error = self.error(h, self.measure.tolerance(q, v, v1, held))
+            error = h * self.size(self._left(t + h, q, xi), self.measure.tolerance(q, v, v1, held))
             if error < 1:
                 break
             self.rejected += 1
@@ -119,6 +123,14 @@ class Adaptive(RungeKutta):
         between = self.between(h, xi, v, v1)
         vdot1 = self.out[self.stages][1].copy()
         return Step(h, q, self.flow.integrate(q, xi), v1, between, (vdot1, self.flow.tau))
+
+    def _left(self, t, q, xi):
+        """The errors that are left when the state is put back on its constraints."""
+        errors, n = self.errors(), self.n
+        if self.flow.keeper.projects and np.isfinite(errors).all():
+            left = self.flow.keeper.left(t, self.flow.integrate(q, xi), errors[:, : 2 * n].reshape(-1, n))
+            errors[:, : 2 * n] = left.reshape(len(errors), 2 * n)
+        return errors
 
     def _first(self, t, q, v, vdot, h):
         """A first step from the size of the first two derivatives (Hairer, Nørsett and Wanner, II.4)."""
@@ -153,8 +165,11 @@ class DormandPrince(Adaptive):
         self.order, self.estimate = RK45.order, RK45.error_estimator_order
         super().__init__(*arguments)
 
-    def error(self, h, scale):
-        return _rms(h * (self.E @ self.K) / scale)
+    def errors(self):
+        return (self.E @ self.K)[None]
+
+    def size(self, errors, scale):
+        return _rms(errors[0] / scale)
 
     def between(self, h, xi, v0, v1):
         Q, n = None, self.n
@@ -182,12 +197,14 @@ class DormandPrince8(Adaptive):
         self.order, self.estimate = DOP853.order, DOP853.error_estimator_order
         super().__init__(*arguments)
 
-    def error(self, h, scale):
-        K = self.K[: self.stages + 1]
-        five, three = np.sum(((self.E5 @ K) / scale) ** 2), np.sum(((self.E3 @ K) / scale) ** 2)
+    def errors(self):
+        return np.stack([self.E5, self.E3]) @ self.K[: self.stages + 1]
+
+    def size(self, errors, scale):
+        five, three = np.sum((errors / scale) ** 2, -1)
         if five == 0 and three == 0:
             return 0.0
-        return float(h * five / np.sqrt((five + 0.01 * three) * len(scale)))
+        return float(five / np.sqrt((five + 0.01 * three) * len(scale)))
 
     def between(self, h, xi, v0, v1):
         start = self.K[0, : 2 * self.n].copy()

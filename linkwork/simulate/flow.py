@@ -8,7 +8,7 @@ from ..dynamics import Dynamics
 from ..errors import ShapeError
 from . import equations
 from .control import Controls
-from .held import HeldRates
+from .held import HeldRates, Keeper
 from .kernels import kernel
 from .stops import Stops
 
@@ -16,11 +16,12 @@ from .stops import Stops
 class Flow:
     """ξ̇ and v̇ at q ∘ exp ξ, as integrators ask for them, and what of it is worth a record."""
 
-    def __init__(self, robot: Dynamics, controls: Controls, external: Callable | None, stops: Stops | None, constraints="project"):
+    def __init__(self, robot: Dynamics, controls: Controls, external: Callable | None, stops: Stops | None, keeper: Keeper):
         self.robot = robot
         self.controls = controls
         self.external = external
         self.stops = stops
+        self.keeper = keeper
         self.timed = robot.constraints is not None and bool(robot.constraints.set.moving)
         self.reacts = bool(controls.functions) or external is not None or self.timed
         self.options = () if external is None else ("external",)
@@ -28,7 +29,7 @@ class Flow:
         self.integrate = robot.integrate
         self.rates = kernel(robot, equations.local_rates, *self.options, friction=self.friction)
         if isinstance(self.rates, HeldRates):
-            self.rates = self.rates.keeping(constraints)
+            self.rates = self.rates.keeping(keeper.how)
         self.zero = np.zeros(robot.nv)
         self.evaluations = 0
         self.refresh()

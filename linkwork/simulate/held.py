@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..constraints import Constrained
 
 WAYS = "project", "embed"
+UNSEEN = 1e-3  # of an error that projection takes away, how much counts
 
 
 class Keeper:
@@ -32,6 +33,18 @@ class Keeper:
         self.robot, self.how = robot, how
         self.held = robot.constraints if keep is None else keep
         self.timed = self.held is not None and bool(self.held.set.moving)
+
+    @property
+    def projects(self) -> bool:
+        return self.held is not None and self.how == "project"
+
+    def left(self, t, q, w):
+        """Of errors w (m, nv) in a state at q, what is left when it is put back, and a little of the rest.
+
+        Near a rank loss accelerations are noise where the constraints hardly hold, and no step would be short enough: but
+        that is just what projection takes away.
+        """
+        return (1 - UNSEEN) * self.held.tangent(q, w, t) + UNSEEN * w
 
     @staticmethod
     def check(robot, how, keep, method: str) -> None:

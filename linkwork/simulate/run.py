@@ -67,8 +67,8 @@ class Run:
         stops = Stops(robot, settings.limits)
         stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
-        self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, settings.constraints)
         self.keeper = Keeper(robot, settings.constraints, settings.keep)
+        self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
         self.integrator = self._integrator(carry.next_step or settings.first_step)
         self.watch = Watch(self.flow, settings.events)
         self.record = Record(robot)
@@ -145,6 +145,15 @@ class Run:
         if self.watch.any:
             self.watch.begin(self.t, self.q, self.v, just)
 
+    def _same_motion(self, step, v) -> None:
+        """What a step lacks of the constraints is small against the motion; where it is not, they have led it elsewhere."""
+        most = 0.5 if self.settings.method in FIXED else 0.1
+        if np.linalg.norm(v - step.v) > most * (np.linalg.norm(step.v) + step.h * np.linalg.norm(self.vdot)):
+            raise Failure(
+                "the velocity that keeps the constraints is not that of the motion: this is next to a singular configuration, from which "
+                "several motions go on (robot.constraint_report says more), or the steps are too long. Other tolerances may step over it"
+            )
+
     def _advance(self) -> None:
         """One step, or as much of it as there is before something happens."""
         h, target = self._ahead()
@@ -152,6 +161,7 @@ class Run:
         if self.keeper.held is not None:
             rest = () if self.flow.stops is None else self.flow.stops.rows
             q, v = self.keeper.back(self.t + step.h, step.q, step.v, rest)
+            self._same_motion(step, v)
             step = replace(step, q=q, v=v, rates=None)
             self.integrator.moved()
         t = self.t + step.h

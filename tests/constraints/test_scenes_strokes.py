@@ -31,15 +31,21 @@ def test_a_peaucellier_tip_stays_on_its_line_over_its_whole_stroke():
 
 
 def test_a_peaucellier_tip_goes_straight_when_it_is_let_go():
-    """Without forces, at rest but for a push: over 1.5 of its length the tip leaves its line by rounding."""
+    """Without forces, at rest but for a push: over 1.5 of its length the tip leaves its line by rounding. On its way the
+    rhombus is flat and could go on otherwise; a run that does not pass there says so, and none goes another way."""
     plain, _, q = assembled("peaucellier")
     robot = lw.Dynamics(plain.model)
     held = robot.constraints
     q = held.assemble(np.where(np.arange(7) == robot.q_index("arm_joint").start, -0.9, q), hold=["arm_joint"])
     v = held.project(q, np.eye(7)[robot.v_index("arm_joint").start])[1]
-    tip = lw.simulate(robot, (q, 2 * v / np.abs(v).max()), until=3.0, method="dop853").pose("tip")[:, :2, 3]
-    assert np.ptp(tip[:, 1]) > 1.0
-    np.testing.assert_allclose(tip[:, 0], 1.2, rtol=0, atol=1e-10)
+    passed = 0
+    for rtol in np.logspace(-5, -10, 16):
+        run = lw.simulate(robot, (q, 2 * v / np.abs(v).max()), until=3.0, method="dop853", rtol=rtol)
+        tip = run.pose("tip")[:, :2, 3]
+        np.testing.assert_allclose(tip[:, 0], 1.2, rtol=0, atol=1e-10)
+        assert (run.status == "finished") == (run.t[-1] == 3.0) and (run.status == "finished" or run.message)
+        passed += run.status == "finished" and np.ptp(tip[:, 1]) > 1.0
+    assert passed >= 12
 
 
 # --- slider-crank
