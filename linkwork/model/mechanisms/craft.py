@@ -57,7 +57,8 @@ def intelsat() -> Model:
     """INTELSAT V on its way to open: a body of 1000 kg, on each side a yoke and three panels, 16 m from tip to tip.
 
     Closed cable loops over pulleys make the panels of a wing fold as one. Flat at q = 0; a wing is stowed where its yoke
-    is at 90° and its panels at -180°, 180° and -180°. Without gravity; masses and springs of the wings are estimates.
+    is at 90° and its panels at -180°, 180° and -180°. Without gravity; sizes, and masses and springs of the
+    wings, are estimates.
     """
     system = Builder("intelsat", gravity=(0.0, 0.0, 0.0))
     system.body("bus", joint=Free(), joint_name="free", **solids.box(1000.0, (1.66, 2.01, 1.77), color=GOLD))

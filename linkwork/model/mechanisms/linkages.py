@@ -13,7 +13,8 @@ from .drawing import BLUE, DARK, GOLD, GREEN, RED, STEEL, VIOLET, Drawing, bars,
 
 
 def slider_crank() -> Model:
-    """One cylinder of Volkswagen's 1600 boxer engine: stroke 69 mm, rod 137 mm, bore 85.5 mm; dead centre at q = 0."""
+    """One cylinder of Volkswagen's 1600 boxer engine: stroke 69 mm, rod 137 mm, bore 85.5 mm; masses are estimates. Dead centre at
+    q = 0."""
     crank, rod, bore = 0.0345, 0.137, 0.0855
     engine = Drawing("slider_crank")
     web = solids.together(

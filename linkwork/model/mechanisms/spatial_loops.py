@@ -54,7 +54,8 @@ def governor() -> Model:
 def differential() -> Model:
     """The differential of a car: a cage with a bevel gear between two half shafts, which turn as much more as less.
 
-    The wheels turn on the cage by the bevel gear's angle, one forwards, one backwards. The axle is along x.
+    The wheels turn on the cage by the bevel gear's angle, one forwards, one backwards. The axle is along x; sizes and
+    masses are those of no car in particular.
     """
     axle, gear = Revolute(axis=(1, 0, 0)), 0.06
     car = Builder("differential", (0.0, 0.0, -9.81))

@@ -28,7 +28,8 @@ def rolling_disk() -> Model:
 def snakeboard() -> Model:
     """The snakeboard of Ostrowski, Lewis, Murray and Burdick: 6 kg, wheels at 0.2 m that steer, a rider that turns.
 
-    Moments are 0.016 of the board, 0.072 of the rider and 0.0013 kg m² of each pair of wheels, which do not slip sideways.
+    Moments are 0.016 of the board, 0.072 of the rider and 0.0013 kg m² of each pair of wheels, which do not slip sideways;
+    how the 6 kg are shared out is an estimate.
     """
     system = Builder("snakeboard")
     deck = solids.box(1.0, (0.36, 0.08, 0.02), center=(0.0, 0.0, 0.06), color=BLUE)["visuals"]
