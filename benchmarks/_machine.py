@@ -36,3 +36,12 @@ def load() -> str:
 
 def described() -> str:
     return f"{processor()}, {os.cpu_count()} cores; {platform.system()}; {versions()}; {date.today()}; {load()}"
+
+
+def torch_with_gpu():
+    """torch where there is an NVIDIA GPU for it, else None."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None

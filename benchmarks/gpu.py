@@ -15,6 +15,7 @@ import numpy as np
 
 import linkwork as lw
 
+from ._machine import torch_with_gpu
 from ._robots import uneven_chain
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"
@@ -93,11 +94,7 @@ def long_chain(torch) -> None:
 
 
 def main() -> None:
-    try:
-        import torch
-    except ImportError:
-        torch = None
-    if torch is None or not torch.cuda.is_available():
+    if (torch := torch_with_gpu()) is None:
         print("needs torch with CUDA and an NVIDIA GPU")
         return
     warnings.simplefilter("ignore")

@@ -15,6 +15,7 @@ import numpy as np
 
 import linkwork as lw
 
+from ._machine import torch_with_gpu
 from ._robots import file, model
 from ._torch_sweep import TorchSweep
 from .gpu import median_seconds
@@ -70,11 +71,7 @@ def mjx(name, robot, states):
 
 
 def main() -> None:
-    try:
-        import torch
-    except ImportError:
-        torch = None
-    if torch is None or not torch.cuda.is_available():
+    if (torch := torch_with_gpu()) is None:
         print("needs torch with CUDA and an NVIDIA GPU")
         return
     warnings.simplefilter("ignore")

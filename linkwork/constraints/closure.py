@@ -134,8 +134,3 @@ class Closure(Constraint):
     def complaint(self, motion: Motion) -> str:
         turn = np.linalg.norm(self.misfit(self.relative(motion)[0])[..., :3], axis=-1)
         return " Its axis is flipped over: assemble from another guess." if np.max(turn) > FLIPPED else ""
-
-
-def describe(X) -> str:
-    """A misfit in words: metres and radians."""
-    return f"{np.linalg.norm(X[..., 3:]):.3g} m, {np.linalg.norm(X[..., :3]):.3g} rad"

@@ -56,9 +56,8 @@ class Rated(Choice):
         return np.zeros_like(x) + u
 
 
-@dataclass(frozen=True)
-class Own(Choice):
-    """The library's: q and v."""
+class OnOwnCoordinates(Choice):
+    """A choice of velocities only: the coordinates are the library's q."""
 
     def suits(self, group):
         return True
@@ -71,6 +70,11 @@ class Own(Choice):
 
     def x(self, group, q):
         return q
+
+
+@dataclass(frozen=True)
+class Own(OnOwnCoordinates):
+    """The library's: q and v."""
 
     def S(self, group, x):
         return np.zeros_like(x[..., :1, None]) + like(np.eye(group.nv), x)
@@ -176,25 +180,13 @@ class SecondKind(Rated):
 
 
 @dataclass(frozen=True)
-class Linear(Choice):
+class Linear(OnOwnCoordinates):
     """The library's q with velocities of one's own, v = S(q) u: `Linear(lambda q: ...)` gives S (..., nv, nv).
 
     Written with NumPy; without a function of coordinates that they are rates of, these are quasi-velocities proper.
     """
 
     map: Callable
-
-    def suits(self, group):
-        return True
-
-    def nx(self, group):
-        return group.nq
-
-    def q(self, group, x):
-        return x
-
-    def x(self, group, q):
-        return q
 
     def S(self, group, x):
         return self.map(x)

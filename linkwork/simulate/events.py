@@ -81,7 +81,7 @@ class Watch:
 
     def find(self, t: float, step: Step) -> list[Found]:
         """What happens in a step, in order, up to the first event that ends the motion."""
-        q, v = step.at(self.flow.robot, SAMPLES)
+        q, v = self.flow.within(t, step, SAMPLES)
         q[-1], v[-1] = step.q, step.v
         start, low, found = self.before, 0.0, []
         for k, x in enumerate(SAMPLES.tolist()[1:], 1):
@@ -107,12 +107,12 @@ class Watch:
         before, after = map(rates_of, v)
 
         def rates(x):
-            return rates_of(step.at(self.flow.robot, np.array([x]))[1][0])
+            return rates_of(self.flow.within(t, step, np.array([x]))[1][0])
 
         for k in np.flatnonzero((before < 0) & (after > 0)):
             if start[n + k] > 0 and 0 < value[n + k] < np.inf:
                 x = brentq(lambda x, k=k: rates(x)[k], low, high)
-                at = step.at(self.flow.robot, np.array([x]))
+                at = self.flow.within(t, step, np.array([x]))
                 if self.values(t + x * step.h, *(each[0] for each in at))[n + k] < 0:
                     found.append(self._root(n + int(k), t, step, low, x, start[n + k]))
         return found
@@ -129,7 +129,7 @@ class Watch:
         def value(x):
             if x == low:
                 return start
-            q, v = (step.q, step.v) if x == 1 else (each[0] for each in step.at(self.flow.robot, np.array([x])))
+            q, v = (step.q, step.v) if x == 1 else (each[0] for each in self.flow.within(t, step, np.array([x])))
             return float(self.values(t + x * step.h, q, v)[i])
 
         end = value(high)

@@ -79,6 +79,10 @@ class Flow:
         self(t, q, self.zero, v, out)
         return out[1], self.tau
 
+    def within(self, t: float, step, x) -> tuple[np.ndarray, np.ndarray]:
+        """The states at fractions x of a step that began at t, on the constraints if there are any."""
+        return self.keeper.back(t + x * step.h, *step.at(self.robot, x))
+
     def _wrenches(self, t, q, v):
         assert self.external is not None
         wrenches = np.asarray(self.external(t, q, v), float)

@@ -208,12 +208,8 @@ class Run:
         """Time and state within a step."""
         if found.x >= 1:
             return self.t + step.h, step.q, step.v
-        q, v = self._within(step, np.array([found.x]))
+        q, v = self.flow.within(self.t, step, np.array([found.x]))
         return self.t + found.x * step.h, q[0], v[0]
-
-    def _within(self, step: Step, x) -> tuple[np.ndarray, np.ndarray]:
-        """The states at fractions x of a step, on the constraints if there are any."""
-        return self.keeper.back(self.t + x * step.h, *step.at(self.robot, x))
 
     def _note(self, found: Found, step: Step) -> None:
         """Something happened, and the motion goes on as it was."""
@@ -295,7 +291,7 @@ class Run:
         times = self.grid + k * dt
         times = np.where(times > end - SLACK * dt, end, times)
         if len(times):
-            for t, q, v in zip(times, *self._within(step, (times - self.t) / step.h)):
+            for t, q, v in zip(times, *self.flow.within(self.t, step, (times - self.t) / step.h)):
                 self.record.add(t, q, v, *self.flow.at(t, q, v))
 
     def _check(self, vdot) -> None:

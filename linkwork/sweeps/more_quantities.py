@@ -41,7 +41,7 @@ def explicit_mass_matrix_inverse(nodes, q):
     """𝓜⁻¹ entry by entry from the compliances of the nodes (Jain, Algorithm 10.4)."""
     tree, H = nodes.tree, nodes.H
     phi, D, G = articulated(nodes, q)
-    Upsilon, L, U = compliances(tree, phi, H, D, G, like(np.zeros((6, 6)), nodes.gravity))
+    Upsilon, L, U = compliances(tree, phi, H, D, G, nodes.still @ nodes.still.mT)
     return _mass_matrix_inverse(tree, phi, G, transitions(tree, phi, H, G), Upsilon, L, U)
 
 
