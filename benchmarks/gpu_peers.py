@@ -41,7 +41,7 @@ def mjx(name, robot, states):
 
     spec = mujoco.MjSpec.from_string(SHAPES.sub("", file(name).read_text(encoding="utf-8")))
     spec.compiler.fusestatic = False
-    if robot.model.hinges[0].joint.nq == 7:
+    if robot.model.joints[0].joint.nq == 7:
         spec.worldbody.first_body().add_freejoint()
     host = spec.compile()
     flags = mujoco.mjtDisableBit

@@ -76,7 +76,7 @@ def hung(n):
         m.loop(f"pin{i}", f"b{i}", f"c{i}", lw.Revolute(), at=(2, 0, 0), on=(1, 0, 0))
         carrier = f"b{i}"
     model = m.model()
-    return model, np.array([1.2 if hinge.child.startswith("b") else -1.2 for hinge in model.hinges])
+    return model, np.array([1.2 if placed.child.startswith("b") else -1.2 for placed in model.joints])
 
 
 def growth(sizes, compiled, samples=1):

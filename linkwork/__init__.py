@@ -13,6 +13,7 @@ from .errors import (
     SimulationError,
     TraceError,
     UnknownNameError,
+    deprecated,
 )
 from .formats import load, save
 from .joints import (
@@ -31,7 +32,7 @@ from .joints import (
     Translation,
     Universal,
 )
-from .model import Body, Builder, Coupling, Frame, Graph, Hinge, Loop, Model, Push, Shape, Spring, from_dh
+from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh
 from .simulate import Event, Trajectory, hold, rollout, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -63,7 +64,6 @@ __all__ = [
     "Free",
     "Graph",
     "Helical",
-    "Hinge",
     "Joint",
     "LinkworkError",
     "Loop",
@@ -116,6 +116,9 @@ __all__ = [
 
 
 def __getattr__(name: str):
+    if name == "Hinge":
+        deprecated("linkwork.Hinge", "linkwork.PlacedJoint")
+        return PlacedJoint
     for module, names in LATER.items():
         if name == module or name in names:
             found = import_module(f".{module}", __name__)

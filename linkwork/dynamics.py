@@ -43,11 +43,11 @@ class Dynamics:
 
     @cached_property
     def nq(self) -> int:
-        return sum(hinge.joint.nq for hinge in self.model.hinges)
+        return sum(placed.joint.nq for placed in self.model.joints)
 
     @cached_property
     def nv(self) -> int:
-        return sum(hinge.joint.nv for hinge in self.model.hinges)
+        return sum(placed.joint.nv for placed in self.model.joints)
 
     @cached_property
     def bodies(self) -> list[str]:
@@ -60,14 +60,14 @@ class Dynamics:
     @cached_property
     def _rows(self) -> dict[str, tuple[slice, slice]]:
         rows, nq, nv = {}, 0, 0
-        for hinge in self.model.hinges:
-            joint = hinge.joint
+        for placed in self.model.joints:
+            joint = placed.joint
             if joint.nq:
-                rows[hinge.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
+                rows[placed.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
             for name, part, _ in joint.parts:
                 if name and part.nq:
-                    taken = name in rows or name in self.model._hinge or name.isdigit()
-                    known = f"{hinge.name}.{name}" if taken else name
+                    taken = name in rows or self.model.has_joint(name) or name.isdigit()
+                    known = f"{placed.name}.{name}" if taken else name
                     rows[known] = slice(nq, nq + part.nq), slice(nv, nv + part.nv)
                 nq, nv = nq + part.nq, nv + part.nv
         return rows
@@ -87,7 +87,7 @@ class Dynamics:
 
     def neutral(self) -> np.ndarray:
         """q with every joint at its identity."""
-        parts = [part.group.identity for hinge in self.model.hinges for _, part, _ in hinge.joint.parts]
+        parts = [part.group.identity for placed in self.model.joints for _, part, _ in placed.joint.parts]
         return np.concatenate([np.zeros(0), *parts])
 
     def random_state(self, shape=(), seed=None) -> tuple[np.ndarray, np.ndarray]:
@@ -95,8 +95,8 @@ class Dynamics:
         rng = np.random.default_rng(seed)
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         q = [np.zeros((*shape, 0))]
-        for hinge in self.model.hinges:
-            q += [random_element(part, shape, rng) for _, part, _ in hinge.joint.parts]
+        for placed in self.model.joints:
+            q += [random_element(part, shape, rng) for _, part, _ in placed.joint.parts]
         return np.concatenate(q, -1), rng.standard_normal((*shape, self.nv))
 
     # --- what moves
@@ -344,7 +344,7 @@ class Dynamics:
         tips = [k for k in range(len(nodes.groups)) if nodes.groups[k].nv and not nodes.tree.children[k]]
         q = None if self.rolled else self.random_state(seed=0)[0]
         if (k := singular(nodes, q, tips)) is not None:
-            joint, body = nodes.labels[k], self.model.hinge(nodes.labels[k]).child
+            joint, body = nodes.labels[k], self.model.joint(nodes.labels[k]).child
             raise ModelError(
                 f'{self.model.name}: joint "{joint}" moves nothing that has inertia along it, so its acceleration is not defined. '
                 f'Give body "{body}", or one it carries, a mass or a tensor, or the joint an armature.'

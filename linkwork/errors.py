@@ -1,5 +1,6 @@
 """What can go wrong, and how it is said: the thing, what came, what was expected, what to do."""
 
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -43,6 +44,11 @@ class SimulationError(LinkworkError, ValueError):
 
 class ModelWarning(UserWarning):
     """A mechanism was read, and something in it is probably not what its author meant."""
+
+
+def deprecated(old: str, new: str, level: int = 3) -> None:
+    """Warn that a public name is now another one; `level` is how far up the caller stands."""
+    warnings.warn(f"{old} is now {new}; the old name goes away in the next version.", DeprecationWarning, stacklevel=level)
 
 
 def listed(names: Iterable[str], limit: int = 6) -> str:

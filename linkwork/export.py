@@ -78,7 +78,7 @@ def notes(robot, operations: Program, dtype: str) -> list[str]:
 
 
 def _table(robot) -> list[str]:
-    kinds = {hinge.name: hinge.joint.kind for hinge in robot.model.hinges}
+    kinds = {placed.name: placed.joint.kind for placed in robot.model.joints}
     rows = [(robot.q_index(name), robot.v_index(name), name) for name in robot.joints]
     return [f"  q{_range(q):<10} v{_range(v):<10} {name:<24} {kinds.get(name, '')}".rstrip() for q, v, name in rows]
 

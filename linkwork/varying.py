@@ -58,7 +58,7 @@ class Varying:
         if name == "gravity":
             return np.array(model.gravity)
         if name == "at":
-            return np.array([hinge.at.translation for hinge in model.hinges])
+            return np.array([placed.at.translation for placed in model.joints])
         parts = getattr(nodes, name)
         return np.array(parts) if name in ("mass", "center", "tensor") else np.concatenate([np.zeros(0), *parts])
 

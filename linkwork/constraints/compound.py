@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ..model import Loop, Model, lower
-from ..model.parts import Body, Hinge
+from ..model.parts import Body, PlacedJoint
 from ..spatial import Pose
 from ..sweeps.quantities import integrate
 from .closure import Closure, log
@@ -35,7 +35,7 @@ class CompoundClosure(Closure):
     @cached_property
     def _nodes(self):
         """The joint by itself: a massless body on it."""
-        return lower(Model(self.name, (Body("end"),), (Hinge("joint", None, "end", self.joint),)))
+        return lower(Model(self.name, (Body("end"),), (PlacedJoint("joint", None, "end", self.joint),)))
 
     @cached_property
     def _start(self):

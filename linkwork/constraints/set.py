@@ -71,7 +71,7 @@ class ConstraintSet:
     def size(self) -> float:
         """A length of the mechanism: the longest way between two of its joints."""
         model = self.robot.model
-        ways = [x.translation for part in (*model.hinges, *model.loops) for x in (part.at, part.on)]
+        ways = [x.translation for part in (*model.joints, *model.loops) for x in (part.at, part.on)]
         return float(max((np.linalg.norm(x) for x in ways), default=0.0)) or 1.0
 
     @cached_property

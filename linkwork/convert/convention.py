@@ -35,8 +35,8 @@ class Convention:
         self.pieces = tuple(pieces)
         self._q_there = _slices(piece.nq for piece in self.pieces)
         self._v_there = _slices(piece.v.stop - piece.v.start for piece in self.pieces)
-        self.nq = sum(hinge.joint.nq for hinge in model.hinges)
-        self.nv = sum(hinge.joint.nv for hinge in model.hinges)
+        self.nq = sum(placed.joint.nq for placed in model.joints)
+        self.nv = sum(placed.joint.nv for placed in model.joints)
         self.nq_there = sum(piece.nq for piece in self.pieces)
 
     def q_to(self, q):

@@ -13,7 +13,7 @@ from .rules import Circle, Floating, Plane, Quaternion, RollPitchYaw, Rule, Same
 def mujoco(robot: Model | Dynamics, *, order: Iterable[str] | None = None) -> Convention:
     """MuJoCo: free q = [position, w x y z], v = [velocity in the world, omega in the body]; ball q = w x y z.
 
-    A planar joint is two slides and a hinge, [x, y, θ].
+    A planar joint is two slides and a joint, [x, y, θ].
     """
     rules = {
         Free: Floating(linear_first=True, w_first=True, fixed=("linear",)),
@@ -45,7 +45,7 @@ def pinocchio(
     By default joints come in the order of Pinocchio's URDF reader, joints on one body by their names.
     """
     model = robot.model if isinstance(robot, Dynamics) else robot
-    turning = {hinge.name: hinge.joint for hinge in model.hinges if isinstance(hinge.joint, Revolute)}
+    turning = {placed.name: placed.joint for placed in model.joints if isinstance(placed.joint, Revolute)}
     continuous = None if continuous is None else list(continuous)
     for name in continuous or ():
         if name not in turning:
@@ -68,9 +68,9 @@ def _convention(robot, rules: Mapping[type[Joint], Rule], order, circles: Iterab
 
 def _pieces(model: Model, rules, circles: set[str]) -> list[Piece]:
     out, q, v = [], 0, 0
-    for hinge in model.hinges:
-        for part, joint, _ in hinge.joint.parts:
-            names = (hinge.name, part, f"{hinge.name}.{part}") if part else (hinge.name,)
+    for placed in model.joints:
+        for part, joint, _ in placed.joint.parts:
+            names = (placed.name, part, f"{placed.name}.{part}") if part else (placed.name,)
             rule = Circle(1) if circles & set(names) else rules.get(type(joint), Same(joint.nv))
             width = len(rule.q_to(joint.group.identity))
             if joint.nv:
@@ -82,7 +82,7 @@ def _pieces(model: Model, rules, circles: set[str]) -> list[Piece]:
 def _ordered(model: Model, pieces: list[Piece], order: list[str]) -> list[Piece]:
     """The pieces as their names come. Where each side has one joint that the other does not name, such as a free base,
     they are the same."""
-    found: dict[str, list[int]] = {hinge.name: [] for hinge in model.hinges}
+    found: dict[str, list[int]] = {placed.name: [] for placed in model.joints}
     for i, piece in enumerate(pieces):
         for name in piece.names:
             found.setdefault(name, []).append(i)
@@ -100,13 +100,13 @@ def _ordered(model: Model, pieces: list[Piece], order: list[str]) -> list[Piece]
 
 
 def _by_name(model: Model) -> list[str]:
-    """Names of hinges, depth first, those that stand on one body by their names."""
+    """Names of joints, depth first, those that stand on one body by their names."""
     outboard: dict[str | None, list] = {}
-    for hinge in sorted(model.hinges, key=lambda hinge: hinge.name, reverse=True):
-        outboard.setdefault(hinge.parent, []).append(hinge)
+    for placed in sorted(model.joints, key=lambda placed: placed.name, reverse=True):
+        outboard.setdefault(placed.parent, []).append(placed)
     out, stack = [], outboard.get(None, [])
     while stack:
-        hinge = stack.pop()
-        out.append(hinge.name)
-        stack.extend(outboard.get(hinge.child, ()))
+        placed = stack.pop()
+        out.append(placed.name)
+        stack.extend(outboard.get(placed.child, ()))
     return out

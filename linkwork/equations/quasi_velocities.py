@@ -27,9 +27,9 @@ class QuasiVelocities:
         self._choices = {joint: chosen(choice) for joint, choice in choices.items()}
         self._rows: list[tuple[str, Choice, Group, slice, slice, slice]] = []  # name, choice, group, in x, in q, in v
         nx = nq = nv = 0
-        for hinge in robot.model.hinges:
-            for part, joint, _ in hinge.joint.parts:
-                name = next((n for n in (f"{hinge.name}.{part}", part, hinge.name) if n in self._choices), hinge.name)
+        for placed in robot.model.joints:
+            for part, joint, _ in placed.joint.parts:
+                name = next((n for n in (f"{placed.name}.{part}", part, placed.name) if n in self._choices), placed.name)
                 choice = self._choices.get(name, Own())
                 if not choice.suits(joint.group):
                     raise ModelError(f'joint "{name}" moves on {joint.group}, for which {choice} is no choice of velocities.')

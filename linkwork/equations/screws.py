@@ -62,20 +62,20 @@ class Screws:
         self._on[None] = None
         self.motions: list[Motion] = []
         nx = nv = 0
-        for hinge in world.hinges:
-            before, frame = self._on[hinge.parent], hinge.at
-            for part, joint, at in hinge.joint.parts:
+        for placed in world.joints:
+            before, frame = self._on[placed.parent], placed.at
+            for part, joint, at in placed.joint.parts:
                 frame = frame @ at
                 if not joint.nv:
                     continue
-                kind = kinds if isinstance(kinds, str) else kinds.get(hinge.name, "second kind")
+                kind = kinds if isinstance(kinds, str) else kinds.get(placed.name, "second kind")
                 choice = chosen(kind)
                 columns, rows = slice(nx, nx + choice.nx(joint.group)), slice(nv, nv + joint.nv)
-                name = f"{hinge.name}.{part}" if part else hinge.name
+                name = f"{placed.name}.{part}" if part else placed.name
                 matrix = (frame @ joint.frame).matrix
                 self.motions.append(Motion(name, matrix, joint.group, choice, columns, rows, before))
                 before, nx, nv = len(self.motions) - 1, columns.stop, rows.stop
-            self._on[hinge.child] = before
+            self._on[placed.child] = before
         self.nx, self.nv = nx, nv
 
     @cached_property

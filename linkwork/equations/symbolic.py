@@ -137,7 +137,7 @@ class Symbolic:
     @property
     def _dots(self) -> dict:
         """How rates are written: as q with dots where v is the rate of q, else v̇ as v with a dot."""
-        parts = [part for hinge in self.robot.model.hinges for _, part, _ in hinge.joint.parts]
+        parts = [part for placed in self.robot.model.joints for _, part, _ in placed.joint.parts]
         rows = [(self.v, self.q, r"\dot"), (self.vdot, self.q, r"\ddot")]
         if any(part.nv > 1 for part in parts):
             rows = [(self.vdot, self.v, r"\dot")]

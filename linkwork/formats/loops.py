@@ -41,7 +41,7 @@ def with_loops(model: Model, text: str, name: str) -> Model:
     loops = [_loop(model, i, pair, kind, name) for i, (pair, kind) in enumerate(zip(pairs, kinds), 1)]
     motors = data.get("name_mot", [])
     for motor in motors:
-        model.hinge(motor)
+        model.joint(motor)
     note = (f"motors, by {name}: {listed(motors, 100)}",) if motors else ()
     return replace(model, loops=(*model.loops, *loops), notes=(*model.notes, *note))
 
@@ -49,10 +49,10 @@ def with_loops(model: Model, text: str, name: str) -> Model:
 def retyped(model: Model, kinds: dict[str, str], name: str) -> Model:
     """The model with other types for some joints."""
     for joint, kind in kinds.items():
-        model.hinge(joint)
+        model.joint(joint)
         if kind not in KINDS:
             raise ModelError(f'{name} gives joint "{joint}" the type "{kind}", which is not known.{did_you_mean(str(kind), KINDS)}')
-    return replace(model, hinges=tuple(replace(h, joint=KINDS[kinds[h.name]]()) if h.name in kinds else h for h in model.hinges))
+    return replace(model, joints=tuple(replace(h, joint=KINDS[kinds[h.name]]()) if h.name in kinds else h for h in model.joints))
 
 
 def _loop(model: Model, i: int, pair, kind, name: str) -> Loop:
@@ -65,10 +65,10 @@ def _loop(model: Model, i: int, pair, kind, name: str) -> Loop:
 
 
 def _end(model: Model, end: str, name: str) -> tuple[str, Pose]:
-    hinges = {hinge.name: hinge for hinge in model.hinges}
-    if end in hinges:
-        return hinges[end].child, hinges[end].on
-    known = [*(body.name for body in model.bodies), *(frame.name for frame in model.frames), *hinges]
+    joints = {placed.name: placed for placed in model.joints}
+    if end in joints:
+        return joints[end].child, joints[end].on
+    known = [*(body.name for body in model.bodies), *(frame.name for frame in model.frames), *joints]
     if end not in known:
         raise ModelError(f'{name} closes a loop at "{end}", which is no link and no joint of {model.name}.{did_you_mean(str(end), known)}')
     body, pose = model.place(end)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, ModelWarning, listed
 from ..joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical
-from ..model import Body, Frame, Hinge, Model
+from ..model import Body, Frame, Model, PlacedJoint
 from ..model.gears import with_gears
 from ..spatial import Pose
 from .mjcf_constraints import couplings, loops, omitted
@@ -36,7 +36,7 @@ def read(
     model = Model(
         name=c.name,
         bodies=bodies,
-        hinges=_hinges(c),
+        joints=_placed_joints(c),
         frames=frames,
         loops=loops(c),
         couplings=couplings(c),
@@ -67,8 +67,8 @@ def _body(c: Compiled, i: int) -> Body:
     return Body(c.bodies[i], float(c.m.body_mass[i]), inertial.translation, tensor, visuals, collisions)
 
 
-def _hinges(c: Compiled) -> tuple[Hinge, ...]:
-    """One hinge for each body but the world: its joint, its joints as one compound, or a weld."""
+def _placed_joints(c: Compiled) -> tuple[PlacedJoint, ...]:
+    """One placed joint for each body but the world: its joint, its joints as one compound, or a weld."""
     taken = set(c.joints)
     out = []
     for i in range(1, c.m.nbody):
@@ -80,7 +80,7 @@ def _hinges(c: Compiled) -> tuple[Hinge, ...]:
         else:
             name, joint = (f"{body}_joints", Compound(row=row)) if row else (f"{body}_weld", Fixed())
             taken.add(name := fresh(name, taken))
-        out.append(Hinge(name, c.bodies[parent] if parent else None, body, joint, at, on))
+        out.append(PlacedJoint(name, c.bodies[parent] if parent else None, body, joint, at, on))
     return tuple(out)
 
 

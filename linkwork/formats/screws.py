@@ -40,7 +40,7 @@ from ..joints import (
     Spherical,
     Translation,
 )
-from ..model import Body, Coupling, Distance, Frame, Hinge, KnifeEdge, Linear, Loop, Model, Push, Rolling, Spring, Touching
+from ..model import Body, Coupling, Distance, Frame, KnifeEdge, Linear, Loop, Model, PlacedJoint, Push, Rolling, Spring, Touching
 from ..model.model import GRAVITY
 from ..spatial import Pose
 from .lines import Value, parsed
@@ -100,9 +100,9 @@ def read(text: str, *, name: str) -> Model:
         return Model(
             data["name"].text("name") if "name" in data else name.partition(".")[0],
             tuple(bodies),
-            tuple(_hinge(value, known, Hinge) for value in _all(data, "joints")),
+            tuple(_placed_joint(value, known, PlacedJoint) for value in _all(data, "joints")),
             tuple(_frame(value, known) for value in _all(data, "frames")),
-            tuple(_hinge(value, known, Loop) for value in _all(data, "loops")),
+            tuple(_placed_joint(value, known, Loop) for value in _all(data, "loops")),
             tuple(_coupling(value) for value in _all(data, "couplings")),
             data["gravity"].vector("gravity") if "gravity" in data else GRAVITY,
             (*(_force(x, "spring", Spring) for x in _all(data, "springs")), *(_force(x, "push", Push) for x in _all(data, "pushes"))),
@@ -143,7 +143,7 @@ def _tensor(value: Value, said: str) -> Any:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _hinge(value: Value, bodies: set[str], kind: type) -> Any:
+def _placed_joint(value: Value, bodies: set[str], kind: type) -> Any:
     name, said, data = _named(value, "joint")
     parent = data["parent"].text(f"the parent of {said}") if "parent" in data else "world"
     if "child" not in data:

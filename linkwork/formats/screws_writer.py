@@ -26,11 +26,11 @@ def written(model: Model) -> str:
     for loop in model.loops:
         if not loop.active:
             raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot say; remove it first.')
-    joints = [_hinge(hinge) for hinge in model.hinges]
+    joints = [_placed_joint(placed) for placed in model.joints]
     frames = [{"name": frame.name, "body": frame.body, **_pose(frame.pose)} for frame in model.frames]
     couplings = [_coupling(coupling) for coupling in model.couplings]
     parts: list[tuple[str, list]] = [("bodies", [_body(body) for body in model.bodies]), ("joints", joints)]
-    parts += [("frames", frames), ("loops", [_hinge(loop) for loop in model.loops]), ("couplings", couplings)]
+    parts += [("frames", frames), ("loops", [_placed_joint(loop) for loop in model.loops]), ("couplings", couplings)]
     parts += [(kind, [_force(x) for x in model.forces if isinstance(x, made)]) for kind, made in (("springs", Spring), ("pushes", Push))]
     parts.append(("constraints", [_bond(x) for x in model.constraints]))
     head = [f'  "screws": {VERSION}', f'  "name": {json.dumps(model.name)}', f'  "gravity": {json.dumps(model.gravity)}']
@@ -47,18 +47,18 @@ def _body(body) -> dict[str, Any]:
     return {"name": body.name, "mass": body.mass, "center": body.center, "tensor": (xx, yy, zz, xy, xz, yz)}
 
 
-def _hinge(hinge) -> dict[str, Any]:
-    out: dict[str, Any] = {"name": hinge.name}
-    if hinge.parent is not None:
-        out["parent"] = hinge.parent
-    out["child"] = hinge.child
-    if isinstance(hinge.joint, Compound):
-        frame, parts = hinge.at, []
-        for name, joint, placement in hinge.joint.parts:
+def _placed_joint(placed) -> dict[str, Any]:
+    out: dict[str, Any] = {"name": placed.name}
+    if placed.parent is not None:
+        out["parent"] = placed.parent
+    out["child"] = placed.child
+    if isinstance(placed.joint, Compound):
+        frame, parts = placed.at, []
+        for name, joint, placement in placed.joint.parts:
             frame = frame @ placement
             parts.append({"name": name, **_joint(joint, frame)})
         return {**out, "parts": parts}
-    return {**out, **_joint(hinge.joint, hinge.at)}
+    return {**out, **_joint(placed.joint, placed.at)}
 
 
 def _joint(joint: Joint, frame: Pose) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Compound, Fixed, Helical, Joint, Prismatic, Revolute, Spherical
-from ..model import Body, Coupling, Frame, Hinge, Loop, Model, Shape
+from ..model import Body, Coupling, Frame, Loop, Model, PlacedJoint, Shape
 from . import xml
 from .sdf_frames import MODEL, WORLD, Frames, numbers, said
 from .shapes import mesh_file
@@ -69,14 +69,14 @@ class Reader:
 
     def model(self, gravity: Element | None) -> Model:
         tree, cut = self._spanning()
-        hinges = [Hinge(*self._ends(joint)) for joint in tree]
-        carried = {hinge.child for hinge in hinges}
+        joints = [PlacedJoint(*self._ends(joint)) for joint in tree]
+        carried = {placed.child for placed in joints}
         roots = [link for link in self.links if link not in carried]
-        hinges += [Hinge(f"{link}_to_world", None, link, Fixed(), self.frames.seen(link, WORLD)) for link in roots]
+        joints += [PlacedJoint(f"{link}_to_world", None, link, Fixed(), self.frames.seen(link, WORLD)) for link in roots]
         return Model(
             name=self.element.text("name"),
             bodies=tuple(self._body(link) for link in self.links),
-            hinges=tuple(hinges),
+            joints=tuple(joints),
             frames=tuple(self._frame(frame) for frame in self.frames.named["frame"]),
             loops=tuple(Loop(*self._ends(joint)) for joint in cut),
             couplings=tuple(coupling for joint in tree for coupling in self._mimics(joint)),

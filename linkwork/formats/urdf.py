@@ -1,4 +1,4 @@
-"""URDF: links become bodies, joints become hinges; everything is read and checked before a Model is made."""
+"""URDF: links become bodies, joints become placed joints; everything is read and checked before a Model is made."""
 
 import math
 import warnings
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
-from ..model import Body, Coupling, Hinge, Model
+from ..model import Body, Coupling, Model, PlacedJoint
 from ..model.gears import with_gears
 from ..spatial import Pose
 from ..spatial.pose import SNAP
@@ -49,11 +49,11 @@ def read(
     if not links:
         raise robot.error(f"{robot.owner} has no <link>.")
     root = _root(robot, links, joints)
-    placed = Placements(snap)
-    shapes = Shapes(robot, placed.pose, folder, package_root)
-    bodies = [_body(link, placed, shapes) for link in links.values()]
-    hinges = [_hinge(joint, placed) for joint in joints.values()]
-    hinges.insert(0, Hinge(_fresh(f"{root}_to_world", joints), None, root, Fixed()))
+    placements = Placements(snap)
+    shapes = Shapes(robot, placements.pose, folder, package_root)
+    bodies = [_body(link, placements, shapes) for link in links.values()]
+    connected = [_placed_joint(joint, placements) for joint in joints.values()]
+    connected.insert(0, PlacedJoint(_fresh(f"{root}_to_world", joints), None, root, Fixed()))
     couplings = [coupling for joint in joints.values() if (coupling := _coupling(joint, joints))]
     complaints = [body.complaint for body in bodies if body.complaint]
     if complaints and strict:
@@ -61,9 +61,9 @@ def read(
     model = Model(
         name=robot.attributes.get("name", "").strip() or Path(name).stem,
         bodies=tuple(bodies),
-        hinges=tuple(hinges),
+        joints=tuple(connected),
         couplings=tuple(couplings),
-        notes=(*placed.notes, *shapes.notes, *complaints),
+        notes=(*placements.notes, *shapes.notes, *complaints),
     )
     model = with_gears(model, _gears(robot, joints))
     if complaints:
@@ -159,13 +159,13 @@ def _end(joint: Element, end: str, links: dict[str, Element]) -> str:
 # --- links
 
 
-def _body(link: Element, placed: "Placements", shapes: Shapes) -> Body:
+def _body(link: Element, placements: "Placements", shapes: Shapes) -> Body:
     visuals, collisions = shapes.of(link, "visual"), shapes.of(link, "collision")
     inertial = link.first("inertial")
     if inertial is None:
         return Body(link.text("name"), visuals=visuals, collisions=collisions)
     mass = inertial.needed("mass").number("value", least=0)
-    pose = placed.pose(inertial)
+    pose = placements.pose(inertial)
     inertia = inertial.needed("inertia")
     xx, yy, zz = (inertia.number(key) for key in ("ixx", "iyy", "izz"))
     xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
@@ -176,12 +176,12 @@ def _body(link: Element, placed: "Placements", shapes: Shapes) -> Body:
 # --- joints
 
 
-def _hinge(element: Element, placed: "Placements") -> Hinge:
+def _placed_joint(element: Element, placements: "Placements") -> PlacedJoint:
     parent, child = (element.needed(end).text("link") for end in ("parent", "child"))
-    return Hinge(element.text("name"), parent, child, _joint(element, placed), placed.pose(element))
+    return PlacedJoint(element.text("name"), parent, child, _joint(element, placements), placements.pose(element))
 
 
-def _joint(element: Element, placed: "Placements") -> Joint:
+def _joint(element: Element, placements: "Placements") -> Joint:
     kind = element.text("type")
     if kind not in KINDS:
         raise element.error(f'{element.owner} has type "{kind}", which URDF does not know.{did_you_mean(kind, KINDS)}')
@@ -189,7 +189,7 @@ def _joint(element: Element, placed: "Placements") -> Joint:
         return Fixed()
     physics: dict = {}
     if kind != "floating":
-        physics["axis"] = placed.axis(element)
+        physics["axis"] = placements.axis(element)
     if (dynamics := element.first("dynamics")) is not None:
         physics["damping"] = dynamics.number("damping", 0.0, least=0)
         physics["friction"] = dynamics.number("friction", 0.0, least=0)
@@ -199,7 +199,7 @@ def _joint(element: Element, placed: "Placements") -> Joint:
         if kind in ("revolute", "prismatic") and {"lower", "upper"} & set(limit.attributes):
             lower, upper = _bound(limit, "lower", 0.0), _bound(limit, "upper", 0.0)
             if lower is not None and upper is not None and lower > upper:  # as Bullet's files say that there is none
-                placed.note(element, f"lower limit {lower:g} is above upper limit {upper:g}: read as no limit")
+                placements.note(element, f"lower limit {lower:g} is above upper limit {upper:g}: read as no limit")
                 lower = upper = None
             physics.update(lower=lower, upper=upper)
     return KINDS[kind](**physics)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..joints import Cylindrical, Free, Joint, Planar, PlanarTranslation, Prismatic, Revolute, Translation
-from ..model import Body, Coupling, Hinge, Model, Shape
+from ..model import Body, Coupling, Model, PlacedJoint, Shape
 from ..model.model import GRAVITY
 from ..spatial import Pose
 
@@ -44,7 +44,7 @@ class Step:
 def written(model: Model, *, lossy: bool = False) -> str:
     """The text of a URDF file; an error names what would be lost, unless `lossy` allows it."""
     names = Names(model)
-    rows = {hinge.name: list(_row(hinge, names)) for hinge in model.hinges}
+    rows = {placed.name: list(_row(placed, names)) for placed in model.joints}
     mimics = {c.joint: c for coupling in model.couplings if (c := names.linear(coupling))}
     lost = [*_lost_physics(model), *_lost_bonds(model, names)]
     if lost and not lossy:
@@ -53,13 +53,13 @@ def written(model: Model, *, lossy: bool = False) -> str:
     if model.gravity != GRAVITY:
         said = ", ".join(map(_number, model.gravity))
         robot.append(Comment(f" URDF has no gravity; this model was made for gravity=({said}) "))
-    roots = [rows[hinge.name] for hinge in model.hinges if hinge.parent is None]
+    roots = [rows[placed.name] for placed in model.joints if placed.parent is None]
     standing = len(roots) == 1 and roots[0][0].kind == "fixed" and roots[0][0].at == Pose()
     world = "" if standing else _link(robot, names.link("world"))
-    for hinge, body in zip(model.hinges, model.bodies):
+    for placed, body in zip(model.joints, model.bodies):
         _body(robot, body)
-        if hinge.parent is not None or world:
-            _hinge(robot, hinge.parent or world, hinge.child, rows[hinge.name], names, mimics)
+        if placed.parent is not None or world:
+            _placed_joint(robot, placed.parent or world, placed.child, rows[placed.name], names, mimics)
     for frame in model.frames:
         step = Step(names.joint(f"{frame.name}_joint"), "fixed", frame.pose)
         _joint(robot, step, frame.body, _link(robot, frame.name))
@@ -71,14 +71,14 @@ def written(model: Model, *, lossy: bool = False) -> str:
 
 
 def _lost_physics(model: Model) -> Iterator[str]:
-    for hinge in model.hinges:
-        for _, joint, _ in hinge.joint.parts:
+    for placed in model.joints:
+        for _, joint, _ in placed.joint.parts:
             for what in ("armature", "stiffness"):
                 if joint.each(what).any():
-                    yield f'joint "{hinge.name}" has {what} {getattr(joint, what)}'
+                    yield f'joint "{placed.name}" has {what} {getattr(joint, what)}'
             for what in ("damping", "friction"):
                 if isinstance(joint, Planar | Free) and _common(joint, what) is None:
-                    yield f'joint "{hinge.name}" has {what} {getattr(joint, what)}, more than one number'
+                    yield f'joint "{placed.name}" has {what} {getattr(joint, what)}, more than one number'
 
 
 def _lost_bonds(model: Model, names: "Names") -> Iterator[str]:
@@ -105,7 +105,7 @@ class Names:
 
     def __init__(self, model: Model):
         self.links = {body.name for body in model.bodies} | {frame.name for frame in model.frames}
-        self.joints = {hinge.name for hinge in model.hinges}
+        self.joints = {placed.name for placed in model.joints}
         self.single: dict[str, str] = {}  # what a joint of one coordinate answers to: its name in the file
 
     def link(self, name: str) -> str:
@@ -114,12 +114,12 @@ class Names:
     def joint(self, name: str) -> str:
         return _fresh(name, self.joints)
 
-    def part(self, hinge: Hinge, part: str) -> str:
+    def part(self, placed: PlacedJoint, part: str) -> str:
         """What a part of a compound joint is called, by its own name if no other joint has it."""
         plain = not part.isdigit() and part not in self.joints
-        name = self.joint(part if plain else f"{hinge.name}.{part}")
+        name = self.joint(part if plain else f"{placed.name}.{part}")
         self.single.setdefault(part, name)
-        self.single[f"{hinge.name}.{part}"] = name
+        self.single[f"{placed.name}.{part}"] = name
         return name
 
     def linear(self, coupling: Coupling) -> Coupling | None:
@@ -141,35 +141,35 @@ def _fresh(name: str, taken: set[str]) -> str:
 # --- joints
 
 
-def _row(hinge: Hinge, names: Names) -> Iterator[Step]:
-    """The joints of URDF that make up a hinge, inboard first."""
-    pose = hinge.at
-    moving = [joint for _, joint, _ in hinge.joint.parts if joint.nv]
-    for part, joint, at in hinge.joint.parts:
+def _row(placed: PlacedJoint, names: Names) -> Iterator[Step]:
+    """The joints of URDF that make up a joint, inboard first."""
+    pose = placed.at
+    moving = [joint for _, joint, _ in placed.joint.parts if joint.nv]
+    for part, joint, at in placed.joint.parts:
         pose = pose @ at
         if not joint.nv:
             continue
         if type(joint) not in ROWS:
-            raise ModelError(f'joint "{hinge.name}" is {joint.kind}, which URDF cannot express.')
+            raise ModelError(f'joint "{placed.name}" is {joint.kind}, which URDF cannot express.')
         row = ROWS[type(joint)]
         for i, (kind, along) in enumerate(row):
             whole = kind in ("planar", "floating")
             if len(moving) == len(row) == 1:
-                name = names.single[hinge.name] = hinge.name
+                name = names.single[placed.name] = placed.name
             else:
-                name = names.part(hinge, ".".join(filter(None, (part, str(i + 1) if len(row) > 1 else ""))))
+                name = names.part(placed, ".".join(filter(None, (part, str(i + 1) if len(row) > 1 else ""))))
             axis = joint.axis if along == 2 else tuple(map(float, joint.frame.rotation[:, along]))
             turn = joint.frame if kind == "floating" else Pose()  # it has no axis of its own
             yield Step(name, kind, pose @ turn, axis, joint, None if whole else i)
             pose = turn.inverse()
-    pose = pose @ hinge.on.inverse()
+    pose = pose @ placed.on.inverse()
     if not moving:
-        yield Step(hinge.name, "fixed", pose)
+        yield Step(placed.name, "fixed", pose)
     elif pose != Pose():
-        yield Step(names.joint(f"{hinge.name}_seat"), "fixed", pose)
+        yield Step(names.joint(f"{placed.name}_seat"), "fixed", pose)
 
 
-def _hinge(robot: Element, parent: str, child: str, row: list[Step], names: Names, mimics: dict[str, Coupling]) -> None:
+def _placed_joint(robot: Element, parent: str, child: str, row: list[Step], names: Names, mimics: dict[str, Coupling]) -> None:
     for i, step in enumerate(row):
         last = i == len(row) - 1
         link = child if last else _link(robot, names.link(f"{step.name}_link"))

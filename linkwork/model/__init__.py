@@ -8,7 +8,7 @@ from .graph import Graph
 from .mechanisms import mechanism
 from .model import Model, displacement
 from .nodes import Nodes, lower
-from .parts import Body, Coupling, Frame, Hinge, Loop, Shape
+from .parts import Body, Coupling, Frame, Loop, PlacedJoint, Shape
 from .tree import Tree
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "Driven",
     "Frame",
     "Graph",
-    "Hinge",
+    "PlacedJoint",
     "Holonomic",
     "KnifeEdge",
     "Linear",

@@ -10,7 +10,7 @@ from ..spatial import Pose
 from .constraints import ALONG_Z, Bond, Distance, Driven, KnifeEdge, Linear, Rolling, Touching
 from .forces import ORIGIN
 from .model import GRAVITY, Model
-from .parts import Body, Coupling, Frame, Hinge, Loop, Shape
+from .parts import Body, Coupling, Frame, Loop, PlacedJoint, Shape
 
 
 class Builder:
@@ -27,7 +27,7 @@ class Builder:
         self.name = name
         self.gravity = gravity
         self._bodies: list[Body] = []
-        self._hinges: list[Hinge] = []
+        self._joints: list[PlacedJoint] = []
         self._frames: list[Frame] = []
         self._loops: list[Loop] = []
         self._couplings: list[Coupling] = []
@@ -54,8 +54,8 @@ class Builder:
         new body's own frame, its origin by default. The joint is called `<name>_joint` unless named.
         """
         self._bodies.append(Body(name, mass, center, tensor, tuple(visuals), tuple(collisions)))
-        hinge_name = joint_name or f"{name}_joint"
-        self._hinges.append(Hinge(hinge_name, on, name, joint or Fixed(), Pose.of(at), Pose.of(joint_on)))
+        placed = PlacedJoint(joint_name or f"{name}_joint", on, name, joint or Fixed(), Pose.of(at), Pose.of(joint_on))
+        self._joints.append(placed)
         return self
 
     def frame(self, name: str, on: str, at=None) -> "Builder":
@@ -104,20 +104,20 @@ class Builder:
         `rotor` is mass, center and tensor as in `body`, about the frame `at` a pose of that body, turning about `axis`;
         by default both are the joint's. The rotor is called `<joint>_rotor`, the coupling `<joint>_gear`.
         """
-        hinge = next((hinge for hinge in self._hinges if hinge.name == joint), None)
-        if hinge is None:
-            near = did_you_mean(joint, [hinge.name for hinge in self._hinges])
+        placed = next((placed for placed in self._joints if placed.name == joint), None)
+        if placed is None:
+            near = did_you_mean(joint, [placed.name for placed in self._joints])
             raise ModelError(f'{self.name} has no joint "{joint}" for a motor.{near}')
         name = f"{joint}_rotor"
-        turning = Revolute(axis=hinge.joint.axis if axis is None else axis)
-        self.body(name, hinge.parent, hinge.at if at is None else at, turning, **rotor)
+        turning = Revolute(axis=placed.joint.axis if axis is None else axis)
+        self.body(name, placed.parent, placed.at if at is None else at, turning, **rotor)
         return self.couple(f"{name}_joint", joint, (0.0, float(ratio)), f"{joint}_gear")
 
     def model(self) -> Model:
         return Model(
             self.name,
             tuple(self._bodies),
-            tuple(self._hinges),
+            tuple(self._joints),
             tuple(self._frames),
             tuple(self._loops),
             tuple(self._couplings),

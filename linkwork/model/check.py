@@ -1,10 +1,10 @@
-"""What makes bodies and hinges a mechanism: every name is known and used once, every body hangs on the world."""
+"""What makes bodies and joints a mechanism: every name is known and used once, every body hangs on the world."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError, did_you_mean
-from .parts import Hinge
+from .parts import PlacedJoint
 
 if TYPE_CHECKING:
     from .model import Model
@@ -14,14 +14,14 @@ def check_names(model: "Model") -> None:
     """Things of one kind have different names, bodies and frames being one, and refer only to names that are there."""
     bodies = [body.name for body in model.bodies]
     _different(model, "body", [*bodies, *(frame.name for frame in model.frames)])
-    _different(model, "joint", [hinge.name for hinge in model.hinges])
+    _different(model, "joint", [placed.name for placed in model.joints])
     _different(model, "loop", [loop.name for loop in model.loops])
     _different(model, "coupling", [coupling.name for coupling in model.couplings])
     _different(model, "constraint", [x.name for part in (model.loops, model.couplings, model.constraints) for x in part])
     known = dict.fromkeys(bodies)
-    for hinge in model.hinges:
-        _known(model, f'joint "{hinge.name}"', "body", (hinge.child,), known)
-        _known(model, f'joint "{hinge.name}"', "body", _unless_none(hinge.parent), known)
+    for placed in model.joints:
+        _known(model, f'joint "{placed.name}"', "body", (placed.child,), known)
+        _known(model, f'joint "{placed.name}"', "body", _unless_none(placed.parent), known)
     for loop in model.loops:
         _known(model, f'loop "{loop.name}"', "body", (loop.child, *_unless_none(loop.parent)), known)
     for frame in model.frames:
@@ -31,7 +31,7 @@ def check_names(model: "Model") -> None:
     for force in model.forces:
         _known(model, f'force "{force.name}"', "body or frame", force.bodies, places)
     if model.couplings or model.constraints:
-        joints = dict.fromkeys(name for hinge in model.hinges for name in joint_names(hinge))
+        joints = dict.fromkeys(name for placed in model.joints for name in joint_names(placed))
         for coupling in model.couplings:
             used = (coupling.joint, *_unless_none(coupling.of))
             _known(model, f'coupling "{coupling.name}"', "joint", used, joints)
@@ -40,37 +40,37 @@ def check_names(model: "Model") -> None:
             _known(model, f'constraint "{x.name}"', "joint", x.joints, joints)
 
 
-def joint_names(hinge: Hinge) -> tuple[str, ...]:
-    """What a hinge answers to: its name and those of its parts if it has several, alone or after its own and a dot."""
-    parts = [part for part, _, _ in hinge.joint.parts if part]
-    return (hinge.name, *parts, *(f"{hinge.name}.{part}" for part in parts))
+def joint_names(placed: PlacedJoint) -> tuple[str, ...]:
+    """What a joint answers to: its name and those of its parts if it has several, alone or after its own and a dot."""
+    parts = [part for part, _, _ in placed.joint.parts if part]
+    return (placed.name, *parts, *(f"{placed.name}.{part}" for part in parts))
 
 
-def base_to_tips(model: "Model") -> tuple[Hinge, ...]:
-    """The hinges with every one after the hinge of its parent, depth first, otherwise in the order they came."""
-    carried: dict[str, Hinge] = {}
-    outboard: dict[str | None, list[Hinge]] = {}
-    for hinge in model.hinges:
-        if hinge.child in carried:
+def base_to_tips(model: "Model") -> tuple[PlacedJoint, ...]:
+    """The joints with every one after the joint of its parent, depth first, otherwise in the order they came."""
+    carried: dict[str, PlacedJoint] = {}
+    outboard: dict[str | None, list[PlacedJoint]] = {}
+    for placed in model.joints:
+        if placed.child in carried:
             raise ModelError(
-                f'{model.name}: body "{hinge.child}" hangs on two joints, '
-                f'"{carried[hinge.child].name}" and "{hinge.name}"; '
-                "a loop is closed with a loop joint, not with a second hinge."
+                f'{model.name}: body "{placed.child}" hangs on two joints, '
+                f'"{carried[placed.child].name}" and "{placed.name}"; '
+                "a loop is closed with a loop joint, not with a second joint in the tree."
             )
-        carried[hinge.child] = hinge
-        outboard.setdefault(hinge.parent, []).append(hinge)
+        carried[placed.child] = placed
+        outboard.setdefault(placed.parent, []).append(placed)
     for body in model.bodies:
         if body.name not in carried:
             raise ModelError(f'{model.name}: body "{body.name}" hangs on no joint; give it one, if only to the world.')
-    order: list[Hinge] = []
+    order: list[PlacedJoint] = []
     stack = outboard.get(None, [])[::-1]
     while stack:
-        hinge = stack.pop()
-        order.append(hinge)
-        stack.extend(reversed(outboard.get(hinge.child, [])))
-    if len(order) < len(model.hinges):
-        reached = {hinge.name for hinge in order}
-        lost = next(hinge for hinge in model.hinges if hinge.name not in reached)
+        placed = stack.pop()
+        order.append(placed)
+        stack.extend(reversed(outboard.get(placed.child, [])))
+    if len(order) < len(model.joints):
+        reached = {placed.name for placed in order}
+        lost = next(placed for placed in model.joints if placed.name not in reached)
         raise ModelError(
             f'{model.name}: joint "{lost.name}" stands on a cycle of joints that never reaches the world; '
             "close the loop with a loop joint."

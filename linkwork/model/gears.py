@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..joints import Revolute
 from .model import Model
 from .nodes import Nodes
-from .parts import Body, Coupling, Hinge
+from .parts import Body, Coupling, PlacedJoint
 
 
 def gears(model: Model, nodes: Nodes) -> dict[int, tuple[int, float]]:
@@ -35,8 +35,8 @@ def gears(model: Model, nodes: Nodes) -> dict[int, tuple[int, float]]:
 
 def with_gears(model: Model, ratios: Mapping[str, float]) -> Model:
     """The model with the gear ratios of these joints known: {joint: ratio}."""
-    hinges = [replace(h, joint=replace(h.joint, gear=float(ratios[h.name]))) if h.name in ratios else h for h in model.hinges]
-    return replace(model, hinges=tuple(hinges))
+    joints = [replace(h, joint=replace(h.joint, gear=float(ratios[h.name]))) if h.name in ratios else h for h in model.joints]
+    return replace(model, joints=tuple(joints))
 
 
 def with_rotors(model: Model, ratios: Mapping[str, float] | None = None) -> Model:
@@ -49,29 +49,29 @@ def with_rotors(model: Model, ratios: Mapping[str, float] | None = None) -> Mode
     body already, as files have it, and is taken off there.
     """
     if ratios is None:
-        ratios = {h.name: h.joint.gear for h in model.hinges if h.joint.gear and h.joint.nv == 1 and h.joint.each("armature").any()}
-    hinges, bodies, couplings = list(model.hinges), list(model.bodies), list(model.couplings)
+        ratios = {h.name: h.joint.gear for h in model.joints if h.joint.gear and h.joint.nv == 1 and h.joint.each("armature").any()}
+    joints, bodies, couplings = list(model.joints), list(model.bodies), list(model.couplings)
     for name, ratio in ratios.items():
-        hinge = model.hinge(name)
-        if hinge.joint.nv != 1 or len(hinge.joint.parts) != 1 or not np.isfinite(ratio) or not ratio:
+        placed = model.joint(name)
+        if placed.joint.nv != 1 or len(placed.joint.parts) != 1 or not np.isfinite(ratio) or not ratio:
             raise ModelError(
-                f'joint "{name}" is {hinge.joint.kind} and its ratio {ratio}; a rotor takes a joint with one velocity '
+                f'joint "{name}" is {placed.joint.kind} and its ratio {ratio}; a rotor takes a joint with one velocity '
                 "and a finite ratio, not zero."
             )
-        spin = float(hinge.joint.each("armature")[0]) / ratio**2
-        axis = np.asarray(hinge.joint.axis) / np.linalg.norm(hinge.joint.axis)
+        spin = float(placed.joint.each("armature")[0]) / ratio**2
+        axis = np.asarray(placed.joint.axis) / np.linalg.norm(placed.joint.axis)
         rotor = f"{name}_rotor"
         bodies.append(Body(rotor, tensor=rows(spin * np.outer(axis, axis))))
-        hinges.append(Hinge(f"{rotor}_joint", hinge.parent, rotor, Revolute(axis=hinge.joint.axis), hinge.at))
+        joints.append(PlacedJoint(f"{rotor}_joint", placed.parent, rotor, Revolute(axis=placed.joint.axis), placed.at))
         couplings.append(Coupling(f"{name}_gear", f"{rotor}_joint", name, (0.0, float(ratio))))
-        hinges[model.hinges.index(hinge)] = replace(hinge, joint=replace(hinge.joint, armature=0.0))
-        if hinge.parent is not None:
-            i = model.body_index(hinge.parent)
-            along = hinge.at.rotation @ axis
+        joints[model.joints.index(placed)] = replace(placed, joint=replace(placed.joint, armature=0.0))
+        if placed.parent is not None:
+            i = model.body_index(placed.parent)
+            along = placed.at.rotation @ axis
             bodies[i] = replace(bodies[i], tensor=rows(np.asarray(bodies[i].tensor) - spin * np.outer(along, along)))
             if (said := bodies[i].complaint) is not None:
                 raise ModelError(f'the rotor of "{name}" cannot be part of its carrier: without it, {said}')
-    return replace(model, bodies=tuple(bodies), hinges=tuple(hinges), couplings=tuple(couplings))
+    return replace(model, bodies=tuple(bodies), joints=tuple(joints), couplings=tuple(couplings))
 
 
 def rows(tensor) -> tuple:

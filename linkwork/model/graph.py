@@ -15,7 +15,7 @@ from ..errors import ModelError, did_you_mean, listed
 from ..joints import Compound, Joint
 from ..spatial import Pose
 from .model import GRAVITY, Model
-from .parts import Body, Hinge, Loop
+from .parts import Body, Loop, PlacedJoint
 
 ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"
 
@@ -26,7 +26,7 @@ class Graph:
 
     name: str
     bodies: tuple[Body, ...]
-    joints: tuple[Hinge, ...]
+    joints: tuple[PlacedJoint, ...]
     gravity: tuple[float, float, float] = GRAVITY
 
     def __post_init__(self):
@@ -41,25 +41,25 @@ class Graph:
 
     @staticmethod
     def of(model: Model) -> "Graph":
-        """The graph of a model: its hinges and its active loops, which look alike from here."""
-        loops = (Hinge(x.name, x.parent, x.child, x.joint, x.at, x.on) for x in model.loops if x.active)
-        return Graph(model.name, model.bodies, (*model.hinges, *loops), model.gravity)
+        """The graph of a model: its joints and its active loops, which look alike from here."""
+        loops = (PlacedJoint(x.name, x.parent, x.child, x.joint, x.at, x.on) for x in model.loops if x.active)
+        return Graph(model.name, model.bodies, (*model.joints, *loops), model.gravity)
 
     @cached_property
-    def _edges(self) -> dict[str | None, list[Hinge]]:
-        edges: dict[str | None, list[Hinge]] = {}
+    def _edges(self) -> dict[str | None, list[PlacedJoint]]:
+        edges: dict[str | None, list[PlacedJoint]] = {}
         for joint in self.joints:
             edges.setdefault(joint.parent, []).append(joint)
             edges.setdefault(joint.child, []).append(joint)
         return edges
 
-    def spanning_tree(self, cut: Iterable[str] = ()) -> dict[str, Hinge]:
+    def spanning_tree(self, cut: Iterable[str] = ()) -> dict[str, PlacedJoint]:
         """For each body the joint that carries it, breadth first from the world; joints named in `cut` stay out of it."""
         barred = set(cut)
         for name in barred:
             if name not in {joint.name for joint in self.joints}:
                 raise ModelError(f'{self.name} has no joint "{name}" to cut.{did_you_mean(name, [j.name for j in self.joints])}')
-        carried: dict[str | None, Hinge | None] = {None: None}
+        carried: dict[str | None, PlacedJoint | None] = {None: None}
         queue = deque([None])
         while queue:
             body = queue.popleft()
@@ -74,7 +74,7 @@ class Graph:
             raise ModelError(f"{self.name}: no joint connects {listed(lost)} to the world{when}.")
         return {body: joint for body, joint in carried.items() if body is not None and joint is not None}
 
-    def cotree(self, cut: Iterable[str] = ()) -> tuple[Hinge, ...]:
+    def cotree(self, cut: Iterable[str] = ()) -> tuple[PlacedJoint, ...]:
         """The joints that the spanning tree leaves over: γ = m - N of them, one for each fundamental loop."""
         used = {joint.name for joint in self.spanning_tree(cut).values()}
         return tuple(joint for joint in self.joints if joint.name not in used)
@@ -90,7 +90,7 @@ class Graph:
             loops[joint.name] = ((joint.name, 1), *((name, -s) for name, s in down), *((name, s) for name, s in reversed(up)))
         return loops
 
-    def _way(self, tree: dict[str, Hinge], body: str | None) -> list[tuple[str, int]]:
+    def _way(self, tree: dict[str, PlacedJoint], body: str | None) -> list[tuple[str, int]]:
         """The joints from a body to the world, each with +1 if it is drawn outwards."""
         way = []
         while body is not None:
@@ -106,22 +106,22 @@ class Graph:
     def model(self, cut: Iterable[str] = ()) -> Model:
         """A Model on the spanning tree, its loops closed by the cotree; joints drawn against the tree are turned round."""
         tree = self.spanning_tree(cut)
-        hinges = tuple(joint if joint.child == body else reversed_joint(joint) for body, joint in tree.items())
+        joints = tuple(joint if joint.child == body else reversed_joint(joint) for body, joint in tree.items())
         loops = []
         for joint in self.cotree(cut):
             joint = joint if joint.child is not None else reversed_joint(joint)
             loops.append(Loop(joint.name, joint.parent, joint.child, joint.joint, joint.at, joint.on))
-        return Model(self.name, self.bodies, hinges, loops=tuple(loops), gravity=self.gravity)
+        return Model(self.name, self.bodies, joints, loops=tuple(loops), gravity=self.gravity)
 
     def coordinates(self, drawn: Mapping[str, object], cut: Iterable[str] = ()) -> np.ndarray:
         """q of the Model from coordinates of the joints as they are drawn, by name."""
         joints = {joint.name: joint for joint in self.joints}
         orientation = self.orientation(cut)
         parts: list = []
-        for hinge in self.model(cut).hinges:
-            if hinge.joint.nq:
-                q = np.atleast_1d(np.asarray(drawn[hinge.name], float))
-                parts.append(q if orientation[hinge.name] > 0 else reversed_coordinates(joints[hinge.name].joint, q))
+        for placed in self.model(cut).joints:
+            if placed.joint.nq:
+                q = np.atleast_1d(np.asarray(drawn[placed.name], float))
+                parts.append(q if orientation[placed.name] > 0 else reversed_coordinates(joints[placed.name].joint, q))
         return np.concatenate([np.zeros(0), *parts], -1)
 
     @cached_property
@@ -136,14 +136,14 @@ class Graph:
         return out
 
 
-def reversed_joint(joint: Hinge) -> Hinge:
+def reversed_joint(joint: PlacedJoint) -> PlacedJoint:
     """The same joint drawn the other way round: parent and child change places, and the motions allowed are the same.
 
     If the child stands at X(q) on the parent, the parent stands at X(q)⁻¹ on the child. About one axis that is the same q
     about the axis turned round; otherwise it is the same joint at the inverse q: see `reversed_coordinates`.
     """
     first = joint.joint.parts[0][2] if joint.joint.parts else Pose()
-    return Hinge(joint.name, joint.child, joint.parent, _reversed(joint.joint), joint.on, joint.at @ first)  # type: ignore[arg-type]
+    return PlacedJoint(joint.name, joint.child, joint.parent, _reversed(joint.joint), joint.on, joint.at @ first)  # type: ignore[arg-type]
 
 
 def reversed_coordinates(joint: Joint, q) -> np.ndarray:

@@ -1,34 +1,34 @@
 """Model: what a machine is. Frozen, checked once when made, in canonical order."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, did_you_mean, listed
+from ..errors import ModelError, UnknownNameError, deprecated, did_you_mean, listed
 from ..joints import Fixed, Free
 from ..spatial import Pose
 from . import text
 from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
 from .forces import Force, Push
-from .parts import Body, Coupling, Frame, Hinge, Loop
+from .parts import Body, Coupling, Frame, Loop, PlacedJoint
 
 GRAVITY = (0.0, 0.0, -9.81)
 
 
 @dataclass(frozen=True)
 class Model:
-    """Bodies on hinges, each body on one hinge, a hinge standing on another body or on the world (None).
+    """Bodies on joints, each body on one joint, a joint standing on another body or on the world (None).
 
-    Whatever order they come in, bodies and hinges are kept base to tips, depth first: hinge i carries body i.
+    Whatever order they come in, bodies and joints are kept base to tips, depth first: joint i carries body i.
     """
 
     name: str
     bodies: tuple[Body, ...] = ()
-    hinges: tuple[Hinge, ...] = ()
+    joints: tuple[PlacedJoint, ...] = ()
     frames: tuple[Frame, ...] = ()
     loops: tuple[Loop, ...] = ()
     couplings: tuple[Coupling, ...] = ()
@@ -45,15 +45,15 @@ class Model:
                 "it takes three finite numbers, the physical acceleration in m/s²."
             )
         object.__setattr__(self, "gravity", tuple(map(float, gravity)))
-        for what in ("bodies", "hinges", "frames", "loops", "couplings", "forces", "constraints", "notes"):
+        for what in ("bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "notes"):
             object.__setattr__(self, what, tuple(getattr(self, what)))
         if strangers := [x for x in self.constraints if not isinstance(x, Bond)]:
             raise ModelError(f"{self.name}: {strangers[0]!r} is no constraint of a model; see linkwork.constraints for those there are.")
         check_names(self)
         order = base_to_tips(self)
         bodies = {body.name: body for body in self.bodies}
-        object.__setattr__(self, "hinges", order)
-        object.__setattr__(self, "bodies", tuple(bodies[hinge.child] for hinge in order))
+        object.__setattr__(self, "joints", order)
+        object.__setattr__(self, "bodies", tuple(bodies[placed.child] for placed in order))
 
     # --- looking things up
 
@@ -62,8 +62,8 @@ class Model:
         return {body.name: i for i, body in enumerate(self.bodies)}
 
     @cached_property
-    def _hinge(self) -> dict[str, int]:
-        return {hinge.name: i for i, hinge in enumerate(self.hinges)}
+    def _joint(self) -> dict[str, int]:
+        return {placed.name: i for i, placed in enumerate(self.joints)}
 
     @cached_property
     def _frame(self) -> dict[str, Frame]:
@@ -77,10 +77,24 @@ class Model:
             raise UnknownNameError(f'{self.name} has no body "{name}".{did_you_mean(name, self._body)}')
         return self._body[name]
 
-    def hinge(self, name: str) -> Hinge:
-        if name not in self._hinge:
-            raise UnknownNameError(f'{self.name} has no joint "{name}".{did_you_mean(name, self._hinge)}')
-        return self.hinges[self._hinge[name]]
+    def joint(self, name: str) -> PlacedJoint:
+        if name not in self._joint:
+            raise UnknownNameError(f'{self.name} has no joint "{name}".{did_you_mean(name, self._joint)}')
+        return self.joints[self._joint[name]]
+
+    def has_joint(self, name: str) -> bool:
+        return name in self._joint
+
+    @property
+    def hinges(self) -> tuple[PlacedJoint, ...]:
+        """The old name of `joints`."""
+        deprecated("Model.hinges", "Model.joints")
+        return self.joints
+
+    def hinge(self, name: str) -> PlacedJoint:
+        """The old name of `joint`."""
+        deprecated("Model.hinge", "Model.joint")
+        return self.joint(name)
 
     def place(self, name: str) -> tuple[int, Pose]:
         """Where a body or frame of this name is: the index of the body, and the pose on it."""
@@ -97,13 +111,13 @@ class Model:
     @cached_property
     def parent(self) -> tuple[int, ...]:
         """The number of each body's parent body; -1 is the world."""
-        return tuple(-1 if hinge.parent is None else self._body[hinge.parent] for hinge in self.hinges)
+        return tuple(-1 if placed.parent is None else self._body[placed.parent] for placed in self.joints)
 
     def children(self, name: str | None) -> tuple[str, ...]:
         """The bodies that stand on this one, or on the world (None)."""
         if name is not None:
             self.body_index(name)
-        return tuple(hinge.child for hinge in self.hinges if hinge.parent == name)
+        return tuple(placed.child for placed in self.joints if placed.parent == name)
 
     def path(self, name: str) -> tuple[str, ...]:
         """The bodies from this one to its root."""
@@ -166,8 +180,8 @@ class Model:
     def with_payload(self, body: str, payload: Body, pose=None) -> "Model":
         """This model with another body welded to a body or frame."""
         index, at = self.place(body)
-        hinge = Hinge(f"{payload.name}_weld", self.bodies[index].name, payload.name, Fixed(), at @ Pose.of(pose))
-        return replace(self, bodies=(*self.bodies, payload), hinges=(*self.hinges, hinge))
+        placed = PlacedJoint(f"{payload.name}_weld", self.bodies[index].name, payload.name, Fixed(), at @ Pose.of(pose))
+        return replace(self, bodies=(*self.bodies, payload), joints=(*self.joints, placed))
 
     def with_model(self, body: str | None, other: "Model", pose=None, prefix: str = "") -> "Model":
         """This model with another one standing on a body, a frame or the world (None), its names after the prefix."""
@@ -185,7 +199,7 @@ class Model:
         return replace(
             self,
             bodies=(*self.bodies, *moved.bodies),
-            hinges=(*self.hinges, *map(standing, moved.hinges)),
+            joints=(*self.joints, *map(standing, moved.joints)),
             frames=(*self.frames, *moved.frames),
             loops=(*self.loops, *map(standing, moved.loops)),
             couplings=(*self.couplings, *moved.couplings),
@@ -197,7 +211,7 @@ class Model:
     def locked(self, joints: Mapping[str, object]) -> "Model":
         """A smaller model: the named joints held at coordinates (a number, or one for each), their bodies welded."""
         held = dict(joints)
-        gone = {name for joint in held for name in joint_names(self.hinge(joint))}
+        gone = {name for joint in held for name in joint_names(self.joint(joint))}
         fitting(self, "have joints locked")
         bound = [("coupling", x.name, (x.joint, x.of or "")) for x in self.couplings if x.active]
         for kind, name, used in [*bound, *(("constraint", x.name, x.joints) for x in self.constraints)]:
@@ -205,18 +219,18 @@ class Model:
                 raise ModelError(f'{kind} "{name}" binds a joint that is to be locked; remove the {kind} from the model first.')
         return replace(
             self,
-            hinges=tuple(welded(h, held[h.name]) if h.name in held else h for h in self.hinges),
+            joints=tuple(welded(h, held[h.name]) if h.name in held else h for h in self.joints),
             couplings=tuple(c for c in self.couplings if c.joint not in gone and c.of not in gone),
         )
 
     def floating(self, name: str = "floating_base") -> "Model":
         """This model with its one root free to move instead of standing on the world."""
-        roots = [hinge for hinge in self.hinges if hinge.parent is None]
+        roots = [placed for placed in self.joints if placed.parent is None]
         if len(roots) != 1 or roots[0].joint.nv:
             raise ModelError(f"{self.name} cannot be set floating: it needs one root that is welded to the world.")
         fitting(self, "be set floating")
-        base = Hinge(name, None, roots[0].child, Free())
-        return replace(self, hinges=tuple(base if hinge is roots[0] else hinge for hinge in self.hinges))
+        base = PlacedJoint(name, None, roots[0].child, Free())
+        return replace(self, joints=tuple(base if placed is roots[0] else placed for placed in self.joints))
 
     def renumbered(self, order) -> "Model":
         """The same mechanism with its bodies in another order (names); canonical order still puts parents first."""
@@ -226,7 +240,7 @@ class Model:
             self.body_index(name)
         if missing := [body.name for body in self.bodies if body.name not in rank]:
             raise ModelError(f"the new order of {self.name} leaves out {listed(missing)}; it takes every body once.")
-        return replace(self, hinges=tuple(sorted(self.hinges, key=lambda hinge: rank[hinge.child])))
+        return replace(self, joints=tuple(sorted(self.joints, key=lambda placed: rank[placed.child])))
 
     def __str__(self) -> str:
         return text.tree(self)
@@ -236,6 +250,22 @@ class Model:
 
     def _repr_html_(self) -> str:
         return text.html(self)
+
+
+def _taking_old_names(made: Callable) -> Callable:
+    """The constructor of Model, which once called joints hinges."""
+
+    @wraps(made)
+    def __init__(self, *parts, **named):
+        if "hinges" in named:
+            deprecated("Model(hinges=...)", "Model(joints=...)")
+            named["joints"] = named.pop("hinges")
+        made(self, *parts, **named)
+
+    return __init__
+
+
+Model.__init__ = _taking_old_names(Model.__init__)  # type: ignore[method-assign]
 
 
 def displacement(joint, q) -> Pose:
@@ -248,15 +278,15 @@ def displacement(joint, q) -> Pose:
     return pose
 
 
-def welded(hinge: Hinge, q) -> Hinge:
-    """The hinge held at these coordinates."""
-    nq = hinge.joint.nq
-    turns = any(part.group.units for _, part, _ in hinge.joint.parts)
+def welded(placed: PlacedJoint, q) -> PlacedJoint:
+    """The joint held at these coordinates."""
+    nq = placed.joint.nq
+    turns = any(part.group.units for _, part, _ in placed.joint.parts)
     held = np.asarray(q, float)
     if held.shape not in {(nq,), (nq,) if turns else ()} or not np.isfinite(held).all():
         takes = f"{nq} coordinates, a unit quaternion among them" if turns else f"one number or {nq}"
-        raise ModelError(f'joint "{hinge.name}" cannot be locked at {q}; it takes {takes}, finite.')
-    return replace(hinge, joint=Fixed(), at=hinge.at @ displacement(hinge.joint, np.broadcast_to(held, (nq,))))
+        raise ModelError(f'joint "{placed.name}" cannot be locked at {q}; it takes {takes}, finite.')
+    return replace(placed, joint=Fixed(), at=placed.at @ displacement(placed.joint, np.broadcast_to(held, (nq,))))
 
 
 def renamed(model: Model, prefix: str) -> Model:
@@ -268,7 +298,7 @@ def renamed(model: Model, prefix: str) -> Model:
     return Model(
         name=model.name,
         bodies=tuple(replace(body, name=n(body.name)) for body in model.bodies),
-        hinges=tuple(replace(h, name=n(h.name), parent=n(h.parent), child=n(h.child)) for h in model.hinges),
+        joints=tuple(replace(h, name=n(h.name), parent=n(h.parent), child=n(h.child)) for h in model.joints),
         frames=tuple(Frame(n(f.name), n(f.body), f.pose) for f in model.frames),
         loops=tuple(replace(x, name=n(x.name), parent=n(x.parent), child=n(x.child)) for x in model.loops),
         couplings=tuple(replace(c, name=n(c.name), joint=n(c.joint), of=n(c.of)) for c in model.couplings),

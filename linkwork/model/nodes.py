@@ -1,4 +1,4 @@
-"""From bodies and hinges to the nodes that sweeps run on.
+"""From bodies and joints to the nodes that sweeps run on.
 
 Bodies welded together are one node; a joint of several parts is several nodes, all but the last without mass. A node's
 own frame is the outboard frame of its joint, its z the joint's axis, so that every joint map H is a constant. Bodies
@@ -23,7 +23,7 @@ from .model import Model
 from .regrouping import regrouped
 from .tree import Tree, concatenated
 
-Reach = tuple[tuple[int, np.ndarray], ...]  # hinges on the way to a place, each with the axes its `at` is given in
+Reach = tuple[tuple[int, np.ndarray], ...]  # joints on the way to a place, each with the axes its `at` is given in
 CONSTANTS = ("quaternion", "translation", "armature", "damping", "friction", "stiffness", "mass", "center", "tensor", "gravity")
 
 
@@ -48,7 +48,7 @@ class Nodes:
     center: tuple
     tensor: tuple
     gravity: np.ndarray
-    reach: tuple[Reach, ...]  # per node: its translation moves with these hinges' places on their parents
+    reach: tuple[Reach, ...]  # per node: its translation moves with these joints' places on their parents
     body_reach: tuple[Reach, ...]
     moved: tuple | None = None  # by how much each body's placement has moved, where lengths are varied
     inertias: tuple | None = None  # of nodes, where they are not those of their bodies
@@ -79,7 +79,7 @@ class Nodes:
     def varied(self, values: dict) -> "Nodes":
         """The same nodes with other constants, arrays over bodies or velocities: see `VARIABLE`.
 
-        `at` gives the place of each body's hinge on its parent less the model's own, (..., nb, 3).
+        `at` gives the place of each body's joint on its parent less the model's own, (..., nb, 3).
         """
         parts: dict = {}
         for name, x in values.items():
@@ -190,7 +190,7 @@ class Nodes:
 
 
 def _reached(reach: Reach, at):
-    """Σ R at(h) over the hinges h on the way."""
+    """Σ R at(h) over the joints h on the way."""
     return sum(((like(R, at) @ at[..., h, :, None])[..., 0] for h, R in reach), np.zeros_like(at[..., 0, :]))
 
 
@@ -260,18 +260,18 @@ def _parts(model: Model) -> tuple[list[Part], Places]:
     """A node for each part of each joint that moves."""
     parts: list[Part] = []
     place: Places = {None: (Tree.world, Pose(), ())}
-    for h, hinge in enumerate(model.hinges):
-        k, pose, reach = place[hinge.parent]
+    for h, placed in enumerate(model.joints):
+        k, pose, reach = place[placed.parent]
         reach = (*reach, (h, pose.rotation))
-        pose = pose @ hinge.at
-        for _, joint, at in hinge.joint.parts:
+        pose = pose @ placed.at
+        for _, joint, at in placed.joint.parts:
             frame = joint.frame
             pose = pose @ at @ frame
             if joint.nv:
-                parts.append(Part(k, pose, joint.group, joint, hinge.name, reach))
+                parts.append(Part(k, pose, joint.group, joint, placed.name, reach))
                 k, pose, reach = len(parts) - 1, Pose(), ()
             pose = pose @ frame.inverse()
-        place[hinge.child] = k, pose @ hinge.on.inverse(), reach
+        place[placed.child] = k, pose @ placed.on.inverse(), reach
     return parts, place
 
 

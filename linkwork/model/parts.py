@@ -69,7 +69,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Hinge:
+class PlacedJoint:
     """A joint in its place: `at` on the parent (None is the world), `on` the child, both poses of the joint's frame."""
 
     name: str
@@ -91,7 +91,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Loop:
-    """A joint that closes a loop: it allows what its joint type allows between two frames, as a hinge would."""
+    """A joint that closes a loop: it allows what its joint type allows between two frames, as a joint would."""
 
     name: str
     parent: str | None

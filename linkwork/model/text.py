@@ -12,19 +12,19 @@ def rows(model):
     for i, p in enumerate(model.parent):
         children.setdefault(p, []).append(i)
     starts, q = [], 0
-    for hinge in model.hinges:
+    for placed in model.joints:
         starts.append(q)
-        q += hinge.joint.nq
+        q += placed.joint.nq
     out: list[tuple[str, ...]] = []
     stack = [(i, "", True) for i in reversed(children.get(-1, []))]
     while stack and len(out) < LIMIT:
         i, indent, last = stack.pop()
         root = model.parent[i] < 0
         branch = "" if root else "└─ " if last else "├─ "
-        hinge, body = model.hinges[i], model.bodies[i]
-        nq = hinge.joint.nq
+        placed, body = model.joints[i], model.bodies[i]
+        nq = placed.joint.nq
         coordinates = "" if nq == 0 else f"q[{starts[i]}]" if nq == 1 else f"q[{starts[i]}:{starts[i] + nq}]"
-        out.append((indent + branch + body.name, hinge.name, hinge.joint.kind, coordinates, f"{body.mass:.4g}"))
+        out.append((indent + branch + body.name, placed.name, placed.joint.kind, coordinates, f"{body.mass:.4g}"))
         below = indent + ("" if root else "   " if last else "│  ")
         inner = children.get(i, [])
         stack.extend((j, below, j == inner[-1]) for j in reversed(inner))
@@ -32,7 +32,7 @@ def rows(model):
 
 
 def headline(model) -> str:
-    nq, nv = sum(h.joint.nq for h in model.hinges), sum(h.joint.nv for h in model.hinges)
+    nq, nv = sum(h.joint.nq for h in model.joints), sum(h.joint.nv for h in model.joints)
     facts = [_count(len(model.bodies), "body", "bodies"), f"nq = {nq}", f"nv = {nv}", f"{model.mass:.6g} kg"]
     facts += [_count(len(model.loops), "loop", "loops")] * bool(model.loops)
     facts += [_count(len(model.couplings), "coupling", "couplings")] * bool(model.couplings)

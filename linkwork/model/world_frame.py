@@ -29,7 +29,7 @@ def with_body_frames(model: Model, frames: Mapping[str, object]) -> Model:
     return replace(
         model,
         bodies=tuple(_seen_from(body, moved[body.name]) for body in model.bodies),
-        hinges=tuple(map(hung, model.hinges)),
+        joints=tuple(map(hung, model.joints)),
         loops=tuple(map(hung, model.loops)),
         forces=tuple(_force_seen_from(force, moved) for force in model.forces),
         constraints=tuple(x.seen_from(moved) for x in model.constraints),
@@ -57,9 +57,9 @@ def in_world_frame(model: Model) -> Model:
 def reference_poses(model: Model) -> dict[str, Pose]:
     """Where each body is in the world with every joint at its identity."""
     at: dict[str | None, Pose] = {None: Pose()}
-    for hinge in model.hinges:
-        neutral = np.concatenate([np.zeros(0), *(part.group.identity for _, part, _ in hinge.joint.parts)])
-        at[hinge.child] = at[hinge.parent] @ hinge.at @ displacement(hinge.joint, neutral) @ hinge.on.inverse()
+    for placed in model.joints:
+        neutral = np.concatenate([np.zeros(0), *(part.group.identity for _, part, _ in placed.joint.parts)])
+        at[placed.child] = at[placed.parent] @ placed.at @ displacement(placed.joint, neutral) @ placed.on.inverse()
     return {body.name: at[body.name] for body in model.bodies}
 
 

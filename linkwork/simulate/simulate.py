@@ -124,8 +124,8 @@ def _state(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
 def _quaternions(robot: Dynamics):
     """The joint and the rows of q of each quaternion."""
     start = 0
-    for hinge in robot.model.hinges:
-        for _, joint, _ in hinge.joint.parts:
+    for placed in robot.model.joints:
+        for _, joint, _ in placed.joint.parts:
             for rows in joint.group.units:
-                yield hinge.name, slice(start + rows.start, start + rows.stop)
+                yield placed.name, slice(start + rows.start, start + rows.stop)
             start += joint.nq

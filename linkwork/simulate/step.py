@@ -73,8 +73,8 @@ class Measure:
         self.across: list[tuple[slice, slice]] = []  # lengths that are components of a position
         self.turns: list[slice] = []  # angular velocities that do not add
         nq = nv = 0
-        for hinge in robot.model.hinges:
-            for _, joint, _ in hinge.joint.parts:
+        for placed in robot.model.joints:
+            for _, joint, _ in placed.joint.parts:
                 group, straight = joint.group, int((joint.group.basis[:, :3] == 0).all(1).sum())
                 lines = slice(nv + group.nv - straight, nv + group.nv)
                 if isinstance(group, Additive):

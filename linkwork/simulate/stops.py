@@ -187,12 +187,12 @@ def limits_of(robot: Dynamics) -> list[Limit]:
     """The limits of all joints whose coordinates add: angles and lengths along an axis."""
     names = {robot.v_index(name).start: name for name in robot.joints}
     out, nq, nv = [], 0, 0
-    for hinge in robot.model.hinges:
-        for _, joint, _ in hinge.joint.parts:
+    for placed in robot.model.joints:
+        for _, joint, _ in placed.joint.parts:
             if isinstance(joint.group, Additive):
                 for side, bounds in ((1.0, joint.each("lower", -inf)), (-1.0, joint.each("upper", inf))):
                     for i in np.flatnonzero(np.isfinite(bounds)):
-                        name = names.get(nv, hinge.name)
+                        name = names.get(nv, placed.name)
                         out.append(Limit(name, nq + int(i), nv + int(i), side, float(bounds[i])))
             nq, nv = nq + joint.nq, nv + joint.nv
     return out
@@ -200,5 +200,5 @@ def limits_of(robot: Dynamics) -> list[Limit]:
 
 def _each(robot: Dynamics, name: str) -> np.ndarray:
     """A property of the joints, one number per velocity."""
-    parts = [part.each(name) for hinge in robot.model.hinges for _, part, _ in hinge.joint.parts]
+    parts = [part.each(name) for placed in robot.model.joints for _, part, _ in placed.joint.parts]
     return np.concatenate([np.zeros(0), *parts])

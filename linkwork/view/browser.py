@@ -86,7 +86,7 @@ class View:
         """What each joint carries while the mechanism stands still here, as segments (n, 2, 3) from its body's origin in
         the direction of the force on the body; the weight of the whole is as long as half the mechanism."""
         robot, still = self.motion.robot, np.zeros(self.motion.robot.nv)
-        moving = [i for i, hinge in enumerate(robot.model.hinges) if hinge.joint.nv]
+        moving = [i for i, placed in enumerate(robot.model.joints) if placed.joint.nv]
         if not moving:
             return np.zeros((0, 2, 3))
         wrenches = robot.joint_wrenches(self.q, still, still, *(robot.bodies[i] for i in moving))

@@ -82,7 +82,7 @@ def _step(span: float) -> tuple[float, int]:
 
 def ranges(model: Model, size: float) -> list[tuple[float, float]]:
     """How far each slider goes: the joint's limits, or half a turn or the size of the mechanism each way."""
-    return [span for hinge in model.hinges for _, joint in joints_of(hinge) for span in _range(joint, size)]
+    return [span for placed in model.joints for _, joint in joints_of(placed) for span in _range(joint, size)]
 
 
 def _range(joint: Joint, size: float) -> list[tuple[float, float]]:

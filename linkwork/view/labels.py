@@ -24,16 +24,16 @@ def labels(model: Model, what: str) -> list[Label]:
     """One for each entry of q, v or tau."""
     return [
         Label(name, part, unit)
-        for hinge in model.hinges
-        for name, joint in joints_of(hinge)
+        for placed in model.joints
+        for name, joint in joints_of(placed)
         for part, unit in (_coordinates(joint) if what == "q" else _velocities(joint, what))
     ]
 
 
-def joints_of(hinge) -> Iterator[tuple[str, Joint]]:
-    """The joints that make up a hinge, each with a name of its own."""
-    for part, joint, _ in hinge.joint.parts:
-        yield (hinge.name if not part else f"{hinge.name}.{part}" if part.isdigit() else part), joint
+def joints_of(placed) -> Iterator[tuple[str, Joint]]:
+    """The joints that make up a joint, each with a name of its own."""
+    for part, joint, _ in placed.joint.parts:
+        yield (placed.name if not part else f"{placed.name}.{part}" if part.isdigit() else part), joint
 
 
 def _velocities(joint: Joint, what: str) -> list[tuple[str, str]]:

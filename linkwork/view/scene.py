@@ -152,24 +152,24 @@ class Maker:
 
     def _links(self, i: int) -> Iterator[Part]:
         """From where a body's joint is to where those it carries are."""
-        body, hinge = self.model.bodies[i], self.model.hinges[i]
-        start = np.array(hinge.on.translation)
+        body, placed = self.model.bodies[i], self.model.joints[i]
+        start = np.array(placed.on.translation)
         radius = THIN * self.size
         ends = [end for end in self._ends(i) if np.linalg.norm(end - start) > radius]
-        if hinge.joint.nv and (hinge.parent is not None or ends):
+        if placed.joint.nv and (placed.parent is not None or ends):
             yield from _ball(i, start, 1.5 * radius, JOINT)
         for end in ends:
             matrix = Pose.of((start + end) / 2).matrix @ Pose.turning_z_to(end - start).matrix
             stretch = np.diag([radius, radius, np.linalg.norm(end - start), 1.0])
             yield Part(i, "cylinder", matrix @ stretch, self.colors[i])
             yield from _ball(i, end, radius, self.colors[i])
-        if not ends and (body.mass or hinge.joint.nv):
+        if not ends and (body.mass or placed.joint.nv):
             yield from _ball(i, np.array(body.center) if body.mass else start, 2 * radius, self.colors[i])
 
     def _ends(self, i: int) -> list[np.ndarray]:
         """Where other joints stand on a body, or else its frames, or else its centre of mass."""
         name = self.model.bodies[i].name
-        ends = [h.at.translation for k, h in enumerate(self.model.hinges) if h.parent == name and self.carried[k]]
+        ends = [h.at.translation for k, h in enumerate(self.model.joints) if h.parent == name and self.carried[k]]
         ends += [x.at.translation for x in self.model.loops if x.parent == name]
         ends += [x.on.translation for x in self.model.loops if x.child == name]
         ends = ends or [frame.pose.translation for frame in self.model.frames if frame.body == name]
@@ -178,8 +178,8 @@ class Maker:
 
 
 def _carried(model: Model) -> list[bool]:
-    """Whether anything moves or weighs beyond each hinge: a welded frame without mass is not worth a link."""
-    out = [bool(hinge.joint.nv or body.mass) for hinge, body in zip(model.hinges, model.bodies)]
+    """Whether anything moves or weighs beyond each joint: a welded frame without mass is not worth a link."""
+    out = [bool(placed.joint.nv or body.mass) for placed, body in zip(model.joints, model.bodies)]
     for i in range(len(out) - 1, -1, -1):
         if out[i] and model.parent[i] >= 0:
             out[model.parent[i]] = True

@@ -36,14 +36,14 @@ def plot_tree(model: Model | Dynamics, *, path: str | PathLike | None = None):
     _write(axes, "world", WORLD, (0, 7), ha="center", fontsize=8, color="0.3")
     heaviest = max((body.mass for body in model.bodies), default=0.0) or 1.0
     color = {name: PALETTE[i % len(PALETTE)] for i, branch in enumerate(model.branches()) for name in branch}
-    for hinge, body in zip(model.hinges, model.bodies):
-        _joint(axes, hinge, place[hinge.parent], place[body.name])
+    for placed, body in zip(model.joints, model.bodies):
+        _joint(axes, placed, place[placed.parent], place[body.name])
         size = 20 + 180 * body.mass / heaviest
         axes.scatter(*place[body.name], s=size, color=[color[body.name]], zorder=3)
         _write(axes, body.name, place[body.name], (6, 4), fontsize=7.5)
     for loop in model.loops:
         axes.annotate("", place[loop.parent], place[loop.child], arrowprops=LOOP, zorder=2)
-    freedom = sum(hinge.joint.nv for hinge in model.hinges)
+    freedom = sum(placed.joint.nv for placed in model.joints)
     title = f"{model.name}: {len(model.bodies)} bodies, {freedom} degrees of freedom, {model.mass:.4g} kg"
     axes.set_title(title, fontsize=9, loc="left")
     if path is not None:
@@ -51,13 +51,13 @@ def plot_tree(model: Model | Dynamics, *, path: str | PathLike | None = None):
     return figure
 
 
-def _joint(axes, hinge, inboard: tuple[int, int], outboard: tuple[int, int]) -> None:
+def _joint(axes, placed, inboard: tuple[int, int], outboard: tuple[int, int]) -> None:
     """A line with a bend near the inboard body, and what the joint is called unless it is a weld."""
-    (a, b), (x, y), moves = inboard, outboard, hinge.joint.nv > 0
+    (a, b), (x, y), moves = inboard, outboard, placed.joint.nv > 0
     bend, style = a + 0.12, {"color": "0.45" if moves else "0.75", "linestyle": "-" if moves else ":"}
     axes.plot([a, bend, bend, x], [b, b, y, y], linewidth=1.2, zorder=1, **style)
     if moves:
-        said = f"{hinge.name}: {hinge.joint.kind}"
+        said = f"{placed.name}: {placed.joint.kind}"
         _write(axes, said, outboard, (-8, -3), fontsize=5.5, color="0.35", ha="right", va="top")
 
 
@@ -70,8 +70,8 @@ def _places(model: Model) -> dict[str | None, tuple[int, int]]:
     place: dict[str | None, tuple[int, int]] = {None: WORLD}
     used: set[str | None] = set()
     row = 0
-    for hinge in model.hinges:
-        row += hinge.parent in used  # the first one goes straight on
-        used.add(hinge.parent)
-        place[hinge.child] = place[hinge.parent][0] + 1, row
+    for placed in model.joints:
+        row += placed.parent in used  # the first one goes straight on
+        used.add(placed.parent)
+        place[placed.child] = place[placed.parent][0] + 1, row
     return place

@@ -1,4 +1,4 @@
-"""Jain, chapter 3: hinges and the operators that carry velocities from the base to the tips."""
+"""Jain, chapter 3: joints and the operators that carry velocities from the base to the tips."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ HINGES = {
 
 @pytest.mark.parametrize("name", HINGES)
 def test_hinge_maps(name):
-    """H of the common hinges, z the axis, in the link's own frame (figure 3.2)."""
+    """H of the common joints, z the axis, in the link's own frame (figure 3.2)."""
     joint, H = HINGES[name]
     close(joint.group.basis, np.array(H))
 

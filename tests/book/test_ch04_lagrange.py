@@ -150,7 +150,7 @@ BALL = plain(grown("top", [(None, lw.Spherical())], seed=3))
 
 def angular(sweeps):
     """A(θ): the body's angular velocity in the axes of the joint's outboard frame from the rates of the angles."""
-    joint = EULER.model.hinges[0].on
+    joint = EULER.model.joints[0].on
     return lambda q: sweeps.jacobian(q, 0, joint)[..., :3, :]
 
 

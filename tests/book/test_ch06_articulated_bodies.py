@@ -180,7 +180,7 @@ def test_a_hinge_that_allows_everything_carries_nothing(op):
 
 @every_bookish_system
 def test_D_is_the_covariance_of_the_innovations(op):
-    """ε = (I − HψK) T has covariance D: uncorrelated from hinge to hinge (6.49)."""
+    """ε = (I − HψK) T has covariance D: uncorrelated from joint to joint (6.49)."""
     whiten = np.eye(op.robot.nv) - op.H @ op.psi @ op.K
     close(whiten @ op.mass @ whiten.mT, op.D, 1e-11)
 

@@ -253,7 +253,7 @@ def test_rotors_of_ratio_100_shift_the_mass_matrix_by_the_closed_form(rng):
     exact = geared(found, train).mass_matrix
     shift = np.zeros((7, 7))
     for k in range(1, 7):
-        axis = np.asarray(model.hinges[k].joint.axis)
+        axis = np.asarray(model.joints[k].joint.axis)
         shift[k] += ratio * spin * axis @ robot.jacobian(q, f"link{k - 1}")[:3]
     close(exact - robot.mass_matrix(q), shift + shift.T, 1e-12)
     assert np.abs(shift).max() > 1e-3
@@ -262,8 +262,8 @@ def test_rotors_of_ratio_100_shift_the_mass_matrix_by_the_closed_form(rng):
 def test_an_armature_without_ratio_is_left_alone():
     """with_rotors takes only the joints it is told of."""
     model = with_rotors(panda_like(), {"joint3": 50.0})
-    assert [hinge.name for hinge in model.hinges if hinge.name.endswith("rotor_joint")] == ["joint3_rotor_joint"]
-    assert model.hinge("joint3").joint.armature == 0 and model.hinge("joint4").joint.armature == 0.5
+    assert [placed.name for placed in model.joints if placed.name.endswith("rotor_joint")] == ["joint3_rotor_joint"]
+    assert model.joint("joint3").joint.armature == 0 and model.joint("joint4").joint.armature == 0.5
 
 
 def test_a_rotor_too_large_for_its_carrier_is_refused():

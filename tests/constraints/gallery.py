@@ -89,7 +89,7 @@ def spatial_slider_crank():
 
 
 def intelsat():
-    """INTELSAT V in the plane: a hub and two wings of four panels, springs in the hinges (Müller and Terze, 5.4.1)."""
+    """INTELSAT V in the plane: a hub and two wings of four panels, springs in the joints (Müller and Terze, 5.4.1)."""
     m = lw.Builder("intelsat_v", (0, 0, 0))
     m.body("hub", joint=lw.Planar(), mass=900.0, tensor=(700.0,) * 3)
     for side, sign in (("left", -1), ("right", 1)):

@@ -6,7 +6,7 @@ import pinocchio as pin
 import linkwork as lw
 
 
-def placed(pose):
+def se3(pose):
     T = np.array(pose.matrix)
     return pin.SE3(T[:3, :3].copy(), T[:3, 3].copy())
 
@@ -19,25 +19,25 @@ class Peer:
         self.model.gravity.linear = np.array(model.gravity)
         self.place = {None: (0, lw.Pose())}  # of each body: the joint that carries it, and its pose there
         self.q_rows, self.v_rows = [], []  # where each of our numbers is there
-        for hinge in model.hinges:
-            k, at = self.place[hinge.parent]
-            at = at @ hinge.at
-            for i, (_, joint, extra) in enumerate(hinge.joint.parts):
+        for placed in model.joints:
+            k, at = self.place[placed.parent]
+            at = at @ placed.at
+            for i, (_, joint, extra) in enumerate(placed.joint.parts):
                 at = at @ extra
                 if not joint.nv:
                     continue
                 kind, swap = KINDS[type(joint)]
-                k = self.model.addJoint(k, kind(joint), placed(at), f"{hinge.name}_{i}")
+                k = self.model.addJoint(k, kind(joint), se3(at), f"{placed.name}_{i}")
                 at = lw.Pose()
                 there = self.model.joints[k]
                 self.q_rows += [there.idx_q + j for j in (swap[0] if swap else range(joint.nq))]
                 self.v_rows += [there.idx_v + j for j in (swap[1] if swap else range(joint.nv))]
                 for j, x in enumerate(joint.each("armature")):
                     self.model.armature[there.idx_v + j] = x
-            self.place[hinge.child] = k, at @ hinge.on.inverse()
-            body = model.body(hinge.child)
+            self.place[placed.child] = k, at @ placed.on.inverse()
+            body = model.body(placed.child)
             inertia = pin.Inertia(body.mass, np.array(body.center), np.array(body.tensor))
-            self.model.appendBodyToJoint(k, inertia, placed(self.place[hinge.child][1]))
+            self.model.appendBodyToJoint(k, inertia, se3(self.place[placed.child][1]))
         self.q_rows, self.v_rows = np.array(self.q_rows, int), np.array(self.v_rows, int)
         self.data = self.model.createData()
         self.loops = [part for loop in model.loops if loop.active for part in self._loop(loop)]
@@ -51,7 +51,7 @@ class Peer:
         ball, weld = pin.ContactType.CONTACT_3D, pin.ContactType.CONTACT_6D
         kind, spots = {lw.Spherical: (ball, (0.0,)), lw.Fixed: (weld, (0.0,)), lw.Revolute: (ball, (-0.5, 0.5))}[type(loop.joint)]
         for z in spots:
-            ends = [placed(x @ lw.Pose.of((0, 0, z))) for x in (on, at)]
+            ends = [se3(x @ lw.Pose.of((0, 0, z))) for x in (on, at)]
             yield pin.RigidConstraintModel(kind, self.model, k, ends[0], i, ends[1], pin.ReferenceFrame.LOCAL)
 
     def state(self, q, v, tau):

@@ -84,7 +84,7 @@ def test_cassie_falls_for_a_second():
     c, rate = off(robot, run)
     assert c < 1e-14 and rate < 1e-12 * np.abs(run.v).max()
     energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
-    damping = np.concatenate([np.zeros(0), *(part.each("damping") for h in robot.model.hinges for _, part, _ in h.joint.parts)])
+    damping = np.concatenate([np.zeros(0), *(part.each("damping") for h in robot.model.joints for _, part, _ in h.joint.parts)])
     lost = np.trapezoid((damping * run.v**2).sum(-1), run.t)
     np.testing.assert_allclose(energy[0] - energy[-1], lost, rtol=1e-2)
 
@@ -112,15 +112,15 @@ def test_joints_at_their_limits_and_dry_joints_keep_the_loop():
     robot, _, q = assembled("four_bar")
     model = robot.model
     stop = lw.Revolute(upper=float(q[0]) + 0.1)
-    hinges = [lw.Hinge(h.name, h.parent, h.child, stop if i == 0 else h.joint, h.at, h.on) for i, h in enumerate(model.hinges)]
-    limited = lw.Dynamics(replace(model, hinges=tuple(hinges)))
+    joints = [lw.PlacedJoint(h.name, h.parent, h.child, stop if i == 0 else h.joint, h.at, h.on) for i, h in enumerate(model.joints)]
+    limited = lw.Dynamics(replace(model, joints=tuple(joints)))
     v = limited.constraints.project(q, np.array([5.0, 0.0, 0.0]))[1]
     run = lw.simulate(limited, (q, v if v[0] > 0 else -v), until=0.3, limits=0.5, rtol=1e-8)
     assert any("upper limit" in x.name for x in run.events)
     assert run.q[:, 0].max() <= stop.upper + 1e-12
     assert max(off(limited, run)) < 1e-12
     dry = lw.Revolute(friction=100.0)
-    held = lw.Dynamics(replace(model, hinges=tuple(replace(h, joint=dry) if i == 0 else h for i, h in enumerate(model.hinges))))
+    held = lw.Dynamics(replace(model, joints=tuple(replace(h, joint=dry) if i == 0 else h for i, h in enumerate(model.joints))))
     run = lw.simulate(held, (q, np.zeros(3)), until=0.1)
     np.testing.assert_allclose(run.q[-1], q, atol=1e-12)
 

@@ -46,11 +46,11 @@ def locomotive(rods=3):
     return held, q
 
 
-def door(hinges=3):
-    """A door in as many hinges as it has, on one line."""
+def door(joints=3):
+    """A door in as many joints as it has, on one line."""
     m = lw.Builder("door", (0, -9.81, 1.0))
     m.body("door", joint=ABOUT_Z, mass=20.0, center=(0.4, 0, 1), tensor=(6, 8, 2))
-    for i in range(1, hinges):
+    for i in range(1, joints):
         m.loop(f"hinge{i}", None, "door", ABOUT_Z, at=(0, 0, i), on=(0, 0, i))
     return plain(m.model()), np.array([0.4])
 

@@ -235,8 +235,8 @@ def shrunk(model, length, mass):
     less = lambda pose: replace(pose, translation=tuple(length * np.array(pose.translation)))
     light = lambda x: {"mass": mass * x.mass, "center": length * np.array(x.center), "tensor": mass * length**2 * np.array(x.tensor)}
     bodies = [replace(x, **light(x)) for x in model.bodies]
-    hinges, loops = ([replace(x, at=less(x.at), on=less(x.on)) for x in parts] for parts in (model.hinges, model.loops))
-    return replace(model, bodies=tuple(bodies), hinges=tuple(hinges), loops=tuple(loops), gravity=tuple(length * np.array(model.gravity)))
+    joints, loops = ([replace(x, at=less(x.at), on=less(x.on)) for x in parts] for parts in (model.joints, model.loops))
+    return replace(model, bodies=tuple(bodies), joints=tuple(joints), loops=tuple(loops), gravity=tuple(length * np.array(model.gravity)))
 
 
 @pytest.mark.parametrize(("length", "mass"), [(1e-10, 1e-26), (1e4, 1e9)])

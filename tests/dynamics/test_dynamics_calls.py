@@ -100,7 +100,7 @@ def test_dynamics_prints_its_tree(robot):
     """Every body and joint by name, the sizes and the mass."""
     text = str(robot)
     assert f"nq = {robot.nq}, nv = {robot.nv}, {robot.model.mass:.6g} kg" in text.splitlines()[0]
-    for name in (*robot.bodies, *(hinge.name for hinge in robot.model.hinges)):
+    for name in (*robot.bodies, *(placed.name for placed in robot.model.joints)):
         assert name in text and name in robot._repr_html_()
     assert repr(robot).startswith(f"Dynamics(<Model {robot.model.name}: ")
 

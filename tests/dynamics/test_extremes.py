@@ -62,9 +62,9 @@ def test_the_length_and_sign_of_a_quaternion_mean_nothing(robot):
     s = state(robot)
     for factor in -1.0, 3.0:
         q = s.q.copy()
-        for hinge in robot.model.hinges:
-            if hinge.joint.nq > hinge.joint.nv:
-                start = robot.q_index(hinge.name).start
+        for placed in robot.model.joints:
+            if placed.joint.nq > placed.joint.nv:
+                start = robot.q_index(placed.name).start
                 q[start : start + 4] *= factor
         close(robot.poses(q), robot.poses(s.q))
         close(robot.forward_dynamics(q, s.v, s.tau), robot.forward_dynamics(s.q, s.v, s.tau))
@@ -86,8 +86,8 @@ def test_many_turns_are_none(robot, turns):
 def turning(robot):
     """Which coordinates are angles that may go round and come back to the same pose."""
     angles = []
-    for hinge in robot.model.hinges:
-        for _, part, _ in hinge.joint.parts:
+    for placed in robot.model.joints:
+        for _, part, _ in placed.joint.parts:
             angles += [bool(row[:3].any() and not row[3:].any()) for row in part.group.basis]
     return np.array(angles)
 

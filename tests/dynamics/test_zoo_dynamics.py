@@ -140,7 +140,7 @@ def test_passive_force_is_minus_the_gradient_of_the_spring_energy_and_damping(ro
 def test_springs_at_rest_pull_no_more(robot):
     """U = 0 and τ = 0 at rest, where gravity is off."""
     weightless = plain(robot.model.with_gravity((0, 0, 0)))
-    rest = np.concatenate([part.at_rest for hinge in robot.model.hinges for _, part, _ in hinge.joint.parts])
+    rest = np.concatenate([part.at_rest for placed in robot.model.joints for _, part, _ in placed.joint.parts])
     close(weightless.potential_energy(rest), 0.0)
     close(weightless.passive_force(rest, np.zeros(robot.nv)), np.zeros(robot.nv))
 
@@ -237,11 +237,11 @@ def test_splitting_fixed_placements_into_nodes_changes_nothing(robot):
 def test_locking_a_joint_leaves_out_its_rows(robot):
     """𝓜, g and bias of the locked mechanism are those of the whole, without the rows of the joint."""
     q, v = robot.random_state(seed=0)
-    hinge = [hinge for hinge in robot.model.hinges if hinge.joint.nv][1]
-    rows = robot.v_index(hinge.name)
-    locked = plain(robot.model.locked({hinge.name: q[robot.q_index(hinge.name)]}))
+    placed = [placed for placed in robot.model.joints if placed.joint.nv][1]
+    rows = robot.v_index(placed.name)
+    locked = plain(robot.model.locked({placed.name: q[robot.q_index(placed.name)]}))
     v[rows] = 0
-    rest_q, rest_v = np.delete(q, robot.q_index(hinge.name)), np.delete(v, rows)
+    rest_q, rest_v = np.delete(q, robot.q_index(placed.name)), np.delete(v, rows)
     whole = np.delete(np.delete(robot.mass_matrix(q), rows, 0), rows, 1)
     close(locked.mass_matrix(rest_q), whole)
     close(locked.bias(rest_q, rest_v), np.delete(robot.bias(q, v), rows))
@@ -255,4 +255,4 @@ def with_joints(model, **changes):
             return replace(joint, row=tuple((name, changed(part), at) for name, part, at in joint.row))
         return replace(joint, **changes)
 
-    return replace(model, hinges=tuple(replace(hinge, joint=changed(hinge.joint)) for hinge in model.hinges))
+    return replace(model, joints=tuple(replace(placed, joint=changed(placed.joint)) for placed in model.joints))

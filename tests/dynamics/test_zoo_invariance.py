@@ -33,8 +33,8 @@ def all_close(one, other):
 def test_joints_do_not_notice_where_the_world_is(robot, rng):
     """The world moved by X and gravity with it: T → X T, everything in joint space the same."""
     X, s = spread(rng), state(robot, SHAPE)
-    hinges = tuple(replace(h, at=X @ h.at) if h.parent is None else h for h in robot.model.hinges)
-    moved = plain(replace(robot.model, hinges=hinges, gravity=X.rotation @ robot.model.gravity))
+    joints = tuple(replace(h, at=X @ h.at) if h.parent is None else h for h in robot.model.joints)
+    moved = plain(replace(robot.model, joints=joints, gravity=X.rotation @ robot.model.gravity))
     all_close(joint_space(moved, s), joint_space(robot, s))
     close(moved.poses(s.q), X.matrix @ robot.poses(s.q))
     h = robot.centroidal_momentum(s.q, s.v).reshape(*SHAPE, 2, 3)
@@ -46,9 +46,9 @@ def test_joints_do_not_notice_how_bodies_are_numbered(robot):
     """Bodies in reverse order: rows and columns move with their joints, nothing else."""
     s = state(robot, SHAPE)
     other = plain(robot.model.renumbered(robot.bodies[::-1]))
-    hinges = [hinge.name for hinge in other.model.hinges if hinge.joint.nq]
-    of_q = np.concatenate([np.arange(robot.nq)[robot.q_index(name)] for name in hinges])
-    of_v = np.concatenate([np.arange(robot.nv)[robot.v_index(name)] for name in hinges])
+    joints = [placed.name for placed in other.model.joints if placed.joint.nq]
+    of_q = np.concatenate([np.arange(robot.nq)[robot.q_index(name)] for name in joints])
+    of_v = np.concatenate([np.arange(robot.nv)[robot.v_index(name)] for name in joints])
     body = [robot.bodies.index(name) for name in other.bodies]
     q, v, tau, external = s.q[..., of_q], s.v[..., of_v], s.tau[..., of_v], s.external[..., body, :]
     close(other.mass_matrix(q), robot.mass_matrix(s.q)[..., of_v, :][..., of_v])
@@ -76,16 +76,16 @@ def test_joints_do_not_notice_where_body_frames_are(robot, rng):
 def moved_frames(model, X):
     """The same mechanism with the frame of every body at X in the old one."""
 
-    def of(hinge):
-        at = hinge.at if hinge.parent is None else X[hinge.parent].inverse() @ hinge.at
-        return replace(hinge, at=at, on=X[hinge.child].inverse() @ hinge.on)
+    def of(placed):
+        at = placed.at if placed.parent is None else X[placed.parent].inverse() @ placed.at
+        return replace(placed, at=at, on=X[placed.child].inverse() @ placed.on)
 
     def body(b):
         back = X[b.name].inverse()
         R = back.rotation
         return replace(b, center=R @ b.center + back.translation, tensor=R @ b.tensor @ R.T)
 
-    return replace(model, bodies=tuple(map(body, model.bodies)), hinges=tuple(map(of, model.hinges)))
+    return replace(model, bodies=tuple(map(body, model.bodies)), joints=tuple(map(of, model.joints)))
 
 
 @robots("tree", "floating", "geared")

@@ -57,10 +57,10 @@ def test_poses_follow_the_hinges(robot):
     """T(child) = T(parent) · at · motion of the joint · on⁻¹."""
     q, _ = robot.random_state(seed=0)
     T = dict(zip(robot.bodies, robot.poses(q)))
-    for hinge in robot.model.hinges:
-        moved = displacement(hinge.joint, q[robot.q_index(hinge.name)] if hinge.joint.nq else q[:0])
-        parent = np.eye(4) if hinge.parent is None else T[hinge.parent]
-        close(T[hinge.child], parent @ (hinge.at @ moved @ hinge.on.inverse()).matrix)
+    for placed in robot.model.joints:
+        moved = displacement(placed.joint, q[robot.q_index(placed.name)] if placed.joint.nq else q[:0])
+        parent = np.eye(4) if placed.parent is None else T[placed.parent]
+        close(T[placed.child], parent @ (placed.at @ moved @ placed.on.inverse()).matrix)
 
 
 @every_mechanism
@@ -122,10 +122,10 @@ def test_neutral_is_the_identity_of_every_joint(robot):
 
 @every_mechanism
 def test_each_joint_has_its_own_rows(robot):
-    """The slices of the hinges follow one another and fill q and v."""
-    hinges = [hinge for hinge in robot.model.hinges if hinge.joint.nq]
+    """The slices of the joints follow one another and fill q and v."""
+    joints = [placed for placed in robot.model.joints if placed.joint.nq]
     for index, total in (robot.q_index, robot.nq), (robot.v_index, robot.nv):
-        rows = [np.arange(total)[index(hinge.name)] for hinge in hinges]
+        rows = [np.arange(total)[index(placed.name)] for placed in joints]
         assert np.concatenate([[], *rows]).tolist() == list(range(total))
 
 
@@ -136,7 +136,7 @@ def test_parts_of_a_compound_joint_have_names():
     assert universal.joints == ["joint0", "joint0.1", "joint0.2"]
 
 
-@pytest.mark.parametrize("joint", [joint for hinge in MECHANISMS["tree"].hinges for _, joint, _ in hinge.joint.parts])
+@pytest.mark.parametrize("joint", [joint for placed in MECHANISMS["tree"].joints for _, joint, _ in placed.joint.parts])
 def test_random_states_are_within_limits(joint):
     if joint.group.units or not joint.nq:
         return

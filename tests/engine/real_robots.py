@@ -31,7 +31,7 @@ def model(name):
 def states(robot, rng):
     """Samples anywhere, at and near the angles where something vanishes, and many turns away; robot runs plainly."""
     s = state(robot, (6 + len(SPECIAL),))
-    parts = [part for hinge in robot.model.hinges for _, part, _ in hinge.joint.parts]
+    parts = [part for placed in robot.model.joints for _, part, _ in placed.joint.parts]
     turns = np.concatenate([part.group.basis[:, :3].any(1) for part in parts if part.nv])
     for i, angle in enumerate((1e5, -0.7e5, *SPECIAL), start=4):
         s.q[i] = robot.integrate(robot.neutral(), angle * turns * rng.choice([-1.0, 1.0], robot.nv))

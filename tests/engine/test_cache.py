@@ -85,9 +85,9 @@ def test_single_precision_is_another_kernel(place, made):
 
 
 def hinge_with(model, i, **changes):
-    joint = replace(model.hinges[i].joint, **changes)
-    hinges = [replace(h, joint=joint) if j == i else h for j, h in enumerate(model.hinges)]
-    return replace(model, hinges=tuple(hinges))
+    joint = replace(model.joints[i].joint, **changes)
+    joints = [replace(h, joint=joint) if j == i else h for j, h in enumerate(model.joints)]
+    return replace(model, joints=tuple(joints))
 
 
 def body_with(model, i, **changes):
@@ -107,10 +107,10 @@ CHANGES = {
     "stiffness": lambda m: hinge_with(m, 0, stiffness=0.5),
     "rest": lambda m: hinge_with(m, 0, rest=0.5),
     "rest of an attitude": lambda m: hinge_with(m, 2, rest=(0.0, 0.0, 0.0, 1.0)),
-    "at": lambda m: replace(m, hinges=(replace(m.hinges[0], at=lw.Pose(translation=(0, 0, 1))), *m.hinges[1:])),
-    "on": lambda m: replace(m, hinges=(replace(m.hinges[0], on=lw.Pose(translation=(0, 0, 1))), *m.hinges[1:])),
-    "joint": lambda m: replace(m, hinges=(replace(m.hinges[0], joint=lw.Helical(pitch=0.1)), *m.hinges[1:])),
-    "pitch": lambda m: replace(m, hinges=(replace(m.hinges[0], joint=lw.Helical(pitch=0.2)), *m.hinges[1:])),
+    "at": lambda m: replace(m, joints=(replace(m.joints[0], at=lw.Pose(translation=(0, 0, 1))), *m.joints[1:])),
+    "on": lambda m: replace(m, joints=(replace(m.joints[0], on=lw.Pose(translation=(0, 0, 1))), *m.joints[1:])),
+    "joint": lambda m: replace(m, joints=(replace(m.joints[0], joint=lw.Helical(pitch=0.1)), *m.joints[1:])),
+    "pitch": lambda m: replace(m, joints=(replace(m.joints[0], joint=lw.Helical(pitch=0.2)), *m.joints[1:])),
 }
 
 

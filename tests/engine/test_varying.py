@@ -30,18 +30,18 @@ def drawn(model, rng):
 
 def rebuilt(model, constants):
     """The model with these constants in it."""
-    bodies, hinges, row = list(model.bodies), list(model.hinges), 0
-    for i, (body, hinge) in enumerate(zip(model.bodies, model.hinges)):
+    bodies, joints, row = list(model.bodies), list(model.joints), 0
+    for i, (body, placed) in enumerate(zip(model.bodies, model.joints)):
         changes = {name: constants[name][i] for name in ("mass", "center", "tensor") if name in constants}
         bodies[i] = replace(body, **changes)
         if "at" in constants:
-            hinge = replace(hinge, at=lw.Pose(hinge.at.quaternion, tuple(constants["at"][i])))
-        rows = slice(row, row + hinge.joint.nv)
-        physics = {name: tuple(constants[name][rows]) for name in PHYSICS if name in constants and hinge.joint.nv}
-        hinges[i] = replace(hinge, joint=with_physics(hinge.joint, physics))
+            placed = replace(placed, at=lw.Pose(placed.at.quaternion, tuple(constants["at"][i])))
+        rows = slice(row, row + placed.joint.nv)
+        physics = {name: tuple(constants[name][rows]) for name in PHYSICS if name in constants and placed.joint.nv}
+        joints[i] = replace(placed, joint=with_physics(placed.joint, physics))
         row = rows.stop
     gravity = constants.get("gravity", model.gravity)
-    return replace(model, bodies=tuple(bodies), hinges=tuple(hinges), gravity=tuple(gravity))
+    return replace(model, bodies=tuple(bodies), joints=tuple(joints), gravity=tuple(gravity))
 
 
 def with_physics(joint, physics):

@@ -114,9 +114,9 @@ def test_t3_the_screws_do_not_depend_on_body_frames(robot):
 def test_t3_in_the_world_frame_all_reference_poses_are_the_identity():
     model = in_world_frame(lw.load("joint_zoo"))
     close(Screws(model).reference, np.eye(4) + np.zeros((len(model.bodies), 1, 1)))
-    for hinge in model.hinges:
-        if len(hinge.joint.parts) == 1:
-            close(hinge.at.matrix, hinge.on.matrix)
+    for placed in model.joints:
+        if len(placed.joint.parts) == 1:
+            close(placed.at.matrix, placed.on.matrix)
 
 
 def test_t3_a_screw_is_a_direction_a_point_and_a_pitch():

@@ -74,10 +74,10 @@ def both(request):
         path = MODELS / ROBOTS[request.param]
         model = mjcf.read(path.read_text(), folder=path.parent, name=path.name)
         m = without_files(mujoco.MjSpec.from_file(str(path)))
-    plain = [hinge for hinge in model.hinges if not isinstance(hinge.joint, lw.Compound)]
-    slippery = {hinge.name: replace(hinge, joint=replace(hinge.joint, friction=0.0)) for hinge in plain}
-    hinges = tuple(slippery.get(h.name, h) for h in model.hinges)
-    return lw.Dynamics(replace(model, hinges=hinges, loops=(), couplings=())), m  # the tree alone, as in MuJoCo without equality
+    plain = [placed for placed in model.joints if not isinstance(placed.joint, lw.Compound)]
+    slippery = {placed.name: replace(placed, joint=replace(placed.joint, friction=0.0)) for placed in plain}
+    joints = tuple(slippery.get(h.name, h) for h in model.joints)
+    return lw.Dynamics(replace(model, joints=joints, loops=(), couplings=())), m  # the tree alone, as in MuJoCo without equality
 
 
 @pytest.fixture
@@ -190,8 +190,8 @@ def one(joint, more=""):
 
 def test_joints_of_one_body_are_one_compound_with_their_own_names():
     robot = lw.Dynamics(mjcf.read(TRICKY))
-    hinge = robot.model.hinge("carriage_joints")
-    assert [name for name, _, _ in hinge.joint.parts] == ["slide", "turn", "carriage_joint3", "ball"]
+    placed = robot.model.joint("carriage_joints")
+    assert [name for name, _, _ in placed.joint.parts] == ["slide", "turn", "carriage_joint3", "ball"]
     assert [robot.q_index(name).start for name in ("slide", "turn", "carriage_joint3", "ball")] == [0, 1, 2, 3]
     assert [robot.q_index(name) for name in ("carriage_joints", "ball")] == [slice(0, 7), slice(3, 7)]
     assert [robot.v_index(name).start for name in ("slide", "turn", "carriage_joint3", "ball")] == [0, 1, 2, 3]
@@ -200,15 +200,15 @@ def test_joints_of_one_body_are_one_compound_with_their_own_names():
 def test_what_has_no_name_gets_one():
     model = mjcf.read(TRICKY)
     assert [body.name for body in model.bodies] == ["fixture", "carriage", "arm", "body4", "ship", "mast"]
-    hinges = [hinge.name for hinge in model.hinges]
-    assert hinges == ["fixture_weld", "carriage_joints", "arm_joint1", "wrist", "ship_joint1", "mast"]
+    joints = [placed.name for placed in model.joints]
+    assert joints == ["fixture_weld", "carriage_joints", "arm_joint1", "wrist", "ship_joint1", "mast"]
 
 
 def test_new_names_step_aside_for_old_ones():
     inner = f'<body>{INERTIAL}<joint name="body2_joint1" axis="1 0 0"/><joint/></body>'
     model = robot_of(f'<body name="body2">{INERTIAL}<joint/>{inner}</body>')
     assert [body.name for body in model.bodies] == ["body2", "body2_"]
-    assert model.hinges[0].name == "body2_joint1_"
+    assert model.joints[0].name == "body2_joint1_"
 
 
 def test_sites_are_frames_and_never_share_a_body_s_name():
@@ -216,21 +216,21 @@ def test_sites_are_frames_and_never_share_a_body_s_name():
 
 
 def test_a_joint_away_from_the_origin_stands_at_its_anchor():
-    hinge = robot_of(one('<joint name="j" pos="0 .2 .1" axis="1 0 0"/>')).hinge("j")
-    assert hinge.at.translation == hinge.on.translation == (0.0, 0.2, 0.1)
+    placed = robot_of(one('<joint name="j" pos="0 .2 .1" axis="1 0 0"/>')).joint("j")
+    assert placed.at.translation == placed.on.translation == (0.0, 0.2, 0.1)
 
 
 def test_reference_angles_move_the_joint_not_its_coordinate():
     """The body is as drawn at q = ref."""
     robot = lw.Dynamics(robot_of(one('<joint name="j" ref="30" axis="0 1 0" range="20 50"/>')))
     same(robot.pose([np.pi / 6], "arm"), np.eye(4))
-    joint = robot.model.hinge("j").joint
+    joint = robot.model.joint("j").joint
     assert (joint.lower, joint.upper) == pytest.approx((np.pi / 9, np.pi / 3.6))
 
 
 def test_physics_of_joints_is_kept():
     text = 'damping="1" frictionloss="2" armature="3" stiffness="4" springref="30" actuatorfrcrange="-5 5"'
-    joint = robot_of(one(f'<joint name="j" {text}/>')).hinge("j").joint
+    joint = robot_of(one(f'<joint name="j" {text}/>')).joint("j").joint
     assert (joint.damping, joint.friction, joint.armature, joint.stiffness, joint.effort) == (1, 2, 3, 4, 5)
     assert joint.rest == pytest.approx(np.pi / 6)
     assert joint.lower is joint.upper is joint.speed is None
@@ -240,7 +240,7 @@ def test_flags_switch_things_off():
     text = '<joint name="j" damping="1" frictionloss="2" stiffness="4" range="0 1"/>'
     flags = '<flag gravity="disable" spring="disable" damper="disable" frictionloss="disable" limit="disable"/>'
     model = robot_of(one(text), option=flags)
-    joint = model.hinge("j").joint
+    joint = model.joint("j").joint
     assert model.gravity == (0, 0, 0)
     assert (joint.damping, joint.friction, joint.stiffness, joint.lower) == (0, 0, 0, None)
 
@@ -249,24 +249,24 @@ def test_bodies_without_joints_are_welded_and_kept():
     tool = one("").replace("arm", "tool")
     model = robot_of(one("", tool))
     fused = mjcf.read(f'<mujoco><compiler fusestatic="true"/><worldbody>{one("<joint/>", tool)}</worldbody></mujoco>')
-    assert [(h.name, h.joint.kind) for h in model.hinges] == [("arm_weld", "fixed"), ("tool_weld", "fixed")]
+    assert [(h.name, h.joint.kind) for h in model.joints] == [("arm_weld", "fixed"), ("tool_weld", "fixed")]
     assert [body.name for body in fused.bodies] == ["arm", "tool"]
 
 
 def test_a_welded_root_can_be_set_floating():
     model = mjcf.read(f"<mujoco><worldbody>{one('')}</worldbody></mujoco>", floating=True)
-    assert [(h.name, h.joint.kind) for h in model.hinges] == [("floating_base", "free")]
+    assert [(h.name, h.joint.kind) for h in model.joints] == [("floating_base", "free")]
     with pytest.raises(lw.ModelError, match="cannot be set floating"):
         mjcf.read(f"<mujoco><worldbody>{one('<freejoint/>')}</worldbody></mujoco>", floating=True)
 
 
 def test_quarter_turns_are_snapped_and_noted():
     text = f'<mujoco><worldbody><body name="b" quat="1 1.0000000002 0 0">{INERTIAL}</body></worldbody></mujoco>'
-    assert mjcf.read(text).hinges[0].at.quaternion == (1, 0, 0, 1)
+    assert mjcf.read(text).joints[0].at.quaternion == (1, 0, 0, 1)
     assert mjcf.read(text).notes == ('snapped to quarter turns: body "b"',)
     as_written = mjcf.read(text, snap=False)
-    assert as_written.hinges[0].at.rotation[2, 1] == pytest.approx(1)
-    assert as_written.hinges[0].at.rotation[1, 1] != 0 and not as_written.notes
+    assert as_written.joints[0].at.rotation[2, 1] == pytest.approx(1)
+    assert as_written.joints[0].at.rotation[1, 1] != 0 and not as_written.notes
 
 
 def test_equal_moments_give_an_exact_tensor():

@@ -141,8 +141,8 @@ def test_any_model_goes_through_the_format_and_back(name):
     model = MECHANISMS[name] if name in MECHANISMS else lw.load(name)
     back = lw.load(screws_writer.written(model))
     same(plain(model), plain(back))
-    assert back.gravity == model.gravity and [h.joint.kind for h in back.hinges] == [h.joint.kind for h in model.hinges]
-    assert [(h.joint.lower, h.joint.upper) for h in back.hinges] == [(h.joint.lower, h.joint.upper) for h in model.hinges]
+    assert back.gravity == model.gravity and [h.joint.kind for h in back.joints] == [h.joint.kind for h in model.joints]
+    assert [(h.joint.lower, h.joint.upper) for h in back.joints] == [(h.joint.lower, h.joint.upper) for h in model.joints]
 
 
 def test_frames_stay_where_they_are():

@@ -33,7 +33,7 @@ def test_poses_in_the_file_are_poses_in_the_model():
     np.testing.assert_allclose(robot.pose(q, "C")[:3, 3], [-2, 0.2, 0], atol=1e-12)
     np.testing.assert_allclose(robot.pose(q, "Bc_bushing")[:3, 2], [0, 1, 0], atol=1e-9)
     assert (robot.nv, model.mass) == (3, 60)
-    assert all(tuple(h.joint.axis) == (0, 1, 0) for h in model.hinges if h.joint.nv)
+    assert all(tuple(h.joint.axis) == (0, 1, 0) for h in model.joints if h.joint.nv)
 
 
 def test_axes_poses_and_springs_are_read():
@@ -46,7 +46,7 @@ def test_axes_poses_and_springs_are_read():
         <dynamics><damping>.1</damping><spring_stiffness>3</spring_stiffness><spring_reference>.2</spring_reference></dynamics></axis>
       </joint>""")
     robot = lw.Dynamics(lw.load(text), compiled=False)
-    joint = robot.model.hinge("knee").joint
+    joint = robot.model.joint("knee").joint
     np.testing.assert_allclose(robot.pose(np.zeros(1), "b")[:3, 3], [1, 3, 3], atol=1e-12)
     np.testing.assert_allclose(robot.jacobian(np.zeros(1), "b", "world")[:3, 0], [1, 0, 0], atol=1e-12)
     assert (joint.stiffness, joint.rest, joint.damping, joint.lower, joint.upper) == (3, 0.2, 0.1, -1, 2)
@@ -56,7 +56,7 @@ def test_axes_poses_and_springs_are_read():
 def test_one_robot_from_two_formats_moves_alike(name):
     """𝓜, τ and v̇ of the URDF and of the SDF, joint by joint."""
     one, other = (lw.Dynamics(lw.load(MODELS / name / f"{name}.{end}"), compiled=False) for end in ("urdf", "sdf"))
-    moving = [hinge.name for hinge in one.model.hinges if hinge.joint.nv]
+    moving = [placed.name for placed in one.model.joints if placed.joint.nv]
     order = [other.v_index(joint).start for joint in moving]
     q, v = one.random_state(seed=0)
     vdot = np.linspace(-1, 1, one.nv)
@@ -70,7 +70,7 @@ def test_one_robot_from_two_formats_moves_alike(name):
     back = np.zeros(one.nv)
     back[order] = tau
     np.testing.assert_allclose(other.forward_dynamics(*there[:2], back)[order], vdot, atol=1e-11)
-    body = one.model.hinges[-1].child if name == "simple_humanoid" else "iiwa_link_7"
+    body = one.model.joints[-1].child if name == "simple_humanoid" else "iiwa_link_7"
     np.testing.assert_allclose(other.pose(there[0], body), one.pose(q, body), atol=1e-13)
 
 
@@ -104,8 +104,8 @@ def test_a_joint_on_its_parent_keeps_the_numbers_of_the_file():
     text = sdf(f"""
       <link name="a"><pose>0.1 0.2 0.3 0.4 0.5 0.6</pose>{LINK}</link><link name="b"><pose relative_to="j"/>{LINK}</link>
       <joint name="j" type="revolute"><pose relative_to="a">0.7 0 0 0 0 0</pose><parent>a</parent><child>b</child><axis/></joint>""")
-    hinge = lw.load(text).hinge("j")
-    assert (hinge.at, hinge.on) == (lw.Pose.of((0.7, 0, 0)), lw.Pose())
+    placed = lw.load(text).joint("j")
+    assert (placed.at, placed.on) == (lw.Pose.of((0.7, 0, 0)), lw.Pose())
 
 
 def test_models_in_a_model_are_read_with_their_names():

@@ -20,7 +20,7 @@ def robot(inside="", joint="", kind="revolute", link=""):
 
 
 def joint_of(text, **options):
-    return load(text, **options).hinge("j").joint
+    return load(text, **options).joint("j").joint
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_every_joint_type_of_urdf_is_read(kind, type_):
 def test_every_link_is_a_body_and_the_root_is_welded_to_the_world():
     model = load(robot(kind="fixed"))
     assert [body.name for body in model.bodies] == ["a", "b"]
-    root = model.hinge("a_to_world")
+    root = model.joint("a_to_world")
     assert (root.parent, root.child, root.joint) == (None, "a", Fixed())
 
 
 def test_the_weld_of_the_root_takes_no_name_that_is_in_use():
-    assert [h.name for h in load(robot().replace('"j"', '"a_to_world"')).hinges] == ["a_to_world_", "a_to_world"]
+    assert [h.name for h in load(robot().replace('"j"', '"a_to_world"')).joints] == ["a_to_world_", "a_to_world"]
 
 
 def test_an_axis_that_is_not_given_is_x():
@@ -96,7 +96,7 @@ def test_a_continuous_joint_has_no_range():
 
 def test_limits_the_wrong_way_round_mean_no_limit_and_are_noted():
     model = load(robot(joint='<limit lower="1" upper="-1"/>'))
-    assert model.hinge("j").joint.lower is None
+    assert model.joint("j").joint.lower is None
     assert model.notes == ('joint "j": lower limit 1 is above upper limit -1: read as no limit',)
 
 
@@ -157,7 +157,7 @@ def test_an_angle_that_misses_a_quarter_turn_by_its_print_is_snapped_and_noted()
         'joint "j": angle 1.57079632679 snapped to a quarter turn',
         'joint "j": angle -3.14159265359 snapped to a half turn',
     )
-    assert np.array_equal(np.abs(model.hinge("j").at.rotation), [[1, 0, 0], [0, 0, 1], [0, 1, 0]])
+    assert np.array_equal(np.abs(model.joint("j").at.rotation), [[1, 0, 0], [0, 0, 1], [0, 1, 0]])
 
 
 def test_an_exact_quarter_turn_is_not_noted():
@@ -166,14 +166,14 @@ def test_an_exact_quarter_turn_is_not_noted():
 
 def test_an_angle_further_off_is_left_alone():
     model = load(robot(joint=origin("1.5707963 0 0")))
-    R = model.hinge("j").at.rotation
+    R = model.joint("j").at.rotation
     assert model.notes == () and not np.array_equal(R, np.round(R))
 
 
 def test_snapping_can_be_turned_off():
     model = load(robot(joint=origin("1.57079632679 0 0") + '<axis xyz="1e-12 0 1"/>'), snap=False)
-    assert model.notes == () and model.hinge("j").joint.axis == (1e-12, 0.0, 1.0)
-    R = model.hinge("j").at.rotation
+    assert model.notes == () and model.joint("j").joint.axis == (1e-12, 0.0, 1.0)
+    R = model.joint("j").at.rotation
     assert R[1, 1] == pytest.approx(np.cos(1.57079632679), rel=1e-4) and R[1, 1] != 0
 
 
@@ -186,7 +186,7 @@ def test_without_snapping_the_joint_turns_about_the_axis_that_was_written():
 
 def test_an_axis_that_misses_a_coordinate_axis_by_its_print_is_snapped_and_noted():
     model = load(robot(joint='<axis xyz="1e-12 0 -0.5"/>'))
-    assert model.hinge("j").joint.axis == (0.0, 0.0, -1.0)
+    assert model.joint("j").joint.axis == (0.0, 0.0, -1.0)
     assert model.notes == ('joint "j": axis 1e-12 0.0 -0.5 snapped to a coordinate axis',)
 
 
@@ -212,7 +212,7 @@ def test_mimic_joints_are_independent_with_one_warning_that_names_them():
     (coupling,) = model.couplings
     assert (coupling.joint, coupling.of) == ("panda_finger_joint2", "panda_finger_joint1")
     assert coupling.coefficients == (0.0, 1.0) and not coupling.active
-    assert sum(hinge.joint.nv for hinge in model.hinges) == 9
+    assert sum(placed.joint.nv for placed in model.joints) == 9
 
 
 def test_mimic_free_asks_for_independent_joints_without_a_warning():

@@ -58,12 +58,12 @@ def test_a_name_is_a_built_in_mechanism_even_beside_a_file_of_that_name(tmp_path
 
 
 def test_a_built_in_mechanism_may_have_a_size():
-    assert sum(hinge.joint.nv for hinge in load("chain:7").hinges) == 7
+    assert sum(placed.joint.nv for placed in load("chain:7").joints) == 7
 
 
 @pytest.mark.parametrize("source", [UR5, "joint_zoo"])
 def test_floating_puts_the_root_on_a_free_joint(source):
-    root = load(source, floating=True).hinge("floating_base")
+    root = load(source, floating=True).joint("floating_base")
     assert root.joint == Free() and root.parent is None
 
 

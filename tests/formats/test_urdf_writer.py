@@ -98,7 +98,7 @@ def test_to_save_again_changes_nothing(file, tmp_path):
     once = through_a_file(load(MODELS / f"{file}.urdf", mimic="free"), tmp_path)
     save(once, tmp_path / "again.urdf")
     twice = load(tmp_path / "again.urdf", mimic="free")
-    assert [h.name for h in once.hinges] == [h.name for h in twice.hinges]
+    assert [h.name for h in once.joints] == [h.name for h in twice.joints]
     assert_same_dynamics(once, twice)
 
 
@@ -116,7 +116,7 @@ def test_a_root_that_does_not_just_stand_there_hangs_on_a_link_called_world(join
     model.body("world", "world_", joint=Revolute(), mass=1.0, tensor=(1, 1, 1))
     other = through_a_file(model.model(), tmp_path)
     assert_same_dynamics(model.model(), other)
-    assert other.hinges[0].child == "world__" and other.hinge("base").parent == "world__"
+    assert other.joints[0].child == "world__" and other.joint("base").parent == "world__"
 
 
 def test_several_roots_hang_on_one_world(tmp_path):
@@ -128,8 +128,8 @@ def test_several_roots_hang_on_one_world(tmp_path):
 
 def test_limits_survive_the_file(tmp_path):
     joint = WRITABLE[1]
-    assert through_a_file(two_bodies(joint, Pose()), tmp_path).hinge("elbow").joint == joint
-    assert through_a_file(two_bodies(WRITABLE[2], Pose()), tmp_path).hinge("elbow").joint == WRITABLE[2]
+    assert through_a_file(two_bodies(joint, Pose()), tmp_path).joint("elbow").joint == joint
+    assert through_a_file(two_bodies(WRITABLE[2], Pose()), tmp_path).joint("elbow").joint == WRITABLE[2]
 
 
 def test_parts_of_a_compound_joint_keep_their_names(tmp_path):

@@ -24,11 +24,11 @@ def crane():
 def test_a_crane_takes_ten_lines():
     model = crane()
     assert [body.name for body in model.bodies] == ["tower", "jib", "trolley", "load"]
-    assert [hinge.name for hinge in model.hinges] == ["tower_joint", "slew", "trolley_joint", "load_joint"]
-    assert [hinge.joint.kind for hinge in model.hinges] == ["fixed", "revolute", "prismatic", "spherical"]
+    assert [placed.name for placed in model.joints] == ["tower_joint", "slew", "trolley_joint", "load_joint"]
+    assert [placed.joint.kind for placed in model.joints] == ["fixed", "revolute", "prismatic", "spherical"]
     assert model.mass == 172.0
     assert model.gravity == (0.0, 0.0, -1.6)
-    assert model.hinge("trolley_joint").joint.upper == 8.0
+    assert model.joint("trolley_joint").joint.upper == 8.0
 
 
 def test_a_frame_is_where_the_builder_put_it():

@@ -19,7 +19,7 @@ MJCF = """<mujoco><worldbody><body name="base" pos="0 0 1"><inertial mass="9" po
 
 
 def test_a_transmission_gives_its_joint_a_gear():
-    assert lw.load(URDF.format(100)).hinge("elbow").joint.gear == 100
+    assert lw.load(URDF.format(100)).joint("elbow").joint.gear == 100
 
 
 def test_a_reduction_that_is_no_number_is_an_error():
@@ -30,7 +30,7 @@ def test_a_reduction_that_is_no_number_is_an_error():
 def test_an_actuators_gear_makes_a_rotor_of_the_armature():
     """An armature is ratio² times the rotor's inertia."""
     model = lw.load(MJCF)
-    assert model.hinge("elbow").joint.gear == 50
+    assert model.joint("elbow").joint.gear == 50
     geared = with_rotors(model)
     assert geared.body("elbow_rotor").tensor[2][2] == pytest.approx(0.5 / 50**2)
     assert geared.couplings[0].coefficients == (0.0, 50.0)

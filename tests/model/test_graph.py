@@ -17,7 +17,7 @@ def drawn(*edges, joint=PIN):
     rng = np.random.default_rng(0)
     names = dict.fromkeys(end for _, *ends in edges for end in ends if end is not None)
     bodies = tuple(lw.Body(name, **solid(rng)) for name in names)
-    return Graph("drawn", bodies, tuple(lw.Hinge(n, p, c, joint, spread(rng), spread(rng)) for n, p, c in edges))
+    return Graph("drawn", bodies, tuple(lw.PlacedJoint(n, p, c, joint, spread(rng), spread(rng)) for n, p, c in edges))
 
 
 FOUR_BAR = ("a", None, "crank"), ("b", "crank", "coupler"), ("c", "rocker", "coupler"), ("d", None, "rocker")
@@ -59,14 +59,14 @@ def test_t1_the_tree_has_a_joint_for_each_body_and_the_cut_is_ones_own():
 def test_t1_a_joint_drawn_against_the_tree_gives_the_same_motion(name):
     """Every joint turned round: the same poses, mass matrix and forces at the coordinates as they are drawn."""
     model = MECHANISMS[name]
-    graph = Graph("turned", model.bodies, tuple(map(reversed_joint, model.hinges)), model.gravity)
+    graph = Graph("turned", model.bodies, tuple(map(reversed_joint, model.joints)), model.gravity)
     assert set(graph.orientation().values()) == {-1}
     one, other = plain(model), plain(graph.model())
     q, _ = one.random_state(seed=3)
     parts, start = {}, 0
-    for hinge in model.hinges:  # the turned joint stands at the inverse of q
-        parts[hinge.name] = reversed_coordinates(hinge.joint, q[start : start + hinge.joint.nq])
-        start += hinge.joint.nq
+    for placed in model.joints:  # the turned joint stands at the inverse of q
+        parts[placed.name] = reversed_coordinates(placed.joint, q[start : start + placed.joint.nq])
+        start += placed.joint.nq
     again = graph.coordinates(parts)
     order = [other.bodies.index(body) for body in one.bodies]
     close(other.poses(again)[order], one.poses(q), 1e-12)
@@ -76,8 +76,8 @@ def test_t1_a_joint_drawn_against_the_tree_gives_the_same_motion(name):
 def test_t1_about_one_axis_the_coordinate_is_the_same_one():
     graph = drawn(("a", "arm", None), ("b", "arm", "hand"))
     model = graph.model()
-    assert [(hinge.parent, hinge.child) for hinge in model.hinges] == [(None, "arm"), ("arm", "hand")]
-    assert model.hinge("a").joint.axis == (0, -1, 0)
+    assert [(placed.parent, placed.child) for placed in model.joints] == [(None, "arm"), ("arm", "hand")]
+    assert model.joint("a").joint.axis == (0, -1, 0)
     robot = plain(model)
     arm = graph.joints[0].on.matrix @ np.linalg.inv(turn(0.3)) @ np.linalg.inv(graph.joints[0].at.matrix)
     close(robot.pose(np.array([0.3, 0.7]), "arm"), arm)
@@ -104,4 +104,4 @@ def test_graphs_that_are_none():
     with pytest.raises(lw.ModelError, match='no joint "z" to cut'):
         drawn(*FOUR_BAR).cotree(cut=["z"])
     with pytest.raises(lw.ModelError, match=r'joint "x" ends at "b", which is no body'):
-        Graph("odd", (lw.Body("a"),), (lw.Hinge("x", None, "b", PIN),))
+        Graph("odd", (lw.Body("a"),), (lw.PlacedJoint("x", None, "b", PIN),))

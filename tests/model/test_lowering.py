@@ -1,4 +1,4 @@
-"""From bodies and hinges to nodes."""
+"""From bodies and joints to nodes."""
 
 from functools import partial
 
@@ -62,8 +62,8 @@ def test_a_joint_map_is_rows_of_the_identity_or_a_screw():
 def test_rows_of_q_and_v_fill_the_vectors(name):
     model = mechanism(name)
     nodes = lower(model)
-    assert nodes.nq == sum(hinge.joint.nq for hinge in model.hinges)
-    assert nodes.tree.nv == sum(hinge.joint.nv for hinge in model.hinges)
+    assert nodes.nq == sum(placed.joint.nq for placed in model.joints)
+    assert nodes.tree.nv == sum(placed.joint.nv for placed in model.joints)
     assert [rows.start for rows in nodes.q_rows[1:]] == [rows.stop for rows in nodes.q_rows[:-1]]
 
 

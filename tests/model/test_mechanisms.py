@@ -56,7 +56,7 @@ def test_a_size_follows_the_colon(kind):
 
 
 def test_a_chain_of_two_is_the_double_pendulum():
-    assert mechanism("chain:2").hinges == mechanism("double_pendulum").hinges
+    assert mechanism("chain:2").joints == mechanism("double_pendulum").joints
     assert mechanism("chain:1").bodies == mechanism("pendulum").bodies
 
 
@@ -118,7 +118,7 @@ def test_the_axes_of_a_wrist_meet_in_a_point(name):
     model = mechanism(name)
     robot = plain(model)
     q, _ = robot.random_state(seed=3)
-    places = [robot.pose(q, h.child) @ h.on.matrix @ (0, 0, 0, 1) for h in model.hinges[3:]]
+    places = [robot.pose(q, h.child) @ h.on.matrix @ (0, 0, 0, 1) for h in model.joints[3:]]
     assert np.allclose(places, places[0])
 
 
@@ -162,7 +162,7 @@ def test_the_puma_has_the_published_forward_dynamics():
 def test_the_puma_has_the_published_viscous_friction():
     """Damping G² B; with the dry friction in the positive direction it would be the published torque."""
     gears, B = np.array([62.6111, 107.815, 53.7063, 76.0364, 71.923, 76.686]), [1.48e-3, 0.817e-3, 1.38e-3]
-    damping = [hinge.joint.damping for hinge in mechanism("puma560").hinges]
+    damping = [placed.joint.damping for placed in mechanism("puma560").joints]
     assert np.allclose(damping[:3], gears[:3] ** 2 * B)
     published = np.array([32.4952427549, 60.8669884751, 17.7435949128, 1.4545190261, 1.2991104105, 0.7137808875])
     smooth = plain(mechanism("puma560")).inverse_dynamics(QN, ONES, ONES)
@@ -203,7 +203,7 @@ def test_the_satellite_is_in_free_fall():
 
 def test_the_zoo_has_every_joint():
     groups = {type(group) for group in lower(mechanism("joint_zoo")).groups}
-    kinds = {hinge.joint.kind for hinge in mechanism("joint_zoo").hinges}
+    kinds = {placed.joint.kind for placed in mechanism("joint_zoo").joints}
     every = {joint.__name__.lower() for joint in Joint.__subclasses__() if joint.__module__.startswith("linkwork")}
     assert kinds == every
     assert len(groups) == 8

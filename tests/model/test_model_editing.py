@@ -63,7 +63,7 @@ def test_loops_and_couplings_come_along_with_a_model():
     assert (both.couplings[0].joint, both.couplings[0].of) == ("x_b_joint", "x_a_joint")
 
 
-@pytest.mark.parametrize("joint", [hinge.name for hinge in ROBOT.model.hinges if hinge.joint.nv])
+@pytest.mark.parametrize("joint", [placed.name for placed in ROBOT.model.joints if placed.joint.nv])
 def test_locking_a_joint_keeps_every_pose(joint):
     q, _ = ROBOT.random_state(seed=3)
     rows = ROBOT.q_index(joint)
@@ -71,7 +71,7 @@ def test_locking_a_joint_keeps_every_pose(joint):
     assert np.allclose(locked.poses(np.delete(q, rows)), ROBOT.poses(q))
 
 
-@pytest.mark.parametrize("joint", [hinge.name for hinge in ROBOT.model.hinges if hinge.joint.nv])
+@pytest.mark.parametrize("joint", [placed.name for placed in ROBOT.model.joints if placed.joint.nv])
 def test_locking_a_joint_leaves_the_other_rows_and_columns_of_the_mass_matrix(joint):
     q, _ = ROBOT.random_state(seed=4)
     rows, gone = ROBOT.q_index(joint), ROBOT.v_index(joint)
@@ -82,7 +82,7 @@ def test_locking_a_joint_leaves_the_other_rows_and_columns_of_the_mass_matrix(jo
 
 def test_one_number_locks_a_joint_of_one_coordinate_or_sets_all():
     arm = mechanism("planar_3r").locked({"joint2": np.pi / 2})
-    assert [hinge.joint.nv for hinge in arm.hinges] == [1, 0, 1]
+    assert [placed.joint.nv for placed in arm.joints] == [1, 0, 1]
     tool = plain(arm).pose(np.zeros(2), "tool")
     assert np.allclose(tool[:3, 3], (1.0, 2.0, 0.0))
     assert plain(ROBOT.model.locked({"puck_planar": 0.0})).nv == ROBOT.nv - 3
@@ -91,7 +91,7 @@ def test_one_number_locks_a_joint_of_one_coordinate_or_sets_all():
 def test_locking_drops_couplings_that_were_not_active():
     model = mechanism("planar_2r")
     coupled = lw.Model(
-        "x", model.bodies, model.hinges, couplings=(lw.Coupling("c", "joint1", "joint2", active=False),)
+        "x", model.bodies, model.joints, couplings=(lw.Coupling("c", "joint1", "joint2", active=False),)
     )
     assert coupled.locked({"joint1": 0.0}).couplings == ()
 

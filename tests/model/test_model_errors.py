@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork import Body, Coupling, Frame, Hinge, Loop, Model, ModelError, UnknownNameError
+from linkwork import Body, Coupling, Frame, Loop, Model, ModelError, PlacedJoint, UnknownNameError
 from linkwork.model import mechanism, solids
 
 A, B, C = Body("a", 1.0), Body("b", 1.0), Body("c", 1.0)
-ON_A, ON_B = Hinge("ja", None, "a", lw.Revolute()), Hinge("jb", "a", "b", lw.Revolute())
+ON_A, ON_B = PlacedJoint("ja", None, "a", lw.Revolute()), PlacedJoint("jb", "a", "b", lw.Revolute())
 NAN = float("nan")
 
 
@@ -23,11 +23,11 @@ WRONG = {
     "x has gravity (0, 0, inf); it takes three finite numbers, the physical acceleration in m/s².": lambda: two(
         gravity=(0, 0, float("inf"))
     ),
-    "x has a body without a name.": lambda: Model("x", (Body(""),), (Hinge("j", None, "", lw.Fixed()),)),
-    "x has a joint without a name.": lambda: Model("x", (A,), (Hinge("", None, "a", lw.Fixed()),)),
+    "x has a body without a name.": lambda: Model("x", (Body(""),), (PlacedJoint("j", None, "", lw.Fixed()),)),
+    "x has a joint without a name.": lambda: Model("x", (A,), (PlacedJoint("", None, "a", lw.Fixed()),)),
     'x has two of the name "a"; a body needs a name of its own.': lambda: two(frames=(Frame("a", "b"),)),
     'x has two of the name "ja"; a joint needs a name of its own.': lambda: Model(
-        "x", (A, B), (ON_A, Hinge("ja", "a", "b", lw.Fixed()))
+        "x", (A, B), (ON_A, PlacedJoint("ja", "a", "b", lw.Fixed()))
     ),
     'x has two of the name "l"; a loop needs a name of its own.': lambda: two(
         loops=[Loop("l", "a", "b", lw.Revolute())] * 2
@@ -36,10 +36,10 @@ WRONG = {
         couplings=[Coupling("c", "ja", "jb")] * 2
     ),
     'x: joint "j" refers to body "leg", which is not there. There are: a.': lambda: Model(
-        "x", (A,), (Hinge("j", "leg", "a", lw.Fixed()),)
+        "x", (A,), (PlacedJoint("j", "leg", "a", lw.Fixed()),)
     ),
     'x: joint "j" refers to body "None", which is not there. There are: a.': lambda: Model(
-        "x", (A,), (Hinge("j", None, None, lw.Fixed()),)
+        "x", (A,), (PlacedJoint("j", None, None, lw.Fixed()),)
     ),
     'x: loop "l" refers to body "bb", which is not there. Did you mean "b"?': lambda: two(
         loops=[Loop("l", "a", "bb", lw.Revolute())]
@@ -48,12 +48,12 @@ WRONG = {
     'x: coupling "c" refers to joint "jbb", which is not there. Did you mean "jb"?': lambda: two(
         couplings=[Coupling("c", "ja", "jbb")]
     ),
-    'x: body "b" hangs on two joints, "jb" and "jc"; a loop is closed with a loop joint, not with a second hinge.': (
-        lambda: Model("x", (A, B), (ON_A, ON_B, Hinge("jc", None, "b", lw.Fixed())))
+    'x: body "b" hangs on two joints, "jb" and "jc"; a loop is closed with a loop joint, not with a second joint in the tree.': (
+        lambda: Model("x", (A, B), (ON_A, ON_B, PlacedJoint("jc", None, "b", lw.Fixed())))
     ),
     'x: body "b" hangs on no joint; give it one, if only to the world.': lambda: Model("x", (A, B), (ON_A,)),
     'x: joint "jb" stands on a cycle of joints that never reaches the world; close the loop with a loop joint.': (
-        lambda: Model("x", (A, B, C), (ON_A, Hinge("jb", "c", "b", lw.Fixed()), Hinge("jc", "b", "c", lw.Fixed())))
+        lambda: Model("x", (A, B, C), (ON_A, PlacedJoint("jb", "c", "b", lw.Fixed()), PlacedJoint("jc", "b", "c", lw.Fixed())))
     ),
     'body "a" has a centre of shape (2,) and a tensor of shape (3, 3); '
     "it takes a centre (3,) and a tensor (3, 3) or its diagonal (3,).": lambda: Body("a", 1.0, (0, 0)),
@@ -111,7 +111,7 @@ UNKNOWN = {
     'x has no body "leg". There are: a, b.': lambda: two().path("leg"),
     'x has no body "d". There are: a, b.': lambda: two().children("d"),
     'x has no body "e". There are: a, b.': lambda: two().renumbered(["a", "e", "b"]),
-    'x has no joint "jaw". Did you mean "ja"?': lambda: two().hinge("jaw"),
+    'x has no joint "jaw". Did you mean "ja"?': lambda: two().joint("jaw"),
     'x has no joint "jx". There are: ja, jb.': lambda: two().locked({"jx": 0.0}),
     'x has no body or frame "tool". There are: a, b.': lambda: two().place("tool"),
     'there is no built-in mechanism "puma". Did you mean "puma560"?': lambda: mechanism("puma"),

@@ -76,13 +76,13 @@ def test_parents_come_first_and_a_subtree_is_contiguous(name):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_is_canonical_whatever_order_bodies_and_hinges_come_in(seed):
     shuffled = random.Random(seed)
-    hinges = list(HUMANOID.hinges)
+    joints = list(HUMANOID.joints)
     bodies = shuffled.sample(HUMANOID.bodies, len(HUMANOID.bodies))
-    assert lw.Model("humanoid", bodies, hinges, HUMANOID.frames) == HUMANOID
-    shuffled.shuffle(hinges)
-    other = lw.Model("humanoid", bodies, hinges, HUMANOID.frames)
+    assert lw.Model("humanoid", bodies, joints, HUMANOID.frames) == HUMANOID
+    shuffled.shuffle(joints)
+    other = lw.Model("humanoid", bodies, joints, HUMANOID.frames)
     assert all(p < k for k, p in enumerate(other.parent))
-    assert all(hinge.child == body.name for hinge, body in zip(other.hinges, other.bodies))
+    assert all(placed.child == body.name for placed, body in zip(other.joints, other.bodies))
     assert other.renumbered([body.name for body in HUMANOID.bodies]) == HUMANOID
 
 

@@ -54,11 +54,11 @@ def test_the_inertia_of_a_task_is_the_inverse_of_its_compliance():
 def test_joints_carry_what_newton_and_euler_say(robot, state):
     """The wrench in a joint, along the joint, is its generalized force."""
     q, v, vdot = state
-    hinge = next(h for h in robot.model.hinges if h.joint.kind == "revolute")
-    wrench = robot.joint_wrenches(q, v, vdot, hinge.child)[:, 0]
-    row = robot.v_index(hinge.name)
-    rotor = hinge.joint.each("armature") * vdot[:, row]
+    placed = next(h for h in robot.model.joints if h.joint.kind == "revolute")
+    wrench = robot.joint_wrenches(q, v, vdot, placed.child)[:, 0]
+    row = robot.v_index(placed.name)
+    rotor = placed.joint.each("armature") * vdot[:, row]
     along = (robot.inverse_dynamics(q, v, vdot)[:, row] - rotor)[:, 0]
-    axis = np.asarray(hinge.on.rotation @ np.asarray(hinge.joint.axis) / np.linalg.norm(hinge.joint.axis))
-    moment = wrench[:, :3] - np.cross(np.asarray(hinge.on.translation), wrench[:, 3:])
+    axis = np.asarray(placed.on.rotation @ np.asarray(placed.joint.axis) / np.linalg.norm(placed.joint.axis))
+    moment = wrench[:, :3] - np.cross(np.asarray(placed.on.translation), wrench[:, 3:])
     np.testing.assert_allclose(moment @ axis, along, rtol=1e-9, atol=1e-9)

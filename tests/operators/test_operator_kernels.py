@@ -196,9 +196,9 @@ def test_forces_in_the_joints():
     f = more_quantities.joint_wrenches(lower(model), s.q, s.v, s.vdot, bodies, s.external)
     tau = robot.inverse_dynamics(s.q, s.v, s.vdot, s.external)
     for i, body in enumerate(robot.bodies):
-        joint = model.hinges[i].name
+        joint = model.joints[i].name
         rows = robot.v_index(joint)
-        parent = model.hinges[i].parent
+        parent = model.joints[i].parent
         relative = robot.jacobian(s.q, body)[..., rows]  # the joint's own columns: what it adds to the body's velocity
         close(np.matvec(relative.mT, f[..., i, :]), tau[..., rows], 1e-10)
         assert parent is None or parent in robot.bodies

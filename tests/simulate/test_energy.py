@@ -84,7 +84,7 @@ def test_energy_is_lost_only_to_dampers(name):
     robot = lw.Dynamics(lw.load(name))
     q, v = robot.random_state(seed=2)
     run = lw.simulate(robot, (q, 0.3 * v), until=0.5, dt=0.0005, rtol=1e-10, atol=1e-10)
-    damping = np.concatenate([part.each("damping") for hinge in robot.model.hinges for _, part, _ in hinge.joint.parts])
+    damping = np.concatenate([part.each("damping") for placed in robot.model.joints for _, part, _ in placed.joint.parts])
     power = (damping * run.v**2).sum(-1)
     lost = cumulative_simpson(power, x=run.t, initial=0)
     np.testing.assert_allclose(run.energy + lost, run.energy[0], rtol=0, atol=1e-5 * (run.energy[0] - run.energy[-1]))

@@ -159,7 +159,7 @@ def test_friction_and_a_limit_at_once():
 def test_a_robot_with_friction_comes_to_rest():
     """Every joint of an arm with damping and friction stops and is held against gravity."""
     robot = lw.Dynamics(lw.load("puma560"))
-    dry = np.concatenate([part.each("friction") for hinge in robot.model.hinges for _, part, _ in hinge.joint.parts])
+    dry = np.concatenate([part.each("friction") for placed in robot.model.joints for _, part, _ in placed.joint.parts])
     if not dry.any():
         pytest.skip("this Puma has no friction")
     run = lw.simulate(robot, (np.zeros(robot.nv), np.ones(robot.nv)), until=1.0)

@@ -75,7 +75,7 @@ def test_a_picture_of_a_tree_names_every_body_and_moving_joint(tmp_path):
     figure = lw.plot_tree(model, path=tmp_path / "tree.png")
     said = {text.get_text() for text in figure.axes[0].texts}
     assert {body.name for body in model.bodies} <= said
-    assert {f"{h.name}: {h.joint.kind}" for h in model.hinges if h.joint.nv} <= said
+    assert {f"{h.name}: {h.joint.kind}" for h in model.joints if h.joint.nv} <= said
     assert (tmp_path / "tree.png").exists()
 
 

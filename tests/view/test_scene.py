@@ -26,7 +26,7 @@ def scene(model):
 def test_every_body_that_moves_or_weighs_is_seen(name):
     model = lw.load(MODELS / name if "/" in name else name)
     shown = {part.body for part in scene(model).parts}
-    hidden = [b.name for i, (b, h) in enumerate(zip(model.bodies, model.hinges)) if h.joint.nv and b.mass and i not in shown]
+    hidden = [b.name for i, (b, h) in enumerate(zip(model.bodies, model.joints)) if h.joint.nv and b.mass and i not in shown]
     assert not hidden
     assert np.isfinite([part.matrix for part in scene(model).parts]).all()
 

@@ -78,7 +78,7 @@ def jacobians(robot, q, axes="body"):
 
 def physics(model, name):
     """A property of the joints, one number for each velocity of the model."""
-    return np.concatenate([part.each(name) for hinge in model.hinges for _, part, _ in hinge.joint.parts])
+    return np.concatenate([part.each(name) for placed in model.joints for _, part, _ in placed.joint.parts])
 
 
 def close(a, b, tolerance=1e-12):

@@ -13,7 +13,7 @@ and with loops, gears or wheels, closed at q = 0 (the squeezer near it):
 
     slider_crank, four_bar, peaucellier  an engine's; Chebyshev's; the exact straight line
     strandbeest, squeezer                a leg of Jansen's beasts; Andrews' seven bodies
-    bricard, governor                    six hinges square to each other; Watt's
+    bricard, governor                    six joints square to each other; Watt's
     differential, intelsat               of a car; a satellite whose panels are tied by cables
     rolling_disk, snakeboard             on a table, without slipping; nobody pushes it
 """

@@ -34,7 +34,7 @@ def top() -> Model:
 def satellite(n: int = 3) -> Model:
     """A bus of 400 kg in free fall with two wings of n panels along ±y.
 
-    A wing turns about y on its drive; its panels, 8 kg each, fold about x on sprung hinges and lie flat at q = 0.
+    A wing turns about y on its drive; its panels, 8 kg each, fold about x on sprung joints and lie flat at q = 0.
     Without gravity: (0, 0, 0).
     """
     system = Builder("satellite" if n == 3 else f"satellite_{n}", gravity=(0.0, 0.0, 0.0))
@@ -64,14 +64,14 @@ def intelsat() -> Model:
     system.body("bus", joint=Free(), joint_name="free", **solids.box(1000.0, (1.66, 2.01, 1.77), color=GOLD))
     yoke, panel = 1.5, 1.83
     for side, y in (("north", 1.0), ("south", -1.0)):
-        hinge = Revolute(axis=(y, 0.0, 0.0), stiffness=0.5, damping=1.5)
+        placed = Revolute(axis=(y, 0.0, 0.0), stiffness=0.5, damping=1.5)
         legs = [solids.rod(2.0, (x, yoke * y, 0.0), color=GREY) for x in (-0.7, 0.7)]
-        system.body(f"{side}_yoke", "bus", (0.0, 1.02 * y, -0.8), hinge, **solids.together(*legs))
+        system.body(f"{side}_yoke", "bus", (0.0, 1.02 * y, -0.8), placed, **solids.together(*legs))
         blanket = solids.box(8.0, (1.6, panel - 0.05, 0.04), center=(0.0, y * panel / 2, 0.0), color=BLUE)
         before, reach, folds = f"{side}_yoke", yoke, -2.0
         for i in range(1, 4):
             name = f"{side}_panel{i}"
-            system.body(name, before, (0.0, reach * y, 0.0), hinge, **blanket)
+            system.body(name, before, (0.0, reach * y, 0.0), placed, **blanket)
             system.couple(f"{name}_joint", f"{before}_joint", (0.0, folds), f"{side}_cable{i}")
             before, reach, folds = name, panel, -1.0
     return system.model()

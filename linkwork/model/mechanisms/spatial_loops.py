@@ -12,7 +12,7 @@ from .drawing import BLUE, DARK, GOLD, RED, STEEL, Drawing, point
 def bricard() -> Model:
     """Bricard's mechanism (IFToMM benchmark A04): five rods of 1 kg along edges of a cube of 1 m, the sixth is the ground.
 
-    Each hinge is square to the next. Counting says that nothing can move; it can. Gravity is along -y.
+    Each joint is square to the next. Counting says that nothing can move; it can. Gravity is along -y.
     """
     cube = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], float)
     edges = np.roll(cube, -1, 0) - cube
