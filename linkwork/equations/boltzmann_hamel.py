@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..lie.scalars import like
-from ..sweeps.quantities import potential_energy
+from ..quantities import potential_energy
 from .algebra import Algebra
 from .coriolis import mass_matrix, mass_matrix_derivatives, rotations, rotors
 from .kinematic_derivatives import node_inertias, node_jacobians

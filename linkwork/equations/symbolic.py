@@ -12,7 +12,7 @@ from ..engine import symbols
 from ..errors import ModelError, did_you_mean
 from ..export import program
 from ..model import Model
-from ..model.nodes import VARIABLE
+from ..systems import VARIABLE
 
 DENOMINATOR = 100_000
 MEANT = 1e-14  # relative: a float as near as this to a fraction was computed from one
@@ -146,7 +146,7 @@ class Symbolic:
     @cached_property
     def _units(self) -> tuple:
         """|q|² of the unit quaternions: one."""
-        return tuple(sum(x**2 for x in self.q[rows]) for rows in self.robot._units)
+        return tuple(sum(x**2 for x in self.q[rows]) for rows in self.robot.lowered.units)
 
     def _symbols(self, name: str, count: int) -> list:
         given = self._names.get(name) or [_symbol(f"{name}{i}") for i in range(count)]
@@ -156,7 +156,7 @@ class Symbolic:
 
     def _made(self, what):
         varied: Any = self.robot.varying(*self._constants) if self._constants else None
-        operations = varied._kernel(what).program if varied else program(self.robot, what)
+        operations = varied.kernel(what).program if varied else program(self.robot, what)
         known = {"q": self.q, "v": self.v, "vdot": self.vdot, "tau": self.tau, **self._constants}
         (found,) = symbols.expressions(operations, {x.name: known[x.name] for x in operations.inputs})
         if isinstance(found, _sympy().MatrixBase):

@@ -8,7 +8,7 @@ their rates are what Runge and Kutta average (Munthe-Kaas 1998):
 
 import numpy as np
 
-from ..sweeps import quantities
+from .. import quantities
 from .halves import across, placed, turned, turns
 
 

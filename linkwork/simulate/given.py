@@ -21,8 +21,8 @@ class Given:
 
     def take(self, robot, kernels: list[UserKernel], given, each_step) -> None:
         """What the kernels and the robot ask for; what nobody asks for is refused."""
-        own = {name: x.shape for name, x in robot._own.items()} if isinstance(robot, Varying) else {}
-        asked = {name: kernel for kernel in kernels for name in kernel._names if name not in STATE}
+        own = {name: x.shape for name, x in robot.own.items()} if isinstance(robot, Varying) else {}
+        asked = {name: kernel for kernel in kernels for name in kernel.names if name not in STATE}
         for name, kernel in asked.items():
             if name not in given and name not in each_step:
                 raise SimulationError(f'{kernel.__name__} asks for "{name}": pass given={{"{name}": ...}} or each_step.')
@@ -30,7 +30,7 @@ class Given:
             for name in sorted(part):
                 if name not in asked and name not in own:
                     raise UnknownNameError(f'nothing in this rollout asks for "{name}".{did_you_mean(name, [*asked, *own])}')
-                target[name] = self.array(name, part[name], lead, own.get(name) or asked[name]._shapes.get(name))
+                target[name] = self.array(name, part[name], lead, own.get(name) or asked[name].shapes.get(name))
 
     def controls(self, tau) -> None:
         """τ of each step."""
@@ -41,7 +41,7 @@ class Given:
     def time(self, dt: float, kernels: list[UserKernel]) -> None:
         """The length of a step; and t of each, where a kernel asks for it."""
         self.constants[LENGTH] = self.library.whole(self.library.full((), dt, self.Q), self.batch)
-        if any("t" in kernel._names for kernel in kernels):
+        if any("t" in kernel.names for kernel in kernels):
             times = self.library.cast(self.library.multiples(dt, self.steps, self.Q), self.Q)
             self.streams["t"] = self.library.whole(times, (*self.batch, self.steps))
 
