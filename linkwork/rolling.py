@@ -8,7 +8,7 @@ from .engine.array import Traced, lift
 from .engine.gufunc import put_into
 from .engine.kernel import Kernel
 from .engine.program import Input
-from .engine.rolled import Argument, Groups, Joined, RolledTree, Table, _Columns
+from .engine.rolled import Argument, Columns, Groups, Joined, RolledTree, Table
 from .engine.rolled_program import RolledProgram
 from .engine.trace import Trace
 from .lie.so3 import rotation_matrix
@@ -74,7 +74,7 @@ class RolledNodes:
         return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
 
     def split(self, q: Argument):
-        return _Columns(self.tree, q, column=False)
+        return Columns(self.tree, q, column=False)
 
     def join(self, slot) -> Joined:
         return Joined(slot, "q", self.nq)
@@ -95,7 +95,7 @@ def _as_rotations(key, rows):
             q[[j for j in range(3) if j != i]] = trace.constant(0)
     R = rotation_matrix(Traced(trace, q)).refs
     residues = np.zeros((4, 4), object)
-    residues[:3, :3] = np.vectorize(trace._residue, otypes=[object])(R)
+    residues[:3, :3] = np.vectorize(trace.residue_of, otypes=[object])(R)
     residues[3, 3] = 1
     return residues.ravel().tolist()
 

@@ -15,7 +15,9 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Traced, lift
-from .trace import PRIME, ZERO, Trace, drawn, sphere
+from .operations import ZERO
+from .residues import PRIME, drawn, sphere
+from .trace import Trace
 
 OWN, PARENT, CHILD, WORLD = "own", "parent", "child", "world"
 
@@ -289,7 +291,7 @@ class RolledTree:
             if values[0] is not None and all(x == values[0] for x in values):
                 out.append((None, values[0]))
                 continue
-            vector = tuple(trace._residue(ref) if ref else 0 for ref in refs)
+            vector = tuple(trace.residue_of(ref) if ref else 0 for ref in refs)
             opposite = tuple((PRIME - r) % PRIME for r in vector)
             if opposite in found:
                 out.append((found[opposite], -1))
@@ -359,7 +361,7 @@ class RolledTree:
         return _Everywhere(x)
 
     def split(self, x: "Argument"):
-        return _Columns(self, x, column=True)
+        return Columns(self, x, column=True)
 
     def join(self, x: Slot):
         return Joined(x, "v", self.nv)
@@ -418,7 +420,7 @@ class Argument:
         raise TraceError(f"np.{function.__name__} of a whole vector is not possible in a rolled kernel; use it node by node.")
 
 
-class _Columns:
+class Columns:
     """The parts of an argument, node by node."""
 
     def __init__(self, tree: RolledTree, argument: Argument, column: bool):

@@ -1,6 +1,7 @@
 """A rolled program as LLVM IR: loops over groups of nodes, one block of straight-line code per class of group."""
 
 from .llvm import Kind, Writer, uses_of
+from .operations import LEAVES
 from .rolled import CHILD, OWN, PARENT, Step
 from .rolled_program import RolledProgram
 
@@ -118,7 +119,7 @@ class _Function:
         later: set[int] = set()
         for i in self.program.order(None):
             name, *args = nodes[i]
-            if (name == "in" and args[0][0] in ("sum", "total")) or (name not in ("in", "const") and later & set(map(abs, args))):
+            if (name == "in" and args[0][0] in ("sum", "total")) or (name not in LEAVES and later & set(map(abs, args))):
                 later.add(i)
         return later
 
