@@ -30,6 +30,9 @@ IN_JOINT_SPACE = {
     "mass_matrix", "mass_matrix_inverse", "inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "bias", "gravity_force",
     "kinetic_energy", "task_compliance", "task_inertia",
 }  # fmt: skip  # what does not ask which body of a joint has which inertia
+REMEDY = (
+    "In a mechanism: nothing with mass moves along that joint; give the body it carries a mass or a tensor, or the joint an armature."
+)  # for a division by zero in a sweep
 
 
 def sweep(name: str):
@@ -38,21 +41,23 @@ def sweep(name: str):
 
 
 class Named(Tree):
-    """A tree that tells a trace which joint it is at, for messages."""
+    """A tree that tells a trace, for messages, which joint a loop over its nodes is at."""
 
     def __init__(self, tree: Tree, labels, trace):
         super().__init__(tree.parent, tree.widths)
         self.labels, self.trace = labels, trace
 
     def base_to_tips(self):
-        return map(self._at, super().base_to_tips())
+        return self._labelled(super().base_to_tips())
 
     def tips_to_base(self):
-        return map(self._at, super().tips_to_base())
+        return self._labelled(super().tips_to_base())
 
-    def _at(self, k):
-        self.trace.label = f'joint "{self.labels[k]}"'
-        return k
+    def _labelled(self, nodes):
+        for k in nodes:
+            self.trace.label, self.trace.remedy = f'joint "{self.labels[k]}"', REMEDY
+            yield k
+        self.trace.label = self.trace.remedy = ""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .engine.rolled_program import RolledProgram
 from .engine.trace import Trace
 from .lie.so3 import rotation_matrix
 from .model import Nodes
-from .quantity import Quantity, sweep
+from .quantity import REMEDY, Quantity, sweep
 from .spatial import phi
 
 
@@ -49,6 +49,7 @@ class RolledNodes:
     def __init__(self, nodes: Nodes):
         self._nodes = nodes
         self.tree = tree = RolledTree(grouped(nodes), nodes.tree.widths)
+        tree.trace.remedy = REMEDY
         self.groups, self.H = nodes.groups, nodes.H
         self.gravity = Traced(tree.trace, lift(tree.trace, nodes.gravity))
         self.fixed = Table(tree, "fixed", nodes.fixed, relation=_as_rotations)
@@ -70,7 +71,7 @@ class RolledNodes:
             units = {k: group.units for k, group in enumerate(nodes.groups)}
             return Argument(name, "q", nodes.nq, tuple(group.nq for group in nodes.groups), units)
         if which == "w":
-            return Argument(name, "w", 6 * len(self.tree.groups.members), tuple(6 for _ in nodes.groups))
+            return Argument(name, 6, 6 * len(self.tree.groups.members), tuple(6 for _ in nodes.groups))
         return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
 
     def split(self, q: Argument):

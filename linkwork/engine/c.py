@@ -1,7 +1,7 @@
-"""A program as C99: one function without memory, branches or calls but those of math.h.
+"""A program as C99: one function that allocates nothing, has no branches and calls only functions of math.h.
 
-Sums and products are written as they are; whether a multiply-add is one instruction is the C compiler's to decide, as
-a call of fma() would crawl on a processor without one.
+Sums and products are written as they are. The C compiler decides whether a multiply-add is one instruction, because a call of
+fma() is slow on a processor without one.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""A program run by NumPy, an operation at a time: slow, without a compiler, and what every writer must agree with."""
+"""A program evaluated by NumPy, one operation at a time: slow, needs no compiler, and the reference for every writer."""
 
 from collections.abc import Callable, Mapping
 

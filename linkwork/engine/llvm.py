@@ -56,7 +56,7 @@ def needed_functions(program) -> set[str]:
 
 
 def plain_angles(program) -> frozenset[int]:
-    """The inputs that are turned into sin and cos as they come."""
+    """The inputs whose sin or cos is taken."""
     nodes = program.trace.nodes
     turned = {nodes[i][1] for i in program.live if OPERATIONS[nodes[i][0]].library is sincos}
     return frozenset(i for i in turned if nodes[i][0] == "in")
@@ -89,7 +89,7 @@ class Writer:
     """Instructions for runs of nodes. load(emit, *leaf) gives the value of an input; names outlive a run."""
 
     def __init__(self, nodes: list[tuple], kind: Kind, load: Callable, near: frozenset[int] = frozenset()):
-        """`near` are angles that somebody has made sure are not too large for the short way to sin and cos."""
+        """`near` are angles that the caller has checked to be small enough for the short range reduction of sin and cos."""
         self.nodes, self.kind, self.load, self.near = nodes, kind, load, near
         self.names: dict[int, str] = {}
         self.turned: dict[int, str] = {}  # angle -> the pair {sin, cos}
@@ -110,7 +110,7 @@ class Writer:
         return self.names[ref] if ref > 0 else self.emit(f"fneg {self.kind.vector} {self.names[-ref]}")
 
     def run(self, order: list[int], uses: Counter, then: Callable[[int], None] = lambda i: None) -> None:
-        """The instructions of these nodes, in this order, each followed by those `then` adds; `uses` counts who needs each."""
+        """The instructions of these nodes, in this order; `then(i)` may add others after node i; `uses` counts uses of each node."""
         absorbs = fused(self.nodes, order, uses)
         hidden = set(absorbs.values())
         for i in order:

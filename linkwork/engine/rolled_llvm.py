@@ -71,9 +71,10 @@ class _Function:
             return self.sums[source[2]]
         return self.get(self.place(self.world, program.totals[source[1], index]))
 
-    def start(self, which: str) -> str:
-        if which == "w":
-            return self.writer.emit(f"mul i64 {self.group}, 6")
+    def start(self, which: str | int) -> str:
+        """Where the part of an argument for this group begins."""
+        if isinstance(which, int):
+            return self.writer.emit(f"mul i64 {self.group}, {which}")
         return self.entry(f"%d.{which}", self.group)
 
     def splat(self, emit, row: str, index: int) -> str:

@@ -30,7 +30,7 @@ class RolledProgram:
                 self.finals += [(n, j, ref) for j, ref in enumerate(flat)]
                 outputs.append(Output(tuple(flat), result.shape))
             else:
-                raise TraceError("a rolled kernel returns vectors over all joints, or sums over them.")
+                raise TraceError("a rolled kernel returns vectors over all nodes, or sums over them.")
         self.outputs = tuple(outputs)
         self.slots = {slot.number: slot for loop in tree.loops for step in loop.steps for slot, _ in step.values}
         self._find_live()

@@ -20,6 +20,7 @@ class Trace:
         self.residue: list[int] = [0]
         self.seen: dict[int, int] = {0: ZERO}
         self.label = ""  # what is being traced, for messages
+        self.remedy = ""  # what to do about a division by zero there, a sentence of the caller's
         self.truths = False  # is there any?
         self._constants: dict[float, int] = {0.0: ZERO}
         self.one = self.constant(1.0)
@@ -88,10 +89,7 @@ class Trace:
     def reciprocal(self, a: int) -> int:
         if not a:
             where = f" at {self.label}" if self.label else ""
-            raise TraceError(
-                f"division by a value that is zero for every input{where}. In a mechanism: nothing with mass moves "
-                "along that joint; give the body it carries a mass or a tensor, or the joint an armature."
-            )
+            raise TraceError(f"division by a value that is zero for every input{where}. {self.remedy}".rstrip())
         if a < 0:
             return -self.reciprocal(-a)
         x, r = self.value(a), OPERATIONS["rcp"].residue_of(self.residue[a])
