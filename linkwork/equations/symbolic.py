@@ -93,7 +93,7 @@ class Symbolic:
     @cached_property
     def equations(self) -> list:
         """M v̇ + C v + N = τ, one equation for each velocity."""
-        sympy = _sympy()
+        sympy = symbols.sympy_module()
         v, vdot = sympy.Matrix(self.v), sympy.Matrix(self.vdot)
         left = self.M * vdot + (self.C * v + self.N).applyfunc(lambda e: simplified(e, self._units))
         return [sympy.Eq(a, b, evaluate=False) for a, b in zip(left, self.tau)]
@@ -108,7 +108,7 @@ class Symbolic:
 
     def latex(self) -> str:
         """M, C, N and the equations as LaTeX, one display after another; rates have dots where all joints have one axis."""
-        sympy = _sympy()
+        sympy = symbols.sympy_module()
         how: dict[str, Any] = {"symbol_names": self._dots, "mat_delim": "(", "mat_str": "matrix"}
         parts = [(r"\mathcal{M}", self.M), (r"\mathcal{C}", self.C), (r"\mathcal{N}", self.N)]
         lines = [f"{name} &= {sympy.latex(value, **how)}" for name, value in parts]
@@ -118,7 +118,7 @@ class Symbolic:
     def function(self, what: str):
         """A part such as "M" or "equations" as a NumPy function of q, v, vdot (those left out are zero), free of symbols
         besides; constants given in symbols must have been replaced by numbers."""
-        sympy = _sympy()
+        sympy = symbols.sympy_module()
         value = getattr(self, what)
         if what == "equations":
             value = sympy.Matrix([e.lhs for e in value])
@@ -141,7 +141,7 @@ class Symbolic:
         rows = [(self.v, self.q, r"\dot"), (self.vdot, self.q, r"\ddot")]
         if any(part.nv > 1 for part in parts):
             rows = [(self.vdot, self.v, r"\dot")]
-        return {x: rf"{dot}{{{_sympy().latex(of)}}}" for xs, ofs, dot in rows for x, of in zip(xs, ofs)}
+        return {x: rf"{dot}{{{symbols.sympy_module().latex(of)}}}" for xs, ofs, dot in rows for x, of in zip(xs, ofs)}
 
     @cached_property
     def _units(self) -> tuple:
@@ -159,7 +159,7 @@ class Symbolic:
         operations = varied.kernel(what).program if varied else program(self.robot, what)
         known = {"q": self.q, "v": self.v, "vdot": self.vdot, "tau": self.tau, **self._constants}
         (found,) = symbols.expressions(operations, {x.name: known[x.name] for x in operations.inputs})
-        if isinstance(found, _sympy().MatrixBase):
+        if isinstance(found, symbols.sympy_module().MatrixBase):
             return found.applyfunc(lambda e: simplified(e, self._units))
         return simplified(found, self._units)
 
@@ -190,7 +190,7 @@ def _diagonal(row):
 
 def simplified(expression, ones):
     """Short: products of sines and cosines as sums of angles if that is shorter, unit quaternions of length one."""
-    sympy = _sympy()
+    sympy = symbols.sympy_module()
     from sympy.simplify.fu import TR8
 
     for one in ones:
@@ -205,17 +205,17 @@ def simplified(expression, ones):
 
 def _tidy(expression):
     """Common factors in front, where that is shorter."""
-    sympy = _sympy()
+    sympy = symbols.sympy_module()
     return min(expression, sympy.factor_terms(expression), key=lambda e: (sympy.count_ops(e), len(str(e))))
 
 
 def _angles(expression) -> set:
-    return {f.args[0] for f in expression.atoms(_sympy().sin)}
+    return {f.args[0] for f in expression.atoms(symbols.sympy_module().sin)}
 
 
 def meant(expression):
     """The expression with floats that come from fractions as those fractions."""
-    sympy = _sympy()
+    sympy = symbols.sympy_module()
     swaps = {}
     for x in expression.atoms(sympy.Float):
         fraction = Fraction(float(x)).limit_denominator(DENOMINATOR)
@@ -225,11 +225,11 @@ def meant(expression):
 
 
 def _symbol(x):
-    return _sympy().Symbol(x, real=True) if isinstance(x, str) else x
+    return symbols.sympy_module().Symbol(x, real=True) if isinstance(x, str) else x
 
 
 def _expression(x):
-    sympy = _sympy()
+    sympy = symbols.sympy_module()
     if isinstance(x, str):
         try:
             found = sympy.sympify(x)
@@ -237,7 +237,3 @@ def _expression(x):
             raise ModelError(f'"{x}" is no expression: {error}') from None
         return found.subs({s: sympy.Symbol(s.name, positive=True) for s in found.free_symbols})
     return x if isinstance(x, sympy.Basic) else symbols.number(float(x))
-
-
-def _sympy():
-    return symbols._sympy()

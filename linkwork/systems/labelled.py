@@ -1,8 +1,10 @@
-"""A tree that tells a trace which joint it is at, for messages."""
+"""A tree that tells a trace, for messages, which joint a loop over its nodes is at."""
 
 from ..model.tree import Tree
 
-REMEDY = "Nothing with mass moves along that joint; give the body it carries a mass or a tensor, or the joint an armature."
+REMEDY = (
+    "In a mechanism: nothing with mass moves along that joint; give the body it carries a mass or a tensor, or the joint an armature."
+)  # for a division by zero in a sweep
 
 
 class Labelled(Tree):
@@ -11,11 +13,13 @@ class Labelled(Tree):
         self.labels, self.trace = labels, trace
 
     def base_to_tips(self):
-        return map(self._at, super().base_to_tips())
+        return self._labelled(super().base_to_tips())
 
     def tips_to_base(self):
-        return map(self._at, super().tips_to_base())
+        return self._labelled(super().tips_to_base())
 
-    def _at(self, k):
-        self.trace.label = f'joint "{self.labels[k]}"'
-        return k
+    def _labelled(self, nodes):
+        for k in nodes:
+            self.trace.label, self.trace.remedy = f'joint "{self.labels[k]}"', REMEDY
+            yield k
+        self.trace.label = self.trace.remedy = ""

@@ -3,10 +3,11 @@
 import numpy as np
 
 from ..engine.array import Traced, lift
-from ..engine.rolled import Argument, Groups, Joined, RolledTree, Table, _Columns
+from ..engine.rolled import Argument, Columns, Groups, Joined, RolledTree, Table
 from ..engine.rolled_program import RolledProgram
 from ..engine.trace import Trace
 from ..lie.so3 import rotation_matrix
+from .labelled import REMEDY
 from .nodes import Nodes
 from .rigid import RigidTree
 
@@ -45,6 +46,7 @@ class RolledNodes(RigidTree):
     def __init__(self, nodes: Nodes):
         self._nodes = nodes
         self.tree = tree = RolledTree(grouped(nodes), nodes.tree.widths)
+        tree.trace.remedy = REMEDY
         self.groups, self.H = nodes.groups, nodes.H
         self.gravity = Traced(tree.trace, lift(tree.trace, nodes.gravity))
         self.fixed = Table(tree, "fixed", nodes.fixed, relation=_as_rotations)
@@ -66,11 +68,11 @@ class RolledNodes(RigidTree):
             units = {k: group.units for k, group in enumerate(nodes.groups)}
             return Argument(name, "q", nodes.nq, tuple(group.nq for group in nodes.groups), units)
         if which == "w":
-            return Argument(name, "w", 6 * len(self.tree.groups.members), tuple(6 for _ in nodes.groups))
+            return Argument(name, 6, 6 * len(self.tree.groups.members), tuple(6 for _ in nodes.groups))
         return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
 
     def split(self, q: Argument):
-        return _Columns(self.tree, q, column=False)
+        return Columns(self.tree, q, column=False)
 
     def join(self, slot) -> Joined:
         return Joined(slot, "q", self.nq)
@@ -91,7 +93,7 @@ def _as_rotations(key, rows):
             q[[j for j in range(3) if j != i]] = trace.constant(0)
     R = rotation_matrix(Traced(trace, q)).refs
     residues = np.zeros((4, 4), object)
-    residues[:3, :3] = np.vectorize(trace._residue, otypes=[object])(R)
+    residues[:3, :3] = np.vectorize(trace.residue_of, otypes=[object])(R)
     residues[3, 3] = 1
     return residues.ravel().tolist()
 
