@@ -18,13 +18,13 @@ def structure(nodes) -> np.ndarray:
 
 
 def S(nodes, phi):
-    """v = S φ̇ in exponential coordinates about the present Q: block diagonal, one block S(φ(k)) for each joint (24)."""
+    """v = S φ̇ in exponential coordinates about the present Q: block diagonal, one block S(φ(k)) for each joint (From, part two, 24)."""
     tree, parts = nodes.tree, nodes.tree.split(phi)
     return tree.matrix({(k, k): nodes.groups[k].S(parts[k][..., 0]) for k in tree.base_to_tips() if tree.widths[k]})
 
 
 def coriolis(nodes, q, v):
-    """C(Q, v) of Theorem 2.2, from derivatives along the group directions, all at φ = 0 where S = I.
+    """C(Q, v) of Theorem 2.2 of From, part two, from derivatives along the group directions, all at φ = 0 where S = I.
 
         C_ij = Σₖ (∂ₖM_ij - ½ ∂ᵢM_jk) vₖ + Σₖ (∂S_ki/∂φⱼ - ∂S_kj/∂φᵢ) (Mv)ₖ            From, part two (60)
 
@@ -38,7 +38,7 @@ def coriolis(nodes, q, v):
 
 
 def gravity_force(nodes, q):
-    """N(Q) = ∂U/∂φ at φ = 0 for the potential of gravity: each node's weight through its Jacobian (52)."""
+    """N(Q) = ∂U/∂φ at φ = 0 for the potential of gravity: each node's weight through its Jacobian (From, part two, 52)."""
     K, J = node_jacobians(nodes, q), node_inertias(nodes)
     up = -rotations(nodes, q).mT @ nodes.gravity[..., None, :, None]
     return (K.mT @ (J @ np.concatenate([np.zeros_like(up), up], -2))).sum(-3)[..., 0]

@@ -103,7 +103,7 @@ class Screws:
     def displacements(self, x):
         """How far each joint has moved what it carries, in the world: the product of exponentials up to it (..., n, 4, 4).
 
-        A joint's own part is Π e^{Y_a x_a} (6), e^{Σ Y_a x_a} (8), or what its Euler parameters say.
+        A joint's own part is Π e^{Y_a x_a} or e^{Σ Y_a x_a} (Müller and Terze, 6 and 8), or what its Euler parameters say.
         """
         out: list = []
         for motion in self.motions:
