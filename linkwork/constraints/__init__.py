@@ -2,9 +2,9 @@
 
 from ..errors import ConstraintError
 from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
-from .aggregation import Aggregate, aggregated, substructured
+from ..operators.aggregation import Aggregate, aggregated, substructured
 from .constrained import Constrained
-from .embedding import Embedded, Embedding
+from .embedded import Embedded
 from .forces import Forces
 from .kkt import kkt
 from .reduced import Reduced
@@ -21,7 +21,6 @@ __all__ = [
     "Distance",
     "Driven",
     "Embedded",
-    "Embedding",
     "Forces",
     "Holonomic",
     "KnifeEdge",

@@ -13,18 +13,16 @@ STEPS = 200
 CLOSED = 1e-12
 
 
-def assemble(set_: ConstraintSet, q, *, hold: Iterable[str] = (), t: float = 0.0, tolerance: float = CLOSED) -> np.ndarray:
+def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float = 0.0, tolerance: float = CLOSED) -> np.ndarray:
     """q with c(q, t) = 0, near the guess, by Gauss and Newton on the group:
 
-        q ← q ∘ exp(−G⁺ c)                        steps of least length, shortened while they do not help
+        q ← q ∘ exp(−Jc⁺ c)                        steps of least length, shortened while they do not help
 
     Joints in `hold` stay as they are. Raises with the constraints that remain open if there is no such q nearby.
     """
     robot = set_.robot
     q = np.array(q, float)
-    free = np.ones(robot.nv, bool)
-    for joint in hold:
-        free[robot.v_index(joint)] = False
+    free = set_.not_held(hold)
     if q.ndim > 1:
         flat = [assemble(set_, x, hold=hold, t=t, tolerance=tolerance) for x in q.reshape(-1, q.shape[-1])]
         return np.array(flat).reshape(q.shape)
@@ -35,7 +33,7 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str] = (), t: float = 0.0
             break
         dv = np.zeros(len(free))
         keep = set_.holonomic
-        dv[free] = -np.linalg.lstsq((rows.G / set_.scale[:, None])[keep][:, free], (rows.c / set_.scale)[keep], rcond=RANK)[0]
+        dv[free] = -np.linalg.lstsq((rows.Jc / set_.scale[:, None])[keep][:, free], (rows.c / set_.scale)[keep], rcond=RANK)[0]
         step = min(1.0, TURN / max(np.abs(dv).max(initial=0.0), 1e-300))
         while step > 1e-6:
             there = robot.integrate(q, step * dv)
@@ -49,7 +47,7 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str] = (), t: float = 0.0
     if not set_.misfit(rows.c) <= tolerance:
         motion = set_.motion(q, t=t)
         more = "".join(dict.fromkeys(x.complaint(motion) for x in set_.constraints if x.holonomic))
-        held = f" with {', '.join(hold)} held" if hold else ""
+        held = f" with {', '.join(map(str, hold))} held" if hold else ""
         raise ConstraintError(
             f"{robot.model.name} cannot be assembled from this guess{held}: "
             f"open are {', '.join(set_.bad(rows.c, tolerance))}.{more}"

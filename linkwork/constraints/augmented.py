@@ -1,9 +1,9 @@
 """Constrained forward dynamics on the tree, by correction: the mass matrix is never formed.
 
     v̇_f = 𝓜⁻¹ (τ − 𝓒)                          free acceleration, by articulated bodies
-    W   = D^(−½) (I − HψK) G*,   G 𝓜⁻¹ G* = W* W   half a sweep                               Jain (11.8), Lemma 11.2
-    λ   = −(W* W)⁻¹ (G v̇_f + γ)
-    v̇   = v̇_f + 𝓜⁻¹ G* λ                                                             Jain, Algorithm 11.2
+    W   = D^(−½) (I − HψK) Jc*,   Jc 𝓜⁻¹ Jc* = W* W   half a sweep                               Jain (11.8), Lemma 11.2
+    λ   = −(W* W)⁻¹ (Jc v̇_f + γ)
+    v̇   = v̇_f + 𝓜⁻¹ Jc* λ                                                             Jain, Algorithm 11.2
 
 Rows that follow from others are found in the singular values of W at each state: λ is then the one of least length, v̇
 does not depend on the choice. What no λ can give is an inconsistent set, and raises.
@@ -30,12 +30,12 @@ class Solution:
     vdot: np.ndarray  # (..., nv)
     lam: np.ndarray  # (..., m)
     rank: np.ndarray  # (...)
-    G: np.ndarray  # (..., m, nv)
+    Jc: np.ndarray  # (..., m, nv)
 
 
-def square_root(sko: SKO, G):
-    """W* (..., m, nv) with W* W = G 𝓜⁻¹ G*."""
-    eps = sko.innovations(G.mT)
+def square_root(sko: SKO, Jc):
+    """W* (..., m, nv) with W* W = Jc 𝓜⁻¹ Jc*."""
+    eps = sko.innovations(Jc.mT)
     for k in sko.tree.base_to_tips():
         if sko.D[k].size:
             eps[k] = np.linalg.solve(np.linalg.cholesky(sko.D[k]), eps[k])
@@ -59,13 +59,13 @@ def augmented(set_: ConstraintSet, q, v, tau, external=None, t=0.0, stabilizatio
     check_inertia(set_, sko)
     free = sko.forward_dynamics(np.asarray(tau, float))
     gamma = rows.gamma if stabilization is None else rows.gamma + baumgarte(rows, v, *stabilization)
-    d = np.matvec(rows.G, free) + gamma
-    factored = Factored(square_root(sko, rows.G), trusted(set_, rows))
+    d = np.matvec(rows.Jc, free) + gamma
+    factored = Factored(square_root(sko, rows.Jc), rank_tolerance(set_, rows))
     lam, left = factored.solve(-d)
-    check_consistent(set_, rows, left, d, np.abs(gamma) + np.abs(np.matvec(rows.G, free)))
-    pull = np.matvec(rows.G.mT, lam)
+    check_consistent(set_, rows, left, d, np.abs(gamma) + np.abs(np.matvec(rows.Jc, free)))
+    pull = np.matvec(rows.Jc.mT, lam)
     vdot = free + sko.solve(pull[..., None])[..., 0]
-    return Solution(vdot, lam, factored.rank, rows.G)
+    return Solution(vdot, lam, factored.rank, rows.Jc)
 
 
 def check_inertia(set_: ConstraintSet, sko: SKO) -> None:
@@ -82,14 +82,14 @@ def check_inertia(set_: ConstraintSet, sko: SKO) -> None:
                 )
 
 
-def trusted(set_: ConstraintSet, rows):
+def rank_tolerance(set_: ConstraintSet, rows):
     """The least singular value that says something: where the loops are not quite closed, rows that follow from others
     seem not to, by as much."""
     return np.maximum(RANK, 10 * set_.misfit(rows.c))
 
 
 def baumgarte(rows, v, omega, zeta):
-    return 2 * zeta * omega * (np.matvec(rows.G, np.asarray(v, float)) - rows.U) + omega**2 * rows.c
+    return 2 * zeta * omega * (np.matvec(rows.Jc, np.asarray(v, float)) - rows.U) + omega**2 * rows.c
 
 
 def check_consistent(set_: ConstraintSet, rows, left, d, scale) -> None:

@@ -1,30 +1,35 @@
 """A robot with its constraints: the state stays the tree's (q, v), and every motion keeps the loops closed."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..engine.array import Traced
-from ..engine.program import Input
-from ..errors import ConstraintError, LinkworkError, ModelError, TraceError
+from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, deprecated
+from ..quantities import SIZES
+from ..quantities import forward_dynamics as dynamics
 from . import assembly, projection
-from .augmented import Solution, augmented, check_closed, trusted
-from .compiled import Compiled
-from .embedding import Embedded, Embedding
+from .augmented import Solution, augmented, check_closed, rank_tolerance
+from .embedded import Embedded, embedded_dynamics
 from .forces import Forces, constraint_forces
 from .integrability import integrable
+from .kernels import ChoiceKernels, Choices, Pick
+from .loops import Loops
 from .move_squeeze import motor_forces, move_squeeze
 from .projected import projected
 from .rank import Factored
 from .reduced import Reduced
 from .report import Report, report
+from .returning import dependent_step, nearest_step
 from .rows import Constraint
 from .set import ConstraintSet
 
-KEPT = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
+CLOSE_ENOUGH = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
 METHODS = ("augmented", "projected", "embedded")
+ROUNDING = 1e-15
+RETURNS = 20
 
 
 class Constrained:
@@ -32,11 +37,15 @@ class Constrained:
 
         held = lw.constraints.of(robot)                          the active loops and couplings of its model
         held = lw.constraints.of(robot, Distance(...), ...)      and more
+
+    It owns the rows, the choice of dependent velocities, what happens to samples that no choice serves, and the return to
+    the constraints. No call changes what a later call gives.
     """
 
     def __init__(self, robot, *more: Constraint):
         self.robot: Any = robot
         self.set = ConstraintSet.of(robot, *more)
+        self._functions: dict[str, ChoiceKernels] = {}
 
     @property
     def nv(self) -> int:
@@ -57,17 +66,17 @@ class Constrained:
         return self.set.residual(q, t)
 
     def jacobian(self, q, t=0.0):
-        """G (..., m, nv)."""
-        return self.set.rows(q, t=t).G
+        """Jc (..., m, nv)."""
+        return self.set.rows(q, t=t).Jc
 
     def bias(self, q, v, t=0.0):
-        """γ (..., m) of G v̇ + γ = 0."""
+        """γ (..., m) of Jc v̇ + γ = 0."""
         return self.set.rows(q, v, t).gamma
 
     def report(self, q, t=0.0) -> Report:
-        return report(self.set, q, self._when(t))
+        return report(self.set, q, self._time(t))
 
-    def _when(self, t) -> float:
+    def _time(self, t) -> float:
         """A time; None will do where nothing depends on it."""
         if t is None and self.set.moving:
             raise ConstraintError(
@@ -75,56 +84,116 @@ class Constrained:
             )
         return 0.0 if t is None else t
 
-    # --- states that keep them
+    # --- kernels and the choice of dependent velocities
 
-    def assemble(self, q, hold: Iterable[str] = (), t=0.0, tolerance=assembly.CLOSED) -> np.ndarray:
-        """The q nearest to a guess in which every loop is closed, the joints in `hold` as they are."""
-        return assembly.assemble(self.set, q, hold=tuple(hold), t=self._when(t), tolerance=tolerance)
+    @cached_property
+    def compiled(self) -> bool:
+        """Do functions run as kernels?"""
+        return self.set.traced
+
+    @cached_property
+    def loops(self) -> Loops:
+        """The loops over the nodes of plain runs."""
+        return Loops(self.set, self.set.nodes)
+
+    @cached_property
+    def choices(self) -> Choices:
+        return Choices(self.set, self.loops, self.assemble)
+
+    def function(self, name: str, function: Callable, *inputs: str, **shapes) -> ChoiceKernels:
+        """A function of (system, inputs...) as kernels; inputs that the robot does not know have one entry per velocity, or the
+        shape given. An input called pull is Baumgarte's (ω, ζ)."""
+        if name not in self._functions:
+            lowered = self.robot.lowered
+            sizes = {**SIZES, "pull": (2,), **shapes}
+            made = tuple(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs)
+            loops = Loops(self.set, lowered.joint_space)
+            self._functions[name] = ChoiceKernels(self.choices, loops, name, function, made, pulled="pull" in inputs)
+        return self._functions[name]
+
+    # --- states that keep the constraints
+
+    def assemble(self, q, hold: Iterable[str | int] = (), t=0.0, tolerance=assembly.CLOSED) -> np.ndarray:
+        """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are."""
+        return assembly.assemble(self.set, q, hold=tuple(hold), t=self._time(t), tolerance=tolerance)
 
     def check(self, q, v, t=0.0) -> None:
         """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
         rows, v = self.set.rows(q, t=t), np.asarray(v, float)
-        check_closed(self.set, rows, KEPT)
-        off = np.matvec(rows.G, v) - rows.U
-        size = np.abs(rows.G) @ np.abs(v)[..., None]
-        if (np.abs(off) > KEPT * (size[..., 0].max(-1, keepdims=True, initial=0.0) + np.abs(rows.U))).any():
+        check_closed(self.set, rows, CLOSE_ENOUGH)
+        off = np.matvec(rows.Jc, v) - rows.U
+        size = np.abs(rows.Jc) @ np.abs(v)[..., None]
+        if (np.abs(off) > CLOSE_ENOUGH * (size[..., 0].max(-1, keepdims=True, initial=0.0) + np.abs(rows.U))).any():
             worst = int(np.argmax(np.abs(off).reshape(-1, len(self)).max(0)))
             raise ConstraintError(
                 f'the velocities break "{self.set.labels[worst][0]}" of {self.robot.model.name} by {np.abs(off).max():.3g} '
                 f"({self.set.labels[worst][1]}). robot.constraints.project(q, v) gives the nearest that keep the constraints."
             )
 
-    def project(self, q, v, t=0.0, fixed=None):
-        """(q, v) put back on the constraints, nearest in the metric of the mass matrix; where that is none because a joint
-        moves nothing with inertia, by `lift`."""
+    def project(self, q, v, t=0.0, hold: Iterable[str | int] = (), fixed=None):
+        """(q, v) put back on the constraints, nearest in the metric of the mass matrix; where a joint moves nothing with
+        inertia, so that there is no such metric, by `lift`.
+
+        `hold` names joints (or numbers velocities) that stay as they are: the others alone take the correction.
+        """
         if fixed is not None:
-            return projection.project(self.set, q, v, t, fixed)
-        return self._returned(q, v, t, lift=self.set.massless)
+            deprecated("project(fixed=...)", "project(hold=...)")
+            hold = fixed
+        if held := tuple(hold):
+            return projection.project(self.set, q, v, t, held)
+        return self._returned(q, v, t, dependent=self.set.massless)[0]
+
+    def lift(self, q, v, t=0.0):
+        """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
+        return self._returned(q, v, t, dependent=True)[0]
+
+    def lifted(self, q, v, t, first: Pick | None):
+        """The same with one choice of dependent velocities first, and how good that choice still is, 1 where it was made."""
+        return self._returned(q, v, t, dependent=True, first=first)
 
     def tangent(self, q, w, t=0.0):
         """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
         if self.set.massless:
             return w
-        found = None if self.compiled is None else self.compiled.tangent(q, w, t)
-        return projection.tangent(self.set, q, w, t) if found is None else found
+        if self.compiled:
+            both = np.concatenate([w, np.zeros_like(w[:1])])  # what drives ask for comes out of zero
+            (_, allowed, _), bad = self._nearest(np.broadcast_to(q, (len(both), len(q))), both, t=t)
+            if bad is None:
+                return allowed[:-1] - allowed[-1]
+        return projection.tangent(self.set, q, w, t)
 
-    def lift(self, q, v, t=0.0):
-        """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
-        return self._returned(q, v, t, lift=True)
-
-    def _returned(self, q, v, t, lift):
-        """By kernels, and what they do not serve the plain way."""
+    def _returned(self, q, v, t, dependent: bool, first: Pick | None = None):
+        """The state on the constraints and the quality of the choice. Steps run as kernels until c is rounding; samples that
+        no choice serves, or that do not get there, are put back in NumPy, by singular values."""
         q, v = (np.asarray(x, float) for x in (q, v))
-        plain = projection.lift if lift else projection.project
-        if self.compiled is None or not np.size(q):
-            return plain(self.set, q, v, t)
-        kept, open_ = self.compiled.project(q, v, t, lift=lift)
-        if open_ is None:
-            return kept
-        q, v, there, slow = (np.broadcast_to(x, (*np.shape(open_), x.shape[-1])) for x in (q, v, *kept))
-        there, slow = there.copy(), slow.copy()
-        there[open_], slow[open_] = plain(self.set, q[open_], v[open_], t)
-        return there, slow
+        plain = projection.lift if dependent else projection.project
+        if not self.compiled or not np.size(q):
+            return plain(self.set, q, v, t), 1.0
+        step = self._dependent if dependent else self._nearest
+        start = q
+        (there, slow, size, *quality), bad = step(q, v, t=t, first=first)
+        for _ in range(RETURNS):
+            if size.max() <= ROUNDING:
+                break
+            (further, slower, less, *quality), worse = step(there, v, t=t, first=first)
+            if not less.max() < 0.5 * size.max():
+                break
+            q, there, slow, size, bad = there, further, slower, less, worse
+        open_ = size > 100 * assembly.CLOSED if bad is None else bad | (size > 100 * assembly.CLOSED)
+        if open_.any():
+            batch = np.shape(open_)
+            q, v, slow, start = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, slow, start))
+            q, slow = q.copy(), slow.copy()
+            q[open_], slow[open_] = plain(self.set, start[open_], v[open_], t)
+        return (q, slow), float(np.min(quality)) if quality else 1.0
+
+    @cached_property
+    def _nearest(self) -> ChoiceKernels:
+        return self.function("nearest_step", nearest_step, "q", "v")
+
+    @cached_property
+    def _dependent(self) -> ChoiceKernels:
+        return self.function("dependent_step", dependent_step, "q", "v")
 
     def random_state(self, seed=None, reach=1.0):
         """A state that keeps the constraints, near the assembly closest to neutral."""
@@ -146,25 +215,54 @@ class Constrained:
 
         Where there are kernels (`picked` is "embedded kernel") they run by default.
         """
-        quick = method is None and self.compiled is not None and stabilization is None
+        quick = method is None and self.compiled and stabilization is None
         try:
             if quick:
-                return self.compiled.forward_dynamics(q, v, tau, external, out, self._when(t))
+                return self._by_kernels(q, v, tau, external, self._time(t), out)
         except (AttributeError, TypeError, ValueError) as error:
             if isinstance(error, LinkworkError) and not isinstance(error, TraceError):
                 raise
         q, v, tau, external = self._checked(q, v, tau, external)
         if quick:
-            vdot = self.compiled.forward_dynamics(q, v, tau, external, t=self._when(t))
-        elif (method or self.picked) == "embedded" and stabilization is None:  # no multipliers: linear in the number of loops
-            vdot = self.embedding.forward_dynamics(q, v, tau, external, self._when(t))
+            vdot = self._by_kernels(q, v, tau, external, self._time(t))
         else:
-            method = "augmented" if method is None else method
-            vdot = self.solution(q, v, tau, external, t=self._when(t), method=method, stabilization=stabilization).vdot
+            vdot = self.in_numpy(q, v, tau, external, t=t, method=method, stabilization=stabilization)
         if out is None:
             return vdot
         out[...] = vdot
         return out
+
+    def _by_kernels(self, q, v, tau, external, t, out=None):
+        arrays = (q, v, tau) if external is None else (q, v, tau, external)
+        if not np.size(q):
+            return np.zeros((*np.shape(q)[:-1], self.nv))
+        run = self._dynamics[external is not None]
+        (vdot,), bad = run(*arrays, out=None if out is None else (out,), t=t)
+        if bad is not None:
+            one, two, force, *push = (np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, run.inputs))
+            vdot[bad] = self.in_numpy(one, two, force, push[0] if push else None, t=t)
+        return vdot
+
+    @cached_property
+    def _dynamics(self) -> tuple[ChoiceKernels, ChoiceKernels]:
+        def function(system, *state):
+            return (dynamics(system, *state),)
+
+        state = "q", "v", "tau"
+        return (
+            self.function("constrained_forward_dynamics", function, *state),
+            self.function("constrained_forward_dynamics_external", function, *state, "external"),
+        )
+
+    def in_numpy(self, q, v, tau, external=None, *, t=0.0, method=None, stabilization=None):
+        """v̇ without kernels: by correction of the tree's accelerations and singular values, or, where the tree alone has none
+        or is large, by embedding."""
+        large = self.set.massless or (self.robot.rolled and not self.compiled)
+        if method is None:
+            method = "embedded" if self.set.embeddable and large and stabilization is None else "augmented"
+        if method == "embedded" and stabilization is None:  # no multipliers: linear in the number of loops
+            return embedded_dynamics(self.loops, q, v, tau, external, self._time(t))
+        return self.solution(q, v, tau, external, t=self._time(t), method=method, stabilization=stabilization).vdot
 
     def _checked(self, q, v, tau, external):
         """Arrays of the right shapes, or it is said which is not."""
@@ -175,8 +273,8 @@ class Constrained:
                 "which velocities depend on which is decided from numbers. Call it outside."
             )
         arrays = [np.asarray(x) for x in given]
-        shapes = {"q": (self.robot.nq,), "v": (self.nv,), "tau": (self.nv,), "external": (len(self.robot.bodies), 6)}
-        self.robot.lowered.check([Input(name, shape) for name, shape in shapes.items()], arrays)
+        names = ("q", "v", "tau", "external")[: len(arrays)]
+        self.robot.lowered.check([self.robot.lowered.input(name, SIZES[name]) for name in names], arrays)
         arrays = [x.astype(float, copy=False) for x in arrays]
         return (*arrays, None) if external is None else arrays
 
@@ -189,24 +287,31 @@ class Constrained:
         if stabilization is not None:
             raise ModelError(f'method "{method}" takes no stabilization; "augmented" does.')
         if method == "embedded":
-            vdot = self.embedding.forward_dynamics(q, v, tau, external, t)
-            return self.embedding.solution(q, v, tau, vdot, external, t)
+            vdot = embedded_dynamics(self.loops, q, v, tau, external, t)
+            return self._with_multipliers(q, v, tau, vdot, external, t)
         vdot, lam = projected(self.set, q, v, tau, external, t)
         rows = self.set.rows(q, t=t)
-        rank = np.linalg.matrix_rank(self.set.even(rows.G), rtol=1e-9)
-        return Solution(vdot, lam, rank, rows.G)
+        rank = np.linalg.matrix_rank(self.set.without_units(rows.Jc), rtol=1e-9)
+        return Solution(vdot, lam, rank, rows.Jc)
+
+    def _with_multipliers(self, q, v, tau, vdot, external, t) -> Solution:
+        """The multipliers of accelerations that are known: 𝓜 v̇ + 𝓒 − τ = Jc* λ."""
+        rows, robot = self.set.rows(q, v, t), self.robot
+        needed = robot.inverse_dynamics(q, v, vdot) if external is None else robot.inverse_dynamics(q, v, vdot, external)
+        lam = np.matvec(np.linalg.pinv(rows.Jc.mT, rcond=np.max(rank_tolerance(self.set, rows))), needed - tau)
+        return Solution(vdot, lam, np.linalg.matrix_rank(self.set.without_units(rows.Jc), rtol=1e-9), rows.Jc)
 
     def constraint_forces(self, q, v, tau, external=None, *, t=0.0) -> Forces:
         """Multipliers, and the wrenches in the cut joints and in the joints of the tree."""
-        return constraint_forces(self.set, q, v, self.solution(q, v, tau, external, t=self._when(t)), external)
+        return constraint_forces(self.set, q, v, self.solution(q, v, tau, external, t=self._time(t)), external)
 
     def compliance(self, q, t=0.0) -> np.ndarray:
-        """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: 𝓒 = 𝓒*, G 𝓒 = 0, 𝓒 𝓜 X = X.
+        """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: 𝓒 = 𝓒*, Jc 𝓒 = 0, 𝓒 𝓜 X = X.
 
-            𝓒 = F (F 𝓜 F + s B)⁻¹ F        B and F = I − B project on what G binds, and what it leaves free; s any mass
+            𝓒 = F (F 𝓜 F + s B)⁻¹ F        B and F = I − B project on what Jc binds, and what it leaves free; s any mass
         """
         rows, M = self.set.rows(q, t=t), self.robot.mass_matrix(q)
-        basis = Factored(rows.G / self.set.scale[:, None], trusted(self.set, rows)).row_space()
+        basis = Factored(rows.Jc / self.set.scale[:, None], rank_tolerance(self.set, rows)).row_space()
         bound = basis.mT @ basis
         free, s = np.eye(self.nv) - bound, np.trace(M, axis1=-2, axis2=-1)[..., None, None] / self.nv
         return free @ np.linalg.solve(free @ M @ free + s * bound, free)
@@ -229,30 +334,19 @@ class Constrained:
         """The SKO model in minimal velocities at a state: every operator and sweep of chapter 9 runs on it."""
         q = np.asarray(q, float)
         v = np.zeros((*q.shape[:-1], self.nv)) if v is None else np.asarray(v, float)
-        first = q[(0,) * (q.ndim - 1)]
-        return self.embedding.at(self.embedding.nodes, self.embedding.choose(first), q, v, external)
+        return Embedded.of(self.set, self.loops, q, v, external)
 
     def integrable(self, q, t=0.0) -> bool:
         """Do the constraints bind positions, or only velocities?"""
         return integrable(self.set, q, t)
 
-    @cached_property
-    def compiled(self):
-        """Kernels of the embedded loops, or None where there are none."""
-        return Compiled(self.set) if self.set.traced else None
-
     @property
     def picked(self) -> str:
         """How forward dynamics runs by default: without kernels, large robots and those with joints that move nothing with
         inertia by embedding in plain NumPy, others by correction of the tree's."""
-        if self.compiled is not None:
+        if self.compiled:
             return "embedded kernel"
         return "embedded" if self.set.embeddable and (self.robot.rolled or self.set.massless) else "augmented"
-
-    @cached_property
-    def embedding(self):
-        """The loops as nodes of their own (constraint embedding)."""
-        return Embedding(self.set)
 
     def __repr__(self) -> str:
         return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows>"

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..quantities import joint_wrenches
 from ..spatial import phi
-from .closure import Closure
-from .motion import inverse
+from .kinematics import inverse
+from .loop_rows import LoopRows
 from .set import ConstraintSet
 
 
@@ -17,7 +17,7 @@ class Forces:
     bodies: `lam` is the sharing of least length, and `rank` is below the number of rows."""
 
     lam: np.ndarray  # (..., m): along the rows of the constraints
-    tau: np.ndarray  # (..., nv): G* λ, what the constraints add to the joints' forces
+    tau: np.ndarray  # (..., nv): Jc* λ, what the constraints add to the joints' forces
     vdot: np.ndarray  # (..., nv)
     rank: np.ndarray
     slices: dict[str, slice]
@@ -37,10 +37,10 @@ def constraint_forces(set_: ConstraintSet, q, v, solution, external=None) -> For
     if external is not None:
         wrenches = wrenches + external
     cuts = {}
-    rest = np.matvec(solution.G.mT, solution.lam)
+    rest = np.matvec(solution.Jc.mT, solution.lam)
     for x in set_.constraints:
         lam = solution.lam[..., set_.slices[x.name]]
-        if not isinstance(x, Closure):
+        if not isinstance(x, LoopRows):
             continue
         f = x.force(motion, lam)  # on the child, in the joint's frame on it
         P, C = x.ends(motion)

@@ -9,18 +9,18 @@ from .set import ConstraintSet
 
 
 def object_of_nonholonomy(set_: ConstraintSet, q, t=0.0):
-    """G [X_a, X_b] (m, r, r) for an orthonormal basis X of the velocities that the constraints allow.
+    """Jc [X_a, X_b] (m, r, r) for an orthonormal basis X of the velocities that the constraints allow.
 
-        G [X, Y] = (∂_Y G) X − (∂_X G) Y + G ad_X Y       zero: motions within the constraints stay on a surface
+        Jc [X, Y] = (∂_Y Jc) X − (∂_X Jc) Y + Jc ad_X Y       zero: motions within the constraints stay on a surface
     """
     q = np.asarray(q, float)
-    G = set_.rows(q, t=t).G
-    X = Factored(G).null()
-    slopes = np.stack([first(lambda s, x=x: set_.rows(integrate(set_.nodes, q, s * x), t=t).G, STEP) for x in X.T]) if X.size else X
+    Jc = set_.rows(q, t=t).Jc
+    X = Factored(Jc).null()
+    slopes = np.stack([first(lambda s, x=x: set_.rows(integrate(set_.nodes, q, s * x), t=t).Jc, STEP) for x in X.T]) if X.size else X
     if not X.size:
-        return np.zeros((len(G), 0, 0))
-    turned = np.einsum("aij,jb->iab", slopes, X)  # (∂_Xa G) X_b
-    return turned.transpose(0, 2, 1) - turned + np.einsum("ij,jab->iab", G, brackets(set_, X))
+        return np.zeros((len(Jc), 0, 0))
+    turned = np.einsum("aij,jb->iab", slopes, X)  # (∂_Xa Jc) X_b
+    return turned.transpose(0, 2, 1) - turned + np.einsum("ij,jab->iab", Jc, brackets(set_, X))
 
 
 def brackets(set_: ConstraintSet, X):
@@ -35,6 +35,6 @@ def brackets(set_: ConstraintSet, X):
 
 def integrable(set_: ConstraintSet, q, t=0.0, tolerance: float = 1e-7) -> bool:
     """Do the constraints, all together, bind positions here?"""
-    G = set_.rows(np.asarray(q, float), t=t).G
+    Jc = set_.rows(np.asarray(q, float), t=t).Jc
     found = object_of_nonholonomy(set_, q, t)
-    return bool(np.abs(found).max(initial=0.0) <= tolerance * max(1.0, np.abs(G).max(initial=0.0)))
+    return bool(np.abs(found).max(initial=0.0) <= tolerance * max(1.0, np.abs(Jc).max(initial=0.0)))

@@ -8,13 +8,13 @@ from .set import ConstraintSet
 
 
 def kkt(set_: ConstraintSet, q, v, tau, t=0.0):
-    """[[𝓜, −G*], [G, 0]] [v̇; λ] = [τ − 𝓒; −γ], one state, the solution of least length   Jain (11.6)."""
+    """[[𝓜, −Jc*], [Jc, 0]] [v̇; λ] = [τ − 𝓒; −γ], one state, the solution of least length   Jain (11.6)."""
     robot, rows = set_.robot, set_.rows(q, v, t)
     check_closed(set_, rows)
-    M, G = robot.mass_matrix(q), rows.G
-    m, n = G.shape
+    M, Jc = robot.mass_matrix(q), rows.Jc
+    m, n = Jc.shape
     s = np.concatenate([1 / np.sqrt(np.diag(M)), np.ones(m)])  # so that masses of all sizes are seen
-    A = np.block([[M, -G.T], [G, np.zeros((m, m))]]) * s[:, None] * s
+    A = np.block([[M, -Jc.T], [Jc, np.zeros((m, m))]]) * s[:, None] * s
     r = np.concatenate([np.ones(n), 1 / row_scale(A[n:, :n])])
     right = np.concatenate([tau - robot.bias(q, v), -rows.gamma])
     x = r * s * np.linalg.lstsq(A * r[:, None] * r, r * s * right, rcond=1e-13)[0]

@@ -10,18 +10,18 @@ from .set import ConstraintSet
 def move_squeeze(set_: ConstraintSet, q, tau, W=None, t=0.0):
     """τ = move + squeeze: the squeezing part is carried by the constraints and moves nothing.
 
-        squeeze = G* (G W G*)⁻¹ G W τ,   move = τ − squeeze                             Jain (11.13) to (11.15)
+        squeeze = Jc* (Jc W Jc*)⁻¹ Jc W τ,   move = τ − squeeze                             Jain (11.13) to (11.15)
 
     W is the metric in which the moving part is the smallest of all forces with the same effect; 𝓜⁻¹ if not given.
     """
     q, tau = np.asarray(q, float), np.asarray(tau, float)
-    G = set_.rows(q, t=t).G
+    Jc = set_.rows(q, t=t).Jc
     W = set_.robot.mass_matrix_inverse(q) if W is None else np.asarray(W, float)
     if W.shape[-2:] != (tau.shape[-1],) * 2:
         raise ShapeError(f"W has shape {W.shape}; it takes ({tau.shape[-1]}, {tau.shape[-1]}).")
     L = np.linalg.cholesky(W)
-    lam, _ = Factored(G @ L).solve(np.matvec(G @ W, tau))
-    squeeze = np.matvec(G.mT, lam)
+    lam, _ = Factored(Jc @ L).solve(np.matvec(Jc @ W, tau))
+    squeeze = np.matvec(Jc.mT, lam)
     return tau - squeeze, squeeze
 
 
@@ -33,8 +33,8 @@ def motor_forces(set_: ConstraintSet, q, v, vdot, motors, external=None, W=None,
     robot = set_.robot
     q = np.asarray(q, float)
     needed = robot.inverse_dynamics(q, v, vdot) if external is None else robot.inverse_dynamics(q, v, vdot, external)
-    G = set_.rows(q, t=t).G
-    X = Factored(G).null()
+    Jc = set_.rows(q, t=t).Jc
+    X = Factored(Jc).null()
     on = np.concatenate([np.arange(robot.nv)[robot.v_index(joint)] for joint in motors]).astype(int)
     root = np.eye(len(on)) if W is None else np.linalg.inv(np.linalg.cholesky(np.asarray(W, float))).T
     A = X[on].T @ root

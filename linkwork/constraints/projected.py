@@ -1,6 +1,6 @@
 """Constrained dynamics in independent velocities: Woronetz's equations, no multipliers.
 
-    v  = X u + v_p,   G X = 0                     u some of the velocities, the others follow
+    v  = X u + v_p,   Jc X = 0                     u some of the velocities, the others follow
     X* 𝓜 X u̇ = X* (τ − 𝓒 − 𝓜 (Ẋ u + v̇_p))                                         Jain, Algorithm 11.3, (11.37)
 
 Which velocities are independent is decided by pivoting in the mass metric at the state: those along which the
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .augmented import check_closed, check_consistent, trusted
+from .augmented import check_closed, check_consistent, rank_tolerance
 from .rank import Factored
 from .set import ConstraintSet
 
@@ -26,13 +26,13 @@ class Partition:
     X: np.ndarray  # (nv, r)
 
 
-def partition(M, G, least, independent=None) -> Partition:
+def partition(M, Jc, least, independent=None) -> Partition:
     """Independent velocities, chosen by pivoting unless given, and X."""
     from scipy.linalg import qr  # with pivoting
 
-    n = G.shape[-1]
+    n = Jc.shape[-1]
     L = np.linalg.cholesky(M)
-    W = np.linalg.solve(L, G.T).T  # G L⁻*
+    W = np.linalg.solve(L, Jc.T).T  # Jc L⁻*
     factored = Factored(W, least)
     rank = int(factored.rank)
     if independent is None:
@@ -44,7 +44,7 @@ def partition(M, G, least, independent=None) -> Partition:
     used = np.sort(qr((W / factored.scale[:, None]).T, mode="r", pivoting=True)[1][:rank]) if rank else np.zeros(0, int)
     X = np.zeros((n, len(independent)))
     X[independent] = np.eye(len(independent))
-    X[dependent] = -np.linalg.solve(G[np.ix_(used, dependent)], G[np.ix_(used, independent)])
+    X[dependent] = -np.linalg.solve(Jc[np.ix_(used, dependent)], Jc[np.ix_(used, independent)])
     return Partition(independent, dependent, used, X)
 
 
@@ -64,14 +64,15 @@ def projected(set_: ConstraintSet, q, v, tau, external=None, t=0.0, independent=
 def _projected(set_, q, v, tau, external, t, independent):
     robot, rows = set_.robot, set_.rows(q, v, t)
     check_closed(set_, rows)
-    M, G = robot.mass_matrix(q), rows.G
-    p = partition(M, G, trusted(set_, rows), independent)
+    M, Jc = robot.mass_matrix(q), rows.Jc
+    p = partition(M, Jc, rank_tolerance(set_, rows), independent)
     bend = np.zeros(len(v))
-    bend[p.dependent] = -np.linalg.solve(G[np.ix_(p.used, p.dependent)], rows.gamma[p.used])
+    bend[p.dependent] = -np.linalg.solve(Jc[np.ix_(p.used, p.dependent)], rows.gamma[p.used])
     bias = robot.inverse_dynamics(q, v, bend, external) if external is not None else robot.inverse_dynamics(q, v, bend)
     u = np.linalg.solve(p.X.T @ M @ p.X, p.X.T @ (tau - bias))
     vdot = p.X @ u + bend
-    _, left = Factored(G * set_.reach, trusted(set_, rows)).solve(-rows.gamma)  # what no acceleration gives, but for the rounding of γ
-    check_consistent(set_, rows, left, rows.gamma, np.abs(G) @ (np.abs(vdot) + v * v))
-    lam = np.linalg.lstsq(G.T, M @ (vdot - bend) + bias - tau, rcond=float(trusted(set_, rows)))[0]
+    # what no acceleration gives, but for the rounding of γ
+    _, left = Factored(Jc * set_.reach, rank_tolerance(set_, rows)).solve(-rows.gamma)
+    check_consistent(set_, rows, left, rows.gamma, np.abs(Jc) @ (np.abs(vdot) + v * v))
+    lam = np.linalg.lstsq(Jc.T, M @ (vdot - bend) + bias - tau, rcond=float(rank_tolerance(set_, rows)))[0]
     return vdot, lam

@@ -5,8 +5,8 @@ import numpy as np
 from ..errors import ConstraintError
 from ..operators.rigid import rigid
 from .assembly import CLOSED
-from .augmented import INCONSISTENT, square_root, trusted
-from .embedding import Embedding
+from .augmented import INCONSISTENT, rank_tolerance, square_root
+from .loops import Loops
 from .projected import partition
 from .rank import RANK, Factored
 from .set import ConstraintSet
@@ -14,40 +14,39 @@ from .set import ConstraintSet
 STEPS = 20
 
 
-def project(set_: ConstraintSet, q, v, t=0.0, fixed=None):
+def project(set_: ConstraintSet, q, v, t=0.0, hold=()):
     """(q, v) moved to the nearest state that keeps the constraints, in the metric of the mass matrix.
 
-        q ← q ∘ exp(−𝓜⁻¹ G* (G 𝓜⁻¹ G*)⁻¹ c)         until c is rounding
-        v ← v − 𝓜⁻¹ G* (G 𝓜⁻¹ G*)⁻¹ (G v − U)
+        q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c)         until c is rounding
+        v ← v − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc v − U)
 
-    With `fixed`, velocities that stay as they are (independent ones): the others alone take the correction.
+    Joints, or velocities, in `hold` stay as they are: the others alone take the correction.
     """
     q, v = np.array(q, float), np.array(v, float)
     if q.ndim > 1 or v.ndim > 1:
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
         for i in np.ndindex(*batch):
-            q[i], v[i] = project(set_, q[i], v[i], t, fixed)
+            q[i], v[i] = project(set_, q[i], v[i], t, hold)
         return q, v
-    free = np.ones(len(v), bool)
-    free[[] if fixed is None else list(fixed)] = False
+    free = set_.not_held(hold)
     q = project_position(set_, q, t, free)
     rows = set_.rows(q, t=t)
-    change = correction(set_, q, rows.G, rows.G @ v - rows.U, free)
+    change = correction(set_, q, rows.Jc, rows.Jc @ v - rows.U, free)
     check_velocity(set_, rows, v, change)
     return q, v - change
 
 
 def tangent(set_: ConstraintSet, q, w, t=0.0):
     """Of velocities w (m, nv) at one q the part that constraints at rest allow, in the metric of the mass matrix."""
-    G = set_.rows(q, t=t).G
-    return np.stack([x - correction(set_, q, G, G @ x, np.ones(len(x), bool)) for x in w])
+    Jc = set_.rows(q, t=t).Jc
+    return np.stack([x - correction(set_, q, Jc, Jc @ x, np.ones(len(x), bool)) for x in w])
 
 
 def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
     """Velocities that were put on the constraints are there, or there are none."""
-    left = np.abs(rows.G @ (v - change) - rows.U)
-    wrong = left > INCONSISTENT * (np.abs(rows.G) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)).max(initial=0.0)
+    left = np.abs(rows.Jc @ (v - change) - rows.U)
+    wrong = left > INCONSISTENT * (np.abs(rows.Jc) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)).max(initial=0.0)
     if wrong.any():
         names = dict.fromkeys(f'"{set_.labels[i][0]}"' for i in np.flatnonzero(wrong))
         raise ConstraintError(
@@ -62,17 +61,16 @@ def lift(set_: ConstraintSet, q, v, t=0.0):
     q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
     for i in np.ndindex(*batch):
         rows = set_.rows(q[i], t=t)
-        fixed = independent(set_, q[i], rows)
-        q[i], v[i] = project(set_, q[i], v[i], t, fixed)
+        q[i], v[i] = project(set_, q[i], v[i], t, independent(set_, q[i], rows))
     return q, v
 
 
 def independent(set_: ConstraintSet, q, rows):
     """Velocities that the others follow from; where there is no mass metric, as embedding chooses them."""
     if not set_.massless:
-        return partition(set_.robot.mass_matrix(q), rows.G, float(trusted(set_, rows))).independent
-    embedding = Embedding(set_)
-    return np.concatenate([at[list(x.independent)] for at, x in zip(embedding.columns, embedding.choose(q))]).astype(int)
+        return partition(set_.robot.mass_matrix(q), rows.Jc, float(rank_tolerance(set_, rows))).independent
+    loops = Loops(set_, set_.nodes)
+    return loops.independent(loops.choose(q))
 
 
 def project_position(set_: ConstraintSet, q, t, free):
@@ -82,7 +80,7 @@ def project_position(set_: ConstraintSet, q, t, free):
     for _ in range(STEPS):
         if size <= 1e-15:
             break
-        there = set_.robot.integrate(q, -correction(set_, q, rows.G[keep], rows.c[keep], free, max(RANK, 10 * float(size))))
+        there = set_.robot.integrate(q, -correction(set_, q, rows.Jc[keep], rows.c[keep], free, max(RANK, 10 * float(size))))
         after = set_.rows(there, t=t)
         if not set_.misfit(after.c) < 0.5 * size:
             break
@@ -95,18 +93,18 @@ def project_position(set_: ConstraintSet, q, t, free):
     return q
 
 
-def correction(set_: ConstraintSet, q, G, d, free, least=RANK):
-    """δ = 𝓜⁻¹ G* (G 𝓜⁻¹ G*)⁻¹ d, in the free velocities only."""
+def correction(set_: ConstraintSet, q, Jc, d, free, least=RANK):
+    """δ = 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ d, in the free velocities only."""
     if not len(d):
         return np.zeros(len(free))
     out = np.zeros(len(free))
     if free.all():
         sko = rigid(set_.nodes, q)
-        lam, _ = Factored(square_root(sko, G), least).solve(d)
-        return sko.solve((G.T @ lam)[:, None])[:, 0]
+        lam, _ = Factored(square_root(sko, Jc), least).solve(d)
+        return sko.solve((Jc.T @ lam)[:, None])[:, 0]
     M = set_.robot.mass_matrix(q)[np.ix_(free, free)]
     L = np.eye(len(M)) if set_.massless else np.linalg.cholesky(M)
-    W = np.linalg.solve(L, G[:, free].T).T
+    W = np.linalg.solve(L, Jc[:, free].T).T
     lam, _ = Factored(W, least).solve(d)
     out[free] = np.linalg.solve(L.T, W.T @ lam)
     return out

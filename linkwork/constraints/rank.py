@@ -70,18 +70,18 @@ def row_scale(W):
     return np.where(size > NOTHING * longest, size, np.where(longest > 0, longest, 1.0))
 
 
-def sound(G, scale, reach):
-    """G with zeros for rows that are next to nothing, in units of `scale` for rows and `reach` for velocities: what a
+def without_small_rows(Jc, scale, reach):
+    """Jc with zeros for rows that are next to nothing, in units of `scale` for rows and `reach` for velocities: what a
     file's rounding (π/2 as 1.5708) makes of a row that forbids what cannot happen."""
-    size = np.linalg.norm(G * reach, axis=-1) / scale
-    return np.where((size > RANK * size.max(-1, keepdims=True, initial=0.0))[..., None], G, 0.0)
+    size = np.linalg.norm(Jc * reach, axis=-1) / scale
+    return np.where((size > RANK * size.max(-1, keepdims=True, initial=0.0))[..., None], Jc, 0.0)
 
 
-def dependent_rows(G, least: float = RANK) -> dict[int, np.ndarray]:
-    """Rows of G (m, n) that follow from rows before them: {row: coefficients of the rows before, zero where not needed}."""
+def dependent_rows(Jc, least: float = RANK) -> dict[int, np.ndarray]:
+    """Rows of Jc (m, n) that follow from rows before them: {row: coefficients of the rows before, zero where not needed}."""
     found: dict[int, np.ndarray] = {}
     kept: list[int] = []
-    unit = G / row_scale(G)[:, None]
+    unit = Jc / row_scale(Jc)[:, None]
     for i, row in enumerate(unit):
         base = unit[kept]
         x = np.linalg.lstsq(base.T, row, rcond=None)[0] if kept else np.zeros(0)

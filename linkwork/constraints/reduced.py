@@ -22,10 +22,10 @@ class Reduced:
     @staticmethod
     def of(set_: ConstraintSet, q, t=0.0) -> "Reduced":
         M = set_.robot.mass_matrix(np.asarray(q, float))
-        return Reduced(set_, partition(M, set_.rows(q, t=t).G, 1e-9).independent)
+        return Reduced(set_, partition(M, set_.rows(q, t=t).Jc, 1e-9).independent)
 
     def _partition(self, q, t):
-        return partition(self.set.robot.mass_matrix(q), self.set.rows(q, t=t).G, 1e-9, self.independent)
+        return partition(self.set.robot.mass_matrix(q), self.set.rows(q, t=t).Jc, 1e-9, self.independent)
 
     def X(self, q, t=0.0) -> np.ndarray:
         """v = X u (nv, nu)."""
@@ -37,7 +37,7 @@ class Reduced:
         v = p.X @ u
         moved = rows.U[p.used]
         if moved.any():
-            v[p.dependent] += np.linalg.solve(rows.G[np.ix_(p.used, p.dependent)], moved)
+            v[p.dependent] += np.linalg.solve(rows.Jc[np.ix_(p.used, p.dependent)], moved)
         return v
 
     def mass_matrix(self, q) -> np.ndarray:

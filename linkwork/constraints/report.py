@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import ConstraintError
 from .assembly import CLOSED, assemble
-from .augmented import trusted
+from .augmented import rank_tolerance
 from .rank import Factored, dependent_rows
 from .set import ConstraintSet
 
@@ -75,8 +75,8 @@ def report(set_: ConstraintSet, q, t: float = 0.0, tolerance: float = 1e-8, seed
     rows = set_.rows(q, t=t)
     robot = set_.robot
     open_ = tuple(set_.bad(rows.c, tolerance))
-    least = float(trusted(set_, rows)) if not open_ else 1e-9
-    scaled = set_.even(rows.G)
+    least = float(rank_tolerance(set_, rows)) if not open_ else 1e-9
+    scaled = set_.without_units(rows.Jc)
     factored = Factored(scaled, least)
     follows = dependent_rows(scaled, least)
     redundant = tuple(
@@ -105,5 +105,5 @@ def generic_rank(set_: ConstraintSet, q, here: Factored, t: float, seed: int) ->
         except ConstraintError:
             continue
         rows = set_.rows(there, t=t)
-        best = max(best, int(Factored(set_.even(rows.G), trusted(set_, rows)).rank))
+        best = max(best, int(Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows)).rank))
     return best

@@ -6,22 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
-from .motion import Motion
+from ..errors import ModelError, deprecated
+from .kinematics import Kinematics
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """m rows at one state or a batch of them:  c(q, t) = 0,   G v = U,   G v̇ + γ = 0              Jain (11.2) to (11.6)
+    """m rows at one state or a batch of them:  c(q, t) = 0,   Jc v = U,   Jc v̇ + γ = 0              Jain (11.2) to (11.6)
 
     For a holonomic constraint U = −∂c/∂t; γ = Ġ v − U̇. Without velocities in the motion γ is None, and c is None for a
     nonholonomic one, which no position breaks.
     """
 
     c: Any  # (..., m) or None
-    G: Any  # (..., m, nv)
+    Jc: Any  # (..., m, nv)
     U: Any  # (..., m)
     gamma: Any  # (..., m) or None
+
+    @property
+    def G(self):
+        """The old name of `Jc`."""
+        deprecated("Rows.G", "Rows.Jc")
+        return self.Jc
 
 
 class Constraint(ABC):
@@ -52,9 +58,9 @@ class Constraint(ABC):
         return np.zeros(len(self), bool)
 
     @abstractmethod
-    def rows(self, motion: Motion) -> Rows: ...
+    def rows(self, motion: Kinematics) -> Rows: ...
 
-    def complaint(self, motion: Motion) -> str:
+    def complaint(self, motion: Kinematics) -> str:
         """More to say of a constraint that is not kept, such as that it is closed the wrong way round."""
         return ""
 
@@ -62,23 +68,23 @@ class Constraint(ABC):
         return len(self.labels)
 
 
-def stacked(parts: list[Rows], motion: Motion) -> Rows:
+def stacked(parts: list[Rows], motion: Kinematics) -> Rows:
     """The rows of several constraints, one below the other; c of a nonholonomic one is zero."""
-    batch = np.broadcast_shapes(motion.batch, *(p.G.shape[:-2] for p in parts))
+    batch = np.broadcast_shapes(motion.batch, *(p.Jc.shape[:-2] for p in parts))
     nv = motion.nodes.tree.nv
 
     def column(x, m):
         return np.broadcast_to(np.zeros(m) if x is None else x, (*batch, m))
 
-    sizes = [p.G.shape[-2] for p in parts]
-    G = [np.broadcast_to(p.G, (*batch, m, nv)) for p, m in zip(parts, sizes)]
+    sizes = [p.Jc.shape[-2] for p in parts]
+    Jc = [np.broadcast_to(p.Jc, (*batch, m, nv)) for p, m in zip(parts, sizes)]
     c = [column(p.c, m) for p, m in zip(parts, sizes)]
     U = [column(p.U, m) for p, m in zip(parts, sizes)]
     gamma = [column(p.gamma, m) for p, m in zip(parts, sizes)] if motion.v is not None else None
     nothing = [np.zeros((*batch, 0))]
     return Rows(
         np.concatenate(nothing + c, -1),
-        np.concatenate([np.zeros((*batch, 0, nv)), *G], -2),
+        np.concatenate([np.zeros((*batch, 0, nv)), *Jc], -2),
         np.concatenate(nothing + U, -1),
         None if gamma is None else np.concatenate(nothing + gamma, -1),
     )

@@ -11,16 +11,15 @@ from ..engine.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like
 from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
-from ..systems import lower
 from ..systems.singular import singular
-from .closure import Closure
-from .compound import CompoundClosure
-from .couplings import Coupled, Related
-from .motion import Motion
-from .nonholonomic import OwnRows, Resting, Skating, Unslipping
-from .points import Apart
-from .rank import sound
-from .rheonomic import Kept, Led
+from .compound_loop_rows import CompoundLoopRows
+from .coupling_rows import CouplingRows, LinearRows
+from .distance_rows import DistanceRows
+from .driven_rows import DrivenRows, HolonomicRows
+from .kinematics import Kinematics
+from .loop_rows import LoopRows
+from .rank import without_small_rows
+from .rolling_rows import KnifeEdgeRows, PfaffianRows, RollingRows, TouchingRows
 from .rows import Constraint, Rows, stacked
 
 
@@ -35,7 +34,7 @@ class ConstraintSet:
     def of(robot, *more: Constraint) -> "ConstraintSet":
         model = robot.model
         loops = [closed(loop, model) for loop in model.loops if loop.active and loop.joint.nv < 6]
-        couplings = [Coupled.over(coupling, robot) for coupling in model.couplings if coupling.active]
+        couplings = [CouplingRows.over(coupling, robot) for coupling in model.couplings if coupling.active]
         all_of_them = (*loops, *couplings, *(bound(x, robot) for x in (*model.constraints, *more)))
         names = [x.name for x in all_of_them]
         for name in names:
@@ -45,7 +44,7 @@ class ConstraintSet:
 
     @cached_property
     def nodes(self):
-        return lower(self.robot.model)
+        return self.robot.lowered.plain()
 
     @cached_property
     def slices(self) -> dict[str, slice]:
@@ -86,25 +85,32 @@ class ConstraintSet:
         turns = np.concatenate([np.zeros(0, bool), *(group.basis[:, :3].any(-1) for group in self.nodes.groups)])
         return np.where(turns, 1.0, self.size)
 
-    def even(self, G):
-        """G without units: rows against their scale, velocities against their reach."""
-        return G * self.reach / self.scale[:, None]
+    def without_units(self, Jc):
+        """Jc without units: rows against their scale, velocities against their reach."""
+        return Jc * self.reach / self.scale[:, None]
+
+    def not_held(self, hold) -> np.ndarray:
+        """Which velocities may change (nv,) when these joints, by name, or velocities, by number, stay as they are."""
+        free = np.ones(self.robot.nv, bool)
+        for x in hold:
+            free[self.robot.v_index(x) if isinstance(x, str) else x] = False
+        return free
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def motion(self, q, v=None, t=0.0) -> Motion:
-        return Motion(self.nodes, np.asarray(q, float), None if v is None else np.asarray(v, float), t)
+    def motion(self, q, v=None, t=0.0) -> Kinematics:
+        return Kinematics(self.nodes, np.asarray(q, float), None if v is None else np.asarray(v, float), t)
 
     def rows(self, q, v=None, t=0.0) -> Rows:
         """All rows, one below the other; by kernels where every constraint has one."""
         if self.traced and np.size(q):
             state = [q] if v is None else [q, v]
-            c, G, U, *gamma = self._kernels[v is not None](*state, *self.driven(t))
-            return Rows(c, sound(G, self.scale, self.reach), U, gamma[0] if gamma else None)
+            c, Jc, U, *gamma = self._kernels[v is not None](*state, *self.driven(t))
+            return Rows(c, without_small_rows(Jc, self.scale, self.reach), U, gamma[0] if gamma else None)
         motion = self.motion(q, v, t)
         found = stacked([x.rows(motion) for x in self.constraints], motion)
-        return replace(found, G=sound(found.G, self.scale, self.reach))
+        return replace(found, Jc=without_small_rows(found.Jc, self.scale, self.reach))
 
     @cached_property
     def embeddable(self) -> bool:
@@ -124,26 +130,26 @@ class ConstraintSet:
 
     @cached_property
     def _kernels(self) -> tuple:
-        """(q) -> c, G, U and (q, v) -> c, G, U, γ; where something is driven, its f, ḟ and f̈ come last."""
+        """(q) -> c, Jc, U and (q, v) -> c, Jc, U, γ; where something is driven, its f, ḟ and f̈ come last."""
         robot = self.robot
-        state = Input("q", (robot.nq,), robot.lowered.units), Input("v", (robot.nv,))
+        state = robot.lowered.input("q", ("nq",)), robot.lowered.input("v", ("nv",))
         drive = (Input("drive", (len(self.drives), 3)),) if self.drives else ()
 
         def made(n):
             def function(q, *rest):
                 nodes = robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
-                motion = Motion(nodes, q, rest[0] if n == 2 else None, drive=self.by_name(rest[n - 1 :]))
+                motion = Kinematics(nodes, q, rest[0] if n == 2 else None, drive=self.by_name(rest[n - 1 :]))
                 found = stacked([x.rows(motion) for x in self.constraints], motion)
-                return found.c, found.G, found.U, *([] if n == 1 else [found.gamma])
+                return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
 
             return Kernel("constraint_rows", function, (*state[:n], *drive), (robot.lowered.digest, self.content)).gufunc("d")
 
         return made(1), made(2)
 
     @cached_property
-    def drives(self) -> tuple[Led, ...]:
+    def drives(self) -> tuple[DrivenRows, ...]:
         """The constraints that follow a function of time."""
-        return tuple(x for x in self.constraints if isinstance(x, Led))
+        return tuple(x for x in self.constraints if isinstance(x, DrivenRows))
 
     def driven(self, t) -> list[np.ndarray]:
         """What kernels are given besides the state: f, ḟ and f̈ (n, 3) of those that are driven, if there are any."""
@@ -156,7 +162,7 @@ class ConstraintSet:
     @cached_property
     def content(self) -> str:
         """All that the rows are made of besides the model."""
-        return repr([(x.name, x.at) if isinstance(x, Led) else x for x in self.constraints])
+        return repr([(x.name, x.at) if isinstance(x, DrivenRows) else x for x in self.constraints])
 
     def residual(self, q, t=0.0):
         """c(q, t) (..., m)."""
@@ -177,14 +183,14 @@ class ConstraintSet:
 
 
 ROWS: dict[type, Any] = {
-    Distance: Apart,
-    Driven: Led,
-    Holonomic: Kept,
-    KnifeEdge: Skating,
-    Linear: Related,
-    Pfaffian: OwnRows,
-    Rolling: Unslipping,
-    Touching: Resting,
+    Distance: DistanceRows,
+    Driven: DrivenRows,
+    Holonomic: HolonomicRows,
+    KnifeEdge: KnifeEdgeRows,
+    Linear: LinearRows,
+    Pfaffian: PfaffianRows,
+    Rolling: RollingRows,
+    Touching: TouchingRows,
 }  # what each constraint of a model demands of velocities
 
 
@@ -197,5 +203,5 @@ def bound(x, robot) -> Constraint:
     raise ModelError(f"{robot.model.name}: {x!r} is no constraint; it takes those of linkwork.constraints, or a Constraint of your own.")
 
 
-def closed(loop, model) -> Closure:
-    return (Closure if len(loop.joint.parts) == 1 else CompoundClosure).of(loop, model)
+def closed(loop, model) -> LoopRows:
+    return (LoopRows if len(loop.joint.parts) == 1 else CompoundLoopRows).of(loop, model)

@@ -55,7 +55,7 @@ def save(path: str | PathLike, trajectory) -> None:
         "settings": {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in FUNCTIONS},
         "functions": [name for name in FUNCTIONS if getattr(settings, name)],
         "holds": holds(settings.control),
-        "carry": {"grid": trajectory.carry.grid, "next_step": trajectory.carry.next_step},
+        "carry": {name: getattr(trajectory.carry, name) for name in ("grid", "next_step", "embedding")},
         "events": [event.name for event in trajectory.events],
         **{name: getattr(trajectory, name) for name in COUNTS},
     }

@@ -8,7 +8,7 @@ from ..dynamics import Dynamics
 from ..errors import ShapeError
 from . import equations
 from .control import Controls
-from .held import HeldRates, Keeper
+from .held import ConstrainedRates, Keeper
 from .kernels import kernel
 from .stops import Stops
 
@@ -28,8 +28,8 @@ class Flow:
         self.friction = stops is None
         self.integrate = robot.integrate
         self.rates = kernel(robot, equations.local_rates, *self.options, friction=self.friction)
-        if isinstance(self.rates, HeldRates):
-            self.rates = self.rates.keeping(keeper.how)
+        if isinstance(self.rates, ConstrainedRates):
+            self.rates = self.rates.keeping(keeper)
         self.zero = np.zeros(robot.nv)
         self.evaluations = 0
         self.refresh()
@@ -51,7 +51,7 @@ class Flow:
     @property
     def trouble(self) -> str:
         """What else there is to say of rates that are not numbers."""
-        return self.rates.trouble if isinstance(self.rates, HeldRates) else ""
+        return self.rates.trouble if isinstance(self.rates, ConstrainedRates) else ""
 
     @property
     def blocks(self) -> int:

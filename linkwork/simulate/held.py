@@ -1,6 +1,6 @@
 """Motion under constraints: rates, one kernel from (q, ξ, v, τ) to ξ̇ and v̇ as for a tree, and how a run stays on them.
 
-Accelerations keep the constraints (the index-1 form, Müller and Terze 63 to 66); what integration makes of them drifts.
+Accelerations keep the constraints (the index-1 form, Müller and Terze, 63 to 66); what integration makes of them drifts.
 
     "project"   the state is put back after each step, positions, then velocities, in the metric of the mass matrix (67, 68)
     "embed"     only independent velocities are integrated: wherever rates are asked for, the others follow from them
@@ -24,15 +24,32 @@ if TYPE_CHECKING:
 
 WAYS = "project", "embed"
 UNSEEN = 1e-3  # of an error that projection takes away, how much counts
+WORSE = 0.3  # of the pivots where a choice of dependent velocities was made: below it another may be better
 
 
 class Keeper:
-    """What a run does about its constraints; `held` are those it is put back on."""
+    """How a run stays on its constraints; `held` are those it is put back on.
 
-    def __init__(self, robot, how, keep: "Constrained | None"):
+    When loops are embedded, the run owns the choice of dependent velocities: the one it starts with, until its pivots have
+    become much worse.
+    """
+
+    def __init__(self, robot, how, keep: "Constrained | None", carried=None):
+        """`carried` is what an earlier part of the run left (see `carry`)."""
         self.robot, self.how = robot, how
         self.held = robot.constraints if keep is None else keep
         self.timed = self.held is not None and bool(self.held.set.moving)
+        self.embeds = self.held is not None and how == "embed" and self.held.compiled
+        self.pick, self.floor = None, WORSE
+        if self.embeds and carried is not None:
+            from ..constraints.kernels import Pick  # only embedded runs have one
+
+            self.pick, self.floor = Pick.read(carried[0]), carried[1]
+
+    @property
+    def carry(self):
+        """What a later part of the run needs to go on with the same bits, as lists and numbers."""
+        return None if self.pick is None else (self.pick.written, self.floor)
 
     @property
     def projects(self) -> bool:
@@ -69,28 +86,45 @@ class Keeper:
         if self.held is None:
             return q, v
         self.held.check(q, v, t)
-        return self.held.project(q, v, t)
+        q, v = self.held.project(q, v, t)
+        if self.embeds and self.pick is None:
+            self.pick = self.held.choices.first(q, t)
+        return q, v
 
-    def back(self, t, q, v, rest=()):
-        """The state at t, or states at several times, on the constraints; velocities in `rest` stay as they are."""
+    def back(self, t, q, v, hold=()):
+        """The state at t, or states at several times, on the constraints; velocities in `hold` stay as they are."""
         if self.held is None or self.how not in WAYS:
             return q, v
-        if len(rest):
-            return self.held.project(q, v, t, fixed=rest)
-        put = self.held.lift if self.how == "embed" else self.held.project
+        if len(hold):
+            return self.held.project(q, v, t, hold=hold)
         if not np.ndim(t):
-            q, v = put(q, v, t)
-            if self.how == "embed" and self.held.compiled is not None:
-                self.held.compiled.settle(q, t)
-            return q, v
+            return self._end_of_step(t, q, v) if self.embeds else self._put(q, v, t)
         if not self.timed:
-            return put(q, v)
-        rows = [put(a, b, time) for time, a, b in zip(t, q, v)]
+            return self._put(q, v, 0.0)
+        rows = [self._put(a, b, time) for time, a, b in zip(t, q, v)]
         return np.array([q for q, _ in rows]), np.array([v for _, v in rows])
 
+    def _put(self, q, v, t):
+        return self.lift(q, v, t)[0] if self.how == "embed" else self.held.project(q, v, t)
 
-class HeldRates:
-    """`equations.local_rates` under the robot's constraints; samples that no kernel serves go the `plain` way.
+    def lift(self, q, v, t):
+        """The state by its dependent velocities alone, and how good their choice still is."""
+        return self.held.lifted(q, v, t, self.pick)
+
+    def _end_of_step(self, t, q, v):
+        """Before the next step, another choice is made if that of the run has become much worse than it was."""
+        (q, v), quality = self.lift(q, v, t)
+        if quality < self.floor:
+            other = self.held.choices.at(q, t)
+            same = self.pick is not None and other.choices == self.pick.choices
+            self.pick, self.floor = other, WORSE * (quality if same else 1.0)
+        elif quality > self.floor / WORSE:
+            self.floor = WORSE
+        return q, v
+
+
+class ConstrainedRates:
+    """`equations.local_rates` under the robot's constraints; samples that no kernel serves are evaluated by `plain`, in NumPy.
 
     A state on the way of a step may be no state of the mechanism: its rates are not numbers, the step is too long, and
     `trouble` says what was wrong.
@@ -98,30 +132,31 @@ class HeldRates:
 
     def __init__(self, robot, options: tuple[str, ...], friction: bool, plain: Callable, velocity: Callable):
         self.robot, self.plain, self.velocity = robot, plain, velocity
-        self.trouble, self.embeds = "", False
+        self.trouble = ""
+        self.keeper: Keeper | None = None
         self.pull: np.ndarray | None = None
         self.options, self.friction = options, friction
-        self.family = self._family()
+        self.kernels = self._kernels()
 
-    def _family(self):
+    def _kernels(self):
         """The kernels, one for each choice of dependent velocities; None where there are none."""
-        compiled = None if self.robot.model.forces else self.robot.constraints.compiled
         more = *self.options, *(() if self.pull is None else ("pull",))
-        return None if compiled is None else family(compiled, more, self.friction)
+        return rate_kernels(self.robot.constraints, more, self.friction) if self.robot.constraints.compiled else None
 
-    def keeping(self, how) -> "HeldRates":
-        """These rates for one of the ways to stay on the constraints."""
-        made = copy(self)
-        made.embeds, made.pull = how == "embed", None if how is None or isinstance(how, str) else np.array(how, float)
-        made.family = made._family()
+    def keeping(self, keeper: Keeper) -> "ConstrainedRates":
+        """These rates for one run."""
+        made, how = copy(self), keeper.how
+        made.keeper, made.pull = keeper, None if how is None or isinstance(how, str) else np.array(how, float)
+        made.kernels = made._kernels()
         return made
 
     def __call__(self, *arrays, out=None, t=None):
-        if not self.embeds:
+        keeper = self.keeper
+        if keeper is None or keeper.how != "embed":
             return self._rates(*arrays, out=out, t=t)
         q, xi, v, *forces = arrays
         try:
-            q, v = self.robot.constraints.lift(self.robot.integrate(q, xi), v, t or 0.0)
+            (q, v), _ = keeper.lift(self.robot.integrate(q, xi), v, t or 0.0)
         except ConstraintError as error:
             self.trouble = f". {error}"
             q = np.full_like(q, np.nan)
@@ -130,36 +165,37 @@ class HeldRates:
         return results
 
     def _rates(self, *arrays, out, t):
-        if self.family is None:
+        if self.kernels is None:
             batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in arrays[:4]))
             results = out or tuple(np.empty((*batch, np.shape(arrays[1])[-1])) for _ in range(2))
             bad = np.ones(batch, bool)
         else:
-            results, bad = self.family(*arrays, *(() if self.pull is None else (self.pull,)), out=out, t=t or 0.0)
+            pull = () if self.pull is None else (self.pull,)
+            results, bad = self.kernels(*arrays, *pull, out=out, t=t or 0.0, first=None if self.keeper is None else self.keeper.pick)
         if bad is not None:
             for i in zip(*np.nonzero(bad)) if bad.ndim else [()]:
-                results[0][i], results[1][i] = self._plain(t, *(x[i] if np.ndim(x) > 1 else x for x in arrays))
+                results[0][i], results[1][i] = self._in_numpy(t, *(x[i] if np.ndim(x) > 1 else x for x in arrays))
         return tuple(results)
 
-    def _plain(self, t, *state):
+    def _in_numpy(self, t, *state):
         try:
-            method = "augmented" if self.family is not None and not self.robot.constraints.set.massless else None  # not kernels again
-            return self.plain(*state, t=t, stabilization=self.pull, method=method)
+            return self.plain(*state, t=t, stabilization=self.pull)
         except (ConstraintError, ModelError) as error:
             self.trouble = f". {error}"
             return np.nan, np.nan
 
 
-def family(compiled, options, friction):
+def rate_kernels(held: "Constrained", options, friction):
     """Kernels of `equations.local_rates` under constraints."""
 
-    def function(nodes, chosen, q, xi, v, tau, *more):
+    def function(system, q, xi, v, tau, *more):
+        nodes = system.nodes
         if not friction:
             nodes = replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction))
         there = quantities.integrate(nodes, q, xi)
         passive = quantities.passive_force(nodes, there, v)
-        vdot = chosen.forward_dynamics(nodes, there, v, tau + passive, **dict(zip(options, more)))
+        vdot = quantities.forward_dynamics(system, there, v, tau + passive, *more)
         return equations.local_velocity(nodes, xi, v), vdot
 
     name = "_".join(["constrained_local_rates", *options, *([] if friction else ["smooth"])])
-    return compiled.family(name, function, "q", "xi", "v", "tau", *options, pull=(2,))
+    return held.function(name, function, "q", "xi", "v", "tau", *options)

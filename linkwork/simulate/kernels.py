@@ -15,7 +15,7 @@ from ..lie.group import Additive
 from ..lie.scalars import like
 from ..varying import Varying
 from . import equations
-from .held import HeldRates
+from .held import ConstrainedRates
 
 _made: "WeakKeyDictionary[Dynamics, dict]" = WeakKeyDictionary()
 
@@ -32,13 +32,13 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
         if robot.compiled and robot.nv and not robot.rolled and (not more_than_a_tree(robot) or function in KINEMATIC):
             ready[key] = _compiled(robot, function, *key)
         elif function is equations.local_rates and robot.constraints is not None:
-            ready[key] = HeldRates(robot, options, friction, _local_rates(robot, friction), kernel(robot, equations.local_velocity))
+            ready[key] = ConstrainedRates(robot, options, friction, _local_rates(robot, friction), kernel(robot, equations.local_velocity))
         else:
             ready[key] = _plain(robot, function, dtype, friction)
     return ready[key]
 
 
-def shelf(robot, *kernels) -> dict:
+def cache_of(robot, *kernels) -> dict:
     """Where what is made is kept: with the user's kernel or the variation it is made of, else with the robot."""
     holder = next((x for x in (*kernels, robot) if isinstance(x, (UserKernel, Varying))), None)
     return _made.setdefault(robot, {}) if holder is None else holder.ready
@@ -87,8 +87,7 @@ def _plain(robot, function, dtype, friction):
 
 def more_than_a_tree(robot: Dynamics) -> str:
     """What a robot has that the sweeps over its tree do not know of."""
-    bound = ["loops, couplings or constraints"] if robot.constraints is not None else []
-    return " and ".join([*bound, "springs or pushes between points"] if robot.model.forces else bound)
+    return "loops, couplings or constraints" if robot.constraints is not None else ""
 
 
 def _nodes(nodes, friction):
@@ -113,7 +112,8 @@ def _local_rates(robot, friction):
     def rates(q, xi, v, tau, external=None, **how):
         q = robot.integrate(q, xi)
         tau = tau + robot.passive_force(q, v) + dry * np.sign(v)
-        return velocity(xi, v), (robot.constraints or robot).forward_dynamics(q, v, tau, external, **how)
+        dynamics = robot.forward_dynamics if robot.constraints is None else robot.constraints.in_numpy
+        return velocity(xi, v), dynamics(q, v, tau, external, **how)
 
     return rates
 

@@ -15,7 +15,7 @@ from ..kernels import UserKernel
 from ..varying import Varying
 from . import equations
 from .given import Given
-from .kernels import more_than_a_tree, shelf
+from .kernels import cache_of, more_than_a_tree
 from .stepwise import Stepwise
 from .whole_step import whole_step
 
@@ -81,7 +81,7 @@ def _march(robot, method, controls, reset, given: Given, dt, every, q, v):
     says, goes_on = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
     given.time(dt, [x for x in (says, goes_on) if x])
     shapes, host = given.shapes(), given.library.host
-    ready = shelf(robot, says, goes_on)
+    ready = cache_of(robot, says, goes_on)
     key = "march", method.__name__, says, goes_on, len(given.streams), repr(shapes), given.Q.dtype if host else "GPU"
     if key not in ready:
         kernel, streams = whole_step(robot, method, says, goes_on, shapes), len(given.streams)

@@ -57,6 +57,7 @@ class Carry:
     grid: float = 0.0  # where the fixed steps are counted from
     next_step: float | None = None
     held: tuple | None = None  # what held controllers were asked last, and said
+    embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
 
 
 class Run:
@@ -67,7 +68,7 @@ class Run:
         stops = Stops(robot, settings.limits)
         stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
-        self.keeper = Keeper(robot, settings.constraints, settings.keep)
+        self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding)
         self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
         self.integrator = self._integrator(carry.next_step or settings.first_step)
         self.watch = Watch(self.flow, settings.events)
@@ -87,7 +88,7 @@ class Run:
 
     @property
     def carry(self) -> Carry:
-        return Carry(self.grid, self.next_step, self.controls.held)
+        return Carry(self.grid, self.next_step, self.controls.held, self.keeper.carry)
 
     # --- the loop
 

@@ -10,7 +10,7 @@ from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..varying import Varying
 from .given import Given
-from .kernels import kernel, shelf
+from .kernels import cache_of, kernel
 from .whole_step import LENGTH, TAU, whole_step
 
 
@@ -49,7 +49,7 @@ class Stepwise:
         at, batch = self.given.at(0), len(self.given.batch)
         shapes = {TAU: tuple(self.given.V.shape)[batch:], LENGTH: ()}
         shapes |= {name: tuple(at[name].shape)[batch:] for name in self._varied(at)}
-        key, ready = ("step", self.method.__name__, str(dtype), repr(shapes)), shelf(robot)
+        key, ready = ("step", self.method.__name__, str(dtype), repr(shapes)), cache_of(robot)
         if key not in ready:
             made = whole_step(robot, self.method, None, None, shapes)
             ready[key] = made.runner(dtype.char) if self.library.host else DeviceKernel(made)

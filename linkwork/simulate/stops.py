@@ -97,7 +97,7 @@ class Stops:
             name = limit.name
             v = self.impact(i, q, v)
             if self.robot.constraints is not None:
-                q, v = self.robot.constraints.project(q, v, t, fixed=[limit.rate])
+                q, v = self.robot.constraints.project(q, v, t, hold=[limit.rate])
         elif (i := i - len(self.limits)) < len(self._rough):
             v[self._rough[i]] = 0.0
         else:

@@ -25,7 +25,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class Kinematics:
     """A state of a mechanism, or a batch of them; without v only where it is.
 
     `drive` is f, ḟ and f̈ (..., 3) of each constraint that is driven, by name; without it they are those of time t.
@@ -91,7 +91,7 @@ class Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Within(Motion):
+class LoopKinematics(Kinematics):
     """The motion of a few nodes seen from the one that carries them, as if that stood still at the origin: relative
     motion among them is the same, and nothing else of the mechanism is needed."""
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import ModelError
 from ..lie.scalars import like
-from ..model.tree import Tree, concatenated
-from ..operators.sko import SKO
+from ..model.tree import concatenated
+from ..systems.grouping import group_parents
+from .sko import SKO
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,51 +28,6 @@ class Aggregate:
     order: np.ndarray
 
 
-def between(tree: Tree, nodes: Iterable[int]) -> set[int]:
-    """The nodes on the ways between these, without the one that carries them all: the smallest S (Jain, 15.1)."""
-    paths = [[j for j, _ in tree.path(k, None, lambda j, x: None)] for k in nodes]
-    if any(k == tree.world for k in nodes):
-        paths = [path for path in paths if path]
-        return set().union(*paths) if paths else set()
-    shared = set(paths[0]).intersection(*paths[1:]) if paths else set()
-    if len(paths) == 1:
-        return {paths[0][0]}
-    return set().union(*paths) - shared
-
-
-def merged(tree: Tree, sets: Iterable[set[int]]) -> tuple[tuple[int, ...], ...]:
-    """Every node in one group: sets that share nodes together, the rest alone; base to tips by their first nodes."""
-    group = list(range(len(tree)))
-
-    def root(k):
-        while group[k] != k:
-            k = group[k]
-        return k
-
-    for nodes in sets:
-        for k in nodes:
-            a, b = root(k), root(min(nodes))
-            group[max(a, b)] = min(a, b)
-    found: dict[int, list[int]] = {}
-    for k in range(len(tree)):
-        found.setdefault(root(k), []).append(k)
-    return tuple(tuple(x) for _, x in sorted(found.items()))
-
-
-def group_parents(tree: Tree, groups: Sequence[Sequence[int]]) -> list[int]:
-    """The node outside each group that carries it (or the world), or an error where there are several."""
-    parents = []
-    for members in groups:
-        outside = {tree.parent[k] for k in members} - set(members)
-        if len(outside) != 1:
-            raise ModelError(
-                f"nodes {', '.join(map(str, members))} cannot become one: they stand on "
-                f"{len(outside)} nodes outside; take in those between too."
-            )
-        parents.append(outside.pop())
-    return parents
-
-
 def aggregated(sko: SKO, groups: Sequence[Sequence[int]]) -> Aggregate:
     """The model with each group of nodes as one node. Groups are numbered base first, and every node is in one."""
     tree, heights = sko.tree, sko.heights
@@ -81,7 +37,7 @@ def aggregated(sko: SKO, groups: Sequence[Sequence[int]]) -> Aggregate:
     groups = groups_
     parents = group_parents(tree, groups)
     home = {k: g for g, members in enumerate(groups) for k in members}
-    A, H, M, J, a, b = ([] for _ in range(6))
+    A, H, M, armature, a, b = ([] for _ in range(6))
     for members, p in zip(groups, parents):
         sizes, rows = [heights[k] for k in members], [tree.widths[k] for k in members]
         reach, out = inner(sko, members)
@@ -92,12 +48,12 @@ def aggregated(sko: SKO, groups: Sequence[Sequence[int]]) -> Aggregate:
         maps = {(members.index(i), j): sko.H[i] @ reach[k][i] for j, k in enumerate(members) for i in reach[k]}
         H.append(grid(maps, rows, sizes, sko.A[0]))
         M.append(grid({(j, j): sko.M[k] for j, k in enumerate(members)}, sizes, sizes, sko.A[0]))
-        J.append(grid({(j, j): sko.armature[k] for j, k in enumerate(members)}, rows, rows, sko.A[0]))
+        armature.append(grid({(j, j): sko.armature[k] for j, k in enumerate(members)}, rows, rows, sko.A[0]))
         a.append(concatenated([sum(reach[k][i].mT @ sko.a[i] for i in reach[k]) for k in members], -2))
         b.append(concatenated([sko.b[k] for k in members], -2))
     parent = [tree.world if p == tree.world else home[p] for p in parents]
     order = np.concatenate([np.arange(tree.nv)[tree.rows[k]] for members in groups for k in members])
-    return Aggregate(SKO(parent, A, H, M, J, a, b, sko.base), groups_, order)
+    return Aggregate(SKO(parent, A, H, M, armature, a, b, sko.base), groups_, order)
 
 
 def inner(sko: SKO, members):

@@ -4,7 +4,7 @@ With X the pose of the child's joint frame in the parent's, both with z along th
 the joint can make,
 
     c = N log(g⁻¹ X)                       what is left of X, outside the joint's algebra: N basis* = 0
-    G = N (J(child) − φ*(X) J(parent))      the relative twist, seen in the child's frame      Jain (11.16) to (11.19)
+    Jc = N (J(child) − φ*(X) J(parent))      the relative twist, seen in the child's frame      Jain (11.16) to (11.19)
     γ = N (α(child) − φ*(X) α(parent) + V~ φ*(X) V(parent))                                V the relative twist
 
 N is the selector of Müller and Terze, Tables 1 and 2. Because c is measured from g, an axis that is flipped over by a
@@ -22,7 +22,7 @@ from ..lie.attitude import quaternion_from_matrix
 from ..lie.scalars import like
 from ..model import Loop, Model
 from ..spatial import Pose, homogeneous, phi, tilde
-from .motion import Motion, inverse
+from .kinematics import Kinematics, inverse
 from .rows import Constraint, Rows
 
 AXES = ("turn about x", "turn about y", "turn about z", "shift along x", "shift along y", "shift along z")
@@ -64,7 +64,7 @@ def log(T):
 
 
 @dataclass(frozen=True, eq=False)
-class Closure(Constraint):
+class LoopRows(Constraint):
     """A loop of a model whose joint is one group of motions."""
 
     name: str
@@ -74,9 +74,9 @@ class Closure(Constraint):
     traceable = True
 
     @staticmethod
-    def of(loop: Loop, model: Model) -> "Closure":
+    def of(loop: Loop, model: Model) -> "LoopRows":
         parent = None if loop.parent is None else model.body_index(loop.parent)
-        return Closure(loop.name, loop, parent, model.body_index(loop.child))
+        return LoopRows(loop.name, loop, parent, model.body_index(loop.child))
 
     @property
     def joint(self) -> Joint:
@@ -102,15 +102,15 @@ class Closure(Constraint):
         """The frame that rows are written in, on the loop's own: its z is the axis."""
         return self.joint.frame
 
-    def ends(self, motion: Motion):
+    def ends(self, motion: Kinematics):
         """The joint's frame on the parent and on the child."""
         return motion.place(self.parent, self.loop.at @ self.frame), motion.place(self.child, self.loop.on @ self.frame)
 
-    def force(self, motion: Motion, lam):
+    def force(self, motion: Kinematics, lam):
         """The wrench N* λ (..., 6) on the child, in the joint's frame there."""
         return lam @ self.N
 
-    def relative(self, motion: Motion):
+    def relative(self, motion: Kinematics):
         """X, J, V and the bias acceleration of the child's frame in the parent's."""
         P, C = self.ends(motion)
         X = inverse(P.T) @ C.T
@@ -125,12 +125,12 @@ class Closure(Constraint):
         """log(g⁻¹ X) (..., 6)."""
         return log(inverse(nearest(self.joint.group, X)) @ X)
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         X, J, V, alpha = self.relative(motion)
         N = like(self.N, motion.q)
         U = np.zeros(len(self.N))
         return Rows(self.misfit(X) @ self.N.T, N @ J, U, None if V is None else (N @ alpha)[..., 0])
 
-    def complaint(self, motion: Motion) -> str:
+    def complaint(self, motion: Kinematics) -> str:
         turn = np.linalg.norm(self.misfit(self.relative(motion)[0])[..., :3], axis=-1)
         return " Its axis is flipped over: assemble from another guess." if np.max(turn) > FLIPPED else ""

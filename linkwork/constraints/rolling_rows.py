@@ -10,16 +10,16 @@ from ..errors import ShapeError
 from ..model import KnifeEdge, Pfaffian, Rolling, Touching
 from ..quantities import integrate
 from .differences import first, step
-from .motion import Motion
-from .points import holder, where
+from .distance_rows import holder, where
+from .kinematics import Kinematics
 from .rows import Constraint, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Skating(Constraint):
+class KnifeEdgeRows(Constraint):
     """A point of a body does not move along a direction e fixed in the body:
 
-        G v = e* u,   γ = e* ů          u its velocity in body axes, ů the bias of its rate there
+        Jc v = e* u,   γ = e* ů          u its velocity in body axes, ů the bias of its rate there
     """
 
     name: str
@@ -29,8 +29,8 @@ class Skating(Constraint):
     traceable = True
 
     @staticmethod
-    def of(x: KnifeEdge, robot) -> "Skating":
-        return Skating(x.name, x, where(robot, x.body, x.at))
+    def of(x: KnifeEdge, robot) -> "KnifeEdgeRows":
+        return KnifeEdgeRows(x.name, x, where(robot, x.body, x.at))
 
     def touched(self, nodes):
         return {nodes.tree.world, holder(nodes, self.place)}
@@ -39,7 +39,7 @@ class Skating(Constraint):
     def labels(self):
         return (f"{self.edge.body} slips sideways",)
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         P, e = motion.place(*self.place), np.asarray(self.edge.direction, float)
         e = (e / np.linalg.norm(e))[None, :]
         gamma = None if motion.v is None else (e @ P.alpha[..., 3:, :])[..., 0]
@@ -47,7 +47,7 @@ class Skating(Constraint):
 
 
 @dataclass(frozen=True, eq=False)
-class OnPlane(Constraint):
+class PlaneRows(Constraint):
     """A disk or a ball and the point where it touches a plane.
 
         w = n − (n·u) u,   d = −r w/|w|              from the centre to the lowest point; of a ball d = −r n
@@ -66,7 +66,7 @@ class OnPlane(Constraint):
     def touched(self, nodes):
         return {nodes.tree.world, holder(nodes, self.place)}
 
-    def contact(self, motion: Motion):
+    def contact(self, motion: Kinematics):
         """n, centre, |w|, Jacobian of the touching point in world axes (..., 3, nv) and its bias (..., 3)."""
         P = motion.place(*self.place)
         R, n = P.T[..., :3, :3], np.asarray(self.disk.normal, float) / np.linalg.norm(self.disk.normal)
@@ -89,7 +89,7 @@ class OnPlane(Constraint):
 
 
 @dataclass(frozen=True, eq=False)
-class Unslipping(OnPlane):
+class RollingRows(PlaneRows):
     """Rolls without slipping: the point that touches stands still along the plane. Two rows."""
 
     holonomic = False
@@ -98,14 +98,14 @@ class Unslipping(OnPlane):
     def labels(self):
         return f"{self.disk.body} slips one way", f"{self.disk.body} slips the other way"
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         n, _, _, J, bias = self.contact(motion)
         along = np.linalg.svd(n[None, :])[2][1:]
         return Rows(None, along @ J, np.zeros(2), None if bias is None else bias @ along.T)
 
 
 @dataclass(frozen=True, eq=False)
-class Resting(OnPlane):
+class TouchingRows(PlaneRows):
     """The lowest point stays on the plane: c = n·p − r |w| − h."""
 
     @property
@@ -116,14 +116,14 @@ class Resting(OnPlane):
     def lengths(self):
         return np.ones(1, bool)
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         n, p, s, J, bias = self.contact(motion)
         c = (p @ n)[..., None] - self.disk.radius * s - self.disk.height
         return Rows(c, n[None, :] @ J, np.zeros(1), None if bias is None else (bias @ n)[..., None])
 
 
 @dataclass(frozen=True, eq=False)
-class OwnRows(Constraint):
+class PfaffianRows(Constraint):
     """Rows that a function of q gives. Rates come from differences of sixth order."""
 
     name: str
@@ -133,28 +133,28 @@ class OwnRows(Constraint):
     holonomic = False
 
     @staticmethod
-    def of(x: Pfaffian, robot) -> "OwnRows":
-        return OwnRows(x.name, x.matrix, x.count, x.value)
+    def of(x: Pfaffian, robot) -> "PfaffianRows":
+        return PfaffianRows(x.name, x.matrix, x.count, x.value)
 
     @property
     def labels(self):
         return tuple(f"row {i + 1}" for i in range(self.count))
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         batch, nodes = motion.batch, motion.nodes
         U = np.broadcast_to(np.asarray(self.value, float), (self.count,))
-        G = np.zeros((*batch, self.count, motion.width))
+        Jc = np.zeros((*batch, self.count, motion.width))
         gamma = None if motion.v is None else np.zeros((*batch, self.count))
         q = np.broadcast_to(motion.q, batch + motion.q.shape[-1:])
         for i in np.ndindex(*batch):
-            G[i] = self._at(q[i], motion.width)
+            Jc[i] = self._at(q[i], motion.width)
             if gamma is not None:
                 v = np.broadcast_to(motion.v, batch + motion.v.shape[-1:])[i]
                 gamma[i] = first(lambda s, q=q[i], v=v: self._at(integrate(nodes, q, s * v), len(v)), step(v)) @ v
-        return Rows(None, G, U, gamma)
+        return Rows(None, Jc, U, gamma)
 
     def _at(self, q, nv):
-        G = np.atleast_2d(np.asarray(self.matrix(q), float))
-        if G.shape != (self.count, nv):
-            raise ShapeError(f'the rows of "{self.name}" have shape {G.shape}; with count = {self.count} they take {(self.count, nv)}.')
-        return G
+        Jc = np.atleast_2d(np.asarray(self.matrix(q), float))
+        if Jc.shape != (self.count, nv):
+            raise ShapeError(f'the rows of "{self.name}" have shape {Jc.shape}; with count = {self.count} they take {(self.count, nv)}.')
+        return Jc

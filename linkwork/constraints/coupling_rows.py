@@ -7,15 +7,15 @@ import numpy as np
 from ..errors import ModelError
 from ..lie.scalars import like
 from ..model import Coupling, Linear
-from .motion import Motion
+from .kinematics import Kinematics
 from .rows import Constraint, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Coupled(Constraint):
+class CouplingRows(Constraint):
     """One coordinate as a polynomial of another:
 
-        c = q(j) − p(q(i)),   G v = v(j) − p'(q(i)) v(i),   γ = −p''(q(i)) v(i)²
+        c = q(j) − p(q(i)),   Jc v = v(j) − p'(q(i)) v(i),   γ = −p''(q(i)) v(i)²
     """
 
     name: str
@@ -25,9 +25,9 @@ class Coupled(Constraint):
     traceable = True
 
     @staticmethod
-    def over(coupling: Coupling, robot) -> "Coupled":
+    def over(coupling: Coupling, robot) -> "CouplingRows":
         of = None if coupling.of is None else one_coordinate(robot, coupling.of, coupling.name)
-        return Coupled(coupling.name, coupling, one_coordinate(robot, coupling.joint, coupling.name), of)
+        return CouplingRows(coupling.name, coupling, one_coordinate(robot, coupling.joint, coupling.name), of)
 
     @property
     def labels(self):
@@ -37,24 +37,24 @@ class Coupled(Constraint):
     def touched(self, nodes):
         return moved(nodes, [x[1] for x in (self.at, self.of) if x is not None])
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         q, zero = motion.q, np.zeros_like(motion.q[..., 0])
         i, j = (None, None) if self.of is None else self.of
         value, slope, bend = polynomial(self.coupling.coefficients[: 1 if i is None else None], zero if i is None else q[..., i])
-        G = np.zeros_like(q, shape=(*q.shape[:-1], 1, motion.width))
-        G[..., 0, motion.column(self.at[1])] = like(np.ones(()), q)
+        Jc = np.zeros_like(q, shape=(*q.shape[:-1], 1, motion.width))
+        Jc[..., 0, motion.column(self.at[1])] = like(np.ones(()), q)
         if j is not None:
-            G[..., 0, motion.column(j)] = G[..., 0, motion.column(j)] - slope
+            Jc[..., 0, motion.column(j)] = Jc[..., 0, motion.column(j)] - slope
         c = (q[..., self.at[0]] - value)[..., None]
         if motion.v is None:
-            return Rows(c, G, np.zeros(1), None)
+            return Rows(c, Jc, np.zeros(1), None)
         v = motion.v[..., j] if j is not None else np.zeros_like(motion.v[..., 0])
-        return Rows(c, G, np.zeros(1), (-bend * v * v)[..., None])
+        return Rows(c, Jc, np.zeros(1), (-bend * v * v)[..., None])
 
 
 @dataclass(frozen=True, eq=False)
-class Related(Constraint):
-    """A linear relation of several coordinates:  c = Σ x q(j) − constant,   G v = Σ x v(j)."""
+class LinearRows(Constraint):
+    """A linear relation of several coordinates:  c = Σ x q(j) − constant,   Jc v = Σ x v(j)."""
 
     name: str
     relation: Linear
@@ -62,8 +62,8 @@ class Related(Constraint):
     traceable = True
 
     @staticmethod
-    def of(x: Linear, robot) -> "Related":
-        return Related(x.name, x, tuple((*one_coordinate(robot, joint, x.name), factor) for joint, factor in x.terms))
+    def of(x: Linear, robot) -> "LinearRows":
+        return LinearRows(x.name, x, tuple((*one_coordinate(robot, joint, x.name), factor) for joint, factor in x.terms))
 
     @property
     def labels(self):
@@ -72,13 +72,13 @@ class Related(Constraint):
     def touched(self, nodes):
         return moved(nodes, [j for _, j, _ in self.places])
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         row = np.zeros((1, motion.width))
         for _, j, x in self.places:
             row[0, motion.column(j)] += x
-        G = np.zeros_like(motion.q, shape=(*motion.q.shape[:-1], *row.shape)) + like(row, motion.q)
+        Jc = np.zeros_like(motion.q, shape=(*motion.q.shape[:-1], *row.shape)) + like(row, motion.q)
         c = sum(x * motion.q[..., i] for i, _, x in self.places) - self.relation.constant
-        return Rows(c[..., None], G, np.zeros(1), None if motion.v is None else np.zeros_like(motion.v[..., :1]))
+        return Rows(c[..., None], Jc, np.zeros(1), None if motion.v is None else np.zeros_like(motion.v[..., :1]))
 
 
 def one_coordinate(robot, joint: str, name: str) -> tuple[int, int]:

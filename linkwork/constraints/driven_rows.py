@@ -8,14 +8,14 @@ import numpy as np
 from ..lie.scalars import like
 from ..model import Driven, Holonomic
 from ..quantities import integrate
-from .couplings import moved, one_coordinate
+from .coupling_rows import moved, one_coordinate
 from .differences import STEP, first, second, step
-from .motion import Motion
+from .kinematics import Kinematics
 from .rows import Constraint, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Led(Constraint):
+class DrivenRows(Constraint):
     """A joint follows a function of time:  c = q − f(t),   U = ḟ,   γ = −f̈.
 
     Derivatives that are not given come from differences of sixth order.
@@ -28,8 +28,8 @@ class Led(Constraint):
     traceable = True
 
     @staticmethod
-    def of(x: Driven, robot) -> "Led":
-        return Led(x.name, x, one_coordinate(robot, x.joint, x.name))
+    def of(x: Driven, robot) -> "DrivenRows":
+        return DrivenRows(x.name, x, one_coordinate(robot, x.joint, x.name))
 
     @property
     def labels(self):
@@ -45,20 +45,20 @@ class Led(Constraint):
         bend = second(lambda s: x.function(t + s)) if x.acceleration is None else x.acceleration(t)
         return float(x.function(t)), float(rate), float(bend)
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         q, (i, j) = motion.q, self.at
         f = like(np.array(self.given(motion.t)), q) if motion.drive is None else motion.drive[self.name]
-        G = np.zeros_like(q, shape=(*q.shape[:-1], 1, motion.width))
-        G[..., 0, motion.column(j)] = like(np.ones(()), q)
+        Jc = np.zeros_like(q, shape=(*q.shape[:-1], 1, motion.width))
+        Jc[..., 0, motion.column(j)] = like(np.ones(()), q)
         zero = np.zeros_like(q[..., :1])
-        return Rows(q[..., i : i + 1] - f[..., :1], G, zero + f[..., 1:2], None if motion.v is None else zero - f[..., 2:])
+        return Rows(q[..., i : i + 1] - f[..., :1], Jc, zero + f[..., 1:2], None if motion.v is None else zero - f[..., 2:])
 
 
 @dataclass(frozen=True, eq=False)
-class Kept(Constraint):
+class HolonomicRows(Constraint):
     """A function c(q, t) = 0. Its derivatives come from differences of sixth order:
 
-        G e = ∂c along e,   U = −∂c/∂t,   γ = d²c/ds² along (v, 1)
+        Jc e = ∂c along e,   U = −∂c/∂t,   γ = d²c/ds² along (v, 1)
     """
 
     name: str
@@ -67,32 +67,32 @@ class Kept(Constraint):
     moves = True
 
     @staticmethod
-    def of(x: Holonomic, robot) -> "Kept":
-        return Kept(x.name, x.function, x.count)
+    def of(x: Holonomic, robot) -> "HolonomicRows":
+        return HolonomicRows(x.name, x.function, x.count)
 
     @property
     def labels(self):
         return tuple(f"row {i + 1}" for i in range(self.count))
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         batch, nv = motion.batch, motion.width
-        c, G, U = np.zeros((*batch, self.count)), np.zeros((*batch, self.count, nv)), np.zeros((*batch, self.count))
+        c, Jc, U = np.zeros((*batch, self.count)), np.zeros((*batch, self.count, nv)), np.zeros((*batch, self.count))
         gamma = None if motion.v is None else np.zeros((*batch, self.count))
         q = np.broadcast_to(motion.q, batch + motion.q.shape[-1:])
         for i in np.ndindex(*batch):
             v = None if motion.v is None else np.broadcast_to(motion.v, batch + motion.v.shape[-1:])[i]
-            c[i], G[i], U[i], bend = self._rows(motion.nodes, q[i], v, motion.t)
+            c[i], Jc[i], U[i], bend = self._rows(motion.nodes, q[i], v, motion.t)
             if gamma is not None:
                 gamma[i] = bend
-        return Rows(c, G, U, gamma)
+        return Rows(c, Jc, U, gamma)
 
     def _rows(self, nodes, q, v, t):
         def at(dv, s):
             return np.atleast_1d(np.asarray(self.function(integrate(nodes, q, dv), t + s), float))
 
         n = nodes.tree.nv
-        G = np.stack([first(lambda s, e=e: at(s * e, 0.0)) for e in np.eye(n)], -1)
+        Jc = np.stack([first(lambda s, e=e: at(s * e, 0.0)) for e in np.eye(n)], -1)
         U = -first(lambda s: at(np.zeros(n), s), STEP)
         if v is None:
-            return at(np.zeros(n), 0.0), G, U, None
-        return at(np.zeros(n), 0.0), G, U, second(lambda s: at(s * v, s), step(v))
+            return at(np.zeros(n), 0.0), Jc, U, None
+        return at(np.zeros(n), 0.0), Jc, U, second(lambda s: at(s * v, s), step(v))

@@ -6,15 +6,15 @@ import numpy as np
 
 from ..model import Distance
 from ..spatial import Pose
-from .motion import Motion
+from .kinematics import Kinematics
 from .rows import Constraint, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Apart(Constraint):
+class DistanceRows(Constraint):
     """Two points stay a distance L apart:
 
-        c = |d| − L,   G v = d*/|d| ḋ,   γ = d*/|d| d̈ + (|ḋ|² − (d*ḋ/|d|)²) / |d|       d the way from one to the other
+        c = |d| − L,   Jc v = d*/|d| ḋ,   γ = d*/|d| d̈ + (|ḋ|² − (d*ḋ/|d|)²) / |d|       d the way from one to the other
     """
 
     name: str
@@ -23,8 +23,8 @@ class Apart(Constraint):
     traceable = True
 
     @staticmethod
-    def of(x: Distance, robot) -> "Apart":
-        return Apart(x.name, x.length, (where(robot, x.parent, x.at), where(robot, x.child, x.on)))
+    def of(x: Distance, robot) -> "DistanceRows":
+        return DistanceRows(x.name, x.length, (where(robot, x.parent, x.at), where(robot, x.child, x.on)))
 
     @property
     def labels(self):
@@ -37,18 +37,18 @@ class Apart(Constraint):
     def lengths(self):
         return np.ones(1, bool)
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: Kinematics) -> Rows:
         P, C = (point(motion, place) for place in self.places)
         d, J = C[0] - P[0], C[1] - P[1]
         size = np.linalg.norm(d, axis=-1, keepdims=True)
         n = d / size
-        G = n[..., None, :] @ J
+        Jc = n[..., None, :] @ J
         if motion.v is None:
-            return Rows(size - self.length, G, np.zeros(1), None)
+            return Rows(size - self.length, Jc, np.zeros(1), None)
         u, a = C[2] - P[2], C[3] - P[3]
         along = (n * u).sum(-1, keepdims=True)
         gamma = (n * a).sum(-1, keepdims=True) + ((u * u).sum(-1, keepdims=True) - along**2) / size
-        return Rows(size - self.length, G, np.zeros(1), gamma)
+        return Rows(size - self.length, Jc, np.zeros(1), gamma)
 
 
 def where(robot, name: str | None, at) -> tuple[int | None, Pose]:
@@ -64,7 +64,7 @@ def holder(nodes, place) -> int:
     return nodes.tree.world if place[0] is None else nodes.on[place[0]]
 
 
-def point(motion: Motion, place):
+def point(motion: Kinematics, place):
     """Position, Jacobian, velocity and bias acceleration of a point in world axes; the acceleration is the classical one.
 
         r̈ = R (a + ω × u)                      a the spatial acceleration in the body, u the velocity there

@@ -1,0 +1,100 @@
+"""Embedded loops in plain NumPy: dynamics without multipliers, and the model in minimal velocities as a view."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..operators.sko import SKO
+from ..quantities import forward_dynamics
+from .augmented import INCONSISTENT, augmented, check_closed
+from .loops import Choice, Loops
+from .rows import Rows
+from .set import ConstraintSet
+from .system import LoopSystem
+
+
+def system_at(loops: Loops, choices, t=0.0) -> LoopSystem:
+    """The system over floats."""
+    set_ = loops.set
+    return LoopSystem(loops, loops.nodes, loops.rooted[0], choices, drive=set_.by_name(set_.driven(t)))
+
+
+def embedded_dynamics(loops: Loops, q, v, tau, external=None, t=0.0):
+    """v̇ (..., nv); each sample has a choice of dependent velocities of its own, samples with the same one run together."""
+    q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
+    outside = () if external is None else external.shape[:-2]
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1], outside)
+    flat = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v, tau)]
+    wrench = None if external is None else np.broadcast_to(external, batch + external.shape[-2:]).reshape(-1, *external.shape[-2:])
+    drive = loops.set.by_name(loops.set.driven(t))
+    alike: dict[tuple[Choice, ...], list[int]] = {}
+    for i, one in enumerate(flat[0]):
+        alike.setdefault(loops.choose(one, drive), []).append(i)
+    out = np.zeros(flat[1].shape)
+    for choices, which in alike.items():
+        push = None if wrench is None else wrench[which]
+        out[which] = _dynamics(loops, choices, flat[0][which], flat[1][which], flat[2][which], push, t)
+    return out.reshape(*batch, -1)
+
+
+def _dynamics(loops: Loops, choices, q, v, tau, external, t):
+    set_, system = loops.set, system_at(loops, choices, t)
+    vdot = forward_dynamics(system, q, v, tau, external)
+    check_closed(set_, Rows(residual(loops, system.rows, q), None, None, None))
+    if (system.left_over(vdot) > np.maximum(INCONSISTENT, 100 * system.misfit)).any():
+        return augmented(set_, q, v, tau, external, t).vdot  # which says what is wrong, or solves it
+    return vdot
+
+
+def residual(loops: Loops, rows: list[Rows], q):
+    """c (..., m) of all constraints in their own order."""
+    set_, parts = loops.set, {}
+    for g, x in enumerate(rows):
+        start = 0
+        for i in loops.constraints[g]:
+            parts[i] = x.c[..., start : start + len(set_.constraints[i]), 0]
+            start += len(set_.constraints[i])
+    batch = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in parts.values()))
+    whole = [np.broadcast_to(parts[i], batch + parts[i].shape[-1:]) for i in range(len(set_.constraints)) if i in parts]
+    return np.concatenate([np.zeros((*batch, 0)), *whole], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """A model in minimal velocities u = v[independent] at a state, as an SKO model: every operator and sweep of chapter 9
+    runs on it."""
+
+    sko: SKO
+    system: LoopSystem
+
+    @staticmethod
+    def of(set_: ConstraintSet, loops: Loops, q, v, external=None, t=0.0) -> "Embedded":
+        first = q[(0,) * (q.ndim - 1)]
+        system = system_at(loops, loops.choose(first, set_.by_name(set_.driven(t))), t)
+        s = system.blocks(q)
+        r = system.rates(s, v, external=external)
+        return Embedded(SKO(*s, r.a, r.b, r.base), system)
+
+    @property
+    def independent(self) -> np.ndarray:
+        """The numbers of the minimal velocities in v, in the order of u."""
+        system, loops = self.system, self.system.loops
+        own = {e: loops.columns[g][list(system.choices[g].independent)] for g, (e, _) in enumerate(system.roots)}
+        own |= {k: np.arange(system.nv)[system.rooted.tree.rows[k]] for k in system.embedding.free}
+        return np.concatenate([np.zeros(0, int), *(own[k] for k in system.tree.base_to_tips() if k in own)]).astype(int)
+
+    def whole(self, u, rate: bool = False):
+        """v = X u, or with `rate` v̇ = X u̇ + Ẋu (..., nv)."""
+        system = self.system
+        bend = system.bend if rate else {k: np.zeros_like(x) for k, x in system.bend.items()}
+        return system.embedding.whole(self.sko.tree.split(u), system.X, bend)
+
+    def forces(self, tau):
+        """X* τ (..., nu); the inertia of joints that bend with the loop is part of the model."""
+        system, tree = self.system, self.system.tree
+        rows, parts = system.rooted.tree.rows, {}
+        for k in tree.base_to_tips():
+            parts[k] = tau[..., rows[k], None] if k in system.embedding.free else np.zeros((0, 1))
+        for g, (e, _) in enumerate(system.roots):
+            parts[e] = system.X[e].mT @ tau[..., system.loops.columns[g], None]
+        return tree.join(parts)

@@ -1,0 +1,178 @@
+"""Functions under constraints as kernels: one for each choice of dependent velocities, tried in an order that the model decides.
+
+A kernel tells for every sample whether its choice serves. A sample that is not served gets the next choice, and what no choice
+serves is reported, to be evaluated in NumPy. The result of a sample depends on its own numbers alone, not on the batch it is in
+or on calls before.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ..engine.kernel import Kernel
+from ..engine.program import Input
+from ..errors import ConstraintError
+from ..quantities.bound import on_scalars
+from .loops import Choice, Loops
+from .set import ConstraintSet
+from .system import LEAST_PIVOT, LoopSystem
+
+MOST = 8  # choices that kernels are made for
+TRIES = 24  # configurations at which choices are looked for
+REACH = 1.0  # radians, or sizes of the mechanism, of those from neutral
+GOOD = 0.3  # of the pivots where a choice was made: below it another may be better
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """A choice for every loop, and its pivots where it was made."""
+
+    choices: tuple[Choice, ...]
+    pivots: np.ndarray
+
+    @property
+    def written(self) -> tuple:
+        """As lists and numbers."""
+        return [[x.rows, x.dependent, x.independent] for x in self.choices], self.pivots.tolist()
+
+    @staticmethod
+    def read(written) -> "Pick":
+        choices, pivots = written
+        return Pick(tuple(Choice(*map(tuple, x)) for x in choices), np.array(pivots, float))
+
+
+class Choices:
+    """Choices of dependent velocities in an order that depends on the model alone, each found when first asked for: at the
+    assembled neutral configuration, then at others around it."""
+
+    def __init__(self, set_: ConstraintSet, loops: Loops, assemble: Callable):
+        self.set, self.loops, self.assemble = set_, loops, assemble
+        self._found: list[Pick] = []
+        self._more = self._explored()
+        self._lock = Lock()
+
+    def __getitem__(self, i: int) -> Pick:
+        """Number i; IndexError where there are no more."""
+        with self._lock:
+            while len(self._found) <= i:
+                pick = next(self._more, None)
+                if pick is None:
+                    raise IndexError
+                self._found.append(pick)
+        return self._found[i]
+
+    def _explored(self) -> Iterator[Pick]:
+        robot, rng = self.set.robot, np.random.default_rng(0)
+        start = self._closed(robot.neutral())
+        start = robot.neutral() if start is None else start
+        pick = self.at(start)
+        yield pick
+        seen = {pick.choices}
+        for _ in range(TRIES):
+            q = self._closed(robot.integrate(start, REACH * self.set.reach * rng.uniform(-1, 1, robot.nv)))
+            if q is not None and len(seen) < MOST and (pick := self.at(q)).choices not in seen:
+                seen.add(pick.choices)
+                yield pick
+
+    def _closed(self, q):
+        try:
+            return self.assemble(q)
+        except ConstraintError:
+            return None
+
+    def at(self, q, t=0.0) -> Pick:
+        """The choice at a configuration."""
+        drive = self.set.by_name(self.set.driven(t))
+        choices = self.loops.choose(q, drive)
+        found = self._system(choices, np.asarray(q, float), drive)
+        return Pick(choices, np.array([np.abs(p) for x in found.eliminated for p in x.pivots], float))
+
+    def quality(self, pick: Pick, q, t=0.0):
+        """The least pivot of a choice at configurations q, against what it was where it was made (...)."""
+        with np.errstate(all="ignore"):
+            return self._system(pick.choices, np.asarray(q, float), self.set.by_name(self.set.driven(t)), pick.pivots).quality()
+
+    def _system(self, choices, q, drive, reference=None) -> LoopSystem:
+        system = LoopSystem(self.loops, self.loops.nodes, self.loops.rooted[0], choices, drive=drive, reference=reference)
+        system.blocks(q)
+        return system
+
+    def first(self, q, t=0.0) -> Pick:
+        """A choice for a run that starts at q: the model's first one if it is good there, else that of q itself."""
+        return self[0] if self.quality(self[0], q, t) >= GOOD else self.at(q, t)
+
+
+class ChoiceKernels:
+    """A function of (system, arguments...) as kernels; called as a gufunc is.
+
+    Returns its results and which samples (a mask) no choice served, or None if all are served. NaN in, NaN out.
+    """
+
+    def __init__(self, choices: Choices, loops: Loops, name: str, function: Callable, inputs: tuple[Input, ...], pulled: bool = False):
+        """With `pulled`, the last input is the pair [ω, ζ] of Baumgarte's pull."""
+        self.choices, self.loops, self.name, self.function, self.inputs, self.pulled = choices, loops, name, function, inputs, pulled
+        self._made: dict[tuple[Choice, ...], np.ufunc] = {}
+        self._latest: tuple[Any, Any] = None, None  # a pick and its kernel: hashing the choices takes longer than most kernels run
+
+    def __call__(self, *arrays, out=None, t=0.0, first: Pick | None = None):
+        drive, pick = self.choices.set.driven(t), self.choices[0] if first is None else first
+        latest, run = self._latest
+        if latest is not pick:
+            run = self._kernel(pick)
+            self._latest = pick, run
+        reference = [pick.pivots] if pick.pivots.size else []
+        *results, serves = run(*arrays, *reference, *drive, **({} if out is None else {"out": (*out, None)}))
+        if serves.all():
+            return results, None
+        return self._with_other_choices(arrays, drive, list(map(np.asarray, results)), serves, first, t)
+
+    def _with_other_choices(self, arrays, drive, results, serves, first, t):
+        bad = np.atleast_1d(serves == 0)
+        whole = [np.broadcast_to(x, bad.shape + i.shape) for x, i in zip(arrays, self.inputs)]
+        views = [x if np.ndim(serves) else x[None] for x in results]
+        for i in range(0 if first is not None else 1, MOST):
+            if not bad.any():
+                break
+            try:
+                pick = self.choices[i]
+            except IndexError:
+                break
+            hopeful = bad.copy()
+            hopeful[bad] = self.choices.quality(pick, whole[0][bad], t) >= LEAST_PIVOT
+            if hopeful.any():
+                self._retry(pick, whole, drive, views, hopeful, bad)
+        return results, bad.reshape(np.shape(serves)) if bad.any() else None
+
+    def _retry(self, pick: Pick, whole, drive, results, which, bad) -> None:
+        reference = [pick.pivots] if pick.pivots.size else []
+        *found, serves = self._kernel(pick)(*(x[which] for x in whole), *reference, *drive)
+        at = tuple(i[serves != 0] for i in np.nonzero(which))
+        for result, x in zip(results, found):
+            result[at] = x[serves != 0]
+        bad[at] = False
+
+    def _kernel(self, pick: Pick) -> np.ufunc:
+        if pick.choices not in self._made:
+            self._made[pick.choices] = self._compiled(pick)
+        return self._made[pick.choices]
+
+    def _compiled(self, pick: Pick) -> np.ufunc:
+        set_, loops, count, pivots = self.choices.set, self.loops, len(self.inputs), pick.pivots.size
+        more = [Input("reference", pick.pivots.shape)] if pivots else []
+        more += [Input("drive", (len(set_.drives), 3))] if set_.drives else []
+
+        def function(*arguments):
+            state, rest = arguments[:count], arguments[count:]
+            nodes, rooted = on_scalars(loops.nodes, state[0]), on_scalars(loops.rooted[0], state[0])
+            system = LoopSystem(
+                loops, nodes, rooted, pick.choices, drive=set_.by_name(rest[bool(pivots) :]),
+                reference=rest[0] if pivots else np.zeros(0), pull=state[-1] if self.pulled else None,
+            )  # fmt: skip
+            results = self.function(system, *(state[:-1] if self.pulled else state))
+            return *results, system.serves + np.zeros_like(state[0][..., 0])
+
+        content = set_.robot.lowered.digest, set_.content, self.name, pick.choices
+        return Kernel(self.name, function, (*self.inputs, *more), content).gufunc("d")

@@ -1,0 +1,135 @@
+"""The loops that constraints make of a tree: which nodes and rows belong together, and which velocities depend on which.
+
+    v_S = X u,   Jc X = 0,   X = [−J₁⁻¹ J₂; I]                                            Jain (15.24)
+
+Which velocities are dependent, and which rows are enough, is decided from numbers at a configuration (`choose`), never while
+tracing.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..lie.scalars import like
+from ..sweeps import composite_inertia
+from ..systems import Nodes
+from ..systems.embedded import with_roots
+from ..systems.grouping import between, group_parents, merged
+from .elimination import pivoted
+from .kinematics import LoopKinematics
+from .rank import without_small_rows
+from .rows import Rows
+from .set import ConstraintSet
+
+LEAST_WEIGHT = 1e-3  # of the heaviest: a velocity that moves no mass depends on those that do
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Of one loop: rows of its constraints that are enough, and its velocities, both as positions within the loop."""
+
+    rows: tuple[int, ...]
+    dependent: tuple[int, ...]
+    independent: tuple[int, ...]
+
+
+class Loops:
+    """The loops of a set of constraints over one form of the nodes."""
+
+    def __init__(self, set_: ConstraintSet, nodes: Nodes):
+        self.set, self.nodes = set_, nodes
+        tree = nodes.tree
+        tied = [between(tree, x.touched(nodes)) for x in set_.constraints]
+        for x, inside in zip(set_.constraints, tied):
+            if len(x) and not inside:
+                raise ModelError(f'constraint "{x.name}" binds bodies that do not move on each other.')
+        groups = [g for g in merged(tree, tied) if any(inside & set(g) for inside in tied)]
+        self.groups = tuple(groups)  # nodes of each loop
+        self.constraints = [[i for i, inside in enumerate(tied) if inside & set(g)] for g in groups]  # their numbers
+        self.carriers = group_parents(tree, groups)
+        self.columns = [np.concatenate([np.arange(tree.nv)[tree.rows[k]] for k in g]).astype(int) for g in groups]
+
+    @cached_property
+    def rooted(self):
+        """The nodes with a root for each loop, and the loops as (root, members)."""
+        return with_roots(self.nodes, self.groups)
+
+    @cached_property
+    def binding(self) -> list[np.ndarray]:
+        """Which rows of each loop bind positions."""
+        each = [self.set.holonomic[self.set.slices[x.name]] for x in self.set.constraints]
+        return [np.concatenate([np.zeros(0, bool), *(each[i] for i in numbers)]) for numbers in self.constraints]
+
+    # --- rows, over any scalar
+
+    def rows(self, nodes: Nodes, g: int, q, v=None, drive=None) -> Rows:
+        """The rows of loop g over its own velocities, c and U as columns of zeros where there are none; γ with v only."""
+        here = LoopKinematics(nodes, q, v, drive=drive, members=self.groups[g], carrier=self.carriers[g])
+        parts = [self.set.constraints[i].rows(here) for i in self.constraints[g]]
+        parts = [x if x.c is not None else replace(x, c=np.zeros_like(x.Jc[..., 0])) for x in parts]
+        gamma = None if v is None else stacked_rows([x.gamma[..., None] for x in parts])
+        U = stacked_rows([like(x.U, q)[..., None] for x in parts])
+        return Rows(stacked_rows([x.c[..., None] for x in parts]), stacked_rows([x.Jc for x in parts]), U, gamma)
+
+    def all_rows(self, nodes: Nodes, q, v=None, drive=None) -> list[Rows]:
+        return [self.rows(nodes, g, q, v, drive) for g in range(len(self.groups))]
+
+    def scales(self, g: int) -> np.ndarray:
+        """What the residuals of loop g are measured against."""
+        names = [self.set.constraints[i].name for i in self.constraints[g]]
+        return np.concatenate([np.zeros(0), *(self.set.scale[self.set.slices[name]] for name in names)])
+
+    def misfit(self, rows: list[Rows], some):
+        """The largest entry of the residual (...), each against its scale."""
+        worst = np.zeros_like(some[..., 0])
+        for g, x in enumerate(rows):
+            for j, scale in enumerate(self.scales(g)):
+                worst = np.maximum(worst, np.abs(x.c[..., j, 0]) / scale)
+        return worst
+
+    def spread(self, g: int, rows):
+        """Rows (..., m, n) over the velocities of loop g as rows over all velocities (..., m, nv)."""
+        whole = np.zeros_like(rows, shape=(*rows.shape[:-1], self.nodes.tree.nv))
+        start = 0
+        for k in self.groups[g]:
+            width = self.nodes.tree.widths[k]
+            whole[..., self.nodes.tree.rows[k]] = rows[..., start : start + width]
+            start += width
+        return whole
+
+    # --- numbers decide
+
+    def choose(self, q, drive=None) -> tuple[Choice, ...]:
+        """Dependent velocities and rows of each loop at one configuration, by complete pivoting in the mass metric."""
+        set_, q = self.set, np.asarray(q, float)
+        weight = self._weights(q)
+        parts = self.all_rows(self.nodes, q, drive=drive)
+        least = max(1e-9, 10 * float(self.misfit(parts, q)))
+        out = []
+        for g, (columns, rows) in enumerate(zip(self.columns, parts)):
+            Jc = without_small_rows(rows.Jc / self.scales(g)[:, None], 1.0, set_.reach[columns])
+            used, dependent = pivoted(Jc, weight[columns], least, self.binding[g])
+            out.append(Choice(tuple(used), tuple(dependent), tuple(j for j in range(len(columns)) if j not in dependent)))
+        return tuple(out)
+
+    def _weights(self, q):
+        """How much each velocity moves: the square root of its own inertia, all joints outboard held."""
+        s = self.nodes.blocks(q)
+        R = composite_inertia(s)
+        own = [np.sqrt(np.diag(s.H[k] @ R[k] @ s.H[k].T + s.armature[k])) for k in s.tree.base_to_tips()]
+        weight = np.concatenate([np.zeros(0), *own])
+        return np.maximum(weight, LEAST_WEIGHT * weight.max(initial=1e-300))
+
+    def independent(self, choices) -> np.ndarray:
+        """The numbers in v of the velocities that a choice leaves independent, those of no loop among them."""
+        bound = [columns[list(x.dependent)] for columns, x in zip(self.columns, choices)]
+        return np.setdiff1d(np.arange(self.nodes.tree.nv), np.concatenate([np.zeros(0, int), *bound]))
+
+
+def stacked_rows(parts) -> Any:
+    """Blocks of rows one below the other, their batch axes broadcast."""
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
+    return np.concatenate([np.broadcast_to(x, batch + x.shape[-2:]) for x in parts], -2)

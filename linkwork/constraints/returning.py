@@ -1,0 +1,57 @@
+"""One step back onto the constraints, over any scalar: functions of a system with loops, kernels in the making."""
+
+import numpy as np
+
+from ..quantities import integrate
+from ..quantities.inertia import solved
+from ..spatial import solve
+from ..spatial.ldl import factor
+from ..sweeps import articulated_inertia, at_rest, innovations
+from .loops import stacked_rows
+from .system import LEAST_PIVOT, LoopSystem
+
+APART = 1e-8  # the square of the sine between a row and those before it: nearer than that they are left to singular values
+
+
+def nearest_step(system: LoopSystem, q, v):
+    """q and v after one step to the nearest state in the metric of the mass matrix, and how far c was from zero before.
+
+        q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c),   v ← v − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc v − U)
+    """
+    loops, nodes = system.loops, system.nodes
+    rows = loops.all_rows(nodes, q, drive=system.drive)
+    misfit = loops.misfit(rows, q)
+    used = [list(x.rows) for x in system.choices]
+    if not any(used):
+        return q, v, misfit
+    c, U, Jc = (stacked_rows([y for y in x if y.shape[-2]]) for x in zip(*(
+        (x.c[..., at, :], x.U[..., at, :], loops.spread(g, x.Jc[..., at, :])) for g, (x, at) in enumerate(zip(rows, used)))))  # fmt: skip
+    holonomic = [i for i, x in enumerate(np.concatenate([loops.binding[g][at] for g, at in enumerate(used)])) if x]
+    s = nodes.blocks(q)
+    P, D, G, _ = articulated_inertia(s)
+    _, eps, nu = innovations(s, P, D, G, at_rest(s, nodes.still, s.tree.split_rows(Jc.mT)))
+    A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})  # Jc 𝓜⁻¹ Jc*
+    for i, pivot in enumerate(factor(A)[1]):
+        system.unless(pivot[..., 0] <= APART * A[..., i, i])
+    position = Jc[..., holonomic, :].mT @ solve(A[..., holonomic, :][..., holonomic], c[..., holonomic, :])
+    velocity = Jc.mT @ solve(A, Jc @ v[..., None] - U)
+    step = s.tree.join_rows(solved(s, nodes.still, s.tree.split_rows(np.concatenate([position, velocity], -1))))
+    return integrate(nodes, q, -step[..., 0]), v - step[..., 1], misfit
+
+
+def dependent_step(system: LoopSystem, q, v):
+    """The same by the dependent velocities alone: the independent ones, and what they have covered, stay. Also how good the
+    choice still is, 1 where it was made."""
+    loops, nodes = system.loops, system.nodes
+    system.blocks(q)
+    step = np.zeros_like(q, shape=(*q.shape[:-1], nodes.tree.nv, 2))
+    for g, choice in enumerate(system.choices):
+        if choice.rows:
+            rows, columns, at = system.rows[g], loops.columns[g], list(choice.rows)
+            c, Jc, U = rows.c[..., at, :], rows.Jc[..., at, :], rows.U[..., at, :]
+            found = system.eliminated[g].solve(np.concatenate([c, Jc @ v[..., columns, None] - U], -1))
+            for i, j in enumerate(choice.dependent):
+                step[..., columns[j], :] = found[..., i, :]
+    quality = system.quality()
+    system.unless(quality < LEAST_PIVOT)
+    return integrate(nodes, q, -step[..., 0]), v - step[..., 1], system.misfit, quality

@@ -1,0 +1,153 @@
+"""A rigid tree whose loops are embedded, as a system: blocks and rates for every sweep, in minimal velocities.
+
+    v_S = X u,   v̇_S = X u̇ + Ẋu,   Ẋu = [−J₁⁻¹ γ; 0]                                   Jain (15.1) to (15.12), (15.24)
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..lie.scalars import like
+from ..sweeps import Blocks, Rates
+from ..systems import Nodes
+from ..systems.embedded import Embedding
+from .augmented import INCONSISTENT, OPEN
+from .elimination import Eliminated
+from .loops import Choice, Loops
+from .rows import Rows
+
+LEAST_PIVOT = 1e-3  # of what a pivot was where it was chosen: below it the choice does not serve
+
+
+class LoopSystem:
+    """A system for one evaluation, with one choice of dependent velocities. `serves` is 1 where the choice serves: loops
+    closed, pivots large enough, rows that were not needed kept."""
+
+    def __init__(self, loops: Loops, nodes: Nodes, rooted: Nodes, choices: tuple[Choice, ...], *, drive=None, reference=None, pull=None):
+        """`nodes` and `rooted` are those of `loops` over the scalars of the evaluation. `reference` are the pivots where the
+        choice was made; without them nothing is judged. `pull` = [ω, ζ] asks for c̈ + 2ζω ċ + ω² c = 0 (Baumgarte) in place of c̈ = 0."""
+        self.loops, self.nodes, self.rooted, self.choices = loops, nodes, rooted, choices
+        self.drive, self.reference, self.pull = drive, reference, pull
+        self.roots = loops.rooted[1]
+        self.embedding = Embedding(rooted.tree, self.roots, [len(x.independent) for x in choices])
+        self.tree, self.still, self.falling = self.embedding.tree, rooted.still, rooted.falling
+        self.on, self.places, self.on_node = rooted.on, rooted.places, rooted.on_node
+        self.serves: Any = 1.0
+
+    @property
+    def nv(self) -> int:
+        """Velocities of the tree."""
+        return self.rooted.tree.nv
+
+    # --- the system
+
+    def blocks(self, q) -> Blocks:
+        self.q, self.rigid = q, self.rooted.blocks(q)
+        self.rows = self.loops.all_rows(self.nodes, q, drive=self.drive)
+        self.eliminated = [self._eliminated(x, choice) for x, choice in zip(self.rows, self.choices)]
+        self.X = {e: self._X(g) for g, (e, _) in enumerate(self.roots)}
+        self.misfit = self.loops.misfit(self.rows, q)
+        return self.embedding.blocks(self.rigid, self.X)
+
+    def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
+        self.gamma = [self._gamma(g, v) for g in range(len(self.roots))]
+        self.bend = self._bends()
+        rigid = self.rooted.rates(self.rigid, v, tau, external)
+        return self.embedding.rates(self.rigid, rigid, self.bend)
+
+    def whole(self, s: Blocks, vdot):
+        """v̇ = X u̇ + Ẋu (..., nv)."""
+        found = self.embedding.whole(vdot, self.X, self.bend)
+        self._judge(found)
+        return found
+
+    def place(self, k: int, B):
+        return k, self.embedding.padded(k, B)
+
+    # --- the dependent velocities of each loop
+
+    def _eliminated(self, rows: Rows, choice: Choice) -> Eliminated:
+        return Eliminated.of(rows.Jc[..., list(choice.rows), :][..., list(choice.dependent)])
+
+    def _X(self, g: int):
+        choice = self.choices[g]
+        right = self.rows[g].Jc[..., list(choice.rows), :][..., list(choice.independent)]
+        return self._laid_out(g, -self.eliminated[g].solve(right), like(np.eye(len(choice.independent)), self.q))
+
+    def _laid_out(self, g: int, dependent, independent):
+        """Rows in the order of the loop's velocities."""
+        choice, batch = self.choices[g], np.broadcast_shapes(dependent.shape[:-2], independent.shape[:-2])
+        rows: list = [None] * (len(choice.dependent) + len(choice.independent))
+        for part, at in ((independent, choice.independent), (dependent, choice.dependent)):
+            for i, j in enumerate(at):
+                rows[j] = np.broadcast_to(part[..., i : i + 1, :], (*batch, 1, part.shape[-1]))
+        return np.concatenate(rows, -2)
+
+    def _gamma(self, g: int, v):
+        """γ of all rows of a loop (..., m, 1), with the pull if there is one."""
+        rows = self.loops.rows(self.nodes, g, self.q, v, self.drive)
+        if self.pull is None:
+            return rows.gamma
+        omega, zeta = self.pull[..., :1, None], self.pull[..., 1:, None]
+        rate = rows.Jc @ v[..., self.loops.columns[g], None] - rows.U
+        return rows.gamma + 2 * zeta * omega * rate + omega * omega * rows.c
+
+    def _bends(self) -> dict[int, Any]:
+        """Ẋu of each member's joint."""
+        out = {}
+        for g, (e, members) in enumerate(self.roots):
+            choice = self.choices[g]
+            dependent = -self.eliminated[g].solve(self.gamma[g][..., list(choice.rows), :])
+            bend = self._laid_out(g, dependent, np.zeros_like(self.q, shape=(len(choice.independent), 1)))
+            start = 0
+            for k, width in zip(members, self.embedding.sizes[e]):
+                out[k] = bend[..., start : start + width, :]
+                start += width
+        return out
+
+    # --- does the choice serve?
+
+    def quality(self):
+        """The least of the pivots (...), each against what it was where it was chosen."""
+        least = np.zeros_like(self.q[..., 0]) + 1.0
+        pivots = [p for x in self.eliminated for p in x.pivots]
+        for i, pivot in enumerate(pivots):
+            least = np.minimum(least, np.abs(pivot) / self.reference[..., i])
+        return least
+
+    def unless(self, bad) -> None:
+        self.serves = np.where(bad, 0.0, self.serves)
+
+    def judge_blocks(self) -> None:
+        """Loops are closed, and pivots are still good."""
+        self.unless(self.quality() < LEAST_PIVOT)
+        self.unless(self.misfit > OPEN)
+
+    def _judge(self, vdot) -> None:
+        """Rows that were not needed are kept too."""
+        if self.reference is None:
+            return
+        self.judge_blocks()
+        self.unless(self.left_over(vdot) > np.maximum(INCONSISTENT, 100 * self.misfit))
+
+    def left_over(self, vdot):
+        """What the rows that were not needed lack, against what they are made of (...)."""
+        found, q = [], self.q
+        speed = largest([np.abs(vdot[..., i]) for i in range(vdot.shape[-1])], q)
+        for g, choice in enumerate(self.choices):
+            spare = [i for i in range(self.rows[g].Jc.shape[-2]) if i not in choice.rows]
+            if spare:
+                Jc, gamma = self.rows[g].Jc[..., spare, :], self.gamma[g][..., spare, :]
+                rest = Jc @ vdot[..., self.loops.columns[g], None] + gamma
+                m, n = Jc.shape[-2:]
+                size = largest([np.abs(Jc[..., i, j]) for i in range(m) for j in range(n)], q) * speed
+                size = size + largest([np.abs(gamma[..., i, 0]) for i in range(m)], q)
+                found += [np.abs(rest[..., i, 0]) / (size + 1e-9 * speed + 1e-300) for i in range(m)]
+        return largest(found, q)
+
+
+def largest(values, some):
+    out = np.zeros_like(some[..., 0])
+    for x in values:
+        out = np.maximum(out, x)
+    return out

@@ -1,0 +1,176 @@
+"""Embedded loops and gears: ordinary nodes of other heights (Jain, chapters 12, 14 and 15).
+
+The joints of a loop move as v_S = X u, with fewer velocities u than joints. One massless root e for each loop stands on the
+node p that carries it and holds all velocities of the loop's joints. The loop's members have none of their own: the velocity
+of a member's joint is part of the node it stands on, and a member holds what members beyond it need.
+
+    V(e) = [V(p); v_S],   H(e) = [0, X*],                    M(e) = diag(0, armature_S),   b(e) = [0; armature_S Ẋu − τ_S]
+    V(k) = [V_k; w_k],    A(p,k) = [[φ, 0], [E_own H, E]],   M(k) = diag(M_k, 0),          a(k) = [a_k + H* Ẋu; 0]
+
+E are constant picks of zeros and ones. The articulated sweep then yields P(e) = [[R, N], [N*, 𝓜_S]], composite inertia,
+columns and mass matrix of the loop's tree, and D(e) = X* (𝓜_S + armature_S) X, (15.16) to (15.23). A gear is a loop with
+constant X = [μ; 1] and Ẋu = 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from ..lie import R as Reals
+from ..lie.scalars import like
+from ..model.tree import Tree, concatenated
+from ..sweeps.blocks import BlockRates, Blocks, Rates
+from .nodes import Nodes
+
+Loop = tuple[int, tuple[int, ...]]  # root and members, numbers of nodes
+
+
+def with_roots(nodes: Nodes, groups: Sequence[Sequence[int]]) -> tuple[Nodes, list[Loop]]:
+    """The nodes with one more for each group, its root: fixed on the carrier, without mass or motion; members stand on it.
+    Also each loop as (root, members) in the new numbers."""
+    tree = nodes.tree
+    loop = {k: g for g, members in enumerate(groups) for k in members}
+    old: list[int | None] = []
+    parent: list[int] = []
+    number, root = {tree.world: tree.world}, dict[int, int]()
+
+    def add(k, p) -> int:
+        old.append(k)
+        parent.append(p)
+        return len(old) - 1
+
+    for k, p in enumerate(tree.parent):
+        stands_on = number[p]
+        if k in loop and loop.get(p) != loop[k]:
+            if loop[k] not in root:
+                root[loop[k]] = add(None, stands_on)
+            stands_on = root[loop[k]]
+        number[k] = add(k, stands_on)
+
+    def table(name, of_root):
+        return tuple(of_root if k is None else getattr(nodes, name)[k] for k in old)
+
+    kind = nodes.gravity.dtype
+    nothing = np.zeros(0, kind)
+    rooted = replace(
+        nodes,
+        tree=Tree(parent, [0 if k is None else tree.widths[k] for k in old]),
+        groups=table("groups", Reals(0)),
+        q_rows=table("q_rows", slice(0, 0)),
+        labels=table("labels", "loop"),
+        reach=table("reach", ()),
+        on=tuple(number[k] for k in nodes.on),
+        quaternion=table("quaternion", np.array([0, 0, 0, 1], kind)),
+        translation=table("translation", np.zeros(3, kind)),
+        inertias=nodes.inertias and table("inertias", np.zeros_like(nodes.inertias[0])),
+        **{name: table(name, nothing) for name in ("armature", "damping", "friction", "stiffness", "rest")},
+    )
+    return rooted, [(root[g], tuple(number[k] for k in members)) for g, members in enumerate(groups)]
+
+
+class Embedding:
+    """The tree of a system with loops, and its blocks from those of the rigid tree with roots."""
+
+    def __init__(self, tree: Tree, loops: Sequence[Loop], widths: Sequence[int]):
+        """`widths` says how many velocities each loop keeps."""
+        self.rigid, self.members = tree, dict(loops)
+        loop = {k: e for e, members in loops for k in (e, *members)}
+        own = [tuple(range(rows.start, rows.stop)) for rows in tree.rows]
+        held: dict[int, tuple[int, ...]] = {tree.world: ()}
+        for k in tree.tips_to_base():
+            inside = [c for c in tree.children[k] if k in loop and loop.get(c) == loop[k]]
+            held[k] = tuple(sorted(j for c in inside for j in own[c] + held[c]))
+        self.own_picks = [_picks(held[p], own[k]) for k, p in enumerate(tree.parent)]
+        self.picks = [_picks(held[p], held[k]) for k, p in enumerate(tree.parent)]
+        kept = {e: n for (e, _), n in zip(loops, widths)}
+        self.free = {k for k in tree.base_to_tips() if k not in loop}  # nodes that are in no loop
+        self.tree = Tree(tree.parent, [tree.widths[k] if k in self.free else kept.get(k, 0) for k in tree.base_to_tips()])
+
+    def blocks(self, s: Blocks, X) -> Blocks:
+        """From the rigid blocks and X(e) of each root."""
+        A, H, M, armature = self.tree.slots(4)
+        for k in self.tree.base_to_tips():
+            E, (above, n), r = like(self.picks[k], s.A[k]), s.A[k].shape[-2:], self.tree.widths[k]
+            m = E.shape[-1]
+            zero = lambda *shape, some=s.A[k]: np.zeros_like(some, shape=shape)
+            joints = diagonal([s.armature[i] for i in self.members[k]]) if k in self.members else zero(m, m)
+            A[k] = grid([[s.A[k], zero(above, m)], [like(self.own_picks[k], s.A[k]) @ s.H[k], E]])
+            M[k] = grid([[s.M[k], zero(n, m)], [zero(m, n), joints]])
+            H[k] = s.H[k] if k in self.free else grid([[zero(r, n), X[k].mT]]) if k in self.members else zero(0, n + m)
+            armature[k] = s.armature[k] if k in self.free else zero(r, r)
+        return Blocks(self.tree, A, H, M, armature)
+
+    def rates(self, s: Blocks, r: Rates, bend) -> Rates:
+        """From the rigid rates and bend(k) = Ẋu of each member's joint."""
+        a, b, tau = self.tree.slots(3)
+        for k in self.tree.base_to_tips():
+            m = self.picks[k].shape[-1]
+            rest = np.zeros_like(s.A[k], shape=(m, 1))
+            push = grid([[self._load(s, r, bend, i)] for i in self.members[k]]) if k in self.members else rest
+            a[k] = grid([[r.a[k] + s.H[k].mT @ bend[k] if k in bend else r.a[k]], [rest]])
+            b[k] = grid([[r.b[k]], [push]])
+            if r.tau is not None:
+                tau[k] = r.tau[k] if k in self.free else np.zeros_like(s.A[k], shape=(self.tree.widths[k], 1))
+        return Rates(a, b, r.base, None if r.tau is None else tau)
+
+    @staticmethod
+    def _load(s, r, bend, k):
+        load = s.armature[k] @ bend[k]
+        return load if r.tau is None else load - r.tau[k]
+
+    def block_rates(self, s: Blocks, d: BlockRates, X_rate) -> BlockRates:
+        """From the rates of the rigid blocks and Ẋ(e) of each root: what a member's joint turns is in A now."""
+        A, H, N = self.tree.slots(3)
+        for k in self.tree.base_to_tips():
+            (above, n), (rows, m) = s.A[k].shape[-2:], self.picks[k].shape
+            zero = lambda *shape, some=s.A[k]: np.zeros_like(some, shape=shape)
+            A[k] = grid([[d.A[k], zero(above, m)], [like(self.own_picks[k], s.A[k]) @ d.H[k].mT, zero(rows, m)]])
+            N[k] = grid([[d.N[k], zero(n, m)], [zero(m, n), zero(m, m)]])
+            if k in self.free:
+                H[k] = d.H[k]
+            else:
+                H[k] = grid([[zero(n, self.tree.widths[k])], [X_rate[k]]]) if k in self.members else zero(n + m, 0)
+        return BlockRates(A, H, N)
+
+    def whole(self, vdot, X, bend):
+        """v̇ = X u̇ + Ẋu of all joints (..., nv)."""
+        found = {k: vdot[k] for k in self.free}
+        for e, members in self.members.items():
+            moved, at = X[e] @ vdot[e], 0
+            for k in members:
+                found[k] = moved[..., at : at + self.rigid.widths[k], :] + bend[k]
+                at += self.rigid.widths[k]
+        return self.rigid.join(found | {e: np.zeros_like(vdot[e], shape=(0, 1)) for e in self.members})
+
+    def padded(self, k: int, B):
+        """Directions on node k of the rigid tree, in the height of its block."""
+        rest = np.zeros_like(B, shape=(self.picks[k].shape[-1], B.shape[-1]))
+        return grid([[B], [rest]])
+
+    @cached_property
+    def sizes(self) -> dict[int, tuple[int, ...]]:
+        """Of each root, the number of velocities of each member."""
+        return {e: tuple(self.rigid.widths[k] for k in members) for e, members in self.members.items()}
+
+
+def _picks(rows, columns) -> np.ndarray:
+    """Ones where a velocity of a row is that of a column."""
+    return np.array([[float(x == y) for y in columns] for x in rows]).reshape(len(rows), len(columns))
+
+
+def diagonal(blocks):
+    """diag of blocks of any sizes."""
+    zero = lambda x, y: np.zeros_like(x, shape=(x.shape[-2], y.shape[-1]))
+    return grid([[x if x is y else zero(x, y) for y in blocks] for x in blocks])
+
+
+def grid(rows):
+    """A matrix of blocks, their batch axes broadcast; those without entries are left out."""
+    lines = [_joined([x for x in row if x.shape[-1]] or row[:1], -1) for row in rows]
+    return _joined([x for x in lines if x.shape[-2]] or lines[:1], -2)
+
+
+def _joined(parts, axis):
+    return parts[0] if len(parts) == 1 else concatenated(parts, axis)

@@ -1,0 +1,51 @@
+"""Which nodes of a tree a constraint ties together, and which node carries them (Jain, section 15.1)."""
+
+from collections.abc import Iterable, Sequence
+
+from ..errors import ModelError
+from ..model.tree import Tree
+
+
+def between(tree: Tree, nodes: Iterable[int]) -> set[int]:
+    """The nodes on the ways between these, without the one that carries them all: the smallest set that can be one loop."""
+    nodes = list(nodes)
+    paths = [[j for j, _ in tree.path(k, None, lambda j, x: None)] for k in nodes]
+    if any(k == tree.world for k in nodes):
+        return set().union(*paths)
+    if len(paths) == 1:
+        return {paths[0][0]}
+    shared = set(paths[0]).intersection(*paths[1:]) if paths else set()
+    return set().union(*paths) - shared
+
+
+def merged(tree: Tree, sets: Iterable[set[int]]) -> tuple[tuple[int, ...], ...]:
+    """Every node in one group: sets that share nodes together, the rest alone; base to tips by their first nodes."""
+    group = list(range(len(tree)))
+
+    def root(k):
+        while group[k] != k:
+            k = group[k]
+        return k
+
+    for nodes in sets:
+        for k in nodes:
+            a, b = root(k), root(min(nodes))
+            group[max(a, b)] = min(a, b)
+    found: dict[int, list[int]] = {}
+    for k in range(len(tree)):
+        found.setdefault(root(k), []).append(k)
+    return tuple(tuple(x) for _, x in sorted(found.items()))
+
+
+def group_parents(tree: Tree, groups: Sequence[Sequence[int]]) -> list[int]:
+    """The node outside each group that carries it (or the world), or an error where there are several."""
+    parents = []
+    for members in groups:
+        outside = {tree.parent[k] for k in members} - set(members)
+        if len(outside) != 1:
+            raise ModelError(
+                f"nodes {', '.join(map(str, members))} cannot become one: they stand on "
+                f"{len(outside)} nodes outside; take in those between too."
+            )
+        parents.append(outside.pop())
+    return parents
