@@ -45,6 +45,9 @@ class Eliminated:
         return np.stack([np.broadcast_to(e, shape) for e in x], -2)
 
 
+TIE = 1e-6  # of a pivot: what is nearer is as large, and the first one is taken, whatever rounding says
+
+
 def pivoted(A, scale, least: float, first):
     """Rows and columns of A (m, n) in the order of complete pivoting, columns weighted by 1/scale; as many as its rank.
 
@@ -59,10 +62,10 @@ def pivoted(A, scale, least: float, first):
     for allowed in (np.flatnonzero(first), np.arange(len(W))):
         while W.size and len(allowed):
             at = np.abs(W[allowed])
-            i, j = np.unravel_index(int(np.argmax(at)), at.shape)
-            i = allowed[i]
             if not at.max() > 100 * least * start:
                 break
+            i, j = np.unravel_index(int(np.argmax(at >= (1 - TIE) * at.max())), at.shape)
+            i = allowed[i]
             rows.append(int(i))
             columns.append(int(j))
             W = W - np.outer(W[:, j] / W[i, j], W[i])
