@@ -15,7 +15,7 @@ from ..model import Model, constraints, forces, parts
 from ..spatial import Pose
 from .control import Hold
 
-FORMAT, VERSION = "linkwork trajectory", 1
+FORMAT, VERSION = "linkwork trajectory", 2
 FUNCTIONS = "control", "external", "events", "on_step", "keep"  # of the settings: what a file cannot hold
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
@@ -85,6 +85,9 @@ def load(path: str | PathLike) -> tuple[Model, dict, dict]:
             events = zip(file["event_t"].tolist(), header["events"], file["event_q"], file["event_v"])
             columns |= {name: header[name] for name in COUNTS} | {"carry": header["carry"], "events": list(events)}
             settings = header["settings"] | {name: Lost(name, header["holds"]) for name in header["functions"]}
+            if header["version"] < 2:  # in version 1 `limits` was the restitution, or null for no limits
+                limits = settings["limits"]
+                settings |= {"limits": limits is not None, "restitution": limits or 0.0}
             if "events" in settings:
                 settings["events"] = (settings["events"],)
             return read(header["model"]), settings, columns

@@ -40,7 +40,8 @@ class Settings:
     control: Control = None
     external: Callable | None = None
     events: tuple = ()
-    limits: float | None = None
+    limits: bool = False
+    restitution: float = 0.0
     on_step: Callable | None = None
     every: int = 1
     first_step: float | None = None
@@ -64,7 +65,7 @@ class Run:
 
     def __init__(self, robot: Dynamics, settings: Settings, t: float, q, v, until: float, carry: Carry):
         self.robot, self.settings, self.until, self.grid = robot, settings, until, carry.grid
-        stops = Stops(robot, settings.limits)
+        stops = Stops(robot, settings.restitution if settings.limits else None)
         stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
         self.keeper = Keeper(robot, settings.constraints, settings.keep)

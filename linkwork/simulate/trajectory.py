@@ -149,8 +149,12 @@ class Trajectory:
 
         It goes on as if it had never stopped, with the step it had and what held controllers last said.
         """
-        from .simulate import checked, checked_until
+        from .simulate import checked, checked_until, limit_settings
 
+        if "limits" in changes:
+            default = self.settings.restitution if changes["limits"] else 0.0
+            limits, restitution = limit_settings(changes["limits"], changes.get("restitution", default))
+            changes |= {"limits": limits, "restitution": restitution}
         settings = replace(self.settings, **changes)
         if lost := [name for name in archive.FUNCTIONS if archive.is_lost(getattr(settings, name))]:
             given = ", ".join(f"{name}=..." for name in lost)

@@ -162,6 +162,20 @@ def test_a_run_goes_on_after_a_file(tmp_path):
     assert lw.Trajectory.load(tmp_path / "free.npz").resume(until=1.0).t[-1] == 1.0
 
 
+@pytest.mark.parametrize(("old", "limits", "restitution"), [(None, False, 0.0), (0.0, True, 0.0), (0.5, True, 0.5)])
+def test_a_file_of_format_1_loads_and_resumes(tmp_path, old, limits, restitution):
+    """In format 1, `limits` was the restitution, or null for no limits."""
+    path = tmp_path / "old.npz"
+    lw.simulate(ARM, SWING[0], until=0.1).save(path)
+    with np.load(path) as file:
+        settings = json.loads(file["header"].tobytes())["settings"]
+    settings.pop("restitution")
+    changed(path, version=1, settings=settings | {"limits": old})
+    back = lw.Trajectory.load(path)
+    assert (back.settings.limits, back.settings.restitution) == (limits, restitution)
+    assert back.resume(until=0.2).t[-1] == 0.2
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_survives_being_written(name):
     """Through text and back, to the bit."""
