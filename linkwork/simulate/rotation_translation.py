@@ -1,6 +1,6 @@
-"""The two halves of a motion: turning, ξ = (a, ·), and shifting, ξ = (·, b), for integrators that treat them apart.
+"""The rotational and the translational part of a joint's motion, ξ = (a, b), for integrators that treat them apart.
 
-A group whose coordinates add has only the first half as far as these functions go: nothing in it turns anything else.
+A group whose coordinates add has only the first part here: none of its motions changes the direction of another.
 """
 
 import numpy as np
@@ -11,44 +11,44 @@ from ..lie.group import Additive, Group
 from ..lie.scalars import like
 
 
-def turns(group: Group) -> int:
-    """How many velocities are of the first half."""
+def rotations(group: Group) -> int:
+    """The number of velocities in the first part, a."""
     if isinstance(group, Additive):
         return group.nv
     return int((group.basis[:, :3] != 0).any(1).sum())
 
 
 def _axes(group, x):
-    """Directions of the turns and of the shifts, one in each row."""
-    n = turns(group)
+    """The axes of the rotations and of the translations, one in each row."""
+    n = rotations(group)
     return like(group.basis[:n, :3], x), like(group.basis[n:, 3:], x)
 
 
-def spin(group, a):
-    """The angular velocity (..., 3) of the first half."""
+def angular_velocity(group, a):
+    """The angular velocity (..., 3) of the first part."""
     return a @ _axes(group, a)[0]
 
 
-def across(group, a, b):
-    """a × b, in the second half's own components."""
-    if turns(group) == group.nv:
+def cross_product(group, a, b):
+    """a × b, in the components of the second part."""
+    if rotations(group) == group.nv:
         return b
-    lines = _axes(group, b)[1]
-    return cross(spin(group, a), b @ lines) @ lines.mT
+    axes = _axes(group, b)[1]
+    return cross(angular_velocity(group, a), b @ axes) @ axes.mT
 
 
-def turned(group, a, b):
-    """exp(a) b, in the second half's own components."""
-    if turns(group) == group.nv:
+def rotated(group, a, b):
+    """exp(a) b, in the components of the second part."""
+    if rotations(group) == group.nv:
         return b
-    lines = _axes(group, b)[1]
-    R = SO3.matrix(SO3.exp(spin(group, a)))[..., :3, :3]
-    return (R @ (b @ lines)[..., None])[..., 0] @ lines.mT
+    axes = _axes(group, b)[1]
+    R = SO3.matrix(SO3.exp(angular_velocity(group, a)))[..., :3, :3]
+    return (R @ (b @ axes)[..., None])[..., 0] @ axes.mT
 
 
-def placed(group, a, b):
-    """The element that turns by exp(a) and shifts by b."""
-    if turns(group) == group.nv:
+def element(group, a, b):
+    """The group element with rotation exp(a) and position b."""
+    if rotations(group) == group.nv:
         return group.exp(a)
     q = group.exp(np.concatenate([a, np.zeros_like(b)], -1))
     return np.concatenate([q[..., : group.nq - b.shape[-1]], b], -1)

@@ -61,7 +61,8 @@ def test_full_restitution_keeps_energy():
 
 def test_a_joint_leaves_its_limit_when_it_is_pulled_off():
     """Lifted by a force that grows past its weight at t = 1."""
-    run = lw.simulate(ball(lower=-1.0), ([-1.0], [0.0]), until=2.0, limits=True, restitution=0.5, control=lambda t, q, v: [g * t], rtol=1e-9, dt=0.1)
+    how = {"control": lambda t, q, v: [g * t], "rtol": 1e-9, "dt": 0.1}
+    run = lw.simulate(ball(lower=-1.0), ([-1.0], [0.0]), until=2.0, limits=True, restitution=0.5, **how)
     assert (run.q[run.t <= 1] == -1.0).all()
     late = run.t > 1
     np.testing.assert_allclose(run.q[late, 0], -1 + g * (run.t[late] - 1) ** 3 / 6, atol=1e-7)

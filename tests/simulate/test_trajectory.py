@@ -42,7 +42,7 @@ def test_slices_are_trajectories(run):
     assert isinstance(part, lw.Trajectory) and len(part) == 3
     np.testing.assert_array_equal(part.energy, run.energy[2:9:3])
     assert len(run[:-5]) == len(run) - 5
-    with pytest.raises(lw.SimulationError, match="are none"):
+    with pytest.raises(lw.SimulationError, match="none are left"):
         run[5:5]
 
 
