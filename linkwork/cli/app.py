@@ -48,8 +48,8 @@ def _message(error: Exception) -> str:
     return str(error)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         out.print(f"linkwork {lw.__version__}")
         raise typer.Exit
 

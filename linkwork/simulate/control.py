@@ -50,27 +50,27 @@ class Controls:
         self.robot = robot
         self.functions: list[Function] = [part for part in parts if not isinstance(part, Hold)]
         self.holds: list[Hold] = [part for part in parts if isinstance(part, Hold)]
-        self.asked: list[float] = [-inf for _ in self.holds]
+        self.last_calls: list[float] = [-inf for _ in self.holds]
         self.answers = [np.zeros(robot.nv) for _ in self.holds]
         if held is not None:
-            self.asked, self.answers = list(held[0]), list(held[1])
+            self.last_calls, self.answers = list(held[0]), list(held[1])
 
     @property
     def held(self) -> tuple:
         """The last calls of the held controllers and their outputs: what a continued run needs."""
-        return tuple(self.asked), tuple(self.answers)
+        return tuple(self.last_calls), tuple(self.answers)
 
     def sample(self, t: float, q, v) -> bool:
         """Call the held controllers that are due at t; True if there was one."""
-        due = [i for i, part in enumerate(self.holds) if part.index(t) > self.asked[i]]
+        due = [i for i, part in enumerate(self.holds) if part.index(t) > self.last_calls[i]]
         for i in due:
             self.answers[i] = self._checked(self.holds[i].function(t, q, v), "held control").copy()
-            self.asked[i] = self.holds[i].index(t)
+            self.last_calls[i] = self.holds[i].index(t)
         return bool(due)
 
     def next(self) -> float:
         """The time of the next call of a held controller."""
-        return min(((k + 1) / part.rate for part, k in zip(self.holds, self.asked)), default=inf)
+        return min(((k + 1) / part.rate for part, k in zip(self.holds, self.last_calls)), default=inf)
 
     def __call__(self, t: float, q, v) -> np.ndarray:
         """τ of all controllers: the held outputs and the functions evaluated now."""

@@ -22,15 +22,15 @@ class RolloutInputs:
     def add(self, robot, kernels: list[UserKernel], given, each_step) -> None:
         """Add the arrays that the kernels and the robot have as inputs; any other name is an error."""
         own = {name: x.shape for name, x in robot._own.items()} if isinstance(robot, Varying) else {}
-        asked = {name: kernel for kernel in kernels for name in kernel._names if name not in STATE}
-        for name, kernel in asked.items():
+        needed = {name: kernel for kernel in kernels for name in kernel._names if name not in STATE}
+        for name, kernel in needed.items():
             if name not in given and name not in each_step:
                 raise SimulationError(f'{kernel.__name__} needs "{name}": pass given={{"{name}": ...}} or each_step.')
         for part, lead, target in ((given, self.batch, self.constants), (each_step, (*self.batch, self.steps), self.streams)):
             for name in sorted(part):
-                if name not in asked and name not in own:
-                    raise UnknownNameError(f'nothing in this rollout has the input "{name}".{did_you_mean(name, [*asked, *own])}')
-                target[name] = self.array(name, part[name], lead, own.get(name) or asked[name]._shapes.get(name))
+                if name not in needed and name not in own:
+                    raise UnknownNameError(f'nothing in this rollout has the input "{name}".{did_you_mean(name, [*needed, *own])}')
+                target[name] = self.array(name, part[name], lead, own.get(name) or needed[name]._shapes.get(name))
 
     def add_controls(self, tau) -> None:
         """Add τ of each step; None is zero."""
