@@ -16,10 +16,9 @@ from linkwork.engine.gufunc import get_threads, set_threads
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
 from linkwork.lie.scalars import like
-from linkwork.model import lower
 from linkwork.operators import rigid
 from linkwork.spatial import Pose
-from linkwork.sweeps import more_quantities
+from linkwork.systems import lower
 
 LENGTHS = 100, 300, 1000, 3000, 10_000
 HUMANOID = Path(__file__).parents[1] / "tests/models/simple_humanoid/simple_humanoid.urdf"

@@ -1,27 +1,22 @@
 """Dynamics: how a mechanism moves. Checks what comes in, picks the kernel, returns."""
 
 from collections.abc import Callable
-from functools import cached_property
-from inspect import signature
+from functools import cached_property, partial
 
 import numpy as np
 
 from .engine.array import Traced
-from .engine.kernel import Kernel
-from .engine.program import Input
-from .errors import ModelError, ShapeError, UnknownNameError, check_batch, did_you_mean, listed
+from .errors import ModelError, UnknownNameError, did_you_mean
 from .kernels import UserKernel
-from .model import Model, lower
-from .quantity import IN_JOINT_SPACE, Quantity, sweep
-from .rolling import rolled_run
-from .spatial import Pose
-from .sweeps.singular import singular
+from .model import Model
+from .quantities import QUANTITIES
+from .quantities.bound import Bound
+from .quantities.options import hashable
+from .systems import DTYPES, Lowered
 from .varying import Varying
 
 STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
-FREE = "forward_dynamics", "hybrid_dynamics"  # formulas of a tree on which nothing but its joints acts
-DTYPES = np.dtype(np.float64), np.dtype(np.float32)
-INPUTS = {"given": "nv", "prescribed": "nv", "q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "dv": "nv", "vdot": "nv", "tau": "nv"}
+KEPT = "forward_dynamics", "hybrid_dynamics"  # what constraints change: no formula of the tree alone
 
 
 class Dynamics:
@@ -34,8 +29,8 @@ class Dynamics:
         """
         self.model = model
         self.compiled = compiled
+        self.lowered = Lowered(model)
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
-        self._nodes = Lowered(model)
         self._foreign: dict[object, Callable] = {}  # for arrays of other libraries
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
@@ -43,11 +38,11 @@ class Dynamics:
 
     @cached_property
     def nq(self) -> int:
-        return sum(placed.joint.nq for placed in self.model.joints)
+        return self.lowered.nq
 
     @cached_property
     def nv(self) -> int:
-        return sum(placed.joint.nv for placed in self.model.joints)
+        return self.lowered.nv
 
     @cached_property
     def bodies(self) -> list[str]:
@@ -141,20 +136,14 @@ class Dynamics:
     def passive_force(self, q, v, *, out=None):
         """Springs, damping and friction of the joints, and the model's springs and pushes between points (..., nv); no
         part of forward_dynamics."""
-        force = self._run("passive_force", (q, v), out)
-        if self.model.forces:
-            force += self._work.force(q, v)
-        return force
+        return self._run("passive_force", (q, v), out)
 
     def kinetic_energy(self, q, v, *, out=None):
         return self._run("kinetic_energy", (q, v), out)
 
     def potential_energy(self, q, *, out=None):
         """Of gravity and springs (...)."""
-        energy = self._run("potential_energy", (q,), out)
-        if self.model.forces:
-            energy = np.add(energy, self._work.energy(q), out=out)
-        return energy
+        return self._run("potential_energy", (q,), out)
 
     def center_of_mass(self, q, *, out=None):
         """In the world (..., 3)."""
@@ -214,7 +203,7 @@ class Dynamics:
 
     def joint_wrenches(self, q, v, vdot, *bodies, out=None):
         """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin."""
-        return self._run(("joint_wrenches", *(bodies or self.bodies)), (q, v, vdot), out)
+        return self._run(("joint_wrenches", *bodies), (q, v, vdot), out)
 
     def operators(self, q, v=None):
         """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @."""
@@ -292,6 +281,7 @@ class Dynamics:
     # --- how
 
     def _run(self, what, arguments, out):
+        """`what` is the name of a quantity, or (name, options...)."""
         try:
             kernel = self._ready[arguments[0].dtype][what]
             return kernel(*arguments) if out is None else kernel(*arguments, out=out)
@@ -302,16 +292,14 @@ class Dynamics:
         """The first call, an odd one, or a wrong one: find out which."""
         if any(is_foreign(x) for x in arguments):
             return self._foreign_run(what)(*arguments, out=out)
-        quantity = self._quantity(what)
+        bound = self.quantity(what)
         if any(isinstance(x, Traced) for x in arguments):
-            return quantity.function(*arguments)
+            return bound.function(*arguments)
         arrays = [np.asarray(x) for x in arguments]
-        for x, array in zip(quantity.inputs, arrays):
-            self._check(x, array)
-        check_batch({x.name: array.shape[: array.ndim - len(x.shape)] for x, array in zip(quantity.inputs, arrays)})
+        self.lowered.check(bound.inputs, arrays)
         dtype = np.result_type(*arrays, np.float32)
         if what not in self._ready[dtype]:
-            self._ready[dtype][what] = self._made(quantity, dtype)
+            self._ready[dtype][what] = self._made(bound, dtype)
         run = self._ready[dtype][what]
         return run(*arrays) if out is None else run(*arrays, out=out)
 
@@ -319,96 +307,31 @@ class Dynamics:
         if what not in self._foreign:
             from .foreign import ForeignRun  # only those who have such arrays wait for it
 
-            self._foreign[what] = ForeignRun(self, what, self._quantity(what))
+            bound = self.quantity(what)
+            kernel = bound.rolled_kernel() if self.rolled else bound.kernel()
+            self._foreign[what] = ForeignRun(self.model.name, what, bound.inputs, kernel, partial(self._run, what))
         return self._foreign[what]
 
-    def _made(self, quantity, dtype):
-        if quantity.name in ("forward_dynamics", "mass_matrix_inverse"):
-            self._refuse_singular()
+    def _made(self, bound: Bound, dtype):
+        if bound.name in ("forward_dynamics", "mass_matrix_inverse"):
+            self.lowered.refuse_singular(None if self.rolled else self.random_state(seed=0)[0])
         if not self.compiled or not self.nv:
-            return quantity.plain(self._nodes[dtype])
+            return bound.plain(dtype)
         if self.rolled:
-            return rolled_run(quantity, self._split, dtype) or quantity.plain(self._nodes[dtype])
-        content = self._digest, quantity.what, quantity.options  # a frame may stand elsewhere in another model
-        return Kernel(quantity.name, quantity.function, quantity.inputs, content).call(dtype.char)
+            return bound.rolled(dtype) or bound.plain(dtype)
+        return bound.kernel().call(dtype.char)
 
-    @cached_property
-    def _work(self):
-        from .virtual_work import VirtualWork  # written with a robot's methods
-
-        return VirtualWork(self)
-
-    def _refuse_singular(self) -> None:
-        """Some joint may move nothing that has inertia: no force gives it a finite acceleration, wherever it stands."""
-        nodes = self._split if self.rolled else self._nodes[DTYPES[0]]
-        tips = [k for k in range(len(nodes.groups)) if nodes.groups[k].nv and not nodes.tree.children[k]]
-        q = None if self.rolled else self.random_state(seed=0)[0]
-        if (k := singular(nodes, q, tips)) is not None:
-            joint, body = nodes.labels[k], self.model.joint(nodes.labels[k]).child
-            raise ModelError(
-                f'{self.model.name}: joint "{joint}" moves nothing that has inertia along it, so its acceleration is not defined. '
-                f'Give body "{body}", or one it carries, a mass or a tensor, or the joint an armature.'
-            )
-
-    def _quantity(self, what) -> Quantity:
-        name, *options = (what,) if isinstance(what, str) else what
-        if name in FREE and self.constraints is not None:
+    def quantity(self, what) -> Bound:
+        """A declared quantity of this robot, by its name or (name, options...): what runs, exports and variations are made from."""
+        name, *said = (what,) if isinstance(what, str) else what
+        if name not in QUANTITIES:
+            raise UnknownNameError(f'{self.model.name} has no quantity "{name}".{did_you_mean(name, QUANTITIES)}')
+        if name in KEPT and self.constraints is not None:
             raise ModelError(
                 f"{self.model.name} has loops, couplings or constraints: its {name} is no one formula, because which velocities depend "
                 "on which is decided from numbers. robot.forward_dynamics(q, v, tau) keeps them."
             )
-        sizes = {"external": (len(self.bodies), 6)}
-        parameters = list(signature(sweep(name)).parameters)[1:]
-        given = [p for p in parameters if p in INPUTS or (p in sizes and p in options)]
-        inputs = tuple(Input(p, sizes.get(p) or (getattr(self, INPUTS[p]),), self._units if p[0] == "q" else ()) for p in given)
-        fixed: tuple = ()
-        if name in ("pose", "jacobian"):
-            fixed = self.model.place(options[0])
-        if name == "jacobian":
-            if options[1] not in ("body", "world"):
-                raise ValueError(f'axes is "{options[1]}"; it may be "body" or "world".')
-            fixed = (*fixed, options[1])
-        if "task" in parameters:
-            fixed = (tuple(self._directions(place) for place in options),)
-        if "bodies" in parameters:
-            fixed = (tuple(self.model.body_index(body) for body in options if body != "external"),)
-        return Quantity(what, name, inputs, fixed, lambda: self._lean if name in IN_JOINT_SPACE else self._split)
-
-    def _directions(self, place):
-        """A place of a task as (body, pose on it, only its point?): "hand", ("hand", pose) or ("hand", (x, y, z))."""
-        name, where = (place, None) if isinstance(place, str) else place
-        index, pose = self.model.place(name)
-        return index, pose @ Pose.of(where), where is not None and np.shape(where) == (3,)
-
-    @cached_property
-    def _split(self):
-        """The nodes that kernels are traced on."""
-        return lower(self.model, split=True)
-
-    @cached_property
-    def _lean(self):
-        """The same, for what concerns the joints alone."""
-        return self._split.lean()
-
-    @cached_property
-    def _units(self) -> tuple[slice, ...]:
-        nodes = self._split
-        return tuple(
-            slice(rows.start + u.start, rows.start + u.stop) for rows, group in zip(nodes.q_rows, nodes.groups) for u in group.units
-        )
-
-    @cached_property
-    def _digest(self) -> str:
-        return self._split.digest()
-
-    def _check(self, x: Input, array):
-        core = x.shape
-        if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-            raise ShapeError(f"{x.name} has dtype {array.dtype}; {self.model.name} takes float64 or float32.")
-        if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
-            wrenches = f"external wrenches of shape {core}, one for each body"
-            said = wrenches if x.name == "external" else f"{INPUTS[x.name]} = {core[0]}"
-            raise ShapeError(f"{x.name} has shape {array.shape}, but {self.model.name} has {said} ({listed(self.joints, 2)}).")
+        return Bound.of(QUANTITIES[name], self.lowered, tuple(said))
 
     def __getstate__(self):
         return {"compiled": self.compiled, "rolled": self.rolled, "model": self.model}
@@ -427,27 +350,9 @@ class Dynamics:
         return self.model._repr_html_()
 
 
-def hashable(place):
-    """A place of a task as a key: points as tuples of numbers."""
-    if isinstance(place, str) or isinstance(place[1], Pose):
-        return place
-    return place[0], tuple(map(float, place[1])) if np.shape(place[1]) == (3,) else Pose.of(place[1])
-
-
 def is_foreign(x) -> bool:
     """Is this an array of torch or CuPy?"""
     return type(x).__module__.partition(".")[0] in ("torch", "cupy")
-
-
-class Lowered(dict):
-    """The nodes of a model for plain runs in a dtype, made when asked for."""
-
-    def __init__(self, model: Model):
-        self.model = model
-
-    def __missing__(self, dtype):
-        nodes = self[dtype] = lower(self.model, dtype)
-        return nodes
 
 
 def random_element(joint, shape, rng):

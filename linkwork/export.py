@@ -1,35 +1,37 @@
 """A robot's quantities for other programs: as a C file, as SymPy expressions, as the list of their operations."""
 
+from inspect import signature
+from math import inf
 from pathlib import Path
 
 from .engine import c, symbols
 from .engine.program import Program, record
-from .errors import UnknownNameError, did_you_mean
-from .sweeps import quantities
-
-OPTIONS = {"pose": ("name of a body",), "jacobian": ("name of a body", "body or world")}  # what follows a name
-PUSHED = "forward_dynamics", "inverse_dynamics"  # what "external" may follow
+from .quantities import QUANTITIES
+from .quantities.options import hashable
 
 
 def program(robot, what) -> Program:
     """The operations of one quantity: a name, or a name and options, such as ("jacobian", "hand", "body")."""
-    name, *options = asked(robot, what)
-    quantity = robot._quantity((name, *options) if options else name)
-    return record("_".join([name, *options]), quantity.function, quantity.inputs)
+    bound = robot.quantity(asked(robot, what))
+    said = [what] if isinstance(what, str) else what
+    return record("_".join(x if isinstance(x, str) else str(x[0]) for x in said), bound.function, bound.inputs)
 
 
-def asked(robot, what) -> tuple[str, ...]:
-    """The name of a quantity and its options; the axes of a Jacobian are the body's unless said."""
+def asked(robot, what) -> tuple:
+    """The name of a quantity and its options, which must be as many as it takes."""
     name, *options = [what] if isinstance(what, str) else list(what)
-    known = [known for known in vars(type(robot)) if known in vars(quantities)]
-    if name not in known:
-        raise UnknownNameError(f'{robot.model.name} has no quantity "{name}".{did_you_mean(name, known)}')
-    if name == "jacobian" and len(options) == 1:
-        options.append("body")
-    wanted = OPTIONS.get(name, ())
-    if len(options) != len(wanted) and not (name in PUSHED and options == ["external"]):
-        raise ValueError(f"{what!r} is not a quantity; ask for ({', '.join(map(repr, (name, *wanted)))}).")
-    return name, *options
+    if name in QUANTITIES:
+        declared, rest = QUANTITIES[name], [x for x in options if x not in QUANTITIES[name].optional]
+        wanted = () if declared.options is None else tuple(signature(declared.options).parameters.values())[1:]
+        least = sum(x.default is x.empty and x.kind is not x.VAR_POSITIONAL for x in wanted)
+        most = inf if any(x.kind is x.VAR_POSITIONAL for x in wanted) else len(wanted)
+        if not least <= len(rest) <= most:
+            raise ValueError(f"{what!r} is not a quantity; ask for ({', '.join(map(repr, (name, *(x.name for x in wanted))))}).")
+    return name, *map(hashable_option, options)
+
+
+def hashable_option(x):
+    return x if isinstance(x, str) else hashable(x)
 
 
 def export_c(robot, what, path, dtype: str = "float64") -> tuple[Path, Path]:

@@ -10,10 +10,8 @@ import numpy as np
 from .engine.array import Traced
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
-from .engine.program import Input
 from .errors import ShapeError, TraceError, check_batch
-
-SIZES = {"q": "nq", "q0": "nq", "q1": "nq", "v": "nv", "vdot": "nv", "tau": "nv", "dv": "nv"}
+from .quantities import SIZES
 
 
 class UserKernel:
@@ -26,55 +24,52 @@ class UserKernel:
     def __init__(self, robot, function: Callable, shapes: dict):
         self.robot, self.function = robot, function
         self.__name__, self.__doc__ = getattr(function, "__name__", "kernel"), function.__doc__
-        self._names = []
+        self.names: list[str] = []
         for name, parameter in signature(function).parameters.items():
             if parameter.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
                 raise TraceError(f"{self.__name__}: a kernel takes plain arguments, not *{name} or keyword-only ones.")
-            self._names.append(name)
-        known: dict[str, tuple[int, ...]] = {name: (getattr(robot, SIZES[name]),) for name in self._names if name in SIZES}
-        if "external" in self._names:
-            known["external"] = (len(robot.bodies), 6)
-        if strangers := set(shapes) - set(self._names):
-            raise TraceError(f"{self.__name__} has no argument {min(strangers)}; its arguments are {', '.join(self._names)}.")
-        self._shapes = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
-        self._ready: dict[Any, Any] = {}
+            self.names.append(name)
+        known = {name: robot.lowered.shape(SIZES[name]) for name in self.names if name in SIZES}
+        if strangers := set(shapes) - set(self.names):
+            raise TraceError(f"{self.__name__} has no argument {min(strangers)}; its arguments are {', '.join(self.names)}.")
+        self.shapes: dict[str, tuple[int, ...]] = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
+        self.ready: dict[Any, Any] = {}
         self._kernel: Kernel | None = None
 
     def __call__(self, *arguments, out=None):
         try:
-            run = self._ready[arguments[0].dtype]
+            run = self.ready[arguments[0].dtype]
             return run(*arguments) if out is None else run(*arguments, out=out)
         except (KeyError, IndexError, AttributeError, TypeError, ValueError):
             return self._call_checked(arguments, out)
 
     def _call_checked(self, arguments, out):
         """The first call, an odd one, or a wrong one: find out which."""
-        if len(arguments) != len(self._names):
-            raise TypeError(f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}); got {len(arguments)}.")
+        if len(arguments) != len(self.names):
+            raise TypeError(f"{self.__name__} takes {len(self.names)} arguments ({', '.join(self.names)}); got {len(arguments)}.")
         if any(isinstance(x, Traced) for x in arguments):
             return self.function(*arguments)
         if any(on_device(x) for x in arguments):
             return self._on_device(arguments)(*arguments, out=out)
         arrays = [np.asarray(x) for x in arguments]
-        check_kinds(self.__name__, self._names, arrays)
+        check_kinds(self.__name__, self.names, arrays)
         kernel, dtype = self.kernel(arrays), np.result_type(*arrays, np.float32)
         check_shapes(self.__name__, kernel.inputs, arrays)
-        if dtype not in self._ready:
-            self._ready[dtype] = kernel.runner(dtype.char)
-        run = self._ready[dtype]
+        if dtype not in self.ready:
+            self.ready[dtype] = kernel.runner(dtype.char)
+        run = self.ready[dtype]
         return run(*arrays) if out is None else run(*arrays, out=out)
 
     def _on_device(self, arrays) -> DeviceKernel:
-        if "GPU" not in self._ready:
-            self._ready["GPU"] = DeviceKernel(self.kernel(arrays))
-        return self._ready["GPU"]
+        if "GPU" not in self.ready:
+            self.ready["GPU"] = DeviceKernel(self.kernel(arrays))
+        return self.ready["GPU"]
 
     def kernel(self, arrays=None) -> Kernel:
         """The kernel, made when the shapes of all arguments are known."""
         if self._kernel is None:
-            shapes = {**self._shapes, **self._seen(arrays)}
-            units = self.robot._units
-            inputs = tuple(Input(n, shapes[n], units if n in ("q", "q0", "q1") else ()) for n in self._names)
+            shapes = {**self.shapes, **self._seen(arrays)}
+            inputs = tuple(self.robot.lowered.input(n, shapes[n]) for n in self.names)
             kernel = Kernel(self.__name__, self.function, inputs)
             try:
                 results = kernel.program.outputs
@@ -89,11 +84,11 @@ class UserKernel:
 
     def _seen(self, arrays) -> dict[str, tuple[int, ...]]:
         """The shapes of the arguments nobody told us of, from those of a call."""
-        unknown = [name for name in self._names if name not in self._shapes]
+        unknown = [name for name in self.names if name not in self.shapes]
         if not unknown:
             return {}
-        shapes = dict(zip(self._names, [x.shape for x in arrays])) if arrays is not None else {}
-        batch = next((len(shapes[n]) - len(self._shapes[n]) for n in self._names if n in self._shapes and n in shapes), -1)
+        shapes = dict(zip(self.names, [x.shape for x in arrays])) if arrays is not None else {}
+        batch = next((len(shapes[n]) - len(self.shapes[n]) for n in self.names if n in self.shapes and n in shapes), -1)
         if batch < 0:
             raise TraceError(
                 f"{self.__name__}: the shape of {unknown[0]} is not known. "
@@ -114,7 +109,7 @@ class UserKernel:
         return self.kernel().gufunc(dtype.char)
 
     def __repr__(self):
-        return f"<kernel {self.__name__}({', '.join(self._names)}) of {self.robot.model.name}>"
+        return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"
 
 
 def as_shape(name: str, shape) -> tuple[int, ...]:

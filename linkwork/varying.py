@@ -1,6 +1,5 @@
 """A robot some of whose constants are inputs: a mass, a length, a gain of its own for every sample."""
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,14 +8,12 @@ from .engine.device import DeviceKernel, Library, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import UnknownNameError, did_you_mean
+from .export import asked
 from .kernels import check_kinds, check_shapes
 from .lie.scalars import like
-from .model import lower
-from .model.nodes import VARIABLE
-from .quantity import Named, sweep
-from .sweeps import quantities
-
-PUSHED = "forward_dynamics", "inverse_dynamics"  # quantities that take external wrenches
+from .quantities import QUANTITIES
+from .quantities.bound import on_scalars
+from .systems import VARIABLE, lower
 
 
 class Varying:
@@ -33,10 +30,10 @@ class Varying:
             if name not in VARIABLE:
                 raise UnknownNameError(f'"{name}" is no constant that can be varied.{did_you_mean(name, VARIABLE)}')
         self.robot, self.names = robot, tuple(dict.fromkeys(names))
-        self._methods = [name for name in vars(type(robot)) if name[0] != "_" and name in vars(quantities)]
+        self._methods = [name for name in vars(type(robot)) if name in QUANTITIES]
         self._nodes = lower(robot.model, split=True, lengths="at" in names)
         self._own = {name: self._value(name) for name in self.names}
-        self._ready: dict = {}
+        self.ready: dict = {}
 
     def __getattr__(self, what: str):
         if what.startswith("_") or what not in self._methods:
@@ -64,10 +61,10 @@ class Varying:
 
     def _run(self, what, *arguments, out=None, **named):
         """Arguments as the robot's own method takes them, and constants by name."""
-        asked, given = self._asked(what, list(arguments), named)
-        if asked not in self._ready:
-            self._ready[asked] = self._kernel(asked)
-        kernel = self._ready[asked]
+        key, given = self._asked(what, list(arguments), named)
+        if key not in self.ready:
+            self.ready[key] = self.kernel(key)
+        kernel = self.ready[key]
         names = [x.name for x in kernel.inputs[: len(kernel.inputs) - len(self.names)]]
         given += [named.pop(name) for name in names[len(given) :] if name in named]
         if len(given) != len(names):
@@ -75,54 +72,62 @@ class Varying:
         if unknown := set(named) - set(self.names):
             raise UnknownNameError(f'"{min(unknown)}" is not varied here.{did_you_mean(min(unknown), self.names)}')
         if any(on_device(x) for x in given):
-            return self._on_device(asked, kernel, given, named)(out=out)
+            return self._on_device(key, kernel, given, named)(out=out)
         arrays = [np.asarray(x) for x in (*given, *({**self._own, **named}[name] for name in self.names))]
         check_kinds(what, [x.name for x in kernel.inputs], arrays)
         check_shapes(what, kernel.inputs, arrays)
         dtype = np.result_type(*arrays[: len(names)], np.float32)
-        if (asked, dtype) not in self._ready:
-            self._ready[asked, dtype] = kernel.runner(dtype.char)
-        return self._ready[asked, dtype](*(x.astype(dtype, copy=False) for x in arrays), out=out)
+        if (key, dtype) not in self.ready:
+            self.ready[key, dtype] = kernel.runner(dtype.char)
+        return self.ready[key, dtype](*(x.astype(dtype, copy=False) for x in arrays), out=out)
 
-    def _on_device(self, asked, kernel, given, named):
+    def _on_device(self, key, kernel, given, named):
         """The kernel on a GPU, with what is given there and the model's own constants put there."""
         library = Library(given[0])
         own = {name: library.cast(library.put(x, given[0]), given[0]) for name, x in self._own.items() if name not in named}
-        if (asked, "GPU") not in self._ready:
-            self._ready[asked, "GPU"] = DeviceKernel(kernel)
-        return partial(self._ready[asked, "GPU"], *given, *({**own, **named}[name] for name in self.names))
+        if (key, "GPU") not in self.ready:
+            self.ready[key, "GPU"] = DeviceKernel(kernel)
+        return partial(self.ready[key, "GPU"], *given, *({**own, **named}[name] for name in self.names))
 
     def _asked(self, what, arguments, named):
-        """The quantity with its options, and the arrays given for it in order."""
-        if what in ("pose", "jacobian"):
-            options = arguments[1:] + [named.pop(name) for name in ("body", "axes") if name in named]
-            if not options:
-                raise TypeError(f"{what} takes q and the name of a body or frame.")
-            return (what, *options, *(("body",) if what == "jacobian" and len(options) == 1 else ())), arguments[:1]
-        if named.get("external", ()) is None:
-            del named["external"]
-        pushed = what in PUSHED and ("external" in named or len(arguments) == 4)
-        return (what, "external") if pushed else what, arguments
+        """The quantity with its options, and the arrays given for it in order: what the robot's own method takes."""
+        declared = QUANTITIES[what]
+        count = len(declared.inputs)
+        options, given = arguments[count:] if declared.options else [], arguments[:count] if declared.options else arguments
+        options += [named.pop(name) for name in ("body", "axes") if declared.options and name in named]
+        if declared.options and not options:
+            raise TypeError(f"{what} takes {', '.join(declared.inputs)} and the name of a body or frame.")
+        for name in declared.optional:
+            if named.get(name, ()) is None:
+                del named[name]
+            if name in named or len(given) > count:
+                options.append(name)
+        return asked(self.robot, (what, *options)), given
 
-    def _kernel(self, asked) -> Kernel:
-        quantity = self.robot._quantity(asked)
+    def kernel(self, key) -> Kernel:
+        """The kernel of a quantity, (name, options...), whose last inputs are the varied constants."""
+        bound = self.robot.quantity(asked(self.robot, key))
+        count = len(bound.inputs)
         extra = tuple(Input(name, x.shape) for name, x in self._own.items())
-        count = len(quantity.inputs)
 
         def function(*arguments):
-            nodes = self._varied(arguments[0], dict(zip(self.names, arguments[count:])))
-            return sweep(quantity.name)(nodes, *arguments[:count], *quantity.options)
+            nodes = self.nodes_like(arguments[0], dict(zip(self.names, arguments[count:])))
+            return bound.evaluated(nodes, arguments[:count])
 
-        return Kernel(quantity.name, function, (*quantity.inputs, *extra), (*self._content, asked, quantity.options))
+        return Kernel(bound.name, function, (*bound.inputs, *extra), (*self.content, *bound.content))
 
-    def _varied(self, some, values):
+    @property
+    def own(self) -> dict[str, np.ndarray]:
+        """The model's own values of what is varied."""
+        return self._own
+
+    def nodes_like(self, some, values):
         """The nodes as scalars like `some`, with these constants."""
         if "at" in values:
             values = values | {"at": values["at"] - like(self._own["at"], some)}
-        nodes = self._nodes.mapped(lambda name, index, x: like(x, some)).varied(values)
-        return replace(nodes, tree=Named(nodes.tree, nodes.labels, some.trace))
+        return on_scalars(self._nodes, some).varied(values)
 
     @property
-    def _content(self):
+    def content(self) -> tuple:
         """What its kernels are known by."""
-        return self.robot._digest, self.names, self._own["at"].tobytes() if "at" in self._own else b""
+        return self.robot.lowered.digest, self.names, self._own["at"].tobytes() if "at" in self._own else b""

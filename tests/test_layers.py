@@ -1,6 +1,7 @@
 """The folders of the package, in import order: a lower layer never imports a higher one."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,12 @@ def test_every_module_has_a_layer():
 def test_a_layer_imports_only_lower_layers(file):
     found = list(violations(file.read_text(encoding="utf-8"), module_of(file)))
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("file", sorted((PACKAGE / "engine").glob("*.py")), ids=module_of)
+def test_the_engine_has_no_words_of_mechanics(file):
+    """What an error says about a mechanism is passed in: Trace.label, Trace.remedy."""
+    assert not re.findall(r"(?i)\b(joint|wrench|mass|robot|armature|torque|inertia)", file.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

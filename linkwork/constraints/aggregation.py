@@ -92,7 +92,7 @@ def aggregated(sko: SKO, groups: Sequence[Sequence[int]]) -> Aggregate:
         maps = {(members.index(i), j): sko.H[i] @ reach[k][i] for j, k in enumerate(members) for i in reach[k]}
         H.append(grid(maps, rows, sizes, sko.A[0]))
         M.append(grid({(j, j): sko.M[k] for j, k in enumerate(members)}, sizes, sizes, sko.A[0]))
-        J.append(grid({(j, j): sko.J[k] for j, k in enumerate(members)}, rows, rows, sko.A[0]))
+        J.append(grid({(j, j): sko.armature[k] for j, k in enumerate(members)}, rows, rows, sko.A[0]))
         a.append(concatenated([sum(reach[k][i].mT @ sko.a[i] for i in reach[k]) for k in members], -2))
         b.append(concatenated([sko.b[k] for k in members], -2))
     parent = [tree.world if p == tree.world else home[p] for p in parents]

@@ -33,21 +33,9 @@ class Solution:
     G: np.ndarray  # (..., m, nv)
 
 
-def innovations(sko: SKO, columns):
-    """(I − HψK) τ, slots: what each joint feels beyond what those outboard of it have taken (Jain, 7.18)."""
-    tree, G = sko.tree, sko.G
-    tau = tree.split_rows(columns)
-    z_plus, eps = tree.slots(2)
-    for k in tree.tips_to_base():
-        z      = tree.sum(sko.A[j] @ z_plus[j] for j in tree.children[k]) + np.zeros((sko.heights[k], columns.shape[-1]))
-        eps[k] = tau[k] - sko.H[k] @ z
-        z_plus[k] = z + G[k] @ eps[k]
-    return eps
-
-
 def square_root(sko: SKO, G):
     """W* (..., m, nv) with W* W = G 𝓜⁻¹ G*."""
-    eps = innovations(sko, G.mT)
+    eps = sko.innovations(G.mT)
     for k in sko.tree.base_to_tips():
         if sko.D[k].size:
             eps[k] = np.linalg.solve(np.linalg.cholesky(sko.D[k]), eps[k])
@@ -86,7 +74,7 @@ def check_inertia(set_: ConstraintSet, sko: SKO) -> None:
         composite, _ = sko.R, sko.D
     for k in sko.tree.base_to_tips():
         if sko.tree.widths[k]:
-            D, whole = sko.D[k], sko.H[k] @ composite[k] @ sko.H[k].mT + sko.J[k]
+            D, whole = sko.D[k], sko.H[k] @ composite[k] @ sko.H[k].mT + sko.armature[k]
             if (np.linalg.eigvalsh(D)[..., 0] <= 1e-13 * np.trace(whole, axis1=-2, axis2=-1)).any():
                 raise ModelError(
                     f'{set_.robot.model.name}: joint "{set_.nodes.labels[k]}" moves nothing that has inertia along it, so it has no '

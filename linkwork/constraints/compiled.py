@@ -15,11 +15,11 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..lie.scalars import like
 from ..operators.rigid import rigid
+from ..quantities import integrate
 from ..spatial import solve
 from ..spatial.ldl import factor
-from ..sweeps.quantities import integrate
 from .assembly import CLOSED
-from .augmented import INCONSISTENT, OPEN, augmented, innovations
+from .augmented import INCONSISTENT, OPEN, augmented
 from .elimination import eliminated
 from .embedding import Choice, Embedding, stacked_rows
 from .set import ConstraintSet
@@ -55,7 +55,7 @@ class Chosen:
         if not G.shape[-2]:
             return q, v, self.embedding.misfit(nodes, q)
         sko = rigid(nodes, q)
-        eps = innovations(sko, G.mT)
+        eps = sko.innovations(G.mT)
         A = sko.tree.total({k: eps[k].mT @ solve(sko.D[k], eps[k]) for k in sko.tree.base_to_tips()})  # G 𝓜⁻¹ G*
         for i, pivot in enumerate(factor(A)[1]):
             self._unless(pivot[..., 0] <= APART * A[..., i, i])
@@ -155,7 +155,7 @@ class Family:
             results = self.function(nodes, chosen, *state)
             return *results, chosen.well + np.zeros_like(state[0][..., 0])
 
-        content = set_.robot._digest, set_.content, self.name, choices
+        content = set_.robot.lowered.digest, set_.content, self.name, choices
         self.kernels[choices] = Kernel(self.name, function, (*self.inputs, *reference, *drive), content).gufunc("d")
         return self.kernels[choices]
 
@@ -165,7 +165,7 @@ class Compiled:
 
     def __init__(self, set_: ConstraintSet):
         self.set = set_
-        self.embedding = Embedding(set_, set_.robot._split)
+        self.embedding = Embedding(set_, set_.robot.lowered.nodes)
         self.choices: list[tuple[Choice, ...]] = []
         self.reference: dict[tuple[Choice, ...], list[np.ndarray]] = {}  # pivots where a choice was made, if there are any
         self.missed = 0
@@ -177,7 +177,7 @@ class Compiled:
         if name not in self.families:
             robot = self.set.robot
             sizes = {"q": (robot.nq,), "external": (len(robot.bodies), 6), **shapes}
-            made = tuple(Input(x, sizes.get(x, (robot.nv,)), robot._units if x == "q" else ()) for x in inputs)
+            made = tuple(Input(x, sizes.get(x, (robot.nv,)), robot.lowered.units if x == "q" else ()) for x in inputs)
             self.families[name] = Family(self, name, function, made)
         return self.families[name]
 

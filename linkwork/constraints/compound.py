@@ -11,10 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..model import Loop, Model, lower
+from ..model import Loop, Model
 from ..model.parts import Body, PlacedJoint
+from ..quantities import integrate
 from ..spatial import Pose
-from ..sweeps.quantities import integrate
+from ..systems import lower
 from .closure import Closure, log
 from .motion import Motion, inverse
 from .rows import Rows

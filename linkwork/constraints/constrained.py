@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.array import Traced
 from ..engine.program import Input
-from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, check_batch
+from ..errors import ConstraintError, LinkworkError, ModelError, TraceError
 from . import assembly, projection
 from .augmented import Solution, augmented, check_closed, trusted
 from .compiled import Compiled
@@ -176,9 +176,7 @@ class Constrained:
             )
         arrays = [np.asarray(x) for x in given]
         shapes = {"q": (self.robot.nq,), "v": (self.nv,), "tau": (self.nv,), "external": (len(self.robot.bodies), 6)}
-        for (name, shape), array in zip(shapes.items(), arrays):
-            self.robot._check(Input(name, shape), array)
-        check_batch({name: array.shape[: array.ndim - len(shape)] for (name, shape), array in zip(shapes.items(), arrays)})
+        self.robot.lowered.check([Input(name, shape) for name, shape in shapes.items()], arrays)
         arrays = [x.astype(float, copy=False) for x in arrays]
         return (*arrays, None) if external is None else arrays
 

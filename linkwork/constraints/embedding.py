@@ -17,12 +17,11 @@ import numpy as np
 
 from ..errors import ModelError
 from ..lie.scalars import like
-from ..model import Nodes
 from ..model.tree import Tree
 from ..operators.rigid import rigid
 from ..operators.sko import SKO
-from ..sweeps.composite_inertia import composite_inertia
-from ..sweeps.quantities import motion
+from ..sweeps import composite_inertia
+from ..systems import Nodes
 from .aggregation import aggregated, between, group_parents, merged
 from .augmented import INCONSISTENT, Solution, augmented, check_closed, trusted
 from .elimination import eliminated, pivoted
@@ -126,8 +125,8 @@ class Embedding:
         """Dependent velocities and rows of each group at one configuration, by pivoting in the mass metric."""
         set_, q = self.set, np.asarray(q, float)
         sko = rigid(self.nodes, q)
-        R = composite_inertia(self.tree, sko.A, sko.M)
-        weight = np.concatenate([np.sqrt(np.diag(sko.H[k] @ R[k] @ sko.H[k].T + sko.J[k])) for k in self.tree.base_to_tips()])
+        R = composite_inertia(sko.blocks)
+        weight = np.concatenate([np.sqrt(np.diag(sko.H[k] @ R[k] @ sko.H[k].T + sko.armature[k])) for k in self.tree.base_to_tips()])
         weight = np.maximum(weight, 1e-3 * weight.max(initial=1e-300))  # what moves no mass depends on what does
         parts = self.all_rows(self.nodes, q)
         least = float(np.maximum(1e-9, 10 * set_.misfit(self._residual(parts)))) if least is None else least
@@ -188,12 +187,12 @@ class Embedding:
         for g, (columns, choice) in enumerate(zip(self.columns, choices)):
             X, bend, found, _ = self.dependence(nodes, g, choice, q, v)
             H.append(X.mT @ whole.sko.H[g])
-            J.append(X.mT @ whole.sko.J[g] @ X)
+            J.append(X.mT @ whole.sko.armature[g] @ X)
             a.append(whole.sko.a[g] + whole.sko.H[g].mT @ bend)
             blocks.append((columns, X, bend))
             pivots.extend(found)
         sko = SKO(whole.sko.tree.parent, A, H, M, J, a, whole.sko.b, whole.sko.base if base is None else base)
-        return Embedded(sko, whole.order, tuple(choices), tuple(blocks), tuple(whole.sko.J), tuple(pivots))
+        return Embedded(sko, whole.order, tuple(choices), tuple(blocks), tuple(whole.sko.armature), tuple(pivots))
 
     def rows(self, nodes, g, q, v, pull=None):
         """G (..., m, n) and γ (..., m, 1) of a group's constraints, over its velocities alone; with `pull` = [ω, ζ] (2,)
@@ -250,10 +249,11 @@ class Embedding:
     def accelerations(self, nodes, choices, q, v, tau, external=None, pull=None):
         """v̇ over any scalar, and of each group the pivots and what is left of the rows that were not needed."""
         tree = nodes.tree
-        phi, _, a, b = motion(nodes, q, v, external)
+        s = nodes.blocks(q)
+        r = nodes.rates(s, v, external=external)
         found = [self.dependence(nodes, g, choice, q, v, pull) for g, choice in enumerate(choices)]
         X, bend = [x[0] for x in found], [x[1] for x in found]
-        blocks = tree, phi, nodes.H, nodes.M, nodes.J, a, b, tree.split(tau), nodes.falling
+        blocks = *s, r.a, r.b, tree.split(tau), nodes.falling
         vdot = tree.join(embedded_forward_dynamics(*blocks, self.groups, self.carriers, X, bend))
         left = [(G @ vdot[..., columns, None] + gamma, G, gamma)
                 for columns, (_, _, _, spare) in zip(self.columns, found) if spare is not None for G, gamma in [spare]]  # fmt: skip

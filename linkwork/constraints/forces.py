@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..quantities import joint_wrenches
 from ..spatial import phi
-from ..sweeps.more_quantities import joint_wrenches
 from .closure import Closure
 from .motion import inverse
 from .set import ConstraintSet

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..sweeps.quantities import integrate
+from ..quantities import integrate
 from .differences import STEP, first
 from .rank import Factored
 from .set import ConstraintSet

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..lie.scalars import like
-from ..model import Nodes
 from ..spatial import Pose, homogeneous, phi, tilde
-from ..sweeps.gather_scatter import scatter
-from ..sweeps.jacobian import jacobian
-from ..sweeps.kinematics import coriolis_accelerations, placements, poses, shifts, velocities
+from ..sweeps import jacobian, poses, scatter, velocities
+from ..sweeps.kinematics import coriolis_accelerations
+from ..systems import Nodes
+from ..systems.rigid import placed_blocks, placements
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,12 @@ class Motion:
         return placements(self.nodes, self.q)
 
     @cached_property
+    def blocks(self):
+        return placed_blocks(self.nodes, self._X)
+
+    @property
     def phi(self):
-        return shifts(self.nodes.tree, self._X)
+        return self.blocks.A
 
     @cached_property
     def _T(self):
@@ -64,12 +68,12 @@ class Motion:
 
     @cached_property
     def V(self):
-        return velocities(self.nodes.tree, self.phi, self.nodes.H, self.nodes.tree.split(self.v), self.nodes.still)
+        return velocities(self.blocks, self.nodes.tree.split(self.v), self.nodes.still)
 
     @cached_property
     def _alpha(self):
         tree = self.nodes.tree
-        a = coriolis_accelerations(tree, self.nodes.H, self.V, tree.split(self.v))
+        a = coriolis_accelerations(self.blocks, self.V, tree.split(self.v))
         return scatter(tree, self.phi, a, self.nodes.still)
 
     def place(self, body: int | None, pose: Pose) -> Place:
@@ -78,7 +82,7 @@ class Motion:
         k, on = (tree.world, nodes.exactly(pose)) if body is None else nodes.on_node(body, pose)
         shift = phi(on)
         T = self._T[k] @ on
-        J = jacobian(tree, self.phi, nodes.H, k, shift) if k != tree.world else np.zeros_like(on, shape=(6, tree.nv))
+        J = jacobian(self.blocks, k, shift) if k != tree.world else np.zeros_like(on, shape=(6, tree.nv))
         if self.v is None:
             return Place(T, J, None, None)
         V = self.V[k] if k != tree.world else nodes.still

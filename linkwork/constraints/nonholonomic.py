@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..model import KnifeEdge, Pfaffian, Rolling, Touching
-from ..sweeps.quantities import integrate
+from ..quantities import integrate
 from .differences import first, step
 from .motion import Motion
 from .points import holder, where

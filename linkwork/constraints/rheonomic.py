@@ -7,7 +7,7 @@ import numpy as np
 
 from ..lie.scalars import like
 from ..model import Driven, Holonomic
-from ..sweeps.quantities import integrate
+from ..quantities import integrate
 from .couplings import moved, one_coordinate
 from .differences import STEP, first, second, step
 from .motion import Motion

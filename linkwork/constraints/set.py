@@ -10,8 +10,9 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like
-from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, lower
-from ..sweeps.singular import singular
+from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
+from ..systems import lower
+from ..systems.singular import singular
 from .closure import Closure
 from .compound import CompoundClosure
 from .couplings import Coupled, Related
@@ -113,9 +114,7 @@ class ConstraintSet:
     @cached_property
     def massless(self) -> bool:
         """Does some joint move nothing with inertia, so that the tree by itself has no accelerations?"""
-        tree = self.nodes.tree
-        tips = [k for k in tree.base_to_tips() if tree.widths[k] and not tree.children[k]]
-        return singular(self.nodes, None if self.robot.rolled else self.robot.random_state(seed=0)[0], tips) is not None
+        return singular(self.nodes, None if self.robot.rolled else self.robot.random_state(seed=0)[0]) is not None
 
     @cached_property
     def traced(self) -> bool:
@@ -127,17 +126,17 @@ class ConstraintSet:
     def _kernels(self) -> tuple:
         """(q) -> c, G, U and (q, v) -> c, G, U, γ; where something is driven, its f, ḟ and f̈ come last."""
         robot = self.robot
-        state = Input("q", (robot.nq,), robot._units), Input("v", (robot.nv,))
+        state = Input("q", (robot.nq,), robot.lowered.units), Input("v", (robot.nv,))
         drive = (Input("drive", (len(self.drives), 3)),) if self.drives else ()
 
         def made(n):
             def function(q, *rest):
-                nodes = robot._split.mapped(lambda name, index, x: like(x, q))
+                nodes = robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
                 motion = Motion(nodes, q, rest[0] if n == 2 else None, drive=self.by_name(rest[n - 1 :]))
                 found = stacked([x.rows(motion) for x in self.constraints], motion)
                 return found.c, found.G, found.U, *([] if n == 1 else [found.gamma])
 
-            return Kernel("constraint_rows", function, (*state[:n], *drive), (robot._digest, self.content)).gufunc("d")
+            return Kernel("constraint_rows", function, (*state[:n], *drive), (robot.lowered.digest, self.content)).gufunc("d")
 
         return made(1), made(2)
 

@@ -12,7 +12,7 @@ from ..errors import TraceError
 from ..lie import scalars
 from .array_functions import FUNCTIONS, STRUCTURAL, unknown
 from .trace import ZERO, Trace
-from .ufuncs import BITS, EMPTY, LOGIC, NUMBERS, REDUCED, only_truths
+from .ufuncs import BITS, EMPTY, LOGIC, REDUCED, known, only_truths, scalar
 
 
 class TracedType:
@@ -184,11 +184,11 @@ def called(trace: Trace, ufunc: np.ufunc, inputs):
         ufunc = BITS[ufunc]
     if trace.truths and ufunc is np.add and all(isinstance(x, Traced) and only_truths(trace, x.refs) for x in inputs):
         raise TraceError("NumPy's sum of two truths is a truth: write |, or np.where(truth, 1.0, 0.0) to count them.")
-    scalar = NUMBERS.get(ufunc) or LOGIC.get(ufunc)
-    if scalar is None:
-        raise unknown(ufunc, f". Known: {', '.join(sorted(u.__name__ for u in (*NUMBERS, *LOGIC, *PRODUCTS)))}")
+    function = scalar(ufunc)
+    if function is None:
+        raise unknown(ufunc, f". Known: {', '.join(sorted(u.__name__ for u in (*known(), *PRODUCTS)))}")
     arrays = [truths(trace, x) if ufunc in LOGIC else lift(trace, x) for x in inputs]
-    return Traced(trace, elementwise(partial(scalar, trace), *np.broadcast_arrays(*arrays)))
+    return Traced(trace, elementwise(partial(function, trace), *np.broadcast_arrays(*arrays)))
 
 
 def where(trace: Trace, condition, *choices):

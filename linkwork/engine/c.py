@@ -1,7 +1,7 @@
-"""A program as C99: one function without memory, branches or calls but those of math.h.
+"""A program as C99: one function that allocates nothing, has no branches and calls only functions of math.h.
 
-Sums and products are written as they are; whether a multiply-add is one instruction is the C compiler's to decide, as
-a call of fma() would crawl on a processor without one.
+Sums and products are written as they are. The C compiler decides whether a multiply-add is one instruction, because a call of
+fma() is slow on a processor without one.
 """
 
 import math
@@ -12,12 +12,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from .operations import OPERATIONS
 from .program import Program, operands
 
 TYPES = {"float64": "double", "float32": "float"}
-CALLS = {f: f for f in ("sin", "cos", "sqrt", "exp", "log", "acos", "asin", "atan2", "floor")} | {"abs": "fabs"}
-COMPARE = {"lt": "<", "le": "<=", "eq": "=="}
-JOIN = {"and": "&&", "or": "||"}
 RESERVED = {
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
     "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
@@ -25,6 +23,7 @@ RESERVED = {
 }  # fmt: skip
 WIDTH = 100  # characters of an expression before it gets a name
 SUM, PRODUCT, ATOM = range(3)  # how tightly the parts of an expression hold together
+LEVELS = {"": SUM, "product": PRODUCT, "atom": ATOM}  # as the table of operations names them
 
 
 def identifier(name: str) -> str:
@@ -89,7 +88,8 @@ def prototype(program: Program, name: str, dtype: str, star: str = "*") -> str:
 
 def arguments(program: Program) -> dict[str, str]:
     """What each input is called in C."""
-    taken = RESERVED | set(CALLS.values()) | {f"{name}f" for name in CALLS.values()} | {*results(program)}
+    calls = {row.c for row in OPERATIONS.values() if row.c.isidentifier()}
+    taken = RESERVED | calls | {f"{name}f" for name in calls} | {*results(program)}
     out: dict[str, str] = {}
     for x in program.inputs:
         name = identifier(x.name)
@@ -121,7 +121,7 @@ class Body:
             text, level = self.expression(*nodes[i])
             inline = nodes[i][0] in ("add", "mul", "opaque") and uses[i] == 1 and len(text) < WIDTH
             if level < ATOM and not inline and nodes[i][0] != "const":
-                text, level = self.named(text, "int" if nodes[i][0] in (*COMPARE, *JOIN, "not") else self.kind), ATOM
+                text, level = self.named(text, "int" if OPERATIONS[nodes[i][0]].truth else self.kind), ATOM
             self.written[i] = text, level
         for out, output in zip(results(program), program.outputs):
             self.lines += [f"{out}[{j}] = {self.at(ref)};" for j, ref in enumerate(output.refs)]
@@ -167,22 +167,24 @@ class Body:
             return self.written[args[0]]
         if name == "add":
             return self.sum(*args), SUM
-        if name == "mul":
-            return f"{self.at(args[0], PRODUCT)}*{self.at(args[1], ATOM)}", PRODUCT
-        if name == "rcp":
-            return f"{self.constant(1.0)[0]}/{self.at(args[0], ATOM)}", PRODUCT
-        if name in COMPARE:
-            return f"{self.at(args[0])} {COMPARE[name]} {self.at(args[1])}", SUM
-        if name in JOIN:
-            return f"{self.at(args[0])} {JOIN[name]} {self.at(args[1])}", SUM
-        if name == "not":
-            return f"!{self.at(args[0])}", SUM
-        if name == "where":
-            return f"{self.at(args[0])} ? {self.at(args[1])} : {self.at(args[2])}", SUM
-        return f"{CALLS[name]}{'f' * (self.kind == 'float')}({', '.join(map(self.at, args))})", SUM
+        text = OPERATIONS[name].c
+        if text.isidentifier():
+            return f"{text}{'f' * (self.kind == 'float')}({', '.join(map(self.at, args))})", SUM
+        level = PRODUCT if name == "mul" else SUM
+        return text.format(*(Operand(self, ref) for ref in args), one=self.constant(1.0)[0]), level
 
     def sum(self, a: int, b: int) -> str:
         if a < 0:
             a, b = b, a
         right = self.at(b, PRODUCT)
         return f"{self.at(a)} - {right[1:]}" if right.startswith("-") else f"{self.at(a)} + {right}"
+
+
+class Operand:
+    """An operand in the text of an operation: {0:atom} asks for parentheses around anything but an atom."""
+
+    def __init__(self, body: Body, ref: int):
+        self.body, self.ref = body, ref
+
+    def __format__(self, level: str) -> str:
+        return self.body.at(self.ref, LEVELS[level])

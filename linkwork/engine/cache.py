@@ -1,7 +1,7 @@
 """Compiled code on disk, found by what it was made from.
 
 A file is trusted only if it belongs to this user, nobody else may write to it or to its folder, and its digest is
-right; anything else is as if it were not there. Several processes may read and write at once: files appear whole.
+right; any other file is ignored. Several processes may read and write at once: files are renamed into place when complete.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ def _ours(path: Path) -> bool:
 
 @cache
 def source_digest() -> str:
-    """A digest of this package's own text, less what no kernel is made from: other text makes other kernels."""
+    """A digest of this package's source, without the folders that no kernel depends on: a change of source makes new kernels."""
     root = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for path in sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in NO_KERNELS):
@@ -73,7 +73,7 @@ def get(name: str) -> tuple[dict, bytes] | None:
 
 
 def put(name: str, header: dict, code: bytes) -> None:
-    """Keep code under a name; silently not, where there is no room to."""
+    """Keep code under a name; does nothing where the folder cannot be written to."""
     place = folder()
     if place is None:
         return
@@ -105,7 +105,7 @@ def contents() -> list[dict]:
 
 
 def clear() -> int:
-    """Forget everything; the number of files removed."""
+    """Remove everything; returns the number of files removed."""
     place = folder()
     count = 0
     for path in [*place.glob("*.o"), *place.glob("*.tmp")] if place else ():

@@ -1,7 +1,7 @@
-"""A shorter way to a gufunc for one sample: NumPy takes longer to find its loop than most kernels run.
+"""A call with little overhead for one sample: NumPy takes longer to find the loop of a gufunc than most kernels run.
 
-It is for plain contiguous arrays of the gufunc's own dtype and core shapes, and no names: then the loop is called at once,
-on a new array. Whatever else comes goes to the gufunc as it is.
+It serves contiguous arrays of the gufunc's own dtype and core shapes, without keyword arguments: the loop is called directly,
+on a new array. All other calls are passed on to the gufunc.
 """
 
 import ctypes
@@ -89,7 +89,7 @@ class Method(ctypes.Structure):
 
 
 def call(gufunc: np.ufunc, address: int, data: int, dtype: str):
-    """The function at @call, in front of its gufunc."""
+    """The function at @call, which passes on to its gufunc what it does not serve."""
     kind = np.dtype({"double": "d", "float": "f"}[dtype])
     words = id(gufunc), data, numpy_table("_ARRAY_API")[NEW_ARRAY], id(np.ndarray), id(kind)
     what = (ctypes.c_void_p * len(words))(*words)

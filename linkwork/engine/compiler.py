@@ -1,4 +1,4 @@
-"""LLVM: from IR text to machine code of this computer, and from code to functions that can be called."""
+"""Compile LLVM IR text to machine code for this computer, and load machine code as functions that can be called."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from .rolled_program import RolledProgram
 from .samples import Range
 
 WIDE = ' "prefer-vector-width"="512" "min-legal-vector-width"="512"'
-_lock = threading.RLock()
+LLVM_LOCK = threading.RLock()  # LLVM is entered by one thread at a time
 
 
 @cache
@@ -29,13 +29,14 @@ def target():
 
 
 def identity() -> str:
-    """What compiled code depends on besides its text."""
+    """The processor and the version of LLVM, on which compiled code depends besides its text."""
     version = ".".join(map(str, llvm.llvm_version_info))
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {version}"
 
 
 def straight(program: Program, kind: Kind, name: str, any_angle: bool = False, once: bool = False) -> str:
-    """The function @name(inputs..., outputs...) of a program, all arguments in lanes; of results each different entry `once`."""
+    """The function @name(inputs..., outputs...) of a program, all arguments in lanes; with `once`, an entry that occurs several
+    times in a result is written once."""
     V, size = kind.vector, kind.bytes * kind.width
     n_in = len(program.inputs)
     number = {x.name: j for j, x in enumerate(program.inputs)}
@@ -67,7 +68,7 @@ def kernel(program: Program | RolledProgram, kind: Kind, name: str) -> str:
 
 
 def module_text(program: Program | RolledProgram, dtype: str) -> str:
-    """The whole module of a gufunc: kernel, one sample and many, and the loop around it."""
+    """The whole module of a gufunc: the kernel for one sample and for a vector of them, and the loop around both."""
     wide, one = _kinds(dtype)
     kernels = [kernel(program, wide, "wide"), kernel(program, one, "one")]
     return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text(), call.text(program, one)], driver.LEAST)
@@ -106,7 +107,7 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
 
 def compiled(text: str) -> bytes:
     """Machine code of a module, as an object file."""
-    with _lock:
+    with LLVM_LOCK:
         machine, _ = target()
         module = llvm.parse_assembly(text)
         passes = llvm.create_new_module_pass_manager()
@@ -119,12 +120,12 @@ def compiled(text: str) -> bytes:
         return machine.emit_object(module)
 
 
-_alive: list = []  # code that NumPy or anybody may hold a pointer to lives as long as the process
+_alive: list = []  # loaded code is never freed: NumPy holds pointers to it
 
 
 def loaded(code: bytes, *symbols: str) -> list[int]:
-    """The addresses of functions in an object file; 0 for one it has not."""
-    with _lock:
+    """The addresses of functions in an object file; 0 for a function that it does not contain."""
+    with LLVM_LOCK:
         machine, _ = target()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))

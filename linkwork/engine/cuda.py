@@ -14,7 +14,7 @@ REGISTERS, LOCAL_BYTES = 4, 3  # CU_FUNC_ATTRIBUTE_NUM_REGS, _LOCAL_SIZE_BYTES
 
 
 class DeviceError(LinkworkError, RuntimeError):
-    """The GPU, its driver or an array on it is not as it should be."""
+    """An error of the GPU, of its driver or of an array on it."""
 
 
 @cache

@@ -90,7 +90,7 @@ def name_of(dtype) -> str:
 
 
 def check_place(names, arrays) -> None:
-    """All arrays are on GPUs, and none waits for a gradient."""
+    """Raises unless all arrays are on GPUs and none requires a gradient."""
     if not all(on_device(x) for x in arrays):
         where = ", ".join(f"{name} on the {'GPU' if on_device(x) else 'CPU'}" for name, x in zip(names, arrays))
         raise DeviceError(f"arrays live in different places ({where}); move them to one: x.cuda(), cupy.asarray(x).")
@@ -119,7 +119,7 @@ class Plan(NamedTuple):
 
 
 class Straight(NamedTuple):
-    """Straight-line code on a device: the kernel, and behind it that for large angles, which looks at a flag."""
+    """Straight-line code on a device: the kernel, then the one for large angles, which runs only if a flag is set."""
 
     flag: int
     functions: list[cuda.Function]
@@ -131,7 +131,7 @@ class Straight(NamedTuple):
 
 
 class Rolled(NamedTuple):
-    """Rolled code on a device, and its tables there: threads as far as their scratch memory goes."""
+    """Rolled code and its tables on a device: as many threads as the scratch memory allows."""
 
     function: cuda.Function
     data: Any
@@ -147,7 +147,7 @@ class Rolled(NamedTuple):
 
 
 class DeviceKernel:
-    """A kernel as a function of arrays on GPUs, made for each layout, type and device it meets."""
+    """A kernel as a function of arrays on GPUs, compiled for each combination of layout, type and device when first called."""
 
     def __init__(self, kernel: Kernel):
         self.kernel = kernel

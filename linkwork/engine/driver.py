@@ -6,7 +6,7 @@
     @unpack  the way back; @unpack_once from lanes that hold each different entry once, e being at places[e]
 
 Strides are honoured everywhere; arrays whose core is contiguous are transposed in registers. Floating-point flags are
-put back as they were, so that NumPy finds nothing to warn of.
+restored at the end, so that NumPy issues no warnings.
 """
 
 from contextlib import ExitStack, contextmanager
@@ -206,7 +206,7 @@ def loop(x86: bool, least: int) -> str:
 
 
 def split() -> str:
-    """@split: a batch shared out over `team` threads, made and joined here, so that nothing outlives the call."""
+    """@split: a batch divided among `team` threads, which are started and joined here."""
     t = Text()
     jobs, ids = t.room("[64 x [5 x i64]]"), t.room("[64 x i64]")
     share = t.let("sdiv i64 %n, %team")

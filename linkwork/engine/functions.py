@@ -18,13 +18,18 @@ declarations of intrinsics), for modules that declare intrinsics of their own.
 from functools import cache
 from inspect import signature
 
-from .functions_circular import sincos, sincos_near, tan
-from .functions_exponential import exp, log
-from .functions_inverse import acos, asin, atan, atan2
+from .functions_circular import sincos_near, tan
+from .functions_inverse import atan
 from .functions_text import FORMATS, Body
+from .operations import OPERATIONS
 
-_WRITERS  = {f.__name__: f for f in (sincos, sincos_near, tan, asin, acos, atan, atan2, exp, log)}
-FUNCTIONS = {name: len(signature(f).parameters) for name, f in _WRITERS.items()}  # number of arguments, by name
+
+def writers():
+    """By name, the functions that write these: those of the operations, and a few more."""
+    return {f.__name__: f for f in (sincos_near, tan, atan, *(row.library for row in OPERATIONS.values() if row.library))}
+
+
+FUNCTIONS = {name: len(signature(f).parameters) for name, f in writers().items()}  # number of arguments, by name
 
 
 def symbol(name, dtype, width):
@@ -54,7 +59,8 @@ def library(functions):
 @cache
 def _written(name, dtype, width):
     body      = Body(dtype, width)
-    arguments = [body.argument(f"x{i}") for i in range(FUNCTIONS[name])]
-    results   = _WRITERS[name](*arguments)
+    writer    = writers()[name]
+    arguments = [body.argument(f"x{i}") for i in range(len(signature(writer).parameters))]
+    results   = writer(*arguments)
     results   = results if isinstance(results, tuple) else (results,)
     return body.define(symbol(name, dtype, width), arguments, results, "alwaysinline nounwind")

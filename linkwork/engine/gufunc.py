@@ -20,7 +20,7 @@ def _available() -> int:
 
 
 def _asked() -> int:
-    """What LINKWORK_NUM_THREADS says."""
+    """The number of threads in LINKWORK_NUM_THREADS."""
     said = os.environ.get("LINKWORK_NUM_THREADS", "").strip()
     if said and not said.isdecimal():
         raise ValueError(f'LINKWORK_NUM_THREADS is "{said}"; it must be a whole number, or not be set.')
@@ -51,7 +51,7 @@ def signature(inputs, outputs) -> str:
 
 
 def keep(*things) -> None:
-    """For as long as the process lives."""
+    """Keep an object alive until the process ends."""
     _alive.append(things)
 
 

@@ -1,34 +1,12 @@
-"""A program run by NumPy, an operation at a time: slow, without a compiler, and what every writer must agree with."""
+"""A program evaluated by NumPy, one operation at a time: slow, needs no compiler, and the reference for every writer."""
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from .gufunc import put_into
+from .operations import meanings
 from .program import Program, evaluate
-
-SCALAR: dict[str, Callable] = {
-    "add": np.add,
-    "mul": np.multiply,
-    "rcp": np.reciprocal,
-    "sin": np.sin,
-    "cos": np.cos,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "log": np.log,
-    "acos": np.arccos,
-    "asin": np.arcsin,
-    "atan2": np.arctan2,
-    "floor": np.floor,
-    "abs": np.absolute,
-    "lt": np.less,
-    "le": np.less_equal,
-    "eq": np.equal,
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "not": np.logical_not,
-    "where": np.where,
-}
 
 
 def run(program: Program, arrays: Mapping[str, object]) -> list[np.ndarray]:
@@ -42,7 +20,7 @@ def run(program: Program, arrays: Mapping[str, object]) -> list[np.ndarray]:
         for x, a, axes in zip(program.inputs, given, batches)
     }
     with np.errstate(all="ignore"):
-        results = evaluate(program, columns, SCALAR, kind.type)
+        results = evaluate(program, columns, meanings("value"), kind.type)
     entries = (np.array([np.broadcast_to(e, batch) for e in result], kind) for result in results)
     return [
         np.moveaxis(e.reshape(x.size, *batch), 0, -1).reshape(batch + x.shape)

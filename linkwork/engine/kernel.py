@@ -1,4 +1,4 @@
-"""A function on its way to a gufunc: traced, compiled and loaded when first needed, or found on disk."""
+"""A function that is traced, compiled and loaded as a gufunc when it is first called, or loaded from the cache on disk."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -36,7 +36,7 @@ class Kernel:
         return self.record(self.name, self.function, self.inputs)
 
     def runner(self, kind: str) -> Callable:
-        """The gufunc; where NumPy allows none, because something that comes in or goes out has no entries, its like."""
+        """The gufunc, or the interpreter if an argument or result has no entries, which NumPy does not allow in a gufunc."""
         sizes = [x.size for x in self.inputs]
         if self.content is None:
             sizes += [x.size for x in self.program.outputs]
@@ -47,7 +47,7 @@ class Kernel:
         return self._of(kind)[0]
 
     def call(self, kind: str) -> Callable:
-        """A function that does what the gufunc does, sooner for one sample."""
+        """A function that does what the gufunc does, with less overhead for one sample."""
         return self._of(kind)[1]
 
     def _of(self, kind: str) -> tuple[np.ufunc, Callable]:
@@ -56,7 +56,7 @@ class Kernel:
         return self._made[kind]
 
     def _loaded(self, kind: str) -> tuple[np.ufunc, Callable]:
-        """From disk, or compiled."""
+        """The gufunc and the function for one sample, from the cache on disk or newly compiled."""
         dtype = LLVM_NAMES[kind]
         made_from = (self.name, self.inputs, dtype, compiler.identity(), cache.source_digest())
         text = None

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from . import functions
+from .functions_circular import sincos
+from .operations import OPERATIONS
 from .program import operands
-
-COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
-LIBRARY = {"sin": "sincos", "cos": "sincos", "atan2": "atan2", "acos": "acos", "asin": "asin", "exp": "exp", "log": "log"}
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,14 @@ class Kind:
 
 def needed_functions(program) -> set[str]:
     """The functions of the library that a program calls."""
-    return {LIBRARY[name] for i in program.live if (name := program.trace.nodes[i][0]) in LIBRARY}
+    rows = (OPERATIONS[program.trace.nodes[i][0]] for i in program.live)
+    return {row.library.__name__ for row in rows if row.library}
 
 
 def plain_angles(program) -> frozenset[int]:
-    """The inputs that are turned into sin and cos as they come."""
+    """The inputs whose sin or cos is taken."""
     nodes = program.trace.nodes
-    turned = {nodes[i][1] for i in program.live if nodes[i][0] in ("sin", "cos")}
+    turned = {nodes[i][1] for i in program.live if OPERATIONS[nodes[i][0]].library is sincos}
     return frozenset(i for i in turned if nodes[i][0] == "in")
 
 
@@ -66,9 +66,9 @@ def intrinsics(kind: Kind) -> dict[str, str]:
     """Declarations of what the body may call, by symbol."""
     V = kind.vector
     out = {f"llvm.fma.{kind.mangled}": f"declare {V} @llvm.fma.{kind.mangled}({V}, {V}, {V})\n"}
-    for name in ("sqrt", "fabs", "floor"):
-        symbol = f"llvm.{name}.{kind.mangled}"
-        out[symbol] = f"declare {V} @{symbol}({V})\n"
+    for row in (row for row in OPERATIONS.values() if row.intrinsic):
+        symbol = f"llvm.{row.intrinsic}.{kind.mangled}"
+        out[symbol] = f"declare {V} @{symbol}({', '.join([V] * row.arity)})\n"
     return out
 
 
@@ -89,7 +89,7 @@ class Writer:
     """Instructions for runs of nodes. load(emit, *leaf) gives the value of an input; names outlive a run."""
 
     def __init__(self, nodes: list[tuple], kind: Kind, load: Callable, near: frozenset[int] = frozenset()):
-        """`near` are angles that somebody has made sure are not too large for the short way to sin and cos."""
+        """`near` are angles that the caller has checked to be small enough for the short range reduction of sin and cos."""
         self.nodes, self.kind, self.load, self.near = nodes, kind, load, near
         self.names: dict[int, str] = {}
         self.turned: dict[int, str] = {}  # angle -> the pair {sin, cos}
@@ -110,7 +110,7 @@ class Writer:
         return self.names[ref] if ref > 0 else self.emit(f"fneg {self.kind.vector} {self.names[-ref]}")
 
     def run(self, order: list[int], uses: Counter, then: Callable[[int], None] = lambda i: None) -> None:
-        """The instructions of these nodes, in this order, each followed by those `then` adds; `uses` counts who needs each."""
+        """The instructions of these nodes, in this order; `then(i)` may add others after node i; `uses` counts uses of each node."""
         absorbs = fused(self.nodes, order, uses)
         hidden = set(absorbs.values())
         for i in order:
@@ -119,33 +119,25 @@ class Writer:
             then(i)
 
     def _node(self, i: int, absorbs: dict[int, int]) -> str:
-        kind, emit, at = self.kind, self.emit, self.at
-        V, B = kind.vector, kind.of("i1")
+        kind, V = self.kind, self.kind.vector
         name, *args = self.nodes[i]
+        row = OPERATIONS[name]
         if name == "in":
-            return self.load(emit, *args)
+            return self.load(self.emit, *args)
         if name == "add":
             return self._add(args[0], args[1], absorbs.get(i))
-        if name == "mul":
-            return emit(f"fmul {V} {at(args[0])}, {at(args[1])}")
-        if name == "rcp":
-            return emit(f"fdiv {V} {kind.constant(1.0)}, {at(args[0])}")
         if name == "opaque":
-            return at(args[0])
-        if name in ("sin", "cos"):
-            return emit(f"extractvalue {{{V}, {V}}} {self._turned(args[0])}, {0 if name == 'sin' else 1}")
-        if name in LIBRARY:
-            given = ", ".join(f"{V} {at(a)}" for a in args)
-            return emit(f"call {V} @{functions.symbol(name, kind.dtype, kind.width)}({given})")
-        if name in ("sqrt", "abs", "floor"):
-            return emit(f"call {V} @llvm.{'fabs' if name == 'abs' else name}.{kind.mangled}({V} {at(args[0])})")
-        if name in COMPARE:
-            return emit(f"fcmp {COMPARE[name]} {V} {at(args[0])}, {at(args[1])}")
-        if name in ("and", "or"):
-            return emit(f"{name} {B} {self.names[args[0]]}, {self.names[args[1]]}")
-        if name == "not":
-            return emit(f"xor {B} {self.names[args[0]]}, {'true' if kind.width == 1 else 'splat (i1 true)'}")
-        return emit(f"select {B} {self.names[args[0]]}, {V} {at(args[1])}, {V} {at(args[2])}")
+            return self.at(args[0])
+        if row.library is sincos:
+            return self.emit(f"extractvalue {{{V}, {V}}} {self._turned(args[0])}, {row.part}")
+        values = [self.at(a) for a in args]
+        if row.instruction:
+            true = "true" if kind.width == 1 else "splat (i1 true)"
+            return self.emit(row.instruction.format(*values, V=V, B=kind.of("i1"), one=kind.constant(1.0), true=true))
+        called = f"llvm.{row.intrinsic}.{kind.mangled}"
+        if row.library:
+            called = functions.symbol(row.library.__name__, kind.dtype, kind.width)
+        return self.emit(f"call {V} @{called}({', '.join(f'{V} {x}' for x in values)})")
 
     def _add(self, a: int, b: int, product: int | None) -> str:
         V, at = self.kind.vector, self.at

@@ -1,4 +1,4 @@
-"""A kernel run step after step, its results fed back: the loop over time inside the compiled code.
+"""A march: a kernel run step after step with its results fed back, the loop over time being part of the compiled code.
 
 The kernel is of (states..., streams..., constants...) and returns the new states, entry for entry like the old. A stream
 has a value for each step; the constants stay. A vector of samples stays in its lanes for all steps.
@@ -20,8 +20,8 @@ LEAST = 64  # samples that make a thread worth starting
 
 
 class MarchRange(Range):
-    """@range for a march: after the steps NumPy would pass come, in `steps`, the bytes from one step to the next of each
-    stream, from one kept row of each state to the next, how many steps there are, and each how many are kept."""
+    """@range for a march. After the strides that NumPy would pass, `steps` holds the bytes from one step to the next of each
+    stream, the bytes from one kept row to the next of each state, the number of steps, and after how many steps a row is kept."""
 
     def __init__(self, program: Program, wide: Kind, streams: int):
         super().__init__(program, wide)

@@ -1,4 +1,4 @@
-"""An order of a program's operations in which few values wait at a time, for machines that have many registers but no more."""
+"""An order of a program's operations that needs few registers, for machines where spilling a value to memory is expensive."""
 
 from heapq import heappop, heappush
 from math import cos, pi, sin
@@ -10,12 +10,12 @@ MIXTURES = [(cos(x), sin(x)) for x in (pi + pi * k / 8 for k in range(9))]  # of
 END = -1  # as if the results were read by one more operation
 
 
-def sparing(program: Program, registers: int) -> list[int]:
-    """Of several orders, the one in which a machine of so many registers puts away and fetches back the fewest values.
+def fewest_spills(program: Program, registers: int) -> list[int]:
+    """Of several orders, the one with the fewest spills and reloads on a machine with this many registers.
 
     Each is depth first from the results, as `program.live`; which operand comes first is decided by a mixture of how deep
-    it lies and how many registers it needs by itself (Sethi and Ullman 1970, as if nothing were shared). With registers
-    enough for several orders, the one that suits half as many. Results wait until the end.
+    it lies and how many registers it needs by itself (Sethi and Ullman 1970, as if nothing were shared). Of orders that are
+    equally good, the one with fewer spills on half as many registers is taken. Results stay in registers until the end.
     """
     nodes, live, reads = program.trace.nodes, program.live, read_by(program)
     depth, need = dict[int, int](), dict[int, int]()
@@ -25,7 +25,7 @@ def sparing(program: Program, registers: int) -> list[int]:
         need[i] = max([1, *(n + k for k, n in enumerate(sorted((need[j] for j in below), reverse=True)))])
     ranks = [{i: a * depth[i] + 4 * b * need[i] for i in live} for a, b in MIXTURES]
     tried = [live, *(program.depth_first(rank.__getitem__) for rank in ranks)]
-    return min(tried, key=lambda order: [moves(order, reads, n) for n in (registers, registers // 2)])
+    return min(tried, key=lambda order: [spills(order, reads, n) for n in (registers, registers // 2)])
 
 
 def read_by(program: Program) -> dict[int, list[int]]:
@@ -41,8 +41,8 @@ def read_by(program: Program) -> dict[int, list[int]]:
     return out
 
 
-def moves(order: list[int], reads: dict[int, list[int]], registers: int) -> int:
-    """How many values are put away and fetched back, when that which is needed last goes first (Belady 1966)."""
+def spills(order: list[int], reads: dict[int, list[int]], registers: int) -> int:
+    """The number of spills and reloads, if the value whose next use is farthest away is spilled first (Belady 1966)."""
     order = [i for i in (*order, END) if i in reads]
     wanted: dict[int, list[int]] = {i: [] for i in order}  # when, the next one last
     for when in range(len(order) - 1, -1, -1):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .array import Traced, lift
-from .trace import Trace, sphere
-
-FREE = {"in", "const", "opaque"}  # nodes that cost nothing
+from .operations import LEAVES, OPERATIONS
+from .residues import sphere
+from .trace import Trace
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Program:
     def operations(self) -> Counter:
         """How many of each operation there are; a multiply-add counts as two."""
         counts = Counter(self.trace.nodes[i][0] for i in self.live)
-        return Counter({name: n for name, n in counts.items() if name not in FREE})
+        return Counter({name: n for name, n in counts.items() if not OPERATIONS[name].free})
 
     def __str__(self) -> str:
         """The program as text, an operation a line."""
@@ -121,7 +121,7 @@ class Program:
 
 def operands(node: tuple) -> Iterable[int]:
     """The nodes a node is made from."""
-    return () if node[0] in ("in", "const") else map(abs, node[1:])
+    return () if node[0] in LEAVES else map(abs, node[1:])
 
 
 def record(name: str, function: Callable, inputs: Iterable[Input]) -> Program:
@@ -162,8 +162,6 @@ def evaluate(program: Program, arguments: Mapping[str, Any], scalar: Mapping[str
             values[i] = arguments[args[0]][args[1]]
         elif name == "const":
             values[i] = constant(args[0])
-        elif name == "opaque":
-            values[i] = at(args[0])
         else:
             values[i] = scalar[name](*map(at, args))
     return [[at(ref) for ref in output.refs] for output in program.outputs]

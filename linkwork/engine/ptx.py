@@ -11,10 +11,10 @@ from functools import cache, partial
 import llvmlite.binding as llvm
 
 from . import functions
-from .compiler import _lock
+from .compiler import LLVM_LOCK
 from .functions_circular import LIMIT
 from .llvm import Kind, Writer, intrinsics, needed_functions, plain_angles, uses_of
-from .order import sparing
+from .order import fewest_spills
 from .program import Program
 
 GLOBAL = "ptr addrspace(1)"
@@ -47,9 +47,9 @@ def text(program: Program, dtype: str, layouts: tuple[str, ...]) -> str:
     """The module of @kernel(n, flag, (pointer, step)...): each argument has a layout; the step is from sample to sample in
     rows, from number to number in columns, counted in numbers.
 
-    Angles too large for the short way to sin and cos are rare: a sample that has one sets the flag, and @far, launched
-    behind @kernel, does it again with the long way. So the kernel has no branches, and @far is over at once while the
-    flag is not set.
+    Angles too large for the short range reduction of sin and cos are rare: a sample that has one sets the flag, and @far,
+    launched after @kernel, computes that sample again with the long one. So @kernel has no branches, and @far returns at
+    once if the flag is not set.
     """
     kind, n_in, count = Kind(dtype, 1), len(program.inputs), len(program.inputs) + len(program.outputs)
     near = plain_angles(program)
@@ -75,7 +75,7 @@ def module(kind: Kind, needed: set[str], *parts: str) -> str:
 
 
 def _short(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int], staged: list[int]) -> list[str]:
-    order = sparing(program, REGISTERS[kind.dtype])
+    order = fewest_spills(program, REGISTERS[kind.dtype])
     body = Body(program, kind, layouts, near)
     do = body.writer.lines.append
     do(INDEX)
@@ -88,7 +88,7 @@ def _short(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozens
 
 
 def _long(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int]) -> list[str]:
-    """@far: the samples with large angles, once the flag is set; few threads look at all samples."""
+    """@far: if the flag is set, the samples with large angles, found by a few threads that check all samples."""
     body = Body(program, kind, layouts, frozenset())
     do = body.writer.lines.append
     do(OWN)
@@ -147,29 +147,29 @@ class Body:
             found = emit(f"or i1 {found}, {larger}") if found else larger
         return found
 
-    def run(self, order: list[int], due: Mapping[int, list[Callable]]) -> None:
-        """The instructions of all nodes, each followed by what is due then."""
+    def run(self, order: list[int], stores: Mapping[int, list[Callable]]) -> None:
+        """The instructions of all nodes in order; `stores` has those that write results, by the node they follow."""
         results = [ref for output in self.program.outputs for ref in output.refs]
 
         def then(i):
-            for write in due.get(i, ()):
+            for write in stores.get(i, ()):
                 write()
 
         self.writer.run(order, uses_of(self.program.trace.nodes, order, results), then)
 
     def results(self, order: list[int], staged: list[int]) -> dict[int, list[Callable]]:
-        """What is written behind which node: the entries of a matrix that would fill the registers as soon as each is known,
-        all else last; a vector may be written over an input."""
-        due: dict[int, list[Callable]] = defaultdict(list)
+        """Which results are written after which node. Entries of a matrix larger than the registers are written as soon as
+        each is computed, all others at the end, because a vector may be written over an input."""
+        stores: dict[int, list[Callable]] = defaultdict(list)
         for j, output in enumerate(self.program.outputs, len(self.program.inputs)):
             if j in staged:
                 for start in (*range(0, output.size - STAGED, STAGED), output.size - STAGED):  # the last may write some again
-                    due[order[-1]].append(partial(self._together, j, start, output.refs[start : start + STAGED]))
+                    stores[order[-1]].append(partial(self._together, j, start, output.refs[start : start + STAGED]))
                 continue
             soon = len(output.shape) > 1 and output.size > REGISTERS[self.kind.dtype]
             for k, ref in enumerate(output.refs):
-                due[abs(ref) if soon else order[-1]].append(partial(self._alone, j, k, ref))
-        return due
+                stores[abs(ref) if soon else order[-1]].append(partial(self._alone, j, k, ref))
+        return stores
 
     def _alone(self, j: int, index: int, ref: int) -> None:
         self.store(self.writer.at(ref), self.place(self.writer.emit, j, index))
@@ -205,7 +205,7 @@ def _machine(chip: str):
 
 def ptx(text: str, chip: str) -> str:
     """The assembly of a module for a chip such as sm_90."""
-    with _lock:
+    with LLVM_LOCK:
         machine = _machine(chip)
         module = llvm.parse_assembly(text)
         module.verify()

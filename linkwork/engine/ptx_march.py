@@ -1,7 +1,7 @@
-"""A march as PTX (march.py says what that is): one thread for each sample, its state in registers for all steps."""
+"""A march (see march.py) as PTX: one thread for each sample, its state in registers for all steps."""
 
 from .llvm import Kind, needed_functions
-from .order import sparing
+from .order import fewest_spills
 from .program import Program
 from .ptx import BLOCK, GLOBAL, INDEX, REGISTERS, Body, defined, module
 
@@ -37,7 +37,7 @@ class _March:
             body.known[body.program.inputs[j].name, e] = f"%x{j}.{e}"
         for j in self.streamed:
             self._move(j, "%now")
-        body.run(sparing(body.program, REGISTERS[body.kind.dtype]), {})
+        body.run(fewest_spills(body.program, REGISTERS[body.kind.dtype]), {})
         new = {(j, e): body.writer.at(body.program.outputs[j].refs[e]) for j, e in entries}
         do("%done = add i64 %now, 1\n%wait = sub i64 %left, 1\n%keep = icmp eq i64 %wait, 0")
         do("br i1 %keep, label %write, label %next\nwrite:\n%below = add i64 %row, 1")

@@ -1,11 +1,12 @@
-"""The same sweep, rolled up: each step of a loop over nodes traced once per class of node, whatever their number.
+"""Rolled tracing: a function that loops over the nodes of a tree is traced once per class of node, whatever their number.
 
-A rolled tree looks like a tree to a sweep. Its loops yield one representative node per class; values kept in slots
-become loads and stores; the sum over children becomes a loop over them. What is true of a stored value for every node
-(zeros, equal entries, opposite ones) is found by passing over the loop until nothing changes, starting from a tree
+To the function, a rolled tree looks like a tree. Its loops yield one representative node per class; values kept in slots
+become loads and stores; the sum over children becomes a loop over them. What holds for a stored value at every node
+(zeros, equal entries, opposite ones) is found by tracing the loop again until nothing changes, starting from a tree
 without children, so that symmetry survives the store and only distinct numbers take memory.
 
-Nodes come in groups: some that only place a joint, then the one that moves. A group is the unit of the loop.
+Nodes come in groups, chains that always occur together, of which the last has entries in the vectors. A group is the unit of
+the loop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,9 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Traced, lift
-from .trace import PRIME, ZERO, Trace, drawn, sphere
+from .operations import ZERO
+from .residues import PRIME, drawn, sphere
+from .trace import Trace
 
 OWN, PARENT, CHILD, WORLD = "own", "parent", "child", "world"
 
@@ -47,17 +50,17 @@ class Handle(int):
 
 
 class RolledTrace(Trace):
-    """A trace in segments: values found equal only within one, so that each can be computed where it stands."""
+    """A trace in segments: values are merged only within a segment, because code of one cannot use values of another."""
 
     def __init__(self):
         self.home: list[object] = [None]
         self.segment: object = None
-        self.trying = False  # in a loop that may be passed over again
+        self.trying = False  # in a loop that may be traced again
         self.failed = False  # did it divide by zero?
         super().__init__()
 
     def reciprocal(self, a):
-        """A zero may be one only for want of children, as long as nothing is stored for them: any number will do."""
+        """While nothing is stored for children yet, a value may be zero only because they are missing: continue with 1."""
         if a or not self.trying:
             return super().reciprocal(a)
         self.failed = True
@@ -146,7 +149,7 @@ class Slot:
         if pattern is None:
             raise NoChildren
         if pattern is MIXED:
-            raise TraceError("a sweep reads from its neighbours what is not of one size for all joints; it cannot be rolled.")
+            raise TraceError("a sweep reads from its neighbours what is not of one size for all nodes; it cannot be rolled.")
         return tree.loaded((k.role, self.number), pattern)
 
     def _own(self, member):
@@ -289,7 +292,7 @@ class RolledTree:
             if values[0] is not None and all(x == values[0] for x in values):
                 out.append((None, values[0]))
                 continue
-            vector = tuple(trace._residue(ref) if ref else 0 for ref in refs)
+            vector = tuple(trace.residue_of(ref) if ref else 0 for ref in refs)
             opposite = tuple((PRIME - r) % PRIME for r in vector)
             if opposite in found:
                 out.append((found[opposite], -1))
@@ -359,7 +362,7 @@ class RolledTree:
         return _Everywhere(x)
 
     def split(self, x: "Argument"):
-        return _Columns(self, x, column=True)
+        return Columns(self, x, column=True)
 
     def join(self, x: Slot):
         return Joined(x, "v", self.nv)
@@ -400,10 +403,10 @@ class _Children:
 
 @dataclass(frozen=True)
 class Argument:
-    """A vector that comes in: its part for each group begins at q_start or v_start; without a name, it is zero."""
+    """A vector that is passed in, with a part for each group; without a name, it is zero."""
 
     name: str | None
-    which: str  # "q", "v" or "w" (a wrench of six for each group)
+    which: str | int  # parts begin at q_start ("q") or v_start ("v") of the groups, or all have this many numbers
     size: int
     widths: tuple[int, ...]  # per node
     units: dict[int, tuple[slice, ...]] = field(default_factory=dict, compare=False)  # per node
@@ -418,7 +421,7 @@ class Argument:
         raise TraceError(f"np.{function.__name__} of a whole vector is not possible in a rolled kernel; use it node by node.")
 
 
-class _Columns:
+class Columns:
     """The parts of an argument, node by node."""
 
     def __init__(self, tree: RolledTree, argument: Argument, column: bool):
@@ -494,7 +497,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Joined:
-    """A vector that goes out: the parts that the moving node of each group holds in a slot."""
+    """A vector that is returned: the parts that the last node of each group holds in a slot."""
 
     slot: Slot
     which: str

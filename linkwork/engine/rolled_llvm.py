@@ -1,6 +1,7 @@
 """A rolled program as LLVM IR: loops over groups of nodes, one block of straight-line code per class of group."""
 
 from .llvm import Kind, Writer, uses_of
+from .operations import LEAVES
 from .rolled import CHILD, OWN, PARENT, Step
 from .rolled_program import RolledProgram
 
@@ -70,9 +71,10 @@ class _Function:
             return self.sums[source[2]]
         return self.get(self.place(self.world, program.totals[source[1], index]))
 
-    def start(self, which: str) -> str:
-        if which == "w":
-            return self.writer.emit(f"mul i64 {self.group}, 6")
+    def start(self, which: str | int) -> str:
+        """Where the part of an argument for this group begins."""
+        if isinstance(which, int):
+            return self.writer.emit(f"mul i64 {self.group}, {which}")
         return self.entry(f"%d.{which}", self.group)
 
     def splat(self, emit, row: str, index: int) -> str:
@@ -118,7 +120,7 @@ class _Function:
         later: set[int] = set()
         for i in self.program.order(None):
             name, *args = nodes[i]
-            if (name == "in" and args[0][0] in ("sum", "total")) or (name not in ("in", "const") and later & set(map(abs, args))):
+            if (name == "in" and args[0][0] in ("sum", "total")) or (name not in LEAVES and later & set(map(abs, args))):
                 later.add(i)
         return later
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Traced
-from .program import FREE, Input, Output, operands
+from .operations import OPERATIONS
+from .program import Input, Output, operands
 from .rolled import CHILD, OWN, PARENT, Joined, RolledTree
 
 
@@ -29,7 +30,7 @@ class RolledProgram:
                 self.finals += [(n, j, ref) for j, ref in enumerate(flat)]
                 outputs.append(Output(tuple(flat), result.shape))
             else:
-                raise TraceError("a rolled kernel returns vectors over all joints, or sums over them.")
+                raise TraceError("a rolled kernel returns vectors over all nodes, or sums over them.")
         self.outputs = tuple(outputs)
         self.slots = {slot.number: slot for loop in tree.loops for step in loop.steps for slot, _ in step.values}
         self._find_live()
@@ -94,7 +95,7 @@ class RolledProgram:
     @cached_property
     def operations(self) -> Counter:
         """How many of each operation one group of each class takes, all classes added up."""
-        return Counter(name for i in self.alive if (name := self.trace.nodes[i][0]) not in FREE)
+        return Counter(name for i in self.alive if not OPERATIONS[name := self.trace.nodes[i][0]].free)
 
     def order(self, segment) -> list[int]:
         """The live nodes of a segment, in order."""

@@ -1,7 +1,7 @@
-"""@range: a run of samples. Full vectors of them go through @wide, the rest, and rare ones, through @one.
+"""@range: a run of samples. Full vectors of them are computed by @wide, the rest by @one.
 
-The kernel over lanes takes the short way to sin and cos. A vector of samples that has an angle too large for it is done
-sample by sample, with the same bits for all the others.
+The kernel over lanes uses the short range reduction of sin and cos. A vector of samples with an angle too large for it is
+computed sample by sample, which gives the same bits for the other samples.
 """
 
 from .driver import Text, core_dimensions, streamed, strided, transposed
@@ -88,7 +88,7 @@ class Range:
     # --- two ways
 
     def _directly(self) -> None:
-        """One sample, where the caller has it."""
+        """Samples one at a time, read and written in the caller's memory."""
         raw = self._take_work(1)
         with self.t.loop("%count") as i:
             pointers = [self.t.at(user, self.t.times(i, outer)) for user, outer in zip(self.user, self.outer)]
@@ -193,7 +193,7 @@ class Range:
         self.t.do(f"call void @{way}_one(ptr {lanes}, ptr {source}, i64 {self.outer[j]}, i64 1, {self.core[j]})")
 
     def _take_work(self, lanes: int) -> str:
-        """Memory for a kernel to work in: what an earlier call left, or new."""
+        """Scratch memory for a kernel: that of an earlier call, or new."""
         t, numbers = self.t, self.program.workspace
         self.work = "null"
         if not numbers:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from .operations import meanings
 from .program import Output, Program, evaluate
 
 DENOMINATOR = 10_000  # a float that a fraction up to this one rounds to was meant as that fraction: 1/3, 9.81
@@ -14,13 +15,13 @@ def expressions(program: Program, names: Mapping[str, Sequence] | None = None) -
 
     `names` gives other symbols, or names for them, by input: {"q": ["theta", "x"]}.
     """
-    results = evaluate(program, symbols(program, names or {}), _scalar(), number)
+    results = evaluate(program, symbols(program, names or {}), meanings("sympy", sympy_module()), number)
     return [_shaped(entries, output) for entries, output in zip(results, program.outputs)]
 
 
 def symbols(program: Program, names: Mapping[str, Sequence]) -> dict[str, list]:
     """The symbols of each input, all real."""
-    sympy = _sympy()
+    sympy = sympy_module()
     out = {}
     for x in program.inputs:
         stem = f"{x.name}_" if x.name[-1].isdigit() else x.name
@@ -33,42 +34,15 @@ def symbols(program: Program, names: Mapping[str, Sequence]) -> dict[str, list]:
 
 def number(x: float):
     """A constant: whole or a fraction where it was surely meant as one, else a float."""
-    sympy = _sympy()
+    sympy = sympy_module()
     if x - x != 0:
         return sympy.nan if x != x else sympy.oo if x > 0 else -sympy.oo
     fraction = Fraction(x).limit_denominator(DENOMINATOR)
     return sympy.Rational(fraction) if float(fraction) == x else sympy.Float(x)
 
 
-def _scalar() -> dict:
-    """What each operation is in SymPy."""
-    s = _sympy()
-    return {
-        "add": lambda a, b: a + b,
-        "mul": lambda a, b: a * b,
-        "rcp": lambda a: 1 / a,
-        "sin": s.sin,
-        "cos": s.cos,
-        "sqrt": s.sqrt,
-        "exp": s.exp,
-        "log": s.log,
-        "acos": s.acos,
-        "asin": s.asin,
-        "atan2": s.atan2,
-        "floor": s.floor,
-        "abs": s.Abs,
-        "lt": s.StrictLessThan,
-        "le": s.LessThan,
-        "eq": s.Eq,
-        "and": s.And,
-        "or": s.Or,
-        "not": s.Not,
-        "where": lambda truth, a, b: s.Piecewise((a, truth), (b, True)),
-    }
-
-
 def _shaped(entries: list, output: Output):
-    sympy = _sympy()
+    sympy = sympy_module()
     if not output.shape:
         return entries[0]
     if len(output.shape) > 2:
@@ -76,7 +50,8 @@ def _shaped(entries: list, output: Output):
     return sympy.ImmutableMatrix(*output.shape, *(1,) * (2 - len(output.shape)), entries)
 
 
-def _sympy():
+def sympy_module():
+    """SymPy, imported when it is first needed."""
     try:
         import sympy
     except ImportError as error:

@@ -6,34 +6,10 @@ made: symmetry, R R* = I, sin² + cos² = 1, zeros and constants disappear by th
 """
 
 import math
-from hashlib import blake2b
 
 from ..errors import TraceError
-
-PRIME = (1 << 127) - 1
-HALF = pow(2, -1, PRIME)
-ZERO = 0  # the reference to the scalar 0; a reference is the number of a node, negative for its negative
-
-UNARY = {
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "acos": math.acos,
-    "asin": math.asin,
-    "floor": math.floor,
-}
-TRUTHS = {"lt", "le", "eq", "and", "or", "not"}  # operations whose result is true or false, not a number
-
-
-def drawn(*key) -> int:
-    """A value that looks random and depends on nothing but the key."""
-    return int.from_bytes(blake2b(repr(key).encode(), digest_size=24).digest()) % PRIME
-
-
-def exact(x: float) -> int:
-    """A float's value as a rational number, modulo the prime."""
-    numerator, denominator = x.as_integer_ratio()
-    return numerator * pow(HALF, denominator.bit_length() - 1, PRIME) % PRIME
+from .operations import OPERATIONS, ZERO
+from .residues import PRIME, drawn, exact, product, sphere, total
 
 
 class Trace:
@@ -44,6 +20,7 @@ class Trace:
         self.residue: list[int] = [0]
         self.seen: dict[int, int] = {0: ZERO}
         self.label = ""  # what is being traced, for messages
+        self.remedy = ""  # what to do about a division by zero there, a sentence of the caller's
         self.truths = False  # is there any?
         self._constants: dict[float, int] = {0.0: ZERO}
         self.one = self.constant(1.0)
@@ -76,13 +53,13 @@ class Trace:
         if a < 0 and b < 0:
             return -self.add(-a, -b)
         residue = self.residue
-        r = ((residue[a] if a > 0 else -residue[-a]) + (residue[b] if b > 0 else -residue[-b])) % PRIME
+        r = total(residue[a] if a > 0 else -residue[-a], residue[b] if b > 0 else -residue[-b])
         ref = self.seen.get(r)
         if ref is not None:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
-            return self._new(("const", x + y), r)
+            return self._new(("const", self._folded("add", x, y)), r)
         return self._new(("add", a, b), r)
 
     def sub(self, a: int, b: int) -> int:
@@ -100,32 +77,23 @@ class Trace:
             return -self.mul(-a, b)
         if b < 0:
             return -self.mul(a, -b)
-        r = self.residue[a] * self.residue[b] % PRIME
+        r = product(self.residue[a], self.residue[b])
         ref = self.seen.get(r)
         if ref is not None:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
-            return self._new(("const", x * y), r)
+            return self._new(("const", self._folded("mul", x, y)), r)
         return self._new(("mul", a, b), r)
 
     def reciprocal(self, a: int) -> int:
         if not a:
             where = f" at {self.label}" if self.label else ""
-            raise TraceError(
-                f"division by a value that is zero for every input{where}. In a mechanism: nothing with mass moves "
-                "along that joint; give the body it carries a mass or a tensor, or the joint an armature."
-            )
+            raise TraceError(f"division by a value that is zero for every input{where}. {self.remedy}".rstrip())
         if a < 0:
             return -self.reciprocal(-a)
-        r = pow(self.residue[a], -1, PRIME)
-        known = self._known(r)
-        if known:
-            return known
-        x = self.value(a)
-        if x is None:
-            return self._new(("rcp", a), r)
-        return self._new(("const", 1 / x if x else math.inf), r)  # zero: a product of constants that underflowed
+        x, r = self.value(a), OPERATIONS["rcp"].residue_of(self.residue[a])
+        return self._known(r) or self._new(("rcp", a) if x is None else ("const", self._folded("rcp", x)), r)
 
     def div(self, a: int, b: int) -> int:
         return self.mul(a, self.reciprocal(b))
@@ -151,32 +119,23 @@ class Trace:
         if a < 0:
             s, c = self.sin_cos(-a)
             return -s, c
-        t = drawn("angle", self.residue[a])
-        d = pow(1 + t * t, -1, PRIME)
-        x = self.value(a)
-        s, c = 2 * t * d % PRIME, (1 - t * t) * d % PRIME
+        return self._circular("sin", a), self._circular("cos", a)
+
+    def _circular(self, name: str, a: int) -> int:
+        x, r = self.value(a), OPERATIONS[name].residue_of(self.residue[a])
         if x is not None:
-            sine, cosine = (math.sin(x), math.cos(x)) if math.isfinite(x) else (math.nan, math.nan)
-            return self.constant(sine, s), self.constant(cosine, c)
-        return self._known(s) or self._new(("sin", a), s), self._known(c) or self._new(("cos", a), c)
+            return self.constant(self._folded(name, x), r)
+        return self._known(r) or self._new((name, a), r)
 
     def function(self, name: str, *operands: int) -> int:
-        """atan2, or one of UNARY."""
-        a = operands[0]
+        """An operation of numbers that has no rules of its own; of constants, its value."""
+        row, residues = OPERATIONS[name], [self.residue_of(a) for a in operands]
         values = [x for x in map(self.value, operands) if x is not None]
-        y = _fold(name, values) if len(values) == len(operands) else None
-        if y is not None and self._exactly(name, a, y):
+        y = row.folded(*values) if len(values) == len(operands) else None
+        if y is not None and row.is_exact(y, *residues):
             return self.constant(y)
-        r = drawn(name, *map(self._residue, operands))
+        r = row.residue_of(*residues)
         return self._known(r) or (self._new((name, *operands), r) if y is None else self.constant(y, r))
-
-    def _exactly(self, name: str, a: int, y: float) -> bool:
-        """Is the number y the function's very value, not rounded to it?"""
-        if name == "sqrt":
-            return math.isfinite(y) and exact(y) ** 2 % PRIME == self._residue(a)
-        if name in ("exp", "asin", "atan2"):
-            return a == ZERO and y in (0.0, 1.0)
-        return name == "floor" or (name in ("log", "acos") and a == self.one)
 
     def absolute(self, a: int) -> int:
         x = self.value(a)
@@ -185,14 +144,13 @@ class Trace:
         a = abs(a)
         if self.nodes[a][0] in ("abs", "sqrt", "exp"):
             return a
-        r = drawn("abs", self.residue[a])
-        return self._known(r) or self._new(("abs", a), r)
+        return self._made("abs", a)
 
     def compare(self, name: str, a: int, b: int) -> int:
         """A truth: lt, le or eq of two scalars. Nothing equals what is not a number, itself neither."""
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
-            return self.constant(float({"lt": x < y, "le": x <= y, "eq": x == y}[name]))
+            return self.constant(self._folded(name, x, y))
         if a == b:
             return ZERO if name == "lt" else self._truth("eq", abs(a), abs(a))
         return self._truth(name, a, b)
@@ -213,11 +171,11 @@ class Trace:
         x = self.value(a)
         if x is not None:
             return self.constant(float(x != 0.0))
-        return a if self.nodes[abs(a)][0] in TRUTHS else self.logic("not", self.compare("eq", a, ZERO))
+        return a if self.is_truth(a) else self.logic("not", self.compare("eq", a, ZERO))
 
     def number(self, a: int) -> int:
         """1 or 0 for a truth; a number as it is."""
-        return self.where(a, self.one, ZERO) if self.nodes[abs(a)][0] in TRUTHS else a
+        return self.where(a, self.one, ZERO) if self.is_truth(a) else a
 
     def where(self, truth: int, a: int, b: int) -> int:
         if a == b:
@@ -227,8 +185,7 @@ class Trace:
             return a if x else b
         if a <= 0 and b <= 0:
             return -self.where(truth, -a, -b)
-        r = drawn("where", self.residue[truth], self._residue(a), self._residue(b))
-        return self._known(r) or self._new(("where", truth, a, b), r)
+        return self._made("where", truth, a, b)
 
     def opaque(self, a: int) -> int:
         """The same number, with nothing known about it."""
@@ -236,8 +193,7 @@ class Trace:
             return a
         if a < 0:
             return -self.opaque(-a)
-        r = drawn("opaque", self.residue[a])
-        return self._known(r) or self._new(("opaque", a), r)
+        return self._made("opaque", a)
 
     def unit(self, q: list[int]) -> list[int]:
         """q / |q|, computed though it may be provable that nothing changes; the result lies on the sphere."""
@@ -249,7 +205,7 @@ class Trace:
         some = [a for a in q if a]
         if len(some) == 1 or self.value(scale) is not None:
             return [self.mul(a, scale) for a in q]
-        residues = iter(sphere(len(some), "unit", *map(self._residue, some)))
+        residues = iter(sphere(len(some), "unit", *map(self.residue_of, some)))
         return [self._scaled(a, scale, next(residues)) if a else ZERO for a in q]
 
     def _scaled(self, a: int, scale: int, r: int) -> int:
@@ -267,7 +223,12 @@ class Trace:
             return None
         return node[1] if a >= 0 else -node[1]
 
-    def _residue(self, a: int) -> int:
+    def is_truth(self, a: int) -> bool:
+        """Is it true or false, not a number?"""
+        return OPERATIONS[self.nodes[abs(a)][0]].truth
+
+    def residue_of(self, a: int) -> int:
+        """The exact value of a reference, modulo the prime."""
         return self.residue[a] if a >= 0 else PRIME - self.residue[-a]
 
     def _known(self, residue: int) -> int | None:
@@ -275,7 +236,16 @@ class Trace:
 
     def _truth(self, name, *operands):
         self.truths = True
-        r = drawn(name, *(self._residue(a) for a in operands))
+        return self._made(name, *operands)
+
+    def _folded(self, name: str, *values: float) -> float:
+        """The value of an operation of constants, where there is one; else NaN."""
+        y = OPERATIONS[name].folded(*values)
+        return math.nan if y is None else y
+
+    def _made(self, name: str, *operands: int) -> int:
+        """The node of an operation that no rule simplifies."""
+        r = OPERATIONS[name].residue_of(*map(self.residue_of, operands))
         return self._known(r) or self._new((name, *operands), r)
 
     def _new(self, node: tuple, residue: int) -> int:
@@ -285,18 +255,3 @@ class Trace:
         self.seen[residue] = ref
         self.seen[PRIME - residue] = -ref
         return ref
-
-
-def sphere(n: int, *key) -> list[int]:
-    """A point of the unit sphere in n dimensions, modulo the prime."""
-    t = [drawn("sphere", i, *key) for i in range(n - 1)]
-    s = sum(x * x for x in t)
-    d = pow(1 + s, -1, PRIME)
-    return [2 * x * d % PRIME for x in t] + [(1 - s) * d % PRIME]
-
-
-def _fold(name: str, values: list[float]) -> float | None:
-    try:
-        return math.atan2(*values) if name == "atan2" else UNARY[name](*values)
-    except (ValueError, OverflowError):
-        return None  # left to the kernel, which answers NaN or infinity as NumPy does

@@ -1,4 +1,4 @@
-"""What NumPy's ufuncs do to the scalars of a trace.
+"""What NumPy's ufuncs do to the scalars of a trace: an operation's own ufunc is that operation, others are compositions.
 
 Comparisons give truths, logic takes them; every other function takes and gives numbers.
 """
@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import TraceError
-from .trace import TRUTHS, ZERO, Trace
+from .operations import OPERATIONS, ZERO, of_ufunc
+from .trace import Trace
 
 
 def either(t: Trace, truth: int, a: float, b: int) -> int:
@@ -125,20 +126,8 @@ def power(t, a, n):
     return t.power(a, exponent)
 
 
-def unary(name: str) -> Callable:
-    return lambda t, a: t.function(name, a)
-
-
 def scaled(factor: float) -> Callable:
     return lambda t, a: t.mul(a, t.constant(factor))
-
-
-def compared(name: str) -> Callable:
-    return lambda t, a, b: t.compare(name, a, b)
-
-
-def conjoined(name: str) -> Callable:
-    return lambda t, a, b: t.logic(name, a, b)
 
 
 def exclusive(t, a, b):
@@ -146,29 +135,18 @@ def exclusive(t, a, b):
     return t.logic("or", only_a, t.logic("and", b, t.logic("not", a)))
 
 
-NUMBERS: dict[np.ufunc, Callable] = {
-    np.add: Trace.add,
+COMPOSITIONS: dict[np.ufunc, Callable] = {
     np.subtract: Trace.sub,
-    np.multiply: Trace.mul,
     np.true_divide: Trace.div,
     np.negative: lambda t, a: -a,
     np.positive: lambda t, a: a,
     np.conjugate: lambda t, a: a,
-    np.reciprocal: Trace.reciprocal,
     np.square: lambda t, a: t.mul(a, a),
     np.power: power,
     np.float_power: power,
-    np.sqrt: unary("sqrt"),
-    np.sin: lambda t, a: t.sin_cos(a)[0],
-    np.cos: lambda t, a: t.sin_cos(a)[1],
     np.tan: lambda t, a: t.div(*t.sin_cos(a)),
-    np.arctan2: lambda t, a, b: t.function("atan2", a, b),
     np.arctan: lambda t, a: t.function("atan2", a, t.one),
-    np.arccos: unary("acos"),
-    np.arcsin: unary("asin"),
-    np.exp: unary("exp"),
     np.expm1: exponential_less_one,
-    np.log: unary("log"),
     np.log1p: logarithm_of_one_more,
     np.sinh: hyperbolic_sine,
     np.cosh: hyperbolic_cosine,
@@ -178,33 +156,24 @@ NUMBERS: dict[np.ufunc, Callable] = {
     np.radians: scaled(math.pi / 180),
     np.rad2deg: scaled(180 / math.pi),
     np.degrees: scaled(180 / math.pi),
-    np.absolute: Trace.absolute,
     np.fabs: Trace.absolute,
     np.sign: sign,
-    np.floor: unary("floor"),
     np.ceil: ceiling,
     np.trunc: truncated,
     np.remainder: remainder,
     np.floor_divide: whole_quotient,
     np.minimum: smaller,
     np.maximum: larger,
-    np.less: compared("lt"),
-    np.less_equal: compared("le"),
     np.greater: lambda t, a, b: t.compare("lt", b, a),
     np.greater_equal: lambda t, a, b: t.compare("le", b, a),
-    np.equal: compared("eq"),
     np.not_equal: lambda t, a, b: t.logic("not", t.compare("eq", a, b)),
     np.isnan: is_nan,
     np.isinf: is_infinite,
     np.isfinite: is_finite,
-}  # of numbers
-
-LOGIC: dict[np.ufunc, Callable] = {
-    np.logical_and: conjoined("and"),
-    np.logical_or: conjoined("or"),
     np.logical_xor: exclusive,
-    np.logical_not: lambda t, a: t.logic("not", a),
-}  # of truths; a number is true where it is not zero
+}
+
+LOGIC = {np.logical_and, np.logical_or, np.logical_xor, np.logical_not}  # of truths; a number is true where it is not zero
 
 BITS = {
     np.bitwise_and: np.logical_and,
@@ -217,7 +186,20 @@ EMPTY = {np.add: 0.0, np.multiply: 1.0, np.logical_and: 1.0, np.logical_or: 0.0}
 REDUCED = {*EMPTY, np.minimum, np.maximum}
 
 
+def scalar(ufunc: np.ufunc) -> Callable | None:
+    """What a ufunc does to the scalars of a trace, a function of (trace, scalars); None if it cannot be traced."""
+    if ufunc in COMPOSITIONS:
+        return COMPOSITIONS[ufunc]
+    row = of_ufunc(ufunc)
+    return row.make or row.traced if row else None
+
+
+def known() -> list[np.ufunc]:
+    """The ufuncs that can be traced."""
+    return [u for u in (*COMPOSITIONS, *(row.value for row in OPERATIONS.values())) if isinstance(u, np.ufunc)]
+
+
 def only_truths(trace: Trace, refs: np.ndarray, besides: tuple[float, ...] = ()) -> bool:
     """Is every entry, and there are some, a truth or one of these constants?"""
     entries = refs.ravel().tolist()
-    return bool(entries) and all(trace.nodes[abs(a)][0] in TRUTHS or trace.value(a) in besides for a in entries)
+    return bool(entries) and all(trace.is_truth(a) or trace.value(a) in besides for a in entries)

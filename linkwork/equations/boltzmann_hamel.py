@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..lie.scalars import like
-from ..sweeps.quantities import potential_energy
+from ..quantities import potential_energy
 from .algebra import Algebra
 from .coriolis import mass_matrix, mass_matrix_derivatives, rotations, rotors
 from .kinematic_derivatives import node_inertias, node_jacobians
@@ -18,13 +18,13 @@ def structure(nodes) -> np.ndarray:
 
 
 def S(nodes, xi):
-    """S of v = S ξ̇ in exponential coordinates about the present Q: block diagonal, one block S(ξ(k)) for each joint (24)."""
+    """S of v = S ξ̇ in exponential coordinates about the present Q: block diagonal, a block S(ξ(k)) per joint (From, part two, 24)."""
     tree, parts = nodes.tree, nodes.tree.split(xi)
     return tree.matrix({(k, k): nodes.groups[k].S(parts[k][..., 0]) for k in tree.base_to_tips() if tree.widths[k]})
 
 
 def coriolis(nodes, q, v):
-    """C(Q, v) of Theorem 2.2, from derivatives along the group directions, all at ξ = 0 where S = I.
+    """C(Q, v) of Theorem 2.2 of From, part two, from derivatives along the group directions, all at ξ = 0 where S = I.
 
         C_ij = Σₖ (∂ₖM_ij - ½ ∂ᵢM_jk) vₖ + Σₖ (∂S_ki/∂ξⱼ - ∂S_kj/∂ξᵢ) (Mv)ₖ            From, part two (60)
 
@@ -38,7 +38,7 @@ def coriolis(nodes, q, v):
 
 
 def gravity_force(nodes, q):
-    """N(Q) = ∂U/∂ξ at ξ = 0 for the potential of gravity: each node's weight mapped by its Jacobian (52)."""
+    """N(Q) = ∂U/∂ξ at ξ = 0 for the potential of gravity: each node's weight mapped by its Jacobian (From, part two, 52)."""
     K, M = node_jacobians(nodes, q), node_inertias(nodes)
     up = -rotations(nodes, q).mT @ nodes.gravity[..., None, :, None]
     return (K.mT @ (M @ np.concatenate([np.zeros_like(up), up], -2))).sum(-3)[..., 0]

@@ -1,5 +1,6 @@
 """Quantities of a robot as CasADi functions, for optimization with CasADi's derivatives."""
 
+from ..engine.operations import meanings
 from ..engine.program import evaluate
 from ..export import program
 
@@ -16,33 +17,7 @@ def casadi_function(robot, what):
     operations = program(robot, what)
     inputs = {x.name: casadi.SX.sym(x.name, x.size) for x in operations.inputs}
     outputs = []
-    for entries, output in zip(evaluate(operations, inputs, _scalar(casadi), casadi.SX), operations.outputs):
+    for entries, output in zip(evaluate(operations, inputs, meanings("casadi", casadi), casadi.SX), operations.outputs):
         shape = output.shape if len(output.shape) == 2 else (len(entries), 1)
         outputs.append(casadi.reshape(casadi.vertcat(*entries), shape[1], shape[0]).T)  # CasADi stores columns, we rows
     return casadi.Function(operations.name, list(inputs.values()), outputs, list(inputs), ["result"])
-
-
-def _scalar(casadi) -> dict:
-    """The CasADi function of each operation."""
-    return {
-        "add": lambda a, b: a + b,
-        "mul": lambda a, b: a * b,
-        "rcp": lambda a: 1 / a,
-        "sin": casadi.sin,
-        "cos": casadi.cos,
-        "sqrt": casadi.sqrt,
-        "exp": casadi.exp,
-        "log": casadi.log,
-        "acos": casadi.acos,
-        "asin": casadi.asin,
-        "atan2": casadi.atan2,
-        "floor": casadi.floor,
-        "abs": casadi.fabs,
-        "lt": lambda a, b: a < b,
-        "le": lambda a, b: a <= b,
-        "eq": lambda a, b: a == b,
-        "and": casadi.logic_and,
-        "or": casadi.logic_or,
-        "not": casadi.logic_not,
-        "where": casadi.if_else,
-    }

@@ -17,7 +17,8 @@ import numpy as np
 from ..lie.embedding import tilde as skew
 from ..lie.scalars import like
 from ..spatial import bar, blocks, hat, inertia_parameters
-from ..sweeps.kinematics import placements, poses
+from ..sweeps import poses
+from ..systems.rigid import placements
 from .kinematic_derivatives import brackets, jacobian_derivatives, jacobian_rate, node_inertias, node_jacobians, precedes
 
 
@@ -119,7 +120,7 @@ def mass_matrix(nodes, q):
 
 def rotors(nodes, q):
     """The diagonal of rotor inertias (nv, nv)."""
-    return nodes.tree.matrix({(k, k): nodes.J[k] for k in nodes.tree.base_to_tips()}) + like(np.zeros((1, 1)), q)
+    return nodes.tree.matrix({(k, k): nodes.joint_inertias[k] for k in nodes.tree.base_to_tips()}) + like(np.zeros((1, 1)), q)
 
 
 def mass_matrix_derivatives(nodes, q):

@@ -4,10 +4,10 @@ import numpy as np
 
 from ..engine.array import Traced
 from ..engine.kernel import Kernel
-from ..engine.program import Input
 from ..errors import ModelError, did_you_mean
-from ..kernels import SIZES, check_kinds, check_shapes
+from ..kernels import check_kinds, check_shapes
 from ..lie.scalars import like
+from ..quantities import SIZES
 from ..spatial import Pose
 from . import boltzmann_hamel, coriolis
 from . import kinematic_derivatives as kinematics
@@ -70,11 +70,11 @@ class Equations:
 
     def S(self, xi):
         """S of v = S ξ̇ in exponential coordinates about any Q, one block for each joint (..., nv, nv): From, part two (24)."""
-        return boltzmann_hamel.S(self.robot._nodes[np.dtype(float)], np.asarray(xi, float))
+        return boltzmann_hamel.S(self.robot.lowered.plain(), np.asarray(xi, float))
 
     def structure_constants(self) -> np.ndarray:
         """[eᵢ, eⱼ] = Σ c[s, i, j] eₛ of the velocities (nv, nv, nv)."""
-        return boltzmann_hamel.structure(self.robot._nodes[np.dtype(float)])
+        return boltzmann_hamel.structure(self.robot.lowered.plain())
 
     def jacobian_derivatives(self, q, body: str):
         """∂K_a along each velocity c, for a body or frame, in its own axes (..., 6, nv, nv): Müller and Terze (27)."""
@@ -102,9 +102,7 @@ class Equations:
             return self._on_scalars(function, place)(*arrays)
         arrays = [np.asarray(x) for x in arrays]
         check_kinds(self.robot.model.name, names, arrays)
-        inputs = tuple(
-            Input(name, (getattr(self.robot, SIZES[name]),), self.robot._units if name == "q" else ()) for name in names
-        )
+        inputs = tuple(self.robot.lowered.input(name, SIZES[name]) for name in names)
         check_shapes(self.robot.model.name, inputs, arrays)
         dtype = np.result_type(*arrays, np.float32)
         key = function, place, dtype
@@ -115,9 +113,9 @@ class Equations:
     def _made(self, function, place, inputs, dtype):
         limit = CUBES_UP_TO if not place else SQUARES_UP_TO if function is kinematics.body_jacobian_derivatives else np.inf
         if self.robot.compiled and not self.robot.rolled and 0 < self.robot.nv <= limit:
-            content = self.robot._digest, function.__module__, function.__name__, place
+            content = self.robot.lowered.digest, function.__module__, function.__name__, place
             return Kernel(function.__name__, self._on_scalars(function, place), inputs, content).runner(dtype.char)
-        nodes = self.robot._nodes[dtype]
+        nodes = self.robot.lowered.plain(dtype)
         return lambda *arrays: function(nodes, *arrays, *place)
 
     def _on_scalars(self, function, place):
@@ -125,7 +123,7 @@ class Equations:
 
         def run(*arguments):
             some = next((x for x in arguments if isinstance(x, Traced)), arguments[0])
-            nodes = self.robot._split.mapped(lambda name, index, x: like(x, some))
+            nodes = self.robot.lowered.nodes.mapped(lambda name, index, x: like(x, some))
             return function(nodes, *arguments, *place)
 
         return run

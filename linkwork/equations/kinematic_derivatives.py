@@ -12,9 +12,9 @@ import numpy as np
 from ..lie.embedding import tilde as skew
 from ..lie.scalars import like
 from ..model.tree import concatenated
+from ..quantities import jacobian, pose
 from ..spatial import tilde
-from ..sweeps.kinematics import placements, shifts
-from ..sweeps.quantities import jacobian, pose
+from ..systems.rigid import placements, shifts
 
 
 def owners(tree) -> np.ndarray:

@@ -16,9 +16,10 @@ import numpy as np
 
 from ..lie import SE3
 from ..lie.attitude import quaternion_from_matrix
-from ..model import lower
 from ..spatial import bar, phi, tilde
-from ..sweeps.kinematics import placements, poses, shifts, velocities
+from ..sweeps import poses, velocities
+from ..systems import lower
+from ..systems.rigid import placed_blocks, placements
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class MaximalCoordinates:
         nodes, tree = self._nodes, self._nodes.tree
         X = placements(nodes, np.asarray(q, float))
         T = poses(tree, X, np.eye(4))
-        V = velocities(tree, shifts(tree, X), nodes.H, tree.split(np.asarray(v, float)), nodes.still)
+        V = velocities(placed_blocks(nodes, X), tree.split(np.asarray(v, float)), nodes.still)
         order = list(tree.base_to_tips())
         return FreeBodies(np.array([T[k] for k in order]).reshape(-1, 4, 4), np.array([V[k][:, 0] for k in order]).reshape(-1, 6))
 
@@ -74,12 +75,12 @@ class MaximalCoordinates:
             own, p = slice(6 * k, 6 * k + 6), tree.parent[k]
             shift, V_rel = self._relative(state, k)
             E = self._coordinates[k]
-            w = E.T @ (tau[k][:, 0] - nodes.J[k] @ (E @ -self._a(state, k, V_rel)))  # the motor's wrench on the child
+            w = E.T @ (tau[k][:, 0] - nodes.joint_inertias[k] @ (E @ -self._a(state, k, V_rel)))  # the motor's wrench on the child
             weight = nodes.M[k] @ np.concatenate([np.zeros(3), state.T[k, :3, :3].T @ nodes.gravity])
             V = state.V[k]
             right[own] += weight - bar(V) @ (nodes.M[k] @ V) + w
             N, a = self._N[k], self._a(state, k, V_rel)
-            rotor = E.T @ nodes.J[k] @ E
+            rotor = E.T @ nodes.joint_inertias[k] @ E
             lines = slice(rows, rows + len(N))
             right[lines] = N @ a
             blocks += [(own, own, nodes.M[k] + rotor), (lines, own, N), (own, lines, N.T)]

@@ -109,7 +109,7 @@ class Screws:
     def displacements(self, x):
         """The displacement of the bodies after each joint, in the world: the product of exponentials up to it (..., n, 4, 4).
 
-        The factor of a joint is Π e^{Y_a x_a} (6), e^{Σ Y_a x_a} (8), or the displacement of its Euler parameters.
+        The factor of a joint is Π e^{Y_a x_a} or e^{Σ Y_a x_a} (Müller and Terze, 6 and 8), or that of its Euler parameters.
         """
         out: list = []
         for joint in self.joints:

@@ -12,7 +12,7 @@ from ..engine import symbols
 from ..errors import ModelError, did_you_mean
 from ..export import program
 from ..model import Model
-from ..model.nodes import VARIABLE
+from ..systems import VARIABLE
 
 DENOMINATOR = 100_000
 FRACTION = 1e-14  # relative: a float this near to a fraction is replaced by it
@@ -93,7 +93,7 @@ class Symbolic:
     @cached_property
     def equations(self) -> list:
         """M v̇ + C v + N = τ, one equation for each velocity."""
-        sympy = _sympy()
+        sympy = symbols.sympy_module()
         v, vdot = sympy.Matrix(self.v), sympy.Matrix(self.vdot)
         left = self.M * vdot + (self.C * v + self.N).applyfunc(lambda e: simplified(e, self._units))
         return [sympy.Eq(a, b, evaluate=False) for a, b in zip(left, self.tau)]
@@ -108,7 +108,7 @@ class Symbolic:
 
     def latex(self) -> str:
         """M, C, N and the equations as LaTeX, one line each; rates are written with dots if all joints have one axis."""
-        sympy = _sympy()
+        sympy = symbols.sympy_module()
         how: dict[str, Any] = {"symbol_names": self._dots, "mat_delim": "(", "mat_str": "matrix"}
         parts = [(r"\mathcal{M}", self.M), (r"\mathcal{C}", self.C), (r"\mathcal{N}", self.N)]
         lines = [f"{name} &= {sympy.latex(value, **how)}" for name, value in parts]
@@ -118,7 +118,7 @@ class Symbolic:
     def function(self, what: str):
         """A part such as "M" or "equations" as a NumPy function of q, v, vdot (zero by default); it must contain no other
         symbols, so constants must be numbers."""
-        sympy = _sympy()
+        sympy = symbols.sympy_module()
         value = getattr(self, what)
         if what == "equations":
             value = sympy.Matrix([e.lhs for e in value])
@@ -141,12 +141,12 @@ class Symbolic:
         rows = [(self.v, self.q, r"\dot"), (self.vdot, self.q, r"\ddot")]
         if any(part.nv > 1 for part in parts):
             rows = [(self.vdot, self.v, r"\dot")]
-        return {x: rf"{dot}{{{_sympy().latex(of)}}}" for xs, ofs, dot in rows for x, of in zip(xs, ofs)}
+        return {x: rf"{dot}{{{symbols.sympy_module().latex(of)}}}" for xs, ofs, dot in rows for x, of in zip(xs, ofs)}
 
     @cached_property
     def _units(self) -> tuple:
         """|q|² of each unit quaternion, which is one."""
-        return tuple(sum(x**2 for x in self.q[rows]) for rows in self.robot._units)
+        return tuple(sum(x**2 for x in self.q[rows]) for rows in self.robot.lowered.units)
 
     def _symbols(self, name: str, count: int) -> list:
         given = self._names.get(name) or [_symbol(f"{name}{i}") for i in range(count)]
@@ -156,10 +156,10 @@ class Symbolic:
 
     def _made(self, what):
         varied: Any = self.robot.varying(*self._constants) if self._constants else None
-        operations = varied._kernel(what).program if varied else program(self.robot, what)
+        operations = varied.kernel(what).program if varied else program(self.robot, what)
         known = {"q": self.q, "v": self.v, "vdot": self.vdot, "tau": self.tau, **self._constants}
         (found,) = symbols.expressions(operations, {x.name: known[x.name] for x in operations.inputs})
-        if isinstance(found, _sympy().MatrixBase):
+        if isinstance(found, symbols.sympy_module().MatrixBase):
             return found.applyfunc(lambda e: simplified(e, self._units))
         return simplified(found, self._units)
 
@@ -190,7 +190,7 @@ def _diagonal(row):
 
 def simplified(expression, ones):
     """The shortest of several forms: sines and cosines as products, of sums of angles, or without sin²; `ones` become 1."""
-    sympy = _sympy()
+    sympy = symbols.sympy_module()
     from sympy.simplify.fu import TR8
 
     for one in ones:
@@ -205,17 +205,17 @@ def simplified(expression, ones):
 
 def _tidy(expression):
     """The expression with common factors extracted, if that is shorter."""
-    sympy = _sympy()
+    sympy = symbols.sympy_module()
     return min(expression, sympy.factor_terms(expression), key=lambda e: (sympy.count_ops(e), len(str(e))))
 
 
 def _angles(expression) -> set:
-    return {f.args[0] for f in expression.atoms(_sympy().sin)}
+    return {f.args[0] for f in expression.atoms(symbols.sympy_module().sin)}
 
 
 def with_fractions(expression):
     """The expression with floats that are fractions up to rounding replaced by those fractions."""
-    sympy = _sympy()
+    sympy = symbols.sympy_module()
     swaps = {}
     for x in expression.atoms(sympy.Float):
         fraction = Fraction(float(x)).limit_denominator(DENOMINATOR)
@@ -225,11 +225,11 @@ def with_fractions(expression):
 
 
 def _symbol(x):
-    return _sympy().Symbol(x, real=True) if isinstance(x, str) else x
+    return symbols.sympy_module().Symbol(x, real=True) if isinstance(x, str) else x
 
 
 def _expression(x):
-    sympy = _sympy()
+    sympy = symbols.sympy_module()
     if isinstance(x, str):
         try:
             found = sympy.sympify(x)
@@ -237,7 +237,3 @@ def _expression(x):
             raise ModelError(f'"{x}" is not an expression: {error}') from None
         return found.subs({s: sympy.Symbol(s.name, positive=True) for s in found.free_symbols})
     return x if isinstance(x, sympy.Basic) else symbols.number(float(x))
-
-
-def _sympy():
-    return symbols._sympy()

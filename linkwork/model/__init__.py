@@ -7,7 +7,6 @@ from .forces import Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
 from .model import Model, displacement
-from .nodes import Nodes, lower
 from .parts import Body, Coupling, Frame, Loop, PlacedJoint, Shape
 from .tree import Tree
 
@@ -26,7 +25,6 @@ __all__ = [
     "Linear",
     "Loop",
     "Model",
-    "Nodes",
     "Pfaffian",
     "Push",
     "Rolling",
@@ -36,7 +34,6 @@ __all__ = [
     "Tree",
     "displacement",
     "from_dh",
-    "lower",
     "mechanism",
     "solids",
 ]

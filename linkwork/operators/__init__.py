@@ -1,7 +1,7 @@
 """Spatial operators: the same mathematics as the sweeps, as algebra. And SKO, the model they are operators of."""
 
 from .algebra import Operators
-from .geared import condensed, geared, velocities_of_all, with_elastic_gears
+from .geared import geared, velocities_of_all, with_elastic_gears
 from .operator import Operator
 from .rigid import about_a_fixed_point, operators, prescribed, rigid, shifted, with_inertial_rates
 from .rules import NoRuleError
@@ -16,7 +16,6 @@ __all__ = [
     "RankError",
     "Task",
     "about_a_fixed_point",
-    "condensed",
     "geared",
     "operators",
     "prescribed",

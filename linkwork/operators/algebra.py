@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from ..errors import UnknownNameError, did_you_mean
+from ..errors import UnknownNameError, deprecated, did_you_mean
 from . import notation
 from .leaves import Diagonal, Kernel, PickOff, Propagation, Strict, SymmetricDiagonal
 from .operator import Identity, Operator, Space
@@ -15,8 +15,8 @@ class Operators:
     """H, φ, M ... of an SKO model at a state. They compose to operators, printed as the book writes them.
 
         op   = robot.operators(q)
-        mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T + op.J      # H φ M φ* H* + J
-        mass = op("H φ M φ* H* + J")                                 # the same
+        mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T + op.armature   # H φ M φ* H* + armature
+        mass = op("H φ M φ* H* + armature")                              # the same
         mass.inv() @ tau                                             # (I − H ψ K)* D⁻¹ (I − H ψ K), O(N)
     """
 
@@ -68,9 +68,15 @@ class Operators:
         return self._leaf(SymmetricDiagonal, "M", self.nodes, self.nodes, lambda: self.sko.M)
 
     @cached_property
-    def J(self):
+    def armature(self):
         """Inertia in the joints: rotors; zero without."""
-        return self._leaf(SymmetricDiagonal, "J", self.velocities, self.velocities, lambda: self.sko.J)
+        return self._leaf(SymmetricDiagonal, "armature", self.velocities, self.velocities, lambda: self.sko.armature)
+
+    @property
+    def J(self):
+        """The old name of `armature`."""
+        deprecated("the operator J", "armature")
+        return self.armature
 
     @cached_property
     def R(self):
@@ -91,7 +97,7 @@ class Operators:
 
     @cached_property
     def D(self):
-        """D = H P H* + J."""
+        """D = H P H* + armature."""
         return self._leaf(SymmetricDiagonal, "D", self.velocities, self.velocities, lambda: self.sko.D)
 
     @cached_property
@@ -132,7 +138,7 @@ class Operators:
 
     @cached_property
     def mass_matrix(self) -> Operator:
-        return self("H φ M φ* H* + J")
+        return self("H φ M φ* H* + armature")
 
     @cached_property
     def Omega(self) -> Operator:
@@ -184,6 +190,8 @@ class Operators:
         return notation.read(text, self._symbol)
 
     def _symbol(self, name: str) -> Operator:
+        if name == "J":
+            return self.J
         if name not in SYMBOLS:
             raise UnknownNameError(f'no operator is called "{name}".{did_you_mean(name, SYMBOLS)}')
         return getattr(self, SYMBOLS[name])
@@ -193,6 +201,6 @@ class Operators:
 
 
 SYMBOLS = {
-    "I": "I", "H": "H", "φ": "phi", "φ~": "phi_tilde", "𝓔φ": "E_phi", "M": "M", "J": "J", "R": "R", "P": "P",
+    "I": "I", "H": "H", "φ": "phi", "φ~": "phi_tilde", "𝓔φ": "E_phi", "M": "M", "armature": "armature", "R": "R", "P": "P",
     "P⁺": "P_plus", "D": "D", "G": "G", "K": "K", "ψ": "psi", "ψ~": "psi_tilde", "𝓔ψ": "E_psi", "Υ": "Upsilon",
 }  # fmt: skip

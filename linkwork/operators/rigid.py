@@ -7,12 +7,12 @@ import numpy as np
 from ..errors import ModelError, ShapeError
 from ..lie.scalars import like
 from ..lie.so3 import tilde as skew
-from ..model import Model, Nodes, lower
+from ..model import Model
 from ..spatial import Pose, bar, phi, phi_inverse, tilde
 from ..spatial.single_body import gyroscopic_inertial
-from ..sweeps.gather_scatter import scatter
-from ..sweeps.kinematics import placements, poses
-from ..sweeps.quantities import motion
+from ..sweeps import poses, scatter, velocities
+from ..systems import Nodes, lower
+from ..systems.rigid import placements
 from .algebra import Operators
 from .sko import SKO
 
@@ -20,8 +20,9 @@ from .sko import SKO
 def rigid(nodes: Nodes, q, v=None, external=None) -> SKO:
     """Rates taken in each node's own frame: a = V~ H* v, b = V̄ M V (Jain, 5.11, 2.28). Without v it is at rest."""
     v = np.zeros_like(nodes.gravity, shape=(nodes.tree.nv,)) if v is None else v
-    phi, _, a, b = motion(nodes, q, v, external)
-    return SKO(nodes.tree, phi, nodes.H, nodes.M, nodes.J, a, b, nodes.falling)
+    s = nodes.blocks(q)
+    r = nodes.rates(s, v, external=external)
+    return SKO(*s, r.a, r.b, r.base)
 
 
 def with_inertial_rates(nodes: Nodes, q, v) -> SKO:
@@ -29,16 +30,16 @@ def with_inertial_rates(nodes: Nodes, q, v) -> SKO:
 
         c(k) = [0; ω~ v](k),   a = V~ H* v + c(k) − φ*(p,k) c(p),   b = V^ω~ M V^ω          Jain (5.19), (2.26)
     """
-    tree, M = nodes.tree, nodes.M
-    phi, V, a, _ = motion(nodes, q, v)
+    tree, M, s = nodes.tree, nodes.M, nodes.blocks(q)
+    V, r = velocities(s, tree.split(v), nodes.still), nodes.rates(s, v)
     c, a_I, b_I = tree.slots(3)
     c[tree.world] = nodes.still
     for k in tree.base_to_tips():
         w, u   = V[k][..., :3, :], V[k][..., 3:, :]
         c[k]   = np.concatenate([np.zeros_like(u), skew(w[..., 0]) @ u], -2)
-        a_I[k] = a[k] + c[k] - phi[k].mT @ c[tree.parent[k]]
+        a_I[k] = r.a[k] + c[k] - s.A[k].mT @ c[tree.parent[k]]
         b_I[k] = gyroscopic_inertial(M[k], V[k])
-    return SKO(tree, phi, nodes.H, M, nodes.J, a_I, b_I, nodes.falling)
+    return SKO(*s, a_I, b_I, nodes.falling)
 
 
 def about_a_fixed_point(nodes: Nodes, q, v) -> SKO:
@@ -60,7 +61,7 @@ def about_a_fixed_point(nodes: Nodes, q, v) -> SKO:
     for k in tree.base_to_tips():
         a[k] = tilde(V[k][..., 0]) @ own[k]
         b[k] = bar(V[k][..., 0]) @ (M[k] @ V[k])
-    return SKO(tree, tree.constant(I), H, M, nodes.J, a, b, nodes.falling)
+    return SKO(tree, tree.constant(I), H, M, nodes.joint_inertias, a, b, nodes.falling)
 
 
 def shifted(sko: SKO, shift, back) -> SKO:
@@ -77,7 +78,7 @@ def shifted(sko: SKO, shift, back) -> SKO:
         M[k] = shift[k] @ sko.M[k] @ shift[k].mT
         a[k] = back[k].mT @ sko.a[k]
         b[k] = shift[k] @ sko.b[k]
-    return SKO(tree, A, H, M, sko.J, a, b, sko.base)
+    return SKO(tree, A, H, M, sko.armature, a, b, sko.base)
 
 
 def prescribed(sko: SKO, moved, vdot) -> SKO:
@@ -86,16 +87,16 @@ def prescribed(sko: SKO, moved, vdot) -> SKO:
         H(k) loses its rows,   a(k) + H*(k) v̇(k)                                             Jain (16.1) to (16.3)
     """
     tree, given = sko.tree, sko.tree.split(np.where(moved, vdot, 0.0))
-    a, H, J = tree.slots(3)
+    a, H, armature = tree.slots(3)
     for k in tree.base_to_tips():
         told = np.asarray(moved)[tree.rows[k]].astype(bool)
         free = np.flatnonzero(~told)
-        if np.any(sko.J[k][..., free, :][..., told]):
+        if np.any(sko.armature[k][..., free, :][..., told]):
             raise ModelError(f"the joint inertia of node {k} ties what is moved to what is free; use hybrid_dynamics.")
         a[k] = sko.a[k] + sko.H[k].mT @ given[k]
         H[k] = sko.H[k][..., free, :]
-        J[k] = sko.J[k][..., free, :][..., free]
-    return SKO(tree.parent, sko.A, H, sko.M, J, a, sko.b, sko.base)
+        armature[k] = sko.armature[k][..., free, :][..., free]
+    return SKO(tree.parent, sko.A, H, sko.M, armature, a, sko.b, sko.base)
 
 
 def operators(robot, q, v=None) -> Operators:
@@ -103,7 +104,7 @@ def operators(robot, q, v=None) -> Operators:
 
     Inside a kernel q is traced, and so is what is made from it. Places go by name: see `on_node`.
     """
-    model, nodes = lowered(robot, q)
+    model, nodes = nodes_for(robot, q)
     for name, x, n in (("q", q, nodes.nq), ("v", v, nodes.tree.nv)):
         if x is not None and np.shape(x)[-1:] != (n,):
             raise ShapeError(f"{name} has shape {np.shape(x)}, but {model.name} has n{name} = {n}.")
@@ -111,7 +112,7 @@ def operators(robot, q, v=None) -> Operators:
     return Operators(rigid(nodes, q, v), lambda place: on_node(model, nodes, place))
 
 
-def lowered(robot, q) -> tuple[Model, Nodes]:
+def nodes_for(robot, q) -> tuple[Model, Nodes]:
     """A robot's model and its nodes, over the scalars of q."""
     model = robot if isinstance(robot, Model) else robot.model
     if isinstance(q, np.ndarray | list | tuple):

@@ -30,7 +30,7 @@ INVERSES = {
     "I − K H ψ":                        "I + K H φ",
     "I + φ K H":                        "I − ψ K H",
     "I − ψ K H":                        "I + φ K H",
-    "H φ M φ* H* + J":                  "(I − H ψ K)* D⁻¹ (I − H ψ K)",     # Lemmas 7.5, 9.11
+    "H φ M φ* H* + armature":           "(I − H ψ K)* D⁻¹ (I − H ψ K)",     # Lemmas 7.5, 9.11
 }  # fmt: skip
 
 UNIT_DETERMINANT = {  # triangular with ones on the diagonal: (9.52)
@@ -94,7 +94,7 @@ def of_diagonal(A):
 def of_mass_matrix(A):
     """H A X A* H* + Y with any inertias X and Y is the mass matrix of an SKO model of its own: (9.51)."""
     model = mass_matrix_model(A)
-    return None if model is None else model.operators(TABLE[key_of_text("H φ M φ* H* + J")])
+    return None if model is None else model.operators(TABLE[key_of_text("H φ M φ* H* + armature")])
 
 
 def of_multiple(A):
@@ -161,7 +161,7 @@ def mass_matrix_model(A) -> SKO | None:
     if not pairs or isinstance(X, InverseDiagonal):
         return None
     home = H.home
-    if home is phi.home is X.home and X.name == "M" and [(c, B.name) for c, B in rest if B.home is home] == [(1, "J")]:
+    if home is phi.home is X.home and X.name == "M" and [(c, B.name) for c, B in rest if B.home is home] == [(1, "armature")]:
         return home.sko
     Y = None
     if rest:

@@ -7,33 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, ShapeError
+from .. import sweeps
+from ..errors import ModelError, ShapeError, deprecated
 from ..model.tree import Tree
 from ..spatial import logdet
-from ..sweeps.articulated_inertia import articulated_inertia
-from ..sweeps.composite_inertia import composite_inertia
-from ..sweeps.corrections import corrections
+from ..sweeps import Blocks, Rates, at_rest
 from ..sweeps.divide_and_conquer import divide_and_conquer, with_massive_nodes
-from ..sweeps.forward_dynamics import forward_dynamics
-from ..sweeps.gather_scatter import gather, scatter
-from ..sweeps.hybrid_dynamics import hybrid_dynamics
-from ..sweeps.inverse_dynamics import inverse_dynamics
 from ..sweeps.lyapunov import backward_element
-from ..sweeps.mass_matrix import mass_matrix
-from ..sweeps.mass_matrix_inverse import mass_matrix_inverse
-from ..sweeps.operational_space import compliance, compliances, joint_compliance, transitions
+from ..systems import prescribed as prescribed_joints
 
 
 @dataclass(frozen=True, eq=False)
 class SKO:
     """A tree or forest of nodes with blocks of any sizes, at one state or a batch of them (Jain, section 9.1).
 
-        V = A* H* v,   α = A* (H* v̇ + a),   f = A (M α + b),   τ = H f + J v̇              Jain (9.1) to (9.3)
+        V = A* H* v,   α = A* (H* v̇ + a),   f = A (M α + b),   τ = H f + armature v̇       Jain (9.1) to (9.3)
 
     tree    the number of each node's parent, -1 for a root; parents come before their children
     A       A(p,k), from node k to its parent; for a root, to the world
     H       one row per velocity of the node's joint; a joint may have none
-    M, J    inertia of the node, and inertia that sits in the joint
+    M       inertia of the node
+    armature  inertia that sits in the joint, zero by default
     a, b    Coriolis acceleration and gyroscopic force, columns; zero by default
     base    acceleration of the world, a column: minus gravity, or zero
 
@@ -45,7 +39,7 @@ class SKO:
     A: Any
     H: Any
     M: Any
-    J: Any = None
+    armature: Any = None
     a: Any = None
     b: Any = None
     base: Any = None
@@ -56,8 +50,8 @@ class SKO:
             set_("tree", tree_of(self.tree, self.H))
         nodes = range(len(self.tree))
         zero = lambda k, n, m: np.zeros_like(self.A[k], shape=(n, m))
-        if self.J is None:
-            set_("J", [zero(k, self.tree.widths[k], self.tree.widths[k]) for k in nodes])
+        if self.armature is None:
+            set_("armature", [zero(k, self.tree.widths[k], self.tree.widths[k]) for k in nodes])
         for name in ("a", "b"):
             if getattr(self, name) is None:
                 set_(name, [zero(k, self.M[k].shape[-1], 1) for k in nodes])
@@ -69,6 +63,25 @@ class SKO:
     def nv(self) -> int:
         return self.tree.nv
 
+    @property
+    def J(self):
+        """The old name of `armature`."""
+        deprecated("SKO.J", "SKO.armature")
+        return self.armature
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """What every sweep takes."""
+        return Blocks(self.tree, self.A, self.H, self.M, self.armature)
+
+    def rates(self, tau=None) -> Rates:
+        """a, b, the acceleration of the world, and forces τ (..., nv) if given."""
+        return Rates(self.a, self.b, self.base, None if tau is None else self.tree.split(tau))
+
+    def _still(self, tau=None) -> Rates:
+        """Rates of the same model at rest and without gravity."""
+        return at_rest(self.blocks, np.zeros_like(self.base), tau)
+
     @cached_property
     def heights(self) -> tuple[int, ...]:
         """How many entries the velocity of each node has."""
@@ -78,11 +91,11 @@ class SKO:
 
     def gather(self, x):
         """A x, slots."""
-        return gather(self.tree, self.A, x)
+        return sweeps.gather(self.tree, self.A, x)
 
     def scatter(self, x):
         """A* x, slots."""
-        return scatter(self.tree, self.A, x, np.zeros_like(self.base))
+        return sweeps.scatter(self.tree, self.A, x, np.zeros_like(self.base))
 
     def velocities(self, v):
         """V = A* H* v, slots."""
@@ -98,8 +111,7 @@ class SKO:
         return self._motion(vdot)[2]
 
     def _motion(self, vdot):
-        vdot = self.tree.split(vdot)
-        return inverse_dynamics(self.tree, self.A, self.H, self.M, self.J, self.a, self.b, vdot, self.base)
+        return sweeps.inverse_dynamics(self.blocks, self.rates(), self.tree.split(vdot))
 
     @cached_property
     def bias(self):
@@ -111,17 +123,17 @@ class SKO:
     @cached_property
     def R(self):
         """Composite inertias, slots."""
-        return composite_inertia(self.tree, self.A, self.M)
+        return sweeps.composite_inertia(self.blocks)
 
     @cached_property
     def mass_matrix(self):
-        """𝓜 = H A M A* H* + J (..., nv, nv)."""
-        return mass_matrix(self.tree, self.A, self.H, self.J, self.R)
+        """𝓜 = H A M A* H* + armature (..., nv, nv)."""
+        return sweeps.mass_matrix(self.blocks, self.R)
 
     @cached_property
     def articulated(self):
         """P, D, G, P⁺, slots each."""
-        return articulated_inertia(self.tree, self.A, self.H, self.M, self.J)
+        return sweeps.articulated_inertia(self.blocks)
 
     P = property(lambda self: self.articulated[0])
     D = property(lambda self: self.articulated[1])
@@ -131,7 +143,7 @@ class SKO:
     @cached_property
     def psi(self):
         """ψ(p,k) = A(p,k) (I − G(k) H(k)), slots."""
-        return transitions(self.tree, self.A, self.H, self.G)
+        return sweeps.transitions(self.blocks, self.G)
 
     @cached_property
     def log_determinant(self):
@@ -142,28 +154,34 @@ class SKO:
 
     def forward_dynamics(self, tau):
         """v̇ = 𝓜⁻¹ (τ − 𝓒) (..., nv)."""
-        P, D, G, _ = self.articulated
-        tau = self.tree.split(tau)
-        return self.tree.join(forward_dynamics(self.tree, self.A, self.H, P, D, G, self.a, self.b, tau, self.base)[0])
+        return self.tree.join(self._moved(self.rates(tau)))
 
     def solve(self, tau):
         """𝓜⁻¹ τ for a block of columns (..., nv, m)."""
-        P, D, G, _ = self.articulated
-        still = {k: np.zeros_like(self.a[k]) for k in self.tree.base_to_tips()}
-        base = np.zeros_like(self.base)
-        vdot, _, _ = forward_dynamics(self.tree, self.A, self.H, P, D, G, still, still, self.tree.split_rows(tau), base)
-        return self.tree.join_rows(vdot)
+        return self.tree.join_rows(self._moved(self._still(self.tree.split_rows(tau))))
 
     def corrections(self, force):
-        """δv̇ = 𝓜⁻¹ H A f of forces f(k) on the nodes, slots (..., nv)."""
-        D, G = self.D, self.G
-        return self.tree.join(corrections(self.tree, self.A, self.H, D, G, force, np.zeros_like(self.base))[0])
+        """δv̇ = 𝓜⁻¹ H A f of forces f(k) on the nodes, slots (..., nv)                     Jain, Algorithm 7.3."""
+        r = self._still(self.tree.split(np.zeros_like(self.base, shape=(self.nv,))))
+        return self.tree.join(self._moved(r._replace(b={k: -force[k] for k in self.tree.base_to_tips()})))
+
+    def _moved(self, r: Rates):
+        P, D, G, _ = self.articulated
+        return sweeps.forward_dynamics(self.blocks, P, D, G, r)[0]
+
+    def innovations(self, tau):
+        """(I − HψK) τ of a block of columns (..., nv, m), slots                           Jain (7.18)."""
+        P, D, G, _ = self.articulated
+        return sweeps.innovations(self.blocks, P, D, G, self._still(self.tree.split_rows(tau)))[1]
 
     def hybrid_dynamics(self, given, prescribed):
         """Forces where accelerations are given (prescribed = 1), accelerations where forces are (0): (..., nv)."""
-        blocks = self.tree, self.A, self.H, self.M, self.J, self.a, self.b
-        given, prescribed = self.tree.split(given), self.tree.split(prescribed)
-        return self.tree.join(hybrid_dynamics(*blocks, given, prescribed, self.base)[0])
+        s, r, held = self.blocks, self.rates(given), self.tree.split(prescribed)
+        free, moved = prescribed_joints.blocks(s, held), prescribed_joints.rates(s, r, held)
+        P, D, G, _ = sweeps.articulated_inertia(free)
+        vdot, alpha, z = sweeps.forward_dynamics(free, P, D, G, moved)
+        f = sweeps.interbody_forces(free, P, moved, alpha, z)
+        return self.tree.join(prescribed_joints.completed(s, r, held, f, vdot))
 
     def divide_and_conquer(self, tau):
         """v̇ of a chain, and how many steps must follow one another: they grow as the logarithm of the length."""
@@ -172,10 +190,9 @@ class SKO:
         has_mass = [bool(np.any(self.M[k])) for k in self.tree.base_to_tips()]
         if not (has_mass and has_mass[-1]):
             raise ModelError("divide and conquer needs a last node with mass. Use forward_dynamics.")
-        A, H, M, J, a, b = with_massive_nodes(self.tree, self.A, self.H, self.M, self.J, self.a, self.b, has_mass)
-        links = tree_of(range(-1, len(A) - 1), H)
-        vdot, depth = divide_and_conquer(links, A, H, M, J, a, b, links.split(tau), self.base)
-        return links.join(vdot), depth
+        s, r = with_massive_nodes(self.blocks, self.rates(), has_mass)
+        vdot, depth = divide_and_conquer(s, r._replace(tau=s.tree.split(tau)))
+        return s.tree.join(vdot), depth
 
     # --- operational space (Jain, chapter 10); a place is (node k, B) with B(m_k, n) its directions
 
@@ -183,7 +200,7 @@ class SKO:
     def compliances(self):
         """Υ, L, U, slots each; L is the diagonal of 𝓜⁻¹."""
         zero = np.zeros_like(self.base, shape=(self.base.shape[-2],) * 2)
-        return compliances(self.tree, self.A, self.H, self.D, self.G, zero)
+        return sweeps.compliances(self.blocks, self.D, self.G, zero)
 
     Upsilon = property(lambda self: self.compliances[0])
 
@@ -194,15 +211,15 @@ class SKO:
     @cached_property
     def mass_matrix_inverse(self):
         """𝓜⁻¹ (..., nv, nv)                                                            Jain (10.29), Algorithm 10.4."""
-        return mass_matrix_inverse(self.tree, self.A, self.G, self.psi, *self.compliances)
+        return sweeps.mass_matrix_inverse(self.blocks, self.G, self.psi, *self.compliances)
 
     def compliance(self, *places):
         """Λ̲ = B* Ω B of places                                                           Jain, Algorithm 10.2."""
-        return compliance(self.tree, self.A, self.H, self.D, self.G, places)
+        return sweeps.compliance(self.blocks, self.D, self.G, places)
 
     def joint_compliance(self, *places):
         """𝓜⁻¹ J* (..., nv, m) of places                                                  Jain (7.44)."""
-        columns = [joint_compliance(self.tree, self.A, self.H, self.D, self.G, k, B) for k, B in places]
+        columns = [sweeps.joint_compliance(self.blocks, self.D, self.G, k, B) for k, B in places]
         joined = [self.tree.join_rows(vdot) for vdot in columns]
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in joined))
         return np.concatenate([np.broadcast_to(x, batch + x.shape[-2:]) for x in joined], -1)
@@ -234,7 +251,7 @@ def check_blocks(sko: SKO) -> None:
     for k, p in enumerate(tree.parent):
         m, r = height[k], tree.widths[k]
         above = height[p] if p != tree.world else sko.base.shape[-2]
-        takes = {"A": (above, m), "H": (r, m), "M": (m, m), "J": (r, r), "a": (m, 1), "b": (m, 1)}
+        takes = {"A": (above, m), "H": (r, m), "M": (m, m), "armature": (r, r), "a": (m, 1), "b": (m, 1)}
         for name, shape in takes.items():
             came = getattr(sko, name)[k].shape
             if came[-2:] != shape:

@@ -8,7 +8,7 @@ rates a Runge-Kutta method applies (Munthe-Kaas 1998):
 
 import numpy as np
 
-from ..sweeps import quantities
+from .. import quantities
 from .rotation_translation import cross_product, element, rotated, rotations
 
 

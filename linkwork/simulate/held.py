@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import quantities
 from ..errors import ConstraintError, ModelError, SimulationError
-from ..sweeps import quantities
 from . import equations
 
 if TYPE_CHECKING:

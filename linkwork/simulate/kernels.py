@@ -9,7 +9,6 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
-from ..engine.program import Input
 from ..errors import SimulationError
 from ..kernels import UserKernel
 from ..lie.group import Additive
@@ -42,7 +41,7 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
 def shelf(robot, *kernels) -> dict:
     """Where what is made is kept: with the user's kernel or the variation it is made of, else with the robot."""
     holder = next((x for x in (*kernels, robot) if isinstance(x, (UserKernel, Varying))), None)
-    return _made.setdefault(robot, {}) if holder is None else holder._ready
+    return _made.setdefault(robot, {}) if holder is None else holder.ready
 
 
 def _compiled(robot, function, name, options, kind, friction):
@@ -50,13 +49,13 @@ def _compiled(robot, function, name, options, kind, friction):
 
 
 def _kernel(robot, function, name, options, friction) -> Kernel:
-    nodes = _nodes(robot._lean, friction)
+    nodes = _nodes(robot.lowered.joint_space, friction)
 
     def run(*arguments):
         some = arguments[0]
         return function(nodes.mapped(lambda name, index, x: like(x, some)), *arguments)
 
-    content = robot._digest, name, options, friction
+    content = robot.lowered.digest, name, options, friction
     return Kernel(name, run, _inputs(robot, function, options), content)
 
 
@@ -68,7 +67,7 @@ def _plain(robot, function, dtype, friction):
     if (robot.compiled or more_than_a_tree(robot)) and function in LARGE:
         made = LARGE[function](robot, friction)
     else:
-        nodes = _nodes(robot._nodes[dtype], friction)
+        nodes = _nodes(robot.lowered.plain(dtype), friction)
 
         def made(*arrays):
             return function(nodes, *arrays)
@@ -101,14 +100,14 @@ def _inputs(robot, function, options):
     shapes = {"q": (robot.nq,), "h": (), "external": (len(robot.bodies), 6)}
     parameters = list(signature(function).parameters.values())[1:]
     taken = [x.name for x in parameters if x.default is x.empty or x.name in options]
-    return tuple(Input(name, shapes.get(name, (robot.nv,)), robot._units if name == "q" else ()) for name in taken)
+    return tuple(robot.lowered.input(name, shapes.get(name, (robot.nv,))) for name in taken)
 
 
 # --- large robots
 
 
 def _local_rates(robot, friction):
-    dry = 0.0 if friction else np.concatenate(robot._split.friction)
+    dry = 0.0 if friction else np.concatenate(robot.lowered.nodes.friction)
     velocity = kernel(robot, equations.local_velocity)
 
     def rates(q, xi, v, tau, external=None, **how):
@@ -120,7 +119,7 @@ def _local_rates(robot, friction):
 
 
 def _euler_end(robot, friction):
-    nodes = robot._nodes[np.dtype(float)]
+    nodes = robot.lowered.plain()
 
     def end(q, v, vdot, h):
         if not _adds(robot):
@@ -133,7 +132,7 @@ def _euler_end(robot, friction):
 
 def _velocity(function):
     def made(robot, friction):
-        nodes = robot._nodes[np.dtype(float)]
+        nodes = robot.lowered.plain()
         return (lambda xi, v: v) if _adds(robot) else (lambda xi, v: function(nodes, xi, v))
 
     return made
@@ -141,7 +140,7 @@ def _velocity(function):
 
 def _adds(robot) -> bool:
     """Do all coordinates add?"""
-    return all(isinstance(group, Additive) for group in robot._split.groups)
+    return all(isinstance(group, Additive) for group in robot.lowered.nodes.groups)
 
 
 LARGE: dict[Callable, Callable] = {

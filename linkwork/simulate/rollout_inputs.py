@@ -21,8 +21,8 @@ class RolloutInputs:
 
     def add(self, robot, kernels: list[UserKernel], given, each_step) -> None:
         """Add the arrays that the kernels and the robot have as inputs; any other name is an error."""
-        own = {name: x.shape for name, x in robot._own.items()} if isinstance(robot, Varying) else {}
-        needed = {name: kernel for kernel in kernels for name in kernel._names if name not in STATE}
+        own = {name: x.shape for name, x in robot.own.items()} if isinstance(robot, Varying) else {}
+        needed = {name: kernel for kernel in kernels for name in kernel.names if name not in STATE}
         for name, kernel in needed.items():
             if name not in given and name not in each_step:
                 raise SimulationError(f'{kernel.__name__} needs "{name}": pass given={{"{name}": ...}} or each_step.')
@@ -30,7 +30,7 @@ class RolloutInputs:
             for name in sorted(part):
                 if name not in needed and name not in own:
                     raise UnknownNameError(f'nothing in this rollout has the input "{name}".{did_you_mean(name, [*needed, *own])}')
-                target[name] = self.array(name, part[name], lead, own.get(name) or needed[name]._shapes.get(name))
+                target[name] = self.array(name, part[name], lead, own.get(name) or needed[name].shapes.get(name))
 
     def add_controls(self, tau) -> None:
         """Add τ of each step; None is zero."""
@@ -41,7 +41,7 @@ class RolloutInputs:
     def add_time(self, dt: float, kernels: list[UserKernel]) -> None:
         """Add the length of a step, and t of each step if a kernel has it as an input."""
         self.constants[LENGTH] = self.library.whole(self.library.full((), dt, self.Q), self.batch)
-        if any("t" in kernel._names for kernel in kernels):
+        if any("t" in kernel.names for kernel in kernels):
             times = self.library.cast(self.library.multiples(dt, self.steps, self.Q), self.Q)
             self.streams["t"] = self.library.whole(times, (*self.batch, self.steps))
 

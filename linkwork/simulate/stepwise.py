@@ -59,7 +59,7 @@ class Stepwise:
         """The results of a function or a kernel at time t, which must have the shapes of the arrays in `like`."""
         if isinstance(function, UserKernel):
             at = at | {"t": self.library.full((), t, Q), "q": Q, "v": V}
-            results = function(*(at[name] for name in function._names))
+            results = function(*(at[name] for name in function.names))
         else:
             results = function(t, Q, V)
         results = results if isinstance(results, tuple) else (results,)

@@ -9,10 +9,9 @@ so that the path of a free body does not depend on its rotation. Momenta of symm
 
 import numpy as np
 
+from .. import quantities
 from ..lie import SO3
 from ..lie.scalars import dot, like
-from ..sweeps import quantities
-from ..sweeps.kinematics import placements, shifts
 from ..sweeps.lagrangian import kinetic_slopes
 from .rotation_translation import angular_velocity, cross_product, element, rotated, rotations
 
@@ -65,7 +64,7 @@ def _discrete_momenta(nodes, q, xi, tau, h, external):
     before, after = tree.slots(2)
     for k in tree.base_to_tips():
         group, rate = nodes.groups[k], rates[k][..., 0]
-        rotor = group.ad(rate).mT @ (nodes.J[k] @ rates[k])
+        rotor = group.ad(rate).mT @ (nodes.joint_inertias[k] @ rates[k])
         force = h * (slope[k] + outer[k] - rotor)[..., 0]
         before[k], after[k] = _ends(group, steps[k][..., 0], p[k][..., 0], force)
     return tree.join(before), tree.join(after)
@@ -111,6 +110,4 @@ def _moved(nodes, q, xi, part):
 
 
 def _slopes(nodes, q, v):
-    tree = nodes.tree
-    phi = shifts(tree, placements(nodes, q))
-    return kinetic_slopes(tree, phi, nodes.H, nodes.M, nodes.J, tree.split(v), nodes.still)
+    return kinetic_slopes(nodes.blocks(q), nodes.tree.split(v), nodes.still)

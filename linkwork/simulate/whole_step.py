@@ -22,7 +22,7 @@ def whole_step(
     """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies."""
     own, nodes_like = _own(robot), _nodes_like(robot)
     nq, nv = (own.nq,), (own.nv,)
-    inputs = Input("q", nq, own._units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
+    inputs = Input("q", nq, own.lowered.units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
 
     def step(*values):
         at = {x.name: value for x, value in zip(inputs, values)}
@@ -33,7 +33,7 @@ def whole_step(
             return q, v
         return _asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
 
-    content = robot._content if isinstance(robot, Varying) else robot._digest
+    content = robot.content if isinstance(robot, Varying) else robot.lowered.digest
     return Kernel(method.__name__, step, inputs, content if controls is None and reset is None else None)
 
 
@@ -44,14 +44,14 @@ def _own(robot: Dynamics | Varying) -> Dynamics:
 def _nodes_like(robot: Dynamics | Varying) -> Callable:
     """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
     if isinstance(robot, Varying):
-        return lambda some, at: robot._varied(some, {name: at[name] for name in robot.names if name in at})
-    nodes = robot._lean
+        return lambda some, at: robot.nodes_like(some, {name: at[name] for name in robot.names if name in at})
+    nodes = robot.lowered.joint_space
     return lambda some, at: nodes.mapped(lambda name, index, x: like(x, some))
 
 
 def _asked(kernel: UserKernel, at: Mapping, *shapes) -> tuple:
     """What a user's kernel returns, of the shapes it must have."""
-    results = kernel.function(*(at[name] for name in kernel._names))
+    results = kernel.function(*(at[name] for name in kernel.names))
     results = results if isinstance(results, tuple) else (results,)
     found = tuple(map(np.shape, results))
     if found != shapes:

@@ -1,1 +1,45 @@
-"""Algorithms. Each is one sweep or two over a tree, written as the book writes it; none knows a joint, a base or a size."""
+"""Algorithms. Each is one sweep or two over a tree of blocks, written as the book writes it; none knows a joint, a base or a size."""
+
+from .articulated_inertia import articulated_inertia
+from .blocks import BlockRates, Blocks, Rates, at_rest
+from .composite_inertia import composite_inertia
+from .coriolis_matrix import coriolis_matrix, coriolis_matrix_times
+from .forward_dynamics import accelerations, forward_dynamics, innovations, interbody_forces
+from .gather_scatter import gather, scatter
+from .inverse_dynamics import inverse_dynamics
+from .jacobian import jacobian
+from .kinematics import poses, velocities
+from .mass_matrix import mass_matrix
+from .mass_matrix_inverse import mass_matrix_inverse
+from .momentum import kinetic_energy, momentum
+from .operational_space import compliance, compliances, joint_compliance, responses, transitions
+
+__all__ = [
+    "BlockRates",
+    "Blocks",
+    "Rates",
+    "accelerations",
+    "articulated_inertia",
+    "at_rest",
+    "compliance",
+    "compliances",
+    "composite_inertia",
+    "coriolis_matrix",
+    "coriolis_matrix_times",
+    "forward_dynamics",
+    "gather",
+    "innovations",
+    "interbody_forces",
+    "inverse_dynamics",
+    "jacobian",
+    "joint_compliance",
+    "kinetic_energy",
+    "mass_matrix",
+    "mass_matrix_inverse",
+    "momentum",
+    "poses",
+    "responses",
+    "scatter",
+    "transitions",
+    "velocities",
+]

@@ -3,18 +3,19 @@
 from ..spatial import solve
 
 
-def articulated_inertia(tree, phi, H, M, J):
+def articulated_inertia(s):
     """Inertia of each subtree as felt through its joints, tips to base.
 
-        P(k)  = M(k) + Σ φ(k,j) P⁺(j) φ*(k,j)         over children j of k
-        D(k)  = H(k) P(k) H*(k) + J(k)
+        P(k)  = M(k) + Σ A(k,j) P⁺(j) A*(k,j)         over children j of k
+        D(k)  = H(k) P(k) H*(k) + armature(k)
         G(k)  = P(k) H*(k) D⁻¹(k)
-        P⁺(k) = P(k) − G(k) H(k) P(k)                 Jain, Algorithm 6.1; O(N)
+        P⁺(k) = P(k) − G(k) H(k) P(k)                 Jain, Algorithms 6.1 and 9.4; O(N)
     """
+    tree, A, H, M, armature = s
     P, D, G, P_plus = tree.slots(4)
     for k in tree.tips_to_base():
-        P[k]      = M[k] + tree.sum(phi[j] @ P_plus[j] @ phi[j].mT for j in tree.children[k])
-        D[k]      = H[k] @ P[k] @ H[k].mT + J[k]
+        P[k]      = M[k] + tree.sum(A[j] @ P_plus[j] @ A[j].mT for j in tree.children[k])
+        D[k]      = H[k] @ P[k] @ H[k].mT + armature[k]
         G[k]      = solve(D[k], H[k] @ P[k]).mT
         P_plus[k] = P[k] - G[k] @ (H[k] @ P[k])
     return P, D, G, P_plus

@@ -7,8 +7,8 @@ A piece of the chain, cut free, is held at two handles: its first node, and the 
 Two pieces A and B with a joint between them are such a piece again. The joint's force f on B and its acceleration v̇ are
 
     N  = Λ₂₂(A) + Λ₁₁(B),   c = α₁(B) − α₂(A) were the joint cut
-    f  = N⁻¹ (H* v̇ + a − c),   H f + J v̇ = τ
-    v̇  = D⁻¹ (τ − H N⁻¹ (a − c)),   D = H N⁻¹ H* + J
+    f  = N⁻¹ (H* v̇ + a − c),   H f + armature v̇ = τ
+    v̇  = D⁻¹ (τ − H N⁻¹ (a − c)),   D = H N⁻¹ H* + armature
     f  = Y τ + W (a − c),   Y = N⁻¹ H* D⁻¹,   W = N⁻¹ − Y H N⁻¹                 Jain, Lemma 10.6
 
 The book's W is P* (P N P*)⁻¹ P, P a basis of what H leaves out: without rotors the same, and here no basis is needed.
@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from ..lie.scalars import like
-from ..model.tree import concatenated
+from ..model.tree import Tree, concatenated
 from ..spatial import solve
+from .blocks import Blocks, Rates
 
 
 @dataclass(frozen=True)
@@ -35,57 +36,58 @@ class Piece:
     parts: tuple[Any, ...] = ()
 
 
-def divide_and_conquer(tree, phi, H, M, J, a, b, tau, base):
+def divide_and_conquer(s, r):
     """v̇ of a chain and how many steps follow one another if all that can be done at once is: Jain, Algorithm 10.6.
 
     Every node needs an inertia of its own; `with_massive_nodes` merges those without into the next.
     """
+    (tree, A, H, M, armature), (a, b, base, tau) = s, r
     n = len(tree)
     vdot = tree.slots()
 
     def assembled(first, last):
         """The piece of nodes first ... last, its halves assembled side by side."""
         if first == last:
-            return leaf(M[first], b[first], phi[first + 1] if first + 1 < n else None)
+            return leaf(M[first], b[first], A[first + 1] if first + 1 < n else None)
         middle = (first + last + 1) // 2
         return joined(assembled(first, middle - 1), assembled(middle, last), middle)
 
-    def joined(A, B, k):
-        joint = Joint.of(A.Lambda[2] + B.Lambda[0], H[k], J[k])
-        f = joint.force(tau[k], a[k] - B.C[0] + A.C[1])
-        L12 = A.Lambda[1] @ joint.W
+    def joined(one, other, k):
+        joint = Joint.of(one.Lambda[2] + other.Lambda[0], H[k], armature[k])
+        f = joint.force(tau[k], a[k] - other.C[0] + one.C[1])
+        L12 = one.Lambda[1] @ joint.W
         Lambda = (
-            A.Lambda[0] - L12 @ A.Lambda[1].mT,
-            L12 @ B.Lambda[1],
-            B.Lambda[2] - B.Lambda[1].mT @ joint.W @ B.Lambda[1],
+            one.Lambda[0] - L12 @ one.Lambda[1].mT,
+            L12 @ other.Lambda[1],
+            other.Lambda[2] - other.Lambda[1].mT @ joint.W @ other.Lambda[1],
         )
-        C = A.C[0] - A.Lambda[1] @ f, B.C[1] + B.Lambda[1].mT @ f
-        return Piece(Lambda, C, 1 + max(A.depth, B.depth), (A, B, k, joint))
+        C = one.C[0] - one.Lambda[1] @ f, other.C[1] + other.Lambda[1].mT @ f
+        return Piece(Lambda, C, 1 + max(one.depth, other.depth), (one, other, k, joint))
 
     def released(piece, f1, f2):
         """From the forces on a piece's handles to what moves inside it: both halves side by side."""
         if piece.parts:
-            A, B, k, joint = piece.parts
-            rest = a[k] - (B.C[0] + B.Lambda[1] @ f2) + (A.C[1] + A.Lambda[1].mT @ f1)
+            one, other, k, joint = piece.parts
+            rest = a[k] - (other.C[0] + other.Lambda[1] @ f2) + (one.C[1] + one.Lambda[1].mT @ f1)
             vdot[k], f = joint.acceleration(tau[k], rest), joint.force(tau[k], rest)
-            released(A, f1, -f)
-            released(B, f, f2)
+            released(one, f1, -f)
+            released(other, f, f2)
 
     chain = assembled(0, n - 1)
-    ground, rest = Joint.of(chain.Lambda[0], H[0], J[0]), a[0] - chain.C[0] + phi[0].mT @ base
+    ground, rest = Joint.of(chain.Lambda[0], H[0], armature[0]), a[0] - chain.C[0] + A[0].mT @ base
     vdot[0] = ground.acceleration(tau[0], rest)
     f = ground.force(tau[0], rest)
     released(chain, f, np.zeros_like(chain.C[1]))
     return vdot, 2 * (chain.depth + 1)
 
 
-def leaf(M, b, phi):
-    """One node: α₁ = M⁻¹ (f₁ + φ f₂ − b), α₂ = φ* α₁; at a tip the outer handle is the node itself."""
+def leaf(M, b, A):
+    """One node: α₁ = M⁻¹ (f₁ + A f₂ − b), α₂ = A* α₁; at a tip the outer handle is the node itself."""
     I = like(np.eye(M.shape[-1]), M)
-    phi = I if phi is None else phi
+    A = I if A is None else A
     L11 = solve(M, I)
     C1 = -(L11 @ b)
-    return Piece((L11, L11 @ phi, phi.mT @ L11 @ phi), (C1, phi.mT @ C1))
+    return Piece((L11, L11 @ A, A.mT @ L11 @ A), (C1, A.mT @ C1))
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,10 @@ class Joint:
     H_N: Any  # H N⁻¹
 
     @staticmethod
-    def of(N, H, J):
+    def of(N, H, armature):
         N_inverse = solve(N, like(np.eye(N.shape[-1]), N))
         H_N = H @ N_inverse
-        D = H_N @ H.mT + J
+        D = H_N @ H.mT + armature
         Y = solve(D, H_N).mT
         return Joint(D, Y, N_inverse - Y @ H_N, H_N)
 
@@ -112,26 +114,29 @@ class Joint:
         return self.Y @ tau + self.W @ r
 
 
-def with_massive_nodes(tree, phi, H, M, J, a, b, has_mass):
+def with_massive_nodes(s, r, has_mass):
     """The chain with each node without inertia merged into the next that has one: its joint becomes part of that one's.
 
-        φ(p,k) = φ(p,j) φ(j,k),   H = [H(j) φ(j,k); H(k)],   a = φ*(j,k) a(j) + a(k)          Jain (14.12) to (14.24)
+        A(p,k) = A(p,j) A(j,k),   H = [H(j) A(j,k); H(k)],   a = A*(j,k) a(j) + a(k)          Jain (14.12) to (14.24)
     """
     merged: tuple[list, ...] = tuple([] for _ in range(6))
     before: tuple = ()
-    for k in tree.base_to_tips():
-        block = (phi[k], H[k], J[k], a[k])
+    for k in s.tree.base_to_tips():
+        A, H = s.A[k], s.H[k]
+        block = (A, H, s.armature[k], r.a[k])
         if before:
-            shift, h, j, bias = before
-            zero = np.zeros_like(H[k], shape=(h.shape[-2], H[k].shape[-2]))
+            shift, h, inertia, bias = before
+            zero = np.zeros_like(H, shape=(h.shape[-2], H.shape[-2]))
             block = (
-                shift @ phi[k],
-                concatenated([h @ phi[k], H[k]], -2),
-                concatenated([concatenated([j, zero], -1), concatenated([zero.mT, J[k]], -1)], -2),
-                phi[k].mT @ bias + a[k],
+                shift @ A,
+                concatenated([h @ A, H], -2),
+                concatenated([concatenated([inertia, zero], -1), concatenated([zero.mT, s.armature[k]], -1)], -2),
+                A.mT @ bias + r.a[k],
             )
         before = () if has_mass[k] else block
         if has_mass[k]:
-            for room, x in zip(merged, (*block[:2], M[k], *block[2:], b[k])):
+            for room, x in zip(merged, (*block[:2], s.M[k], *block[2:], r.b[k])):
                 room.append(x)
-    return merged
+    A, H, M, armature, a, b = merged
+    links = Tree(range(-1, len(A) - 1), [x.shape[-2] for x in H])
+    return Blocks(links, A, H, M, armature), Rates(a, b, r.base)

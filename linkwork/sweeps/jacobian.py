@@ -1,12 +1,12 @@
 """Jacobians of places on nodes."""
 
 
-def jacobian(tree, phi, H, k, place):
-    """(B* φ* H*) of one place on node k: spatial velocity there from v, angular rows first, carried to the root.
+def jacobian(s, k, place):
+    """(B* A* H*) of one place on node k: velocity there from v, angular rows first, carried to the root.
 
-        J(j) = (H(j) φ(j,k) φ(k,place))*               j on the path of k, Jain (3.53); O(depth)
+        J(j) = (H(j) A(j,k) B)*                        j on the path of k, Jain (3.53); O(depth)
     """
     J = {}
-    for j, F in tree.path(k, place, via=lambda i, F: phi[i] @ F):
-        J[j] = (H[j] @ F).mT
-    return tree.matrix(J, height=place.shape[-1])
+    for j, F in s.tree.path(k, place, via=lambda i, F: s.A[i] @ F):
+        J[j] = (s.H[j] @ F).mT
+    return s.tree.matrix(J, height=place.shape[-1])

@@ -1,23 +1,6 @@
 """Where the nodes of a mechanism are and how they move."""
 
-from ..spatial import bar, phi, tilde
-
-
-def placements(nodes, q):
-    """Pose of each node on its parent: the fixed placement of its joint, then the joint's motion (Jain, Algorithm 3.1)."""
-    tree, q = nodes.tree, nodes.split(q)
-    X = tree.slots()
-    for k in tree.base_to_tips():
-        X[k] = nodes.fixed[k] @ nodes.groups[k].matrix(q[k])
-    return X
-
-
-def shifts(tree, X):
-    """φ(p, k) of every node (Jain, 1.31)."""
-    shift = tree.slots()
-    for k in tree.base_to_tips():
-        shift[k] = phi(X[k])
-    return shift
+from ..spatial import bar, hat, tilde
 
 
 def poses(tree, X, world):
@@ -32,32 +15,43 @@ def poses(tree, X, world):
     return T
 
 
-def velocities(tree, phi, H, v, base):
+def velocities(s, v, base):
     """Spatial velocity of each node, base to tips.
 
-        V(k) = φ*(p,k) V(p) + H*(k) v(k)              Jain, Algorithm 3.2
+        V(k) = A*(p,k) V(p) + H*(k) v(k)              Jain, Algorithm 3.2
     """
+    tree, A, H, _, _ = s
     V = tree.slots()
     V[tree.world] = base
     for k in tree.base_to_tips():
-        V[k] = phi[k].mT @ V[tree.parent[k]] + H[k].mT @ v[k]
+        V[k] = A[k].mT @ V[tree.parent[k]] + H[k].mT @ v[k]
     return V
 
 
-def coriolis_accelerations(tree, H, V, v):
+def coriolis_accelerations(s, V, v):
     """a(k) = V~(k) H*(k) v(k), for joint maps constant in their own frame (Jain, 5.11 in its own-frame form)."""
-    a = tree.slots()
-    for k in tree.base_to_tips():
-        a[k] = tilde(V[k][..., 0]) @ (H[k].mT @ v[k])
+    a = s.tree.slots()
+    for k in s.tree.base_to_tips():
+        a[k] = tilde(V[k][..., 0]) @ (s.H[k].mT @ v[k])
     return a
 
 
-def gyroscopic_forces(tree, M, V):
+def gyroscopic_forces(s, V):
     """b(k) = V̄(k) M(k) V(k)                          Jain (2.28)."""
-    b = tree.slots()
-    for k in tree.base_to_tips():
-        b[k] = bar(V[k][..., 0]) @ (M[k] @ V[k])
+    b = s.tree.slots()
+    for k in s.tree.base_to_tips():
+        b[k] = bar(V[k][..., 0]) @ (s.M[k] @ V[k])
     return b
+
+
+def gyroscopic_matrices(s, V):
+    """H̊(k) = V~(k) H*(k), and N(k) = ½ (V̄ M − M V~ − (M V)^): N V = V̄ M V, the rest is a rate of inertia."""
+    turned, N = s.tree.slots(2)
+    for k in s.tree.base_to_tips():
+        Vk, h     = V[k][..., 0], (s.M[k] @ V[k])[..., 0]
+        turned[k] = tilde(Vk) @ s.H[k].mT
+        N[k]      = 0.5 * (bar(Vk) @ s.M[k] - s.M[k] @ tilde(Vk) - hat(h))
+    return turned, N
 
 
 def without(tree, b, wrenches):

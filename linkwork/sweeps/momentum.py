@@ -1,12 +1,12 @@
 """Energy, momentum and the centre of mass of a whole mechanism."""
 
 
-def kinetic_energy(tree, M, J, V, v):
-    """½ Σ V*(k) M(k) V(k) + v*(k) J(k) v(k)                                            Jain (4.2)."""
-    energy = tree.slots()
-    for k in tree.base_to_tips():
-        energy[k] = 0.5 * (V[k].mT @ M[k] @ V[k] + v[k].mT @ J[k] @ v[k])[..., 0, 0]
-    return tree.total(energy)
+def kinetic_energy(s, V, v):
+    """½ Σ V*(k) M(k) V(k) + v*(k) armature(k) v(k)                                      Jain (4.2)."""
+    energy = s.tree.slots()
+    for k in s.tree.base_to_tips():
+        energy[k] = 0.5 * (V[k].mT @ s.M[k] @ V[k] + v[k].mT @ s.armature[k] @ v[k])[..., 0, 0]
+    return s.tree.total(energy)
 
 
 def moment_of_mass(tree, X, moment):
@@ -17,9 +17,10 @@ def moment_of_mass(tree, X, moment):
     return moment[tree.world] + tree.sum(X[j] @ total[j] for j in tree.children[tree.world])
 
 
-def momentum(tree, phi, M, V):
-    """Spatial momentum about the world's origin, tips to base:  h = Σ φ(0,k) M(k) V(k)   Jain, Exercise 4.1."""
+def momentum(s, V):
+    """Spatial momentum about the world's origin, tips to base:  h = Σ A(0,k) M(k) V(k)   Jain, Exercise 4.1."""
+    tree, A = s.tree, s.A
     h = tree.slots()
     for k in tree.tips_to_base():
-        h[k] = M[k] @ V[k] + tree.sum(phi[j] @ h[j] for j in tree.children[k])
-    return tree.sum(phi[j] @ h[j] for j in tree.children[tree.world])
+        h[k] = s.M[k] @ V[k] + tree.sum(A[j] @ h[j] for j in tree.children[k])
+    return tree.sum(A[j] @ h[j] for j in tree.children[tree.world])

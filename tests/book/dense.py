@@ -11,12 +11,13 @@ import pytest
 from zoo import MECHANISMS, close, grown, state
 from zoo.mechanisms import JOINTS, plain
 
-from linkwork.model import lower
+from linkwork.quantities import motion
+from linkwork.sweeps import poses
 from linkwork.sweeps.articulated_inertia import articulated_inertia
 from linkwork.sweeps.composite_inertia import composite_inertia
 from linkwork.sweeps.forward_dynamics import forward_dynamics
-from linkwork.sweeps.kinematics import placements, poses, shifts
-from linkwork.sweeps.quantities import motion
+from linkwork.systems import lower
+from linkwork.systems.rigid import placements, shifts
 
 SHAPE = (2,)
 

@@ -6,10 +6,10 @@ from dense import close, every_system, over
 from zoo import Sweeps, jacobians
 
 import linkwork as lw
+from linkwork.quantities import motion
 from linkwork.spatial import phi, phi_inverse
 from linkwork.sweeps.gather_scatter import gather, scatter
 from linkwork.sweeps.kinematics import velocities
-from linkwork.sweeps.quantities import motion
 
 e = np.eye(6)
 HINGES = {

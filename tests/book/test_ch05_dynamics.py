@@ -7,11 +7,13 @@ from zoo import Sweeps, spread
 
 import linkwork as lw
 from linkwork.lie.embedding import tilde as skew
+from linkwork.quantities import motion
 from linkwork.spatial import bar, phi, phi_inverse, tilde
 from linkwork.spatial.single_body import angular, gyroscopic_inertial
+from linkwork.sweeps import poses
 from linkwork.sweeps.inverse_dynamics import composite_inverse_dynamics, inverse_dynamics
-from linkwork.sweeps.kinematics import coriolis_accelerations, placements, poses
-from linkwork.sweeps.quantities import motion
+from linkwork.sweeps.kinematics import coriolis_accelerations
+from linkwork.systems.rigid import placements
 
 STEP = 1e-30
 

@@ -7,9 +7,9 @@ from zoo import close, grown, plain, state
 from zoo.mechanisms import JOINTS
 
 from linkwork.errors import ModelError
-from linkwork.model import lower
 from linkwork.operators import rigid
 from linkwork.sweeps.divide_and_conquer import Joint
+from linkwork.systems import lower
 
 CHAINS = {
     "pins": ["revolute"] * 9,

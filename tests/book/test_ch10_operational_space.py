@@ -6,10 +6,10 @@ from systems import every_bookish_model, every_model, models, serial
 from zoo import MECHANISMS, close, plain, state
 
 import linkwork as lw
-from linkwork.model import lower
 from linkwork.operators import RankError, operators, rigid
+from linkwork.quantities import task_acceleration, task_compliance, task_inertia
 from linkwork.spatial import phi
-from linkwork.sweeps.more_quantities import task_acceleration, task_compliance, task_inertia
+from linkwork.systems import lower
 
 
 def places(m, rng, count=3, size=2):

@@ -5,21 +5,22 @@
 
 import numpy as np
 import pytest
-from systems import gear_train, geared_at
-from zoo import close, plain
-
-import linkwork as lw
-from linkwork.errors import ModelError
-from linkwork.model import lower
-from linkwork.model.gears import gears, with_rotors
-from linkwork.operators import condensed, geared, rigid, velocities_of_all, with_elastic_gears
-from linkwork.sweeps.composite_inertia import composite_inertia
 from linkwork.sweeps.geared import (
     geared_articulated_inertia,
     geared_forward_dynamics,
     geared_inverse_dynamics,
     geared_mass_matrix,
 )
+from systems import gear_train, geared_at
+from zoo import close, plain
+
+import linkwork as lw
+from linkwork.errors import ModelError
+from linkwork.model.gears import with_rotors
+from linkwork.operators import condensed, geared, rigid, velocities_of_all, with_elastic_gears
+from linkwork.sweeps.composite_inertia import composite_inertia
+from linkwork.systems import lower
+from linkwork.systems.gears import gears
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from linkwork.sweeps.hybrid_dynamics import hybrid_articulated_inertia
 from systems import MODELS, every_bookish_model, every_model, models
 from zoo import MECHANISMS, close, plain, state
 
 import linkwork as lw
 from linkwork.errors import ModelError
-from linkwork.model import lower
 from linkwork.operators import prescribed, rigid
-from linkwork.sweeps.hybrid_dynamics import hybrid_articulated_inertia
-from linkwork.sweeps.more_quantities import hybrid_dynamics
+from linkwork.quantities import hybrid_dynamics
+from linkwork.systems import lower
 
 
 def flags(m, rng, share=0.5):

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from zoo import Sweeps, body_inertias, close, plain, trees
 
 import linkwork as lw
+from linkwork import quantities
 from linkwork.lie import embedding
-from linkwork.sweeps import quantities
 from linkwork.sweeps.articulated_inertia import articulated_inertia
 from linkwork.sweeps.inverse_dynamics import composite_inverse_dynamics
-from linkwork.sweeps.kinematics import placements, shifts
+from linkwork.systems.rigid import placements, shifts
 
 few = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 many = settings(max_examples=400, suppress_health_check=list(HealthCheck))

@@ -19,10 +19,10 @@ from zoo import (
 )
 
 import linkwork as lw
+from linkwork.quantities import motion
 from linkwork.sweeps.articulated_inertia import articulated_inertia
 from linkwork.sweeps.forward_dynamics import forward_dynamics, interbody_forces
 from linkwork.sweeps.inverse_dynamics import composite_inverse_dynamics, inverse_dynamics
-from linkwork.sweeps.quantities import motion
 
 SHAPE = (2, 3)
 VERY_CLOSE = 1e-11

@@ -8,7 +8,7 @@ import linkwork as lw
 from linkwork.lie import embedding
 from linkwork.model import displacement
 from linkwork.spatial import phi
-from linkwork.sweeps.kinematics import placements
+from linkwork.systems.rigid import placements
 
 SHAPE = (2, 3)
 

@@ -53,8 +53,8 @@ def elementwise(ufunc, *columns):
 # --- ufuncs
 
 ROUGH = {np.remainder, np.floor_divide, np.hypot, np.power, np.float_power}  # for finite numbers, or given powers
-UNARY = [u for u in (*ufuncs.NUMBERS, *ufuncs.LOGIC) if u.nin == 1]
-BINARY = [u for u in (*ufuncs.NUMBERS, *ufuncs.LOGIC) if u.nin == 2 and u not in ROUGH]
+UNARY = [u for u in ufuncs.known() if u.nin == 1]
+BINARY = [u for u in ufuncs.known() if u.nin == 2 and u not in ROUGH]
 name_of = lambda u: u.__name__
 
 

@@ -9,10 +9,10 @@ from real_robots import model
 from zoo import JOINTS, MECHANISMS, grown
 
 import linkwork as lw
-from linkwork.model import lower
-from linkwork.model.frames import Way, axial, chosen, straight, turn
-from linkwork.model.nodes import _parts
 from linkwork.spatial import Pose
+from linkwork.systems import lower
+from linkwork.systems.frames import Way, axial, chosen, straight, turn
+from linkwork.systems.lowering import _parts
 
 MODELS = {**MECHANISMS, "panda": model("panda"), "anymal_c": model("anymal_c")}
 every_model = pytest.mark.parametrize("name", MODELS)
@@ -50,7 +50,7 @@ def test_a_joint_does_not_notice_its_new_frame(name):
 
 @every_model
 def test_the_dynamics_of_split_nodes_are_those_of_plain_ones(name):
-    from linkwork.sweeps import quantities
+    from linkwork import quantities
 
     robot = lw.Dynamics(MODELS[name])
     q, v = robot.random_state(4, seed=1)

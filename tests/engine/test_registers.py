@@ -2,7 +2,7 @@
 
     python tests/engine/test_registers.py --keep    what they need now becomes the table; needs NVIDIA's ptxas
 
-`moves` counts the values that the order of operations makes a thread put away and fetch back (engine/order.py);
+`moves` counts the values that the order of operations makes a thread spill and reload (`spills` of engine/order.py);
 `registers` and `spilled`, in bytes, are what the assembler makes of it for sm_90, natural layout.
 """
 
@@ -21,7 +21,7 @@ from real_robots import model
 
 import linkwork as lw
 from linkwork.engine import ptx
-from linkwork.engine.order import moves, read_by, sparing
+from linkwork.engine.order import fewest_spills, read_by, spills
 
 FILE = Path(__file__).with_name("registers.json")
 TABLE = json.loads(FILE.read_text()) if FILE.exists() else {}
@@ -30,7 +30,7 @@ ROBOTS, METHODS = ("panda", "simple_humanoid"), ("forward_dynamics", "inverse_dy
 
 def moved(program, dtype):
     registers = ptx.REGISTERS[dtype]
-    return moves(sparing(program, registers), read_by(program), registers)
+    return spills(fewest_spills(program, registers), read_by(program), registers)
 
 
 @pytest.mark.parametrize("dtype", ["double", "float"])
@@ -49,12 +49,12 @@ def test_the_order_chosen_is_no_worse_than_the_plain_one(method):
     program = lw.Dynamics(model("panda")).program(method)
     for registers in (40, 110):
         reads = read_by(program)
-        assert moves(sparing(program, registers), reads, registers) <= moves(program.live, reads, registers)
+        assert spills(fewest_spills(program, registers), reads, registers) <= spills(program.live, reads, registers)
 
 
 def test_an_order_has_every_operation_once_and_after_its_operands():
     program = lw.Dynamics(model("panda")).program("forward_dynamics")
-    order = sparing(program, 110)
+    order = fewest_spills(program, 110)
     assert sorted(order) == sorted(program.live)
     at = {i: when for when, i in enumerate(order)}
     assert all(at[j] < at[i] for i, read in read_by(program).items() if i in at for j in read)
@@ -63,8 +63,8 @@ def test_an_order_has_every_operation_once_and_after_its_operands():
 def test_values_are_moved_only_when_there_are_too_many():
     """Four values wait for the end; with room for three besides the one at work, one goes and comes back."""
     reads = {1: [], 2: [], 3: [], 4: [], 5: [1, 2], 6: [3, 4], 7: [5, 6]}
-    assert [moves([1, 2, 3, 4, 5, 6, 7], reads, n) for n in (4, 3)] == [0, 2]
-    assert moves([1, 2, 5, 3, 4, 6, 7], reads, 3) == 0
+    assert [spills([1, 2, 3, 4, 5, 6, 7], reads, n) for n in (4, 3)] == [0, 2]
+    assert spills([1, 2, 5, 3, 4, 6, 7], reads, 3) == 0
 
 
 def measured(program, dtype):

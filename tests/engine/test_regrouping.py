@@ -6,11 +6,11 @@ from real_robots import model
 from zoo import JOINTS, MECHANISMS, grown
 
 import linkwork as lw
+from linkwork import quantities
 from linkwork.lie import R
-from linkwork.model import lower
-from linkwork.model.regrouping import ENTRIES, UNITS, unnoticed
 from linkwork.spatial import inertia, phi
-from linkwork.sweeps import more_quantities, quantities
+from linkwork.systems import lower
+from linkwork.systems.regrouping import ENTRIES, UNITS, unnoticed
 
 MODELS = {**MECHANISMS, "panda": model("panda"), "anymal_c": model("anymal_c")}
 PARTS = {f"{name} {i}": part for name, joint in JOINTS.items() for i, (_, part, _) in enumerate(joint.parts) if part.nv}
@@ -54,7 +54,7 @@ def test_results_in_joint_space_do_not_notice_either(name):
         lambda n: quantities.inverse_dynamics(n, q, v, u),
         lambda n: quantities.gravity_force(n, q),
         lambda n: quantities.kinetic_energy(n, q, v),
-        lambda n: more_quantities.hybrid_dynamics(n, q, v, u, s),
+        lambda n: quantities.hybrid_dynamics(n, q, v, u, s),
     ]
     scale = np.linalg.cond(quantities.mass_matrix(nodes, q)).max() if v.size else 1.0
     if np.isfinite(scale) and scale < 1e12:

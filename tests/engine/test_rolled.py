@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from linkwork.rolling import PRODUCTS, STRAIGHT_ONLY, grouped, rolled_program
 from real_robots import TIMED, model, states
 from zoo import CALLS, INVERTS, MECHANISMS, each, every_call, grown, plain, state, trees
 from zoo.mechanisms import JOINTS
 
 import linkwork as lw
+from linkwork import quantities
 from linkwork.engine import compiler
-from linkwork.rolling import PRODUCTS, STRAIGHT_ONLY, grouped, rolled_program
-from linkwork.sweeps import quantities
 
 ROLLED = {name: lw.Dynamics(m, rolled=True) for name, m in MECHANISMS.items()}
 BY_LOOPS = [name for name in CALLS if name.split()[0] not in STRAIGHT_ONLY]

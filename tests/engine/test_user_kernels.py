@@ -170,6 +170,11 @@ def test_what_cannot_become_a_kernel_is_refused_with_a_reason(function, said):
         assert error.value.__notes__ == ["<lambda> was being traced for one sample: q (2,), v (2,)."]
 
 
+def test_a_division_after_a_sweep_is_not_blamed_on_a_joint():
+    with pytest.raises(TraceError, match=r"zero for every input\.\n"):
+        ARM.kernel(lambda q, v: ARM.forward_dynamics(q, v, v) / (v - v))(np.ones(2), np.ones(2))
+
+
 def test_a_mistake_in_the_function_is_its_own():
     """Any error comes through as it is, with a note on what was being traced."""
     with pytest.raises(ZeroDivisionError) as error:

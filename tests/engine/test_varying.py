@@ -197,7 +197,7 @@ def test_a_joint_that_moves_nothing_is_named():
     with pytest.raises(lw.ModelError, match='joint "elbow" moves nothing that has inertia'):
         robot.forward_dynamics(zero, zero, zero)
     for trace in (lambda: robot.program("forward_dynamics"), lambda: robot.varying("gravity").forward_dynamics(zero, zero, zero)):
-        with pytest.raises(lw.TraceError, match='zero for every input at joint "elbow"'):
+        with pytest.raises(lw.TraceError, match=r'zero for every input at joint "elbow"\. .*armature'):
             trace()
     assert robot.mass_matrix(zero)[1, 1] == 0
     masses, tensors = np.ones(2), np.array([np.eye(3)] * 2)

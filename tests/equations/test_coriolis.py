@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork.equations import Equations
 from linkwork.equations.equations import FORMS
 from linkwork.spatial import tilde
-from linkwork.sweeps.kinematics import placements, shifts
+from linkwork.systems.rigid import placements, shifts
 
 MODELS = Path(__file__).parents[1] / "models"
 REAL = {"panda": False, "ur5": False, "solo12": True, "simple_humanoid": True}

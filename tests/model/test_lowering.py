@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.model import lower, mechanism
+from linkwork.model import mechanism
 from linkwork.model.mechanisms import NAMES
 from linkwork.spatial import inertia, phi
+from linkwork.systems import lower
 
 plain = partial(lw.Dynamics, compiled=False)  # what is tested here is the model
 

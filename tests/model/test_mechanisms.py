@@ -7,8 +7,9 @@ import pytest
 
 import linkwork as lw
 from linkwork.joints import Joint
-from linkwork.model import lower, mechanism
+from linkwork.model import mechanism
 from linkwork.model.mechanisms import NAMES, SIZED
+from linkwork.systems import lower
 
 plain = partial(lw.Dynamics, compiled=False)  # what is tested here is the model
 

@@ -10,7 +10,7 @@ from linkwork.errors import ShapeError, UnknownNameError
 from linkwork.operators import operators
 
 LEAVES = "H", "φ", "φ~", "𝓔φ", "M", "J", "R", "P", "P⁺", "D", "G", "K", "ψ", "ψ~", "𝓔ψ", "Υ"
-EXPRESSIONS = "H φ M φ* H* + J", "(I − H ψ K)* D⁻¹ (I − H ψ K)", "ψ* H* D⁻¹ H ψ", "−φ~ R + R φ~* − M", "K* ψ* G − H ψ~ K"
+EXPRESSIONS = "H φ M φ* H* + armature", "(I − H ψ K)* D⁻¹ (I − H ψ K)", "ψ* H* D⁻¹ H ψ", "−φ~ R + R φ~* − M", "K* ψ* G − H ψ~ K"
 
 
 def dense(m):
@@ -72,7 +72,7 @@ def test_they_print_as_the_book_writes_them():
     _, _, op = robot_operators()
     mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T
     assert repr(mass) == "H φ M φ* H*"
-    assert repr(mass + op.J) == "H φ M φ* H* + J"
+    assert repr(mass + op.J) == "H φ M φ* H* + armature"
     assert repr((mass + op.J).inv()) == "(I − H ψ K)* D⁻¹ (I − H ψ K)"
     assert repr(op.jacobian("body3")) == "B* φ* H*"
     assert repr(2.5 * op.E_phi - op.E_psi) == "2.5 𝓔φ − 𝓔ψ"

@@ -3,9 +3,9 @@
 import pytest
 from zoo import MECHANISMS, close, plain, state
 
-from linkwork.model import lower
 from linkwork.operators import about_a_fixed_point, rigid, shifted, with_inertial_rates
 from linkwork.spatial import Pose, phi, phi_inverse
+from linkwork.systems import lower
 
 FORMULATIONS = [rigid, with_inertial_rates, about_a_fixed_point]
 every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda f: f.__name__)

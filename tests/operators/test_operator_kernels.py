@@ -8,13 +8,13 @@ import pytest
 from zoo import MECHANISMS, close, plain, state
 
 import linkwork as lw
+from linkwork import quantities
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input, record
 from linkwork.lie.scalars import like
-from linkwork.model import lower
 from linkwork.operators import Operators, geared, operators, rigid
 from linkwork.spatial import Pose
-from linkwork.sweeps import more_quantities
+from linkwork.systems import lower
 
 HUMANOID = Path(__file__).parents[1] / "models/simple_humanoid/simple_humanoid.urdf"
 HANDS_AND_FEET = "LLEG_LINK6", "RLEG_LINK6", "LARM_LINK7", "RARM_LINK7"
@@ -74,7 +74,7 @@ def test_an_expression_costs_what_its_sweep_costs():
     model = MECHANISMS["chain"]
 
     def product(nodes, q, vdot):
-        return operators(model, q)("H φ M φ* H* + J") @ vdot
+        return operators(model, q)("H φ M φ* H* + armature") @ vdot
 
     def sweep(nodes, q, vdot):
         return rigid(nodes.mapped(lambda name, i, x: 0 * x if name == "gravity" else x), q).inverse_dynamics(vdot)
@@ -105,7 +105,7 @@ def test_the_hands_and_feet_of_a_humanoid():
     dense = np.linalg.inv(J @ np.linalg.solve(robot.mass_matrix(q), J.mT))
 
     def inertia(nodes, q):
-        return more_quantities.task_inertia(nodes, q, hands_and_feet(model))
+        return quantities.task_inertia(nodes, q, hands_and_feet(model))
 
     Lambda, independence = run(kernel(model, inertia, ("q",), split=True))(q)
     close(Lambda, dense, 1e-9)
@@ -119,7 +119,7 @@ def test_a_straight_humanoid_is_singular():
     model, robot, _ = humanoid()
     q = robot.neutral()
     assert operators(model, q).task(*HANDS_AND_FEET).rank == 23
-    _, independence = more_quantities.task_inertia(lower(model), q, hands_and_feet(model))
+    _, independence = quantities.task_inertia(lower(model), q, hands_and_feet(model))
     assert abs(independence) < 1e-12
 
 
@@ -164,7 +164,7 @@ def test_one_kernel_serves_every_subset():
     s = state(robot, (3,))
 
     def hybrid(nodes, q, v, given, prescribed):
-        return more_quantities.hybrid_dynamics(nodes, q, v, given, prescribed)
+        return quantities.hybrid_dynamics(nodes, q, v, given, prescribed)
 
     compiled = run(kernel(model, hybrid, ("q", "v", "given", "prescribed"), split=True))
     close(compiled(s.q, s.v, s.tau, np.zeros(robot.nv)), robot.forward_dynamics(s.q, s.v, s.tau), 1e-9)
@@ -193,7 +193,7 @@ def test_forces_in_the_joints():
     robot = plain(model)
     s = state(robot, (3,))
     bodies = tuple(range(len(model.bodies)))
-    f = more_quantities.joint_wrenches(lower(model), s.q, s.v, s.vdot, bodies, s.external)
+    f = quantities.joint_wrenches(lower(model), s.q, s.v, s.vdot, bodies, s.external)
     tau = robot.inverse_dynamics(s.q, s.v, s.vdot, s.external)
     for i, body in enumerate(robot.bodies):
         joint = model.joints[i].name
@@ -210,7 +210,7 @@ def test_the_residues_of_a_task_that_is_never_independent():
     task = ((0, Pose(), False), (0, Pose.of((0.1, 0, 0)), False))
 
     def inertia(nodes, q):
-        return more_quantities.task_inertia(nodes, q, task)
+        return quantities.task_inertia(nodes, q, task)
 
     made = kernel(model, inertia, ("q",))
     with pytest.raises(lw.TraceError, match="division by a value that is zero"):
@@ -228,7 +228,7 @@ def test_the_operators_of_traced_arrays_have_shapes():
         return op.mass_matrix.dense()
 
     program = kernel(model, looked_at, ("q",)).program
-    assert seen == [((8, 8), "H φ M φ* H* + J")]
+    assert seen == [((8, 8), "H φ M φ* H* + armature")]
     assert program.outputs[0].shape == (8, 8)
 
 

@@ -7,8 +7,8 @@ from zoo import MECHANISMS, close, differences, every_mechanism, physics, robots
 import linkwork as lw
 from linkwork.simulate import equations, variational
 from linkwork.simulate.kernels import kernel
-from linkwork.sweeps.kinematics import placements, shifts
 from linkwork.sweeps.lagrangian import kinetic_slopes
+from linkwork.systems.rigid import placements, shifts
 
 
 def slopes(robot, q, v):

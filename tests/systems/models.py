@@ -6,9 +6,9 @@ from zoo import MECHANISMS, grown, plain, state
 from zoo.mechanisms import JOINTS
 
 import linkwork as lw
-from linkwork.model import lower
-from linkwork.model.gears import gears
 from linkwork.operators import SKO, geared, rigid, velocities_of_all, with_elastic_gears
+from linkwork.systems import lower
+from linkwork.systems.gears import gears
 
 from .dense import BATCH, Dense
 

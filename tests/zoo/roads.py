@@ -4,11 +4,11 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-
-from linkwork.model import lower
 from linkwork.quantity import CORE
+
+from linkwork import quantities
 from linkwork.spatial import inertia
-from linkwork.sweeps import quantities
+from linkwork.systems import lower
 
 STEP = 1e-30
 

@@ -1,34 +1,32 @@
-"""From bodies and joints to the nodes that sweeps run on.
+"""Nodes: the moving parts of a rigid mechanism, with every constant of its dynamics.
 
 Bodies welded together are one node; a joint of several parts is several nodes, all but the last without mass. A node's
 own frame is the outboard frame of its joint, its z the joint's axis, so that every joint map H is a constant. Bodies
-and frames are fixed placements on nodes. Joint-space results notice none of this.
+and frames are fixed placements on nodes. Results in joint space do not depend on the choice of these frames.
 """
 
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..lie import Group, R
+from ..lie import Group
 from ..lie.scalars import like
 from ..lie.so3 import rotation_matrix
+from ..model.tree import Tree, concatenated
 from ..spatial import Pose, homogeneous, inertia, phi
-from .frames import chosen, unchanged
-from .model import Model
 from .regrouping import regrouped
-from .tree import Tree, concatenated
+from .rigid import RigidTree
 
 Reach = tuple[tuple[int, np.ndarray], ...]  # joints on the way to a place, each with the axes its `at` is given in
 CONSTANTS = ("quaternion", "translation", "armature", "damping", "friction", "stiffness", "mass", "center", "tensor", "gravity")
 
 
 @dataclass(frozen=True)
-class Nodes:
+class Nodes(RigidTree):
     """The moving parts of a model and every constant of its dynamics, node by node and body by body."""
 
     tree: Tree
@@ -50,6 +48,7 @@ class Nodes:
     gravity: np.ndarray
     reach: tuple[Reach, ...]  # per node: its translation moves with these joints' places on their parents
     body_reach: tuple[Reach, ...]
+    forces: tuple = ()  # springs and pushes between points, each with its places (body, pose)
     moved: tuple | None = None  # by how much each body's placement has moved, where lengths are varied
     inertias: tuple | None = None  # of nodes, where they are not those of their bodies
 
@@ -59,7 +58,7 @@ class Nodes:
 
     def digest(self) -> str:
         """A name for everything in here that decides the dynamics."""
-        made = hashlib.sha256(repr((self.tree.parent, self.groups, self.on, self.placements)).encode())
+        made = hashlib.sha256(repr((self.tree.parent, self.groups, self.on, self.placements, self.forces)).encode())
         for name in (*CONSTANTS, "rest"):
             for x in getattr(self, name):
                 made.update(np.ascontiguousarray(x, float).tobytes())
@@ -158,8 +157,8 @@ class Nodes:
         return [like(group.basis, p) for group, p in zip(self.groups, self.translation)]
 
     @cached_property
-    def J(self):
-        """Inertia that sits in the joints: D = H P H* + J."""
+    def joint_inertias(self):
+        """Inertia that sits in the joints, as matrices: D = H P H* + armature."""
         return [x[..., None] * like(np.eye(x.shape[-1]), x) for x in self.armature]
 
     @cached_property
@@ -205,96 +204,3 @@ VARIABLE = {
     "stiffness": ("nv",),
     "gravity": (3,),
 }  # the constants that may be inputs instead, and their shapes
-
-
-class Part(NamedTuple):
-    """A node on its way to the tables."""
-
-    parent: int
-    fixed: Pose
-    group: Group
-    joint: Any  # None for a node that only places the next
-    label: str
-    reach: Reach
-
-
-Places = dict[str | None, tuple[int, Pose, Reach]]  # of each body on a node
-
-
-def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = False) -> Nodes:
-    """The nodes of a model. With `split`, fixed translation and rotation of each joint are nodes of their own, without
-    mass or motion, in frames that make them few: the same dynamics, written so that no product of dense blocks is needed.
-    With `lengths`, there is a node for a translation even where it is zero, since it may be varied."""
-    parts, place = _parts(model)
-    if split:
-        parts, place = _split(parts, place, lengths)
-
-    def table(name):
-        return tuple(np.zeros(0, dtype) if x.joint is None else x.joint.each(name).astype(dtype) for x in parts)
-
-    ends = np.cumsum([0, *(x.group.nq for x in parts)])
-    return Nodes(
-        tree=Tree([x.parent for x in parts], [x.group.nv for x in parts]),
-        groups=tuple(x.group for x in parts),
-        q_rows=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
-        labels=tuple(x.label for x in parts),
-        on=tuple(place[body.name][0] for body in model.bodies),
-        placements=tuple(place[body.name][1] for body in model.bodies),
-        quaternion=tuple(np.array(x.fixed.quaternion, dtype) for x in parts),
-        translation=tuple(np.array(x.fixed.translation, dtype) for x in parts),
-        armature=table("armature"),
-        damping=table("damping"),
-        friction=table("friction"),
-        stiffness=table("stiffness"),
-        rest=tuple(np.zeros(0, dtype) if x.joint is None else x.joint.at_rest.astype(dtype) for x in parts),
-        mass=tuple(np.array(body.mass, dtype) for body in model.bodies),
-        center=tuple(np.array(body.center, dtype) for body in model.bodies),
-        tensor=tuple(np.array(body.tensor, dtype) for body in model.bodies),
-        gravity=np.array(model.gravity, dtype),
-        reach=tuple(x.reach for x in parts),
-        body_reach=tuple(place[body.name][2] for body in model.bodies),
-    )
-
-
-def _parts(model: Model) -> tuple[list[Part], Places]:
-    """A node for each part of each joint that moves."""
-    parts: list[Part] = []
-    place: Places = {None: (Tree.world, Pose(), ())}
-    for h, placed in enumerate(model.joints):
-        k, pose, reach = place[placed.parent]
-        reach = (*reach, (h, pose.rotation))
-        pose = pose @ placed.at
-        for _, joint, at in placed.joint.parts:
-            frame = joint.frame
-            pose = pose @ at @ frame
-            if joint.nv:
-                parts.append(Part(k, pose, joint.group, joint, placed.name, reach))
-                k, pose, reach = len(parts) - 1, Pose(), ()
-            pose = pose @ frame.inverse()
-        place[placed.child] = k, pose @ placed.on.inverse(), reach
-    return parts, place
-
-
-def _split(parts: list[Part], place: Places, lengths: bool) -> tuple[list[Part], Places]:
-    """Nodes for the steps of the way to each joint, and one for its motion."""
-    parent, groups, fixed = ([getattr(x, name) for x in parts] for name in ("parent", "group", "fixed"))
-    steps, frames = (unchanged if lengths else chosen)(parent, groups, fixed)
-    out: list[Part] = []
-    number = {Tree.world: Tree.world}
-    back = {Tree.world: Pose(), **{k: frame.inverse() for k, frame in enumerate(frames)}}
-
-    def turned(reach: Reach, k: int) -> Reach:
-        return tuple((h, back[k].rotation @ R) for h, R in reach)
-
-    def add(*part) -> int:
-        out.append(Part(*part))
-        return len(out) - 1
-
-    for k, (part, step) in enumerate(zip(parts, steps)):
-        p, reach = number[part.parent], turned(part.reach, part.parent)
-        if step.translation != Pose().translation or (lengths and reach):
-            p, reach = add(p, Pose(translation=step.translation), R(0), None, part.label, reach), ()
-        for turn in step.turns:
-            p = add(p, turn, R(0), None, part.label, ())
-        number[k] = add(p, step.offset, part.group, part.joint, part.label, reach)
-    return out, {name: (number[k], back[k] @ pose, turned(reach, k)) for name, (k, pose, reach) in place.items()}

@@ -1,0 +1,49 @@
+"""Exact arithmetic modulo a large prime: the values by which a trace proves that two scalars are equal."""
+
+from hashlib import blake2b
+
+PRIME = (1 << 127) - 1
+HALF = pow(2, -1, PRIME)
+
+
+def drawn(*key) -> int:
+    """A value that looks random and depends on nothing but the key."""
+    return int.from_bytes(blake2b(repr(key).encode(), digest_size=24).digest()) % PRIME
+
+
+def exact(x: float) -> int:
+    """A float's value as a rational number, modulo the prime."""
+    numerator, denominator = x.as_integer_ratio()
+    return numerator * pow(HALF, denominator.bit_length() - 1, PRIME) % PRIME
+
+
+def total(a: int, b: int) -> int:
+    return (a + b) % PRIME
+
+
+def product(a: int, b: int) -> int:
+    return a * b % PRIME
+
+
+def inverse(a: int) -> int:
+    return pow(a, -1, PRIME)
+
+
+def sine(angle: int) -> int:
+    """2 t / (1 + t²): with `cosine` a point of the unit circle, drawn for each angle, so that sin² + cos² = 1."""
+    t = drawn("angle", angle)
+    return 2 * t * inverse(1 + t * t) % PRIME
+
+
+def cosine(angle: int) -> int:
+    """(1 − t²) / (1 + t²)."""
+    t = drawn("angle", angle)
+    return (1 - t * t) * inverse(1 + t * t) % PRIME
+
+
+def sphere(n: int, *key) -> list[int]:
+    """A point of the unit sphere in n dimensions, modulo the prime."""
+    t = [drawn("sphere", i, *key) for i in range(n - 1)]
+    s = sum(x * x for x in t)
+    d = inverse(1 + s)
+    return [2 * x * d % PRIME for x in t] + [(1 - s) * d % PRIME]

@@ -1,0 +1,112 @@
+"""A quantity of one model, its options filled in, and the ways to run it: plain NumPy, straight-line kernel, rolled kernel."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..engine.array import Traced
+from ..engine.gufunc import put_into
+from ..engine.kernel import Kernel
+from ..engine.program import Input
+from ..lie.scalars import like
+from ..systems import Lowered, Nodes
+from ..systems.labelled import Labelled
+from . import rolled
+from .declaration import ARRAYS, Quantity
+
+
+def scalars_of(arguments):
+    """One of the arguments that is traced, or else the first: constants become scalars of its kind."""
+    return next((x for x in arguments if isinstance(x, Traced)), arguments[0])
+
+
+def on_scalars(nodes: Nodes, some) -> Nodes:
+    """The nodes with their constants as scalars like `some`; a trace is told which joint it is at."""
+    nodes = nodes.mapped(lambda name, index, x: like(x, some))
+    return replace(nodes, tree=Labelled(nodes.tree, nodes.labels, some.trace)) if isinstance(some, Traced) else nodes
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A quantity of one model."""
+
+    quantity: Quantity
+    lowered: Lowered
+    options: tuple = ()  # what the function takes after its inputs
+    extra: tuple[str, ...] = ()  # optional inputs that are given
+
+    @staticmethod
+    def of(quantity: Quantity, lowered: Lowered, said: tuple = ()) -> "Bound":
+        """`said` is what a user says after the name: options, and the names of optional inputs that are given."""
+        extra = tuple(x for x in said if isinstance(x, str) and x in quantity.optional)
+        rest = tuple(x for x in said if x not in extra) if extra else said
+        options = () if quantity.options is None else quantity.options(lowered.model, *rest)
+        return Bound(quantity, lowered, options, extra)
+
+    @property
+    def name(self) -> str:
+        return self.quantity.name
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        return tuple(self.lowered.input(name, ARRAYS[name]) for name in (*self.quantity.inputs, *self.extra))
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes that kernels are traced on."""
+        return self.lowered.joint_space if self.quantity.of_joints else self.lowered.nodes
+
+    def evaluated(self, system, arguments):
+        """The quantity of a system: inputs, then options, then optional inputs by name."""
+        given, extra = arguments[: len(self.quantity.inputs)], arguments[len(self.quantity.inputs) :]
+        return self.quantity.function(system, *given, *self.options, **dict(zip(self.extra, extra)))
+
+    def function(self, *arguments):
+        """The quantity of one sample over any scalar."""
+        some = scalars_of(arguments)
+        nodes = on_scalars(self.nodes, some)
+        if isinstance(some, Traced):
+            arguments = tuple(like(x, some) if not isinstance(x, Traced) else x for x in arguments)
+        return self.evaluated(nodes, arguments)
+
+    # --- ways to run
+
+    @cached_property
+    def content(self) -> tuple:
+        """What the result depends on besides the text of the library: a frame may stand elsewhere in another model."""
+        return self.lowered.digest, self.name, self.options, self.extra
+
+    def kernel(self) -> Kernel:
+        """Straight-line code."""
+        return Kernel(self.name, self.function, self.inputs, self.content)
+
+    def rolled_kernel(self) -> Kernel | None:
+        """A loop over the nodes that is this quantity by itself, or None."""
+        return rolled.kernel(self)
+
+    def rolled(self, dtype: np.dtype) -> Callable | None:
+        """A rolled run, called as a gufunc is; None where there is none."""
+        return rolled.run(self, dtype)
+
+    def plain(self, dtype: np.dtype) -> Callable:
+        """In plain NumPy, called as a gufunc is."""
+        nodes = self.lowered.plain(dtype)
+        cores = [len(x) for x in (self.quantity.result if self.quantity.several else (self.quantity.result,))]
+
+        def run(*arrays, out=None):
+            arrays = tuple(np.asarray(x).astype(dtype, casting="safe", copy=False) for x in arrays)
+            if any(x.shape[x.ndim - len(i.shape) :] != i.shape for x, i in zip(arrays, self.inputs)):
+                raise ValueError("the last axes do not fit")  # as a gufunc would say; the caller finds out which
+            batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, self.inputs)))
+            with np.errstate(all="ignore"):
+                results = self.evaluated(nodes, arrays)
+            found = [np.asarray(x, dtype) for x in (results if self.quantity.several else (results,))]
+            whole = [np.broadcast_to(x, batch + x.shape[x.ndim - n :]) for x, n in zip(found, cores)]
+            if out is not None:
+                return put_into(out, *whole)
+            mine = tuple(x if x.flags.writeable else x.copy() for x in whole)
+            return mine if self.quantity.several else mine[0]
+
+        return run

@@ -1,0 +1,98 @@
+"""What a quantity is: a function of a system and a state, with one declaration beside it.
+
+Everything else is read from here: the checks of the method of `Dynamics`, plain, compiled, rolled and GPU runs, export to C
+and symbols, variation of constants, use inside a user's kernel, the tables in the documentation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Flag, auto
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import Any
+
+SIZES: dict[str, tuple[str | int, ...]] = {
+    "q": ("nq",),
+    "q0": ("nq",),
+    "q1": ("nq",),
+    "v": ("nv",),
+    "dv": ("nv",),
+    "vdot": ("nv",),
+    "tau": ("nv",),
+    "external": ("nb", 6),
+}  # shapes of one sample, by the name of the argument; a user's kernel knows them too
+ARRAYS = {**SIZES, "given": ("nv",), "prescribed": ("nv",)}  # and names that only a quantity has
+
+
+class Honours(Flag):
+    """What acts on a mechanism, or binds it, besides its joints. A quantity says which of these it takes into account."""
+
+    NOTHING = 0
+    GRAVITY = auto()
+    LOOPS = auto()
+    COUPLINGS = auto()  # gears, mimic joints, linear relations
+    ROLLING = auto()  # rolling, knife edges, and velocity rows given by the user
+    DRIVES = auto()  # joints that follow a function of time
+    JOINT_SPRINGS = auto()  # stiffness and damping of joints
+    FRICTION = auto()  # dry friction of joints
+    POINT_FORCES = auto()  # springs and pushes between points
+    EXTERNAL = auto()  # wrenches on bodies, given in the call
+    CONSTRAINTS = LOOPS | COUPLINGS | ROLLING | DRIVES
+    PASSIVE = JOINT_SPRINGS | FRICTION | POINT_FORCES
+
+    def __str__(self) -> str:
+        return ", ".join(each.name.lower().replace("_", " ") for each in Honours if each in self and each.name) or "nothing"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A declared quantity."""
+
+    function: Callable  # of (system, inputs..., options...), over any scalar
+    result: tuple  # the shape of one sample's result; a tuple of such tuples for several results
+    honours: Honours
+    of_joints: bool  # does it concern the joints alone, not which body has which inertia?
+    product: tuple[Callable, str] | None  # for long chains: the product of this matrix with a vector, and the vector's name
+    options: Callable | None  # (model, *what the user says) -> what the function takes after its inputs
+    rolls: bool  # can its sweep be rolled into a loop over the nodes?
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The arrays it takes, by name."""
+        return tuple(name for name, x in self._parameters.items() if name in ARRAYS and x.default is Parameter.empty)
+
+    @cached_property
+    def optional(self) -> tuple[str, ...]:
+        """Arrays that may be left out."""
+        return tuple(name for name, x in self._parameters.items() if name in ARRAYS and x.default is not Parameter.empty)
+
+    @cached_property
+    def _parameters(self) -> dict[str, Parameter]:
+        _, *rest = signature(self.function).parameters.items()
+        return dict(rest)
+
+    @property
+    def several(self) -> bool:
+        """Are there several results?"""
+        return bool(self.result) and isinstance(self.result[0], tuple)
+
+    def __call__(self, system, *arguments) -> Any:
+        return self.function(system, *arguments)
+
+
+QUANTITIES: dict[str, Quantity] = {}
+
+
+def quantity(result: tuple, honours: Honours, *, of_joints=False, product=None, options=None, rolls=True) -> Callable:
+    """Declare the function below as a quantity."""
+
+    def declared(function: Callable) -> Quantity:
+        made = Quantity(function, result, honours, of_joints, product, options, rolls)
+        QUANTITIES[made.name] = made
+        return made
+
+    return declared

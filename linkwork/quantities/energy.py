@@ -1,0 +1,68 @@
+"""Energies, momentum, the centre of mass, and the forces that a mechanism exerts on itself."""
+
+import numpy as np
+
+from .. import sweeps
+from ..lie.embedding import tilde
+from ..sweeps.momentum import moment_of_mass
+from ..systems.rigid import placed_blocks, placements
+from .declaration import Honours, quantity
+from .point_forces import point_energy, point_force
+
+
+@quantity((), Honours.NOTHING, of_joints=True)
+def kinetic_energy(system, q, v):
+    s, rates = system.blocks(q), system.tree.split(v)
+    return sweeps.kinetic_energy(s, sweeps.velocities(s, rates, system.still), rates)
+
+
+@quantity((), Honours.GRAVITY | Honours.JOINT_SPRINGS | Honours.POINT_FORCES)
+def potential_energy(system, q):
+    """−g · Σ m c in the world, ½ ξ* k ξ of the springs of the joints, and the energy of springs between points."""
+    tree, coordinates = system.tree, system.split(q)
+    moment = moment_of_mass(tree, placements(system, q), system.moment)[..., :3, :]
+    energy = tree.slots()
+    for k in tree.base_to_tips():
+        away      = _from_rest(system, k, coordinates[k])[..., None]
+        energy[k] = 0.5 * (away.mT @ (system.stiffness[k][..., None] * away))
+    total = (tree.total(energy) - system.gravity[..., None, :] @ moment)[..., 0, 0]
+    return point_energy(system, q, total)
+
+
+@quantity(("nv",), Honours.PASSIVE)
+def passive_force(system, q, v):
+    """−S⁻*(ξ) k ξ − d v − c sign(v): springs pull back along ξ, the way from rest in exponential coordinates; and what
+    springs and pushes between points do along each velocity."""
+    tree, coordinates, rates = system.tree, system.split(q), system.tree.split(v)
+    tau = tree.slots()
+    for k in tree.base_to_tips():
+        group, c = system.groups[k], system.friction[k][..., None]
+        away   = _from_rest(system, k, coordinates[k])
+        spring = group.dexp_inverse(away, side="right").mT @ (system.stiffness[k] * away)[..., None]
+        tau[k] = -spring - system.damping[k][..., None] * rates[k] - c * np.sign(rates[k])
+    return point_force(system, q, v, tree.join(tau))
+
+
+def _from_rest(system, k, q):
+    """The way of a joint from where its spring rests, in exponential coordinates; zero where there is no spring."""
+    group = system.groups[k]
+    return np.where(system.stiffness[k] > 0, group.log(group.compose(group.inverse(system.rest[k]), q)), 0.0)
+
+
+@quantity((3,), Honours.NOTHING)
+def center_of_mass(system, q):
+    """In the world."""
+    total = moment_of_mass(system.tree, placements(system, q), system.moment)
+    return total[..., :3, 0] / total[..., 3, :]
+
+
+@quantity((6,), Honours.NOTHING)
+def centroidal_momentum(system, q, v):
+    """The momentum about the world's origin, moved to the centre of mass c:  [n − c × f; f]."""
+    X = placements(system, q)
+    total = moment_of_mass(system.tree, X, system.moment)
+    s = placed_blocks(system, X)
+    center = total[..., :3, 0] / total[..., 3, :]
+    h = system.still + sweeps.momentum(s, sweeps.velocities(s, s.tree.split(v), system.still))
+    n, f = h[..., :3, :], h[..., 3:, :]
+    return np.concatenate([n - tilde(center) @ f, f], -2)[..., 0]

@@ -1,0 +1,68 @@
+"""Forces and accelerations: inverse, forward and hybrid dynamics, and what the joints carry."""
+
+import numpy as np
+
+from .. import spatial, sweeps
+from ..sweeps.blocks import at_rest
+from ..systems import prescribed as prescribed_joints
+from .declaration import Honours, quantity
+from .options import some_bodies
+
+TREE = Honours.GRAVITY | Honours.EXTERNAL
+
+
+@quantity(("nv",), TREE, of_joints=True)
+def inverse_dynamics(system, q, v, vdot, external=None):
+    """τ = 𝓜 v̇ + C v + g − J* external, of the tree."""
+    s = system.blocks(q)
+    r = system.rates(s, v, external=external)
+    tau, _, _ = sweeps.inverse_dynamics(s, r, s.tree.split(vdot))
+    return s.tree.join(tau)
+
+
+@quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True)
+def forward_dynamics(system, q, v, tau, external=None):
+    """v̇ of forces τ, which are all of the joint force: passive forces are not part of it. Constraints are kept."""
+    s = system.blocks(q)
+    r = system.rates(s, v, tau, external)  # outwards before inwards: rolled, both outward loops are one
+    P, D, G, _ = sweeps.articulated_inertia(s)
+    vdot, _, _ = sweeps.forward_dynamics(s, P, D, G, r)
+    return system.whole(s, vdot)
+
+
+@quantity(("nv",), Honours.GRAVITY, of_joints=True)
+def bias(system, q, v):
+    """C v + g of the tree: the forces that keep v as it is."""
+    return inverse_dynamics(system, q, v, np.zeros_like(v))
+
+
+@quantity(("nv",), Honours.GRAVITY, of_joints=True)
+def gravity_force(system, q):
+    """g of the tree: the forces that hold it still."""
+    s = system.blocks(q)
+    tau, _, _ = sweeps.inverse_dynamics(s, at_rest(s, system.falling), s.tree.split(system.zeros))
+    return s.tree.join(tau)
+
+
+@quantity(("nv",), Honours.GRAVITY, of_joints=True)
+def hybrid_dynamics(system, q, v, given, prescribed):
+    """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): forward dynamics of
+    other blocks, then τ = H f + armature v̇ where accelerations were given                        Jain (16.15)."""
+    s = system.blocks(q)
+    held, r = s.tree.split(prescribed), system.rates(s, v, given)
+    free, moved = prescribed_joints.blocks(s, held), prescribed_joints.rates(s, r, held)
+    P, D, G, _ = sweeps.articulated_inertia(free)
+    vdot, alpha, z = sweeps.forward_dynamics(free, P, D, G, moved)
+    f = sweeps.interbody_forces(free, P, moved, alpha, z)
+    return s.tree.join(prescribed_joints.completed(s, r, held, f, vdot))
+
+
+@quantity(("bodies", 6), TREE, options=some_bodies)
+def joint_wrenches(system, q, v, vdot, bodies, external=None):
+    """What the joints of the given bodies (numbers) carry, gravity and forces from outside included: the wrench on each
+    body, in its own axes, at its origin                                                 Jain (5.43), (7.34)."""
+    s = system.blocks(q)
+    r = system.rates(s, v, external=external)
+    _, _, f = sweeps.inverse_dynamics(s, r, s.tree.split(vdot))
+    rows = [spatial.phi_inverse(system.places[i]) @ f[system.on[i]] for i in bodies]
+    return np.stack([row[..., 0] for row in rows], -2)

@@ -1,0 +1,44 @@
+"""What a user says of a quantity besides its arrays: a body, axes, places of a task. Each becomes numbers here."""
+
+import numpy as np
+
+from ..spatial import Pose
+
+AXES = "body", "world"
+
+
+def one_place(model, body: str):
+    """(number of the body, pose on it) of a body or frame."""
+    return model.place(body)
+
+
+def place_and_axes(model, body: str, axes: str = "body"):
+    if axes not in AXES:
+        raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
+    return (*model.place(body), axes)
+
+
+def task(model, *places):
+    """A row of places (number of the body, pose on it, only its point?)."""
+    if not places:
+        raise ValueError(f'{model.name}: a task takes places, such as "hand", ("hand", pose) or ("hand", (x, y, z)).')
+    return (tuple(task_place(model, place) for place in places),)
+
+
+def task_place(model, place):
+    """"hand" is a body or frame, all six directions; ("hand", pose) a frame on it; ("hand", (x, y, z)) the velocity of a point."""
+    name, where = (place, None) if isinstance(place, str) else place
+    index, pose = model.place(name)
+    return index, pose @ Pose.of(where), where is not None and np.shape(where) == (3,)
+
+
+def some_bodies(model, *bodies: str):
+    """Numbers of bodies; all of them if none is named."""
+    return (tuple(model.body_index(name) for name in bodies or [body.name for body in model.bodies]),)
+
+
+def hashable(place):
+    """A place of a task as a key: points as tuples of numbers."""
+    if isinstance(place, str) or isinstance(place[1], Pose):
+        return place
+    return place[0], tuple(map(float, place[1])) if np.shape(place[1]) == (3,) else Pose.of(place[1])

@@ -1,0 +1,7 @@
+"""Systems: from a Model to the blocks that sweeps run on. Each producer of blocks is one short file."""
+
+from .lowered import DTYPES, Lowered
+from .lowering import lower
+from .nodes import VARIABLE, Nodes
+
+__all__ = ["DTYPES", "Lowered", "Nodes", "VARIABLE", "lower"]

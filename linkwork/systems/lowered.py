@@ -1,0 +1,105 @@
+"""Lowered: what kernels and plain runs need of a model, in one place."""
+
+from functools import cached_property
+
+import numpy as np
+
+from ..engine.program import Input
+from ..errors import ModelError, ShapeError, check_batch, listed
+from ..model import Model
+from .lowering import lower
+from .nodes import Nodes
+from .singular import singular
+
+DTYPES = np.dtype(np.float64), np.dtype(np.float32)
+
+
+class Lowered:
+    """A model as nodes for every way to run, with the shapes of its arrays and the checks of what users give.
+
+    plain(dtype)     nodes for a run in NumPy
+    nodes            nodes that kernels are traced on: fixed translations and rotations apart, in frames that make them sparse
+    joint_space      the same with inertia regrouped, for results that concern the joints alone
+    """
+
+    def __init__(self, model: Model):
+        self.model = model
+        self._plain: dict[np.dtype, Nodes] = {}
+
+    def plain(self, dtype=np.float64) -> Nodes:
+        dtype = np.dtype(dtype)
+        if dtype not in self._plain:
+            self._plain[dtype] = lower(self.model, dtype)
+        return self._plain[dtype]
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        return lower(self.model, split=True)
+
+    @cached_property
+    def joint_space(self) -> Nodes:
+        return self.nodes.lean()
+
+    # --- sizes
+
+    @cached_property
+    def nq(self) -> int:
+        return sum(placed.joint.nq for placed in self.model.joints)
+
+    @cached_property
+    def nv(self) -> int:
+        return sum(placed.joint.nv for placed in self.model.joints)
+
+    @property
+    def nb(self) -> int:
+        return len(self.model.bodies)
+
+    def shape(self, sizes) -> tuple[int, ...]:
+        """Sizes by name ("nq", "nv", "nb") or number as a shape."""
+        return tuple(getattr(self, n) if isinstance(n, str) else n for n in sizes)
+
+    @cached_property
+    def units(self) -> tuple[slice, ...]:
+        """The rows of q that are unit quaternions."""
+        nodes = self.nodes
+        return tuple(
+            slice(rows.start + u.start, rows.start + u.stop) for rows, group in zip(nodes.q_rows, nodes.groups) for u in group.units
+        )
+
+    def input(self, name: str, sizes) -> Input:
+        """An argument of a kernel; coordinates are called q, q0 or q1."""
+        return Input(name, self.shape(sizes), self.units if name in ("q", "q0", "q1") else ())
+
+    @cached_property
+    def digest(self) -> str:
+        """A name for everything that decides the dynamics."""
+        return self.nodes.digest()
+
+    # --- checks
+
+    def check(self, inputs, arrays) -> None:
+        """Arrays have the dtypes and shapes of these inputs, and their batch axes go together; or it is said which do not."""
+        for x, array in zip(inputs, arrays):
+            self._check(x, array)
+        check_batch({x.name: array.shape[: array.ndim - len(x.shape)] for x, array in zip(inputs, arrays)})
+
+    def _check(self, x: Input, array) -> None:
+        if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+            raise ShapeError(f"{x.name} has dtype {array.dtype}; {self.model.name} takes float64 or float32.")
+        core = x.shape
+        if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
+            wrenches = f"external wrenches of shape {core}, one for each body"
+            said = wrenches if x.name == "external" else f"{'nq' if x.units or x.name[0] == 'q' else 'nv'} = {core[0]}"
+            moving = [placed.name for placed in self.model.joints if placed.joint.nv]
+            raise ShapeError(f"{x.name} has shape {array.shape}, but {self.model.name} has {said} ({listed(moving, 2)}).")
+
+    def refuse_singular(self, at: np.ndarray | None) -> None:
+        """Raises if some joint moves nothing that has inertia: no force gives it a finite acceleration. With a configuration
+        `at` all joints are looked at, without one only the tips."""
+        nodes = self.nodes if at is None else self.plain()
+        if (k := singular(nodes, at)) is not None:
+            joint, body = nodes.labels[k], self.model.joint(nodes.labels[k]).child
+            raise ModelError(
+                f'{self.model.name}: joint "{joint}" moves nothing that has inertia along it, so its acceleration is not defined. '
+                f'Give body "{body}", or one it carries, a mass or a tensor, or the joint an armature.'
+            )

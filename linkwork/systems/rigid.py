@@ -1,0 +1,73 @@
+"""Rigid trees: blocks of six, rates taken in each node's own frame."""
+
+from ..spatial import phi
+from ..sweeps.blocks import BlockRates, Blocks, Rates
+from ..sweeps.kinematics import coriolis_accelerations, gyroscopic_forces, gyroscopic_matrices, velocities, without
+
+
+def placements(nodes, q):
+    """Pose of each node on its parent: the fixed placement of its joint, then the joint's motion (Jain, Algorithm 3.1)."""
+    tree, q = nodes.tree, nodes.split(q)
+    X = tree.slots()
+    for k in tree.base_to_tips():
+        X[k] = nodes.fixed[k] @ nodes.groups[k].matrix(q[k])
+    return X
+
+
+def shifts(tree, X):
+    """φ(p,k) of every node (Jain, 1.31)."""
+    shift = tree.slots()
+    for k in tree.base_to_tips():
+        shift[k] = phi(X[k])
+    return shift
+
+
+def blocks(nodes, q) -> Blocks:
+    """A = φ(p,k); H, M and armature are constants of the nodes."""
+    return placed_blocks(nodes, placements(nodes, q))
+
+
+def placed_blocks(nodes, X) -> Blocks:
+    """The same from poses on the parents."""
+    return Blocks(nodes.tree, shifts(nodes.tree, X), nodes.H, nodes.M, nodes.joint_inertias)
+
+
+def rates(nodes, s: Blocks, v, tau=None, external=None) -> Rates:
+    """a = V~ H* v, b = V̄ M V less wrenches on the bodies, the world accelerating against gravity (Jain, 5.11, 2.28)."""
+    rate = s.tree.split(v)
+    V = velocities(s, rate, nodes.still)
+    a, b = coriolis_accelerations(s, V, rate), gyroscopic_forces(s, V)
+    if external is not None:
+        b = without(s.tree, b, nodes.wrenches(external))
+    return Rates(a, b, nodes.falling, None if tau is None else s.tree.split(tau))
+
+
+def block_rates(nodes, s: Blocks, v) -> BlockRates:
+    """H̊ = V~ H*, N = ½ (V̄ M − M V~ − (M V)^); seen in axes that turn with the nodes, φ does not change."""
+    V = velocities(s, s.tree.split(v), nodes.still)
+    H, N = gyroscopic_matrices(s, V)
+    return BlockRates(s.tree.constant(nodes.still @ nodes.still.mT), H, N)
+
+
+class RigidTree:
+    """The interface of a system, for a rigid tree: blocks and rates at a state, and the way back to the velocities of the tree.
+
+    A class that inherits it has the tables of nodes as attributes; other systems have these methods too.
+    """
+
+    def blocks(self, q) -> Blocks:
+        return blocks(self, q)
+
+    def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
+        return rates(self, s, v, tau, external)
+
+    def block_rates(self, s: Blocks, v) -> BlockRates:
+        return block_rates(self, s, v)
+
+    def whole(self, s: Blocks, vdot):
+        """The accelerations (..., nv) of the tree from those of the blocks."""
+        return s.tree.join(vdot)
+
+    def place(self, k: int, B):
+        """Directions B on node k, in the height of its block."""
+        return k, B
