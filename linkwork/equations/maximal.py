@@ -3,8 +3,8 @@
 Every node is a free body with a pose T(k) and a twist V(k); joints are constraints between them, and constraint forces
 are unknowns like the accelerations:
 
-    [M  J*] [ α ]   [f]        M(k) α(k) + b(k) = f(k) + joint torques + constraint forces
-    [J  0 ] [-λ ] = [c]        N(k) (α(k) - φ*(p,k) α(p) - a(k)) = 0,   N(k) H*(k) = 0
+    [M  C*] [ α ]   [f]        M(k) α(k) + b(k) = f(k) + joint torques + constraint forces
+    [C  0 ] [-λ ] = [c]        N(k) (α(k) - φ*(p,k) α(p) - a(k)) = 0,   N(k) H*(k) = 0
 
 The matrix is sparse and simple, but rounding and finite steps make the poses T(k) drift off the joints, which cannot
 happen in generalized coordinates.
