@@ -108,7 +108,7 @@ def test_a_quantity_is_written_as_c(linkwork, tmp_path):
 
 
 def test_bench_prints_a_row_for_each_method(linkwork, monkeypatch):
-    monkeypatch.setattr("linkwork.cli.take.LEAST", 0.01)
+    monkeypatch.setattr("linkwork.cli.export_and_bench.LEAST", 0.01)
     code, out, _ = linkwork("bench", "pendulum", "--batch", 64)
     assert code == 0
     assert "first call [ms]" in out

@@ -1,6 +1,6 @@
-"""The command line: look at a mechanism, simulate it, see it, take it elsewhere."""
+"""The command line: inspect a mechanism, simulate it, view it, export it."""
 
-from . import look, move, take
+from . import export_and_bench, info_and_view, simulate
 from .app import app, run
 
-__all__ = ["app", "look", "move", "run", "take"]
+__all__ = ["app", "export_and_bench", "info_and_view", "run", "simulate"]

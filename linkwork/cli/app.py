@@ -1,4 +1,4 @@
-"""The application and what its commands share: how a model is named, and how things are said."""
+"""The application, and the arguments and messages that its commands share."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,41 +24,41 @@ app = typer.Typer(
 )
 
 Source = Annotated[str, typer.Argument(metavar="MODEL", help="A file (URDF, SDF, MJCF) or a built-in name.")]
-Floating = Annotated[bool, typer.Option("--floating", help="The root moves freely instead of standing on the world.")]
+Floating = Annotated[bool, typer.Option("--floating", help="The root has a free joint instead of being fixed to the world.")]
 Packages = Annotated[Path | None, typer.Option("--packages", help="Folder for package:// names of meshes.")]
-Loops = Annotated[Path | None, typer.Option("--loops", help="A YAML file that says which frames of it coincide.")]
-Trace = Annotated[list[str] | None, typer.Option(help="Draw the way of a body or frame; may be given again.")]
+Loops = Annotated[Path | None, typer.Option("--loops", help="A YAML file that says which frames coincide.")]
+Trace = Annotated[list[str] | None, typer.Option(help="Draw the path of a body or frame; may be repeated.")]
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code; an error that a person can mend is a sentence, not a traceback."""
+    """Run a command and return its exit code; errors of linkwork and of files are printed without a traceback."""
     try:
         app(arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except (LinkworkError, OSError) as error:
-        err.print(f"[bold red]error:[/] {escape(_said(error))}", soft_wrap=True)
+        err.print(f"[bold red]error:[/] {escape(_message(error))}", soft_wrap=True)
         return 2
     return 0
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, OSError) and not isinstance(error, LinkworkError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return str(error)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         out.print(f"linkwork {lw.__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def common(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Which one.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    """Multibody dynamics: look at a mechanism, simulate it, see it, take it elsewhere.
+    """Multibody dynamics: inspect a mechanism, simulate it, view it, export it.
 
     [bold]linkwork info panda.urdf[/]
 
@@ -69,24 +69,24 @@ def common(
 
 
 def loaded(source: str, **options) -> lw.Model:
-    """The model of this name; what was odd about it is said."""
+    """The model of this name; its warnings are printed."""
     model, warnings = read(source, **options)
     for warning in warnings:
-        warned(warning)
+        print_warning(warning)
     return model
 
 
 def read(source: str, **options) -> tuple[lw.Model, list[str]]:
-    """The model of this name, and the warnings it came with; options are those of `lw.load`."""
+    """The model of this name, and its warnings; options are those of `lw.load`."""
     with catch_warnings(record=True) as caught:
         simplefilter("always", ModelWarning)
         model = lw.load(source, **options)
     return model, [str(warning.message) for warning in caught]
 
 
-def warned(sentence: str) -> None:
+def print_warning(sentence: str) -> None:
     err.print(f"[yellow]warning:[/] {escape(sentence)}", soft_wrap=True)
 
 
-def wrote(path: Path) -> None:
+def print_written(path: Path) -> None:
     out.print(f"wrote {escape(str(path))}", soft_wrap=True)

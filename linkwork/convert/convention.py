@@ -1,4 +1,4 @@
-"""A convention: the joints of a model, each with its rule, in the order of another library."""
+"""A convention: the joints of a model, each with its conversion rule, in the order of another library."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from .rules import Rule
 
 @dataclass(frozen=True)
 class Piece:
-    """A joint, or one of several in a row: what it is called, its rule, how many coordinates it has there, and its rows
-    in q and v here."""
+    """A joint, or a part of a compound: its names, its conversion rule, the number of its coordinates in the other library,
+    and its rows in our q and v."""
 
     names: tuple[str, ...]
     rule: Rule
@@ -24,10 +24,10 @@ class Piece:
 
 
 class Convention:
-    """A model's states and forces as another library writes them, whose order is that of the pieces.
+    """Converts the states and forces of a model to another library (`_to`) and back (`_from`).
 
-    `_to` goes there, `_from` comes back. Velocities, accelerations and forces are converted at a state of ours, q or
-    (q, v). Leading axes are batch axes.
+    Joints have the order of the pieces there. Velocities, accelerations and forces are converted at a state of linkwork,
+    q or (q, v). Leading axes are batch axes.
     """
 
     def __init__(self, model: Model, pieces: Iterable[Piece]):
@@ -65,7 +65,7 @@ class Convention:
         return self._there(q, vdot + self._drift(v))
 
     def vdot_from(self, q, v, vdot):
-        """vdot = A* vdot' - c(v), v being ours."""
+        """vdot = A* vdot' - c(v), with v of linkwork."""
         q, v, vdot = self._checked(q=q, v=v, vdot=vdot)
         return self._here(q, vdot) - self._drift(v)
 
@@ -85,24 +85,24 @@ class Convention:
         return self._there(q[..., None, :], np.eye(self.nv, dtype=q.dtype)).mT
 
     def _there(self, q, x):
-        turned = [p.rule.axes(q[..., p.q]) @ x[..., p.v, None] for p in self.pieces]
-        return _joined(self.nv, q, [(rows, column[..., 0]) for rows, column in zip(self._v_there, turned)], x)
+        rotated = [p.rule.axes(q[..., p.q]) @ x[..., p.v, None] for p in self.pieces]
+        return _joined(self.nv, q, [(rows, column[..., 0]) for rows, column in zip(self._v_there, rotated)], x)
 
     def _here(self, q, x):
-        turned = [p.rule.axes(q[..., p.q]).mT @ x[..., rows, None] for p, rows in zip(self.pieces, self._v_there)]
-        return _joined(self.nv, q, [(p.v, column[..., 0]) for p, column in zip(self.pieces, turned)], x)
+        rotated = [p.rule.axes(q[..., p.q]).mT @ x[..., rows, None] for p, rows in zip(self.pieces, self._v_there)]
+        return _joined(self.nv, q, [(p.v, column[..., 0]) for p, column in zip(self.pieces, rotated)], x)
 
     def _drift(self, v):
         return _joined(self.nv, v, [(p.v, p.rule.drift(v[..., p.v])) for p in self.pieces])
 
     def _checked(self, **inputs):
-        """The inputs as arrays of floats; `q_there` is the other library's q."""
+        """The inputs as arrays of floats; `q_there` is the q of the other library."""
         sizes = {"q": ("q", "nq", self.nq), "q_there": ("q", "nq there", self.nq_there)}
         arrays = [np.asarray(x) for x in inputs.values()]
         for name, x in zip(inputs, arrays):
-            said, size, n = sizes.get(name, (name, "nv", self.nv))
+            label, size, n = sizes.get(name, (name, "nv", self.nv))
             if x.shape[-1:] != (n,):
-                raise ShapeError(f"{said} has shape {x.shape}, but {self.model.name} has {size} = {n}.")
+                raise ShapeError(f"{label} has shape {x.shape}, but {self.model.name} has {size} = {n}.")
         return [x if x.dtype.kind == "f" else x.astype(float) for x in arrays]
 
 
@@ -112,7 +112,7 @@ def _slices(widths) -> list[slice]:
 
 
 def _joined(n, like, pieces, other=0.0):
-    """The vector of n numbers with these pieces in their rows; its batch axes are those of the input."""
+    """The vector of n numbers with these pieces in their rows; its batch axes are those of `like` and `other`."""
     batch = np.broadcast_shapes(like.shape[:-1], np.shape(other)[:-1])
     out = np.empty((*batch, n), np.result_type(like, other))
     for rows, x in pieces:

@@ -1,4 +1,4 @@
-"""Pinocchio, MuJoCo and Drake: their rules, and the order of their joints."""
+"""The conventions of Pinocchio, MuJoCo and Drake: their conversion rules, and the order of their joints."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,7 +13,7 @@ from .rules import Circle, Floating, Plane, Quaternion, RollPitchYaw, Rule, Same
 def mujoco(robot: Model | Dynamics, *, order: Iterable[str] | None = None) -> Convention:
     """MuJoCo: free q = [position, w x y z], v = [velocity in the world, omega in the body]; ball q = w x y z.
 
-    A planar joint is two slides and a joint, [x, y, θ].
+    A planar joint is two slide joints and a hinge, [x, y, θ].
     """
     rules = {
         Free: Floating(linear_first=True, w_first=True, fixed=("linear",)),
@@ -42,16 +42,16 @@ def pinocchio(
     """Pinocchio: free q = [position, x y z w], v = [velocity, omega], both in the body; planar q = [x, y, cos, sin].
 
     Continuous joints have q = (cos, sin): by default all revolute ones without limits, as for a URDF, or those named.
-    By default joints come in the order of Pinocchio's URDF reader, joints on one body by their names.
+    The default order of joints is that of Pinocchio's URDF reader: depth first, joints on one body by name.
     """
     model = robot.model if isinstance(robot, Dynamics) else robot
-    turning = {placed.name: placed.joint for placed in model.joints if isinstance(placed.joint, Revolute)}
+    revolute = {placed.name: placed.joint for placed in model.joints if isinstance(placed.joint, Revolute)}
     continuous = None if continuous is None else list(continuous)
     for name in continuous or ():
-        if name not in turning:
-            raise UnknownNameError(f'{model.name} has no revolute joint "{name}".{did_you_mean(name, turning)}')
+        if name not in revolute:
+            raise UnknownNameError(f'{model.name} has no revolute joint "{name}".{did_you_mean(name, revolute)}')
     if continuous is None:
-        continuous = [name for name, joint in turning.items() if joint.lower is None and joint.upper is None]
+        continuous = [name for name, joint in revolute.items() if joint.lower is None and joint.upper is None]
     rules = {
         Free: Floating(linear_first=True, w_first=False, fixed=()),
         Planar: Plane(fixed=False, circle=True),
@@ -60,7 +60,7 @@ def pinocchio(
 
 
 def _convention(robot, rules: Mapping[type[Joint], Rule], order, circles: Iterable[str] = ()) -> Convention:
-    """The pieces of a model, in the order of the other library's joint names or in ours."""
+    """The convention of a model, in the order of the joint names of the other library or in that of linkwork."""
     model = robot.model if isinstance(robot, Dynamics) else robot
     pieces = _pieces(model, rules, set(circles))
     return Convention(model, pieces if order is None else _ordered(model, pieces, list(order)))
@@ -80,27 +80,26 @@ def _pieces(model: Model, rules, circles: set[str]) -> list[Piece]:
 
 
 def _ordered(model: Model, pieces: list[Piece], order: list[str]) -> list[Piece]:
-    """The pieces as their names come. Where each side has one joint that the other does not name, such as a free base,
-    they are the same."""
+    """The pieces in the order of the names. If each side has one joint that the other does not name, such as a free base,
+    these are taken to be the same."""
     found: dict[str, list[int]] = {placed.name: [] for placed in model.joints}
     for i, piece in enumerate(pieces):
         for name in piece.names:
             found.setdefault(name, []).append(i)
     named = {i for name in order for i in found.get(name, ())}
     left = list(dict.fromkeys(piece.names[0] for i, piece in enumerate(pieces) if i not in named))
-    strangers = [name for name in order if name not in found and name != "universe"]  # Pinocchio's world
-    if len(left) == len(strangers) == 1:
-        found[strangers[0]] = found[left[0]]
-    elif strangers:
-        raise UnknownNameError(f'{model.name} has no joint "{strangers[0]}".{did_you_mean(strangers[0], found)}')
+    unknown = [name for name in order if name not in found and name != "universe"]  # Pinocchio's world
+    if len(left) == len(unknown) == 1:
+        found[unknown[0]] = found[left[0]]
+    elif unknown:
+        raise UnknownNameError(f'{model.name} has no joint "{unknown[0]}".{did_you_mean(unknown[0], found)}')
     elif left:
-        said = f"it takes the name of every joint of {model.name} that moves"
-        raise UnknownNameError(f"order leaves out {listed(left)}; {said}.")
+        raise UnknownNameError(f"order leaves out {listed(left)}; it takes the name of every joint of {model.name} that moves.")
     return [pieces[i] for i in dict.fromkeys(i for name in order for i in found.get(name, ()))]
 
 
 def _by_name(model: Model) -> list[str]:
-    """Names of joints, depth first, those that stand on one body by their names."""
+    """Names of joints, depth first, joints on one body by name."""
     outboard: dict[str | None, list] = {}
     for placed in sorted(model.joints, key=lambda placed: placed.name, reverse=True):
         outboard.setdefault(placed.parent, []).append(placed)

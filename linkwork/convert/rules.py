@@ -1,4 +1,4 @@
-"""How other libraries write one joint: its coordinates, and the axes of its velocity."""
+"""Conversion rules for one joint: its coordinates and the axes of its velocity in another library."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ W_LAST = [1, 2, 3, 0]
 
 
 class Rule(ABC):
-    """How another library writes one joint."""
+    """Converts the coordinates and velocities of one joint to another library and back."""
 
     @abstractmethod
     def q_to(self, q): ...
@@ -23,7 +23,7 @@ class Rule(ABC):
 
     @abstractmethod
     def axes(self, q):
-        """A at our q (..., nv, nv)."""
+        """A at a q of linkwork (..., nv, nv), with v' = A v."""
 
     def drift(self, v):
         """c(v), with Ȧ v = A c."""
@@ -32,7 +32,7 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class Same(Rule):
-    """As here."""
+    """The same coordinates and velocities as in linkwork."""
 
     nv: int
 
@@ -48,7 +48,7 @@ class Same(Rule):
 
 @dataclass(frozen=True)
 class Circle(Same):
-    """An angle as (cos, sin). Whole turns are lost."""
+    """An angle as (cos, sin), which determines it up to full rotations."""
 
     def q_to(self, q):
         return np.concatenate([np.cos(q), np.sin(q)], -1)
@@ -59,7 +59,7 @@ class Circle(Same):
 
 @dataclass(frozen=True)
 class Quaternion(Same):
-    """An attitude as w x y z, the velocity as here."""
+    """An attitude as w x y z, with the velocity of linkwork."""
 
     def q_to(self, q):
         return q[..., W_FIRST]
@@ -70,7 +70,7 @@ class Quaternion(Same):
 
 @dataclass(frozen=True)
 class RollPitchYaw(Rule):
-    """An attitude as turns about the fixed axes x, y, z; the angular velocity in fixed axes."""
+    """An attitude as rotations about the fixed axes x, y, z; the angular velocity in fixed axes."""
 
     def q_to(self, q):
         return euler_from_quaternion(q, "xyz")
@@ -106,7 +106,7 @@ class Floating(Rule):
         return np.block([[O, linear], [angular, O]] if self.linear_first else [[angular, O], [O, linear]])
 
     def drift(self, v):
-        """Ṙ x = R (ω × x), nothing for x = ω."""
+        """Ṙ x = R (ω × x), which is zero for x = ω."""
         omega, velocity = v[..., :3], v[..., 3:]
         moving = cross(omega, velocity) if "linear" in self.fixed else np.zeros_like(velocity)
         return np.concatenate([np.zeros_like(omega), moving], -1)

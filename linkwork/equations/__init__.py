@@ -1,5 +1,4 @@
-"""The equations themselves: dynamics in closed form, for control, analysis and teaching, and as other roads to the
-sweeps' results."""
+"""Dynamics in closed form, for control, analysis and teaching, and as independent checks of the sweeps."""
 
 from ..virtual_work import VirtualWork
 from .algebra import TABLE, Algebra

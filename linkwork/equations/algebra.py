@@ -1,4 +1,4 @@
-"""A Lie algebra given by its structure constants, which are all that the dynamics of one body ask of a group (From, part one)."""
+"""A Lie algebra given by its structure constants, on which alone the dynamics of one body depend (From, part one)."""
 
 from dataclasses import dataclass
 from math import factorial
@@ -22,7 +22,7 @@ TABLE: dict[str, Group] = {
     "R": R(1),
     "H": Helical(0.1),
     "SO(2)": SO2,
-}  # From, Table 1: where one rigid body may live
+}  # From, Table 1: configuration spaces of one rigid body
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,9 @@ class Algebra:
             raise ModelError(f"{self.name} has structure constants of shape {c.shape}; they are c[k, i, j], three equal axes.")
         scale = np.abs(c).max(initial=0.0)
         if np.abs(c + c.mT).max(initial=0.0) > SLACK * scale:
-            raise ModelError(f"{self.name} has structure constants with c[k, i, j] ≠ -c[k, j, i]: no bracket is like that.")
+            raise ModelError(f"{self.name} has structure constants with c[k, i, j] ≠ -c[k, j, i]: a Lie bracket is antisymmetric.")
         if np.abs(jacobi(c)).max(initial=0.0) > SLACK * scale**2:
-            raise ModelError(f"{self.name} has structure constants that break Jacobi's identity: no bracket is like that.")
+            raise ModelError(f"{self.name} has structure constants that violate the Jacobi identity, which every Lie bracket satisfies.")
         c.flags.writeable = False
         object.__setattr__(self, "constants", c)
 
@@ -51,13 +51,13 @@ class Algebra:
 
     @staticmethod
     def of_matrices(basis, name: str = "algebra") -> "Algebra":
-        """The algebra that square matrices E (m, n, n) span: EᵢEⱼ - EⱼEᵢ in that basis, in which it must lie."""
+        """The algebra spanned by square matrices E (m, n, n); the brackets EᵢEⱼ - EⱼEᵢ must lie in their span."""
         E = np.asarray(basis, float)
         brackets = E[:, None] @ E - E @ E[:, None]
         m = len(E)
         c, *_ = np.linalg.lstsq(E.reshape(m, -1).T, brackets.reshape(m * m, -1).T, rcond=None)
         if np.abs(np.tensordot(c.T, E, 1) - brackets.reshape(m * m, *E.shape[1:])).max() > SLACK * np.abs(E).max() ** 2:
-            raise ModelError(f"{name}: the brackets of these {m} matrices do not lie in their span; add those that are missing.")
+            raise ModelError(f"{name}: the brackets of these {m} matrices do not lie in their span; add the missing matrices.")
         return Algebra(c.reshape(m, m, m), name)
 
     @property
@@ -69,48 +69,48 @@ class Algebra:
         return np.einsum("kij,...i->...kj", like(self.constants, v), v)
 
     def swapped(self, p):
-        """ãd_p, with ãd_p v = -ad*_v p: skew, p in the entries of a matrix, v as the vector (From, 73, 78, 83, 91).
+        """The matrix ãd_p with ãd_p v = -ad*_v p, which is skew (From, 73, 78, 83, 91).
 
             (ãd_p)ᵢⱼ = Σₖ c[k, i, j] pₖ
         """
         return np.einsum("kij,...k->...ij", like(self.constants, p), p)
 
-    def S(self, phi, terms: int = 24):
-        """v = S(φ) φ̇ by its series I - ad/2 + ad²/6 - ..., good for |ad φ| up to three or so (From, 29)."""
-        minus = -self.ad(phi)
-        total, power = np.zeros_like(minus) + like(np.eye(self.n), phi), like(np.eye(self.n), phi)
+    def S(self, xi, terms: int = 24):
+        """S of v = S(ξ) ξ̇ by its series I - ad/2 + ad²/6 - ..., accurate for |ad ξ| up to about three (From, 29)."""
+        minus = -self.ad(xi)
+        total, power = np.zeros_like(minus) + like(np.eye(self.n), xi), like(np.eye(self.n), xi)
         for k in range(1, terms):
             power = power @ minus
             total = total + power / factorial(k + 1)
         return total
 
     def S_derivatives(self):
-        """∂S_kl/∂φ_m at φ = 0, as an array [k, l, m], from S itself by a step in the imaginary direction."""
+        """∂S_kl/∂ξ_m at ξ = 0, as an array [k, l, m], by a complex step in S."""
         steps = self.S(1j * STEP * np.eye(self.n))
         return np.moveaxis(np.imag(steps) / STEP, 0, -1)
 
     def coriolis(self, M, v):
-        """C(v) = ãd_{Mv}: M v̇ + C(v) v = τ (From, 108), the second form of his general theorem."""
+        """C(v) = ãd_{Mv}: M v̇ + C(v) v = τ (From, 108), the second form of the general theorem."""
         return self.swapped((M @ v[..., None])[..., 0])
 
     def coriolis_from_definition(self, M, v):
-        """C_ij = Σₖ (∂S_ki/∂φ_j - ∂S_kj/∂φ_i) (Mv)_k at φ = 0 (From, 51, 57, 105)."""
+        """C_ij = Σₖ (∂S_ki/∂ξ_j - ∂S_kj/∂ξ_i) (Mv)_k at ξ = 0 (From, 51, 57, 105)."""
         dS = self.S_derivatives()
         return np.einsum("kij,...k->...ij", like(dS - dS.mT, v), (M @ v[..., None])[..., 0])
 
     def coriolis_of_earlier_literature(self, M, v):
-        """-ad*_{Mv}, which was published and is wrong (From, 33, 37): kept so that tests can tell it from the right one.
+        """-ad*_{Mv}, which was published and is wrong (From, 33, 37): here so that tests can compare it with the correct one.
 
-        It takes the momentum Mv for a velocity: on SO(3) the sign is wrong, on SE(3) more than that.
+        It treats the momentum Mv as a velocity: on SO(3) the sign is wrong, on SE(3) the entries too.
         """
         return -self.ad((M @ v[..., None])[..., 0]).mT
 
     def force(self, M, v, vdot):
-        """τ = M v̇ - ad*_v M v: Newton and Euler (From, 107), the first form of his general theorem."""
+        """τ = M v̇ - ad*_v M v: the Newton-Euler equations (From, 107), the first form of the general theorem."""
         return (M @ vdot[..., None] - self.ad(v).mT @ (M @ v[..., None]))[..., 0]
 
 
 def jacobi(c):
-    """[eᵢ, [eⱼ, eₗ]] and its cyclic sums, zero for an algebra."""
+    """[eᵢ, [eⱼ, eₗ]] summed over cyclic permutations, which is zero for a Lie algebra."""
     nested = np.einsum("kim,mjl->kijl", c, c)
     return nested + np.moveaxis(nested, (1, 2, 3), (2, 3, 1)) + np.moveaxis(nested, (1, 2, 3), (3, 1, 2))

@@ -17,18 +17,18 @@ def structure(nodes) -> np.ndarray:
     return c
 
 
-def S(nodes, phi):
-    """v = S φ̇ in exponential coordinates about the present Q: block diagonal, one block S(φ(k)) for each joint (From, part two, 24)."""
-    tree, parts = nodes.tree, nodes.tree.split(phi)
+def S(nodes, xi):
+    """S of v = S ξ̇ in exponential coordinates about the present Q: block diagonal, a block S(ξ(k)) per joint (From, part two, 24)."""
+    tree, parts = nodes.tree, nodes.tree.split(xi)
     return tree.matrix({(k, k): nodes.groups[k].S(parts[k][..., 0]) for k in tree.base_to_tips() if tree.widths[k]})
 
 
 def coriolis(nodes, q, v):
-    """C(Q, v) of Theorem 2.2 of From, part two, from derivatives along the group directions, all at φ = 0 where S = I.
+    """C(Q, v) of Theorem 2.2 of From, part two, from derivatives along the group directions, all at ξ = 0 where S = I.
 
-        C_ij = Σₖ (∂ₖM_ij - ½ ∂ᵢM_jk) vₖ + Σₖ (∂S_ki/∂φⱼ - ∂S_kj/∂φᵢ) (Mv)ₖ            From, part two (60)
+        C_ij = Σₖ (∂ₖM_ij - ½ ∂ᵢM_jk) vₖ + Σₖ (∂S_ki/∂ξⱼ - ∂S_kj/∂ξᵢ) (Mv)ₖ            From, part two (60)
 
-    and the second sum is Σₖ c[k, i, j] (Mv)ₖ, block by block. Rotors turn with their joint but not with the body.
+    and the second sum is Σₖ c[k, i, j] (Mv)ₖ, block by block. Rotors are in M but not in the second sum.
     """
     dM = mass_matrix_derivatives(nodes, q)
     along = (dM @ v[..., None, :, None])[..., 0]
@@ -38,10 +38,10 @@ def coriolis(nodes, q, v):
 
 
 def gravity_force(nodes, q):
-    """N(Q) = ∂U/∂φ at φ = 0 for the potential of gravity: each node's weight through its Jacobian (From, part two, 52)."""
-    K, J = node_jacobians(nodes, q), node_inertias(nodes)
+    """N(Q) = ∂U/∂ξ at ξ = 0 for the potential of gravity: each node's weight mapped by its Jacobian (From, part two, 52)."""
+    K, M = node_jacobians(nodes, q), node_inertias(nodes)
     up = -rotations(nodes, q).mT @ nodes.gravity[..., None, :, None]
-    return (K.mT @ (J @ np.concatenate([np.zeros_like(up), up], -2))).sum(-3)[..., 0]
+    return (K.mT @ (M @ np.concatenate([np.zeros_like(up), up], -2))).sum(-3)[..., 0]
 
 
 def inverse_dynamics(nodes, q, v, vdot):
@@ -51,6 +51,6 @@ def inverse_dynamics(nodes, q, v, vdot):
 
 
 def lagrangian(nodes, q, v):
-    """L = ½ v* M v - U, springs of the joints in U."""
+    """L = ½ v* M v - U, with the springs of the joints in U."""
     kinetic = (v[..., None, :] @ (mass_matrix(nodes, q) @ v[..., None]))[..., 0, 0] / 2
     return kinetic - potential_energy(nodes, q)

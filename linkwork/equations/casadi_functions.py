@@ -1,4 +1,4 @@
-"""A robot's quantities as CasADi functions, for optimization with its derivatives: the same operations on its symbols."""
+"""Quantities of a robot as CasADi functions, for optimization with CasADi's derivatives."""
 
 from ..engine.operations import meanings
 from ..engine.program import evaluate
@@ -8,12 +8,12 @@ from ..export import program
 def casadi_function(robot, what):
     """A method of the robot as a casadi.Function of its inputs: `casadi_function(robot, "forward_dynamics")`.
 
-    `what` is a method's name, or (name, body[, axes]) for those of a body. Vectors are columns.
+    `what` is the name of a method, or (name, body[, axes]) for one of a body. Vectors are columns.
     """
     try:
         import casadi
     except ImportError as error:
-        raise ImportError("these functions are CasADi's, which is missing: pip install casadi.") from error
+        raise ImportError("casadi_function needs CasADi: pip install casadi.") from error
     operations = program(robot, what)
     inputs = {x.name: casadi.SX.sym(x.name, x.size) for x in operations.inputs}
     outputs = []

@@ -1,4 +1,4 @@
-"""Ways to describe how a joint stands and moves: coordinates x and velocities u with v = S(x) u, v the library's own."""
+"""Alternative coordinates x and velocities u of a joint, with v = S(x) u, where q and v are those of the library."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,11 +19,11 @@ class Choice(ABC):
 
     @abstractmethod
     def suits(self, group: Group) -> bool:
-        """Can it be chosen for this group?"""
+        """Is this choice defined for this group?"""
 
     @abstractmethod
     def nx(self, group: Group) -> int:
-        """How many coordinates there are."""
+        """The number of coordinates."""
 
     @abstractmethod
     def q(self, group: Group, x):
@@ -43,10 +43,10 @@ class Choice(ABC):
 
     @abstractmethod
     def trouble(self, group: Group) -> str:
-        """Where S is singular, in words."""
+        """Where S is singular, as a clause for error messages."""
 
 
-class Rated(Choice):
+class CoordinateRates(Choice):
     """A choice whose velocities are the rates of its coordinates: u = ẋ."""
 
     def nx(self, group):
@@ -56,8 +56,8 @@ class Rated(Choice):
         return np.zeros_like(x) + u
 
 
-class OnOwnCoordinates(Choice):
-    """A choice of velocities only: the coordinates are the library's q."""
+class WithLibraryCoordinates(Choice):
+    """A choice of velocities only: the coordinates are the q of the library."""
 
     def suits(self, group):
         return True
@@ -73,8 +73,8 @@ class OnOwnCoordinates(Choice):
 
 
 @dataclass(frozen=True)
-class Own(OnOwnCoordinates):
-    """The library's: q and v."""
+class LibraryChoice(WithLibraryCoordinates):
+    """The q and v of the library."""
 
     def S(self, group, x):
         return np.zeros_like(x[..., :1, None]) + like(np.eye(group.nv), x)
@@ -87,10 +87,10 @@ class Own(OnOwnCoordinates):
 
 
 @dataclass(frozen=True)
-class EulerRates(Rated):
-    """Euler angles and their rates for a ball or free joint; a free one has its position in the parent after them.
+class EulerRates(CoordinateRates):
+    """Euler angles and their rates for a spherical or free joint; for a free one the position in the parent follows.
 
-    The sequence is as in `linkwork.lie.euler`: "ZYX" about the body's axes, "xyz" about fixed ones.
+    The sequence is as in `linkwork.lie.euler`: "ZYX" about body axes, "xyz" about fixed axes.
     """
 
     sequence: str = "ZYX"
@@ -105,7 +105,7 @@ class EulerRates(Rated):
         return np.concatenate([euler_from_quaternion(q[..., :4], self.sequence), q[..., 4:]], -1)
 
     def S(self, group, x):
-        """ω = A(angles) d(angles)/dt, and u = R* ṗ for the free one."""
+        """ω = A(angles) d(angles)/dt, and u = R* ṗ for a free joint."""
         A = euler_velocity_map(x[..., :3], self.sequence)
         if group.nv == 3:
             return A
@@ -114,11 +114,11 @@ class EulerRates(Rated):
 
     def trouble(self, group):
         same = self.sequence[0].lower() == self.sequence[2].lower()
-        return f"Euler angles {self.sequence} have no rates where the second is {'0 or 180' if same else '±90'} degrees"
+        return f"the rates of Euler angles {self.sequence} are singular where the second is {'0 or 180' if same else '±90'} degrees"
 
 
 @dataclass(frozen=True)
-class Exponential(Rated):
+class Exponential(CoordinateRates):
     """Canonical coordinates of the first kind: q = exp x, v = S(x) ẋ, S = I - ad/2 + ad²/6 - ..."""
 
     def suits(self, group):
@@ -134,14 +134,15 @@ class Exponential(Rated):
         return group.S(x)
 
     def trouble(self, group):
-        return "exponential coordinates have no rates at a whole turn, |x| = 360 degrees"
+        return "the rates of exponential coordinates are singular at a full rotation, |x| = 360 degrees"
 
 
 @dataclass(frozen=True)
-class SecondKind(Rated):
-    """Canonical coordinates of the second kind: one exponential after another, q = exp(e₁ x₁) exp(e₂ x₂) ... .
+class SecondKind(CoordinateRates):
+    """Canonical coordinates of the second kind: a product of exponentials, q = exp(e₁ x₁) exp(e₂ x₂) ... .
 
-    Turns about x, y, z come first, so that a ball joint's are Euler angles "XYZ", then slides along the turned axes.
+    Rotations about x, y, z come first, which are Euler angles "XYZ" for a spherical joint, then translations along the
+    rotated axes.
     """
 
     def suits(self, group):
@@ -156,15 +157,15 @@ class SecondKind(Rated):
 
     def x(self, group, q):
         if not group.units:
-            turn = group.matrix(q)[..., :3, :3].mT
-            angles, slides = _split(group.basis)
-            p = (turn @ group.matrix(q)[..., :3, 3:])[..., 0] @ like(group.basis[slides, 3:].T, q)
+            R = group.matrix(q)[..., :3, :3]
+            angles, translations = _split(group.basis)
+            p = (R.mT @ group.matrix(q)[..., :3, 3:])[..., 0] @ like(group.basis[translations, 3:].T, q)
             return np.concatenate([q[..., angles], p], -1) if len(angles) < group.nv else q
         angles = euler_from_quaternion(q[..., :4], "XYZ")
         return np.concatenate([angles, (rotation_matrix(q[..., :4]).mT @ q[..., 4:, None])[..., 0]], -1) if group.nv > 3 else angles
 
     def S(self, group, x):
-        """Column a is e_a as seen after the exponentials that come after it: Ad⁻¹ e_a (Müller and Terze, 19)."""
+        """Column a is Ad⁻¹ e_a, Ad being that of the exponentials after factor a (Müller and Terze, 19)."""
         rest, columns = like(group.identity, x) + np.zeros_like(x[..., :1]), []
         units = like(np.eye(group.nv), x)
         for part, e in zip(reversed(self._parts(group, x)), units[::-1]):
@@ -176,14 +177,14 @@ class SecondKind(Rated):
         return [group.exp(x[..., a, None] * like(np.eye(group.nv)[a], x)) for a in range(group.nv)]
 
     def trouble(self, group):
-        return "turns about x, y, z in a row have no rates where the second is ±90 degrees"
+        return "the rates of successive rotations about x, y, z are singular where the second is ±90 degrees"
 
 
 @dataclass(frozen=True)
-class Linear(OnOwnCoordinates):
-    """The library's q with velocities of one's own, v = S(q) u: `Linear(lambda q: ...)` gives S (..., nv, nv).
+class Linear(WithLibraryCoordinates):
+    """The q of the library with user-defined velocities, v = S(q) u: `Linear(lambda q: ...)` returns S (..., nv, nv).
 
-    Written with NumPy; without a function of coordinates that they are rates of, these are quasi-velocities proper.
+    The function is written with NumPy. In general u is not the rate of any coordinates: these are quasi-velocities.
     """
 
     map: Callable
@@ -200,7 +201,7 @@ class Linear(OnOwnCoordinates):
 
 @dataclass(frozen=True)
 class WorldVelocity(Choice):
-    """The library's q with the velocity in the axes of the parent: ω and ṗ as seen from where the joint stands."""
+    """The q of the library with the velocity in the axes of the parent: ω and ṗ."""
 
     def suits(self, group):
         return group in (SO3, SE3)
@@ -226,13 +227,13 @@ class WorldVelocity(Choice):
 
 
 def _split(basis):
-    """The numbers of the velocities that turn, and of those that slide."""
-    turns = (basis[:, :3] != 0).any(1)
-    return np.flatnonzero(turns), np.flatnonzero(~turns)
+    """The indices of the rotational and of the translational velocities."""
+    rotations = (basis[:, :3] != 0).any(1)
+    return np.flatnonzero(rotations), np.flatnonzero(~rotations)
 
 
-def chosen(choice) -> Choice:
-    """A choice as people say it: a Choice, an Euler sequence such as "ZYX", a name, or a function S(q).
+def as_choice(choice) -> Choice:
+    """A Choice from a Choice, an Euler sequence such as "ZYX", a name, or a function S(q).
 
     "exponential" and "first kind" are the same; so are "own" and "euler parameters".
     """
@@ -240,9 +241,9 @@ def chosen(choice) -> Choice:
         "exponential": Exponential(),
         "first kind": Exponential(),
         "second kind": SecondKind(),
-        "euler parameters": Own(),
+        "euler parameters": LibraryChoice(),
         "world": WorldVelocity(),
-        "own": Own(),
+        "own": LibraryChoice(),
     }
     if isinstance(choice, Choice):
         return choice
@@ -253,4 +254,4 @@ def chosen(choice) -> Choice:
     if isinstance(choice, str) and len(choice) == 3:
         return EulerRates(choice)
     known = ", ".join(names)
-    raise ModelError(f'{choice!r} is no choice of velocities; there are {known}, Euler sequences ("ZYX") and functions S(q).')
+    raise ModelError(f'{choice!r} is not a choice of velocities; there are {known}, Euler sequences ("ZYX") and functions S(q).')

@@ -1,4 +1,4 @@
-"""Equations: the closed forms of a mechanism's dynamics, each as a kernel, as `Dynamics` has its sweeps."""
+"""Equations: the dynamics of a mechanism in closed form, each part compiled to a kernel."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from ..spatial import Pose
 from . import boltzmann_hamel, coriolis
 from . import kinematic_derivatives as kinematics
 
-CUBES_UP_TO = 12  # velocities: what needs arrays of nv³ entries is long as straight-line code, and runs in NumPy beyond
-SQUARES_UP_TO = 24  # and for derivatives of Jacobians, of 6 nv² entries
+CUBES_UP_TO = 12  # largest nv for which arrays of nv³ entries are compiled; larger ones run in NumPy
+SQUARES_UP_TO = 24  # the same for derivatives of Jacobians, of 6 nv² entries
 FORMS = {
     "christoffel": coriolis.christoffel,
     "binet": coriolis.binet,
@@ -36,7 +36,7 @@ class Equations:
         self._ready: dict = {}
 
     def mass_matrix(self, q):
-        """Σ K* J K, and the rotors' (..., nv, nv): From, part two (34)."""
+        """Σ K* M K plus the rotors (..., nv, nv), M the inertia of each node: From, part two (34)."""
         return self._run(coriolis.mass_matrix, {"q": q})
 
     def mass_matrix_derivatives(self, q):
@@ -57,7 +57,7 @@ class Equations:
         return self._run(FORMS[form], {"q": q, "v": v})
 
     def gravity_force(self, q):
-        """N(Q) = ∂U/∂φ, gravity's part (..., nv): From, part two (52)."""
+        """N(Q) = ∂U/∂ξ for the potential of gravity (..., nv): From, part two (52)."""
         return self._run(boltzmann_hamel.gravity_force, {"q": q})
 
     def inverse_dynamics(self, q, v, vdot):
@@ -68,9 +68,9 @@ class Equations:
         """½ v* M v - U (...)."""
         return self._run(boltzmann_hamel.lagrangian, {"q": q, "v": v})
 
-    def S(self, phi):
-        """v = S φ̇ in exponential coordinates about any Q, one block for each joint (..., nv, nv): From, part two (24)."""
-        return boltzmann_hamel.S(self.robot.lowered.plain(), np.asarray(phi, float))
+    def S(self, xi):
+        """S of v = S ξ̇ in exponential coordinates about any Q, one block for each joint (..., nv, nv): From, part two (24)."""
+        return boltzmann_hamel.S(self.robot.lowered.plain(), np.asarray(xi, float))
 
     def structure_constants(self) -> np.ndarray:
         """[eᵢ, eⱼ] = Σ c[s, i, j] eₛ of the velocities (nv, nv, nv)."""
@@ -85,7 +85,7 @@ class Equations:
         return self._run(kinematics.body_jacobian_rate, {"q": q, "v": v}, at=body)
 
     def acceleration(self, q, v, vdot, body: str):
-        """V̇ of a body or frame: its spatial acceleration, component by component in its own axes (..., 6)."""
+        """V̇ of a body or frame: the rate of the components of its twist in its own axes (..., 6)."""
         return self._run(kinematics.body_acceleration, {"q": q, "v": v, "vdot": vdot}, at=body)
 
     def point_motion(self, q, v, vdot, body: str, point=(0.0, 0.0, 0.0)):
@@ -119,7 +119,7 @@ class Equations:
         return lambda *arrays: function(nodes, *arrays, *place)
 
     def _on_scalars(self, function, place):
-        """The function with the robot's constants as scalars of the arguments' kind."""
+        """The function with the constants of the robot as scalars of the type of the arguments."""
 
         def run(*arguments):
             some = next((x for x in arguments if isinstance(x, Traced)), arguments[0])

@@ -1,8 +1,8 @@
 """Geometric Jacobians and their derivatives by Lie brackets (Müller and Terze, 15-33), over any scalar.
 
 Velocities are left-invariant joint by joint, so ∂_c is the derivative along the velocity e_c: for a one-axis joint it is
-∂/∂q_c. Twists of a node are in its own frame. The column K_a of a node's Jacobian changes with e_c only if joint a comes
-strictly before joint c on the way to the node, and then by their bracket:
+∂/∂q_c. Twists of a node are in its own frame. The column K_a of a node's Jacobian changes with e_c only if joint a is a
+strict ancestor of joint c on the path to the node, and then by their bracket:
 
     ∂_c K_a = [K_a, K_c]   where a ≺ c, else 0                                         Müller and Terze (26), (27)
 """
@@ -23,7 +23,7 @@ def owners(tree) -> np.ndarray:
 
 
 def precedes(tree) -> np.ndarray:
-    """1 where the joint of velocity a comes strictly before that of velocity c on a way to a tip: a ≺ c, (nv, nv)."""
+    """1 where the joint of velocity a is a strict ancestor of that of velocity c: a ≺ c, (nv, nv)."""
     above = np.zeros((len(tree), len(tree)))
     for k in tree.base_to_tips():
         p = tree.parent[k]
@@ -35,7 +35,7 @@ def precedes(tree) -> np.ndarray:
 
 
 def node_jacobians(nodes, q):
-    """K (..., n + 1, 6, nv): the twist of every node from v, base to tips, and last of the world, which has none.
+    """K (..., n + 1, 6, nv), which maps v to the twist of each node, base to tips; the last is that of the world, zero.
 
         K(k) = φ*(p,k) K(p) + H*(k)                      Müller and Terze (18), in the closed form (24)
     """
@@ -49,7 +49,7 @@ def node_jacobians(nodes, q):
 
 
 def node_inertias(nodes):
-    """The inertias of the nodes (n + 1, 6, 6), the world's as zero: it does not move."""
+    """The inertias of the nodes (n + 1, 6, 6); the last is that of the world, zero."""
     return nodes.stack([*nodes.M, like(np.zeros((6, 6)), nodes.gravity)])
 
 
@@ -65,21 +65,21 @@ def jacobian_derivatives(nodes, K):
 
 
 def jacobian_rate(nodes, K, v):
-    """K̇ = Σ ∂_c K v_c in the body's own components (..., 6, nv)."""
+    """K̇ = Σ ∂_c K v_c in the axes of the body (..., 6, nv)."""
     return (jacobian_derivatives(nodes, K) @ v[..., None, :, None])[..., 0]
 
 
 def carriers(nodes, body) -> np.ndarray:
-    """The velocities that move a body: those of the joints on its way to the world."""
-    own, k, on_way = owners(nodes.tree), nodes.on[body], set()
+    """The indices of the velocities that move a body: those of the joints between it and the world."""
+    own, k, path = owners(nodes.tree), nodes.on[body], set()
     while k != nodes.tree.world:
-        on_way.add(k)
+        path.add(k)
         k = nodes.tree.parent[k]
-    return np.flatnonzero([k in on_way for k in own])
+    return np.flatnonzero([k in path for k in own])
 
 
 def body_jacobian_derivatives(nodes, q, body, place):
-    """∂_c K_a of a frame on a body (..., 6, nv, nv): zero but for the joints that carry it."""
+    """∂_c K_a of a frame on a body (..., 6, nv, nv): zero except for the joints that move the body."""
     K, moving = jacobian(nodes, q, body, place), carriers(nodes, body)
     order = like(precedes(nodes.tree)[np.ix_(moving, moving)], K)
     out = np.zeros_like(K, shape=(*K.shape, K.shape[-1]))
@@ -88,12 +88,12 @@ def body_jacobian_derivatives(nodes, q, body, place):
 
 
 def body_jacobian_rate(nodes, q, v, body, place):
-    """K̇ of a frame on a body while the mechanism moves with v (..., 6, nv)."""
+    """K̇ of a frame on a body at velocity v (..., 6, nv)."""
     return (body_jacobian_derivatives(nodes, q, body, place) @ v[..., None, :, None])[..., 0]
 
 
 def body_acceleration(nodes, q, v, vdot, body, place):
-    """V̇ = K v̇ + Σ_{b ≺ c} [K_b, K_c] v_b v_c (..., 6), in the frame's own axes                Müller and Terze (28)."""
+    """V̇ = K v̇ + Σ_{b ≺ c} [K_b, K_c] v_b v_c (..., 6), in the axes of the frame               Müller and Terze (28)."""
     K = jacobian(nodes, q, body, place)
     return (K @ vdot[..., None] + body_jacobian_rate(nodes, q, v, body, place) @ v[..., None])[..., 0]
 

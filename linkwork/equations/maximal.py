@@ -1,13 +1,13 @@
-"""Maximal coordinates: the same mechanism as free bodies that joints hold together (the lecture; Müller and Terze, 2.2).
+"""Maximal coordinates: the mechanism as free bodies constrained by the joints (the lecture; Müller and Terze, 2.2).
 
-Every node is a free body with a pose T(k) and a twist V(k); joints are constraints between them, and forces of constraint
-are unknowns as accelerations are:
+Every node is a free body with a pose T(k) and a twist V(k); joints are constraints between them, and constraint forces
+are unknowns like the accelerations:
 
-    [M  G*] [ α ]   [f]        M(k) α(k) + b(k) = f(k) + joint torques + constraint forces
-    [G  0 ] [-λ ] = [c]        N(k) (α(k) - φ*(p,k) α(p) - a(k)) = 0,   N(k) H*(k) = 0
+    [M  C*] [ α ]   [f]        M(k) α(k) + b(k) = f(k) + joint torques + constraint forces
+    [C  0 ] [-λ ] = [c]        N(k) (α(k) - φ*(p,k) α(p) - a(k)) = 0,   N(k) H*(k) = 0
 
-sparse, and easy to write down; but nothing keeps T(k) on the joints once numbers are rounded or steps are finite. In
-generalized coordinates there is nothing to keep.
+The matrix is sparse and simple, but rounding and finite steps make the poses T(k) drift off the joints, which cannot
+happen in generalized coordinates.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from ..systems.rigid import placed_blocks, placements
 
 
 @dataclass(frozen=True)
-class Free:
-    """Where all nodes are and how they move: poses (n, 4, 4) and twists in their own axes (n, 6)."""
+class FreeBodies:
+    """The state of all nodes: poses (n, 4, 4) and twists in their own axes (n, 6)."""
 
     T: np.ndarray
     V: np.ndarray
@@ -34,9 +34,9 @@ class MaximalCoordinates:
     """A robot in maximal coordinates, for comparison and teaching: one state at a time, in plain NumPy.
 
         maximal = lw.MaximalCoordinates(robot)
-        maximal.forward_dynamics(q, v, tau)          # as robot.forward_dynamics, by another road
+        maximal.forward_dynamics(q, v, tau)          # the result of robot.forward_dynamics, computed in another way
         run = maximal.simulate(q, v, until=5.0, step=0.01)
-        run.drift                                    # how far the joints have come apart, in metres or radians
+        run.drift                                    # the error of the joint constraints, in metres or radians
     """
 
     def __init__(self, robot):
@@ -47,25 +47,25 @@ class MaximalCoordinates:
 
     @property
     def n(self) -> int:
-        """How many free bodies there are; bodies welded together are one."""
+        """The number of free bodies; bodies welded together are one."""
         return len(self._nodes.tree)
 
     @property
     def constraints(self) -> int:
-        """How many equations hold them together: 6 for each body less the freedoms of its joint."""
+        """The number of constraint equations: for each body, 6 less the degrees of freedom of its joint."""
         return sum(len(N) for N in self._N)
 
-    def free(self, q, v) -> Free:
+    def free(self, q, v) -> FreeBodies:
         """The free bodies at a state of the robot."""
         nodes, tree = self._nodes, self._nodes.tree
         X = placements(nodes, np.asarray(q, float))
         T = poses(tree, X, np.eye(4))
         V = velocities(placed_blocks(nodes, X), tree.split(np.asarray(v, float)), nodes.still)
         order = list(tree.base_to_tips())
-        return Free(np.array([T[k] for k in order]).reshape(-1, 4, 4), np.array([V[k][:, 0] for k in order]).reshape(-1, 6))
+        return FreeBodies(np.array([T[k] for k in order]).reshape(-1, 4, 4), np.array([V[k][:, 0] for k in order]).reshape(-1, 6))
 
-    def kkt(self, state: Free, tau):
-        """The sparse matrix and right side of accelerations and multipliers: (6n + constraints) unknowns."""
+    def kkt(self, state: FreeBodies, tau):
+        """The sparse matrix and right side of the equations for accelerations and multipliers: (6n + constraints) unknowns."""
         from scipy.sparse import coo_array
 
         nodes, tree = self._nodes, self._nodes.tree
@@ -95,8 +95,8 @@ class MaximalCoordinates:
         j = np.concatenate([np.tile(c, len(r)) for r, c, _ in parts])
         return coo_array((np.concatenate([block.ravel() for *_, block in parts]), (i, j)), shape=(rows, rows)).tocsc(), right
 
-    def accelerations(self, state: Free, tau):
-        """Accelerations of the free bodies (n, 6), component by component in their own axes, and the multipliers λ."""
+    def accelerations(self, state: FreeBodies, tau):
+        """Accelerations of the free bodies (n, 6), the rates of their twists in body axes, and the multipliers λ."""
         from scipy.sparse.linalg import spsolve
 
         if not self.n:
@@ -115,8 +115,8 @@ class MaximalCoordinates:
             vdot[k] = (self._coordinates[k] @ (alpha[k] - inboard - self._a(state, k, V_rel)))[:, None]
         return tree.join(vdot) if self.n else np.zeros(0)
 
-    def drift(self, state: Free) -> np.ndarray:
-        """How far each joint has come apart: the part of the logarithm of its displacement that it does not allow (n,)."""
+    def drift(self, state: FreeBodies) -> np.ndarray:
+        """The constraint error of each joint: the part of the logarithm of its displacement that it does not allow (n,)."""
         nodes, out = self._nodes, np.zeros(self.n)
         for k, (T, p) in enumerate(zip(state.T, nodes.tree.parent)):
             base = np.eye(4) if p == nodes.tree.world else state.T[p]
@@ -126,7 +126,7 @@ class MaximalCoordinates:
         return out
 
     def simulate(self, q, v, *, until: float, step: float, tau=None) -> "MaximalRun":
-        """The motion of the free bodies by Runge and Kutta's fourth-order method, nothing done about the drift."""
+        """The motion of the free bodies by the classical Runge-Kutta method, without correction of the drift."""
         tau = np.zeros(self._nodes.tree.nv) if tau is None else tau
         state, times = self.free(q, v), np.arange(0, until + step / 2, step)
         states = [state]
@@ -135,11 +135,11 @@ class MaximalCoordinates:
         drift = np.array([self.drift(x).max(initial=0.0) for x in states])
         return MaximalRun(times, np.array([x.T for x in states]), np.array([x.V for x in states]), drift)
 
-    def _step(self, s: Free, h: float, tau) -> Free:
+    def _step(self, s: FreeBodies, h: float, tau) -> FreeBodies:
         """One step in exponential coordinates θ about the present poses: T = T(0) exp θ, V = S(θ) θ̇."""
 
         def rate(theta, V):
-            A, _ = self.accelerations(Free(s.T @ SE3.matrix(SE3.exp(theta)), V), tau)
+            A, _ = self.accelerations(FreeBodies(s.T @ SE3.matrix(SE3.exp(theta)), V), tau)
             return (SE3.dexp_inverse(theta, side="right") @ V[..., None])[..., 0], A
 
         W1, A1 = rate(np.zeros_like(s.V), s.V)
@@ -147,23 +147,23 @@ class MaximalCoordinates:
         W3, A3 = rate(h / 2 * W2, s.V + h / 2 * A2)
         W4, A4 = rate(h * W3, s.V + h * A3)
         theta = h / 6 * (W1 + 2 * W2 + 2 * W3 + W4)
-        return Free(s.T @ SE3.matrix(SE3.exp(theta)), s.V + h / 6 * (A1 + 2 * A2 + 2 * A3 + A4))
+        return FreeBodies(s.T @ SE3.matrix(SE3.exp(theta)), s.V + h / 6 * (A1 + 2 * A2 + 2 * A3 + A4))
 
-    def _relative(self, state: Free, k: int):
-        """φ(p,k) as the poses have it now, and the twist of a node relative to its parent."""
+    def _relative(self, state: FreeBodies, k: int):
+        """φ(p,k) from the present poses, and the twist of a node relative to its parent."""
         p = self._nodes.tree.parent[k]
         if p == self._nodes.tree.world:
             return phi(state.T[k]), state.V[k]
         shift = phi(np.linalg.inv(state.T[p]) @ state.T[k])
         return shift, state.V[k] - shift.T @ state.V[p]
 
-    def _a(self, state: Free, k: int, V_rel):
+    def _a(self, state: FreeBodies, k: int, V_rel):
         return tilde(state.V[k]) @ V_rel
 
 
 @dataclass(frozen=True)
 class MaximalRun:
-    """What happened: times (m,), poses (m, n, 4, 4) and twists (m, n, 6) of the nodes, the largest drift at each time."""
+    """A motion in maximal coordinates: times (m,), poses (m, n, 4, 4) and twists (m, n, 6) of the nodes, largest drift (m,)."""
 
     t: np.ndarray
     T: np.ndarray
@@ -172,6 +172,6 @@ class MaximalRun:
 
 
 def _complement(H) -> np.ndarray:
-    """Rows N with N H* = 0 that are orthonormal: what the joint does not allow."""
+    """Orthonormal rows N with N H* = 0: the directions that the joint does not allow."""
     _, _, Vt = np.linalg.svd(H)
     return Vt[len(H) :]

@@ -1,4 +1,4 @@
-"""Dynamics in velocities of one's own choice, v = S(x) u joint by joint (From, part one, section 2; part two, Theorem 2.1)."""
+"""Dynamics in other velocities u, v = S(x) u joint by joint (From, part one, section 2; part two, Theorem 2.1)."""
 
 from functools import cached_property
 
@@ -6,33 +6,33 @@ import numpy as np
 
 from ..errors import ModelError
 from ..lie import Group
-from .choices import Choice, Own, chosen
+from .choices import Choice, LibraryChoice, as_choice
 
 STEP = 1e-30
-SINGULAR = 1e8  # condition of a joint's S beyond which its velocities are called singular
+SINGULAR = 1e8  # condition number of a joint's S above which its velocities are called singular
 
 
 class QuasiVelocities:
-    """Every quantity of a robot's dynamics in coordinates x and velocities u of one's choice, converted from its own.
+    """The dynamics of a robot in coordinates x and velocities u chosen by the user, converted from q and v.
 
         euler = lw.QuasiVelocities(robot, {"floating_base": "ZYX"})
         udot  = euler.forward_dynamics(x, u, force)
 
-    A choice is an Euler sequence, "exponential", "world", "own", a function S(q), or a `Choice`; joints not named keep
-    their own. Forces that go with u are S* τ, so that power is the same: force · u = τ · v. Leading axes are batch axes.
+    A choice is an Euler sequence, "exponential", "world", "own" (q and v), a function S(q), or a `Choice`; joints not
+    named have q and v. The force dual to u is S* τ, with the same power: force · u = τ · v. Leading axes are batch axes.
     """
 
     def __init__(self, robot, choices: dict):
         self.robot = robot
-        self._choices = {joint: chosen(choice) for joint, choice in choices.items()}
+        self._choices = {joint: as_choice(choice) for joint, choice in choices.items()}
         self._rows: list[tuple[str, Choice, Group, slice, slice, slice]] = []  # name, choice, group, in x, in q, in v
         nx = nq = nv = 0
         for placed in robot.model.joints:
             for part, joint, _ in placed.joint.parts:
                 name = next((n for n in (f"{placed.name}.{part}", part, placed.name) if n in self._choices), placed.name)
-                choice = self._choices.get(name, Own())
+                choice = self._choices.get(name, LibraryChoice())
                 if not choice.suits(joint.group):
-                    raise ModelError(f'joint "{name}" moves on {joint.group}, for which {choice} is no choice of velocities.')
+                    raise ModelError(f'joint "{name}" has the group {joint.group}, for which {choice} is not defined.')
                 width = choice.nx(joint.group)
                 rows = slice(nx, nx + width), slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
                 if joint.nv:
@@ -40,9 +40,9 @@ class QuasiVelocities:
                 nx, nq, nv = nx + width, nq + joint.nq, nv + joint.nv
         self.nx, self.nv = nx, nv
         for name in self._choices:
-            robot.v_index(name)  # names what is not there
+            robot.v_index(name)  # raises if there is no such joint
 
-    # --- between the two
+    # --- conversions
 
     def q(self, x):
         """The robot's q at coordinates x."""
@@ -65,7 +65,7 @@ class QuasiVelocities:
         return _times(self.S(x), u)
 
     def u(self, x, v):
-        """u from the robot's v; infinite or without meaning where S is singular."""
+        """u from the robot's v; not finite or meaningless where S is singular."""
         return _solved(self.S(x), v)
 
     def xdot(self, x, u):
@@ -75,15 +75,15 @@ class QuasiVelocities:
         return np.concatenate([np.zeros((*np.broadcast_shapes(x.shape[:-1], u.shape[:-1]), 0)), *rates], -1)
 
     def S_rate(self, x, u):
-        """Ṡ while x moves with u, by an imaginary step."""
+        """Ṡ at velocity u, by a complex step."""
         return np.imag(self.S(x + 1j * STEP * self.xdot(x, u))) / STEP
 
     def force(self, x, tau):
-        """The force that goes with u, S* τ."""
+        """The force dual to u, S* τ."""
         return _times(self.S(x).mT, tau)
 
     def tau(self, x, force):
-        """The robot's τ from a force that goes with u."""
+        """The robot's τ from a force dual to u."""
         return _solved(self.S(x).mT, force)
 
     def vdot(self, x, u, udot):
@@ -102,7 +102,7 @@ class QuasiVelocities:
         return S.mT @ self.robot.mass_matrix(self.q(x)) @ S
 
     def coriolis_matrix(self, x, u):
-        """S* (C S + M Ṡ), whose symmetric part is still half the rate of the mass matrix."""
+        """S* (C S + M Ṡ), whose symmetric part is half the rate of the mass matrix."""
         S, q = self.S(x), self.q(x)
         return S.mT @ (self.robot.coriolis_matrix(q, _times(S, u)) @ S + self.robot.mass_matrix(q) @ self.S_rate(x, u))
 
@@ -110,11 +110,11 @@ class QuasiVelocities:
         return self.force(x, self.robot.gravity_force(self.q(x)))
 
     def inverse_dynamics(self, x, u, udot):
-        """The force of a motion: S* (M v̇ + C v + N)."""
+        """The force dual to u of a motion: S* (M v̇ + C v + N)."""
         return self.force(x, self.robot.inverse_dynamics(self.q(x), self.v(x, u), self.vdot(x, u, udot)))
 
     def forward_dynamics(self, x, u, force):
-        """u̇ from forces that go with u."""
+        """u̇ from forces dual to u."""
         return self.udot(x, u, self.robot.forward_dynamics(self.q(x), self.v(x, u), self.tau(x, force)))
 
     def kinetic_energy(self, x, u):
@@ -132,8 +132,7 @@ class QuasiVelocities:
 
             γ[k]_ij = Σ S⁻¹_li (∂S_jl/∂x_m - ∂S_jm/∂x_l) S⁻¹_mk                            From, part one (46)
 
-        Only for choices whose velocities are the rates of as many coordinates. They are the structure constants of the
-        groups, whatever the coordinates: γ[k]_ij = c[j, i, k].
+        Only for choices with u = ẋ. They are the structure constants of the groups, for any coordinates: γ[k]_ij = c[j, i, k].
         """
         if self.nx != self.nv:
             raise ModelError(f"{self.robot.model.name} has {self.nx} coordinates and {self.nv} velocities here; gamma needs u = ẋ.")
@@ -142,34 +141,34 @@ class QuasiVelocities:
         inverse = np.linalg.inv(self.S(x))
         return np.einsum("...li,...jlm,...mk->...kij", inverse, dS - dS.mT, inverse)
 
-    # --- where a choice fails
+    # --- singularities
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The joints that have a choice of their own."""
-        return tuple(dict.fromkeys(name for name, choice, *_ in self._rows if choice != Own()))
+        """The joints whose velocities are not v."""
+        return tuple(dict.fromkeys(name for name, choice, *_ in self._rows if choice != LibraryChoice()))
 
     def condition(self, x) -> dict[str, np.ndarray]:
-        """How near each chosen joint is to a singularity: the condition number of its S (...), 1 at best."""
+        """The condition number of S (...) of each such joint, which grows towards a singularity."""
         x = np.asarray(x, float)
         out: dict[str, np.ndarray] = {}
         for name, choice, group, columns, _, _ in self._rows:
-            if choice != Own():
+            if choice != LibraryChoice():
                 out[name] = np.maximum(out.get(name, 1.0), np.linalg.cond(choice.S(group, x[..., columns])))
         return out
 
     def check(self, x) -> None:
-        """An error that names the joint where some x is singular for its velocities."""
+        """Raise a ModelError that names the joint if some x is a singularity of its velocities."""
         condition = self.condition(x)
         for name, choice, group, *_ in self._rows:
-            if choice != Own() and np.any(condition[name] > SINGULAR):
+            if choice != LibraryChoice() and np.any(condition[name] > SINGULAR):
                 raise ModelError(
                     f'joint "{name}" of {self.robot.model.name} is at a singularity of its velocities: {choice.trouble(group)}. '
-                    "Its own velocities (v) have none."
+                    "The velocities v of the library have none."
                 )
 
     def _each(self, function, x, column):
-        """The function joint by joint: columns 3 and 4 of the rows are those of x and q."""
+        """Apply the function joint by joint; columns 3 and 4 of the rows are the slices of x and q."""
         x = np.asarray(x)
         parts = [function(row[1], row[2], x[..., row[column]]) for row in self._rows]
         return np.concatenate([np.zeros((*x.shape[:-1], 0)), *parts], -1)

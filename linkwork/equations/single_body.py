@@ -16,8 +16,8 @@ from .algebra import TABLE, Algebra
 class SingleBody:
     """A body whose pose is an element of a group: `lw.SingleBody("SE(2)", mass=2.0, tensor=(1, 1, 3))`.
 
-    The group is one of `linkwork.lie`, or the name of one in From's Table 1; mass, centre and tensor are in the body's
-    own frame, the tensor about the centre of mass. Velocities are the body's, in its own frame; twists angular first.
+    The group is one of `linkwork.lie`, or a name in Table 1 of From; mass, centre and tensor are in the frame of the
+    body, the tensor about the centre of mass. Velocities are those of the body in its own frame; twists angular first.
     """
 
     group: Any
@@ -29,7 +29,7 @@ class SingleBody:
     def __post_init__(self):
         if isinstance(self.group, str):
             if self.group not in TABLE:
-                raise ModelError(f'"{self.group}" is no group of motions; there are {", ".join(TABLE)}.')
+                raise ModelError(f'"{self.group}" is not a group of motions; there are {", ".join(TABLE)}.')
             object.__setattr__(self, "group", TABLE[self.group])
         tensor = np.asarray(self.tensor, float)
         object.__setattr__(self, "tensor", np.diag(tensor) if tensor.ndim == 1 else tensor)
@@ -50,23 +50,23 @@ class SingleBody:
 
     @cached_property
     def M(self):
-        """The reduced inertia H* I H (From, 60): constant, for the velocity is the body's own."""
+        """The reduced inertia H* I H (From, 60): constant, because velocities are in the frame of the body."""
         return self.H.T @ self.inertia @ self.H
 
-    def S(self, phi):
-        """v = S(φ) φ̇ in exponential coordinates φ, in closed form (From, 29, 64, 72)."""
-        return self.group.S(phi)
+    def S(self, xi):
+        """S of v = S(ξ) ξ̇ in exponential coordinates ξ, in closed form (From, 29, 64, 72)."""
+        return self.group.S(xi)
 
     def C(self, v):
         """ãd_{Mv} (From, 68, 74, 82, 93)."""
         return self.algebra.coriolis(like(self.M, v), v)
 
     def C_from_definition(self, v):
-        """Σₖ (∂S_ki/∂φ_j - ∂S_kj/∂φ_i)(Mv)_k at φ = 0, with S of the group itself (From, 51)."""
+        """Σₖ (∂S_ki/∂ξ_j - ∂S_kj/∂ξ_i)(Mv)_k at ξ = 0, with S of the group itself (From, 51)."""
         return self.algebra.coriolis_from_definition(like(self.M, v), v)
 
     def N(self, q):
-        """The force that holds the body against gravity: -H* [c × m R* g; m R* g]."""
+        """The generalized force that balances gravity: -H* [c × m R* g; m R* g]."""
         g = (self.group.matrix(q)[..., :3, :3].mT @ like(self.gravity, q)[:, None])[..., 0]
         field = np.concatenate([np.zeros_like(g), g], axis=-1)
         return -(like(self.H.T @ self.inertia, q) @ field[..., None])[..., 0]

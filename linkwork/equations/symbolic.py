@@ -1,4 +1,4 @@
-"""The equations of small mechanisms in symbols, short enough to print: SymPy matrices from the same sweeps as the kernels."""
+"""The equations of small mechanisms as SymPy matrices, simplified for print, from the same sweeps as the kernels."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -15,30 +15,30 @@ from ..model import Model
 from ..systems import VARIABLE
 
 DENOMINATOR = 100_000
-MEANT = 1e-14  # relative: a float as near as this to a fraction was computed from one
+FRACTION = 1e-14  # relative: a float this near to a fraction is replaced by it
 
 
 def symbolic(model: Model | Dynamics, *, names: Mapping[str, Sequence] | None = None, **constants) -> "Symbolic":
-    """The equations of motion of a model in symbols.
+    """The equations of motion of a model as SymPy expressions.
 
         pendulum = lw.symbolic(model, names={"q": ["theta"]}, mass=["m"], center=[[0, 0, "-l"]], gravity=[0, 0, "-g"])
         pendulum.M, pendulum.C, pendulum.N, pendulum.equations, pendulum.latex()
 
     `names` are the symbols of q, v, vdot and tau. Constants of the model stay numbers unless given in symbols: mass (nb),
-    center (nb, 3), tensor about it (nb, 3, 3) or its diagonal (nb, 3), at (nb, 3) the place of each joint on its parent,
-    armature (nv), gravity (3); each entry a number, a SymPy expression or a text such as "m*l**2/12", whose symbols are
-    taken to be positive.
+    center (nb, 3), tensor about it (nb, 3, 3) or its diagonal (nb, 3), at (nb, 3) the position of each joint on its
+    parent, armature (nv), gravity (3); each entry a number, a SymPy expression or a string such as "m*l**2/12", whose
+    symbols are assumed positive.
     """
     return Symbolic(model if isinstance(model, Dynamics) else Dynamics(model), names or {}, constants)
 
 
 class Symbolic:
-    """M v̇ + C v + N = τ in SymPy; every part is made when first asked for."""
+    """M v̇ + C v + N = τ in SymPy; each part is computed at its first use."""
 
     def __init__(self, robot: Dynamics, names: Mapping[str, Sequence], constants: Mapping[str, object]):
         for name in constants:
             if name not in VARIABLE:
-                raise ModelError(f'"{name}" is no constant of {robot.model.name}.{did_you_mean(name, VARIABLE)}')
+                raise ModelError(f'"{name}" is not a constant of {robot.model.name}.{did_you_mean(name, VARIABLE)}')
         self.robot = robot
         self._names = {name: [_symbol(x) for x in given] for name, given in names.items()}
         self._constants = {name: self._entries(name, value) for name, value in constants.items()}
@@ -75,7 +75,7 @@ class Symbolic:
 
     @cached_property
     def N(self):
-        """The force that holds the mechanism against gravity, a column."""
+        """The generalized force that balances gravity, a column."""
         return self._made("gravity_force")
 
     @cached_property
@@ -99,15 +99,15 @@ class Symbolic:
         return [sympy.Eq(a, b, evaluate=False) for a, b in zip(left, self.tau)]
 
     def pose(self, body: str):
-        """World from a body or frame."""
+        """The pose of a body or frame, world from body."""
         return self._made(("pose", body))
 
     def jacobian(self, body: str, axes: str = "body"):
-        """Twist of a body or frame from v, angular rows first."""
+        """The Jacobian of a body or frame, which maps v to its twist, angular rows first."""
         return self._made(("jacobian", body, axes))
 
     def latex(self) -> str:
-        """M, C, N and the equations as LaTeX, one display after another; rates have dots where all joints have one axis."""
+        """M, C, N and the equations as LaTeX, one line each; rates are written with dots if all joints have one axis."""
         sympy = symbols.sympy_module()
         how: dict[str, Any] = {"symbol_names": self._dots, "mat_delim": "(", "mat_str": "matrix"}
         parts = [(r"\mathcal{M}", self.M), (r"\mathcal{C}", self.C), (r"\mathcal{N}", self.N)]
@@ -116,8 +116,8 @@ class Symbolic:
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def function(self, what: str):
-        """A part such as "M" or "equations" as a NumPy function of q, v, vdot (those left out are zero), free of symbols
-        besides; constants given in symbols must have been replaced by numbers."""
+        """A part such as "M" or "equations" as a NumPy function of q, v, vdot (zero by default); it must contain no other
+        symbols, so constants must be numbers."""
         sympy = symbols.sympy_module()
         value = getattr(self, what)
         if what == "equations":
@@ -132,11 +132,11 @@ class Symbolic:
     def __repr__(self) -> str:
         return f"<equations of {self.robot.model.name}: nq = {self.robot.nq}, nv = {self.robot.nv}>"
 
-    # --- how
+    # --- internals
 
     @property
     def _dots(self) -> dict:
-        """How rates are written: as q with dots where v is the rate of q, else v̇ as v with a dot."""
+        """LaTeX of the rates: q with dots if v is the rate of q, else v̇ as v with a dot."""
         parts = [part for placed in self.robot.model.joints for _, part, _ in placed.joint.parts]
         rows = [(self.v, self.q, r"\dot"), (self.vdot, self.q, r"\ddot")]
         if any(part.nv > 1 for part in parts):
@@ -145,7 +145,7 @@ class Symbolic:
 
     @cached_property
     def _units(self) -> tuple:
-        """|q|² of the unit quaternions: one."""
+        """|q|² of each unit quaternion, which is one."""
         return tuple(sum(x**2 for x in self.q[rows]) for rows in self.robot.lowered.units)
 
     def _symbols(self, name: str, count: int) -> list:
@@ -164,7 +164,7 @@ class Symbolic:
         return simplified(found, self._units)
 
     def _entries(self, name: str, value) -> list:
-        """The entries of a constant in a row, as expressions; one row may be given for each body by name."""
+        """The entries of a constant as a flat list of expressions; rows may be given by the name of a body."""
         sizes: dict[Any, int] = {"nb": len(self.robot.bodies), "nv": self.robot.nv, 3: 3}
         shape = [sizes[n] for n in VARIABLE[name]]
         if isinstance(value, Mapping):
@@ -177,25 +177,25 @@ class Symbolic:
         try:
             entries[...] = np.array([[*map(list, row)] if name == "tensor" else row for row in rows], object).reshape(shape)
         except ValueError:
-            raise ModelError(f"{name} of {self.robot.model.name} is {value}; it takes entries in the shape {tuple(shape)}.") from None
+            raise ModelError(f"{name} of {self.robot.model.name} is {value}; its shape must be {tuple(shape)}.") from None
         return [_expression(x) for x in entries.ravel()]
 
 
 def _diagonal(row):
-    """A tensor given by its diagonal, in full."""
+    """A tensor as a full matrix, also if it is given by its diagonal."""
     if len(np.shape(np.array(row, object))) == 2:
         return row
     return [[x if i == j else 0 for j in range(3)] for i, x in enumerate(row)]
 
 
 def simplified(expression, ones):
-    """Short: products of sines and cosines as sums of angles if that is shorter, unit quaternions of length one."""
+    """The shortest of several forms: sines and cosines as products, of sums of angles, or without sin²; `ones` become 1."""
     sympy = symbols.sympy_module()
     from sympy.simplify.fu import TR8
 
     for one in ones:
         expression = expression.subs(one, 1).subs(sympy.sqrt(one), 1)
-    plain = meant(sympy.expand(expression))
+    plain = with_fractions(sympy.expand(expression))
     if not plain.has(sympy.sin, sympy.cos):
         return _tidy(plain)
     sums = sympy.expand(TR8(plain))
@@ -204,7 +204,7 @@ def simplified(expression, ones):
 
 
 def _tidy(expression):
-    """Common factors in front, where that is shorter."""
+    """The expression with common factors extracted, if that is shorter."""
     sympy = symbols.sympy_module()
     return min(expression, sympy.factor_terms(expression), key=lambda e: (sympy.count_ops(e), len(str(e))))
 
@@ -213,13 +213,13 @@ def _angles(expression) -> set:
     return {f.args[0] for f in expression.atoms(symbols.sympy_module().sin)}
 
 
-def meant(expression):
-    """The expression with floats that come from fractions as those fractions."""
+def with_fractions(expression):
+    """The expression with floats that are fractions up to rounding replaced by those fractions."""
     sympy = symbols.sympy_module()
     swaps = {}
     for x in expression.atoms(sympy.Float):
         fraction = Fraction(float(x)).limit_denominator(DENOMINATOR)
-        if abs(float(fraction) - float(x)) <= MEANT * abs(float(x)):
+        if abs(float(fraction) - float(x)) <= FRACTION * abs(float(x)):
             swaps[x] = sympy.Rational(fraction.numerator, fraction.denominator)
     return expression.xreplace(swaps)
 
@@ -234,6 +234,6 @@ def _expression(x):
         try:
             found = sympy.sympify(x)
         except (sympy.SympifyError, TypeError) as error:
-            raise ModelError(f'"{x}" is no expression: {error}') from None
+            raise ModelError(f'"{x}" is not an expression: {error}') from None
         return found.subs({s: sympy.Symbol(s.name, positive=True) for s in found.free_symbols})
     return x if isinstance(x, sympy.Basic) else symbols.number(float(x))

@@ -1,4 +1,4 @@
-"""A file becomes a Model, and nothing else knows about files."""
+"""Readers and writers of files: a file becomes a Model, and no other package reads model files."""
 
 from .load import load, save
 

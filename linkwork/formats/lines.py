@@ -1,4 +1,4 @@
-"""JSON and YAML as values that know their line."""
+"""JSON and YAML as values with their line numbers."""
 
 import json
 import re
@@ -14,7 +14,7 @@ SCALAR = re.compile(r'[^\s,:\[\]{}"]+')
 
 @dataclass(frozen=True)
 class Value:
-    """An object (a dict of Values), a list of them, or a plain value; its line, and the file it is in."""
+    """An object (a dict of Values), a list of Values, or a plain value, with its line and the name of its file."""
 
     data: Any
     line: int
@@ -24,7 +24,7 @@ class Value:
         return ModelError(f"{self.source}, line {self.line}: {what}")
 
     def fields(self, owner: str, known) -> dict[str, "Value"]:
-        """The entries of an object that has no others than the known ones."""
+        """The entries of an object; an entry that is not in `known` is an error."""
         if not isinstance(self.data, dict):
             raise self.error(f"{owner} is {self.kind}; an object is needed, with entries such as {', '.join(list(known)[:3])}.")
         for name, value in self.data.items():
@@ -52,7 +52,7 @@ class Value:
         return x, y, z
 
     def numbers(self, owner: str, *counts: int) -> tuple[float, ...]:
-        """A list of numbers, as many as one of the counts; any number of them without counts."""
+        """A list of numbers, whose length is one of the counts; any length without counts."""
         found = tuple(value.number(f"an entry of {owner}") for value in self.items(owner))
         if counts and len(found) not in counts:
             raise self.error(f"{owner} has {len(found)} numbers; {' or '.join(map(str, counts))} are needed.")
@@ -68,16 +68,16 @@ class Value:
 
 
 def parsed(text: str, source: str) -> Value:
-    """The value that a text holds: JSON if it begins with a brace, else YAML."""
+    """The value of a text: JSON if it begins with a brace, else YAML."""
     return _json(text, source) if text.lstrip().startswith("{") else _yaml(text, source)
 
 
 def _json(text: str, source: str) -> Value:
-    """Checked by json itself, whose values have no lines; then read again with them."""
+    """Check the text with `json`, whose values have no line numbers, then read it again with line numbers."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        raise ModelError(f"{source}, line {error.lineno}: this is no JSON: {error.msg}.") from None
+        raise ModelError(f"{source}, line {error.lineno}: this is not JSON: {error.msg}.") from None
     value, _ = _read(text, SPACE.match(text).end(), source)  # type: ignore[union-attr]
     return value
 
@@ -119,14 +119,14 @@ def _yaml(text: str, source: str) -> Value:
     try:
         import yaml
     except ImportError as error:
-        raise ImportError(f"{source} is YAML, which PyYAML reads: pip install linkwork[yaml]. JSON needs nothing.") from error
+        raise ImportError(f"{source} is YAML, which needs PyYAML: pip install linkwork[yaml]. JSON needs nothing.") from error
     try:
         node = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
-        raise ModelError(f"{source}{line}: this is no YAML: {error.problem}.") from None
+        raise ModelError(f"{source}{line}: this is not YAML: {error.problem}.") from None
     except yaml.YAMLError as error:
-        raise ModelError(f"{source}: this is no YAML: {error}.") from None
+        raise ModelError(f"{source}: this is not YAML: {error}.") from None
     if node is None:
         raise ModelError(f"{source} is empty.")
     return _from_node(yaml, node, source, yaml.SafeLoader(""))
@@ -145,5 +145,5 @@ def _from_node(yaml, node, source: str, loader) -> Value:
         return Value([_from_node(yaml, value, source, loader) for value in node.value], line, source)
     found = loader.construct_object(node)
     if isinstance(found, str) and re.fullmatch(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+", found):
-        found = float(found)  # 1e-3, which YAML 1.1 takes for a word
+        found = float(found)  # 1e-3, which YAML 1.1 reads as a string
     return Value(found, line, source)

@@ -1,4 +1,4 @@
-"""load and save: from a file, a text or a name to a Model, and back to a file. The content says which format it is."""
+"""load and save: a Model from a file, a text or a name, and back to a file. The format is recognised by the content."""
 
 from dataclasses import replace
 from errno import ENAMETOOLONG, ENOENT, ENOTDIR
@@ -11,7 +11,7 @@ from ..errors import MissingFileError, ModelError, did_you_mean, listed
 from ..model import Model, mechanisms
 from . import screws, xml
 
-ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf", ".json", ".yaml"  # of files that are worth suggesting; the content decides
+ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf", ".json", ".yaml"  # of files to suggest in errors; the content decides the format
 READ = 'URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), world-frame JSON or YAML ("screws": 1), built-in names ("double_pendulum")'
 
 
@@ -26,16 +26,16 @@ def load(
     package_root: str | PathLike | None = None,
     loops: str | PathLike | IO | None = None,
 ) -> Model:
-    """A Model from a path, a text, an open file, or the name of a built-in mechanism.
+    """Read a Model from a path, a text, an open file, or the name of a built-in mechanism.
 
-    floating      the root moves freely, on a joint called `floating_base`
-    gravity       in place of the file's, m/s²
-    mimic         URDF's <mimic> joints are independent; "free" says that this is meant, and there is no warning;
-                  with "couple" they follow the joints they name
-    strict        refuse inertias that no real body has; otherwise they are used, with a warning
-    snap          angles and axes that miss a quarter turn by the rounding of their print are put right; see Model.notes
+    floating      True: the root has a free joint called `floating_base`
+    gravity       replaces that of the file, m/s²
+    mimic         None or "free": <mimic> joints of URDF are independent, without a warning if "free";
+                  "couple": they follow the joints they name
+    strict        True: inertias that no rigid body can have are errors; otherwise they are used, with a warning
+    snap          True: angles and axes within a printing error of a quarter turn are made exact; see Model.notes
     package_root  the folder in which `package://` and `model://` names of meshes are looked up
-    loops         a YAML file beside a URDF that says which frames coincide; see `formats.loops`
+    loops         a YAML file that says which frames of a URDF coincide; see `formats.loops`
     """
     if mimic not in (None, "free", "couple"):
         raise ModelError(f'mimic is {mimic!r}; it may be None or "free" or "couple".')
@@ -50,7 +50,7 @@ def load(
                 model = screws.read(text, name=name)
                 model = model.floating() if floating else model
             case "robot":
-                from . import urdf  # readers are imported when there is something to read
+                from . import urdf  # readers are imported at their first use
 
                 model = urdf.read(
                     text, folder=folder, name=name, mimic=mimic, strict=strict, snap=snap, package_root=root
@@ -66,21 +66,21 @@ def load(
                 model = sdf.read(text, folder=folder, name=name, strict=strict, snap=snap, package_root=root)
                 model = model.floating() if floating else model
             case tag:
-                raise ModelError(f"{name} has the root element <{tag}>. What can be read: {READ}.")
+                raise ModelError(f"{name} has the root element <{tag}>. linkwork reads: {READ}.")
     if mimic == "couple":
         model = replace(model, couplings=tuple(replace(x, active=True) for x in model.couplings))
     if loops is not None:
         from .loops import with_loops
 
-        said, file, _ = _text(loops)
-        model = with_loops(model, said, file)
+        text, file, _ = _text(loops)
+        model = with_loops(model, text, file)
     return model if gravity is None else model.with_gravity(gravity)
 
 
 def save(model: Model, path: str | PathLike, *, lossy: bool = False) -> None:
-    """Write a model as URDF, or in the world frame if the path ends in .json, so that it loads back to the same dynamics.
+    """Write a model as URDF, or in the world frame if the path ends in .json; it loads back to the same dynamics.
 
-    What URDF cannot hold (armature, springs, loops) is refused; with `lossy` it is left out. Gravity is in a comment.
+    What URDF cannot hold (armature, springs, loops) is an error; with `lossy` it is left out. Gravity is in a comment.
     A file in the world frame has no body frames and no shapes; see `formats.screws`.
     """
     from . import screws_writer, urdf_writer
@@ -94,7 +94,7 @@ def _is_built_in(name: str) -> bool:
 
 
 def _text(source) -> tuple[str, str, Path | None]:
-    """The text of a source, what to call it in messages, and the folder it stands in."""
+    """The text of a source, its name for messages, and its folder."""
     name: str = "text"
     folder: Path | None = None
     content: str | bytes
@@ -124,9 +124,9 @@ def _content(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno not in (ENOENT, ENOTDIR, ENAMETOOLONG):
             raise
-        said = str(path) if len(str(path)) < 200 else f"{str(path)[:200]} ..."
+        shown = str(path) if len(str(path)) < 200 else f"{str(path)[:200]} ..."
         lost = "" if isdir(path.parent) else f', nor a folder "{path.parent.name}" for it,'
         beside = sorted(p.name for p in path.parent.iterdir() if p.suffix in ENDINGS) if not lost else []
         near = did_you_mean(path.name, [*mechanisms.NAMES, *beside])
-        missing = f'there is no file "{said}"{lost} and no built-in mechanism of that name'
+        missing = f'there is no file "{shown}"{lost} and no built-in mechanism of that name'
         raise MissingFileError(f"{missing}.{near}") from None

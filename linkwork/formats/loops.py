@@ -1,10 +1,10 @@
-"""Loops beside a URDF, which has no place for them: a small YAML file that names the frames that coincide.
+"""Loops of a URDF, which has no element for them: a YAML file that names the frames that coincide.
 
-    closed_loop: [[one, other], ...]     links or joints (a joint is the frame it moves)
-    type: ["6d", "3d", ...]              the frames coincide, or only their origins do
-    name_mot: [...]                      joints that have a motor: kept as a note
-    joint_name: [...]                    joints whose type is not the URDF's,
-    joint_type: ["SPHERICAL", ...]       and their type: SPHERICAL, or UJOINT_XY, a turn about x, then about y
+    closed_loop: [[one, other], ...]     links or joints (a joint stands for the frame that it moves)
+    type: ["6d", "3d", ...]              the frames coincide, or only their origins
+    name_mot: [...]                      joints that have a motor: stored as a note
+    joint_name: [...]                    joints whose type differs from that in the URDF,
+    joint_type: ["SPHERICAL", ...]       and their type: SPHERICAL, or UJOINT_XY, a rotation about x, then about y
 """
 
 import ast
@@ -27,7 +27,7 @@ PAIR = re.compile(r"^([A-Za-z_]\w*)\s*:(.*)$")
 
 
 def with_loops(model: Model, text: str, name: str) -> Model:
-    """The model with its loops closed as the text says."""
+    """The model with the loops that the text describes."""
     data = parsed(text, name)
     for key in data:
         if key not in KEYS:
@@ -70,13 +70,13 @@ def _end(model: Model, end: str, name: str) -> tuple[str, Pose]:
         return joints[end].child, joints[end].on
     known = [*(body.name for body in model.bodies), *(frame.name for frame in model.frames), *joints]
     if end not in known:
-        raise ModelError(f'{name} closes a loop at "{end}", which is no link and no joint of {model.name}.{did_you_mean(str(end), known)}')
+        raise ModelError(f'{name} closes a loop at "{end}", which is not a link or joint of {model.name}.{did_you_mean(str(end), known)}')
     body, pose = model.place(end)
     return model.bodies[body].name, pose
 
 
 def parsed(text: str, name: str) -> dict[str, list]:
-    """Keys with lists in brackets, the only YAML that such files have."""
+    """The keys and lists of such a file; its YAML has lists in brackets only."""
     lines = [line.split("#", 1)[0].rstrip() for line in text.splitlines()]
     out: dict[str, list] = {}
     number = 0

@@ -1,7 +1,7 @@
-"""MJCF: MuJoCo's own compiler reads the text, and what it made of it becomes a Model.
+"""MJCF: MuJoCo compiles the text, and a Model is made from the compiled model.
 
-Coordinates keep their values: the q of a hinge or slide is MuJoCo's qpos, its `ref` folded into where the joint stands.
-Free and ball joints differ in the order of their numbers; `linkwork.convert` takes whole states across.
+The q of a hinge or slide joint is the qpos of MuJoCo; its `ref` is included in the pose of the joint. Free and ball
+joints differ in the order of their numbers; `linkwork.convert` converts whole states.
 """
 
 import warnings
@@ -23,11 +23,11 @@ JOINTS: tuple[type[Joint], ...] = (Free, Spherical, Prismatic, Revolute)  # in t
 def read(
     source: str, *, folder=None, name: str = "model", floating: bool = False, strict: bool = False, snap: bool = True
 ) -> Model:
-    """The model of an MJCF text; `name` is what errors call it, and the model if the file does not.
+    """The model of an MJCF text; `name` stands for the text in errors, and for the model if the file has no name for it.
 
-    Files that the text names are looked up in the folder. Meshes, textures and height fields need not be there, unless
-    a mesh gives a body its mass. MuJoCo refuses impossible inertias itself, so `strict` asks for nothing more. What a
-    Model has no place for is in its notes, and one warning names what of it would change the motion.
+    Files that the text names are looked up in the folder. Meshes, textures and height fields need not exist, unless
+    a mesh gives a body its mass. MuJoCo itself refuses impossible inertias, so `strict` adds nothing. What a Model
+    cannot represent is in its notes, and one warning names the part of it that would change the motion.
     """
     c = compile_text(source, folder, name, snap)
     bodies = tuple(_body(c, i) for i in range(1, c.m.nbody))
@@ -40,25 +40,25 @@ def read(
         frames=frames,
         loops=loops(c),
         couplings=couplings(c),
-        gravity=(0.0, 0.0, 0.0) if c.off("gravity") else tuple(c.m.opt.gravity),
+        gravity=(0.0, 0.0, 0.0) if c.is_disabled("gravity") else tuple(c.m.opt.gravity),
         notes=(*c.notes, *lost, *notes),
     )
     model = with_gears(model, _gears(c))
     if changes:
-        said = "; ".join(changes)
-        warnings.warn(f"{name}: the model leaves out what changes its motion: {said}.", ModelWarning, stacklevel=3)
+        text = "; ".join(changes)
+        warnings.warn(f"{name}: the model leaves out what changes its motion: {text}.", ModelWarning, stacklevel=3)
     return model.floating() if floating else model
 
 
 def _gears(c: Compiled) -> dict[str, float]:
-    """The gears of actuators that drive one joint: force at the joint for one at the actuator, so turns of it for one."""
+    """The gear ratios of actuators that drive one joint: force at the joint divided by force at the actuator."""
     by_joint = c.m.actuator_trntype == 0  # mjTRN_JOINT
     single = [i for i in range(c.m.nu) if by_joint[i] and c.m.actuator_gear[i, 0] not in (0.0, 1.0)]
     return {c.joints[int(c.m.actuator_trnid[i, 0])]: float(c.m.actuator_gear[i, 0]) for i in single}
 
 
 def _body(c: Compiled, i: int) -> Body:
-    """Mass, centre and tensor: b + R (moments - b) R*, b the middle moment, without rounding where two are equal."""
+    """The body with its tensor b + R (moments - b) R*, b the middle moment: without rounding if two moments are equal."""
     inertial = c.place(c.m.body_ipos[i], c.m.body_iquat[i], f'body "{c.bodies[i]}", inertial')
     moments = c.m.body_inertia[i]
     middle = np.sort(moments)[1]
@@ -68,7 +68,7 @@ def _body(c: Compiled, i: int) -> Body:
 
 
 def _placed_joints(c: Compiled) -> tuple[PlacedJoint, ...]:
-    """One placed joint for each body but the world: its joint, its joints as one compound, or a weld."""
+    """One placed joint for each body except the world: its joint, a compound of its joints, or a weld."""
     taken = set(c.joints)
     out = []
     for i in range(1, c.m.nbody):
@@ -85,9 +85,10 @@ def _placed_joints(c: Compiled) -> tuple[PlacedJoint, ...]:
 
 
 def _joints(c: Compiled, i: int) -> tuple[Pose, tuple[tuple[str, Joint, Pose], ...], Pose]:
-    """Where the joints of a body start on its parent, each with its place on the one before, and the last on the body.
+    """The pose of a body's first joint on its parent, the joints with their poses on the one before, and the pose of the
+    last on the body.
 
-    Each moves the body as the ones before have left it, about its own anchor, by how far it is from its reference:
+    Each joint moves the body about its anchor, after the joints before it, by its coordinate less its reference:
         parent from body = at Π [ T(anchor) motion(q - ref) T(-anchor) ]
     """
     at = c.place(c.m.body_pos[i], c.m.body_quat[i], f'body "{c.bodies[i]}"')
@@ -95,7 +96,7 @@ def _joints(c: Compiled, i: int) -> tuple[Pose, tuple[tuple[str, Joint, Pose], .
     for j in range(c.m.body_jntadr[i], c.m.body_jntadr[i] + c.m.body_jntnum[i]):
         joint, anchor = _joint(c, j), c.m.jnt_pos[j]
         if isinstance(joint, Free):
-            at = Pose()  # its qpos is the body's pose in the world
+            at = Pose()  # its qpos is the pose of the body in the world
         row.append((c.joints[j], joint, Pose.of(anchor - before) @ _from_reference(c, j, joint)))
         before = anchor
     return at, tuple(row), Pose.of(before)
@@ -112,16 +113,16 @@ def _from_reference(c: Compiled, j: int, joint: Joint) -> Pose:
 def _joint(c: Compiled, j: int) -> Joint:
     kind, dof = JOINTS[c.m.jnt_type[j]], c.m.jnt_dofadr[j]  # all velocities of a joint have the same numbers
     physics: dict = {"armature": float(c.m.dof_armature[dof])}
-    if not c.off("damper"):
+    if not c.is_disabled("damper"):
         physics["damping"] = float(c.m.dof_damping[dof])
-    if not c.off("frictionloss"):
+    if not c.is_disabled("frictionloss"):
         physics["friction"] = float(c.m.dof_frictionloss[dof])
-    if c.m.jnt_stiffness[j] and kind is not Free and not c.off("spring"):
+    if c.m.jnt_stiffness[j] and kind is not Free and not c.is_disabled("spring"):
         physics["stiffness"] = float(c.m.jnt_stiffness[j])
         physics["rest"] = _rest(c, j, kind)
     if kind in (Prismatic, Revolute):
         physics["axis"] = tuple(c.m.jnt_axis[j])
-        if c.m.jnt_limited[j] and not c.off("limit"):
+        if c.m.jnt_limited[j] and not c.is_disabled("limit"):
             physics["lower"], physics["upper"] = map(float, c.m.jnt_range[j])
         if c.m.jnt_actfrclimited[j]:
             physics["effort"] = float(np.abs(c.m.jnt_actfrcrange[j]).max())
@@ -132,7 +133,7 @@ def _joint(c: Compiled, j: int) -> Joint:
 
 
 def _rest(c: Compiled, j: int, kind: type[Joint]) -> tuple[float, ...] | float:
-    """The coordinates where the joint's spring is slack."""
+    """The coordinates where the force of the joint's spring is zero."""
     start = c.m.jnt_qposadr[j]
     if kind is Spherical:
         w, x, y, z = map(float, c.m.qpos_spring[start : start + 4])
@@ -141,7 +142,7 @@ def _rest(c: Compiled, j: int, kind: type[Joint]) -> tuple[float, ...] | float:
 
 
 def _frames(c: Compiled) -> tuple[tuple[Frame, ...], tuple[str, ...]]:
-    """The sites that have a name, and a note on those of the world, which is no body."""
+    """The sites that have a name, and a note on those fixed to the world, which are left out."""
     taken = set(c.bodies)
     frames, lost = [], []
     for s in range(c.m.nsite):

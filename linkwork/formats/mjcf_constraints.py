@@ -1,4 +1,4 @@
-"""Equality constraints of an MJCF model, and what of it a Model has no place for."""
+"""Equality constraints of an MJCF model, and notes on what a Model cannot represent."""
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -15,7 +15,7 @@ SITE = 6  # of mjtObj: the constraint is between sites instead of bodies
 
 
 def loops(c: Compiled) -> tuple[Loop, ...]:
-    """connect and weld: a point, or a whole frame, of one body stays at one of another."""
+    """The loops of <connect> and <weld>: a point, or a whole frame, of one body coincides with one of another."""
     names = equality_names(c)
     return tuple(_loop(c, e, names[e]) for e in range(c.m.neq) if EQUALITIES[c.m.eq_type[e]] in ("connect", "weld"))
 
@@ -31,15 +31,15 @@ def _loop(c: Compiled, e: int, name: str) -> Loop:
         (one, other), at, on = ends, Pose.of(data[:3]), Pose.of(data[3:6])
     else:
         (one, other), at, on = ends, c.place(data[3:6], data[6:10], f'equality "{name}"'), Pose.of(data[:3])
-    if other == 0:  # the world carries, it is not carried
+    if other == 0:  # the world is a parent, never a child
         one, other, at, on = other, one, on, at
     joint = Spherical() if connect else Fixed()
-    active = bool(m.eq_active0[e]) and not c.off("equality")
+    active = bool(m.eq_active0[e]) and not c.is_disabled("equality")
     return Loop(name, c.bodies[one] if one else None, c.bodies[other], joint, at, on, active)
 
 
 def couplings(c: Compiled) -> tuple[Coupling, ...]:
-    """joint: q₁ - ref₁ = p(q₂ - ref₂), or q₁ - ref₁ = p(0) without a second one; our q count from 0, not from ref."""
+    """The couplings of <joint>: q₁ - ref₁ = p(q₂ - ref₂), or q₁ - ref₁ = p(0) without a second joint; q starts from 0 here."""
     names, out = equality_names(c), []
     for e in range(c.m.neq):
         if EQUALITIES[c.m.eq_type[e]] != "joint":
@@ -49,7 +49,7 @@ def couplings(c: Compiled) -> tuple[Coupling, ...]:
         p = Polynomial(c.m.eq_data[e, : 5 if other >= 0 else 1])
         p = ref + p(Polynomial([-of_ref, 1.0]))
         of = c.joints[other] if other >= 0 else None
-        active = bool(c.m.eq_active0[e]) and not c.off("equality")
+        active = bool(c.m.eq_active0[e]) and not c.is_disabled("equality")
         out.append(Coupling(names[e], c.joints[one], of, tuple(map(float, p.trim().coef)), active))
     return tuple(out)
 
@@ -59,7 +59,7 @@ def equality_names(c: Compiled) -> list[str]:
 
 
 def omitted(c: Compiled) -> tuple[list[str], list[str]]:
-    """Notes on all that is left out, and those among them that would change how the mechanism moves by itself."""
+    """Notes on all that is left out, and those among them that change the motion without actuators."""
     m = c.m
     free, dof = m.jnt_type == 0, m.jnt_dofadr
     names = equality_names(c)
@@ -89,11 +89,11 @@ def omitted(c: Compiled) -> tuple[list[str], list[str]]:
         "limits of ball joints": _where(c.joints, (m.jnt_type == 1) & (m.jnt_limited != 0)),
         "the smaller side of uneven force limits": _where(c.joints, uneven),
         "motion of mocap bodies": _where(c.bodies, m.body_mocapid >= 0),
-        "meshes that are turned before they are stretched": sorted({x.file for x in all_meshes if x.skewed}),
+        "meshes that are rotated before they are scaled": sorted({x.file for x in all_meshes if x.skewed}),
         "geoms fitted to meshes that are not there, of": [c.bodies[m.geom_bodyid[g]] for g in sorted(c.unfitted)],
     }
-    said = [[f"{what} {_quoted(which)}" for what, which in part.items() if which] for part in (changes, others)]
-    return [f"left out: {each}" for each in (*said[0], *said[1])], said[0]
+    texts = [[f"{what} {_quoted(which)}" for what, which in part.items() if which] for part in (changes, others)]
+    return [f"left out: {each}" for each in (*texts[0], *texts[1])], texts[0]
 
 
 def _where(names: list[str], mask) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the bodies of an MJCF model look like and collide with."""
+"""The visual and collision shapes of the bodies of an MJCF model."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..model import Shape
 from .mjcf_source import Compiled, pose_of
 
 KINDS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")  # as in mjtGeom
-SIZES = {  # from half lengths to ours
+SIZES = {  # from the half lengths of MuJoCo to full lengths
     "plane": lambda size: (),
     "sphere": lambda size: size[:1],
     "capsule": lambda size: (size[0], 2 * size[1]),
@@ -19,7 +19,7 @@ GRAY = (0.5, 0.5, 0.5, 1.0)  # the colour of a geom that was given none
 
 
 def shapes(c: Compiled, body: int) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
-    """The visible geoms of a body, and those that touch others; a geom may be both."""
+    """The visible geoms of a body, and those that collide; a geom may be both."""
     first = c.m.body_geomadr[body]
     geoms = [(g, shape) for g in range(first, first + c.m.body_geomnum[body]) if (shape := _shape(c, g))]
     visuals = tuple(shape for g, shape in geoms if c.m.geom_group[g] < HIDDEN)
@@ -31,7 +31,7 @@ def _shape(c: Compiled, g: int) -> Shape | None:
     name, kind = c.m.geom(g).name, KINDS[c.m.geom_type[g]]
     pose = c.place(c.m.geom_pos[g], c.m.geom_quat[g], f'geom "{name}"' if name else "a geom")
     mesh = c.meshes.get(g)
-    if kind == "mesh":  # MuJoCo has turned its vertices into the mesh's principal axes
+    if kind == "mesh":  # MuJoCo has moved its vertices to the principal axes of the mesh
         i = c.m.geom_dataid[g]
         moved = pose_of(c.m.mesh_pos[i], c.m.mesh_quat[i])
         mesh, pose = c.opened[c.m.mesh(i).name], pose @ moved.inverse()
@@ -43,7 +43,7 @@ def _shape(c: Compiled, g: int) -> Shape | None:
 
 
 def _color(c: Compiled, g: int) -> tuple[float, float, float, float]:
-    """The geom's own colour, or its material's."""
+    """The colour of a geom, or else that of its material."""
     own, material = c.m.geom_rgba[g], c.m.geom_matid[g]
     rgba = c.m.mat_rgba[material] if material >= 0 and np.array_equal(own, np.array(GRAY, np.float32)) else own
     r, g_, b, a = (round(float(x), 6) for x in rgba)  # float32 in MuJoCo

@@ -1,4 +1,4 @@
-"""MJCF text through MuJoCo's compiler, without the files that a mechanism can do without."""
+"""Compiles MJCF text with MuJoCo, without the files that the dynamics does not need."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ from .xml import decoded
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 ENTITY = re.compile(r"<!ENTITY", re.IGNORECASE)
 OTHER_FILE = re.compile(r"""(<(?:include|model)\b[^>]*?\bfile\s*=\s*["'])([^"']+)(["'])""")
-UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
-PRIMITIVE = (0, 2, 3, 4, 5, 6)  # mjtGeom: all but hfield, mesh, sdf
+UNNAMED = "MuJoCo Model"  # MuJoCo's name for a model without one
+PRIMITIVE = (0, 2, 3, 4, 5, 6)  # mjtGeom: all except hfield, mesh, sdf
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """A mesh as the file has it: its name there, where it is if it was found, and how its vertices get into a geom.
+    """A mesh of the file: its name, its path if it exists, and the scale and pose of its vertices in a geom.
 
-    MuJoCo subtracts refpos, turns by the inverse of refquat, and then scales, S R* (x - p). This is a scale and then a
-    pose, R* (K x - K p), only if K = R S R* is diagonal; `skewed` says that it is not.
+    MuJoCo subtracts refpos, rotates by the inverse of refquat, and then scales, S R* (x - p). This is a scale and then a
+    pose, R* (K x - K p), only if K = R S R* is diagonal; otherwise `skewed` is True.
     """
 
     file: str
@@ -34,7 +34,7 @@ class Mesh:
 
     @staticmethod
     def of(asset, folders: list[Path], strip: bool) -> "Mesh":
-        """The mesh of an MjsMesh, looked up in the folders, by the last part of its name alone if that is asked for."""
+        """The mesh of an MjsMesh, looked up in the folders; with `strip`, by the last part of its path only."""
         file = Path(asset.file).name if strip else asset.file
         paths = (folder / asset.compiler.meshdir / file for folder in folders if file)
         path = next((str(path) for path in paths if path.is_file()), None)
@@ -47,24 +47,24 @@ class Mesh:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What MuJoCo made of the text (m), the names of its bodies and joints, and the meshes that geoms stand for."""
+    """The model compiled by MuJoCo (m), the names of its bodies and joints, and the meshes of its geoms."""
 
     m: Any
-    source: str  # what errors call the text
+    source: str  # the name of the text in errors
     name: str
     bodies: list[str]
     joints: list[str]
     disabled: frozenset[str]
-    meshes: dict[int, Mesh]  # by geom: MuJoCo has a point in their place
-    opened: dict[str, Mesh]  # by name: those that MuJoCo had to read
-    unfitted: frozenset[int]  # geoms whose size a missing mesh would give
+    meshes: dict[int, Mesh]  # by geom: meshes that were replaced by spheres for MuJoCo
+    opened: dict[str, Mesh]  # by name: meshes that MuJoCo had to read
+    unfitted: frozenset[int]  # geoms whose size comes from a missing mesh
     snap: bool
     snapped: list[str] = field(default_factory=list)
 
     def place(self, pos, quat, what: str) -> Pose:
-        """A pose from MuJoCo's position and quaternion w x y z; `what` has it, in a note if it is snapped.
+        """A pose from MuJoCo's position and quaternion w x y z; `what` names its owner in a note if it is snapped.
 
-        MuJoCo normalizes: what misses a quarter turn by no more than that is put right without a word.
+        MuJoCo normalizes quaternions: a correction of that rounding error alone is not noted.
         """
         exact = pose_of(pos, quat)
         pose = exact.snapped() if self.snap else exact
@@ -76,24 +76,24 @@ class Compiled:
     def notes(self) -> tuple[str, ...]:
         return (f"snapped to quarter turns: {listed(self.snapped)}",) if self.snapped else ()
 
-    def off(self, what: str) -> bool:
-        """Whether the file's flags switch this off: "gravity", "spring", "damper", "limit" ..."""
+    def is_disabled(self, what: str) -> bool:
+        """Do the flags of the file disable this: "gravity", "spring", "damper", "limit" ...?"""
         return what in self.disabled
 
 
 def compile_text(text: str, folder, name: str, snap: bool) -> Compiled:
-    """MuJoCo's model of the text. Files are looked up in the folder; without one, it may name none that it needs."""
+    """The text compiled by MuJoCo. Files are looked up in the folder; without a folder, a file that is needed is an error."""
     try:
         import mujoco
     except ImportError as error:
-        raise ModelError("MJCF is read with MuJoCo's parser, which is missing: pip install linkwork[mjcf].") from error
+        raise ModelError("MJCF is read by MuJoCo, which is not installed: pip install linkwork[mjcf].") from error
     folders = [] if folder is None else [Path(folder).resolve()]
     text, included = with_files(text, name, folders)
     try:
         spec = mujoco.MjSpec.from_string(text, include=included)
         spec.compiler.fusestatic = False  # every body of the file is a body
         spec.compiler.discardvisual = False
-        standing, opened, unfitted = without_meshes(mujoco, spec, folders, name)
+        replaced, opened, unfitted = without_meshes(mujoco, spec, folders, name)
         m = spec.compile()
     except ValueError as error:
         if isinstance(error, ModelError):
@@ -107,7 +107,7 @@ def compile_text(text: str, folder, name: str, snap: bool) -> Compiled:
         bodies=names_of(m.nbody, m.body, lambda i: f"body{i}"),
         joints=joint_names(m),
         disabled=frozenset(key[7:].lower() for key, bit in flags if m.opt.disableflags & bit),
-        meshes={geom.id: mesh for geom, mesh in standing},
+        meshes={geom.id: mesh for geom, mesh in replaced},
         opened=opened,
         unfitted=frozenset(geom.id for geom in unfitted),
         snap=snap,
@@ -115,7 +115,7 @@ def compile_text(text: str, folder, name: str, snap: bool) -> Compiled:
 
 
 def with_files(text: str, name: str, folders: list[Path]) -> tuple[str, dict[str, bytes]]:
-    """The text and those it includes or attaches, by names of their own, found in the folder or next to each other."""
+    """The text, and the files it includes or attaches by unique names, looked up in the folder or next to each other."""
     keys: dict[Path, str] = {}
     texts: dict[str, bytes] = {}
 
@@ -128,7 +128,7 @@ def with_files(text: str, name: str, folders: list[Path]) -> tuple[str, dict[str
     def found(written: str, source: str, near: list[Path]) -> str:
         places = [place / written for place in (*folders[:1], *near) if (place / written).is_file()]
         if not places:
-            where = f"not in {folders[0]}" if folders else "nowhere, for this text has no folder: load it from its file"
+            where = f"not in {folders[0]}" if folders else "not found, since this text has no folder: load it from its file"
             raise ModelError(f'{source} needs the file "{written}", which is {where}.')
         path = places[0].resolve()
         if path not in keys:
@@ -143,14 +143,14 @@ def with_files(text: str, name: str, folders: list[Path]) -> tuple[str, dict[str
 
 
 def without_meshes(mujoco, spec, folders: list[Path], name: str):
-    """Leave MuJoCo only the meshes it needs; other geoms of meshes become points at the same place.
+    """Remove the meshes that MuJoCo does not need; their geoms become spheres at the same place.
 
-    Returns those geoms with their meshes, the meshes that MuJoCo will open by name, and the geoms that cannot be
+    Returns those geoms with their meshes, the meshes that MuJoCo will open, by name, and the geoms that cannot be
     fitted to a mesh because it is missing.
     """
     assets = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes}
     meshes = {key: Mesh.of(mesh, folders, spec.strippath) for key, mesh in assets.items()}
-    standing, opened, unfitted = [], {}, []
+    replaced, opened, unfitted = [], {}, []
     for geom in spec.geoms:
         mesh, primitive = meshes.get(geom.meshname), geom.type in PRIMITIVE
         if mesh is None and primitive:
@@ -159,7 +159,7 @@ def without_meshes(mujoco, spec, folders: list[Path], name: str):
             opened[geom.meshname] = mesh
             continue
         if mesh and gives_mass(geom):
-            where = f"not in {folders[0]}" if folders else "nowhere, for this text has no folder"
+            where = f"not in {folders[0]}" if folders else "not found, since this text has no folder"
             raise ModelError(
                 f'{name}: body "{geom.parent.name}" takes its mass from mesh "{geom.meshname}", but the file '
                 f'"{mesh.file}" is {where}. Put it there, or give the body an <inertial>.'
@@ -167,7 +167,7 @@ def without_meshes(mujoco, spec, folders: list[Path], name: str):
         if mesh and primitive:
             unfitted.append(geom)
         elif mesh:
-            standing.append((geom, mesh))
+            replaced.append((geom, mesh))
         geom.type, geom.meshname, geom.hfieldname = mujoco.mjtGeom.mjGEOM_SPHERE, "", ""
         geom.size, geom.mass = (1.0, 0.0, 0.0), 0.0
     for site in spec.sites:
@@ -183,11 +183,11 @@ def without_meshes(mujoco, spec, folders: list[Path], name: str):
         material.textures = [""] * len(material.textures)
     for asset in (*spec.textures, *spec.hfields, *spec.skins):
         spec.delete(asset)
-    return standing, opened, unfitted
+    return replaced, opened, unfitted
 
 
 def gives_mass(geom) -> bool:
-    """Whether the mass of the geom's body comes from geoms, and some of it from this one."""
+    """Does this geom contribute to the mass of its body?"""
     rules = geom.compiler
     first, last = rules.inertiagrouprange
     weightless = geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0)
@@ -196,7 +196,7 @@ def gives_mass(geom) -> bool:
 
 
 def joint_names(m) -> list[str]:
-    """The name of each joint; one without is called after its body: <body>_joint1."""
+    """The name of each joint; one without a name is named after its body: <body>_joint1."""
 
     def after_body(j):
         body = m.jnt_bodyid[j]
@@ -206,7 +206,7 @@ def joint_names(m) -> list[str]:
 
 
 def names_of(count: int, thing, otherwise) -> list[str]:
-    """The name of each thing, and for one without a fresh one."""
+    """The name of each thing; one without a name gets an unused one, from `otherwise`."""
     names = [thing(i).name for i in range(count)]
     taken = set(names)
     for i, name in enumerate(names):

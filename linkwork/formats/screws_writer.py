@@ -11,28 +11,28 @@ from ..joints import Compound, Helical, Joint
 from ..model import Model, Push, Spring
 from ..model.world_frame import in_world_frame
 from ..spatial import Pose
-from .screws import BONDS, ENTRIES, KINDS, PHYSICS, VERSION
+from .screws import CONSTRAINTS, ENTRIES, KINDS, PHYSICS, VERSION
 
-ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"  # how they are turned about their axis does not matter
+ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"  # the rotation of their frame about the axis is arbitrary
 ABSENT_IF_ZERO = "damping", "friction", "stiffness", "armature"
 
 
 def written(model: Model) -> str:
     """The model as JSON, everything in the world frame in its reference pose; it loads back to the same dynamics.
 
-    Body frames are given up, which is the point of the format; frames with names stay where they are. Shapes are left out.
+    The format has no body frames; named frames are kept. Shapes are left out.
     """
     model = in_world_frame(model)
     for loop in model.loops:
         if not loop.active:
-            raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot say; remove it first.')
+            raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot express; remove it first.')
     joints = [_placed_joint(placed) for placed in model.joints]
     frames = [{"name": frame.name, "body": frame.body, **_pose(frame.pose)} for frame in model.frames]
     couplings = [_coupling(coupling) for coupling in model.couplings]
     parts: list[tuple[str, list]] = [("bodies", [_body(body) for body in model.bodies]), ("joints", joints)]
     parts += [("frames", frames), ("loops", [_placed_joint(loop) for loop in model.loops]), ("couplings", couplings)]
     parts += [(kind, [_force(x) for x in model.forces if isinstance(x, made)]) for kind, made in (("springs", Spring), ("pushes", Push))]
-    parts.append(("constraints", [_bond(x) for x in model.constraints]))
+    parts.append(("constraints", [_constraint(x) for x in model.constraints]))
     head = [f'  "screws": {VERSION}', f'  "name": {json.dumps(model.name)}', f'  "gravity": {json.dumps(model.gravity)}']
     lists = [f'  "{name}": [\n    {_lines(entries)}\n  ]' for name, entries in parts if entries]
     return "{\n" + ",\n".join(head + lists) + "\n}\n"
@@ -63,7 +63,7 @@ def _placed_joint(placed) -> dict[str, Any]:
 
 def _joint(joint: Joint, frame: Pose) -> dict[str, Any]:
     if joint.kind not in KINDS:
-        raise ModelError(f"a {joint.kind} joint has no name in a file in the world frame; there are {', '.join(KINDS)}.")
+        raise ModelError(f"a {joint.kind} joint cannot be written in the world frame; the format has {', '.join(KINDS)}.")
     out: dict[str, Any] = {"kind": joint.kind}
     if joint.nv:
         out["axis"] = tuple(map(float, frame.rotation @ joint.axis))
@@ -74,7 +74,7 @@ def _joint(joint: Joint, frame: Pose) -> dict[str, Any]:
 
 
 def _physics(joint: Joint, name: str):
-    """A number or several, or None where nothing is worth saying: no limit, no damping."""
+    """A number or several, or None if the entry is left out: no limit, no damping."""
     value = getattr(joint, name)
     if value is None or (name in ABSENT_IF_ZERO and not np.any(value)) or np.all(np.isinf(value)):
         return None
@@ -91,19 +91,19 @@ def _pose(pose: Pose) -> dict[str, Any]:
 
 
 def _force(force) -> dict[str, Any]:
-    """What a spring or push has besides what it would have anyway."""
+    """The entries of a spring or push that differ from their defaults."""
     return {x.name: getattr(force, x.name) for x in fields(force) if getattr(force, x.name) not in (None, x.default)}
 
 
-def _bond(bond) -> dict[str, Any]:
-    """What a constraint has besides what it would have anyway."""
-    kinds = [kind for kind, made in BONDS.items() if type(bond) is made]
+def _constraint(constraint) -> dict[str, Any]:
+    """The entries of a constraint that differ from their defaults."""
+    kinds = [kind for kind, made in CONSTRAINTS.items() if type(constraint) is made]
     if not kinds:
-        raise ModelError(f'constraint "{bond.name}" is a function, which no file can hold; remove it from the model first.')
-    told = {x.name: getattr(bond, x.name) for x in fields(bond) if getattr(bond, x.name) != x.default}
-    told |= {"axis": (0.0, 0.0, 0.0)} if told.get("axis", 0) is None else {}
-    told |= {"terms": dict(told["terms"])} if "terms" in told else {}
-    return {"name": bond.name, "kind": kinds[0], **{key: x for key, x in told.items() if x is not None}}
+        raise ModelError(f'constraint "{constraint.name}" is a function, which a file cannot hold; remove it from the model first.')
+    entries = {x.name: getattr(constraint, x.name) for x in fields(constraint) if getattr(constraint, x.name) != x.default}
+    entries |= {"axis": (0.0, 0.0, 0.0)} if entries.get("axis", 0) is None else {}
+    entries |= {"terms": dict(entries["terms"])} if "terms" in entries else {}
+    return {"name": constraint.name, "kind": kinds[0], **{key: x for key, x in entries.items() if x is not None}}
 
 
 def _coupling(coupling) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def schema() -> dict[str, Any]:
     things = {
         kind: {
             "type": "object",
-            "properties": {name: of[name] for name in entries} | ({"kind": {"enum": list(BONDS)}} if kind == "constraint" else {}),
+            "properties": {name: of[name] for name in entries} | ({"kind": {"enum": list(CONSTRAINTS)}} if kind == "constraint" else {}),
             "required": needed[kind],
             "additionalProperties": False,
         }

@@ -1,7 +1,7 @@
-"""SDF: one model of links and joints, loops allowed. Links become bodies; of the joints those with the fewest freedoms
-make the tree, and every joint whose child is carried already closes a loop.
+"""SDF: one model of links and joints, which may have loops. Links become bodies; the joints with the fewest degrees of
+freedom make a spanning tree, and the others close loops.
 
-A root that no joint carries stands on the world where its pose says, as a URDF's does; `floating=True` sets it free.
+A link that is the child of no joint is welded to the world at its pose, as in URDF; with `floating=True` it is free.
 """
 
 import warnings
@@ -15,14 +15,14 @@ from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Compound, Fixed, Helical, Joint, Prismatic, Revolute, Spherical
 from ..model import Body, Coupling, Frame, Loop, Model, PlacedJoint, Shape
 from . import xml
-from .sdf_frames import MODEL, WORLD, Frames, numbers, said
+from .sdf_frames import MODEL, WORLD, Frames, label, numbers
 from .shapes import mesh_file
 from .xml import Element
 
 READ = ("link", "joint", "frame", "model", "pose")
 IGNORED = ("self_collide", "static", "plugin", "enable_wind", "allow_auto_disable")
 NO_LIMIT = 1e15
-FREEDOMS = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "ball": 3}
+DEGREES_OF_FREEDOM = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "ball": 3}
 SOLIDS = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "mesh": ()}
 
 
@@ -35,24 +35,26 @@ def read(
     snap: bool = True,
     package_root: Path | None = None,
 ) -> Model:
-    """The model of an SDF text; `name` is what errors call it, `folder` where it stands."""
+    """The model of an SDF text; `name` stands for the text in errors, `folder` is where it was."""
     sdf = xml.parse(source, name)
     scope = sdf.first("world") or sdf
     models = list(scope.all("model"))
     if len(models) != 1:
-        raise sdf.error(f"the file has {len(models)} <model> elements; it takes one.")
+        raise sdf.error(f"the file has {len(models)} <model> elements; it must have one.")
     reader = Reader(models[0], snap, sdf.attributes.get("version", "1.7"), folder, package_root)
     model = reader.model(scope.first("gravity"))
     complaints = [body.complaint for body in model.bodies if body.complaint]
     if complaints and strict:
         raise ModelError(f"{name}: {' '.join(complaints)}")
     if complaints:
-        said = "\n  ".join((f"{name} has inertias that no real body has, used as they are:", *complaints))
-        warnings.warn(said, ModelWarning, stacklevel=3)
+        message = "\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *complaints))
+        warnings.warn(message, ModelWarning, stacklevel=3)
     return model
 
 
 class Reader:
+    """Makes a Model of a <model> element."""
+
     def __init__(self, element: Element, snap: bool, version: str, folder: Path | None, package_root: Path | None):
         self.element, self.notes, self.places = element, list[str](), (folder, package_root)
         self.axes_in_model = version.strip() in ("1.0", "1.1", "1.2", "1.3", "1.4")
@@ -72,7 +74,7 @@ class Reader:
         joints = [PlacedJoint(*self._ends(joint)) for joint in tree]
         carried = {placed.child for placed in joints}
         roots = [link for link in self.links if link not in carried]
-        joints += [PlacedJoint(f"{link}_to_world", None, link, Fixed(), self.frames.seen(link, WORLD)) for link in roots]
+        joints += [PlacedJoint(f"{link}_to_world", None, link, Fixed(), self.frames.relative_pose(link, WORLD)) for link in roots]
         return Model(
             name=self.element.text("name"),
             bodies=tuple(self._body(link) for link in self.links),
@@ -87,7 +89,7 @@ class Reader:
     # --- the graph
 
     def _spanning(self) -> tuple[list[Element], list[Element]]:
-        """The joints of the tree, and those that close loops."""
+        """The joints of the spanning tree, and those that close loops."""
         group = {link: link for link in (*self.links, WORLD)}
 
         def root(link):
@@ -96,32 +98,32 @@ class Reader:
             return link
 
         tree, carried = [], set()
-        for joint in sorted(self.joints.values(), key=self._freedoms):
+        for joint in sorted(self.joints.values(), key=self._degrees_of_freedom):
             parent, child = self._end(joint, "parent"), self._end(joint, "child")
             if child == WORLD:
-                raise joint.error(f"{said(joint)} has the world as its child; make it the parent.")
+                raise joint.error(f"{label(joint)} has the world as its child; make it the parent.")
             if child not in carried and root(parent) != root(child):
                 tree.append(joint)
                 carried.add(child)
                 group[root(child)] = root(parent)
         return [x for x in self.joints.values() if x in tree], [x for x in self.joints.values() if x not in tree]
 
-    def _freedoms(self, joint: Element) -> int:
+    def _degrees_of_freedom(self, joint: Element) -> int:
         kind = joint.text("type")
-        if kind not in FREEDOMS:
-            raise joint.error(f'{said(joint)} has type "{kind}", which is not read.{did_you_mean(kind, FREEDOMS)}')
-        return FREEDOMS[kind]
+        if kind not in DEGREES_OF_FREEDOM:
+            raise joint.error(f'{label(joint)} has type "{kind}", which is not read.{did_you_mean(kind, DEGREES_OF_FREEDOM)}')
+        return DEGREES_OF_FREEDOM[kind]
 
     def _end(self, joint: Element, end: str) -> str:
         """The link at an end of a joint."""
         element = joint.needed(end)
         name = element.content.strip()
-        return WORLD if name == WORLD else self.frames.link(self.frames.meant(name, joint, element))
+        return WORLD if name == WORLD else self.frames.link(self.frames.resolve(name, joint, element))
 
     def _ends(self, joint: Element):
-        """Name, parent, child, joint and its frame on both."""
+        """Name, parent, child, joint, and its frame on parent and child."""
         name, parent, child = self.frames.name(joint), self._end(joint, "parent"), self._end(joint, "child")
-        at, on = self.frames.seen(name, parent), self.frames.seen(name, child)
+        at, on = self.frames.relative_pose(name, parent), self.frames.relative_pose(name, child)
         return name, None if parent == WORLD else parent, child, self._joint(joint), at, on
 
     # --- links and frames
@@ -160,7 +162,7 @@ class Reader:
 
     def _frame(self, name: str) -> Frame:
         link = self.frames.link(name)
-        return Frame(name, link, self.frames.seen(name, link))
+        return Frame(name, link, self.frames.relative_pose(name, link))
 
     # --- joints
 
@@ -171,16 +173,16 @@ class Reader:
         if kind == "ball":
             return Spherical(**self._physics(joint, "axis"))
         if kind == "universal":
-            row = (("1", Revolute(**self._turning(joint, "axis"))), ("2", Revolute(**self._turning(joint, "axis2"))))
+            row = (("1", Revolute(**self._axis_and_physics(joint, "axis"))), ("2", Revolute(**self._axis_and_physics(joint, "axis2"))))
             return Compound(row=row)
         if kind == "screw":
             given = joint.first("screw_thread_pitch")
             if given is None:
-                raise joint.error(f"{said(joint)} has no <screw_thread_pitch>, metres per turn.")
-            return Helical(**self._turning(joint, "axis"), pitch=numbers(given, 1)[0] / (2 * pi))
-        return (Prismatic if kind == "prismatic" else Revolute)(**self._turning(joint, "axis"))
+                raise joint.error(f"{label(joint)} has no <screw_thread_pitch>, metres per turn.")
+            return Helical(**self._axis_and_physics(joint, "axis"), pitch=numbers(given, 1)[0] / (2 * pi))
+        return (Prismatic if kind == "prismatic" else Revolute)(**self._axis_and_physics(joint, "axis"))
 
-    def _turning(self, joint: Element, tag: str) -> dict:
+    def _axis_and_physics(self, joint: Element, tag: str) -> dict:
         axis = joint.needed(tag)
         xyz = axis.first("xyz")
         direction = (0.0, 0.0, 1.0) if xyz is None else numbers(xyz, 3)
@@ -189,17 +191,17 @@ class Reader:
         if self.axes_in_model or (old is not None and old.content.strip() in ("1", "true")):
             seen_from = MODEL
         if seen_from:
-            R = self.frames.seen(self.frames.meant(seen_from, joint, xyz or axis), self.frames.name(joint)).rotation
+            R = self.frames.relative_pose(self.frames.resolve(seen_from, joint, xyz or axis), self.frames.name(joint)).rotation
             direction = tuple(float(x) for x in R @ np.array(direction))
         if not np.linalg.norm(direction) > 0:
-            raise axis.error(f"{said(joint)} has axis {direction}, which is no direction.")
+            raise axis.error(f"{label(joint)} has axis {direction}, which is not a direction.")
         return {"axis": direction, **self._physics(joint, tag)}
 
     def _mimics(self, joint: Element) -> Iterator[Coupling]:
         """q = multiplier (q(leader) - reference) + offset."""
         axis = joint.first("axis")
         for mimic in axis.all("mimic") if axis is not None else ():
-            name, leader = self.frames.name(joint), self.frames.meant(mimic.text("joint"), joint, mimic)
+            name, leader = self.frames.name(joint), self.frames.resolve(mimic.text("joint"), joint, mimic)
             slope, offset, reference = (number(mimic, key, x) for key, x in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0)))
             yield Coupling(f"{name}_mimic", name, leader, (offset - slope * reference, slope))
 
@@ -211,7 +213,7 @@ class Reader:
             out["damping"], out["friction"] = number(dynamics, "damping", 0.0), number(dynamics, "friction", 0.0)
             if stiffness := number(dynamics, "spring_stiffness", 0.0):
                 if kind == "ball":
-                    raise dynamics.error(f"{said(joint)} has a spring, which a ball joint cannot have here.")
+                    raise dynamics.error(f"{label(joint)} has a spring, which a ball joint cannot have here.")
                 out["stiffness"], out["rest"] = stiffness, number(dynamics, "spring_reference", 0.0)
         if kind not in ("ball", "continuous") and (limit := axis.first("limit")) is not None:
             for key, ours in (("lower", "lower"), ("upper", "upper"), ("effort", "effort"), ("velocity", "speed")):

@@ -1,4 +1,4 @@
-"""What a URDF link looks like: geometry, colours, and where meshes may be found."""
+"""The visual and collision shapes of URDF links: geometry, colours, and the files of meshes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ Color = tuple[float, float, float, float]
 
 
 class Shapes:
-    """Reads <visual> and <collision> elements. Meshes are named, never opened."""
+    """Reads <visual> and <collision> elements. Mesh files are looked up but not opened."""
 
     def __init__(self, robot: Element, pose: Callable[[Element], Pose], folder: Path | None, package_root: Path | None):
         self.pose = pose
@@ -34,8 +34,8 @@ class Shapes:
         geometry = element.first("geometry")
         solid = geometry.children[0] if geometry is not None and geometry.children else None
         if solid is None or solid.tag not in SIZES:
-            said = f"<{solid.tag}>" if solid is not None else "no geometry"
-            self.notes.append(f"{element.owner}, <{element.tag}>: {said} is left out")
+            what = f"<{solid.tag}>" if solid is not None else "no geometry"
+            self.notes.append(f"{element.owner}, <{element.tag}>: {what} is left out")
             return None
         mesh = solid.text("filename") if solid.tag == "mesh" else None
         material = element.first("material")
@@ -50,7 +50,7 @@ class Shapes:
         )
 
     def _color(self, material: Element) -> Color | None:
-        """The colour of a material, its own or the first that was given to its name."""
+        """The colour of a material, or else the first colour given to a material of its name."""
         name, color = material.attributes.get("name", ""), material.first("color")
         if color is None:
             return self.colors.get(name)
@@ -60,7 +60,7 @@ class Shapes:
 
 
 def mesh_file(element: Element, uri: str, folder: Path | None, package_root: Path | None) -> str | None:
-    """The file that a mesh's URI means, if it is there."""
+    """The path of the mesh file of a URI, or None if there is no such file."""
     scheme, colon, rest = uri.partition("://")
     if not colon:
         return _existing(None if folder is None else folder / uri)
@@ -81,7 +81,7 @@ def mesh_file(element: Element, uri: str, folder: Path | None, package_root: Pat
 def _existing(path: Path | None) -> str | None:
     try:
         return str(path) if path is not None and path.is_file() else None
-    except (OSError, ValueError):  # no name a file could have
+    except (OSError, ValueError):  # not a possible file name
         return None
 
 

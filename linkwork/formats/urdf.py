@@ -26,7 +26,7 @@ KINDS: dict[str, type[Joint]] = {
     "floating": Free,
     "planar": Planar,
 }
-NO_LIMIT = 1e300  # limits beyond this say that there is none, where a number must be written
+NO_LIMIT = 1e300  # a larger number stands for no limit
 TURNS = {0: "0", 1: "a quarter turn", 2: "a half turn"}
 ZERO = (0.0, 0.0, 0.0)
 
@@ -41,7 +41,7 @@ def read(
     snap: bool = True,
     package_root: Path | None = None,
 ) -> Model:
-    """The model of a URDF text; `name` is what errors call it, and the model if the file does not."""
+    """The model of a URDF text; `name` stands for the text in errors, and for the model if the file has no name for it."""
     robot = xml.parse(source, name)
     if robot.tag != "robot":
         raise robot.error(f"the root element is <{robot.tag}>; a URDF file has <robot>.")
@@ -67,16 +67,16 @@ def read(
     )
     model = with_gears(model, _gears(robot, joints))
     if complaints:
-        _warn("\n  ".join((f"{name} has inertias that no real body has, used as they are:", *complaints)))
+        _warn("\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *complaints)))
     if couplings and mimic is None:
         names = ", ".join(f'"{coupling.joint}"' for coupling in couplings)
-        _warn(f'{name}: these <mimic> joints are independent: {names}. If that is meant, load with mimic="free".')
+        _warn(f'{name}: these <mimic> joints are independent: {names}. If that is intended, load with mimic="free".')
     return model
 
 
 
 def _gears(robot, joints) -> dict[str, float]:
-    """The ratios of <transmission> elements that drive one joint: motor turns for one of the joint."""
+    """The gear ratios of <transmission> elements that drive one joint: motor speed divided by joint speed."""
     found = {}
     for transmission in robot.all("transmission"):
         driven = list(transmission.all("joint"))
@@ -118,7 +118,7 @@ def _fresh(name: str, taken: Iterable[str]) -> str:
 
 
 def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element]) -> str:
-    """The one link that no joint carries; an error unless the joints make a tree on it."""
+    """The one link that is the child of no joint; an error unless the joints form a tree."""
     above: dict[str, tuple[str, str]] = {}  # child: (parent, joint)
     for name, joint in joints.items():
         parent, child = (_end(joint, end, links) for end in ("parent", "child"))
@@ -133,18 +133,18 @@ def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element])
     if len(roots) > 1:
         both = f'link "{roots[1]}" is the child of no joint, and neither is "{roots[0]}"'
         raise links[roots[1]].error(f"{both}; a URDF has one root.")
-    settled = set(roots)
+    reached = set(roots)
     for link in links:
         trail: list[str] = []
-        while link not in settled:
+        while link not in reached:
             if link in trail:
                 cycle = trail[trail.index(link) :]
-                said = " -> ".join(f'"{x}"' for x in reversed([*cycle, link]))
-                what = "has no root link: " if not roots else "has a cycle: "
-                raise joints[above[link][1]].error(f"{robot.owner} {what}the joints go round in a circle, {said}.")
+                path = " -> ".join(f'"{x}"' for x in reversed([*cycle, link]))
+                what = "has no root link" if not roots else "is not a tree"
+                raise joints[above[link][1]].error(f"{robot.owner} {what}: its joints form a cycle, {path}.")
             trail.append(link)
             link = above[link][0]
-        settled.update(trail)
+        reached.update(trail)
     return roots[0]
 
 
@@ -198,7 +198,7 @@ def _joint(element: Element, placements: "Placements") -> Joint:
         physics["speed"] = _bound(limit, "velocity")
         if kind in ("revolute", "prismatic") and {"lower", "upper"} & set(limit.attributes):
             lower, upper = _bound(limit, "lower", 0.0), _bound(limit, "upper", 0.0)
-            if lower is not None and upper is not None and lower > upper:  # as Bullet's files say that there is none
+            if lower is not None and upper is not None and lower > upper:  # Bullet's files write no limit this way
                 placements.note(element, f"lower limit {lower:g} is above upper limit {upper:g}: read as no limit")
                 lower = upper = None
             physics.update(lower=lower, upper=upper)
@@ -211,7 +211,7 @@ def _bound(limit: Element, attribute: str, default: float | None = None) -> floa
 
 
 def _coupling(joint: Element, joints: dict[str, Element]) -> Coupling | None:
-    """What <mimic> says of a joint that moves, q = multiplier q(of) + offset: kept, not enforced."""
+    """The coupling of a <mimic> element, q = multiplier q(of) + offset, not active."""
     mimic = joint.first("mimic")
     if mimic is None or joint.text("type") == "fixed":
         return None
@@ -225,18 +225,18 @@ def _coupling(joint: Element, joints: dict[str, Element]) -> Coupling | None:
     return Coupling(f"{name}_mimic", name, of, coefficients, active=False)
 
 
-# --- places
+# --- poses and axes
 
 
 class Placements:
-    """Reads origins and axes, and puts right, with a note, what misses a quarter turn by the rounding of its print."""
+    """Reads origins and axes; those within a printing error of a quarter turn are made exact, with a note."""
 
     def __init__(self, snap: bool):
         self.snap = snap
         self.notes: list[str] = []
 
     def pose(self, element: Element) -> Pose:
-        """The pose in an element's <origin>."""
+        """The pose in the <origin> of an element."""
         origin = element.first("origin")
         if origin is None:
             return Pose()
@@ -250,7 +250,7 @@ class Placements:
         return Pose.rpy(xyz, rpy, snap=self.snap)
 
     def axis(self, joint: Element) -> tuple[float, ...]:
-        """A joint's axis; URDF's default is x."""
+        """The axis of a joint; the default in URDF is x."""
         element = joint.first("axis")
         if element is None:
             return (1.0, 0.0, 0.0)
@@ -258,7 +258,7 @@ class Placements:
         axis = np.array(written)
         length = np.linalg.norm(axis)
         if not 0 < length < np.inf:
-            raise element.error(f"{joint.owner} has axis {' '.join(f'{x:g}' for x in written)}, which is no direction.")
+            raise element.error(f"{joint.owner} has axis {' '.join(f'{x:g}' for x in written)}, which is not a direction.")
         exact = np.round(axis / length) + 0.0
         if self.snap and np.abs(exact).sum() == 1 and 0 < np.abs(axis / length - exact)[exact == 0].max() <= SNAP:
             self.note(joint, f"axis {' '.join(map(repr, written))} snapped to a coordinate axis")

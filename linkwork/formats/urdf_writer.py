@@ -1,7 +1,7 @@
-"""A Model as URDF that loads back to the same dynamics.
+"""Writes a Model as URDF, which loads back to the same dynamics.
 
-URDF puts a body's frame at its joint, and has joints of one velocity, planar and floating ones. So a joint that stands
-elsewhere on its body, or has several parts, becomes a row of joints, with links between them that have no mass.
+In URDF the frame of a link is at its joint, and joints have one velocity or are planar or floating. So a joint that is
+elsewhere on its body, or has several parts, becomes several joints in series, with massless links between them.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from ..model import Body, Coupling, Model, PlacedJoint, Shape
 from ..model.model import GRAVITY
 from ..spatial import Pose
 
-UNBOUNDED = "1e+308"  # where URDF wants a number and there is no limit; the reader takes it for none
-ROWS: dict[type[Joint], tuple[tuple[str, int], ...]] = {  # joints as rows of URDF's, each along x, y or z of the group
+UNBOUNDED = "1e+308"  # stands for no limit where URDF needs a number; the reader understands it
+ROWS: dict[type[Joint], tuple[tuple[str, int], ...]] = {  # joints as URDF joints in series, each along x, y or z of the group
     Revolute: (("revolute", 2),),
     Prismatic: (("prismatic", 2),),
     Cylindrical: (("revolute", 2), ("prismatic", 2)),
@@ -30,8 +30,8 @@ SIZES = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length
 
 
 @dataclass(frozen=True)
-class Step:
-    """One joint of URDF: where it stands, and which velocity of which joint it is; without a joint it is fixed."""
+class UrdfJoint:
+    """One joint of the URDF file: its pose, and the velocity of a joint that it stands for; without a joint it is fixed."""
 
     name: str
     kind: str
@@ -46,13 +46,13 @@ def written(model: Model, *, lossy: bool = False) -> str:
     names = Names(model)
     rows = {placed.name: list(_row(placed, names)) for placed in model.joints}
     mimics = {c.joint: c for coupling in model.couplings if (c := names.linear(coupling))}
-    lost = [*_lost_physics(model), *_lost_bonds(model, names)]
+    lost = [*_lost_physics(model), *_lost_constraints(model, names)]
     if lost and not lossy:
         raise ModelError(f"URDF cannot hold all of {model.name}: {'; '.join(lost)}. With lossy=True this is left out.")
     robot = Element("robot", name=model.name)
     if model.gravity != GRAVITY:
-        said = ", ".join(map(_number, model.gravity))
-        robot.append(Comment(f" URDF has no gravity; this model was made for gravity=({said}) "))
+        gravity = ", ".join(map(_number, model.gravity))
+        robot.append(Comment(f" URDF has no gravity; this model was made for gravity=({gravity}) "))
     roots = [rows[placed.name] for placed in model.joints if placed.parent is None]
     standing = len(roots) == 1 and roots[0][0].kind == "fixed" and roots[0][0].at == Pose()
     world = "" if standing else _link(robot, names.link("world"))
@@ -61,13 +61,13 @@ def written(model: Model, *, lossy: bool = False) -> str:
         if placed.parent is not None or world:
             _placed_joint(robot, placed.parent or world, placed.child, rows[placed.name], names, mimics)
     for frame in model.frames:
-        step = Step(names.joint(f"{frame.name}_joint"), "fixed", frame.pose)
+        step = UrdfJoint(names.joint(f"{frame.name}_joint"), "fixed", frame.pose)
         _joint(robot, step, frame.body, _link(robot, frame.name))
     indent(robot)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(robot, encoding="unicode")}\n'
 
 
-# --- what URDF has no place for
+# --- what URDF cannot express
 
 
 def _lost_physics(model: Model) -> Iterator[str]:
@@ -81,18 +81,18 @@ def _lost_physics(model: Model) -> Iterator[str]:
                     yield f'joint "{placed.name}" has {what} {getattr(joint, what)}, more than one number'
 
 
-def _lost_bonds(model: Model, names: "Names") -> Iterator[str]:
+def _lost_constraints(model: Model, names: "Names") -> Iterator[str]:
     for coupling in model.couplings:
         if not names.linear(coupling):
             yield f'coupling "{coupling.name}" is more than a multiple and an offset of one other coordinate'
     for loop in model.loops:
-        yield f'loop "{loop.name}" makes it no tree'
+        yield f'loop "{loop.name}" closes the tree'
     for x in model.constraints:
-        yield f'constraint "{x.name}" binds more than a joint'
+        yield f'constraint "{x.name}" is not a joint'
 
 
 def _common(joint: Joint, what: str) -> float | None:
-    """The one number that all velocities of a joint share, or None."""
+    """The value of a property if all velocities of a joint have the same one, or None."""
     values = set(joint.each(what))
     return float(values.pop()) if len(values) == 1 else None
 
@@ -101,12 +101,12 @@ def _common(joint: Joint, what: str) -> float | None:
 
 
 class Names:
-    """Names for what is added, each different from all others, and what joints with one coordinate are called."""
+    """Unique names for added links and joints, and the names in the file of joints with one coordinate."""
 
     def __init__(self, model: Model):
         self.links = {body.name for body in model.bodies} | {frame.name for frame in model.frames}
         self.joints = {placed.name for placed in model.joints}
-        self.single: dict[str, str] = {}  # what a joint of one coordinate answers to: its name in the file
+        self.single: dict[str, str] = {}  # the names of a joint of one coordinate in the model: its name in the file
 
     def link(self, name: str) -> str:
         return _fresh(name, self.links)
@@ -115,7 +115,7 @@ class Names:
         return _fresh(name, self.joints)
 
     def part(self, placed: PlacedJoint, part: str) -> str:
-        """What a part of a compound joint is called, by its own name if no other joint has it."""
+        """The name in the file of a part of a compound joint: its own name if no other joint has it."""
         plain = not part.isdigit() and part not in self.joints
         name = self.joint(part if plain else f"{placed.name}.{part}")
         self.single.setdefault(part, name)
@@ -123,7 +123,7 @@ class Names:
         return name
 
     def linear(self, coupling: Coupling) -> Coupling | None:
-        """The coupling in the names of the file, if <mimic> can say it."""
+        """The coupling with the names of the file, if <mimic> can express it."""
         joint, of = self.single.get(coupling.joint), self.single.get(coupling.of or "")
         if joint is None or of is None or len(coupling.coefficients) > 2:
             return None
@@ -141,8 +141,8 @@ def _fresh(name: str, taken: set[str]) -> str:
 # --- joints
 
 
-def _row(placed: PlacedJoint, names: Names) -> Iterator[Step]:
-    """The joints of URDF that make up a joint, inboard first."""
+def _row(placed: PlacedJoint, names: Names) -> Iterator[UrdfJoint]:
+    """The URDF joints that make up a joint, inboard first."""
     pose = placed.at
     moving = [joint for _, joint, _ in placed.joint.parts if joint.nv]
     for part, joint, at in placed.joint.parts:
@@ -159,17 +159,17 @@ def _row(placed: PlacedJoint, names: Names) -> Iterator[Step]:
             else:
                 name = names.part(placed, ".".join(filter(None, (part, str(i + 1) if len(row) > 1 else ""))))
             axis = joint.axis if along == 2 else tuple(map(float, joint.frame.rotation[:, along]))
-            turn = joint.frame if kind == "floating" else Pose()  # it has no axis of its own
-            yield Step(name, kind, pose @ turn, axis, joint, None if whole else i)
+            turn = joint.frame if kind == "floating" else Pose()  # a floating joint has no axis
+            yield UrdfJoint(name, kind, pose @ turn, axis, joint, None if whole else i)
             pose = turn.inverse()
     pose = pose @ placed.on.inverse()
     if not moving:
-        yield Step(placed.name, "fixed", pose)
+        yield UrdfJoint(placed.name, "fixed", pose)
     elif pose != Pose():
-        yield Step(names.joint(f"{placed.name}_seat"), "fixed", pose)
+        yield UrdfJoint(names.joint(f"{placed.name}_seat"), "fixed", pose)
 
 
-def _placed_joint(robot: Element, parent: str, child: str, row: list[Step], names: Names, mimics: dict[str, Coupling]) -> None:
+def _placed_joint(robot: Element, parent: str, child: str, row: list[UrdfJoint], names: Names, mimics: dict[str, Coupling]) -> None:
     for i, step in enumerate(row):
         last = i == len(row) - 1
         link = child if last else _link(robot, names.link(f"{step.name}_link"))
@@ -177,7 +177,7 @@ def _placed_joint(robot: Element, parent: str, child: str, row: list[Step], name
         parent = link
 
 
-def _joint(robot: Element, step: Step, parent: str, child: str, mimic: Coupling | None = None) -> None:
+def _joint(robot: Element, step: UrdfJoint, parent: str, child: str, mimic: Coupling | None = None) -> None:
     limits = _limits(step)
     kind = "continuous" if step.kind == "revolute" and "lower" not in limits else step.kind
     element = SubElement(robot, "joint", name=step.name, type=kind)
@@ -198,15 +198,15 @@ def _joint(robot: Element, step: Step, parent: str, child: str, mimic: Coupling 
         SubElement(element, "mimic", joint=mimic.of, multiplier=multiplier, offset=offset)
 
 
-def _value(step: Step, what: str) -> float | None:
-    """A property of the velocity that a step stands for; None if there is none, or not one for all."""
+def _value(step: UrdfJoint, what: str) -> float | None:
+    """A property of the velocity that a URDF joint stands for; None if it has none, or several values."""
     if step.joint is None or getattr(step.joint, what) is None:
         return None
     return _common(step.joint, what) if step.velocity is None else float(step.joint.each(what)[step.velocity])
 
 
-def _limits(step: Step) -> dict[str, str]:
-    """The attributes of <limit>: all four where there is a range, else only what there is; none, then no <limit>."""
+def _limits(step: UrdfJoint) -> dict[str, str]:
+    """The attributes of <limit>: all four if there is a range, else effort and velocity; empty if there is no limit."""
     effort, speed = _value(step, "effort"), _value(step, "speed")
     if step.velocity is None:
         lower = upper = None
@@ -269,8 +269,8 @@ def _origin(element: Element, pose: Pose) -> None:
 
 
 def roll_pitch_yaw(R) -> tuple[float, float, float]:
-    """The angles of R = Rz(y) Ry(p) Rx(r). Each is taken from what the ones before leave over, so that together they
-    give R to rounding even where p is near a quarter turn and r and y are not determined alone."""
+    """The angles of R = Rz(y) Ry(p) Rx(r). Each is computed from the rest after the ones before, so that together they
+    give R to rounding even if p is near a quarter turn, where only a combination of r and y is determined."""
     yaw = np.arctan2(R[1, 0], R[0, 0])
     s, c = np.sin(yaw), np.cos(yaw)
     pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])

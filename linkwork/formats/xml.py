@@ -1,4 +1,4 @@
-"""XML as elements that know their line, without the parts of XML that can do harm."""
+"""XML as elements with their line numbers, without entities and external files."""
 
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
@@ -15,14 +15,14 @@ PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infi
 
 @dataclass(eq=False)
 class Element:
-    """An element, its line, and whose it is: `owner` names the outermost element around it below the root."""
+    """An element and its line; `owner` names the outermost element around it below the root."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     source: str
     owner: str
-    inner: bool  # inside its owner
+    inner: bool  # is it inside its owner, rather than the owner itself?
     children: list["Element"] = field(default_factory=list, repr=False)
     content: str = ""  # the text between its tags
 
@@ -37,14 +37,14 @@ class Element:
         return next(self.all(tag), None)
 
     def needed(self, tag: str) -> "Element":
-        """The child of this tag, which must be there."""
+        """The first child of this tag; an error if there is none."""
         child = self.first(tag)
         if child is None:
             raise self.error(f"{self.owner} has no <{tag}>{self._inside}.")
         return child
 
     def text(self, attribute: str) -> str:
-        """An attribute that must be there and not be empty."""
+        """The value of an attribute; an error if it is missing or empty."""
         value = self.attributes.get(attribute, "").strip()
         if not value:
             raise self.error(f'{self.owner} has no {attribute}="..."{self._inside}.')
@@ -54,8 +54,8 @@ class Element:
         """One finite number; an error if it is missing and has no default, or is below the least."""
         (value,) = self.numbers(attribute, 1, None if default is None else (default,))
         if least is not None and value < least:
-            said = "it may not be negative" if least == 0 else f"it may not be below {least:g}"
-            raise self.error(f"{self.owner} has {self._own}{attribute} {value:g}; {said}.")
+            rule = "it may not be negative" if least == 0 else f"it may not be below {least:g}"
+            raise self.error(f"{self.owner} has {self._own}{attribute} {value:g}; {rule}.")
         return value
 
     def bound(self, attribute: str, default: float | None = None) -> float | None:
@@ -65,7 +65,7 @@ class Element:
         return self._numbers(attribute, 1)[0]
 
     def numbers(self, attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
-        """So many finite numbers with spaces between them."""
+        """`count` finite numbers, separated by spaces."""
         if attribute not in self.attributes and default is not None:
             return default
         values = self._numbers(attribute, count)
@@ -101,17 +101,17 @@ class Element:
 
 
 def parse(text: str, source: str) -> Element:
-    """The root element of a text; `source` is what errors call it."""
+    """The root element of a text; `source` is its name in errors."""
     return _parse(text, source, whole=True)
 
 
 def root(text: str, source: str) -> str:
-    """The tag of the root element; the text is read no further than that."""
+    """The tag of the root element; the rest of the text is not read."""
     return _parse(text, source, whole=False).tag
 
 
 def decoded(data: bytes, source: str) -> str:
-    """The text of a file's bytes, by its byte order mark, its own declaration, or else UTF-8."""
+    """The text of the bytes of a file, decoded by its byte order mark, its XML declaration, or else as UTF-8."""
     declared = re.match(rb"""(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["']""", data)
     encoding = declared[1].decode() if declared else "utf-8"
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
@@ -123,8 +123,8 @@ def decoded(data: bytes, source: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-class _Enough(Exception):
-    pass
+class _RootFound(Exception):
+    """Ends the parser after the root element."""
 
 
 def _parse(text: str, source: str, whole: bool) -> Element:
@@ -143,7 +143,7 @@ def _parse(text: str, source: str, whole: bool) -> Element:
             top.append(element)
         stack.append(element)
         if not whole:
-            raise _Enough
+            raise _RootFound
 
     def refuse(what):
         def handler(*_):
@@ -167,7 +167,7 @@ def _parse(text: str, source: str, whole: bool) -> Element:
     parser.SkippedEntityHandler = refuse("refers to an entity it does not declare")
     try:
         parser.Parse(text, True)
-    except _Enough:
+    except _RootFound:
         pass
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)

@@ -1,4 +1,4 @@
-"""What one body may do on another. A joint is a group of motions with some physics on it; nothing else knows their names."""
+"""Joints: the motions one body may make relative to another. A joint is a group of motions with limits and passive forces."""
 
 from .compound import Compound
 from .cylindrical import Cylindrical

@@ -8,9 +8,9 @@ from .joint import Joint
 
 @dataclass(frozen=True, kw_only=True)
 class Compound(Joint):
-    """Joints in a row with nothing of mass between them: q and v are theirs, inboard first.
+    """Joints in series without mass between them: q and v are those of the parts, inboard first.
 
-    Each part is a joint, (name, joint) or (name, joint, placement on the part before).
+    Each part is a joint, (name, joint) or (name, joint, pose on the part before).
     """
 
     row: tuple
@@ -26,7 +26,7 @@ class Compound(Joint):
 
     @property
     def group(self) -> Group:
-        raise ModelError("a compound joint is no group; ask its parts.")
+        raise ModelError("a compound joint has no group; its parts have.")
 
     @property
     def parts(self):

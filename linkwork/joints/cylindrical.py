@@ -6,6 +6,6 @@ from .joint import Joint
 
 @dataclass(frozen=True, kw_only=True)
 class Cylindrical(Joint):
-    """Turns about and slides along its axis. SO(2) x R: q = [angle, distance]."""
+    """Rotates about its axis and slides along it. SO(2) x R: q = [angle, distance]."""
 
     group = CYLINDRICAL

@@ -6,6 +6,6 @@ from .joint import Joint
 
 @dataclass(frozen=True, kw_only=True)
 class Fixed(Joint):
-    """Holds two bodies together. The trivial group: no coordinates."""
+    """Welds two bodies together. The trivial group: no coordinates."""
 
     group = R(0)

@@ -6,6 +6,6 @@ from .joint import Joint
 
 @dataclass(frozen=True, kw_only=True)
 class Free(Joint):
-    """Moves freely. SE(3): q = [quaternion x y z w, position], v = [omega, velocity] in the moving axes."""
+    """Six degrees of freedom. SE(3): q = [quaternion x y z w, position], v = [omega, velocity] in the moving axes."""
 
     group = SE3

@@ -6,7 +6,7 @@ from .joint import Joint
 
 @dataclass(frozen=True, kw_only=True)
 class Helical(Joint):
-    """Turns about its axis and advances `pitch` metres per radian along it. H: q = [angle], v = [rate]."""
+    """Rotates about its axis and advances `pitch` metres per radian along it. H: q = [angle], v = [rate]."""
 
     pitch: float
 

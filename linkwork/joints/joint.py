@@ -1,4 +1,4 @@
-"""The contract of a joint: a group of motions, and the physics that acts along it."""
+"""The interface of a joint: a group of motions, with limits, passive forces and a rotor."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ Values = float | tuple[float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Joint(ABC):
-    """One body moves on another along a Lie group, whose z is `axis` in the joint's frame.
+    """A joint whose relative motions form a Lie group, whose z axis is `axis` in the frame of the joint.
 
     Numbers may be one value for all velocities of the joint, or one for each. Limits bound coordinates; None is no limit.
-    A spring pulls towards `rest` with `stiffness`; `damping` is viscous, `friction` dry; `armature` is the inertia of
-    the rotor as the joint feels it; `gear` how many times the rotor turns when the joint does once, where that is known.
+    A spring with `stiffness` acts towards `rest`; `damping` is viscous, `friction` dry; `armature` is the inertia of
+    the rotor reflected to the joint; `gear` is the gear ratio, rotor to joint, if it is known.
     """
 
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -47,16 +47,16 @@ class Joint(ABC):
     @property
     @abstractmethod
     def group(self) -> Group:
-        """The motions this joint allows, about and along z."""
+        """The motions that this joint allows, about and along z."""
 
     @property
     def parts(self) -> "tuple[tuple[str, Joint, Pose], ...]":
-        """The joints in a row that make up this one, inboard first: name, joint, placement on the one before."""
+        """The joints in series that make up this one, inboard first: name, joint, pose on the one before."""
         return (("", self, Pose()),)
 
     @property
     def frame(self) -> Pose:
-        """The group's frame in the joint's: its z is the axis."""
+        """The pose of the group's frame in the frame of the joint: its z is the axis."""
         return Pose.turning_z_to(self.axis)
 
     @property
@@ -81,7 +81,7 @@ class Joint(ABC):
 
     @property
     def at_rest(self) -> np.ndarray:
-        """The coordinates where the spring pulls no more: the identity if none are given."""
+        """The coordinates where the spring force is zero: the identity if none are given."""
         if self.rest is None:
             return self.group.identity
         return np.broadcast_to(np.asarray(self.rest, float), (self.nq,)).astype(float)

@@ -6,6 +6,6 @@ from .joint import Joint
 
 @dataclass(frozen=True, kw_only=True)
 class Planar(Joint):
-    """Moves in the plane across its axis. SE(2): q = [angle, x, y], v in the moving axes."""
+    """Moves in the plane normal to its axis. SE(2): q = [angle, x, y], v in the moving axes."""
 
     group = SE2

@@ -6,6 +6,6 @@ from .joint import Joint
 
 @dataclass(frozen=True, kw_only=True)
 class Revolute(Joint):
-    """Turns about its axis. SO(2): q = [angle], v = [rate]."""
+    """Rotates about its axis. SO(2): q = [angle], v = [rate]."""
 
     group = SO2

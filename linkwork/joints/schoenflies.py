@@ -6,6 +6,6 @@ from .joint import Joint
 
 @dataclass(frozen=True, kw_only=True)
 class Schoenflies(Joint):
-    """Slides anywhere and turns about its axis. X(z): q = [angle, x, y, z], v in the moving axes."""
+    """Translates in space and rotates about its axis. X(z): q = [angle, x, y, z], v in the moving axes."""
 
     group = X

@@ -1,4 +1,4 @@
-"""Lie groups of rigid motions, over any scalar and any batch shape: one contract, `Group`, one short file per group."""
+"""Lie groups of rigid motions, over any scalar and any batch shape: one interface, `Group`, one short file per group."""
 
 from .cylindrical import CYLINDRICAL
 from .group import Group

@@ -1,4 +1,4 @@
-"""Attitude in its other representations, and their rates (Jain, appendix B). Euler angles have their own file.
+"""Conversions between representations of attitude, and their rates (Jain, appendix B). Euler angles are in `euler`.
 
 Quaternions are x y z w, world from body; axes are unit vectors n (..., 3) and angles (...); Gibbs vectors s (..., 3).
 An angular velocity is in body axes unless `axes="world"`.
@@ -33,17 +33,17 @@ def quaternion_from_axis_angle(n, angle):
 
 def axis_angle_from_quaternion(q):
     """n and θ in [0, π]; the axis of the identity is z."""
-    q      = np.where(q[..., 3:] < 0, -q, q)
-    e, w   = q[..., :3], q[..., 3:]
-    square = dot(e, e)
-    turned = square > 0
-    s      = np.sqrt(np.where(turned, square, 1.0))
-    angle  = np.where(turned, 2 * np.arctan2(s, w), 0.0)
-    return np.where(turned, e / s, like([0.0, 0.0, 1.0], q)), angle[..., 0]
+    q       = np.where(q[..., 3:] < 0, -q, q)
+    e, w    = q[..., :3], q[..., 3:]
+    square  = dot(e, e)
+    nonzero = square > 0
+    s       = np.sqrt(np.where(nonzero, square, 1.0))
+    angle   = np.where(nonzero, 2 * np.arctan2(s, w), 0.0)
+    return np.where(nonzero, e / s, like([0.0, 0.0, 1.0], q)), angle[..., 0]
 
 
 def axis_angle_from_matrix(R):
-    """n and θ in [0, π]. (B.7) and (B.9) lose half the digits near 0 and π; the way over the quaternion loses none."""
+    """n and θ in [0, π], by way of the quaternion: (B.7) and (B.9) lose half the digits near 0 and π."""
     return axis_angle_from_quaternion(quaternion_from_matrix(R))
 
 
@@ -54,7 +54,7 @@ def angular_velocity_from_axis_angle(n, angle, n_rate, angle_rate):
 
 
 def axis_angle_rates(n, angle, omega):
-    """ṅ = ½ (n~ - cot(θ/2) n~ n~) ω and θ̇ = n* ω (B.11). Singular at θ = 0, where any axis will do."""
+    """ṅ = ½ (n~ - cot(θ/2) n~ n~) ω and θ̇ = n* ω (B.11). Singular at θ = 0, where the axis is arbitrary."""
     c, s = np.cos(angle / 2)[..., None], np.sin(angle / 2)[..., None]
     turn = cross(n, omega)
     return (turn - c / s * cross(n, turn)) / 2, dot(n, omega)[..., 0]

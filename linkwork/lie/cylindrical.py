@@ -1,4 +1,4 @@
-"""SO(2) x R: turning about z and sliding along it. q = [θ, d]."""
+"""SO(2) x R: rotation about z and translation along it. q = [θ, d]."""
 
 from dataclasses import dataclass
 

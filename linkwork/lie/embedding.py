@@ -1,4 +1,4 @@
-"""SE(3) as matrices, where every group of rigid motions lives: 4x4 poses, 6x6 adjoints, angular part first."""
+"""SE(3) as matrices, of which every group of rigid motions is a subgroup: 4x4 poses, 6x6 adjoints, angular part first."""
 
 import numpy as np
 
@@ -31,13 +31,13 @@ def hat(V):
 
 
 def Ad(T):
-    """Twists moved by a pose: T V^ T⁻¹ = (Ad V)^, with Ad = [[R, 0], [p~ R, R]]."""
+    """The adjoint of a pose, which maps twists: T V^ T⁻¹ = (Ad V)^, with Ad = [[R, 0], [p~ R, R]]."""
     R, p = T[..., :3, :3], T[..., :3, 3]
     return lower(R, tilde(p) @ R)
 
 
 def ad(V):
-    """The bracket of twists: ad_V W = [V, W], with ad = [[ω~, 0], [v~, ω~]] (Jain, 1.23)."""
+    """The Lie bracket of twists: ad_V W = [V, W], with ad = [[ω~, 0], [v~, ω~]] (Jain, 1.23)."""
     return lower(tilde(V[..., :3]), tilde(V[..., 3:]))
 
 

@@ -1,10 +1,10 @@
 """Euler angles of any sequence (Jain, section B.1): "ZXZ", "XYZ", "zyx" ...
 
-Capital letters turn about the body's own axes, each turn after the one before: "ZXZ" is R = Rz(a) Rx(b) Rz(c).
-Small letters turn about axes fixed in the world: "xyz" is R = Rz(c) Ry(b) Rx(a), the roll, pitch and yaw of URDF.
-Neighbouring letters differ. Angles are (..., 3), in the order of the letters.
+Capital letters are rotations about the axes of the body, one after another: "ZXZ" is R = Rz(a) Rx(b) Rz(c).
+Small letters are rotations about axes fixed in the world: "xyz" is R = Rz(c) Ry(b) Rx(a), the roll, pitch and yaw of URDF.
+Adjacent letters differ. Angles are (..., 3), in the order of the letters.
 
-Rates are singular where the first and last axis fall together: sin b = 0 if their letters are the same, else cos b = 0.
+Rates are singular where the first and last axis coincide: sin b = 0 if their letters are the same, else cos b = 0.
 """
 
 import numpy as np
@@ -19,13 +19,13 @@ AXES = np.eye(3)
 
 def matrix_from_euler(angles, sequence):
     """R = R₁(a) R₂(b) R₃(c) (B.1, which prints R₃₃ = 1 for cos γ and loses a sign in R₂₁)."""
-    first, second, third = _turns(matrix_from_axis_angle, angles, sequence)
+    first, second, third = _rotations(matrix_from_axis_angle, angles, sequence)
     return first @ second @ third
 
 
 def quaternion_from_euler(angles, sequence):
     """q = q₁(a) ⊗ q₂(b) ⊗ q₃(c)."""
-    first, second, third = _turns(quaternion_from_axis_angle, angles, sequence)
+    first, second, third = _rotations(quaternion_from_axis_angle, angles, sequence)
     return product(product(first, second), third)
 
 
@@ -40,8 +40,8 @@ def euler_from_quaternion(q, sequence):
     For letters i j i, with k the third axis and ε = ±1 the sign of (i, j, k),
         q₀  = cos b/2 cos (a+c)/2        q_j =   sin b/2 cos (a-c)/2
         q_i = cos b/2 sin (a+c)/2        q_k = ε sin b/2 sin (a-c)/2
-    and letters i j k become i j i by a quarter turn about j. Where the rates are singular only a+c or a-c has a value,
-    and the two angles share it evenly.
+    and letters i j k become i j i by a rotation of 90° about j. Where the rates are singular only a+c or a-c is determined,
+    and half of it is assigned to each angle.
     """
     i, j, k = _letters(sequence)
     proper  = i == k
@@ -59,8 +59,8 @@ def euler_from_quaternion(q, sequence):
 
 
 def euler_velocity_map(angles, sequence):
-    """A with ω = A d(angles)/dt, ω in body axes: the three axes of turning as the body sees them (B.2 for "ZXZ")."""
-    _, second, third = _turns(matrix_from_axis_angle, angles, sequence)
+    """A with ω = A d(angles)/dt, ω in body axes: the three axes of rotation in body axes (B.2 for "ZXZ")."""
+    _, second, third = _rotations(matrix_from_axis_angle, angles, sequence)
     u, v, w = (like(AXES[i], angles)[:, None] for i in _letters(sequence))
     u, v    = (second @ third).mT @ u, third.mT @ v
     w       = np.zeros_like(u) + w
@@ -81,23 +81,23 @@ def euler_rates(angles, omega, sequence):
 
 
 def _letters(sequence):
-    """The axes, in the order in which their turns are multiplied."""
+    """The axes, in the order in which their rotations are multiplied."""
     letters = sequence.lower()
     if not (len(letters) == 3 and set(letters) <= set("xyz") and letters[0] != letters[1] != letters[2]
             and (sequence.isupper() or sequence.islower())):
-        raise ValueError(f'"{sequence}" is no Euler sequence: expected three letters, neighbours different, '
+        raise ValueError(f'"{sequence}" is not an Euler sequence: expected three letters, adjacent ones different, '
                          'all of XYZ (body axes) or all of xyz (world axes), such as "ZXZ" or "xyz".')
     axes = ["xyz".index(letter) for letter in letters]
     return axes if sequence.isupper() else axes[::-1]
 
 
-def _turns(turn, angles, sequence):
-    """The three turns, in the order in which they are multiplied."""
+def _rotations(rotation, angles, sequence):
+    """The three rotations, in the order in which they are multiplied."""
     order = (0, 1, 2) if sequence.isupper() else (2, 1, 0)
-    return [turn(like(AXES[axis], angles), angles[..., k]) for axis, k in zip(_letters(sequence), order)]
+    return [rotation(like(AXES[axis], angles), angles[..., k]) for axis, k in zip(_letters(sequence), order)]
 
 
 def _wrap(angle):
-    """An angle of (-2π, 2π] in [-π, π]."""
+    """An angle in (-2π, 2π], reduced to [-π, π]."""
     angle = np.where(angle > np.pi, angle - 2 * np.pi, angle)
     return np.where(angle < -np.pi, angle + 2 * np.pi, angle)

@@ -1,4 +1,4 @@
-"""The contract of a Lie group, and its two kinds: motions whose order matters, and coordinates that add."""
+"""The interface of a Lie group, and its two kinds: groups that do not commute, and groups whose coordinates add."""
 
 from abc import ABC, abstractmethod
 
@@ -55,7 +55,7 @@ class Group(ABC):
 
     @abstractmethod
     def inverse(self, q):
-        """The element that undoes q."""
+        """The inverse element of q."""
 
     @abstractmethod
     def matrix(self, q):
@@ -71,7 +71,7 @@ class Group(ABC):
 
     @abstractmethod
     def ad(self, xi):
-        """The bracket with ξ (..., nv, nv): ad_ξ η = [ξ, η]."""
+        """The Lie bracket with ξ (..., nv, nv): ad_ξ η = [ξ, η]."""
 
     @abstractmethod
     def hat(self, xi):
@@ -94,7 +94,7 @@ class Group(ABC):
 
 
 class Motions(Group):
-    """A subgroup of SE(3) in which order matters. Its adjoints are those of SE(3), restricted to its basis."""
+    """A subgroup of SE(3) that does not commute. Its adjoints are those of SE(3), restricted to its basis."""
 
     def Ad(self, q):
         return self._restrict(embedding.Ad(self.matrix(q)))
@@ -130,9 +130,9 @@ class Motions(Group):
         return xi @ like(self.basis, xi)
 
     def _restrict(self, A):
-        """A 6x6 matrix that maps the algebra to itself, in the algebra's basis: A basis.T = basis.T restrict(A).
+        """A 6x6 matrix that maps the algebra to itself, in the basis of the algebra: A basis.T = basis.T restrict(A).
 
-        Each row of a basis begins with a one where the others have a zero: picking those components inverts basis.T.
+        Each row of a basis has its first nonzero entry, a one, where the other rows are zero: selecting those entries inverts basis.T.
         """
         left_inverse = np.eye(6)[np.argmax(self.basis != 0, axis=1)]
         return like(left_inverse, A) @ A @ like(self.basis.T, A)
@@ -143,7 +143,7 @@ class Motions(Group):
 
 
 class Additive(Group):
-    """A group whose coordinates add, such as angles and lengths along one axis: Ad = I, ad = 0, exp changes nothing."""
+    """A group whose coordinates add, such as angles and lengths along one axis: Ad = I, ad = 0, exp ξ = ξ."""
 
     def exp(self, xi):
         return xi
@@ -182,7 +182,7 @@ def twists(*components):
 
 
 def frozen(values):
-    """A constant array that nobody can write to."""
+    """A read-only array."""
     array = np.array(values, dtype=float)
     array.flags.writeable = False
     return array

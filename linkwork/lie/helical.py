@@ -1,4 +1,4 @@
-"""H: a screw about z. q = [θ]; it moves pitch * θ along z, the pitch in metres per radian."""
+"""H: a screw motion about z. q = [θ]; the translation along z is pitch * θ, the pitch in metres per radian."""
 
 from dataclasses import dataclass
 

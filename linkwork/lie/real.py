@@ -1,4 +1,4 @@
-"""Rⁿ: vectors. R(0) stays, R(1) slides along z, R(2) moves in the x-y plane, R(3) in space; more are only numbers."""
+"""Rⁿ: vectors. R(0) has no motion, R(1) translates along z, R(2) in the x-y plane, R(3) in space; others are only numbers."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""What the groups ask of a scalar beyond arithmetic.
+"""Operations on scalars that differ between float arrays and traced arrays.
 
-The same text runs on float arrays with leading batch axes and on traced arrays. Where the two must differ, the type of
-the argument that carries the scalars decides: `like.register`, `unit.register` and `opaque.register` add a type.
+The same code runs on float arrays with leading batch axes and on traced arrays. Where the two must differ, the type of
+the argument decides: `like.register`, `unit.register` and `opaque.register` add a type.
 """
 
 from functools import singledispatch
@@ -11,13 +11,13 @@ import numpy as np
 
 @singledispatch
 def unit(q):
-    """q / |q| over the last axis. A tracer that knows q to be a unit must still normalise it: the round-off is real."""
+    """q / |q| over the last axis. A tracer that knows |q| = 1 must still normalise q, because of rounding."""
     return q / np.sqrt(dot(q, q))
 
 
 @singledispatch
 def opaque(x):
-    """x itself. A tracer forgets here what it has proved about x, so that no algebra undoes a well-conditioned form."""
+    """x itself. A tracer discards here what it knows about x, so that no simplification undoes a well-conditioned form."""
     return x
 
 
@@ -27,7 +27,7 @@ def _like(constant, x):
 
 
 def like(constant, x):
-    """A table of numbers as an array of the scalars of x. What is registered takes (constant, x), by the type of x."""
+    """A constant as an array with the scalars of x. Registered functions take (constant, x), chosen by the type of x."""
     return _like.dispatch(type(x))(constant, x)
 
 

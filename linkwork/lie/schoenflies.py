@@ -1,4 +1,4 @@
-"""X(z), the Schönflies group: turning about z and moving anywhere, SE(2) x R. q = [θ, x, y, z]."""
+"""X(z), the Schönflies group: rotation about z and translation in space, SE(2) x R. q = [θ, x, y, z]."""
 
 from dataclasses import dataclass
 

@@ -12,7 +12,7 @@ from .stumpff import stumpff
 
 @dataclass(frozen=True, repr=False)
 class PlanarMotions(Motions):
-    """The angle does not wrap, so log has no value at θ = ±2π, ±4π ...; elsewhere exp(log q) = q."""
+    """The angle does not wrap, so log is undefined at θ = ±2π, ±4π ...; elsewhere exp(log q) = q."""
 
     name     = "SE(2)"
     nq = nv  = 3
@@ -20,7 +20,7 @@ class PlanarMotions(Motions):
     identity = frozen([0.0, 0.0, 0.0])
 
     def exp(self, xi):
-        """[θ; c₁ v + c₂ θ v⊥], v⊥ being v turned by a quarter."""
+        """[θ; c₁ v + c₂ θ v⊥], v⊥ being v rotated by 90°."""
         angle, v      = xi[..., :1], xi[..., 1:]
         _, c1, c2, *_ = stumpff(angle * angle)
         return np.concatenate([angle, c1 * v + c2 * angle * perpendicular(v)], axis=-1)

@@ -49,7 +49,7 @@ class RigidMotions(Motions):
 
 
 def rotate(q, r):
-    """The vector r turned by the quaternion that q begins with."""
+    """The vector r rotated by the quaternion q[..., :4]."""
     return (rotation_matrix(unit(q[..., :4])) @ r[..., None])[..., 0]
 
 

@@ -1,4 +1,4 @@
-"""SO(2): turning about z. q = [θ], a real number that does not wrap."""
+"""SO(2): rotation about z. q = [θ], a real number that does not wrap."""
 
 from dataclasses import dataclass
 
@@ -28,12 +28,12 @@ def about_z(angle):
 
 
 def turn(angle, v):
-    """A vector of the plane turned by an angle (..., 1): c v + s v⊥."""
+    """A vector of the plane rotated by an angle (..., 1): c v + s v⊥."""
     return np.cos(angle) * v + np.sin(angle) * perpendicular(v)
 
 
 def perpendicular(v):
-    """A vector of the plane turned by a quarter: (x, y) becomes (-y, x)."""
+    """A vector of the plane rotated by 90°: (x, y) becomes (-y, x)."""
     return np.concatenate([-v[..., 1:], v[..., :1]], axis=-1)
 
 

@@ -1,4 +1,4 @@
-"""SO(3): turning about a point. q = quaternion x y z w, Hamilton, world from body."""
+"""SO(3): rotation about a point. q = quaternion x y z w, Hamilton, world from body."""
 
 from dataclasses import dataclass
 
@@ -29,15 +29,15 @@ class Rotations(Motions):
     def log(self, q):
         """2 atan2(|ε|, q₀) ε/|ε| with q₀ ≥ 0, so that |log q| ≤ π.
 
-        The ratio atan2(|ε|, q₀)/|ε| barely depends on a tiny |ε|, so it survives the underflow of ε·ε.
+        The ratio atan2(|ε|, q₀)/|ε| hardly depends on a small |ε|, so the underflow of ε·ε does no harm.
         """
         q        = np.where(q[..., 3:] < 0, -q, q)
         e, w     = q[..., :3], q[..., 3:]
         square   = dot(e, e)
-        turned   = square > 0
-        s        = np.sqrt(np.where(turned, square, 1.0))
-        rotation = 2 * np.arctan2(s, w) / s
-        return np.where(turned, rotation, 2 / np.where(turned, 1.0, w)) * e
+        nonzero  = square > 0
+        s        = np.sqrt(np.where(nonzero, square, 1.0))
+        ratio    = 2 * np.arctan2(s, w) / s
+        return np.where(nonzero, ratio, 2 / np.where(nonzero, 1.0, w)) * e
 
     def compose(self, p, q):
         return unit(product(p, q))

@@ -1,11 +1,11 @@
-"""Stumpff functions: every coefficient of every exponential of rigid motions, without a special case at zero."""
+"""Stumpff functions: the coefficients in exp, log and dexp of rigid motions, without a special case at zero."""
 
 from math import factorial
 
 import numpy as np
 
-NEAR  = 10.0  # above π²: every angle that a log can have is on the side of the series
-TERMS = 13    # of the series; for x < NEAR the first one left out is below 1e-17 of the sum
+NEAR  = 10.0  # above π²: the series serves every angle that log returns
+TERMS = 13    # of the series; for x < NEAR the first term left out is below 1e-17 of the sum
 
 
 def stumpff(x):
@@ -14,7 +14,7 @@ def stumpff(x):
         cₙ(x) = Σ (-x)ᵏ / (2k + n)!          c₀ = cos θ,  c₁ = sin θ / θ
         cₙ(x) = 1/n! - x cₙ₊₂(x)             Stiefel and Scheifele, Linear and Regular Celestial Mechanics
 
-    Near zero the series of c₅, c₆ and the recurrence downwards; far from it sine, cosine and the recurrence upwards.
+    Below NEAR: the series of c₅, c₆ and the recurrence downwards; above: sine, cosine and the recurrence upwards.
     """
     near  = x < NEAR
     small = np.where(near, x, 0.0)

@@ -1,4 +1,4 @@
-"""What a mechanism does: simulations of one, rollouts of thousands, and what they leave."""
+"""Integration in time: simulate one robot, roll out batches of robots, and the trajectories they return."""
 
 from .control import Hold, hold
 from .events import Event, Occurrence

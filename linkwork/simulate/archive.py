@@ -1,4 +1,4 @@
-"""A trajectory as one .npz file: arrays, and a text that holds the model and how it was run. Nothing is ever unpickled."""
+"""A trajectory as one .npz file: arrays, and a JSON text with the model and the settings. Nothing is unpickled."""
 
 import json
 import zipfile
@@ -15,8 +15,8 @@ from ..model import Model, constraints, forces, parts
 from ..spatial import Pose
 from .control import Hold
 
-FORMAT, VERSION = "linkwork trajectory", 1
-FUNCTIONS = "control", "external", "events", "on_step", "keep"  # of the settings: what a file cannot hold
+FORMAT, VERSION = "linkwork trajectory", 2
+FUNCTIONS = "control", "external", "events", "on_step", "keep"  # settings that a file cannot hold
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
 TYPES = {
@@ -27,21 +27,22 @@ TYPES = {
 
 
 @dataclass(frozen=True)
-class Lost:
-    """Stands for functions that a file could not hold; `holds` if all of them were held between instants."""
+class MissingFunction:
+    """Placeholder for functions that a file does not hold; `held` if all of them were held controllers."""
 
     name: str
-    holds: bool = False
+    held: bool = False
 
 
-def is_lost(value) -> bool:
-    return isinstance(value, Lost) or (isinstance(value, tuple) and any(isinstance(x, Lost) for x in value))
+def is_missing(value) -> bool:
+    parts = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(part, MissingFunction) for part in parts)
 
 
-def holds(control) -> bool:
-    """Is every force of this control constant between the rows of a run?"""
-    if isinstance(control, Lost):
-        return control.holds
+def is_held(control) -> bool:
+    """Is tau of this control constant between the rows of a run?"""
+    if isinstance(control, MissingFunction):
+        return control.held
     parts = control if isinstance(control, Sequence) else (control,)
     return all(isinstance(part, Hold) for part in parts)
 
@@ -54,7 +55,7 @@ def save(path: str | PathLike, trajectory) -> None:
         "model": written(trajectory.robot.model),
         "settings": {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in FUNCTIONS},
         "functions": [name for name in FUNCTIONS if getattr(settings, name)],
-        "holds": holds(settings.control),
+        "holds": is_held(settings.control),
         "carry": {name: getattr(trajectory.carry, name) for name in ("grid", "next_step", "embedding")},
         "events": [event.name for event in trajectory.events],
         **{name: getattr(trajectory, name) for name in COUNTS},
@@ -84,24 +85,27 @@ def load(path: str | PathLike) -> tuple[Model, dict, dict]:
             columns: dict = {name: file[name] for name in ROWS}
             events = zip(file["event_t"].tolist(), header["events"], file["event_q"], file["event_v"])
             columns |= {name: header[name] for name in COUNTS} | {"carry": header["carry"], "events": list(events)}
-            settings = header["settings"] | {name: Lost(name, header["holds"]) for name in header["functions"]}
+            settings = header["settings"] | {name: MissingFunction(name, header["holds"]) for name in header["functions"]}
+            if header["version"] < 2:  # in version 1 `limits` was the restitution, or null for no limits
+                limits = settings["limits"]
+                settings |= {"limits": limits is not None, "restitution": limits or 0.0}
             if "events" in settings:
                 settings["events"] = (settings["events"],)
             return read(header["model"]), settings, columns
     except SimulationError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise SimulationError(f"{path} is not a trajectory of linkwork, or is damaged ({said}).") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise SimulationError(f"{path} is not a trajectory of linkwork, or is damaged ({reason}).") from None
 
 
 def written(x):
-    """A model, or a part of one, as lists, dictionaries, numbers and words."""
+    """A model, or a part of one, as lists, dictionaries, numbers and strings for JSON; `read` is the inverse."""
     if is_dataclass(x) and not isinstance(x, type):
         kind = type(x).__name__
         if TYPES.get(kind) is not type(x):
             what = "joint" if isinstance(x, Joint) else "part"
-            raise SimulationError(f"a {what} of type {kind} is not one of linkwork's own, so that it cannot be saved.")
+            raise SimulationError(f"a {what} has the type {kind}, which is not part of linkwork, so that it cannot be saved.")
         return {"type": kind, **{f.name: written(getattr(x, f.name)) for f in fields(x) if f.init}}
     if callable(x):
         raise SimulationError(f"a constraint of the model is a function ({x.__name__}), which cannot be saved.")
@@ -111,7 +115,7 @@ def written(x):
 
 
 def read(x):
-    """The way back."""
+    """The model, or part of one, from what `written` returned."""
     if isinstance(x, dict):
         entries = {name: read(value) for name, value in x.items() if name != "type"}
         return TYPES[x["type"]](**entries)

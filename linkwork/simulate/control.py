@@ -1,4 +1,4 @@
-"""What drives a mechanism: plain functions of (t, q, v), and ones that look only at their own rate and hold in between."""
+"""Controllers: plain functions of (t, q, v), and sampled ones, whose output is held between sampling instants."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,27 +9,27 @@ import numpy as np
 from ..errors import ShapeError, SimulationError, listed
 
 Function = Callable[[float, np.ndarray, np.ndarray], object]
-SLACK = 1e-9  # of a period: how near a time must be to a sampling instant to be one
+SLACK = 1e-9  # fraction of a period: a time this near to a sampling instant is that instant
 
 
 @dataclass(frozen=True)
 class Hold:
-    """A controller that is asked at t = 0, 1/rate, 2/rate ... and whose answer holds until the next time."""
+    """A controller that is called at t = 0, 1/rate, 2/rate ... and whose output is held until the next call."""
 
     function: Function
     rate: float
 
     def __post_init__(self):
         if not 0 < self.rate < inf:
-            raise SimulationError(f"a controller is held at a rate of {self.rate} Hz; it takes a positive, finite number.")
+            raise SimulationError(f"a held controller has rate {self.rate} Hz; it must be a positive, finite number.")
 
     def index(self, t: float) -> int:
-        """The number of the last instant at or before t."""
+        """The number of the last sampling instant at or before t."""
         return floor(t * self.rate + SLACK)
 
 
 def hold(function: Function, *, rate: float) -> Hold:
-    """function(t, q, v) as a digital controller sees the world: at its own rate in Hz, its answer held in between."""
+    """Make function(t, q, v) a digital controller: called at its own rate in Hz, its output held in between."""
     return Hold(function, rate)
 
 
@@ -37,43 +37,43 @@ Control = Function | Hold | Sequence[Function | Hold] | None
 
 
 class Controls:
-    """All controllers of a run together: their forces add."""
+    """The sum of all controllers of a run."""
 
     def __init__(self, robot, control: Control, held=None):
         parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
         for part in parts:
             if not callable(part) and not isinstance(part, Hold):
                 raise SimulationError(
-                    f"control is {part!r}; it takes a function of (t, q, v) that returns tau, lw.hold(function, rate=...), "
-                    "or several of them in a list."
+                    f"control is {part!r}; it must be a function of (t, q, v) that returns tau, lw.hold(function, rate=...), "
+                    "or a list of these."
                 )
         self.robot = robot
         self.functions: list[Function] = [part for part in parts if not isinstance(part, Hold)]
         self.holds: list[Hold] = [part for part in parts if isinstance(part, Hold)]
-        self.asked: list[float] = [-inf for _ in self.holds]
+        self.last_calls: list[float] = [-inf for _ in self.holds]
         self.answers = [np.zeros(robot.nv) for _ in self.holds]
         if held is not None:
-            self.asked, self.answers = list(held[0]), list(held[1])
+            self.last_calls, self.answers = list(held[0]), list(held[1])
 
     @property
     def held(self) -> tuple:
-        """What a later run needs to go on from here."""
-        return tuple(self.asked), tuple(self.answers)
+        """The last calls of the held controllers and their outputs: what a continued run needs."""
+        return tuple(self.last_calls), tuple(self.answers)
 
     def sample(self, t: float, q, v) -> bool:
-        """Ask the controllers whose time it is; True if there was one."""
-        due = [i for i, part in enumerate(self.holds) if part.index(t) > self.asked[i]]
+        """Call the held controllers that are due at t; True if there was one."""
+        due = [i for i, part in enumerate(self.holds) if part.index(t) > self.last_calls[i]]
         for i in due:
             self.answers[i] = self._checked(self.holds[i].function(t, q, v), "held control").copy()
-            self.asked[i] = self.holds[i].index(t)
+            self.last_calls[i] = self.holds[i].index(t)
         return bool(due)
 
     def next(self) -> float:
-        """When a controller is next asked."""
-        return min(((k + 1) / part.rate for part, k in zip(self.holds, self.asked)), default=inf)
+        """The time of the next call of a held controller."""
+        return min(((k + 1) / part.rate for part, k in zip(self.holds, self.last_calls)), default=inf)
 
     def __call__(self, t: float, q, v) -> np.ndarray:
-        """τ of all of them: what the held ones last said, and what the others say now."""
+        """τ of all controllers: the held outputs and the functions evaluated now."""
         tau = np.zeros(self.robot.nv)
         for force in self.answers:
             tau = tau + force
@@ -81,7 +81,7 @@ class Controls:
             tau = tau + self._checked(function(t, q, v), "control")
         return tau
 
-    def _checked(self, tau, who: str) -> np.ndarray:
+    def _checked(self, tau, name: str) -> np.ndarray:
         tau = np.asarray(tau, float)
         nv = self.robot.nv
         if tau.shape == (nv,):
@@ -89,6 +89,6 @@ class Controls:
         if tau.shape == () and nv == 1:
             return tau[None]
         raise ShapeError(
-            f"{who} returned an array of shape {tau.shape}, but {self.robot.model.name} has nv = {nv} "
+            f"{name} returned an array of shape {tau.shape}, but {self.robot.model.name} has nv = {nv} "
             f"({listed(self.robot.joints, 2)})."
         )

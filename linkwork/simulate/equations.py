@@ -1,7 +1,7 @@
-"""The equations of motion as integrators ask for them: functions of the nodes and one sample, kernels in the making.
+"""The equations of motion in the form integrators use: functions of the nodes and one sample, compiled to kernels.
 
-Within a step the configuration is q ∘ exp ξ, joint by joint, q the one the step began with. ξ and v are vectors, and
-their rates are what Runge and Kutta average (Munthe-Kaas 1998):
+Within a step the configuration is q ∘ exp ξ, joint by joint, q being that at its start. ξ and v are vectors, to whose
+rates a Runge-Kutta method applies (Munthe-Kaas 1998):
 
     ξ̇ = S⁻¹(ξ) v,    v̇ = 𝓜⁻¹ (τ + τ passive − C v − g + J* external)     at q ∘ exp ξ
 """
@@ -9,7 +9,7 @@ their rates are what Runge and Kutta average (Munthe-Kaas 1998):
 import numpy as np
 
 from .. import quantities
-from .halves import across, placed, turned, turns
+from .rotation_translation import cross_product, element, rotated, rotations
 
 
 def acceleration(nodes, q, v, tau, external=None):
@@ -36,33 +36,33 @@ def body_velocity(nodes, xi, rate):
 
 
 def euler_step(nodes, q, v, tau, h):
-    """Semi-implicit Euler with τ held."""
+    """The state after a semi-implicit Euler step with constant τ."""
     return euler_end(nodes, q, v, acceleration(nodes, q, v, tau), h)
 
 
 def euler_end(nodes, q, v, vdot, h):
-    """The state after h at acceleration v̇, position moving with the new velocity:
+    """The state after h at acceleration v̇; the position changes with the new velocity:
 
         ω' = ω + h ω̇                    R' = R exp(h ω')
         u  = v + h (v̇ + ω × v)          x' = x + h R u,  v' = R'* R u
 
-    A joint that turns and shifts has its velocity updated in axes that do not turn; otherwise its spin would speed it up.
+    The linear velocity is updated in axes that do not rotate; in rotating ones the angular velocity would add energy.
     """
     tree, h = nodes.tree, h[..., None]
     q, v, vdot = nodes.split(q), tree.split(v), tree.split(vdot)
-    there, fast = tree.slots(2)
+    q1, v1 = tree.slots(2)
     for k in tree.base_to_tips():
         group, now, rate = nodes.groups[k], v[k][..., 0], vdot[k][..., 0]
-        a, b = now[..., : turns(group)], now[..., turns(group) :]
-        a1 = a + h * rate[..., : turns(group)]
-        u  = b + h * (rate[..., turns(group) :] + across(group, a, b))
-        there[k] = group.compose(q[k], placed(group, h * a1, h * u))
-        fast[k]  = np.concatenate([a1, turned(group, -h * a1, u)], -1)[..., None]
-    return nodes.join(there), tree.join(fast)
+        a, b = now[..., : rotations(group)], now[..., rotations(group) :]
+        a1 = a + h * rate[..., : rotations(group)]
+        u  = b + h * (rate[..., rotations(group) :] + cross_product(group, a, b))
+        q1[k] = group.compose(q[k], element(group, h * a1, h * u))
+        v1[k] = np.concatenate([a1, rotated(group, -h * a1, u)], -1)[..., None]
+    return nodes.join(q1), tree.join(v1)
 
 
 def rk4_step(nodes, q, v, tau, h):
-    """Runge and Kutta's classical step in local coordinates, τ held."""
+    """The state after a classical Runge-Kutta step in local coordinates, with constant τ."""
     h = h[..., None]
     x1, a1 = v, acceleration(nodes, q, v, tau)
     x2, a2 = local_rates(nodes, q, h / 2 * x1, v + h / 2 * a1, tau)
@@ -72,9 +72,9 @@ def rk4_step(nodes, q, v, tau, h):
     return quantities.integrate(nodes, q, xi), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
 
 
-def _each(nodes, fn, xi, v):
+def _each(nodes, function, xi, v):
     tree, xi, v = nodes.tree, nodes.tree.split(xi), nodes.tree.split(v)
     out = tree.slots()
     for k in tree.base_to_tips():
-        out[k] = fn(nodes.groups[k], xi[k][..., 0], v[k])
+        out[k] = function(nodes.groups[k], xi[k][..., 0], v[k])
     return tree.join(out)

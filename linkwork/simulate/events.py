@@ -1,4 +1,4 @@
-"""Things that happen during a step: found by a change of sign, placed by its root on the step's own interpolant."""
+"""Detection of events during a step: a change of sign, then its root on the interpolant of the step."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from ..errors import SimulationError
 from .flow import Flow
 from .step import Step
 
-SAMPLES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # where in a step signs are looked at, so that a short visit is seen
-HALVINGS = 64  # in search of the motion that an event has just begun
+SAMPLES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # fractions of a step where signs are compared, to see two crossings in a step
+HALVINGS = 64  # in search of the next root after one at the start of a step
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens when function(t, q, v) passes through zero.
+    """An event that occurs when function(t, q, v) passes through zero.
 
-    direction   1: only when it rises, -1: only when it falls, 0: both
+    direction   1: only when the function rises, -1: only when it falls, 0: both
     terminal    the run ends there
-    reset       (t, q, v) -> (q, v): the state jumps, as in an impact
+    reset       (t, q, v) -> (q, v): the state after the event, as in an impact
     """
 
     function: Callable[[float, np.ndarray, np.ndarray], float]
@@ -32,13 +32,13 @@ class Event:
     def __post_init__(self):
         if not callable(self.function) or self.direction not in (-1, 0, 1):
             raise SimulationError(
-                f'event "{self.name}" has function {self.function!r} and direction {self.direction!r}; it takes a function '
+                f'event "{self.name}" has function {self.function!r} and direction {self.direction!r}; it needs a function '
                 "of (t, q, v) that returns a number, and a direction of -1, 0 or 1."
             )
 
 
 class Occurrence(NamedTuple):
-    """An event that happened: when, which one, and the state just before."""
+    """An event that occurred: its time, its name, and the state just before."""
 
     t: float
     name: str
@@ -46,14 +46,14 @@ class Occurrence(NamedTuple):
     v: np.ndarray
 
 
-class Found(NamedTuple):
-    """An event within a step: at which fraction of it, and its number."""
+class Crossing(NamedTuple):
+    """An event within a step: the fraction of the step where it occurs, and the number of the event."""
 
     x: float
     number: int
 
 
-class Watch:
+class EventDetector:
     """All events of a run: the user's, then those of joints that come to rest or start to move."""
 
     def __init__(self, flow: Flow, events: Iterable):
@@ -70,17 +70,17 @@ class Watch:
         return own if self.stops is None else np.concatenate([own, self.stops.values(t, q, v, self.flow)])
 
     def begin(self, t: float, q, v, just: int | None = None) -> None:
-        """A new motion starts; event `just` has just happened, so that its value means nothing."""
+        """Store the values at the start of a smooth motion; that of event `just`, which has just occurred, is zero."""
         self.before = self.values(t, q, v)
         if just is not None:
             self.before[just] = 0.0
 
-    def cuts(self, index: int) -> bool:
-        """Does the motion end with this event?"""
+    def interrupts(self, index: int) -> bool:
+        """Does this event end the run or change the state, so that the step must end there?"""
         return index >= len(self.events) or self.events[index].terminal or self.events[index].reset is not None
 
-    def find(self, t: float, step: Step) -> list[Found]:
-        """What happens in a step, in order, up to the first event that ends the motion."""
+    def find(self, t: float, step: Step) -> list[Crossing]:
+        """The events in a step, in order of time, up to the first that interrupts it."""
         q, v = self.flow.within(t, step, SAMPLES)
         q[-1], v[-1] = step.q, step.v
         start, low, found = self.before, 0.0, []
@@ -89,17 +89,17 @@ class Watch:
             crossed = [i for i, (a, b) in enumerate(zip(start, value)) if self._crossed(i, a, b)]
             here = [self._root(i, t, step, low, x, start[i]) for i in crossed]
             if self.stops is not None and self.stops.limits:
-                here += self._visits(t, step, low, x, start, value, v[k - 1 : k + 1])
+                here += self._double_crossings(t, step, low, x, start, value, v[k - 1 : k + 1])
             for event in sorted(each for each in here if each is not None):
                 found.append(event)
-                if self.cuts(event.number):
+                if self.interrupts(event.number):
                     return found
             start, low = value, x
         self.before = start
         return found
 
-    def _visits(self, t: float, step: Step, low: float, high: float, start, value, v) -> list[Found | None]:
-        """Limits that are passed and left again between two fractions of a step: seen where their gap is smallest."""
+    def _double_crossings(self, t: float, step: Step, low: float, high: float, start, value, v) -> list[Crossing | None]:
+        """Limits that are crossed twice between two fractions of a step: found where the gap is smallest."""
         from scipy.optimize import brentq
 
         assert self.stops is not None
@@ -122,8 +122,8 @@ class Watch:
         falls, rises = a >= 0 >= b and a != b, a <= 0 <= b and a != b
         return (falls and direction <= 0) or (rises and direction >= 0)
 
-    def _root(self, i: int, t: float, step: Step, low: float, high: float, start: float) -> Found | None:
-        """Where value i passes through zero between two fractions of a step; `start` is its value at the first."""
+    def _root(self, i: int, t: float, step: Step, low: float, high: float, start: float) -> Crossing | None:
+        """The root of value i between two fractions of a step; `start` is its value at the first."""
         from scipy.optimize import brentq
 
         def value(x):
@@ -134,8 +134,8 @@ class Watch:
 
         end = value(high)
         if end == 0.0:
-            return Found(high, i)
-        if start == 0.0:  # it begins at zero: look for the way out, which must be before the way back
+            return Crossing(high, i)
+        if start == 0.0:  # it starts at zero: find a point with the other sign than the end, the root is in between
             width = high - low
             for _ in range(HALVINGS):
                 width /= 2
@@ -144,8 +144,8 @@ class Watch:
                     low, high = low + width, low + 2 * width
                     break
             else:
-                return Found(low, i) if i >= len(self.events) else None
-        return Found(brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15), i)
+                return Crossing(low, i) if i >= len(self.events) else None
+        return Crossing(brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15), i)
 
 
 def _event(event) -> Event:
@@ -153,4 +153,4 @@ def _event(event) -> Event:
         return event
     if callable(event):
         return Event(event, getattr(event, "__name__", "event"))
-    raise SimulationError(f"events has {event!r}; it takes lw.Event(function, ...) or functions of (t, q, v).")
+    raise SimulationError(f"events contains {event!r}; its entries must be lw.Event(function, ...) or functions of (t, q, v).")

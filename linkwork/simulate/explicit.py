@@ -1,20 +1,20 @@
-"""Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, on the tableaux that SciPy publishes."""
+"""Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, with the tableaux of SciPy."""
 
 from abc import abstractmethod
 
 import numpy as np
 
 from . import equations
-from .interpolate import bridge
+from .interpolate import quartic
 from .kernels import kernel
-from .step import Between, Failure, Integrator, Measure, Step
+from .step import Failure, Integrator, Interpolant, Step, Tolerances
 
-SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # of the next step: Hairer, Nørsett and Wanner, II.4
-TURN = 2.0  # radians that a ball joint may turn in one step: S⁻¹(ξ) ends at 2π
+SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # factors for the next step: Hairer, Nørsett and Wanner, II.4
+LARGEST_ROTATION = 2.0  # radians of a spherical joint in one step: S⁻¹(ξ) is singular at 2π
 
 
 class Euler(Integrator):
-    """Semi-implicit: the position moves with the new velocity."""
+    """Semi-implicit Euler: the position changes with the new velocity."""
 
     order = 1
 
@@ -24,7 +24,7 @@ class Euler(Integrator):
 
     def step(self, t, q, v, vdot, h):
         q1, v1 = self.end(q, v, vdot, h)
-        return Step(h, q, q1, v1, lambda x: bridge(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
+        return Step(h, q, q1, v1, lambda x: quartic(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
 
 
 class RungeKutta(Integrator):
@@ -33,17 +33,17 @@ class RungeKutta(Integrator):
     A: np.ndarray
     B: np.ndarray
     C: np.ndarray
-    more = 1  # rows of K beyond the stages: the rates at the end, and what the interpolant asks for
+    extra_rows = 1  # of K after the stages: the rates at the end, and the extra stages of the interpolant
 
     def __init__(self, flow):
         super().__init__(flow)
         self.stages = len(self.B)
-        self.K = np.zeros((self.stages + self.more, flow.blocks * self.n))
+        self.K = np.zeros((self.stages + self.extra_rows, flow.blocks * self.n))
         self.out = [tuple(row.reshape(flow.blocks, self.n)) for row in self.K]
         self.rows = [self.A[i, :i].copy() for i in range(self.stages)]
 
     def advance(self, t, q, v, vdot, h):
-        """ξ and v after h, by all stages, and what was held back meanwhile."""
+        """ξ and v after h, and the integral of the accelerations that joints at rest would have if free."""
         K, n = self.K, self.n
         K[0, :n], K[0, n : 2 * n] = v, vdot
         for i in range(1, self.stages):
@@ -54,7 +54,7 @@ class RungeKutta(Integrator):
 
 
 class RK4(RungeKutta):
-    """Runge and Kutta's classical method, of fixed steps."""
+    """The classical Runge-Kutta method with fixed steps."""
 
     A = np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]])
     B = np.array([1, 2, 2, 1]) / 6
@@ -63,33 +63,33 @@ class RK4(RungeKutta):
 
     def step(self, t, q, v, vdot, h):
         xi, v1, _ = self.advance(t, q, v, vdot, h)
-        return Step(h, q, self.flow.integrate(q, xi), v1, lambda x: bridge(self.robot, x, h, xi, v, vdot, v1))
+        return Step(h, q, self.flow.integrate(q, xi), v1, lambda x: quartic(self.robot, x, h, xi, v, vdot, v1))
 
 
 class Adaptive(RungeKutta):
-    """Steps as long as an embedded error estimate allows; the last stage of one is the first of the next."""
+    """Steps whose length is controlled by an embedded error estimate; the last stage of one is the first of the next."""
 
     order: int
     estimate: int  # the order of the error estimate
 
-    def __init__(self, flow, measure: Measure, first_step: float | None, max_step: float):
+    def __init__(self, flow, tolerances: Tolerances, first_step: float | None, max_step: float):
         super().__init__(flow)
-        self.measure = measure
+        self.tolerances = tolerances
         self.next_step = first_step
         self.max_step = max_step
         self.fresh = True
 
     @abstractmethod
     def errors(self) -> np.ndarray:
-        """Estimates of the error (m, blocks · n), of the step just made and per second."""
+        """Estimates of the error (m, blocks · n) of the last step, divided by its length."""
 
     @abstractmethod
     def size(self, errors, scale) -> float:
-        """How large such errors are against what is allowed."""
+        """The norm of the errors relative to the tolerances `scale`; below 1 the step is accepted."""
 
     @abstractmethod
-    def between(self, h, xi, v0, v1) -> Between:
-        """The interpolant of the step just made."""
+    def interpolant(self, h, xi, v0, v1) -> Interpolant:
+        """The interpolant of the last step."""
 
     def restart(self, *, jump):
         self.fresh = True
@@ -101,14 +101,14 @@ class Adaptive(RungeKutta):
         elif self.flow.stops is not None:
             self.flow(t, q, self.flow.zero, v, self.out[0])
         wanted = self.next_step or self._first(t, q, v, vdot, h)
-        turning = self.measure.turning(v)
-        wanted = min(wanted, self.max_step, TURN / turning if turning else np.inf)
+        speed = self.tolerances.fastest_rotation(v)
+        wanted = min(wanted, self.max_step, LARGEST_ROTATION / speed if speed else np.inf)
         least, again = 10 * np.spacing(abs(t)), False
         h = min(wanted, h)
         while True:
             xi, v1, held = self.advance(t, q, v, vdot, h)
             self.flow(t + h, q, xi, v1, self.out[self.stages])
-            error = h * self.size(self._left(t + h, q, xi), self.measure.tolerance(q, v, v1, held))
+            error = h * self.size(self._projected_errors(t + h, q, xi), self.tolerances.tolerance(q, v, v1, held))
             if error < 1:
                 break
             self.rejected += 1
@@ -118,14 +118,14 @@ class Adaptive(RungeKutta):
                 raise self._failure(h)
         grow = GROW if error == 0 else min(GROW, SAFETY * error ** (-1 / (self.estimate + 1)))
         grow = min(grow, 1.0) if again else grow
-        self.next_step = max(grow * h, wanted if not again and h < wanted else 0.0)  # one cut short says little
+        self.next_step = max(grow * h, wanted if not again and h < wanted else 0.0)  # a step cut short is no measure
         self.fresh = False
-        between = self.between(h, xi, v, v1)
+        interpolant = self.interpolant(h, xi, v, v1)
         vdot1 = self.out[self.stages][1].copy()
-        return Step(h, q, self.flow.integrate(q, xi), v1, between, (vdot1, self.flow.tau))
+        return Step(h, q, self.flow.integrate(q, xi), v1, interpolant, (vdot1, self.flow.tau))
 
-    def _left(self, t, q, xi):
-        """The errors that are left when the state is put back on its constraints."""
+    def _projected_errors(self, t, q, xi):
+        """The errors that remain after the state is projected on the constraints."""
         errors, n = self.errors(), self.n
         if self.flow.keeper.projects and np.isfinite(errors).all():
             left = self.flow.keeper.left(t, self.flow.integrate(q, xi), errors[:, : 2 * n].reshape(-1, n))
@@ -134,9 +134,9 @@ class Adaptive(RungeKutta):
 
     def _first(self, t, q, v, vdot, h):
         """A first step from the size of the first two derivatives (Hairer, Nørsett and Wanner, II.4)."""
-        scale = self.measure.tolerance(q, v, v, v[:0])
+        scale = self.tolerances.tolerance(q, v, v, v[:0])
         here = np.concatenate([v, vdot])
-        d0 = _rms(np.concatenate([self.measure.size(q), v]) / scale)
+        d0 = _rms(np.concatenate([self.tolerances.size(q), v]) / scale)
         d1 = _rms(here / scale)
         h0 = min(h, 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
         out = self.out[1]
@@ -147,12 +147,12 @@ class Adaptive(RungeKutta):
         return min(100 * h0, h1) if np.isfinite(h1) else h0
 
     def _failure(self, h):
-        """What went wrong in the last attempt, and at which joint."""
+        """Why the last attempt failed, and at which row of v."""
         rates = self.K[: self.stages + 1, self.n : 2 * self.n]
         if not (good := np.isfinite(rates).all(0)).all():
             return Failure("the acceleration is not finite", int(np.argmin(good)))
         row = int(np.argmax(np.ptp(rates, 0)))
-        return Failure(f"no step is short enough ({h:.1g} s): a force jumps, or the motion ends here", row)
+        return Failure(f"no step is short enough ({h:.1g} s): a force is discontinuous, or the motion has a singularity here", row)
 
 
 class DormandPrince(Adaptive):
@@ -171,7 +171,7 @@ class DormandPrince(Adaptive):
     def size(self, errors, scale):
         return _rms(errors[0] / scale)
 
-    def between(self, h, xi, v0, v1):
+    def interpolant(self, h, xi, v0, v1):
         Q, n = None, self.n
 
         def local(x):
@@ -186,7 +186,7 @@ class DormandPrince(Adaptive):
 class DormandPrince8(Adaptive):
     """Order 8(5,3), interpolant of order 7."""
 
-    more = 4
+    extra_rows = 4
 
     def __init__(self, *arguments):
         from scipy.integrate import DOP853
@@ -206,7 +206,7 @@ class DormandPrince8(Adaptive):
             return 0.0
         return float(five / np.sqrt((five + 0.01 * three) * len(scale)))
 
-    def between(self, h, xi, v0, v1):
+    def interpolant(self, h, xi, v0, v1):
         start = self.K[0, : 2 * self.n].copy()
         F = None
 
@@ -221,7 +221,7 @@ class DormandPrince8(Adaptive):
         return local
 
     def _interpolant(self, start, h, xi, v0, v1):
-        """Coefficients by powers of x and 1 − x in turn, after three more stages."""
+        """Coefficients of alternating powers of x and 1 − x, after three more stages."""
         K, n = self.K[:, : 2 * self.n], self.n
         for i, (a, c) in enumerate(zip(self.A_extra, self.C_extra), self.stages + 1):
             dy = (h * a[:i]) @ K[:i]

@@ -1,4 +1,4 @@
-"""Trajectories for other people's tables."""
+"""Conversion of trajectories to pandas and xarray."""
 
 from importlib import import_module
 from typing import Any
@@ -9,9 +9,9 @@ ENERGIES = "kinetic_energy", "potential_energy", "energy"
 
 
 def names(robot, count: int, index) -> list[str]:
-    """A name for each row of q or v: the joint or part of one that it belongs to, numbered where that has several."""
+    """A name for each entry of q or v: its joint or part of a joint, with an index if that has several entries."""
     out = [""] * count
-    for joint in robot.joints:  # parts come after the joint that they are of
+    for joint in robot.joints:  # the parts of a joint come after it
         rows = index(joint)
         width = rows.stop - rows.start
         out[rows] = [joint] if width == 1 else [f"{joint}[{i}]" for i in range(width)]
@@ -46,5 +46,5 @@ def to_xarray(trajectory):
         "axis": ["x", "y", "z"],
         "component": ["angular x", "angular y", "angular z", "linear x", "linear y", "linear z"],
     }
-    facts = {"model": trajectory.robot.model.name, "status": trajectory.status, "message": trajectory.message}
-    return xarray.Dataset(rows, labels, facts)
+    attributes = {"model": trajectory.robot.model.name, "status": trajectory.status, "message": trajectory.message}
+    return xarray.Dataset(rows, labels, attributes)

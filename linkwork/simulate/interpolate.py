@@ -1,4 +1,4 @@
-"""Between two states: the motion that has their velocities, and the acceleration of the first."""
+"""Interpolation between two states: a polynomial with both velocities and the acceleration of the first."""
 
 import numpy as np
 
@@ -6,24 +6,24 @@ from . import equations
 from .kernels import kernel
 
 
-def bridge(robot, x, h, xi, v0, a0, v1):
-    """ξ and v at the fractions x (..., 1) of a step h that covers ξ = `xi`: of the fourth degree in local coordinates.
+def quartic(robot, x, h, xi, v0, a0, v1):
+    """ξ and v at the fractions x (..., 1) of a step of length h to ξ = `xi`: a quartic in local coordinates.
 
         ξ(x) = h v₀ x + h² v̇₀ x²/2 + c₃ x³ + c₄ x⁴        ξ(1) = ξ,  ξ̇(1) = S⁻¹(ξ) v₁
 
-    The acceleration at the end is not asked for: where a controller has switched it is that of another motion.
+    The acceleration at the end is not used: if a controller switches there, it belongs to the next step.
     """
     w1 = kernel(robot, equations.local_velocity)(xi, v1)
     r  = xi - h * v0 - h * h / 2 * a0
     s  = h * (w1 - v0) - h * h * a0
     c3, c4 = 4 * r - s, s - 3 * r
-    way  = x * (h * v0 + x * (h * h / 2 * a0 + x * (c3 + x * c4)))
-    rate = v0 + x * (h * a0 + x / h * (3 * c3 + 4 * x * c4))
-    return way, kernel(robot, equations.body_velocity)(way, rate)
+    local = x * (h * v0 + x * (h * h / 2 * a0 + x * (c3 + x * c4)))
+    rate  = v0 + x * (h * a0 + x / h * (3 * c3 + 4 * x * c4))
+    return local, kernel(robot, equations.body_velocity)(local, rate)
 
 
 def interpolated(trajectory, t):
-    """q and v of a trajectory at times t (...), which lie within it."""
+    """q and v of a trajectory at times t (...) between its first and its last."""
     robot, times = trajectory.robot, trajectory.t
     i  = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
     j  = np.minimum(i + 1, len(times) - 1)
@@ -31,6 +31,6 @@ def interpolated(trajectory, t):
     x  = np.where(h > 0, (t - times[i])[..., None] / np.where(h > 0, h, 1.0), 1.0)
     q0, q1 = trajectory.q[i], trajectory.q[j]
     xi = robot.difference(q0, q1)
-    way, v = bridge(robot, x, np.where(h > 0, h, 1.0), xi, trajectory.v[i], trajectory.vdot[i], trajectory.v[j])
-    there = x >= 1
-    return np.where(there, q1, robot.integrate(q0, way)), np.where(there, trajectory.v[j], v)
+    local, v = quartic(robot, x, np.where(h > 0, h, 1.0), xi, trajectory.v[i], trajectory.vdot[i], trajectory.v[j])
+    at_end = x >= 1
+    return np.where(at_end, q1, robot.integrate(q0, local)), np.where(at_end, trajectory.v[j], v)

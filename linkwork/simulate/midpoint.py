@@ -1,24 +1,24 @@
-"""The variational midpoint rule as an integrator: symplectic and symmetric, so that energy has no trend."""
+"""The variational midpoint rule as an integrator: symplectic and symmetric, so that energy does not drift."""
 
 import numpy as np
 
 from . import variational
-from .interpolate import bridge
+from .interpolate import quartic
 from .kernels import kernel
 from .step import Failure, Integrator, Step
 
-CLOSE = 1e-15**2  # of the step, squared: a correction of that size is none
-ROUNDING = 1e-10**2  # a correction below this that grows again is rounding
-SLOW = 0.3**2  # corrections that shrink less than this are not worth waiting for
-PROBE = 1e-7  # of a step: how far to go for a slope
+CLOSE = 1e-15**2  # (correction / step)² at which the iteration has converged
+ROUNDING = 1e-10**2  # a correction smaller than this that grows again is rounding
+SLOW = 0.3**2  # convergence slower than this factor, squared, is given up
+PROBE = 1e-7  # increment of finite differences, relative to the step
 HISTORY = np.array([[1, 0, 0, 0], [2, -1, 0, 0], [3, -3, 1, 0], [4, -6, 4, -1]])  # extrapolation of equal steps
 
 
 class Midpoint(Integrator):
-    """Finds the ξ of a step from p₀(ξ) = 𝓜 v.
+    """Solves p₀(ξ) = 𝓜 v for the ξ of a step.
 
-    At first with slopes 𝓜/h, which serve as long as nothing is stiff; if they do not, by Newton's method with slopes
-    from differences, kept until they have gone stale.
+    First with the approximate Jacobian 𝓜/h, which suffices unless forces are stiff; else by Newton's method with a
+    Jacobian from finite differences, reused until convergence slows.
     """
 
     order = 2
@@ -54,16 +54,16 @@ class Midpoint(Integrator):
         q1, v1 = self.end(q, xi, *self._forces(xi))
         if stops is not None and stops.held:
             v1 = self._at_rest(q1, v1, stops.rows)
-        return Step(h, q, q1, v1, lambda x: bridge(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
+        return Step(h, q, q1, v1, lambda x: quartic(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
 
     def _forces(self, xi):
-        """τ, h and the wrenches, as they are at the midpoint."""
+        """τ, h and the wrenches at the midpoint."""
         middle = self.middle(self.q, xi, self.h) if self.flow.reacts else (self.q, xi)
         tau, *wrenches = self.flow.forces(self.t + float(self.h) / 2, *middle)
         return tau, self.h, *wrenches
 
     def _by_mass(self, xi):
-        """Corrections h 𝓜⁻¹ (p₀(ξ) − p), or None if they do not shrink fast enough."""
+        """ξ by corrections h 𝓜⁻¹ (p₀(ξ) − p), or None if they do not shrink fast enough."""
         last, q, p, correction = np.inf, self.q, self.p, self.correction
         while True:
             self.flow.evaluations += 1
@@ -81,7 +81,7 @@ class Midpoint(Integrator):
         last, fresh = np.inf, self.inverse is None
         for _ in range(50):
             if self.inverse is None:
-                self.inverse = np.linalg.pinv(self._slopes(xi))
+                self.inverse = np.linalg.pinv(self._jacobian(xi))
             change = self.inverse @ self._residual(xi)
             size, xi = change @ change, xi - change
             if _done(size, last, xi):
@@ -105,15 +105,15 @@ class Midpoint(Integrator):
             r[rows] = xi[rows]
         return r
 
-    def _slopes(self, xi):
-        """∂p₀/∂ξ by differences, one column for each velocity."""
+    def _jacobian(self, xi):
+        """∂p₀/∂ξ by finite differences, one column for each velocity."""
         d = PROBE * np.maximum(np.abs(xi), np.abs(xi).max(initial=0.0) or 1.0)
         here = self._residual(xi)
         columns = [(self._residual(xi + step) - here) / e for step, e in zip(np.diag(d), d)]
         return np.stack(columns, -1) if columns else np.zeros((0, 0))
 
     def _at_rest(self, q, v, rows):
-        """v with the joints at rest at rest, by an impulse along them."""
+        """v after an impulse along the joints at rest that makes their velocities zero."""
         inverse = self.robot.mass_matrix_inverse(q)
         v = v - inverse[:, rows] @ np.linalg.solve(inverse[np.ix_(rows, rows)], v[rows])
         v[rows] = 0.0
@@ -121,7 +121,7 @@ class Midpoint(Integrator):
 
 
 def _done(size, last, xi) -> bool:
-    """Would the next correction be nothing, or is this one no more than rounding? Both are squares, as is `last`."""
+    """Is the next correction negligible, or this one rounding? `size` and `last` are squared norms of corrections."""
     scale = xi @ xi
     if size < ROUNDING * scale and size > SLOW * last:
         return True

@@ -1,25 +1,25 @@
-"""A bar for runs that take longer than a moment, where there is somebody to see it and `rich` to draw it."""
+"""A progress bar for long runs, drawn by `rich` if it is installed and stderr is a terminal."""
 
 import sys
 from time import monotonic
 from typing import Any
 
-PATIENCE = 1.0  # seconds before a bar appears
-EVERY = 64  # steps between looks at the clock
+DELAY = 1.0  # seconds before a bar appears
+EVERY = 64  # steps between checks of the clock
 
 
 class Progress:
     def __init__(self, start: float, until: float, show: bool | None):
         self.start, self.until = start, until
         self.wanted = sys.stderr.isatty() if show is None else show
-        self.patience = PATIENCE if show is None else 0.0
+        self.delay = DELAY if show is None else 0.0
         self.began = monotonic()
         self.count = 0
         self.bar: Any = None
 
     def update(self, t: float) -> None:
         self.count += 1
-        if self.wanted and self.count % EVERY == 0 and monotonic() - self.began >= self.patience:
+        if self.wanted and self.count % EVERY == 0 and monotonic() - self.began >= self.delay:
             if self.bar is None:
                 self._open()
             if self.bar is not None:

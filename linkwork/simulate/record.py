@@ -1,4 +1,4 @@
-"""What happened so far, row by row, in arrays that grow."""
+"""The rows stored during a run, in arrays that grow."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ class Record:
         self.arrays = [np.empty((256, *width)) for width in widths]
 
     def add(self, *row) -> None:
-        """A row (t, q, v, vdot, tau); a time may come twice, before and after a jump."""
+        """Append a row (t, q, v, vdot, tau); the same time may be added twice, before and after a jump."""
         if self.n == len(self.arrays[0]):
             self.arrays = [np.concatenate([x, np.empty_like(x)]) for x in self.arrays]
         for array, value in zip(self.arrays, row):
@@ -22,7 +22,7 @@ class Record:
         self.n += 1
 
     def amend(self, t: float, vdot, tau) -> None:
-        """The last row, if it is of time t, with the forces that act from now on."""
+        """Replace vdot and tau in the last row if it is at time t: the forces have changed there."""
         if self.n and self.arrays[0][self.n - 1] == t:
             self.arrays[3][self.n - 1], self.arrays[4][self.n - 1] = vdot, tau
 

@@ -1,4 +1,4 @@
-"""rollout: thousands of robots at once, all steps of all of them in one call."""
+"""rollout: the motion of a batch of robots with fixed steps, in one compiled loop."""
 
 import sys
 from math import isfinite
@@ -14,8 +14,8 @@ from ..errors import ShapeError, SimulationError, listed
 from ..kernels import UserKernel
 from ..varying import Varying
 from . import equations
-from .given import Given
 from .kernels import cache_of, more_than_a_tree
+from .rollout_inputs import RolloutInputs
 from .stepwise import Stepwise
 from .whole_step import whole_step
 
@@ -36,20 +36,20 @@ def rollout(
 ) -> Rollout:  # fmt: skip
     """The motion of a batch of robots from Q0 (..., nq), V0 (..., nv) over `steps` steps of length dt.
 
-    robot      a Dynamics; or `robot.varying(...)`, with constants of each robot's own in `given`
-    controls   None; τ that broadcasts to (..., steps, nv), one for each step, held during it; a `robot.kernel` of
+    robot      a Dynamics; or `robot.varying(...)`, with the constants of each robot in `given`
+    controls   None; τ that broadcasts to (..., steps, nv), constant during each step; a `robot.kernel` of
                (t, q, v, ...) -> τ, which becomes part of the compiled loop; or any function (t, Q, V) -> τ (..., nv) of
-               the whole batch, asked before each step
+               the whole batch, called before each step
     method     "euler" (semi-implicit) or "rk4"
-    every      keep only each n-th state, and the first; with every=steps, the first and the last
-    reset      a `robot.kernel` of (t, q, v, ...) -> (q, v), or any function (t, Q, V) -> (Q, V) of the whole batch: the
-               state each robot goes on from after a step, its own or another
-    given      arrays (..., shape) by name: what kernels ask for besides t, q, v, and constants that vary
+    every      store only each n-th state, and the first; with every=steps, the first and the last
+    reset      a `robot.kernel` of (t, q, v, ...) -> (q, v), or any function (t, Q, V) -> (Q, V) of the whole batch: gives
+               the state from which each robot continues after a step, unchanged or replaced
+    given      arrays (..., shape) by name: inputs of kernels besides t, q, v, and varying constants
     each_step  the same with a value for each step: (..., steps, shape)
-    out        (q, v) to write into, such as those of an earlier rollout: new memory may cost more than the motion
+    out        (q, v) to write into, such as those of an earlier rollout: allocation may cost more than the integration
 
-    Springs, damping and friction of the joints act; limits do not. float32 in, float32 out. Arrays on a GPU in, the same
-    kind out: all steps are one launch there, unless a function of the batch is asked at each.
+    Springs, damping and friction of the joints act; limits do not. The result has the dtype and the kind of array of the
+    states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at each step.
     """
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
         Q0, V0, controls, reset, given, each_step, out = _as_numpy(Q0, V0, controls, reset, given, each_step, out)
@@ -60,37 +60,37 @@ def rollout(
     library, Q, V = _states(own, Q0, V0)
     _check(own, dt, steps, method, every)
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
-    there = Given(library, Q, V, steps)
-    there.take(robot, inside, given or {}, each_step or {})
+    inputs = RolloutInputs(library, Q, V, steps)
+    inputs.add(robot, inside, given or {}, each_step or {})
     if not callable(controls):
-        there.controls(controls)
+        inputs.add_controls(controls)
     rows = steps // every + 1
-    q, v = _room(library, out, rows, Q, V)
+    q, v = _output_arrays(library, out, rows, Q, V)
     q[0], v[0] = Q, V
     if steps and 0 not in Q.shape:
-        by_hand = any(callable(x) and x not in inside for x in (controls, reset))
-        if by_hand or not (isinstance(robot, Varying) or (own.compiled and not own.rolled)):
-            Stepwise(robot, STEPS[method], controls, reset, there, dt)(q, v, every)
+        python_functions = any(callable(x) and x not in inside for x in (controls, reset))
+        if python_functions or not (isinstance(robot, Varying) or (own.compiled and not own.rolled)):
+            Stepwise(robot, STEPS[method], controls, reset, inputs, dt)(q, v, every)
         else:
-            _march(robot, STEPS[method], controls, reset, there, dt, every, q, v)
+            _march(robot, STEPS[method], controls, reset, inputs, dt, every, q, v)
     return Rollout(library.multiples(dt * every, rows, Q), library.moved(q, 0, -2), library.moved(v, 0, -2))
 
 
-def _march(robot, method, controls, reset, given: Given, dt, every, q, v):
-    """All steps in compiled code."""
-    says, goes_on = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
-    given.time(dt, [x for x in (says, goes_on) if x])
-    shapes, host = given.shapes(), given.library.host
-    ready = cache_of(robot, says, goes_on)
-    key = "march", method.__name__, says, goes_on, len(given.streams), repr(shapes), given.Q.dtype if host else "GPU"
+def _march(robot, method, controls, reset, inputs: RolloutInputs, dt, every, q, v):
+    """Make all steps in compiled code."""
+    control, reset = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
+    inputs.add_time(dt, [x for x in (control, reset) if x])
+    shapes, host = inputs.shapes(), inputs.library.host
+    ready = cache_of(robot, control, reset)
+    key = "march", method.__name__, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
     if key not in ready:
-        kernel, streams = whole_step(robot, method, says, goes_on, shapes), len(given.streams)
-        ready[key] = March(kernel, given.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
-    ready[key]([given.Q, given.V, *given.streams.values(), *given.constants.values()], [q, v], given.steps, every)
+        kernel, streams = whole_step(robot, method, control, reset, shapes), len(inputs.streams)
+        ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
+    ready[key]([inputs.Q, inputs.V, *inputs.streams.values(), *inputs.constants.values()], [q, v], inputs.steps, every)
 
 
-def _room(library: Library, out, rows: int, Q, V):
-    """Arrays for what is kept, time first: those of `out`, or new ones; new ones on a GPU have samples side by side."""
+def _output_arrays(library: Library, out, rows: int, Q, V):
+    """Arrays for the stored states, time first: those of `out`, or new ones; on a GPU new ones have the samples last in memory."""
     shapes = [(rows, *x.shape) for x in (Q, V)]
     if out is None and library.host:
         return [np.empty(shape, Q.dtype) for shape in shapes]
@@ -99,13 +99,13 @@ def _room(library: Library, out, rows: int, Q, V):
     arrays = [library.moved(np.asarray(x) if library.host else x, -2, 0) for x in out]
     for name, x, shape in zip("qv", arrays, shapes):
         if tuple(x.shape) != shape or x.dtype != Q.dtype:
-            told, wanted = (tuple(s[1:-1]) + tuple(s[:1]) + tuple(s[-1:]) for s in (x.shape, shape))
-            raise ShapeError(f"{name} of out is {x.dtype} of shape {told}; this rollout fills {Q.dtype} of shape {wanted}.")
+            found, wanted = (tuple(s[1:-1]) + tuple(s[:1]) + tuple(s[-1:]) for s in (x.shape, shape))
+            raise ShapeError(f"{name} of out is {x.dtype} of shape {found}; this rollout needs {Q.dtype} of shape {wanted}.")
     return arrays
 
 
 def _states(robot, Q0, V0):
-    """The library of the states, and both whole over the batch."""
+    """The array library of the states, and both states broadcast over the batch."""
     device = on_device(Q0) or on_device(V0)
     Q, V = (Q0, V0) if device else (np.asarray(Q0), np.asarray(V0))
     for name, x, size, count in (("Q0", Q, "nq", robot.nq), ("V0", V, "nv", robot.nv)):
@@ -126,8 +126,8 @@ def _states(robot, Q0, V0):
 
 
 def _as_numpy(*arguments):
-    """Tensors on the CPU as NumPy arrays that share their memory, in dictionaries and tuples too; functions of tensors as
-    functions of arrays."""
+    """Convert CPU tensors to NumPy arrays that share their memory, also in dictionaries and tuples, and functions of
+    tensors to functions of arrays."""
     torch = sys.modules["torch"]
 
     def plain(x):
@@ -150,9 +150,9 @@ def _check(robot, dt, steps, method, every):
     if method not in STEPS:
         raise SimulationError(f'rollout has no method "{method}"; it takes {", ".join(STEPS)}.')
     if not (isfinite(dt) and dt != 0):
-        raise SimulationError(f"dt is {dt}; it takes a number of seconds.")
+        raise SimulationError(f"dt is {dt}; it must be a finite number of seconds, not zero.")
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if int(value) != value or value < least:
-            raise SimulationError(f"{name} is {value}; it takes a whole number from {least}.")
+            raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
     if left := more_than_a_tree(robot):
         raise SimulationError(f"{robot.model.name} has {left}, which rollout leaves out. Use lw.simulate.")

@@ -1,4 +1,4 @@
-"""One run, from a state to a time: steps, what happens during them, and what is kept."""
+"""One run, from a state to a time: its steps, the events during them, and the rows it stores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,14 +9,14 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from .control import Control, Controls
-from .events import Found, Occurrence, Watch
+from .events import Crossing, EventDetector, Occurrence
 from .explicit import RK4, DormandPrince, DormandPrince8, Euler
 from .flow import Flow
 from .held import Keeper
 from .midpoint import Midpoint
 from .progress import Progress
 from .record import Record
-from .step import Failure, Integrator, Measure, Step
+from .step import Failure, Integrator, Step, Tolerances
 from .stiff import Radau
 from .stops import Stops
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
 ADAPTIVE: dict[str, type] = {"rk45": DormandPrince, "dop853": DormandPrince8, "stiff": Radau}
-SLACK = 1e-9  # of a step: two times nearer than that are the same
-STUCK = 3, 50  # times that an event may come again without time passing: the user's, and one of a joint at rest
+SLACK = 1e-9  # fraction of a step: two times nearer than that are equal
+REPEATS = 3, 50  # times that an event may repeat at the same time: the user's, and one of a joint at rest
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run: the arguments of `simulate` that do not say from where to where."""
+    """The arguments of `simulate` other than the robot, the state and the times."""
 
     method: str = "rk45"
     dt: float | None = None
@@ -40,7 +40,8 @@ class Settings:
     control: Control = None
     external: Callable | None = None
     events: tuple = ()
-    limits: float | None = None
+    limits: bool = False
+    restitution: float = 0.0
     on_step: Callable | None = None
     every: int = 1
     first_step: float | None = None
@@ -52,31 +53,31 @@ class Settings:
 
 @dataclass(frozen=True)
 class Carry:
-    """What a run must know of the one it continues."""
+    """What a run needs from the one it continues."""
 
-    grid: float = 0.0  # where the fixed steps are counted from
+    grid: float = 0.0  # the time from which fixed steps are counted
     next_step: float | None = None
-    held: tuple | None = None  # what held controllers were asked last, and said
+    held: tuple | None = None  # the last calls of held controllers, and their outputs
     embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
 
 
 class Run:
-    """The state now and the way to the next one. `go` does it all; afterwards `status` and `message` say how it ended."""
+    """The present state and the objects that advance it. `go` makes all steps; `status` and `message` say how it ended."""
 
     def __init__(self, robot: Dynamics, settings: Settings, t: float, q, v, until: float, carry: Carry):
         self.robot, self.settings, self.until, self.grid = robot, settings, until, carry.grid
-        stops = Stops(robot, settings.limits)
+        stops = Stops(robot, settings.restitution if settings.limits else None)
         stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
         self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding)
         self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
         self.integrator = self._integrator(carry.next_step or settings.first_step)
-        self.watch = Watch(self.flow, settings.events)
+        self.detector = EventDetector(self.flow, settings.events)
         self.record = Record(robot)
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None
-        self.steps, self.barren, self.latest = 0, 0, -1
+        self.steps, self.repeats, self.latest_event = 0, 0, -1
         self.t, self.q, self.v = t, q, v
         self.next_step = self.integrator.next_step
 
@@ -84,7 +85,7 @@ class Run:
         s = self.settings
         if s.method in FIXED:
             return FIXED[s.method](self.flow)
-        return ADAPTIVE[s.method](self.flow, Measure(self.robot, s.rtol, s.atol), first_step, s.max_step)
+        return ADAPTIVE[s.method](self.flow, Tolerances(self.robot, s.rtol, s.atol), first_step, s.max_step)
 
     @property
     def carry(self) -> Carry:
@@ -113,10 +114,10 @@ class Run:
         finally:
             progress.close()
         if self.record.n and self.record.last != self.t:
-            self._keep()
+            self._store()
 
-    def _end(self, status: str, why: str) -> None:
-        self.status, self.message = status, f"t = {self.t:.9g} s: {why}"
+    def _end(self, status: str, reason: str) -> None:
+        self.status, self.message = status, f"t = {self.t:.9g} s: {reason}"
 
     def _start(self) -> None:
         self.q, self.v = self.keeper.start(self.t, self.q, self.v)
@@ -126,61 +127,61 @@ class Run:
             self.flow.stops.choose(self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self._check(self.vdot)
-        self._keep()
-        if self.watch.any:
-            self.watch.begin(self.t, self.q, self.v)
+        self._store()
+        if self.detector.any:
+            self.detector.begin(self.t, self.q, self.v)
 
     def _sample(self) -> None:
-        """Ask the controllers whose time has come; from now on other forces act."""
+        """Call the held controllers that are due; the forces change."""
         if self.controls.sample(self.t, self.q, self.v):
             self.flow.refresh()
-            self._renew()
+            self._restart()
             self.record.amend(self.t, self.vdot, self.tau)
 
-    def _renew(self, just: int | None = None) -> None:
-        """The motion goes on from here with other rates."""
+    def _restart(self, just: int | None = None) -> None:
+        """Continue from the present state with other forces or, after event `just`, another state."""
         if self.flow.stops is not None:
             self.flow.stops.choose(self.t, self.q, self.v, self.flow, None)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self.integrator.restart(jump=just is not None)
-        if self.watch.any:
-            self.watch.begin(self.t, self.q, self.v, just)
+        if self.detector.any:
+            self.detector.begin(self.t, self.q, self.v, just)
 
-    def _same_motion(self, step, v) -> None:
-        """What a step lacks of the constraints is small against the motion; where it is not, they have led it elsewhere."""
+    def _check_projection(self, step, v) -> None:
+        """Raise Failure if the projection on the constraints changes the velocity by more than a small part of the motion."""
         most = 0.5 if self.settings.method in FIXED else 0.1
         if np.linalg.norm(v - step.v) > most * (np.linalg.norm(step.v) + step.h * np.linalg.norm(self.vdot)):
             raise Failure(
-                "the velocity that keeps the constraints is not that of the motion: this is next to a singular configuration, from which "
-                "several motions go on (robot.constraint_report says more), or the steps are too long. Other tolerances may step over it"
+                "the velocity that satisfies the constraints differs from that of the motion: the configuration is near a singular one, "
+                "where several motions are possible (see robot.constraint_report), or the steps are too long. Try other tolerances"
             )
 
     def _advance(self) -> None:
-        """One step, or as much of it as there is before something happens."""
-        h, target = self._ahead()
+        """Make one step, or the part of it before an event that interrupts it."""
+        h, target = self._next_length()
         step = self.integrator.step(self.t, self.q, self.v, self.vdot, h)
         if self.keeper.held is not None:
             rest = () if self.flow.stops is None else self.flow.stops.rows
             q, v = self.keeper.back(self.t + step.h, step.q, step.v, rest)
-            self._same_motion(step, v)
+            self._check_projection(step, v)
             step = replace(step, q=q, v=v, rates=None)
-            self.integrator.moved()
+            self.integrator.state_projected()
         t = self.t + step.h
         t = target if step.h == h or target - t <= 16 * np.spacing(abs(target)) else t
-        if self.watch.any:
-            for found in self.watch.find(self.t, step):
-                if self.watch.cuts(found.number):
-                    self._cut(found, step)
+        if self.detector.any:
+            for found in self.detector.find(self.t, step):
+                if self.detector.interrupts(found.number):
+                    self._interrupt(found, step)
                     return
                 self._note(found, step)
         vdot, tau = step.rates or self.flow.at(t, step.q, step.v)
         self._check(vdot)
-        if self._samples_apart:
-            self._keep_between(step, t)
+        if self._stores_grid:
+            self._store_grid(step, t)
         self.t, self.q, self.v, self.vdot, self.tau = t, step.q, step.v, vdot, tau
         self._accepted()
-        if not self._samples_apart and self.steps % self.settings.every == 0:
-            self._keep()
+        if not self._stores_grid and self.steps % self.settings.every == 0:
+            self._store()
 
     def _accepted(self) -> None:
         self.steps += 1
@@ -188,8 +189,8 @@ class Run:
         if self.settings.on_step is not None and self.settings.on_step(self.t, self.q.copy(), self.v.copy()):
             self._end("stopped", "stopped by on_step")
 
-    def _ahead(self) -> tuple[float, float]:
-        """How far the next step may go, and to which time that leads."""
+    def _next_length(self) -> tuple[float, float]:
+        """The largest length of the next step, and the time at its end."""
         target = min(self.until, self.controls.next())
         h = target - self.t
         if self.settings.method not in FIXED:
@@ -205,37 +206,37 @@ class Run:
 
     # --- events
 
-    def _state(self, found: Found, step: Step):
-        """Time and state within a step."""
+    def _state(self, found: Crossing, step: Step):
+        """The time and the state of an event within a step."""
         if found.x >= 1:
             return self.t + step.h, step.q, step.v
         q, v = self.flow.within(self.t, step, np.array([found.x]))
         return self.t + found.x * step.h, q[0], v[0]
 
-    def _note(self, found: Found, step: Step) -> None:
-        """Something happened, and the motion goes on as it was."""
+    def _note(self, found: Crossing, step: Step) -> None:
+        """Record an event that changes nothing."""
         t, q, v = self._state(found, step)
-        if self._samples_apart:
-            self._keep_between(step, t)
-        self.occurrences.append(Occurrence(t, self.watch.events[found.number].name, q, v))
+        if self._stores_grid:
+            self._store_grid(step, t)
+        self.occurrences.append(Occurrence(t, self.detector.events[found.number].name, q, v))
         self.record.add(t, q, v, *self.flow.at(t, q, v))
 
-    def _cut(self, found: Found, step: Step) -> None:
-        """Something happened that ends the motion, or starts another."""
-        if self._samples_apart:
-            self._keep_between(step, self.t + found.x * step.h)
+    def _interrupt(self, found: Crossing, step: Step) -> None:
+        """End the step at an event that ends the run or changes the state or the forces."""
+        if self._stores_grid:
+            self._store_grid(step, self.t + found.x * step.h)
         t, q, v = self._state(found, step)
         passed = t > self.t
-        index, own = found.number, found.number < len(self.watch.events)
+        index, own = found.number, found.number < len(self.detector.events)
         vdot, tau = self.flow.at(t, q, v)
         self.t, self.q, self.v, self.vdot, self.tau = t, q, v, vdot, tau
         if passed:
-            self._keep()
+            self._store()
             self._accepted()
-        self.barren = self.barren + 1 if index == self.latest and not passed else 0
-        self.latest = index
+        self.repeats = self.repeats + 1 if index == self.latest_event and not passed else 0
+        self.latest_event = index
         if own:
-            event = self.watch.events[index]
+            event = self.detector.events[index]
             name: str | None = event.name
             if event.terminal:
                 self._end("event", f'event "{event.name}"')
@@ -244,49 +245,50 @@ class Run:
         else:
             stops = self.flow.stops
             assert stops is not None
-            self.q, self.v, name = stops.change(index - len(self.watch.events), t, q, v, self.flow)
+            self.q, self.v, name = stops.change(index - len(self.detector.events), t, q, v, self.flow)
         if name is not None:
             self.occurrences.append(Occurrence(t, name, q, v))
-        if self.barren > STUCK[not own]:
+        if self.repeats > REPEATS[not own]:
             raise Failure(
-                f"{name or 'a joint that sticks and slips'} happens again and again without time passing. If something comes "
-                "to rest there, let the event's reset put it to rest, or make it terminal"
+                f"{name or 'a joint that sticks and slips'} repeats at the same time. If something comes "
+                "to rest there, let the event's reset set its velocity to zero, or make it terminal"
             )
         if self.status == "finished":
-            self._restarted(index if own else None)
+            self._continue(index if own else None)
 
-    def _restarted(self, just) -> None:
+    def _continue(self, just: int | None) -> None:
+        """Continue after the user's event `just`, or, if that is None, after one of a joint at rest."""
         if just is not None:
-            self._renew(just)
+            self._restart(just)
         else:
             self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
             self.integrator.restart(jump=True)
-            self.watch.begin(self.t, self.q, self.v)
+            self.detector.begin(self.t, self.q, self.v)
         self._check(self.vdot)
-        self._keep()
+        self._store()
 
     def _reset(self, event, t, q, v):
         q, v = event.reset(t, q.copy(), v.copy())
         q, v = np.array(q, float), np.array(v, float)
         if q.shape != self.q.shape or v.shape != self.v.shape or not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise Failure(
-                f'the reset of event "{event.name}" gave q of shape {q.shape} and v of shape {v.shape}; '
-                f"it takes finite ones of shapes {self.q.shape} and {self.v.shape}"
+                f'the reset of event "{event.name}" returned q of shape {q.shape} and v of shape {v.shape}; '
+                f"it must return finite ones of shapes {self.q.shape} and {self.v.shape}"
             )
         return q, v
 
-    # --- what is kept
+    # --- stored rows
 
     @property
-    def _samples_apart(self) -> bool:
-        """Are the times kept others than those of the steps?"""
+    def _stores_grid(self) -> bool:
+        """Are rows stored at multiples of dt instead of at the ends of the steps?"""
         return self.settings.dt is not None and self.settings.method not in FIXED
 
-    def _keep(self) -> None:
+    def _store(self) -> None:
         self.record.add(self.t, self.q, self.v, self.vdot, self.tau)
 
-    def _keep_between(self, step: Step, end: float) -> None:
-        """Rows at the multiples of dt after the last row, up to a time within the step."""
+    def _store_grid(self, step: Step, end: float) -> None:
+        """Store rows at the multiples of dt after the last row, up to a time within the step."""
         dt, last = self.settings.dt or np.inf, max(self.t, self.record.last)
         k = np.arange(np.floor((last - self.grid) / dt + SLACK) + 1, np.floor((end - self.grid) / dt + SLACK) + 1)
         times = self.grid + k * dt
@@ -300,12 +302,12 @@ class Run:
             raise Failure("the acceleration is not finite", int(np.argmin(np.isfinite(vdot))))
 
     def _joint(self, row: int | None) -> str:
-        """Where: the joint that a velocity belongs to."""
+        """The joint of a row of v, as the end of a message."""
         if row is None:
             return ""
         return f' (joint "{joint_of(self.robot, row)}")'
 
 
 def joint_of(robot: Dynamics, row: int) -> str:
-    """The joint, or the part of one, that a row of v belongs to."""
+    """The joint, or the part of a joint, that a row of v belongs to."""
     return [name for name in robot.joints if robot.v_index(name).start <= row < robot.v_index(name).stop][-1]

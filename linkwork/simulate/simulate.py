@@ -1,4 +1,4 @@
-"""simulate: from a state to a later time."""
+"""simulate: the motion of one robot from a state to a later time."""
 
 from collections.abc import Callable, Iterable
 from math import inf, isfinite
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..errors import ShapeError, SimulationError, did_you_mean, listed
+from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from .control import Control
 from .held import Keeper
 from .run import ADAPTIVE, FIXED, Carry, Run, Settings
@@ -33,7 +33,8 @@ def simulate(
     control: Control = None,
     external: Callable | None = None,
     events: Iterable = (),
-    limits: float | None = None,
+    limits: bool = False,
+    restitution: float = 0.0,
     on_step: Callable | None = None,
     every: int = 1,
     first_step: float | None = None,
@@ -42,30 +43,32 @@ def simulate(
     constraints="project",
     keep: "Constrained | None" = None,
 ) -> Trajectory:
-    """The motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
+    """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
 
-    method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for many digits), "stiff" (Radau, order 5)
-               of fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: energy has no trend)
-    dt         the step of a fixed-step method; of an adaptive one, the spacing of the rows that are kept
-    rtol, atol errors that a step of an adaptive method may make: angles against a radian, the rest against itself
-    control    (t, q, v) -> tau; lw.hold(function, rate=100.0) for one that is asked at its own rate; or several
+    method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (Radau, order 5)
+               with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift)
+    dt         the step of a fixed-step method; for an adaptive method, the spacing of the stored rows
+    rtol, atol local error tolerances of an adaptive method; rtol is relative to 1 rad for angles, else to the value
+    control    (t, q, v) -> tau; lw.hold(function, rate=100.0) for a controller with its own sampling rate; or a list
     external   (t, q, v) -> wrenches (nb, 6), one for each body, in its axes, at its origin
-    events     functions of (t, q, v) or lw.Event: noted, or the end of the run, or a jump of the state
-    limits     restitution, 0 to 1, with which joints bounce off their limits; None: as if there were no limits
+    events     functions of (t, q, v) or lw.Event: recorded, or they end the run, or they change the state
+    limits     True: joints stop at their limits and bounce with `restitution`; False: limits are ignored
+    restitution  speed after an impact at a joint limit divided by the speed before, 0 to 1
     on_step    (t, q, v) is called after each step; the run stops if it returns something true
-    every      keep only each n-th step
-    progress   True: a bar; None: a bar if it takes long and somebody looks
-    constraints  how they are kept: "project" after each step, "embed" (only independent velocities are integrated, the
-               others follow), (omega, zeta) by Baumgarte's pull, None by accelerations alone
-    keep       what to project on in place of the robot's own: lw.constraints.of(robot, ...) with a momentum, say
+    every      store only each n-th step
+    progress   True: a progress bar; None: a bar if the run is long and stderr is a terminal
+    constraints  how they are satisfied: "project" after each step, "embed" (only independent velocities are integrated,
+               the others are computed from them), (omega, zeta) by Baumgarte stabilization, None by accelerations alone
+    keep       constraints to project on in place of the robot's own, e.g. lw.constraints.of(robot, ...) with a momentum
 
-    A run that fails, or is stopped with Ctrl-C, returns what it has: see `status` and `message`, and `resume`.
+    A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message` and `resume`.
     """
     if not isinstance(robot, Dynamics):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
+    limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
-        method, dt, rtol, atol, control, external, tuple(events), limits, on_step, every, first_step, max_step, progress,
-        constraints, keep,
+        method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
+        progress, constraints, keep,
     )  # fmt: skip
     checked(robot, settings)
     q, v = _state(robot, state)
@@ -74,28 +77,41 @@ def simulate(
     return Trajectory.of(run)
 
 
+def limit_settings(limits, restitution: float) -> tuple[bool, float]:
+    """`limits` and `restitution`, also from the old form, in which `limits` was the restitution or None."""
+    if isinstance(limits, (bool, np.bool_)):
+        return bool(limits), restitution
+    if limits is None:
+        deprecated("limits=None", "limits=False", level=4)
+        return False, restitution
+    deprecated(f"limits={limits}", f"limits=True, restitution={limits}", level=4)
+    return True, limits
+
+
 def checked(robot: Dynamics, s: Settings) -> None:
-    """The settings make sense, or it is said which does not."""
+    """Raise SimulationError if a setting is invalid for this robot."""
     if s.method not in METHODS:
         raise SimulationError(f'there is no method "{s.method}".{did_you_mean(str(s.method), METHODS)}')
     if s.method in FIXED and s.dt is None:
-        raise SimulationError(f'method "{s.method}" has fixed steps: say how long, dt=0.001.')
+        raise SimulationError(f'method "{s.method}" has fixed steps: give their length, e.g. dt=0.001.')
     Keeper.check(robot, s.constraints, s.keep, s.method)
     for name in ("dt", "first_step", "max_step"):
         value = getattr(s, name)
         if value is not None and not value > 0:
-            raise SimulationError(f"{name} is {value}; it takes a positive number of seconds.")
+            raise SimulationError(f"{name} is {value}; it must be a positive number of seconds.")
     if not (0 <= s.rtol < 1e6 and s.atol >= 0 and s.rtol + s.atol > 0):
         raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; they may not be negative, nor both zero.")
-    if s.limits is not None and not 0 <= s.limits <= 1:
-        raise SimulationError(f"limits is {s.limits}; it takes a restitution from 0 to 1, or None for no limits.")
+    if not 0 <= s.restitution <= 1:
+        raise SimulationError(f"restitution is {s.restitution}; it must be a number from 0 to 1.")
+    if s.restitution and not s.limits:
+        raise SimulationError(f"restitution is {s.restitution}, but joint limits are off: limits=True turns them on.")
     if s.every < 1 or int(s.every) != s.every:
-        raise SimulationError(f"every is {s.every}; it takes a whole number from 1.")
+        raise SimulationError(f"every is {s.every}; it must be a whole number, at least 1.")
 
 
 def checked_until(until: float, start: float) -> float:
     if not (isfinite(until) and isfinite(start) and until >= start):
-        raise SimulationError(f"a run cannot go from {start} s until {until} s; it takes a later time.")
+        raise SimulationError(f"a run cannot go from {start} s until {until} s; until must be a finite time, not before the start.")
     return float(until)
 
 

@@ -1,25 +1,25 @@
-"""For stiff springs, strong damping and gains: SciPy's Radau IIA of order 5, in local coordinates.
+"""An implicit method for stiff springs, strong damping and large gains: SciPy's Radau IIA of order 5, in local coordinates.
 
-The coordinates stay those of one configuration as long as no ball joint has turned far from it; only then, or when a
-force jumps, is the solver started again, with the step it had.
+The local coordinates refer to one configuration until a spherical joint has rotated far from it; then, or when a force
+jumps, the solver is restarted with the same step length.
 """
 
 from typing import Any
 
 import numpy as np
 
-from .step import Failure, Integrator, Measure, Step
+from .step import Failure, Integrator, Step, Tolerances
 
 FAR = 1.0  # radians
-PROBE = 1e-8  # of what a coordinate, or its way in a step, measures: how far to go for a slope
+PROBE = 1e-8  # increment of finite differences, relative to a coordinate or its change in a step
 
 
 class Radau(Integrator):
     order = 5
 
-    def __init__(self, flow, measure: Measure, first_step: float | None, max_step: float):
+    def __init__(self, flow, tolerances: Tolerances, first_step: float | None, max_step: float):
         super().__init__(flow)
-        self.measure = measure
+        self.tolerances = tolerances
         self.next_step = first_step
         self.max_step = max_step
         self.solver: Any = None
@@ -28,7 +28,7 @@ class Radau(Integrator):
         self.solver = None
         self.next_step = None if jump else self.next_step
 
-    def moved(self):
+    def state_projected(self):
         self.solver = None
 
     def step(self, t, q, v, vdot, h):
@@ -40,32 +40,32 @@ class Radau(Integrator):
             first = None if self.next_step is None else min(self.next_step, h)
             y = np.zeros(self.flow.blocks * self.n)
             y[self.n : 2 * self.n] = v
-            atol = np.full_like(y, self.measure.atol)
-            atol[: self.n] += self.measure.rtol * self.measure.size(q)
+            atol = np.full_like(y, self.tolerances.atol)
+            atol[: self.n] += self.tolerances.rtol * self.tolerances.size(q)
             with np.errstate(all="ignore"):
                 self.solver = SciPyRadau(
-                    self._rates, t, y, end, rtol=max(self.measure.rtol, 1e-13), atol=atol,
-                    first_step=first, max_step=self.max_step, jac=self._slopes,
+                    self._rates, t, y, end, rtol=max(self.tolerances.rtol, 1e-13), atol=atol,
+                    first_step=first, max_step=self.max_step, jac=self._jacobian,
                 )  # fmt: skip
         solver = self.solver
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
-            raise Failure(f"the implicit equations have no solution however short the step ({message})")
+            raise Failure(f"the implicit equations have no solution, however short the step ({message})")
         xi, v1 = solver.y[: self.n].copy(), solver.y[self.n : 2 * self.n].copy()
         made, dense, base, done = solver.t - t, solver.dense_output(), self.base, solver.status == "finished"
-        self.next_step = max(made, self.next_step or 0.0) if done else solver.h_abs  # one cut short says little
+        self.next_step = max(made, self.next_step or 0.0) if done else solver.h_abs  # a step cut short is no measure
         if done or self._far(xi):
             self.solver = None
 
-        def between(x):
+        def interpolant(x):
             y = dense(t + made * x[:, 0]).T
             return y[:, : self.n], y[:, self.n : 2 * self.n]
 
-        return Step(h if done else made, base, self.flow.integrate(base, xi), v1, between)
+        return Step(h if done else made, base, self.flow.integrate(base, xi), v1, interpolant)
 
-    def _slopes(self, t, y):
-        """∂(ξ̇, v̇)/∂(ξ, v) by differences, all columns at once."""
-        size = np.maximum(self.measure.sizes, 1e-3 * self.measure.sizes.max(initial=1e-300))
+    def _jacobian(self, t, y):
+        """∂(ξ̇, v̇)/∂(ξ, v) by finite differences, all columns at once."""
+        size = np.maximum(self.tolerances.sizes, 1e-3 * self.tolerances.sizes.max(initial=1e-300))
         size = np.concatenate([size, *[size / (self.next_step or 1.0)] * (self.flow.blocks - 1)])
         d = PROBE * np.maximum(np.abs(y), size)
         rates = self._rates(t, y[:, None] + np.concatenate([np.zeros((len(y), 1)), np.diag(d)], 1))
@@ -85,4 +85,4 @@ class Radau(Integrator):
         return out.T.reshape(y.shape)
 
     def _far(self, xi):
-        return any(xi[rows] @ xi[rows] > FAR**2 for rows in self.measure.turns)
+        return any(xi[rows] @ xi[rows] > FAR**2 for rows in self.tolerances.rotations)

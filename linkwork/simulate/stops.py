@@ -168,7 +168,7 @@ class Stops:
                 raise SimulationError(
                     f'joint "{limit.joint}" starts at {q[limit.row]:.6g}, beyond its '
                     f"{'lower' if limit.side > 0 else 'upper'} limit {limit.bound:.6g}. "
-                    "Start within the limits, or simulate with limits=None, without them."
+                    "Start within the limits, or simulate with limits=False."
                 )
 
 

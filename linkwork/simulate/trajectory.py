@@ -1,4 +1,4 @@
-"""Trajectory: what happened."""
+"""Trajectory: the result of a simulation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -21,9 +21,9 @@ ROWS = "t", "q", "v", "vdot", "tau"
 class Trajectory:
     """Times t (n,), coordinates q (n, nq), velocities v, accelerations vdot and controls tau (n, nv) of a run.
 
-    A time may come twice: before and after a jump. `tau` is what the controls gave, without the passive forces of the
+    A time appears twice at a jump: before and after. `tau` is the sum of the controls, without the passive forces of the
     joints. `status` is "finished", "event" (a terminal one), "stopped" (by Ctrl-C or on_step) or "failed"; `message`
-    says when, where and why, and `error` keeps the exception if there was one.
+    gives the time, place and reason, and `error` is the exception if there was one.
     """
 
     robot: Dynamics
@@ -48,7 +48,7 @@ class Trajectory:
 
     @staticmethod
     def of(run: Run) -> "Trajectory":
-        """What a run has left."""
+        """The trajectory of a run that has ended."""
         return Trajectory(
             run.robot,
             **run.record.columns(),
@@ -73,7 +73,7 @@ class Trajectory:
         if isinstance(key, slice):
             rows = {name: getattr(self, name)[key] for name in ROWS}
             if not len(rows["t"]):
-                raise SimulationError(f"rows {key.start}:{key.stop}:{key.step} of a trajectory of {len(self)} are none.")
+                raise SimulationError(f"rows {key.start}:{key.stop}:{key.step} of a trajectory of {len(self)} rows: none are left.")
             first, last = rows["t"].min(), rows["t"].max()
             events = tuple(event for event in self.events if first <= event.t <= last)
             carry = self.carry if last == self.t[-1] else Carry(self.carry.grid)
@@ -84,7 +84,7 @@ class Trajectory:
         return zip(self.q, self.v)
 
     def __call__(self, t) -> tuple[np.ndarray, np.ndarray]:
-        """(q, v) at any times within the run, in between on the group."""
+        """(q, v) at any times within the run, interpolated on the group."""
         t = np.asarray(t, float)
         if not ((self.t[0] <= t) & (t <= self.t[-1])).all():
             raise SimulationError(
@@ -93,11 +93,11 @@ class Trajectory:
         return interpolated(self, t)
 
     def at(self, t) -> "Trajectory":
-        """The trajectory at other times (n,): as if only these had been kept."""
+        """The trajectory at other times (n,), by interpolation."""
         t = np.atleast_1d(np.asarray(t, float))
         q, v = self(t)
         i = np.searchsorted(self.t, t, side="right") - 1
-        tau = self.tau[i] if archive.holds(self.settings.control) else _linear(self.t, self.tau, t, i)
+        tau = self.tau[i] if archive.is_held(self.settings.control) else _linear(self.t, self.tau, t, i)
         return replace(self, t=t.copy(), q=q, v=v, vdot=_linear(self.t, self.vdot, t, i), tau=tau)
 
     # --- quantities along it
@@ -135,26 +135,30 @@ class Trajectory:
 
     @cached_property
     def q_names(self) -> list[str]:
-        """What each coordinate is called: its joint, with a number where the joint has several."""
+        """The name of each coordinate: its joint, with an index if the joint has several."""
         return export.names(self.robot, self.robot.nq, self.robot.q_index)
 
     @cached_property
     def v_names(self) -> list[str]:
         return export.names(self.robot, self.robot.nv, self.robot.v_index)
 
-    # --- going on
+    # --- continuing
 
     def resume(self, until: float, **changes) -> "Trajectory":
-        """The run continued to a later time, all of it in one trajectory; arguments of `simulate` may be changed.
+        """Continue the run to a later time and return the whole trajectory; arguments of `simulate` may be changed.
 
-        It goes on as if it had never stopped, with the step it had and what held controllers last said.
+        The step length and the outputs of held controllers are those at the end of this run.
         """
-        from .simulate import checked, checked_until
+        from .simulate import checked, checked_until, limit_settings
 
+        if "limits" in changes:
+            default = self.settings.restitution if changes["limits"] else 0.0
+            limits, restitution = limit_settings(changes["limits"], changes.get("restitution", default))
+            changes |= {"limits": limits, "restitution": restitution}
         settings = replace(self.settings, **changes)
-        if lost := [name for name in archive.FUNCTIONS if archive.is_lost(getattr(settings, name))]:
-            given = ", ".join(f"{name}=..." for name in lost)
-            raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) says again what they were.")
+        if missing := [name for name in archive.FUNCTIONS if archive.is_missing(getattr(settings, name))]:
+            given = ", ".join(f"{name}=..." for name in missing)
+            raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) must pass them again.")
         checked(self.robot, settings)
         q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
         run = Run(self.robot, settings, t, q, v, checked_until(until, t), self.carry)
@@ -162,20 +166,20 @@ class Trajectory:
         return self.joined(Trajectory.of(run))
 
     def joined(self, later: "Trajectory") -> "Trajectory":
-        """This trajectory and one that begins with its last row."""
+        """This trajectory followed by one that begins with its last row."""
         rows: dict = {name: np.concatenate([getattr(self, name)[:-1], getattr(later, name)]) for name in ROWS}
         counts = {name: getattr(self, name) + getattr(later, name) for name in ("steps", "rejected", "evaluations", "events")}
         return replace(later, **rows, **counts)
 
-    # --- keeping it
+    # --- files and tables
 
     def save(self, path: str | PathLike) -> None:
-        """Write one .npz file: the rows, the model, how it was run. Functions are not kept."""
+        """Write one .npz file: the rows, the model and the settings, without functions."""
         archive.save(path, self)
 
     @staticmethod
     def load(path: str | PathLike) -> "Trajectory":
-        """A saved trajectory. Nothing in the file is executed."""
+        """Read a saved trajectory. Nothing in the file is executed."""
         model, settings, columns = archive.load(path)
         carry = Carry(**columns.pop("carry"))
         events = tuple(Occurrence(*event) for event in columns.pop("events"))
@@ -203,7 +207,7 @@ class Trajectory:
 
 
 def _linear(times, values, t, i):
-    """values between rows i and i + 1, along a straight line."""
+    """values between rows i and i + 1, by linear interpolation."""
     j = np.minimum(i + 1, len(times) - 1)
     h = times[j] - times[i]
     x = np.where(h > 0, (t - times[i]) / np.where(h > 0, h, 1.0), 0.0)[:, None]

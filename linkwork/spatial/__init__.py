@@ -1,4 +1,4 @@
-"""Six-vectors, angular part first: shifts, cross products, inertias."""
+"""Spatial vectors (6,), angular part first: shifts, cross products, inertias."""
 
 from .cross import bar, hat, tilde
 from .inertia import inertia, inertia_parameters, is_physical, kinetic_energy, momentum, parallel_axis, point_masses

@@ -1,8 +1,8 @@
 """The three 6 x 6 cross operators of a spatial vector z = [x; y].
 
-    z~ = [[x~, 0 ], [y~, x~]]      rate of a motion vector carried along by z      Jain (1.23)
-    z̄  = [[x~, y~], [0,  x~]]      the same for a force vector, z̄ = −(z~)*         Jain (1.25)
-    ẑ  = [[x~, y~], [y~, 0 ]]      the swap of the second: Â* B = B̄ A              Jain (1.27b), corrected
+    z~ = [[x~, 0 ], [y~, x~]]      rate of a motion vector fixed in a frame with velocity z   Jain (1.23)
+    z̄  = [[x~, y~], [0,  x~]]      the same for a force vector, z̄ = −(z~)*                    Jain (1.25)
+    ẑ  = [[x~, y~], [y~, 0 ]]      the swap of the second: Â* B = B̄ A                         Jain (1.27b), corrected
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Spatial inertia of a rigid body and what follows from it (Jain, chapter 2)."""
+"""Spatial inertia of a rigid body, its momentum and its kinetic energy (Jain, chapter 2)."""
 
 import numpy as np
 
@@ -10,18 +10,18 @@ from .shift import blocks
 def inertia(mass, center, tensor):
     """Spatial inertia about the frame's origin, from the tensor about the centre of mass, all in the frame's axes.
 
-        M = [[J, m p~], [−m p~, m I]],   J = J(C) − m p~ p~                       Jain (2.7), (2.11)
+        M = [[𝒥, m p~], [−m p~, m I]],   𝒥 = 𝒥(C) − m p~ p~                       Jain (2.7), (2.11)
     """
     mass = mass[..., None, None]
     p = tilde(center)
     mp = mass * p
-    J = tensor - mp @ p
-    o = np.zeros_like(J)  # brings all four to one shape where only some have batch axes
-    return blocks(J, o + mp, o - mp, o + mass * like(np.eye(3), tensor))
+    about_origin = tensor - mp @ p
+    o = np.zeros_like(about_origin)  # broadcasts all four to one shape if only some have batch axes
+    return blocks(about_origin, o + mp, o - mp, o + mass * like(np.eye(3), tensor))
 
 
 def parallel_axis(tensor, mass, center):
-    """J(x) = J(C) − m p~ p~: the tensor about a point from the one about the centre, p from the point to it."""
+    """𝒥(x) = 𝒥(C) − m p~ p~: the tensor about a point from that about the centre of mass, p from the point to the centre."""
     p = tilde(center)
     return tensor - mass * p @ p
 
@@ -51,7 +51,7 @@ def kinetic_energy(M, V):
 
 
 def is_physical(mass, tensor):
-    """Can a body be like this? Principal moments not negative, the largest no more than the sum of the others."""
+    """Can a rigid body have these? Principal moments not negative, the largest no more than the sum of the others."""
     a, b, c = np.linalg.eigvalsh(tensor)
     slack = 1e-6 * abs(c) + 1e-300
     return bool(mass >= 0 and a >= -slack and c <= a + b + slack)

@@ -1,4 +1,4 @@
-"""LDL* of small symmetric positive definite blocks, entry by entry, over any scalar."""
+"""LDL* factorization of small symmetric positive definite blocks, entry by entry, over any scalar."""
 
 import numpy as np
 

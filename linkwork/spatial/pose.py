@@ -1,4 +1,4 @@
-"""A fixed placement of one frame on another, exact for the turns that mechanisms are full of."""
+"""The constant pose of one frame in another, exact for rotations by multiples of 90 degrees."""
 
 import math
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from ..errors import ModelError
 from ..lie.so3 import rotation_matrix
 from .shift import homogeneous
 
-SNAP = 1e-9  # radians: the rounding of printed multiples of pi/2
-SLACK = 1e-4  # of a rotation matrix, whose entries may have been printed with few digits
-ROUNDING = 1e-15  # of a coordinate axis that was divided by its length
+SNAP = 1e-9  # radians: the rounding error of printed multiples of pi/2
+SLACK = 1e-4  # error of a rotation matrix whose entries were printed with few digits
+ROUNDING = 1e-15  # error of a coordinate axis that was divided by its length
 
 
 @dataclass(frozen=True)
 class Pose:
-    """Rotation and translation of a frame, seen from the frame it stands on.
+    """Rotation and translation of a frame relative to its parent frame.
 
-    The quaternion (x, y, z, w) need not have norm one: a quarter turn is (1, 0, 0, 1), so that its matrix is exact.
+    The quaternion (x, y, z, w) need not have norm one: a rotation by 90° is (1, 0, 0, 1), so that its matrix is exact.
     """
 
     quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
@@ -27,7 +27,7 @@ class Pose:
 
     @staticmethod
     def of(x) -> "Pose":
-        """A Pose from what people have: None, a Pose, a position (3,), a rotation (3, 3) or a matrix (4, 4)."""
+        """A Pose from None, a Pose, a position (3,), a rotation (3, 3) or a matrix (4, 4)."""
         if x is None:
             return Pose()
         if isinstance(x, Pose):
@@ -35,10 +35,10 @@ class Pose:
         x = np.asarray(x, float)
         if x.shape not in {(3,), (3, 3), (4, 4)}:
             raise ModelError(
-                f"a pose has shape {x.shape}; it takes a position (3,), a rotation (3, 3) or a matrix (4, 4)."
+                f"a pose has shape {x.shape}; it must be a position (3,), a rotation (3, 3) or a matrix (4, 4)."
             )
         if not np.isfinite(x).all():
-            raise ModelError(f"a pose is {x.tolist()}; it takes finite numbers.")
+            raise ModelError(f"a pose is {x.tolist()}; its numbers must be finite.")
         if x.shape == (3,):
             return Pose(translation=_floats(x))
         R = x[:3, :3]
@@ -48,7 +48,7 @@ class Pose:
 
     @staticmethod
     def rpy(xyz, rpy, *, snap: bool = True) -> "Pose":
-        """URDF's origin: turns about the fixed axes x, y, z in this order, R = Rz(y) Ry(p) Rx(r)."""
+        """The <origin> of URDF: rotations about the fixed axes x, y, z in this order, R = Rz(y) Ry(p) Rx(r)."""
         q = (0.0, 0.0, 0.0, 1.0)
         for axis, angle in zip(np.eye(3), rpy):
             q = multiply(about(axis, angle, snap=snap), q)
@@ -56,11 +56,11 @@ class Pose:
 
     @staticmethod
     def turning_z_to(axis) -> "Pose":
-        """The frame whose z is the given direction: exact for coordinate axes, the shortest turn otherwise."""
+        """The frame whose z is the given direction: exact for coordinate axes, the smallest rotation otherwise."""
         return _turning_z_to(_floats(axis))
 
     def __matmul__(self, other: "Pose") -> "Pose":
-        if other == ORIGIN or self == ORIGIN:  # most are; long chains are quicker for it
+        if other == ORIGIN or self == ORIGIN:  # most poses are; this makes long chains faster
             return self if other == ORIGIN else other
         position = self.rotation @ other.translation + self.translation
         return Pose(scaled(multiply(self.quaternion, other.quaternion)), _floats(position))
@@ -78,7 +78,7 @@ class Pose:
         return homogeneous(self.rotation, np.array(self.translation))
 
     def snapped(self) -> "Pose":
-        """With a rotation that misses a lattice turn by the rounding of its print put right."""
+        """This pose with a rotation that is a multiple of 90° up to printing errors made exact."""
         return Pose(snapped(self.quaternion), self.translation)
 
 
@@ -97,7 +97,7 @@ def _turning_z_to(axis: tuple) -> Pose:
     return Pose(scaled((-y, x, 0.0, w)))
 
 
-@lru_cache(maxsize=1024)  # a long mechanism repeats the turns of its parts
+@lru_cache(maxsize=1024)  # long mechanisms repeat the same rotations
 def _rotation(quaternion: tuple) -> np.ndarray:
     R = rotation_matrix(np.array(quaternion))
     R.flags.writeable = False
@@ -105,8 +105,8 @@ def _rotation(quaternion: tuple) -> np.ndarray:
 
 
 def about(axis, angle, *, snap: bool = True):
-    """Quaternion of a turn about a unit axis; exact for quarter turns missed by no more than the rounding of print or,
-    without `snap`, not missed at all."""
+    """Quaternion of a rotation about a unit axis. Angles within a printing error of a multiple of 90° give the exact
+    quaternion; without `snap`, only exact multiples do."""
     quarters = angle / (np.pi / 2)
     if abs(quarters - round(quarters)) * (np.pi / 2) <= (SNAP if snap else 0.0):
         s, c = [(0, 1), (1, 1), (1, 0), (1, -1)][round(quarters) % 4]
@@ -116,7 +116,7 @@ def about(axis, angle, *, snap: bool = True):
 
 
 def multiply(p, q):
-    """Hamilton product of two quaternions x y z w, kept free of rounding for small integers."""
+    """Hamilton product of two quaternions x y z w, without rounding for small integers."""
     a, b, c, d = p
     x, y, z, w = q
     return (
@@ -128,17 +128,17 @@ def multiply(p, q):
 
 
 def scaled(q):
-    """The same rotation with the largest entry ±1, w not negative: lattice turns stay small integers."""
+    """The same rotation with the largest entry ±1, w not negative: multiples of 90° have small integers."""
     q = _floats(q)
     largest = max(map(abs, q))
     if not 0 < largest < np.inf:
-        raise ModelError(f"a quaternion is {q}; it takes finite numbers, not all zero.")
+        raise ModelError(f"a quaternion is {q}; its numbers must be finite, not all zero.")
     last = next(x for x in reversed(q) if abs(x) > 1e-12 * largest)
     return _floats(x / math.copysign(largest, last) for x in q)
 
 
 def snapped(q):
-    """q, or the rotation of the cube next to it if that is nearer than rounding of print."""
+    """q, or the nearest symmetry of the cube if q differs from it by a printing error only."""
     q = scaled(q)
     near = np.round(q)
     if np.abs(near - q).max() < SNAP and np.abs(near).sum() in (1, 2, 4):
@@ -147,7 +147,7 @@ def snapped(q):
 
 
 def quaternion_of(R):
-    """A quaternion of a rotation matrix, from the best conditioned of its four columns."""
+    """A quaternion of a rotation matrix, from the best conditioned of four expressions."""
     R = np.asarray(R, float)
     trace = np.trace(R)
     K = np.empty((4, 4))

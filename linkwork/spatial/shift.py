@@ -1,4 +1,4 @@
-"""The shift φ: a wrench, or an inertia, moved from one frame to another."""
+"""The shift operator φ, which transforms wrenches and inertias from one frame to another."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def blocks(A, B, C, D):
 
 
 def phi(T):
-    """Shift of wrenches from a frame to the one it is given in, T being its pose there.
+    """The matrix that transforms wrenches from a frame y to a frame x, T being the pose of y in x.
 
         φ = [[R, p~ R], [0, R]]       f(x) = φ(x, y) f(y),  V(y) = φ*(x, y) V(x)       Jain (1.31)
     """

@@ -1,7 +1,7 @@
 """The four equations of motion of one rigid body (Jain, chapter 2, Table 2.2).
 
-They differ in the point the velocity refers to and in the frame its rate is taken in; the motion is the same.
-Each function gives the gyroscopic force b of  f = M β̇ + b  for columns (..., 6, 1).
+They differ in the reference point of the velocity and in the frame in which its rate is taken; the motion is the same.
+Each function returns the gyroscopic force b of  f = M β̇ + b  for columns (..., 6, 1).
 """
 
 import numpy as np
@@ -32,17 +32,17 @@ def gyroscopic_inertial(M, V):
 
 
 def gyroscopic_center(tensor, V):
-    """The same at the centre of mass:  b = [ω~ J(C) ω; 0]                               Jain (2.23)."""
+    """The same at the centre of mass:  b = [ω~ 𝒥(C) ω; 0]                               Jain (2.23)."""
     w = V[..., :3, :]
     return np.concatenate([skew(w[..., 0]) @ tensor @ w, np.zeros_like(w)], -2)
 
 
 def gyroscopic_fixed_point(M, V):
-    """Everything referred to an inertially fixed point:  b = V̄ M V with M and V there   Jain (2.37)."""
+    """M and V referred to an inertially fixed point:  b = V̄ M V                         Jain (2.37)."""
     return gyroscopic_body(M, V)
 
 
 def inertial_rate(V, rate_in_body):
-    """β̇ in the inertial frame from the one in the body:  + [0; ω~ v]                    Jain (2.19)."""
+    """β̇ taken in the inertial frame from β̇ taken in the body:  + [0; ω~ v]              Jain (2.19)."""
     w, v = V[..., :3, :], V[..., 3:, :]
     return rate_in_body + np.concatenate([np.zeros_like(v), skew(w[..., 0]) @ v], -2)

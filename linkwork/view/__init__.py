@@ -1,4 +1,4 @@
-"""Looking at a mechanism and at what it does: plots, pictures, films, a page that plays, a scene in the browser."""
+"""Visualisation of a mechanism and its motion: plots, pictures, movies, an HTML page that plays, a scene in the browser."""
 
 from .browser import View, view
 from .motion import Motion

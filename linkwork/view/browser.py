@@ -1,4 +1,4 @@
-"""A scene in the browser: a mechanism to be moved by hand, or a motion to be played."""
+"""A scene in the browser: a mechanism with sliders for its joints, or a motion that plays."""
 
 import sys
 from collections.abc import Iterable
@@ -15,20 +15,20 @@ from .controls import Player, Sliders
 from .extras import extra
 from .mesh import UNIT
 from .motion import Motion
-from .picture import AZIMUTH, ELEVATION, FAR, round_length, ways
+from .picture import AZIMUTH, ELEVATION, FAR, round_length, traced_paths
 from .scene import Scene
 
 W_FIRST = [3, 0, 1, 2]
-ROOM = 1.5  # around what is looked at, which may be moved by hand
+ROOM = 1.5  # margin around the mechanism, which sliders may move
 
 
 def view(
     motion, *, port: int = 8080, host: str = "127.0.0.1", block: bool | None = None, trace: Iterable[str] = ()
 ) -> "View":
-    """Show a model, a robot or a motion in the browser, at the address the result has as `url`.
+    """Show a model, a robot or a motion in the browser, at the `url` of the result.
 
     A model or robot has a slider for each joint; a motion plays. If the port is taken, the next free one is used.
-    With `block` this returns only after Ctrl-C; by default in scripts, not where Python is used interactively.
+    With `block` this returns only after Ctrl-C; the default is True in scripts, False in interactive Python.
     """
     block = not hasattr(sys, "ps1") and not sys.flags.interactive if block is None else block
     shown = View(Motion.of(motion), port, host, trace, verbose=block)
@@ -38,7 +38,7 @@ def view(
 
 
 class View:
-    """A scene that a browser can look at, until it is closed. Also a context manager."""
+    """A scene served to browsers until it is closed. Also a context manager."""
 
     def __init__(self, motion: Motion, port: int, host: str, trace: Iterable[str] = (), verbose: bool = False):
         viser = extra("viser", "the browser view needs", "view")
@@ -48,11 +48,11 @@ class View:
         self.host = host
         self.ended = Event()
         self._lock = Lock()
-        with nullcontext() if verbose else redirect_stdout(StringIO()):  # viser says where it is, asked or not
+        with nullcontext() if verbose else redirect_stdout(StringIO()):  # viser prints its address always
             self.server = viser.ViserServer(host=host, port=port, label=motion.model.name, verbose=False)
-        self._furnish(trace)
+        self._add_scene(trace)
         self.controls = Player(self) if len(motion.t) > 1 else Sliders(self)
-        self._marks()
+        self._add_checkboxes()
         self.show(self.q)
 
     @property
@@ -68,23 +68,23 @@ class View:
         robot = self.motion.robot
         q = np.asarray(q, float)
         poses, center = robot.poses(q), robot.center_of_mass(q)
-        turns = quaternion_from_matrix(poses[:, :3, :3])[:, W_FIRST] if len(poses) else []
+        quaternions = quaternion_from_matrix(poses[:, :3, :3])[:, W_FIRST] if len(poses) else []
         with self._lock, self.server.atomic():
             self.q = q
-            for body, turn, pose in zip(self._bodies, turns, poses):
-                body.wxyz, body.position = turn, pose[:3, 3]
+            for body, quaternion, pose in zip(self._bodies, quaternions, poses):
+                body.wxyz, body.position = quaternion, pose[:3, 3]
             self._center.position = center
             if self._forces.visible:
                 self._forces.points = self.forces(poses)
 
     def show_forces(self, visible: bool = True) -> None:
-        """Draw, or no longer, what the joints carry while the mechanism stands still."""
+        """Show or hide the static forces in the joints."""
         self._forces.visible = visible
         self.show(self.q)
 
     def forces(self, poses) -> np.ndarray:
-        """What each joint carries while the mechanism stands still here, as segments (n, 2, 3) from its body's origin in
-        the direction of the force on the body; the weight of the whole is as long as half the mechanism."""
+        """The static force in each joint as a segment (n, 2, 3) from the origin of its body in the direction of the force
+        on the body; the total weight is drawn half as long as the mechanism."""
         robot, still = self.motion.robot, np.zeros(self.motion.robot.nv)
         moving = [i for i, placed in enumerate(robot.model.joints) if placed.joint.nv]
         if not moving:
@@ -96,14 +96,14 @@ class View:
         return np.stack([poses[moving, :3, 3], poses[moving, :3, 3] + scale * force], 1)
 
     def close(self) -> None:
-        """Stop showing. What is open in a browser stays as it is, and moves no more."""
+        """Stop the server. Open pages stay, but no longer move."""
         if not self.ended.is_set():
             self.ended.set()
             with redirect_stdout(StringIO()):
                 self.server.stop()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until somebody presses Ctrl-C or closes it, or so many seconds have passed."""
+        """Wait until Ctrl-C, until it is closed, or for this many seconds, then close it."""
         with suppress(KeyboardInterrupt):
             self.ended.wait(seconds)
         self.close()
@@ -117,9 +117,9 @@ class View:
     def __repr__(self) -> str:
         return f"<View of {self.motion.model.name}, {'closed' if self.ended.is_set() else 'at ' + self.url}>"
 
-    # --- what is in the room
+    # --- the contents of the scene
 
-    def _furnish(self, trace: Iterable[str]) -> None:
+    def _add_scene(self, trace: Iterable[str]) -> None:
         scene, server = self.scene, self.server
         server.scene.set_up_direction(scene.up)
         server.gui.configure_theme(control_width="medium", show_logo=False, show_share_button=False)
@@ -148,8 +148,8 @@ class View:
         self._center = server.scene.add_icosphere("/centre of mass", 0.02 * scene.size, (220, 50, 50), visible=False)
         nothing = np.zeros((1, 2, 3))
         self._forces = server.scene.add_line_segments("/forces", nothing, (30, 140, 70), thickness=0.006 * scene.size, visible=False)
-        for i, way in enumerate(ways(few.frames(min(60.0, 3000 / max(self.motion.duration, 1e-9))), trace)):
-            segments = np.stack([way[:-1], way[1:]], 1)
+        for i, path in enumerate(traced_paths(few.frames(min(60.0, 3000 / max(self.motion.duration, 1e-9))), trace)):
+            segments = np.stack([path[:-1], path[1:]], 1)
             server.scene.add_line_segments(f"/trace/{i}", segments, (200, 64, 51), thickness=0.004 * scene.size)
 
     def _look(self, camera: Camera) -> None:
@@ -159,9 +159,9 @@ class View:
         start.position, start.look_at = camera.target + away, camera.target
 
     def _floor(self, height: float) -> None:
-        """A grid across gravity at a height."""
+        """Add a grid normal to gravity at a height."""
         size, step = self.scene.size, round_length(self.scene.size / 8)
-        turn = quaternion_from_matrix(Pose.turning_z_to(self.scene.up).rotation)
+        quaternion = quaternion_from_matrix(Pose.turning_z_to(self.scene.up).rotation)
         self.server.scene.add_grid(
             "/floor",
             width=20 * size,
@@ -169,11 +169,11 @@ class View:
             cell_size=step,
             section_size=5 * step,
             fade_distance=20 * size,
-            wxyz=turn[W_FIRST],
+            wxyz=quaternion[W_FIRST],
             position=height * self.scene.up,
         )
 
-    def _marks(self) -> None:
+    def _add_checkboxes(self) -> None:
         gui = self.server.gui
         with gui.add_folder("Show"):
             frames, center = gui.add_checkbox("frames", False), gui.add_checkbox("centre of mass", False)
@@ -194,5 +194,5 @@ class View:
 
 
 def node(i: int, name: str) -> str:
-    """A body's name in the scene, where a slash would mean a child."""
+    """The name of a body in the scene, without slashes, which would mean a child."""
     return f"/bodies/{i} {name.replace('/', '_')}"

@@ -1,11 +1,11 @@
-"""A camera: from the world to the plane of a picture."""
+"""A camera: projects points of the world to the plane of a picture."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-FIELD = np.radians(30.0)  # of view, from edge to edge of the picture's shorter side
-ROOM = 1.04  # around what is looked at
+FIELD = np.radians(30.0)  # angle of view across the shorter side of the picture
+ROOM = 1.04  # margin around the points
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +18,7 @@ class Camera:
 
     @staticmethod
     def around(points: np.ndarray, up: np.ndarray, azimuth: float, elevation: float, aspect: float = 1.0) -> "Camera":
-        """The nearest place, in a direction given in degrees, from which all points are in the picture."""
+        """The nearest camera, in a direction given in degrees, that has all points in the picture."""
         points = points.reshape(-1, 3)
         target = (points.min(0) + points.max(0)) / 2
         back = direction(up, azimuth, elevation)
@@ -32,7 +32,7 @@ class Camera:
         return Camera(target + max(distance, 1.2 * extent, 1e-9) * back, target, axes)
 
     def seen(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points (..., 3) in the picture's plane (..., 2), one being its half width, and their distance (...)."""
+        """The projections (..., 2) of points (..., 3), 1 being half the width of the picture, and their depths (...)."""
         x = (points - self.eye) @ self.axes.T
         depth = -x[..., 2]
         return x[..., :2] / (np.maximum(depth, 1e-12) * np.tan(FIELD / 2))[..., None], depth

@@ -1,4 +1,4 @@
-"""What a person's hands do in the browser: a slider for each joint, or play, pause and speed for a motion."""
+"""The controls in the browser: a slider for each joint, or play, pause and speed for a motion."""
 
 import time
 from threading import Thread
@@ -14,15 +14,15 @@ from .labels import Label, joints_of, labels
 if TYPE_CHECKING:
     from .browser import View
 
-RATE = 1 / 40  # seconds between two states that are shown
+PERIOD = 1 / 40  # seconds between two states that are shown
 SPEEDS = {"0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "5×": 5.0}
 MOST = 150  # sliders
 
 
 class Sliders:
-    """A slider for each velocity: q is what the neutral configuration becomes along them, whatever the joints are.
+    """A slider for each velocity: q is the neutral configuration moved by the values of the sliders, on the group.
 
-    Where there are loops the joint that is moved leads, and the others follow; it goes no further than they can.
+    With loops, the joint that is moved is held, and the others are assembled to it; if they cannot be, nothing moves.
     """
 
     def __init__(self, shown: "View"):
@@ -37,9 +37,9 @@ class Sliders:
 
     def _slider(self, name: Label, span: tuple[float, float], x: float):
         step, digits = _step(span[1] - span[0])
-        low, high = (float(np.round(turn(bound / step) * step, digits)) for turn, bound in zip((np.ceil, np.floor), span))
-        start, said = float(np.clip(x, low, high)), f"{low:.4g} to {high:.4g} {name.unit.removesuffix('/s')}"
-        made = self.shown.server.gui.add_slider(str(name), low, high, step, start, hint=said)
+        low, high = (float(np.round(inward(bound / step) * step, digits)) for inward, bound in zip((np.ceil, np.floor), span))
+        start, hint = float(np.clip(x, low, high)), f"{low:.4g} to {high:.4g} {name.unit.removesuffix('/s')}"
+        made = self.shown.server.gui.add_slider(str(name), low, high, step, start, hint=hint)
         made.on_update(self._moved)
         return made
 
@@ -61,7 +61,7 @@ class Sliders:
         self.shown.show(q)
 
     def _put(self, x) -> None:
-        """Every slider where it should be."""
+        """Set every slider to its value in x."""
         self.set = [float(np.clip(value, slider.min, slider.max)) for slider, value in zip(self.sliders, x)]
         self.putting = True
         for slider, value in zip(self.sliders, self.set):
@@ -75,20 +75,20 @@ class Sliders:
 
 
 def _step(span: float) -> tuple[float, int]:
-    """A power of ten, a few hundred to a few thousand of them in a span, and how many digits it has."""
+    """A power of ten that divides a span into 300 to 3000 steps, and its number of decimals."""
     power = int(np.floor(np.log10(span / 300)))
     return float(10.0**power), max(-power, 0)
 
 
 def ranges(model: Model, size: float) -> list[tuple[float, float]]:
-    """How far each slider goes: the joint's limits, or half a turn or the size of the mechanism each way."""
+    """The range of each slider: the limits of the joint, or ±180° or the size of the mechanism each way."""
     return [span for placed in model.joints for _, joint in joints_of(placed) for span in _range(joint, size)]
 
 
 def _range(joint: Joint, size: float) -> list[tuple[float, float]]:
-    turning = (joint.group.basis[:, :3] != 0).any(1)
-    reach = np.where(turning, np.pi, size)
-    if joint.group.units:  # limits bound coordinates, and these are others
+    rotates = (joint.group.basis[:, :3] != 0).any(1)
+    reach = np.where(rotates, np.pi, size)
+    if joint.group.units:  # limits bound coordinates, which these are not
         return [(-float(r), float(r)) for r in reach]
     lower, upper = joint.each("lower", -np.inf), joint.each("upper", np.inf)
     lower = np.where(np.isfinite(lower), lower, np.minimum(-reach, upper - reach))
@@ -97,7 +97,7 @@ def _range(joint: Joint, size: float) -> list[tuple[float, float]]:
 
 
 class Player:
-    """Plays a motion on a thread of its own."""
+    """Plays a motion in a separate thread."""
 
     def __init__(self, shown: "View"):
         self.shown = shown
@@ -118,7 +118,7 @@ class Player:
         self.button.label = "pause" if self.playing else "play"
 
     def _sought(self, event) -> None:
-        if event.client is not None:  # a person, not this thread
+        if event.client is not None:  # moved by the user, not by this thread
             self.t = float(self.slider.value)
             self._show()
 
@@ -127,7 +127,7 @@ class Player:
 
     def _run(self) -> None:
         before = time.perf_counter()
-        while not self.shown.ended.wait(RATE):
+        while not self.shown.ended.wait(PERIOD):
             now = time.perf_counter()
             if self.playing:
                 self.t += (now - before) * SPEEDS[self.speed.value]

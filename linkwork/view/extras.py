@@ -1,4 +1,4 @@
-"""Libraries that only looking needs: imported at first use, and if missing it is said how to get them."""
+"""Optional libraries for visualisation, imported at first use; if one is missing, the error says how to install it."""
 
 from importlib import import_module
 from types import ModuleType
@@ -7,11 +7,11 @@ from ..errors import LinkworkError
 
 
 class MissingExtraError(LinkworkError, ImportError):
-    """Something was asked for that needs a library which is not installed."""
+    """A function needs a library that is not installed."""
 
 
 def extra(module: str, need: str, name: str) -> ModuleType:
-    """The module, or an error that says what needs it and which extra brings it."""
+    """The module, or an error that says what needs it and which extra installs it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What the numbers of q, v and tau are called, and in which unit they are."""
+"""Names and units of the entries of q, v and tau."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from ..joints import Joint
 from ..model import Model
 
-UNITS = {"q": ("rad", "m"), "v": ("rad/s", "m/s"), "tau": ("N m", "N")}  # turning, sliding
+UNITS = {"q": ("rad", "m"), "v": ("rad/s", "m/s"), "tau": ("N m", "N")}  # rotational, translational
 AXES = "xyz"
 
 
 @dataclass(frozen=True)
 class Label:
     joint: str
-    part: str  # which of several numbers of the joint; empty where there is one
+    part: str  # which of several entries of the joint; empty if there is one
     unit: str
 
     def __str__(self) -> str:
@@ -31,13 +31,13 @@ def labels(model: Model, what: str) -> list[Label]:
 
 
 def joints_of(placed) -> Iterator[tuple[str, Joint]]:
-    """The joints that make up a joint, each with a name of its own."""
+    """The joints that make up a joint, each with its own name."""
     for part, joint, _ in placed.joint.parts:
         yield (placed.name if not part else f"{placed.name}.{part}" if part.isdigit() else part), joint
 
 
 def _velocities(joint: Joint, what: str) -> list[tuple[str, str]]:
-    """Each velocity turns or slides: the first entry of its twist that is not zero tells."""
+    """Name and unit of each velocity: rotational or translational by the first nonzero entry of its twist."""
     first = [int(row.nonzero()[0][0]) for row in joint.group.basis]
     letters = [("ω" if i < 3 else "") + AXES[i % 3] for i in first]
     if what == "q":
@@ -46,7 +46,7 @@ def _velocities(joint: Joint, what: str) -> list[tuple[str, str]]:
 
 
 def _coordinates(joint: Joint) -> list[tuple[str, str]]:
-    """As the velocities, but a unit quaternion stands for three turns."""
+    """Name and unit of each coordinate: as for the velocities, but a quaternion in place of three rotations."""
     if not joint.group.units:
         return _velocities(joint, "q")
     quaternion = [(letter, "") for letter in ("qx", "qy", "qz", "qw")]

@@ -1,4 +1,4 @@
-"""Triangles: three unit solids that every shape is made of, and meshes from files."""
+"""Triangle meshes: the three unit solids of which shapes are made, and meshes from files."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -67,11 +67,11 @@ UNIT = {"box": box, "sphere": sphere, "cylinder": cylinder}
 
 
 def read(path: str) -> Mesh | None:
-    """The triangles of a file in metres, or None where there are none to be had."""
+    """The triangles of a file in metres, or None if it cannot be read or has none."""
     trimesh = extra("trimesh", "meshes are read with", "view")
     try:
         found = trimesh.load_mesh(path, process=True)
-    except Exception:  # every format has errors of its own; a mesh that cannot be drawn is no reason to stop
+    except Exception:  # every format has its own errors; a mesh that cannot be read is not drawn
         return None
     found = found.to_geometry() if isinstance(found, trimesh.Scene) else found
     if not isinstance(found, trimesh.Trimesh) or not len(found.faces):
@@ -88,6 +88,6 @@ def _grid(rows: int, columns: int) -> np.ndarray:
 
 
 def _without_slivers(vertices, faces):
-    """Without the triangles that shrink to a line at a pole."""
+    """The faces without the triangles that degenerate to a line at a pole."""
     a, b, c = (vertices[faces[:, i]] for i in range(3))
     return faces[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 1e-9]

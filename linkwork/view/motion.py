@@ -1,4 +1,4 @@
-"""Motion: what is looked at. The states of a mechanism over time, or one state of a mechanism that stands still."""
+"""Motion: what is shown, the states of a mechanism over time, or one state of a mechanism at rest."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,11 +26,11 @@ class Moving(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """States of a robot over time: t (n,), q (n, nq), v (n, nv), and tau (n, nv) where it is known.
+    """States of a robot over time: t (n,), q (n, nq), v (n, nv), and tau (n, nv) if it is known.
 
-        lw.plot(lw.Motion(robot, t, q, v), "q")                your own numbers
+        lw.plot(lw.Motion(robot, t, q, v), "q")                states from elsewhere
 
-    A picture does not wait for a kernel: whatever is needed of the dynamics runs in plain NumPy.
+    The dynamics of a Motion run in plain NumPy, so that a picture does not wait for the compilation of kernels.
     """
 
     robot: Dynamics
@@ -52,11 +52,11 @@ class Motion:
             object.__setattr__(self, what, x)
         if (np.diff(self.t) < 0).any():
             at = int(np.argmax(np.diff(self.t) < 0))
-            raise ShapeError(f"t goes back from {self.t[at]} to {self.t[at + 1]}; the times of a motion never fall.")
+            raise ShapeError(f"t goes back from {self.t[at]} to {self.t[at + 1]}; the times of a motion may not decrease.")
 
     @staticmethod
     def of(x: "Model | Dynamics | Moving") -> "Motion":
-        """A motion from whatever can be looked at: a model or a robot stands still in its neutral configuration."""
+        """A motion from anything that can be shown; a model or a robot is at rest in its neutral configuration."""
         match x:
             case Motion():
                 return x
@@ -66,8 +66,8 @@ class Motion:
         try:
             return Motion(x.robot, x.t, x.q, x.v, getattr(x, "tau", None))
         except AttributeError:
-            said = "a Model, a Dynamics, a trajectory, or a Motion(robot, t, q, v)"
-            raise LinkworkError(f"a {type(x).__name__} cannot be looked at; it takes {said}.") from None
+            accepted = "a Model, a Dynamics, a trajectory, or a Motion(robot, t, q, v)"
+            raise LinkworkError(f"a {type(x).__name__} cannot be shown; pass {accepted}.") from None
 
     @property
     def model(self) -> Model:
@@ -83,26 +83,26 @@ class Motion:
         return float(self.t[-1] - self.t[0])
 
     def at(self, times) -> "Motion":
-        """The states at other times. Between two samples, with Δ the way from one to the other on the group,
+        """The states at other times. Between two samples, with Δ the difference from one to the other on the group,
 
             x(s) = s (1 − s)² h v₀ + s² (3 − 2s) Δ − s² (1 − s) h v₁
 
-        is where it is after a part s of the step h, seen from the first; v is x′/h. Good enough to look at.
+        is the displacement from the first after a fraction s of the step h; v is x′/h. Accurate enough for pictures.
         """
         times = np.clip(np.atleast_1d(np.asarray(times, float)), self.t[0], self.t[-1])
         i = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
         j = np.minimum(i + 1, len(self.t) - 1)
         h = (self.t[j] - self.t[i])[:, None]
         s = np.divide(times[:, None] - self.t[i, None], h, out=np.ones_like(h), where=h > 0)
-        way = self.robot.difference(self.q[i], self.q[j])
-        x = s * (1 - s) ** 2 * h * self.v[i] + s**2 * (3 - 2 * s) * way - s**2 * (1 - s) * h * self.v[j]
+        delta = self.robot.difference(self.q[i], self.q[j])
+        x = s * (1 - s) ** 2 * h * self.v[i] + s**2 * (3 - 2 * s) * delta - s**2 * (1 - s) * h * self.v[j]
         rate = (1 - s) * (1 - 3 * s) * self.v[i] - s * (2 - 3 * s) * self.v[j]
-        v = np.divide(6 * s * (1 - s) * way, h, out=np.zeros_like(way), where=h > 0) + rate
+        v = np.divide(6 * s * (1 - s) * delta, h, out=np.zeros_like(delta), where=h > 0) + rate
         tau = None if self.tau is None else (1 - s) * self.tau[i] + s * self.tau[j]
         return Motion(self.robot, times, self.robot.integrate(self.q[i], x), v, tau)
 
     def refined(self, n: int) -> "Motion":
-        """With rows between its own, even in time, so that there are at least n; a row of its own stays what it is."""
+        """The motion with additional rows, equally spaced in time, so that there are at least n; its own rows are kept."""
         if len(self.t) >= n or not self.duration:
             return self
         more = self.at(np.linspace(self.t[0], self.t[-1], n))
@@ -111,6 +111,6 @@ class Motion:
         return Motion(self.robot, *(np.concatenate(pair)[order] for pair in rows))
 
     def frames(self, fps: float, speed: float = 1.0) -> "Motion":
-        """The motion at even times, `fps` of them in each second it is shown for; the last is its end."""
+        """The motion at equally spaced times, `fps` per second of display; the last is its end."""
         n = round(self.duration * fps / speed) + 1
         return self.at(np.linspace(self.t[0], self.t[-1], max(n, 1 if self.duration == 0 else 2)))

@@ -241,7 +241,7 @@ function floorAround(point) {
   return out;
 }
 
-// The ways of all traces, in the order of time, so that a first part of them is the way so far.
+// The paths of all traces, in the order of time, so that a first part of them is the path so far.
 function traceLines() {
   const out = [];
   for (let i = 0; i + 1 < motion.n; i++)

@@ -1,4 +1,4 @@
-"""A page that plays a motion with no server and no network: one HTML file with the scene, the numbers and a player."""
+"""An HTML page that plays a motion without a server or a network: one file with the scene, the poses and a player."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -14,10 +14,10 @@ from ..lie.attitude import quaternion_from_matrix
 from . import mesh
 from .camera import FIELD, Camera, direction
 from .motion import Motion
-from .picture import AZIMUTH, ELEVATION, FAR, round_length, ways
+from .picture import AZIMUTH, ELEVATION, FAR, round_length, traced_paths
 from .scene import Scene
 
-MOST = 20_000  # frames: beyond, a page would be slow to open
+MOST = 20_000  # frames; a page with more would be slow to open
 
 
 def record(
@@ -30,17 +30,16 @@ def record(
     azimuth: float = AZIMUTH,
     elevation: float = ELEVATION,
 ) -> Path:
-    """Write a motion as one HTML page that plays in any browser, to be mailed, hosted or opened from disk.
+    """Write a motion as one HTML page that plays in any browser, without a server.
 
-    `trace` names bodies or frames whose way is drawn; `fps` is how many poses are kept for each second.
+    `trace` names bodies or frames whose path is drawn; `fps` is the number of stored poses per second.
     """
     motion = Motion.of(motion)
     scene = Scene.of(motion)
     shown = motion.frames(min(fps, MOST / max(motion.duration, 1e-9)))
     page = files(__package__)
-    said = motion.model.name if title is None else title
     parts = {
-        "title": escape(said),
+        "title": escape(motion.model.name if title is None else title),
         "data": dumps(content(scene, shown, trace, azimuth, elevation)).replace("<", "\\u003c"),
         "script": page.joinpath("page.js").read_text(encoding="utf-8"),
     }
@@ -52,7 +51,7 @@ def record(
 
 
 def content(scene: Scene, shown: Motion, trace: Iterable[str], azimuth: float, elevation: float) -> dict:
-    """Everything the player needs, as JSON can hold it: long rows of numbers as base64 of little-endian binary."""
+    """The data of the player for JSON; long arrays are base64 of little-endian binary."""
     corners = scene.corners(shown.poses)
     R, p = shown.poses[..., :3, :3], shown.poses[..., :3, 3]
     extent = float(np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0)))
@@ -91,7 +90,7 @@ def content(scene: Scene, shown: Motion, trace: Iterable[str], azimuth: float, e
         },
         "poses": packed(np.concatenate([quaternion_from_matrix(R), p], -1)),
         "center": packed(shown.robot.center_of_mass(shown.q)),
-        "traces": [packed(way) for way in ways(shown, trace)],
+        "traces": [packed(path) for path in traced_paths(shown, trace)],
     }
 
 

@@ -1,4 +1,4 @@
-"""Pictures and films of a mechanism, for papers and pages: PNG, GIF, MP4, whatever matplotlib writes."""
+"""Pictures and movies of a mechanism: PNG, GIF, MP4 and other formats of matplotlib."""
 
 import shutil
 from collections.abc import Iterable, Sequence
@@ -17,8 +17,8 @@ from .scene import Scene
 AZIMUTH, ELEVATION = -65.0, 18.0
 TRACE = (0.80, 0.25, 0.20)
 SHADOW = (0.88, 0.88, 0.88, 1.0)
-NEARER = 1e-3  # by which part a later state is nearer, where it is in the same place as an earlier one
-FAR = 4.0  # a mechanism that travels more than so many times its size is followed
+NEARER = 1e-3  # relative reduction of the depth of later states, so that they cover earlier ones at the same place
+FAR = 4.0  # the camera follows a mechanism that travels more than this many times its size
 
 
 def snapshot(
@@ -32,14 +32,14 @@ def snapshot(
     size: tuple[float, float] = (6.4, 4.8),
     dpi: int = 150,
 ):
-    """A picture of a mechanism at time t, by default at the end. With several times, earlier ones are drawn paler.
+    """Draw a mechanism at time t, by default at the end. With several times, earlier states are drawn paler.
 
-    `trace` names bodies or frames whose way up to then is drawn. Angles of view are in degrees, the size in inches.
+    `trace` names bodies or frames whose path up to then is drawn. Angles of view are in degrees, the size in inches.
     Returns the figure; with a path it is also written.
     """
     motion = Motion.of(motion)
     shown = motion.at(motion.t[-1] if t is None else t)
-    artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, ways(motion, trace, until=shown.t.max()))
+    artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, traced_paths(motion, trace, until=shown.t.max()))
     figure = pyplot().figure(figsize=size, dpi=dpi)
     artist.draw(figure, range(len(shown.t)))
     if path is not None:
@@ -59,7 +59,7 @@ def movie(
     size: tuple[float, float] = (4.8, 3.6),
     dpi: int = 100,
 ) -> Path:
-    """A film of a motion: a GIF, or by ffmpeg an MP4 or WebM, as the path's ending says."""
+    """Write a movie of a motion: a GIF, or with ffmpeg an MP4 or WebM, by the ending of the path."""
     pyplot()
     from matplotlib.figure import Figure
 
@@ -67,7 +67,7 @@ def movie(
     shown = motion.frames(fps, speed)
     writer = _writer(Path(path), fps)
     figure = Figure(figsize=size, dpi=dpi)
-    artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, ways(shown, trace))
+    artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, traced_paths(shown, trace))
     with writer.saving(figure, str(path), dpi):
         for i in range(len(shown.t)):
             figure.clear()
@@ -82,15 +82,15 @@ def _writer(path: Path, fps: int):
     if path.suffix.lower() == ".gif":
         return animation.PillowWriter(fps=fps)
     if path.suffix.lower() not in (".mp4", ".webm", ".mkv", ".mov"):
-        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a film is .gif, .mp4, .webm, .mkv or .mov.')
+        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a movie is .gif, .mp4, .webm, .mkv or .mov.')
     if not shutil.which(rcParams["animation.ffmpeg_path"]):
-        brought = extra("imageio_ffmpeg", f"a film as {path.suffix} needs ffmpeg on the path, or", "film")
+        brought = extra("imageio_ffmpeg", f"a movie as {path.suffix} needs ffmpeg on the path, or", "film")
         rcParams["animation.ffmpeg_path"] = brought.get_ffmpeg_exe()
     return animation.FFMpegWriter(fps=fps)
 
 
-def ways(motion: Motion, names: Iterable[str], until: float = np.inf) -> np.ndarray:
-    """Where bodies or frames go (number of names, n, 3), up to a time."""
+def traced_paths(motion: Motion, names: Iterable[str], until: float = np.inf) -> np.ndarray:
+    """The paths of bodies or frames (number of names, n, 3), up to a time."""
     q = motion.q[motion.t <= until] if np.isfinite(until) else motion.q
     names = [names] if isinstance(names, str) else list(names)
     points = [motion.robot.pose(q, name)[..., :3, 3] for name in names]
@@ -98,7 +98,7 @@ def ways(motion: Motion, names: Iterable[str], until: float = np.inf) -> np.ndar
 
 
 class Artist:
-    """Draws states of a motion with one camera, or with one that goes along where the mechanism travels far."""
+    """Draws states of a motion with one camera, which follows the mechanism if it travels far."""
 
     def __init__(self, scene: Scene, shown: Motion, azimuth, elevation, size, traces):
         self.scene, self.shown, self.traces = scene, shown, traces
@@ -106,15 +106,15 @@ class Artist:
         self.floor = scene.ground(corners)
         middle = (corners.min(-2) + corners.max(-2)) / 2
         every = np.concatenate([corners.reshape(-1, 3), traces.reshape(-1, 3)])
-        goes_far = np.linalg.norm(np.ptp(every, axis=0)) > FAR * scene.size
-        self.shift = middle - middle[0] if goes_far else np.zeros_like(middle)
-        around = (corners - self.shift[:, None]).reshape(-1, 3) if goes_far else every
+        follows = np.linalg.norm(np.ptp(every, axis=0)) > FAR * scene.size
+        self.shift = middle - middle[0] if follows else np.zeros_like(middle)
+        around = (corners - self.shift[:, None]).reshape(-1, 3) if follows else every
         self.aspect = size[0] / size[1]
         self.camera = Camera.around(around, scene.up, azimuth, elevation, self.aspect)
         self.reach = float(np.linalg.norm(np.ptp(around, axis=0)))
 
     def draw(self, figure, frames: Sequence[int], upto: int | None = None) -> None:
-        """These states, the last in full colour; traces as far as `upto`."""
+        """Draw these states, the last in full colour, and traces up to row `upto`."""
         from matplotlib.collections import LineCollection
 
         wide, high = max(self.aspect, 1.0), max(1 / self.aspect, 1.0)
@@ -133,13 +133,13 @@ class Artist:
         for n, i in enumerate(frames):
             flat, depth, color = self._lit(i, shift, pixels, pale=0.75 * (1 - (n + 1) / len(frames)))
             above.add(flat, depth * (1 - NEARER * n), color)
-        for way in self.traces:
-            axes.plot(*self.camera.seen(way[:upto] - shift)[0].T, color=TRACE, linewidth=1.2, zorder=3)
+        for path in self.traces:
+            axes.plot(*self.camera.seen(path[:upto] - shift)[0].T, color=TRACE, linewidth=1.2, zorder=3)
         for raster, order in ((below, 2), (above, 4)):
             axes.imshow(raster.image(), origin="lower", extent=(-wide, wide, -high, high), aspect="auto", zorder=order)
 
     def _lit(self, i: int, shift, pixels, pale: float):
-        """The triangles that face the camera in pixels, their depths, and the colours of their corners in the light."""
+        """The triangles that face the camera in pixels, their depths, and the shaded colours of their corners."""
         light = self.scene.up + 0.5 * self.camera.axes[0] + 0.6 * self.camera.axes[2]
         corners, normals, color = self._triangles(i)
         corners = corners - shift
@@ -165,11 +165,11 @@ class Artist:
         return np.concatenate(corners), np.concatenate(normals), np.concatenate(colors)
 
     def _flat(self, points):
-        """Points let down onto the floor."""
+        """Points projected onto the floor."""
         return points - (points @ self.scene.up - self.floor)[..., None] * self.scene.up
 
     def _grid(self, shift):
-        """Lines of a floor that fades out, each a cell long, and their colours."""
+        """The grid lines of the floor, each one cell long, and their colours, which fade out."""
         n, step = 10, round_length(self.reach / 8)
         center = self.camera.target + shift
         x, y = direction(self.scene.up, 0, 0), direction(self.scene.up, 90, 0)
@@ -185,6 +185,6 @@ class Artist:
 
 
 def round_length(x: float) -> float:
-    """The next of 1, 2, 5, 10, 20 ... that is not below x."""
+    """The smallest of 1, 2, 5, 10, 20 ... that is not below x."""
     power = 10.0 ** np.floor(np.log10(x)) if x > 0 else 1.0
     return float(next(m * power for m in (1, 2, 5, 10) if m * power >= x * (1 - 1e-9)))

@@ -13,14 +13,14 @@ from .motion import Motion
 
 WIDTH, HEIGHT = 8.0, 2.4  # inches, of one panel
 COLUMN = 14  # names in a column of a legend
-MANY = 10  # lines; beyond, colours go over a range instead of repeating
-SMOOTH = 600  # points of a curve, at least
+MANY = 10  # lines; with more, colours are taken from a colour map instead of repeating
+SMOOTH = 600  # least number of points of a curve
 XYZ = "xyz"
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Lines over time in one frame: what they are, their unit, the times, and each line with its name."""
+    """Lines over time in one diagram: the quantity, its unit, the times, and each line with its name."""
 
     what: str
     unit: str
@@ -41,8 +41,8 @@ def plot(
 ):
     """Plot a motion over time: "q", "v", "tau", "energy", "drift", "momentum", "com", or against each other: "phase".
 
-    By default q and energy. Joints are called by their names; `joints` picks some of them. What is in radians and what
-    is in metres get frames of their own. Returns the figure; with a path it is also written, as its ending says.
+    By default q and energy. `joints` selects joints by name. Quantities in radians and in metres have separate diagrams.
+    Returns the figure; with a path it is also written, in the format of its ending.
     """
     motion, chosen = Motion.of(motion), what or ("q", "energy")
     for name in chosen:
@@ -53,7 +53,7 @@ def plot(
     phases = list(_phases(motion, pick)) if "phase" in chosen else []
     rows = len(panels) + len(phases)
     if not rows:
-        raise LinkworkError(f"{motion.model.name} has nothing that moves: there is no {listed(chosen)} to plot.")
+        raise LinkworkError(f"{motion.model.name} has no joint that moves: there is no {listed(chosen)} to plot.")
     figure = pyplot().figure(figsize=(WIDTH, HEIGHT * rows + 0.6 + 1.2 * len(phases)), layout="constrained")
     grid = figure.add_gridspec(rows, 1, height_ratios=[1] * len(panels) + [1.5] * len(phases))
     first = None
@@ -72,7 +72,7 @@ def plot(
 
 
 def plot_phase(motion, *joints: str, path: str | PathLike | None = None, title: str | None = None):
-    """Velocity against coordinate of the joints named, or of all that have as many of one as of the other."""
+    """Plot velocity against coordinate for the named joints, or for all joints with one coordinate and one velocity."""
     return plot(motion, "phase", joints=joints or None, path=path, title=title)
 
 
@@ -89,7 +89,7 @@ def _draw(axes, lines: Sequence[tuple[str, np.ndarray, np.ndarray]], x_title: st
 
 
 def _picked(motion: Motion, joints: Iterable[str] | None) -> Callable[[Label], bool]:
-    """Which labels are asked for; an unknown joint is an error, a joint of several parts stands for them all."""
+    """The condition that selects the labels of these joints; an unknown joint is an error, a compound stands for its parts."""
     if joints is None:
         return lambda label: True
     names = [joints] if isinstance(joints, str) else list(joints)
@@ -98,7 +98,7 @@ def _picked(motion: Motion, joints: Iterable[str] | None) -> Callable[[Label], b
     return lambda label: label.joint in known
 
 
-# --- what can be plotted
+# --- the panels
 
 
 def _state(what: str) -> Callable[[Motion, Callable], list[Panel]]:
@@ -108,7 +108,7 @@ def _state(what: str) -> Callable[[Motion, Callable], list[Panel]]:
         shown = motion if what == "tau" else motion.refined(SMOOTH)
         values = getattr(shown, what)
         if values is None:
-            raise LinkworkError(f"this motion of {motion.model.name} does not say which forces acted: it has no tau.")
+            raise LinkworkError(f"this motion of {motion.model.name} has no tau, so that forces cannot be plotted.")
         found: dict[str, list[tuple[str, np.ndarray]]] = {}
         for i, label in enumerate(labels(motion.model, what)):
             if pick(label):
@@ -128,7 +128,7 @@ def _energy(motion: Motion, pick) -> list[Panel]:
 
 
 def _drift(motion: Motion, pick) -> list[Panel]:
-    """How far the total energy is from where it began, in parts of the largest kinetic energy."""
+    """The change of the total energy since the start, relative to the largest kinetic energy."""
     kinetic, potential = _energies(motion)
     total = kinetic + potential
     scale = kinetic.max() or 1.0
@@ -158,7 +158,7 @@ def _phases(motion: Motion, pick):
         if not label.part and pick(label):
             found.setdefault(label.unit, []).append((str(label), shown.q[:, names[str(label)]], shown.v[:, j]))
     if not found:
-        raise LinkworkError(f"no joint of {motion.model.name} that was asked for has one coordinate and one velocity.")
+        raise LinkworkError(f"none of the joints of {motion.model.name} to plot has one coordinate and one velocity.")
     return [(f"q [{unit.removesuffix('/s')}]", f"v [{unit}]", lines) for unit, lines in found.items()]
 
 

@@ -1,9 +1,9 @@
-"""Triangles to pixels: each pixel keeps what is nearest."""
+"""Rasterises triangles to pixels with a depth buffer."""
 
 import numpy as np
 
-FINE = 2  # pixels are drawn so many times finer in both directions, then averaged
-CHUNK = 1 << 19  # pixels that are looked at in one go
+FINE = 2  # supersampling: pixels are drawn this many times finer in both directions, then averaged
+CHUNK = 1 << 19  # pixels that are processed at once
 
 
 class Raster:
@@ -15,8 +15,8 @@ class Raster:
         self.color = np.zeros((self.height * self.width, 4), np.float32)  # alpha last, colours times alpha
 
     def add(self, xy, depth, rgba) -> None:
-        """Triangles at xy (m, 3, 2) with a depth (m, 3) and a colour (m, 3, 4) at each corner. Clear ones come last,
-        far ones first, and hide nothing."""
+        """Draw triangles at xy (m, 3, 2) with a depth (m, 3) and a colour (m, 3, 4) at each corner. Transparent ones are
+        drawn last, from far to near, and hide nothing."""
         area = _cross(xy[:, 1] - xy[:, 0], xy[:, 2] - xy[:, 0])
         xy, depth, rgba = xy[area != 0], depth[area != 0], rgba[area != 0]
         clear = rgba[:, :, 3].min(1) < 1
@@ -36,7 +36,7 @@ class Raster:
             self.color[pixel] = paint + (1 - paint[:, 3:]) * self.color[pixel]
 
     def _inside(self, xy, near, rgba, low, size):
-        """Pixels in some triangles that nothing there hides, how near they are, and their colours."""
+        """The visible pixels of some triangles, their inverse depths, and their colours."""
         count = size.prod(1)
         which = np.repeat(np.arange(len(xy)), count)
         row, column = np.divmod(np.arange(len(which)) - (np.cumsum(count) - count)[which], size[which, 0])
@@ -55,7 +55,7 @@ class Raster:
         return pixel[keep], z[keep], paint
 
     def image(self) -> np.ndarray:
-        """RGBA (height, width, 4), the first row below."""
+        """RGBA (height, width, 4), the first row at the bottom."""
         fine = self.color.reshape(self.height // FINE, FINE, self.width // FINE, FINE, 4)
         mean = np.add.reduce([fine[:, i, :, j] for i in range(FINE) for j in range(FINE)]) / np.float32(FINE * FINE)
         alpha = mean[..., 3:]

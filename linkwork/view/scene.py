@@ -1,7 +1,7 @@
-"""A scene: what a model looks like, as unit solids and meshes placed on its bodies.
+"""A scene: the shapes of a model as unit solids and meshes on its bodies.
 
-A body shows its visuals, or else its collision shapes; one that has neither, or only meshes whose files are not there,
-is drawn as links from its joint to the joints it carries. So every mechanism can be seen.
+A body is drawn by its visuals, or else its collision shapes; one that has neither, or only meshes whose files are
+missing, is drawn as links from its joint to the joints of its children.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,13 +26,13 @@ PALETTE = [  # of the branches of the tree
     (0.46, 0.72, 0.70),
 ]
 JOINT: Color = (0.25, 0.25, 0.28, 1.0)
-THIN = 0.014  # radius of a drawn link, of the size of the mechanism
-LEAST = 1e-4  # of that size: no solid is drawn thinner
+THIN = 0.014  # radius of a drawn link, relative to the size of the mechanism
+LEAST = 1e-4  # smallest thickness of a solid, relative to the size of the mechanism
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A unit solid or mesh on a body, stretched and placed by a matrix (4, 4)."""
+    """A unit solid or mesh on a body, scaled and placed by a matrix (4, 4)."""
 
     body: int
     mesh: str
@@ -57,13 +57,13 @@ class Scene:
 
     @cached_property
     def up(self) -> np.ndarray:
-        """Against gravity; z where there is none."""
+        """The direction against gravity; z if there is no gravity."""
         gravity = np.array(self.model.gravity)
         strength = np.linalg.norm(gravity)
         return -gravity / strength if strength else np.array([0.0, 0.0, 1.0])
 
     def corners(self, poses: np.ndarray) -> np.ndarray:
-        """Points that enclose every part, in the world (..., m, 3), at poses (..., nb, 4, 4)."""
+        """The corners of boxes around all parts, in the world (..., m, 3), at poses (..., nb, 4, 4)."""
         boxes = {}
         for name, found in self.meshes.items():
             ends = np.stack([found.vertices.min(0), found.vertices.max(0)])
@@ -75,7 +75,7 @@ class Scene:
         return np.concatenate([points.mT[..., :3] for points in around], -2)
 
     def ground(self, points: np.ndarray) -> float | None:
-        """The height, along `up`, of a floor that these points stand on; none where nothing falls."""
+        """The height, along `up`, of a floor below these points; None without gravity."""
         if not any(self.model.gravity):
             return None
         lowest = float((points @ self.up).min())
@@ -83,7 +83,7 @@ class Scene:
 
 
 def size_of(motion: Motion) -> float:
-    """About how large the mechanism is: the diagonal of a box around its bodies and shapes, as it stands at first."""
+    """The size of the mechanism: the diagonal of a box around its bodies and shapes in the first state."""
     model, poses = motion.model, motion.poses[0]
     points = [poses[i, :3, 3] + poses[i, :3, :3] @ c for i, body in enumerate(model.bodies) for c in _reach(body)]
     if not points:
@@ -93,7 +93,7 @@ def size_of(motion: Motion) -> float:
 
 
 def _reach(body: Body) -> Iterator[np.ndarray]:
-    """Points of a body that tell how far it goes: its origin, its centre, and boxes around its solids."""
+    """Points that bound a body: its origin, its centre of mass, and boxes around its solids."""
     yield np.zeros(3)
     if body.mass:
         yield np.array(body.center)
@@ -104,7 +104,7 @@ def _reach(body: Body) -> Iterator[np.ndarray]:
 
 
 class Maker:
-    """Makes the parts of a model, and keeps the meshes they name."""
+    """Makes the parts of a model, and stores the meshes they name."""
 
     def __init__(self, model: Model, size: float):
         self.model = model
@@ -139,7 +139,7 @@ class Maker:
         return path in self.meshes
 
     def _thick(self, matrix):
-        """With no edge shorter than what can be drawn: a disc of length zero is still seen."""
+        """The matrix with every edge at least as long as can be drawn, so that a disc of length zero is visible."""
         length = np.linalg.norm(matrix[:3, :3], axis=0)
         least = LEAST * self.size
         out = matrix.copy()
@@ -151,7 +151,7 @@ class Maker:
         return out
 
     def _links(self, i: int) -> Iterator[Part]:
-        """From where a body's joint is to where those it carries are."""
+        """The links from the joint of a body to the joints of its children."""
         body, placed = self.model.bodies[i], self.model.joints[i]
         start = np.array(placed.on.translation)
         radius = THIN * self.size
@@ -167,7 +167,7 @@ class Maker:
             yield from _ball(i, np.array(body.center) if body.mass else start, 2 * radius, self.colors[i])
 
     def _ends(self, i: int) -> list[np.ndarray]:
-        """Where other joints stand on a body, or else its frames, or else its centre of mass."""
+        """The positions of other joints on a body, or else of its frames, or else its centre of mass."""
         name = self.model.bodies[i].name
         ends = [h.at.translation for k, h in enumerate(self.model.joints) if h.parent == name and self.carried[k]]
         ends += [x.at.translation for x in self.model.loops if x.parent == name]
@@ -178,7 +178,7 @@ class Maker:
 
 
 def _carried(model: Model) -> list[bool]:
-    """Whether anything moves or weighs beyond each joint: a welded frame without mass is not worth a link."""
+    """For each joint, does anything beyond it move or have mass? A welded frame without mass gets no link."""
     out = [bool(placed.joint.nv or body.mass) for placed, body in zip(model.joints, model.bodies)]
     for i in range(len(out) - 1, -1, -1):
         if out[i] and model.parent[i] >= 0:
@@ -191,14 +191,14 @@ def _ball(body: int, at, radius: float, color: Color) -> Iterator[Part]:
 
 
 def _solid(shape: Shape) -> list[tuple[np.ndarray, str]]:
-    """A shape as stretched unit solids: their matrices and names."""
+    """A shape as scaled unit solids: their matrices and names."""
     return [
         (shape.pose.matrix @ Pose.of((0.0, 0.0, along)).matrix @ np.diag([*stretch, 1.0]), name)
         for name, stretch, along in SOLIDS[shape.kind](*shape.size)
     ]
 
 
-Pieces = list[tuple[str, tuple[float, float, float], float]]  # unit solids, how they are stretched, where along z
+Pieces = list[tuple[str, tuple[float, float, float], float]]  # unit solids, their scales, their positions along z
 SOLIDS: dict[str, Callable[..., Pieces]] = {
     "box": lambda x, y, z: [("box", (x, y, z), 0.0)],
     "sphere": lambda r: [("sphere", (r, r, r), 0.0)],

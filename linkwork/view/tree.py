@@ -1,4 +1,4 @@
-"""A picture of a mechanism's tree: bodies as dots as heavy as they are, joints as the lines between them."""
+"""A picture of the tree of a mechanism: bodies as dots sized by mass, joints as the lines between them."""
 
 from os import PathLike
 
@@ -9,7 +9,7 @@ from .extras import pyplot
 from .scene import PALETTE
 
 ROW, COLUMN = 0.36, 1.9  # inches
-LIMIT = 200  # bodies; more would be a picture nobody can read
+LIMIT = 200  # bodies; a picture with more would not be legible
 WORLD = (-1, 0)
 LOOP = {
     "arrowstyle": "-",
@@ -52,13 +52,13 @@ def plot_tree(model: Model | Dynamics, *, path: str | PathLike | None = None):
 
 
 def _joint(axes, placed, inboard: tuple[int, int], outboard: tuple[int, int]) -> None:
-    """A line with a bend near the inboard body, and what the joint is called unless it is a weld."""
+    """Draw a line with a bend near the inboard body, and the name of the joint unless it is a weld."""
     (a, b), (x, y), moves = inboard, outboard, placed.joint.nv > 0
     bend, style = a + 0.12, {"color": "0.45" if moves else "0.75", "linestyle": "-" if moves else ":"}
     axes.plot([a, bend, bend, x], [b, b, y, y], linewidth=1.2, zorder=1, **style)
     if moves:
-        said = f"{placed.name}: {placed.joint.kind}"
-        _write(axes, said, outboard, (-8, -3), fontsize=5.5, color="0.35", ha="right", va="top")
+        label = f"{placed.name}: {placed.joint.kind}"
+        _write(axes, label, outboard, (-8, -3), fontsize=5.5, color="0.35", ha="right", va="top")
 
 
 def _write(axes, text: str, at: tuple[int, int], points: tuple[int, int], **style) -> None:
@@ -66,7 +66,7 @@ def _write(axes, text: str, at: tuple[int, int], points: tuple[int, int], **styl
 
 
 def _places(model: Model) -> dict[str | None, tuple[int, int]]:
-    """Column and row of each body and the world (None): its depth, and for each tip a row of its own."""
+    """Column and row of each body and the world (None): the column is its depth, and each tip has its own row."""
     place: dict[str | None, tuple[int, int]] = {None: WORLD}
     used: set[str | None] = set()
     row = 0

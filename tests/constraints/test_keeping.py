@@ -115,7 +115,7 @@ def test_joints_at_their_limits_and_dry_joints_keep_the_loop():
     joints = [lw.PlacedJoint(h.name, h.parent, h.child, stop if i == 0 else h.joint, h.at, h.on) for i, h in enumerate(model.joints)]
     limited = lw.Dynamics(replace(model, joints=tuple(joints)))
     v = limited.constraints.project(q, np.array([5.0, 0.0, 0.0]))[1]
-    run = lw.simulate(limited, (q, v if v[0] > 0 else -v), until=0.3, limits=0.5, rtol=1e-8)
+    run = lw.simulate(limited, (q, v if v[0] > 0 else -v), until=0.3, limits=True, restitution=0.5, rtol=1e-8)
     assert any("upper limit" in x.name for x in run.events)
     assert run.q[:, 0].max() <= stop.upper + 1e-12
     assert max(off(limited, run)) < 1e-12

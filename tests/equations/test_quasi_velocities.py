@@ -119,9 +119,9 @@ def test_f10_the_singularity_of_a_choice_is_named_and_the_bodys_own_velocity_has
 
 def test_choices_that_do_not_suit():
     robot = plain(MECHANISMS["chain"])
-    with pytest.raises(lw.ModelError, match=r'joint "joint0" moves on SO\(2\), for which EulerRates'):
+    with pytest.raises(lw.ModelError, match=r'joint "joint0" has the group SO\(2\), for which EulerRates'):
         QuasiVelocities(robot, {"joint0": "ZYX"})
     with pytest.raises(lw.UnknownNameError, match='no joint "elbow"'):
         QuasiVelocities(robot, {"elbow": "exponential"})
-    with pytest.raises(lw.ModelError, match="no choice of velocities; there are exponential"):
+    with pytest.raises(lw.ModelError, match="not a choice of velocities; there are exponential"):
         QuasiVelocities(robot, {"joint0": "polar"})

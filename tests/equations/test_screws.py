@@ -18,7 +18,7 @@ STEP = 1e-30
 def coordinates(screws, seed=0, shape=(3,)):
     """x at random, attitudes away from singularities and of unit length."""
     x = np.random.default_rng(seed).uniform(-0.7, 0.7, (*shape, screws.nx))
-    for motion in screws.motions:
+    for motion in screws.joints:
         for unit in motion.group.units if motion.columns.stop - motion.columns.start == motion.group.nq else ():
             rows = slice(motion.columns.start + unit.start, motion.columns.start + unit.stop)
             x[..., rows] /= np.linalg.norm(x[..., rows], axis=-1, keepdims=True)
@@ -62,7 +62,7 @@ def test_t4_the_columns_of_k_are_screws_carried_along(robot, kind):
     """K_a = Ad⁻¹ Ad⁻¹ Y_a (21) times S of the kind of coordinates: K ẋ = J v."""
     screws = Screws(robot.model, kind)
     x = coordinates(screws)
-    choice = QuasiVelocities(robot, {m.name: kind for m in screws.motions if m.group.nv > 1})
+    choice = QuasiVelocities(robot, {m.name: kind for m in screws.joints if m.group.nv > 1})
     u = np.random.default_rng(1).standard_normal((3, robot.nv))
     for body in robot.bodies[-3:]:
         expected = robot.jacobian(screws.q(x), body) @ choice.v(x, u)[..., None]
@@ -125,7 +125,7 @@ def test_t3_a_screw_is_a_direction_a_point_and_a_pitch():
     moved = exponential(screw(direction, point, pitch), np.array(1.3)) @ [*point, 1]
     close(moved[:3], point + 1.3 * pitch * direction / 3)
     close(exponential(screw(direction, point, np.inf), np.array(2.0))[:3, 3], 2 * direction / 3)
-    with pytest.raises(lw.ModelError, match="a direction not all zero"):
+    with pytest.raises(lw.ModelError, match="the direction not all zero"):
         screw((0, 0, 0))
 
 

@@ -156,11 +156,11 @@ def test_a_page_of_latex():
 
 def test_what_cannot_be():
     model = lw.load("pendulum")
-    with pytest.raises(lw.ModelError, match=r'"masses" is no constant of pendulum\. Did you mean "mass"'):
+    with pytest.raises(lw.ModelError, match=r'"masses" is not a constant of pendulum\. Did you mean "mass"'):
         lw.symbolic(model, masses=["m"])
     with pytest.raises(lw.ModelError, match="q has 1 entries, but 2 names: a, b"):
         assert lw.symbolic(model, names={"q": ["a", "b"]}).M
-    with pytest.raises(lw.ModelError, match=r"mass of pendulum is \['m', 'n'\]; it takes entries in the shape \(1,\)"):
+    with pytest.raises(lw.ModelError, match=r"mass of pendulum is \['m', 'n'\]; its shape must be \(1,\)"):
         lw.symbolic(model, mass=["m", "n"])
 
 

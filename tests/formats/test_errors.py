@@ -40,7 +40,7 @@ WRONG = [  # what is replaced, by what, and what the error says
     ('"revolute"', '"revolut"',
      'line 11: joint "elbow" has type "revolut", which URDF does not know. Did you mean "revolute"?'),
     ('"revolute"', '"ball"', 'There are: fixed, revolute, continuous, prismatic, floating, planar.'),
-    ('"0 0 1"', '"0 0 0"', 'line 14: joint "elbow" has axis 0 0 0, which is no direction.'),
+    ('"0 0 1"', '"0 0 0"', 'line 14: joint "elbow" has axis 0 0 0, which is not a direction.'),
     ('"0 0 1"', '"1 2"', 'line 14: joint "elbow" has <axis> xyz "1 2" where three numbers are expected.'),
     ('"0 0 0.1"', '"0 0 1e999"', 'line 5: link "forearm" has <origin> xyz "0 0 1e999", which is not finite.'),
     ('"0 0 0.1"', '"0 nan 0"', 'line 5: link "forearm" has <origin> xyz "0 nan 0", which is not finite.'),
@@ -61,9 +61,9 @@ WRONG = [  # what is replaced, by what, and what the error says
      'line 18: link "forearm" is the child of two joints, "wrist" and "elbow" in line 11'),
     ("</robot>", '<link name="hand"/></robot>', 'line 18: link "hand" is the child of no joint, and neither is "base"'),
     ("</robot>", HAND.format("forearm", "base"),
-     'robot "arm" has a cycle: the joints go round in a circle, "base" -> "forearm" -> "base".'),
+     'robot "arm" is not a tree: its joints form a cycle, "base" -> "forearm" -> "base".'),
     ("</robot>", HAND.format("hand", "hand"),
-     'line 18: robot "arm" has a cycle: the joints go round in a circle, "hand" -> "hand".'),
+     'line 18: robot "arm" is not a tree: its joints form a cycle, "hand" -> "hand".'),
     ("</robot>", "", "line 19: this is not well-formed XML (no element found)."),
     ("</link>", "</lnk>", "line 10: this is not well-formed XML (mismatched tag)."),
     ("</robot>", "&who;</robot>", "line 18: this is not well-formed XML (undefined entity)."),
@@ -91,7 +91,7 @@ def test_the_file_without_mistakes_loads():
 def test_joints_in_a_circle_leave_no_root():
     back = '<joint name="back" type="fixed"><parent link="forearm"/><child link="base"/></joint></robot>'
     text = ARM.replace("</robot>", back)
-    with refused('robot "arm" has no root link: the joints go round in a circle, "base" -> "forearm" -> "base".'):
+    with refused('robot "arm" has no root link: its joints form a cycle, "base" -> "forearm" -> "base".'):
         load(text)
 
 
@@ -128,7 +128,7 @@ def test_a_document_type_without_entities_is_no_harm():
 
 @pytest.mark.parametrize("tag", ["sdformat", "html"])
 def test_other_formats_are_named_with_those_that_are_read(tag):
-    with refused("What can be read: URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), world-frame JSON or YAML"):
+    with refused("linkwork reads: URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), world-frame JSON or YAML"):
         load(f"<{tag}/>")
 
 

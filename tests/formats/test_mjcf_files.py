@@ -80,7 +80,7 @@ def test_a_mesh_that_is_there_gives_mass_and_stands_where_mujoco_has_it(folder, 
 
 def test_a_mesh_that_our_shapes_cannot_hold_is_noted(folder):
     model = mjcf.read(MESHES.format(inertial=INERTIAL, mesh='scale="1 2 -1" refquat="1 2 3 4"'), folder=folder)
-    assert 'left out: meshes that are turned before they are stretched "t.obj"' in model.notes
+    assert 'left out: meshes that are rotated before they are scaled "t.obj"' in model.notes
     assert not model.body("given").visuals and not model.body("taken").visuals
 
 
@@ -102,7 +102,7 @@ def test_a_missing_mesh_that_gives_mass_is_an_error(folder):
     said = f'm.xml: body "taken" takes its mass from mesh "t", but the file "t.obj" is not in {folder}.'
     with pytest.raises(lw.ModelError, match=re.escape(f"{said} Put it there, or give the body an <inertial>.")):
         mjcf.read(MESHES.format(inertial=INERTIAL, mesh=""), folder=folder, name="m.xml")
-    with pytest.raises(lw.ModelError, match="is nowhere, for this text has no folder"):
+    with pytest.raises(lw.ModelError, match="is not found, since this text has no folder"):
         mjcf.read(MESHES.format(inertial=INERTIAL, mesh=""))
 
 
@@ -145,7 +145,7 @@ def test_a_missing_include_is_named(tmp_path):
     said = f'm.xml needs the file "parts.xml", which is not in {tmp_path}.'
     with pytest.raises(lw.ModelError, match=re.escape(said)):
         mjcf.read(text, folder=tmp_path, name="m.xml")
-    with pytest.raises(lw.ModelError, match="which is nowhere, for this text has no folder: load it from its file"):
+    with pytest.raises(lw.ModelError, match="which is not found, since this text has no folder: load it from its file"):
         mjcf.read(text, name="m.xml")
 
 
@@ -182,5 +182,5 @@ def test_a_joint_that_cannot_be_is_named():
 
 def test_without_mujoco_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(lw.ModelError, match=re.escape("which is missing: pip install linkwork[mjcf].")):
+    with pytest.raises(lw.ModelError, match=re.escape("which is not installed: pip install linkwork[mjcf].")):
         mjcf.read("<mujoco/>")

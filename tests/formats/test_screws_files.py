@@ -199,7 +199,7 @@ WRONG = {
     "a thing twice": (("name: joint3", "name: joint2"), r'two of the name "joint2"'),
     "a key twice": (("mass: 2.0", "name: x"), r'line 8: "name" is given twice'),
     "a bad frame": (("body: link6", "body: link7"), r'line 20: frame "tool" is on body "link7"'),
-    "no YAML": (("bodies:", "bodies: ]"), r"line \d+: this is no YAML"),
+    "no YAML": (("bodies:", "bodies: ]"), r"line \d+: this is not YAML"),
 }
 
 
@@ -215,7 +215,7 @@ def test_errors_say_the_line_in_json_too():
     line = 1 + text[: text.index('"free"')].count("\n")
     with pytest.raises(lw.ModelError, match=rf'line {line}: joint "base" has kind "fre"'):
         lw.load(text.replace('"free"', '"fre"'))
-    with pytest.raises(lw.ModelError, match=r"line 3: this is no JSON"):
+    with pytest.raises(lw.ModelError, match=r"line 3: this is not JSON"):
         lw.load('{"screws": 1,\n"bodies": [],\n"joints": [}')
     with pytest.raises(lw.ModelError, match=r'it has no entry "screws"'):
         lw.load('{"bodies": []}')

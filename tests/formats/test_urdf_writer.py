@@ -174,7 +174,7 @@ def test_loops_and_couplings_beyond_mimic_are_refused(tmp_path):
     closed.body("b", joint=Revolute(), joint_name="two")
     closed.loop("pin", "a", "b", Spherical())
     closed.couple("two", "one", (0.0, 1.0, 2.0), name="cam")
-    with pytest.raises(ModelError, match=r'coupling "cam" is more than .*; loop "pin" makes it no tree'):
+    with pytest.raises(ModelError, match=r'coupling "cam" is more than .*; loop "pin" closes the tree'):
         save(closed.model(), tmp_path / "no.urdf")
     assert through_a_file(closed.model(), tmp_path, lossy=True).couplings == ()
 

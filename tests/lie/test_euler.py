@@ -100,5 +100,5 @@ def test_angular_velocity_is_no_derivative_of_coordinates(sequence, rng):
 
 @pytest.mark.parametrize("sequence", ["XXY", "xYz", "abc", "xy", ""])
 def test_a_wrong_sequence_is_named(sequence):
-    with pytest.raises(ValueError, match=f'"{sequence}" is no Euler sequence'):
+    with pytest.raises(ValueError, match=f'"{sequence}" is not an Euler sequence'):
         euler.matrix_from_euler(np.zeros(3), sequence)

@@ -81,17 +81,17 @@ WRONG = {
     "part 2 of a compound joint is 3; a part is a joint or (name, joint[, pose]).": lambda: lw.Compound(
         row=(lw.Revolute(), ("b", 3))
     ),
-    "a compound joint is no group; ask its parts.": lambda: lw.Universal().group,
+    "a compound joint has no group; its parts have.": lambda: lw.Universal().group,
     "arm has a Denavit-Hartenberg table of shape (1, 3); it takes rows (theta, d, a, alpha) of finite numbers.": (
         lambda: lw.from_dh([(0, 0, 0)])
     ),
     "arm has 1 Denavit-Hartenberg rows, but 2 joints and 1 bodies; give one for each row.": lambda: lw.from_dh(
         [(0, 0, 0, 0)], joints=[lw.Revolute()] * 2
     ),
-    "a pose has shape (2,); it takes a position (3,), a rotation (3, 3) or a matrix (4, 4).": lambda: lw.Pose.of(
+    "a pose has shape (2,); it must be a position (3,), a rotation (3, 3) or a matrix (4, 4).": lambda: lw.Pose.of(
         (1, 2)
     ),
-    "a pose is [0.0, 0.0, nan]; it takes finite numbers.": lambda: lw.Pose.of((0, 0, NAN)),
+    "a pose is [0.0, 0.0, nan]; its numbers must be finite.": lambda: lw.Pose.of((0, 0, NAN)),
     "a pose has the rotation [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]; "
     "its rows must be right-handed unit vectors.": lambda: lw.Pose.of(2 * np.eye(3)),
     "a pose has the rotation [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]; "

@@ -146,7 +146,7 @@ WRONG = {
     "control returned an array of shape (3,), but planar_2r has nv = 2": {"control": lambda t, q, v: np.zeros(3)},
     "held control returned an array of shape (), but planar_2r has nv = 2": {"control": lw.hold(lambda t, q, v: 0.0, rate=10.0)},
     "external returned an array of shape (6,), but planar_2r has wrenches of shape (": {"external": lambda t, q, v: np.zeros(6)},
-    "control is 3; it takes a function of (t, q, v)": {"control": 3},
+    "control is 3; it must be a function of (t, q, v)": {"control": 3},
 }
 
 
@@ -159,5 +159,5 @@ def test_a_controller_that_does_not_fit_is_told_so_at_once(text):
 
 @pytest.mark.parametrize("rate", [0.0, -3.0, np.inf, np.nan])
 def test_a_rate_is_positive(rate):
-    with pytest.raises(lw.SimulationError, match="it takes a positive, finite number"):
+    with pytest.raises(lw.SimulationError, match="it must be a positive, finite number"):
         lw.hold(lambda t, q, v: q, rate=rate)

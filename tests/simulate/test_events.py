@@ -59,7 +59,7 @@ def test_a_jump_has_a_row_before_and_a_row_after():
 def test_a_ball_that_bounces_for_ever_in_a_finite_time_is_told_so():
     """Bounces pile up at t₁ (1 + e)/(1 − e): the run ends there, says why, and keeps what came before."""
     run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[bounce(0.5)])
-    assert run.status == "failed" and "floor happens again and again" in run.message
+    assert run.status == "failed" and "floor repeats at the same time" in run.message
     assert run.t[-1] == pytest.approx(3 * np.sqrt(4 / g), abs=1e-6)
     assert np.isfinite(run.q).all()
 
@@ -131,12 +131,12 @@ def test_a_reset_of_the_wrong_shape_is_a_failure_that_says_so():
     event = lw.Event(height, "floor", reset=lambda t, q, v: (q, 3.0))
     run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[event])
     assert run.status == "failed"
-    assert 'the reset of event "floor" gave q of shape (1,) and v of shape ()' in run.message
+    assert 'the reset of event "floor" returned q of shape (1,) and v of shape ()' in run.message
 
 
 @pytest.mark.parametrize("wrong", [{"function": 3}, {"function": height, "direction": 2}])
 def test_an_event_that_is_none_is_refused(wrong):
-    with pytest.raises(lw.SimulationError, match="it takes a function of"):
+    with pytest.raises(lw.SimulationError, match="it needs a function of"):
         lw.Event(**wrong)
-    with pytest.raises(lw.SimulationError, match="events has 3"):
+    with pytest.raises(lw.SimulationError, match="events contains 3"):
         lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[3])

@@ -56,7 +56,7 @@ def test_a_rollout_may_write_into_another():
     assert np.shares_memory(again.q, q) and np.shares_memory(again.v, v)
     np.testing.assert_array_equal(q, once.q)
     np.testing.assert_array_equal(v, once.v)
-    with pytest.raises(lw.ShapeError, match=r"q of out is float64 of shape \(2, 4, 4, 6\); this rollout fills"):
+    with pytest.raises(lw.ShapeError, match=r"q of out is float64 of shape \(2, 4, 4, 6\); this rollout needs"):
         lw.rollout(ARM, Q, V, dt=0.01, steps=6, out=(q, v))
 
 
@@ -119,9 +119,9 @@ WRONG = {
     "controls has shape (4, 6); it must broadcast to (4, 10, 6): batch, steps, and its own axes. One": {"controls": np.zeros((4, 6))},
     "controls returned an array of shape (6,); it must have shape (4, 6)": {"controls": lambda t, q, v: np.zeros(6)},
     'rollout has no method "rk45"; it takes euler, rk4': {"method": "rk45"},
-    "steps is -1; it takes a whole number from 0": {"steps": -1},
-    "every is 1.5; it takes a whole number from 1": {"every": 1.5},
-    "dt is nan; it takes a number of seconds": {"dt": np.nan},
+    "steps is -1; it must be a whole number, at least 0": {"steps": -1},
+    "every is 1.5; it must be a whole number, at least 1": {"every": 1.5},
+    "dt is nan; it must be a finite number of seconds": {"dt": np.nan},
     "Q0 and V0 have dtypes complex128 and float64": {"Q0": np.zeros((4, 6), complex)},
 }
 

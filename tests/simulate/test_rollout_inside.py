@@ -125,8 +125,8 @@ def test_a_state_with_nan_disturbs_nobody():
 
 
 WRONG = {
-    'holds asks for "gain": pass given={"gain": ...} or each_step': {"controls": holds},
-    'nothing in this rollout asks for "gian". Did you mean "gain"?': {
+    'holds needs "gain": pass given={"gain": ...} or each_step': {"controls": holds},
+    'nothing in this rollout has the input "gian". Did you mean "gain"?': {
         "controls": holds, "given": {"gain": np.ones((4, 6)), "target": np.ones((4, 6)), "gian": 1.0}},
     "mass has shape (3, 6); it must broadcast to (4, 6): batch, and its own axes": {
         "robot": ARM.varying("mass"), "given": {"mass": np.ones((3, 6))}},

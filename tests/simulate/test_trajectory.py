@@ -42,7 +42,7 @@ def test_slices_are_trajectories(run):
     assert isinstance(part, lw.Trajectory) and len(part) == 3
     np.testing.assert_array_equal(part.energy, run.energy[2:9:3])
     assert len(run[:-5]) == len(run) - 5
-    with pytest.raises(lw.SimulationError, match="are none"):
+    with pytest.raises(lw.SimulationError, match="none are left"):
         run[5:5]
 
 
@@ -160,6 +160,20 @@ def test_a_run_goes_on_after_a_file(tmp_path):
     np.testing.assert_array_equal(half.resume(until=1.0, control=how["control"]).q, whole.q)
     lw.simulate(ARM, SWING[0], until=0.5).save(tmp_path / "free.npz")
     assert lw.Trajectory.load(tmp_path / "free.npz").resume(until=1.0).t[-1] == 1.0
+
+
+@pytest.mark.parametrize(("old", "limits", "restitution"), [(None, False, 0.0), (0.0, True, 0.0), (0.5, True, 0.5)])
+def test_a_file_of_format_1_loads_and_resumes(tmp_path, old, limits, restitution):
+    """In format 1, `limits` was the restitution, or null for no limits."""
+    path = tmp_path / "old.npz"
+    lw.simulate(ARM, SWING[0], until=0.1).save(path)
+    with np.load(path) as file:
+        settings = json.loads(file["header"].tobytes())["settings"]
+    settings.pop("restitution")
+    changed(path, version=1, settings=settings | {"limits": old})
+    back = lw.Trajectory.load(path)
+    assert (back.settings.limits, back.settings.restitution) == (limits, restitution)
+    assert back.resume(until=0.2).t[-1] == 0.2
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -62,7 +62,7 @@ def test_a_film_can_be_mp4(swing, tmp_path):
 
 
 def test_a_film_of_another_kind_is_refused(swing, tmp_path):
-    with pytest.raises(lw.LinkworkError, match=r'"film.txt" has the ending ".txt"; a film is .gif'):
+    with pytest.raises(lw.LinkworkError, match=r'"film.txt" has the ending ".txt"; a movie is .gif'):
         lw.movie(swing, tmp_path / "film.txt")
 
 

@@ -1,4 +1,4 @@
-"""simulate: what a mechanism does."""
+"""The command simulate: integrate the motion of a mechanism."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,29 +12,29 @@ from rich.markup import escape
 import linkwork as lw
 
 from ..errors import LinkworkError, listed
-from .app import Floating, Loops, Packages, Source, Trace, app, loaded, out, warned, wrote
+from .app import Floating, Loops, Packages, Source, Trace, app, loaded, out, print_warning, print_written
 
 
 @app.command()
 def simulate(
     model: Source,
-    until: Annotated[float, typer.Option(help="How long, in seconds.")] = 5.0,
+    until: Annotated[float, typer.Option(help="The end time in seconds.")] = 5.0,
     method: Annotated[str, typer.Option(help="rk45, dop853, stiff; with --dt also rk4, euler, midpoint.")] = "rk45",
-    dt: Annotated[float | None, typer.Option(help="Step of a fixed-step method, or between kept samples.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Step of a fixed-step method, or spacing of stored samples.")] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance of an adaptive method.")] = 1e-8,
-    start: Annotated[str, typer.Option(help="neutral, or random, or random:SEED.")] = "neutral",
-    put: Annotated[list[str] | None, typer.Option("--set", metavar="JOINT=Q", help="A joint's coordinates.")] = None,
-    push: Annotated[list[str] | None, typer.Option("--speed", metavar="JOINT=V", help="A joint's velocities.")] = None,
+    start: Annotated[str, typer.Option(help="The initial state: neutral, random or random:SEED.")] = "neutral",
+    coordinates: Annotated[list[str] | None, typer.Option("--set", metavar="JOINT=Q", help="Coordinates of a joint.")] = None,
+    speeds: Annotated[list[str] | None, typer.Option("--speed", metavar="JOINT=V", help="Velocities of a joint.")] = None,
     floating: Floating = False,
     packages: Packages = None,
     loops: Loops = None,
     plot: Annotated[Path | None, typer.Option(help="Plot q, v and energy: .png, .pdf, .svg.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the run: .npz.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the run: .npz.")] = None,
     html: Annotated[Path | None, typer.Option(help="A page that plays the run, with no server.")] = None,
-    movie: Annotated[Path | None, typer.Option(help="A film of the run: .gif, .mp4.")] = None,
+    movie: Annotated[Path | None, typer.Option(help="A movie of the run: .gif, .mp4.")] = None,
     trace: Trace = None,
 ) -> None:
-    """Let a mechanism move under gravity and its own springs and friction, and keep what happened.
+    """Simulate a mechanism under gravity and the springs, damping and friction of its joints.
 
     [bold]linkwork simulate double_pendulum --set joint1=2 --until 10 --plot run.png[/]
 
@@ -45,17 +45,17 @@ def simulate(
     [bold]linkwork simulate chain:20 --set joint1=1.5 --method midpoint --dt 0.001 --movie run.gif[/]
     """
     for path in (plot, save, html, movie):
-        if path is not None and not path.parent.is_dir():  # said now, not after a long run
+        if path is not None and not path.parent.is_dir():  # checked before a long run
             raise LinkworkError(f'there is no folder "{path.parent}" for {path.name}.')
     robot = lw.Dynamics(loaded(model, floating=floating, package_root=packages, loops=loops))
     loose = [x.name for x in robot.model.loops if not x.active] + [x.name for x in robot.model.couplings if not x.active]
     if loose:
-        warned(f"these loops and couplings are not active and left open: {listed(loose)}.")
-    q, v = state(robot, start, put or [], push or [])
+        print_warning(f"these loops and couplings are not active and left open: {listed(loose)}.")
+    q, v = state(robot, start, coordinates or [], speeds or [])
     if robot.constraints is not None:
-        led, pushed = ([pair.rpartition("=")[0] for pair in pairs or ()] for pairs in (put, push))
-        q = robot.assemble(q, hold=led)
-        q, v = robot.constraints.project(q, v, fixed=[i for joint in pushed for i in np.arange(robot.nv)[robot.v_index(joint)]])
+        placed, moving = ([pair.rpartition("=")[0] for pair in pairs or ()] for pairs in (coordinates, speeds))
+        q = robot.assemble(q, hold=placed)
+        q, v = robot.constraints.project(q, v, fixed=[i for joint in moving for i in np.arange(robot.nv)[robot.v_index(joint)]])
     before = perf_counter()
     run = lw.simulate(robot, (q, v), until=until, method=method, dt=dt, rtol=rtol, atol=1e-3 * rtol)
     report(run, perf_counter() - before)
@@ -68,40 +68,40 @@ def simulate(
     for path, write in writers:
         if path is not None:
             write(path)
-            wrote(path)
+            print_written(path)
     if run.status == "failed":
         raise typer.Exit(1)
 
 
 def report(run: lw.Trajectory, seconds: float) -> None:
-    """What was seen: how far it came, what it cost, whether energy was kept."""
+    """Print the end time, the cost, the status and the error of the energy."""
     name, E = escape(run.robot.model.name), run.energy
     out.print(f"[bold]{name}[/] to t = {run.t[-1]:.6g} s in {seconds:.2f} s: {run.steps} steps, {len(run)} rows")
     if run.status != "finished":
-        warned(f"{run.status}: {run.message}")
+        print_warning(f"{run.status}: {run.message}")
     if not np.abs(run.v).max(initial=0.0) > 1e-9:
-        warned("nothing moved: it began at rest where nothing pulls. Try --set JOINT=Q or --start random.")
+        print_warning("nothing moved: the run started in equilibrium. Try --set JOINT=Q or --start random.")
     off = np.abs(E - E[0]).max()
     acting = np.abs(run.robot.passive_force(run.q, run.v)).max(initial=0.0) > 0
     why = "; damping, friction or springs act" if acting else ""
     out.print(f"energy: {E[0]:.6g} J at first, {E[-1]:.6g} J at the end, off by up to {off:.2g} J{why}", soft_wrap=True)
 
 
-def state(robot: lw.Dynamics, start: str, put: list[str], push: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Where to begin: neutral or random, some joints set by hand."""
+def state(robot: lw.Dynamics, start: str, coordinates: list[str], speeds: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The initial state: neutral or random, with the given coordinates and velocities of some joints."""
     kind, _, seed = start.partition(":")
     if kind not in ("neutral", "random") or (seed and not seed.isdecimal()):
-        raise LinkworkError(f'--start is "{start}"; it takes neutral, random or random:SEED, the seed a whole number.')
+        raise LinkworkError(f'--start is "{start}"; it must be neutral, random or random:SEED, the seed a whole number.')
     q, v = robot.neutral(), np.zeros(robot.nv)
     if kind == "random":
         q, v = robot.random_state(seed=int(seed or 0))
-    for option, pairs, x, rows in (("--set", put, q, robot.q_index), ("--speed", push, v, robot.v_index)):
+    for option, pairs, x, rows in (("--set", coordinates, q, robot.q_index), ("--speed", speeds, v, robot.v_index)):
         for pair in pairs:
             name, _, numbers = pair.rpartition("=")
-            place = rows(name)
+            entries = rows(name)
             try:
-                x[place] = np.array(numbers.split(","), float).reshape(place.stop - place.start)
+                x[entries] = np.array(numbers.split(","), float).reshape(entries.stop - entries.start)
             except ValueError:
-                takes = "one number" if len(x[place]) == 1 else f"{len(x[place])} numbers with commas between"
+                takes = "one number" if len(x[entries]) == 1 else f"{len(x[entries])} numbers separated by commas"
                 raise LinkworkError(f'{option} {pair}: joint "{name}" takes {takes}.') from None
     return q, v

@@ -1,4 +1,4 @@
-"""What a rollout is given by name: arrays for kernels and for constants that vary, each whole over batch and steps."""
+"""The named inputs of a rollout: arrays for user kernels and for varying constants, broadcast over batch and steps."""
 
 import numpy as np
 
@@ -8,45 +8,45 @@ from ..kernels import UserKernel
 from ..varying import Varying
 from .whole_step import LENGTH, TAU
 
-STATE = "t", "q", "v"  # what every kernel may ask for
+STATE = "t", "q", "v"  # inputs that every kernel may have
 
 
-class Given:
-    """Streams (batch..., steps, shape...) and constants (batch..., shape...) by name, of the scalars of Q."""
+class RolloutInputs:
+    """Streams (batch..., steps, shape...) and constants (batch..., shape...) by name, with the dtype of Q."""
 
     def __init__(self, library: Library, Q, V, steps: int):
         self.library, self.Q, self.V, self.batch, self.steps = library, Q, V, tuple(Q.shape)[:-1], steps
         self.streams: dict = {}
         self.constants: dict = {}
 
-    def take(self, robot, kernels: list[UserKernel], given, each_step) -> None:
-        """What the kernels and the robot ask for; what nobody asks for is refused."""
+    def add(self, robot, kernels: list[UserKernel], given, each_step) -> None:
+        """Add the arrays that the kernels and the robot have as inputs; any other name is an error."""
         own = {name: x.shape for name, x in robot.own.items()} if isinstance(robot, Varying) else {}
-        asked = {name: kernel for kernel in kernels for name in kernel.names if name not in STATE}
-        for name, kernel in asked.items():
+        needed = {name: kernel for kernel in kernels for name in kernel.names if name not in STATE}
+        for name, kernel in needed.items():
             if name not in given and name not in each_step:
-                raise SimulationError(f'{kernel.__name__} asks for "{name}": pass given={{"{name}": ...}} or each_step.')
+                raise SimulationError(f'{kernel.__name__} needs "{name}": pass given={{"{name}": ...}} or each_step.')
         for part, lead, target in ((given, self.batch, self.constants), (each_step, (*self.batch, self.steps), self.streams)):
             for name in sorted(part):
-                if name not in asked and name not in own:
-                    raise UnknownNameError(f'nothing in this rollout asks for "{name}".{did_you_mean(name, [*asked, *own])}')
-                target[name] = self.array(name, part[name], lead, own.get(name) or asked[name].shapes.get(name))
+                if name not in needed and name not in own:
+                    raise UnknownNameError(f'nothing in this rollout has the input "{name}".{did_you_mean(name, [*needed, *own])}')
+                target[name] = self.array(name, part[name], lead, own.get(name) or needed[name].shapes.get(name))
 
-    def controls(self, tau) -> None:
-        """τ of each step."""
+    def add_controls(self, tau) -> None:
+        """Add τ of each step; None is zero."""
         wanted = *self.batch, self.steps, self.V.shape[-1]
         tau = self.library.full(wanted[-1:], 0.0, self.V) if tau is None else tau
         self.streams[TAU] = self.array("controls", tau, wanted[:-1], wanted[-1:])
 
-    def time(self, dt: float, kernels: list[UserKernel]) -> None:
-        """The length of a step; and t of each, where a kernel asks for it."""
+    def add_time(self, dt: float, kernels: list[UserKernel]) -> None:
+        """Add the length of a step, and t of each step if a kernel has it as an input."""
         self.constants[LENGTH] = self.library.whole(self.library.full((), dt, self.Q), self.batch)
         if any("t" in kernel.names for kernel in kernels):
             times = self.library.cast(self.library.multiples(dt, self.steps, self.Q), self.Q)
             self.streams["t"] = self.library.whole(times, (*self.batch, self.steps))
 
     def array(self, name: str, x, lead: tuple[int, ...], shape: tuple[int, ...] | None = None):
-        """x as scalars like Q's, broadcast over batch (and steps); without a shape known, it has all these axes."""
+        """x in the dtype of Q, broadcast over batch (and steps); without `shape`, x must have all these axes."""
         if self.library.host:
             x = np.asarray(x, self.Q.dtype)
         else:
@@ -59,15 +59,15 @@ class Given:
             axes, more = "batch", ""
             if len(lead) > len(self.batch):
                 axes, more = "batch, steps", f" One for all steps is {name}[..., None, :]."
-            said = f"{name} has shape {tuple(x.shape)}; it must broadcast to {wanted}: {axes}, and its own axes."
-            raise ShapeError(said + more) from None
+            message = f"{name} has shape {tuple(x.shape)}; it must broadcast to {wanted}: {axes}, and its own axes."
+            raise ShapeError(message + more) from None
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of one sample at one step, streams first."""
+        """The shapes of all inputs for one sample at one step, streams first."""
         n = len(self.batch)
         return {k: tuple(x.shape)[n + 1 :] for k, x in self.streams.items()} | {k: tuple(x.shape)[n:] for k, x in self.constants.items()}
 
     def at(self, i: int) -> dict:
-        """All of them at step i."""
+        """All inputs at step i."""
         row = (slice(None),) * len(self.batch) + (i,)
         return {name: x[row] for name, x in self.streams.items()} | self.constants

@@ -1,4 +1,4 @@
-"""convert, export-c, bench and cache: a mechanism for other programs, and what the kernels cost."""
+"""The commands convert, export-c, bench and cache: files for other programs, and the cost of the kernels."""
 
 from pathlib import Path
 from time import perf_counter
@@ -13,12 +13,12 @@ import linkwork as lw
 from ..engine import cache as kernels
 from ..errors import LinkworkError
 from ..export import export_c as write_c
-from .app import Floating, Source, app, loaded, out, wrote
+from .app import Floating, Source, app, loaded, out, print_written
 
 BENCHED = {"forward_dynamics": "qvv", "inverse_dynamics": "qvv", "mass_matrix": "q", "bias": "qv", "poses": "q"}
-LEAST = 0.25  # seconds of each measurement
+LEAST = 0.25  # seconds that each measurement lasts
 
-cache = typer.Typer(help="Show the compiled kernels on disk, or clear them.", invoke_without_command=True)
+cache = typer.Typer(help="List the compiled kernels on disk, or delete them.", invoke_without_command=True)
 app.add_typer(cache, name="cache")
 
 
@@ -29,14 +29,14 @@ def convert(
     floating: Floating = False,
     lossy: Annotated[bool, typer.Option("--lossy", help="Leave out what URDF cannot hold.")] = False,
 ) -> None:
-    """Write a mechanism as URDF, or as screws in the world frame, so that it loads back to the same dynamics.
+    """Write a mechanism as URDF, or as screws in the world frame; it loads back to the same dynamics.
 
     [bold]linkwork convert go2.xml go2.urdf --lossy[/]
     """
     if path.suffix not in (".urdf", ".json"):
         raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a model is written as .urdf or .json.')
     lw.save(loaded(model, floating=floating), path, lossy=lossy)
-    wrote(path)
+    print_written(path)
 
 
 @app.command("export-c")
@@ -47,7 +47,7 @@ def export_c(
     floating: Floating = False,
     single: Annotated[bool, typer.Option("--float32", help="In float32 instead of float64.")] = False,
 ) -> None:
-    """Write a quantity as a C file and a header that need nothing but math.h.
+    """Write a quantity as a C file and a header that need only math.h.
 
     [bold]linkwork export-c panda.urdf forward_dynamics panda_fd.c[/]
 
@@ -57,17 +57,17 @@ def export_c(
     what = (*what, "body") if what[0] == "jacobian" and len(what) == 2 else what
     robot = lw.Dynamics(loaded(model, floating=floating))
     for made in write_c(robot, what if len(what) > 1 else what[0], path, "float32" if single else "float64"):
-        wrote(made)
+        print_written(made)
 
 
 @app.command()
 def bench(
     model: Source,
-    batch: Annotated[int, typer.Option(help="How many states at once.", min=1)] = 4096,
+    batch: Annotated[int, typer.Option(help="The number of states in a batch.", min=1)] = 4096,
     floating: Floating = False,
-    method: Annotated[list[str] | None, typer.Option(help="Which method; may be given again.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="The method to measure; may be repeated.")] = None,
 ) -> None:
-    """How fast a mechanism's dynamics are on this computer: the first call, one call, and a batch.
+    """Measure the dynamics of a mechanism on this computer: the first call, one call, and a batch.
 
     [bold]linkwork bench panda.urdf --batch 10000[/]
     """
@@ -84,7 +84,7 @@ def bench(
 
 
 def timed(robot: lw.Dynamics, name: str, batch: int) -> list[str]:
-    """Milliseconds of the first call, microseconds of one call and of each in a batch, millions a second."""
+    """Milliseconds of the first call, microseconds of one call and of each sample of a batch, millions of samples a second."""
     if name not in BENCHED:
         raise LinkworkError(f'--method is "{name}"; it may be {", ".join(BENCHED)}.')
     method = getattr(robot, name)
@@ -100,7 +100,7 @@ def timed(robot: lw.Dynamics, name: str, batch: int) -> list[str]:
 
 
 def best(call) -> float:
-    """Seconds of the fastest of many calls."""
+    """The time of the fastest of many calls, in seconds."""
     times, start = [], perf_counter()
     while perf_counter() - start < LEAST:
         before = perf_counter()
@@ -111,6 +111,7 @@ def best(call) -> float:
 
 @cache.callback()
 def show(context: typer.Context) -> None:
+    """List the compiled kernels on disk, or delete them."""
     if context.invoked_subcommand:
         return
     entries = kernels.contents()
@@ -122,12 +123,12 @@ def show(context: typer.Context) -> None:
         for (name, dtype), each in sorted(sizes.items()):
             table.add_row(escape(name), dtype, str(len(each)), f"{sum(each) / 1e3:.0f}")
         out.print(table)
-    place = kernels.folder() or "no folder: they are compiled anew in each process"
+    place = kernels.folder() or "no folder: they are compiled again in each process"
     total = sum(entry["bytes"] for entry in entries) / 1e6
     out.print(f"{len(entries)} kernels, {total:.1f} MB, in {escape(str(place))}", soft_wrap=True)
 
 
 @cache.command()
 def clear() -> None:
-    """Forget all compiled kernels; they are made again when needed."""
+    """Delete all compiled kernels; they are compiled again when needed."""
     out.print(f"removed {kernels.clear()} files from {escape(str(kernels.folder()))}", soft_wrap=True)

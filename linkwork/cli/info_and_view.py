@@ -1,4 +1,4 @@
-"""info and view: what a mechanism is, and how it looks."""
+"""The commands info and view: describe a mechanism, and show it in the browser."""
 
 import os
 import sys
@@ -15,10 +15,10 @@ import linkwork as lw
 from ..errors import listed
 from ..model import text
 from ..model.mechanisms import NAMES, SIZED
-from .app import Floating, Loops, Packages, Trace, app, loaded, out, read, wrote
+from .app import Floating, Loops, Packages, Trace, app, loaded, out, print_written, read
 
 FEW = 8  # notes
-LARGE = 200  # velocities; beyond, a mass matrix takes too long for a glance
+LARGE = 200  # velocities; above, the mass matrix is not checked, because it would take too long
 
 
 @app.command()
@@ -27,20 +27,20 @@ def info(
     floating: Floating = False,
     packages: Packages = None,
     loops: Loops = None,
-    notes: Annotated[bool, typer.Option("--notes", help="All notes of the reader, not only the first.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="Print all notes of the reader, not only the first.")] = False,
     tree: Annotated[Path | None, typer.Option(help="Draw the tree as a picture.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the mechanism as a picture.")] = None,
 ) -> None:
-    """The tree of a mechanism with joints, coordinates and masses, and the problems found in it.
+    """Print the tree of a mechanism with joints, coordinates and masses, and the problems found in it.
 
-    Without a MODEL: the built-in mechanisms.
+    Without a MODEL, list the built-in mechanisms.
 
     [bold]linkwork info humanoid --tree tree.png --picture humanoid.png[/]
     """
     if model is None:
         for name in NAMES:
-            said = text.headline(lw.load(name)).partition(": ")[2]
-            out.print(f"[bold]{name:20}[/]{escape(said)}")
+            summary = text.headline(lw.load(name)).partition(": ")[2]
+            out.print(f"[bold]{name:20}[/]{escape(summary)}")
         out.print(f"{', '.join(SIZED)} take a size: {next(iter(SIZED))}:100")
         return
     found, warnings = read(model, floating=floating, package_root=packages, loops=loops)
@@ -54,14 +54,14 @@ def info(
         out.print(f"[dim]... and {len(found.notes) - FEW} more notes: --notes shows them all[/]")
     if tree is not None:
         lw.plot_tree(found, path=tree)
-        wrote(tree)
+        print_written(tree)
     if picture is not None:
         lw.snapshot(found, path=picture)
-        wrote(picture)
+        print_written(picture)
 
 
 def facts(model: lw.Model) -> list[str]:
-    """Gravity, frames, loops, couplings and constraints, each in a line."""
+    """Gravity, frames, loops, couplings and constraints, one per line."""
     lines = [f"gravity: {model.gravity} m/s²"]
     lines += [f"frames: {listed([frame.name for frame in model.frames])}"] * bool(model.frames)
     lines += [f"loop {x.name}: {x.joint.kind} between {x.parent or 'world'} and {x.child}" for x in model.loops]
@@ -71,22 +71,22 @@ def facts(model: lw.Model) -> list[str]:
 
 
 def problems(model: lw.Model, warnings: list[str]) -> list[str]:
-    """What is probably not as its author meant it; warnings that say the same are left out."""
+    """Probable mistakes in the model, without repetitions."""
     found = [body.complaint for body in model.bodies if body.complaint]
     found += [warning for warning in warnings if not any(complaint in warning for complaint in found)]
     if joint := idle(lw.Dynamics(model, compiled=False)):
         why = f'some motion of joint "{joint}" moves no mass'
-        found.append(f"the mass matrix is singular: {why}, so that forces do not decide the motion.")
+        found.append(f"the mass matrix is singular: {why}, so that its acceleration is not determined.")
     shapes = [shape for body in model.bodies for shape in body.visuals]
     lost = dict.fromkeys(shape.mesh.rpartition("/")[2] for shape in shapes if shape.mesh and not shape.path)
     if lost:
-        said = f'the mesh "{next(iter(lost))}" is' if len(lost) == 1 else f"{len(lost)} meshes ({listed(lost, 3)}) are"
-        found.append(f"{said} not there; bodies are drawn without.")
+        which = f'the mesh "{next(iter(lost))}" is' if len(lost) == 1 else f"{len(lost)} meshes ({listed(lost, 3)}) are"
+        found.append(f"{which} missing; bodies are drawn without.")
     return found
 
 
 def idle(robot: lw.Dynamics) -> str | None:
-    """A joint that has the largest part in a motion without inertia, if there is such a motion."""
+    """The joint with the largest part in a motion without inertia, or None if there is no such motion."""
     if not 0 < robot.nv <= LARGE:
         return None
     M = robot.mass_matrix(robot.random_state(seed=0)[0])
@@ -102,17 +102,17 @@ def idle(robot: lw.Dynamics) -> str | None:
 
 @app.command()
 def view(
-    source: Annotated[str, typer.Argument(metavar="MODEL|RUN", help="A model, or a run kept with simulate --save.")],
-    port: Annotated[int, typer.Option(help="Where to serve; the next free port if it is taken.")] = 8080,
-    host: Annotated[str, typer.Option(help="0.0.0.0 lets other computers look too.")] = "127.0.0.1",
+    source: Annotated[str, typer.Argument(metavar="MODEL|RUN", help="A model, or a run saved by simulate --save.")],
+    port: Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")] = 8080,
+    host: Annotated[str, typer.Option(help="The address; 0.0.0.0 admits other computers.")] = "127.0.0.1",
     floating: Floating = False,
     packages: Packages = None,
     loops: Loops = None,
     trace: Trace = None,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser where there is a screen.")] = True,
-    seconds: Annotated[float | None, typer.Option("--for", help="Close after so many seconds.")] = None,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser if there is a screen.")] = True,
+    seconds: Annotated[float | None, typer.Option("--for", help="Close after this many seconds.")] = None,
 ) -> None:
-    """See a mechanism in the browser and move its joints, or play a run.
+    """Show a mechanism in the browser and move its joints, or play a run.
 
     [bold]linkwork view panda.urdf[/]
 

@@ -1,0 +1,54 @@
+"""The rotational and the translational part of a joint's motion, ξ = (a, b), for integrators that treat them apart.
+
+A group whose coordinates add has only the first part here: none of its motions changes the direction of another.
+"""
+
+import numpy as np
+
+from ..lie import SO3
+from ..lie.embedding import cross
+from ..lie.group import Additive, Group
+from ..lie.scalars import like
+
+
+def rotations(group: Group) -> int:
+    """The number of velocities in the first part, a."""
+    if isinstance(group, Additive):
+        return group.nv
+    return int((group.basis[:, :3] != 0).any(1).sum())
+
+
+def _axes(group, x):
+    """The axes of the rotations and of the translations, one in each row."""
+    n = rotations(group)
+    return like(group.basis[:n, :3], x), like(group.basis[n:, 3:], x)
+
+
+def angular_velocity(group, a):
+    """The angular velocity (..., 3) of the first part."""
+    return a @ _axes(group, a)[0]
+
+
+def cross_product(group, a, b):
+    """a × b, in the components of the second part."""
+    if rotations(group) == group.nv:
+        return b
+    axes = _axes(group, b)[1]
+    return cross(angular_velocity(group, a), b @ axes) @ axes.mT
+
+
+def rotated(group, a, b):
+    """exp(a) b, in the components of the second part."""
+    if rotations(group) == group.nv:
+        return b
+    axes = _axes(group, b)[1]
+    R = SO3.matrix(SO3.exp(angular_velocity(group, a)))[..., :3, :3]
+    return (R @ (b @ axes)[..., None])[..., 0] @ axes.mT
+
+
+def element(group, a, b):
+    """The group element with rotation exp(a) and position b."""
+    if rotations(group) == group.nv:
+        return group.exp(a)
+    q = group.exp(np.concatenate([a, np.zeros_like(b)], -1))
+    return np.concatenate([q[..., : group.nq - b.shape[-1]], b], -1)
