@@ -81,8 +81,8 @@ def test_without_joint_inertia_J_may_be_left_out(m):
 def test_leaving_joint_inertia_out_is_another_mass_matrix(m):
     """(H φ M φ* H*)⁻¹ has a P of its own, without J."""
     A = m.sko.operators("H φ M φ* H*")
-    close(A.inv().dense() @ (m.mass - m.J), m.Iv, 1e-9)
-    close(A.logdet(), np.linalg.slogdet(m.mass - m.J)[1], 1e-9)
+    close(A.inv().dense() @ (m.mass - m.armature), m.Iv, 1e-9)
+    close(A.logdet(), np.linalg.slogdet(m.mass - m.armature)[1], 1e-9)
 
 
 @every_model
