@@ -80,6 +80,17 @@ def test_they_print_as_the_book_writes_them():
     assert repr(op.phi_tilde @ (op.R + op.M)) == "φ~ (R + M)"
 
 
+def test_the_old_name_of_the_armature_warns():
+    """op.J, op("J") and sko.J are `armature`, for one more version."""
+    _, _, op = robot_operators("geared")
+    with pytest.warns(DeprecationWarning, match="the operator J is now armature"):
+        assert op.J is op.armature
+    with pytest.warns(DeprecationWarning, match="the operator J is now armature"):
+        assert repr(op("H φ M φ* H* + J")) == "H φ M φ* H* + armature"
+    with pytest.warns(DeprecationWarning, match="SKO.J is now SKO.armature"):
+        assert op.sko.J is op.sko.armature
+
+
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_what_is_printed_can_be_read(text):
     _, _, op = robot_operators()
