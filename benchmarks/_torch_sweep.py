@@ -7,13 +7,14 @@ class TorchSweep:
     """The articulated-body sweep of a robot whose joints are free, revolute or prismatic."""
 
     def __init__(self, torch, robot, dtype):
-        nodes = robot._nodes[np.dtype(float)]
+        nodes = robot.lowered.plain()
         self.torch, self.tree, self.q_rows = torch, nodes.tree, nodes.q_rows
 
         def there(x):
             return torch.as_tensor(np.asarray(x, float), dtype=dtype, device="cuda" if torch.cuda.is_available() else "cpu")
 
-        self.fixed, self.H, self.M, self.J = ([there(x) for x in part] for part in (nodes.fixed, nodes.H, nodes.M, nodes.J))
+        parts = nodes.fixed, nodes.H, nodes.M, nodes.joint_inertias
+        self.fixed, self.H, self.M, self.armature = ([there(x) for x in part] for part in parts)
         self.falling, self.eye = there(nodes.falling), there(np.eye(3))
 
     def __call__(self, q, v, tau):
@@ -33,7 +34,7 @@ class TorchSweep:
         for k in reversed(range(n)):
             z[k] = z[k] + P[k] @ a[k]
             HP = H[k] @ P[k]
-            D = HP @ H[k].mT + self.J[k]
+            D = HP @ H[k].mT + self.armature[k]
             eps = tau[:, rows[k], None] - H[k] @ z[k]
             inverse = 1 / D if D.shape[-1] == 1 else torch.linalg.inv(D)
             G[k], nu[k] = (inverse @ HP).mT, inverse @ eps

@@ -13,11 +13,7 @@ import linkwork as lw
 import linkwork.convert
 from benchmarks.long_chain import chain, seconds
 from linkwork.engine.gufunc import get_threads, set_threads
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input
-from linkwork.lie.scalars import like
 from linkwork.operators import rigid
-from linkwork.spatial import Pose
 from linkwork.systems import lower
 
 LENGTHS = 100, 300, 1000, 3000, 10_000
@@ -26,22 +22,9 @@ HANDS_AND_FEET = "LLEG_LINK6", "RLEG_LINK6", "LARM_LINK7", "RARM_LINK7"
 BATCH = 4096
 
 
-def compiled(model, name, inputs, *options):
-    """A function of `more_quantities` as a kernel."""
-    nodes = lower(model, split=True)
-    units = tuple(
-        slice(rows.start + u.start, rows.start + u.stop)
-        for rows, group in zip(nodes.q_rows, nodes.groups)
-        for u in group.units
-    )
-
-    def function(*arguments):
-        scalars = nodes.mapped(lambda _, i, x: like(x, arguments[0]))
-        return getattr(more_quantities, name)(scalars, *arguments, *options)
-
-    sizes = {"q": (nodes.nq,)}
-    given = tuple(Input(x, sizes.get(x, (nodes.tree.nv,)), units if x == "q" else ()) for x in inputs)
-    kernel = Kernel(name, function, given)
+def compiled(robot, name, *options):
+    """A quantity as a kernel, and its number of operations."""
+    kernel = robot.quantity((name, *options)).kernel()
     return kernel.gufunc("d"), sum(kernel.program.operations.values())
 
 
@@ -90,19 +73,18 @@ def operational_space() -> None:
     _, v = robot.random_state((BATCH,), seed=0)
     q = robot.integrate(robot.neutral(), v)  # the file's limits are zero, where the task is singular
     given, flags = np.random.default_rng(1).standard_normal((BATCH, robot.nv)), np.arange(robot.nv) % 2.0
-    task = tuple((model.body_index(name), Pose(), False) for name in HANDS_AND_FEET)
     calls = {
-        "task_compliance": (("q",), (q,), (task,)),
-        "task_inertia": (("q",), (q,), (task,)),
-        "joint_response": (("q",), (q,), (task,)),
-        "hybrid_dynamics": (("q", "v", "given", "prescribed"), (q, v, given, flags), ()),
+        "task_compliance": ((q,), HANDS_AND_FEET),
+        "task_inertia": ((q,), HANDS_AND_FEET),
+        "joint_response": ((q,), HANDS_AND_FEET),
+        "hybrid_dynamics": ((q, v, given, flags), ()),
     }
     threads = get_threads()
     set_threads(1)
     print(f"\n{model.name}, nv = {robot.nv}, batches of {BATCH}, one thread")
     took = {}
-    for name, (inputs, arguments, options) in calls.items():
-        kernel, operations = compiled(model, name, inputs, *options)
+    for name, (arguments, options) in calls.items():
+        kernel, operations = compiled(robot, name, *options)
         took[name] = seconds(kernel, *arguments) / BATCH
         print(f"  {name:<20} {operations:>7} operations {1e6 * took[name]:>8.2f} µs a sample")
     took["mass_matrix_inverse"] = seconds(robot.mass_matrix_inverse, q) / BATCH
@@ -114,7 +96,7 @@ def operational_space() -> None:
         return
     finally:
         set_threads(threads)
-    ours, _ = compiled(model, "task_inertia", ("q",), task)[0](q[:2])
+    ours, _ = compiled(robot, "task_inertia", *HANDS_AND_FEET)[0](q[:2])
     swap = np.tile([3, 4, 5, 0, 1, 2], 4) + np.repeat(6 * np.arange(4), 6)
     off = np.abs(ours - np.array(sample)[:, swap][:, :, swap]).max() / np.abs(ours).max()
     print(f"  Pinocchio: Λ {1e6 * inertia:.2f} µs (off by {off:.0e}), computeMinverse alone {1e6 * minverse:.2f} µs")

@@ -11,13 +11,9 @@ import pytest
 from zoo import MECHANISMS, close, grown, state
 from zoo.mechanisms import JOINTS, plain
 
-from linkwork.quantities import motion
-from linkwork.sweeps import poses
-from linkwork.sweeps.articulated_inertia import articulated_inertia
-from linkwork.sweeps.composite_inertia import composite_inertia
-from linkwork.sweeps.forward_dynamics import forward_dynamics
+from linkwork.sweeps import Rates, articulated_inertia, composite_inertia, forward_dynamics, poses, velocities
 from linkwork.systems import lower
-from linkwork.systems.rigid import placements, shifts
+from linkwork.systems.rigid import placed_blocks, placements
 
 SHAPE = (2,)
 
@@ -29,7 +25,7 @@ class Dense:
         self.model, self.nodes, self.state = model, lower(model), s
         self.tree, self.n = self.nodes.tree, len(self.nodes.tree)
         self.X = placements(self.nodes, s.q)
-        self.blocks = shifts(self.tree, self.X)
+        self.blocks = placed_blocks(self.nodes, self.X)
         self.I = np.eye(6 * self.n)
         self.v, self.vdot, self.tau = s.v[..., None], s.vdot[..., None], s.tau[..., None]
         self.robot = plain(model)
@@ -70,7 +66,7 @@ class Dense:
         out = np.zeros((*SHAPE, 6 * self.n, 6 * self.n))
         for k in range(self.n):
             if self.tree.parent[k] != self.tree.world:
-                out[self.at(self.tree.parent[k], k)] = self.blocks[k]
+                out[self.at(self.tree.parent[k], k)] = self.blocks.A[k]
         return out
 
     @cached_property
@@ -90,9 +86,9 @@ class Dense:
         return self.diagonal(self.nodes.M)
 
     @cached_property
-    def J(self):
+    def armature(self):
         """The inertia of rotors: nothing for the book, which has none."""
-        return self.diagonal(self.nodes.J)
+        return self.diagonal(self.blocks.armature)
 
     @cached_property
     def mass(self):
@@ -107,29 +103,30 @@ class Dense:
 
     @cached_property
     def R(self):
-        return self.diagonal(composite_inertia(self.tree, self.blocks, self.nodes.M))
+        return self.diagonal(composite_inertia(self.blocks))
 
     @cached_property
-    def _motion(self):
-        return motion(self.nodes, self.state.q, self.state.v)
+    def rates(self):
+        """a, b and the world's acceleration."""
+        return self.nodes.rates(self.blocks, self.state.v)
 
     @cached_property
     def V(self):
-        return self.column(self._motion[1])
+        return self.column(velocities(self.blocks, self.tree.split(self.state.v), self.nodes.still))
 
     @cached_property
     def a(self):
-        return self.column(self._motion[2])
+        return self.column(self.rates.a)
 
     @cached_property
     def b(self):
-        return self.column(self._motion[3])
+        return self.column(self.rates.b)
 
     @cached_property
     def E(self):
         """E*: what the world does, felt by the roots (6n, 6). Its transpose picks the forces of the roots."""
         roots = self.tree.children[self.tree.world]
-        return self.column([self.blocks[k].mT if k in roots else np.zeros((6, 6)) for k in range(self.n)]).mT
+        return self.column([self.blocks.A[k].mT if k in roots else np.zeros((6, 6)) for k in range(self.n)]).mT
 
     @cached_property
     def E_bar(self):
@@ -143,7 +140,7 @@ class Dense:
 
     @cached_property
     def _articulated(self):
-        return articulated_inertia(self.tree, self.blocks, self.nodes.H, self.nodes.M, self.nodes.J)
+        return articulated_inertia(self.blocks)
 
     @cached_property
     def P(self):
@@ -188,9 +185,8 @@ class Dense:
     def forward(self, base, a, b):
         """v̇, α, z of Algorithm 7.2 at the state's τ, the world accelerating with `base`."""
         P, D, G, _ = self._articulated
-        a, b = self.slots(a), self.slots(b)
-        tau = self.tree.split(self.state.tau)
-        vdot, alpha, z = forward_dynamics(self.tree, self.blocks, self.nodes.H, P, D, G, a, b, tau, base)
+        r = Rates(self.slots(a), self.slots(b), base, self.tree.split(self.state.tau))
+        vdot, alpha, z = forward_dynamics(self.blocks, P, D, G, r)
         return self.tree.join_rows(vdot), self.column(alpha), self.column(z)
 
 

@@ -49,14 +49,14 @@ def test_lagrange(op):
 
 @every_system
 def test_lagrange_on_any_group(op):
-    """𝓒 = d𝓜/dt v − ad*(v) (𝓜 − J) v − ½ ∂(v* 𝓜 v)/∂q: Euler and Poincaré, A⁻*γ* = −ad* (4.44).
+    """𝓒 = d𝓜/dt v − ad*(v) (𝓜 − armature) v − ½ ∂(v* 𝓜 v)/∂q: Euler and Poincaré, A⁻*γ* = −ad* (4.44).
 
-    Rotors J are inertia along each velocity alone, as in other libraries: they make no gyroscopic force.
+    The armature is inertia along each velocity alone, as in other libraries: it makes no gyroscopic force.
     """
     groups, v = op.nodes.groups, op.tree.split(op.state.v)
     ad = op.diagonal([groups[k].ad(v[k][..., 0]) for k in range(op.n)])
     energy = np.einsum("...i,...ijk,...j->...k", op.state.v, slopes(op), op.state.v) / 2
-    close(coriolis(op), mass_rate(op) @ op.v - ad.mT @ (op.mass - op.J) @ op.v - energy[..., None])
+    close(coriolis(op), mass_rate(op) @ op.v - ad.mT @ (op.mass - op.armature) @ op.v - energy[..., None])
 
 
 @coordinates

@@ -15,15 +15,15 @@ hinges_of_one_dof = over("pins", "chain", "planar 2R")
 
 @every_system
 def test_kinetic_energy(op):
-    """𝔎 = ½ V* M V + ½ θ̇* J θ̇ (4.2)."""
-    energy = 0.5 * (op.V.mT @ op.M @ op.V + op.v.mT @ op.J @ op.v)
+    """𝔎 = ½ V* M V + ½ θ̇* armature θ̇ (4.2)."""
+    energy = 0.5 * (op.V.mT @ op.M @ op.V + op.v.mT @ op.armature @ op.v)
     close(op.robot.kinetic_energy(op.state.q, op.state.v), energy[..., 0, 0])
 
 
 @every_system
 def test_the_mass_matrix(op):
-    """𝓜 = H φ M φ* H* + J (4.6)."""
-    close(op.mass, op.H @ op.phi @ op.M @ op.phi.mT @ op.H.mT + op.J)
+    """𝓜 = H φ M φ* H* + armature (4.6)."""
+    close(op.mass, op.H @ op.phi @ op.M @ op.phi.mT @ op.H.mT + op.armature)
 
 
 @every_system
@@ -52,21 +52,21 @@ def test_columns_of_phi_tilde_R_are_carried_inboard(op):
     for j in range(op.n):
         path = [k for k, _ in op.tree.path(j, None, via=lambda k, X: None)]
         for k, p in pairwise(path[1:]):
-            close(columns[op.at(p, j)], op.blocks[k] @ columns[op.at(k, j)])
+            close(columns[op.at(p, j)], op.blocks.A[k] @ columns[op.at(k, j)])
 
 
 @every_system
 def test_decomposition_of_the_mass_matrix(op):
-    """𝓜 = H R H* + H φ~ R H* + H R φ~* H* + J (4.19)."""
+    """𝓜 = H R H* + H φ~ R H* + H R φ~* H* + armature (4.19)."""
     H, R, t = op.H, op.R, op.phi_tilde
-    close(op.mass, H @ R @ H.mT + H @ t @ R @ H.mT + H @ R @ t.mT @ H.mT + op.J)
+    close(op.mass, H @ R @ H.mT + H @ t @ R @ H.mT + H @ R @ t.mT @ H.mT + op.armature)
 
 
 @every_system
 def test_elements_of_the_mass_matrix(op):
     """𝓜(i,j) = H(i) φ(i,j) R(j) H*(j) for i on the path of j, zero for unrelated nodes (4.20)."""
     related = op.H @ op.phi @ op.R @ op.H.mT  # everything on and above the diagonal, base first
-    close(op.mass - op.J, np.triu(related) + np.triu(related, 1).mT)
+    close(op.mass - op.armature, np.triu(related) + np.triu(related, 1).mT)
 
 
 @one_root
@@ -118,8 +118,8 @@ def test_the_base_can_null_the_momentum(op):
 
 @every_system
 def test_the_trace_of_the_mass_matrix(op):
-    """tr 𝓜 = Σ tr H(k) R(k) H*(k) + tr J (4.21)."""
-    trace = np.trace(op.H @ op.R @ op.H.mT + op.J, axis1=-2, axis2=-1)
+    """tr 𝓜 = Σ tr H(k) R(k) H*(k) + tr armature (4.21)."""
+    trace = np.trace(op.H @ op.R @ op.H.mT + op.armature, axis1=-2, axis2=-1)
     close(np.trace(op.mass, axis1=-2, axis2=-1), trace)
 
 

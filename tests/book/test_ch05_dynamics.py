@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 from dense import close, every_bookish_system, every_system, over
+from recursions import composite_inverse_dynamics
 from zoo import Sweeps, spread
 
 import linkwork as lw
 from linkwork.lie.embedding import tilde as skew
-from linkwork.quantities import motion
 from linkwork.spatial import bar, phi, phi_inverse, tilde
 from linkwork.spatial.single_body import angular, gyroscopic_inertial
-from linkwork.sweeps import poses
-from linkwork.sweeps.inverse_dynamics import composite_inverse_dynamics, inverse_dynamics
+from linkwork.sweeps import inverse_dynamics, poses, velocities
 from linkwork.sweeps.kinematics import coriolis_accelerations
 from linkwork.systems.rigid import placements
 
@@ -30,15 +29,15 @@ def acceleration(op):
 
 def blocks(op):
     """What the two inverse dynamics take, without gravity."""
-    nodes, (a, b) = op.nodes, op._motion[2:]
-    return op.tree, op.blocks, nodes.H, nodes.M, nodes.J, a, b, op.tree.split(op.state.vdot), np.zeros((6, 1))
+    return op.blocks, op.rates._replace(base=np.zeros((6, 1))), op.tree.split(op.state.vdot)
 
 
 def stepped(op, vdot=None):
     """T and V a step in the imaginary direction of time ahead, θ̇ changing with θ̈ if given."""
     sweeps, s = Sweeps(op.model, dtype=complex), op.state
     q = sweeps.integrate(s.q, 1j * STEP * s.v)
-    _, V, _, _ = motion(sweeps.nodes, q, s.v if vdot is None else s.v + 1j * STEP * vdot)
+    v = s.v if vdot is None else s.v + 1j * STEP * vdot
+    V = velocities(sweeps.nodes.blocks(q), op.tree.split(v), sweeps.nodes.still)
     return poses(op.tree, placements(sweeps.nodes, q), np.eye(4)), V
 
 
@@ -72,8 +71,8 @@ def test_coriolis_acceleration_of_a_cylindrical_hinge(rng):
 @every_system
 def test_coriolis_acceleration_seen_from_the_inboard_link(op):
     """a = V~ Δ − Δ̄ Δ + (d_p H*/dt) θ̇ with d_p H* = Δ^ω~ H*, H* constant in its own frame (5.11)."""
-    v, V = op.tree.split(op.state.v), op._motion[1]
-    a = coriolis_accelerations(op.tree, op.nodes.H, V, v)
+    v, V = op.tree.split(op.state.v), op.slots(op.V)
+    a = coriolis_accelerations(op.blocks, V, v)
     for k in range(op.n):
         delta = op.nodes.H[k].T @ v[k]
         turning = tilde(angular(delta)[..., 0]) @ delta
@@ -104,7 +103,7 @@ def test_the_stacked_equations_of_motion(op):
     tau, alpha, f = inverse_dynamics(*blocks(op))
     close(op.column(alpha), acceleration(op))
     close(op.column(f), op.phi @ (op.M @ acceleration(op) + op.b))
-    close(op.tree.join_rows(tau), op.H @ op.column(f) + op.J @ op.vdot)
+    close(op.tree.join_rows(tau), op.H @ op.column(f) + op.armature @ op.vdot)
 
 
 @every_system
@@ -164,6 +163,16 @@ def test_composite_body_forces(op):
 
 
 @every_system
+def test_composite_bodies_give_the_forces_of_newton_and_euler(op):
+    """τ, α and f of Algorithm 5.3 are those of Algorithm 5.2, gravity and forces from outside included."""
+    r = op.nodes.rates(op.blocks, op.state.v, external=op.state.external)
+    moved = op.blocks, r, op.tree.split(op.state.vdot)
+    for one, other in zip(inverse_dynamics(*moved), composite_inverse_dynamics(*moved)):
+        for k in range(op.n):
+            close(one[k], other[k])
+
+
+@every_system
 def test_composite_body_residuals(op):
     """y = 𝓔 y⁺ + b,  y⁺ = y + R (H* θ̈ + a) (5.45)."""
     y = op.phi @ (op.b + op.E_phi @ op.R @ (op.H.mT @ op.vdot + op.a))
@@ -191,7 +200,7 @@ def test_body_frames_may_be_anywhere_on_the_bodies(op, rng):
     shift = op.diagonal([phi(spread(rng).inverse().matrix) for _ in range(op.n)])
     E, phi_B, H, M, V = shifted(op, shift)
     close(phi_B, np.linalg.inv(op.I - E))
-    close(H @ phi_B @ M @ phi_B.mT @ H.mT + op.J, op.mass)
+    close(H @ phi_B @ M @ phi_B.mT @ H.mT + op.armature, op.mass)
     a_B = np.linalg.inv(shift).mT @ op.a
     close(H @ phi_B @ (M @ phi_B.mT @ a_B + gyroscopic(op, M, V)), coriolis(op))
 
@@ -204,7 +213,7 @@ def test_everything_may_be_referred_to_the_inertial_frame(op):
     for k, p in enumerate(op.tree.parent):
         if p != op.tree.world:
             close(E[op.at(p, k)], np.eye(6))
-    close(H @ phi_I @ M @ phi_I.mT @ H.mT + op.J, op.mass)
+    close(H @ phi_I @ M @ phi_I.mT @ H.mT + op.armature, op.mass)
     a = op.diagonal([tilde(V_k[..., 0]) for V_k in op.slots(V).values()]) @ H.mT @ op.v
     close(H @ phi_I @ (M @ phi_I.mT @ a + gyroscopic(op, M, V)), coriolis(op), 1e-11)
 

@@ -3,8 +3,7 @@
 import numpy as np
 from dense import close, every_bookish_system, every_system, over
 
-from linkwork.sweeps.articulated_inertia import articulated_inertia
-from linkwork.sweeps.composite_inertia import composite_inertia
+from linkwork.sweeps import articulated_inertia, composite_inertia
 
 
 def at_rest(op):
@@ -55,8 +54,8 @@ def test_what_the_projections_remove(op):
 
 @every_system
 def test_D_and_G(op):
-    """D = H P H* + J,  G = P H* D⁻¹ (6.13)."""
-    close(op.D, op.H @ op.P @ op.H.mT + op.J)
+    """D = H P H* + armature,  G = P H* D⁻¹ (6.13)."""
+    close(op.D, op.H @ op.P @ op.H.mT + op.armature)
     close(op.G @ op.D, op.P @ op.H.mT)
 
 
@@ -150,8 +149,8 @@ def test_a_projection_from_two_spaces(op):
 def test_frozen_hinges_make_an_articulated_body_composite(op):
     """r = 0: τ̄ = I, P = R, ψ = φ."""
     frozen = [np.zeros((0, 6))] * op.n
-    P, _, _, P_plus = articulated_inertia(op.tree, op.blocks, frozen, op.nodes.M, [np.zeros((0, 0))] * op.n)
-    R = composite_inertia(op.tree, op.blocks, op.nodes.M)
+    P, _, _, P_plus = articulated_inertia(op.blocks._replace(H=frozen, armature=[np.zeros((0, 0))] * op.n))
+    R = composite_inertia(op.blocks)
     for k in range(op.n):
         close(P[k], R[k])
         close(P_plus[k], R[k])
@@ -159,9 +158,9 @@ def test_frozen_hinges_make_an_articulated_body_composite(op):
 
 @over("floating", "tree", "chain")
 def test_hinges_held_by_ever_larger_rotors_freeze(op):
-    """J → ∞: P → R."""
-    J = [1e12 * np.eye(len(H)) for H in op.nodes.H]
-    P, _, _, _ = articulated_inertia(op.tree, op.blocks, op.nodes.H, op.nodes.M, J)
+    """armature → ∞: P → R."""
+    armature = [1e12 * np.eye(len(H)) for H in op.nodes.H]
+    P, _, _, _ = articulated_inertia(op.blocks._replace(armature=armature))
     close(op.diagonal(P), op.R, 1e-9)
 
 

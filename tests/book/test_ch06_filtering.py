@@ -1,6 +1,6 @@
 """Jain, section 6.4: the sweeps of forward dynamics are a Kalman filter and smoother.
 
-x = A w with cov(w) = M, and T = H x + n with cov(n) = J: linear and Gaussian, so the best estimates are conditional means.
+x = A w with cov(w) = M, and T = H x + n with cov(n) = armature: linear and Gaussian, so the best estimates are conditional means.
 """
 
 import numpy as np
@@ -16,9 +16,15 @@ def covariances(m):
     return X, X @ m.H.mT, m.mass
 
 
+def observed(m, tau):
+    """What filter and smoother take, the world at rest."""
+    sko = m.sko
+    return sko.blocks, sko.P, sko.D, sko.G, m.tree.split(tau), 0 * sko.base
+
+
 def filtered(m, rng):
     tau = rng.standard_normal((2, m.nv))
-    return tau, *kalman_filter(m.tree, m.sko.A, m.sko.H, m.sko.D, m.sko.G, m.tree.split(tau))
+    return tau, *kalman_filter(*observed(m, tau))
 
 
 def subtree(m, k):
@@ -41,13 +47,13 @@ def test_R_is_the_covariance_of_x(m):
 def test_the_mass_matrix_is_the_covariance_of_the_observations(m):
     """E[T T*] = 𝓜."""
     X = covariances(m)[0]
-    close(m.H @ X @ m.H.mT + m.J, m.sko.mass_matrix, 1e-11)
+    close(m.H @ X @ m.H.mT + m.armature, m.sko.mass_matrix, 1e-11)
 
 
 @every_model
 def test_the_filter_is_a_conditional_mean(m, rng):
     """z(k) = E[x(k) | T of the nodes that k carries] (6.48)."""
-    tau, z, _, _ = filtered(m, rng)
+    tau, z, _ = filtered(m, rng)
     _, XT, TT = covariances(m)
     for k in range(m.n):
         rows = known(m, subtree(m, k))
@@ -69,7 +75,7 @@ def test_P_is_the_covariance_of_the_filters_error(m):
 @every_model
 def test_innovations_are_white(m, rng):
     """ε = (I − HψK) T, and E[ε ε*] = D: uncorrelated between joints (6.49)."""
-    tau, _, eps, _ = filtered(m, rng)
+    tau, _, eps = filtered(m, rng)
     close(m.tree.join(eps), np.matvec(m.right, tau), 1e-10)
     close(m.right @ m.mass @ m.right.mT, m.D, 1e-9)
 
@@ -77,18 +83,16 @@ def test_innovations_are_white(m, rng):
 @every_model
 def test_the_smoother_is_a_conditional_mean(m, rng):
     """f = E[x | T] = A M A* H* 𝓜⁻¹ T (6.50)."""
-    tau, z, eps, _ = filtered(m, rng)
-    sko = m.sko
-    f = smoother(m.tree, sko.A, sko.H, sko.P, sko.D, sko.G, z, eps, 0 * sko.base)
+    tau = rng.standard_normal((2, m.nv))
+    f = smoother(*observed(m, tau))
     close(m.column(f), covariances(m)[1] @ np.linalg.solve(m.mass, tau[..., None]), 1e-9)
 
 
 @every_bookish_model
 def test_the_best_estimate_of_the_forces_are_the_forces(m, rng):
     """At rest, H f = T: what the smoother estimates is what the joints of the mechanism carry (table 6.1)."""
-    tau, z, eps, _ = filtered(m, rng)
-    sko = m.sko
-    f = smoother(m.tree, sko.A, sko.H, sko.P, sko.D, sko.G, z, eps, 0 * sko.base)
+    tau = rng.standard_normal((2, m.nv))
+    f = smoother(*observed(m, tau))
     vdot = np.linalg.solve(m.mass, tau[..., None])
     close(m.column(f), m.A @ m.M @ m.A.mT @ m.H.mT @ vdot, 1e-9)
     close(m.H @ m.column(f), tau[..., None], 1e-9)
@@ -97,6 +101,6 @@ def test_the_best_estimate_of_the_forces_are_the_forces(m, rng):
 @every_model
 def test_the_innovations_are_the_log_likelihood(m, rng):
     """T* 𝓜⁻¹ T = Σ ε* D⁻¹ ε: what a filter is for."""
-    tau, _, eps, _ = filtered(m, rng)
+    tau, _, eps = filtered(m, rng)
     whitened = sum(np.vecdot(eps[k][..., 0], np.linalg.solve(m.sko.D[k], eps[k])[..., 0]) for k in range(m.n))
     close(whitened, np.vecdot(tau, np.linalg.solve(m.mass, tau[..., None])[..., 0]), 1e-9)

@@ -1,6 +1,6 @@
 """Jain, chapter 7: the mass matrix factored and inverted, and forward dynamics from it.
 
-With rotors, 𝓜 = H φ M φ* H* + J and D = H P H* + J: the factorization keeps its form.
+With rotors, 𝓜 = H φ M φ* H* + armature and D = H P H* + armature: the factorization keeps its form.
 """
 
 import numpy as np

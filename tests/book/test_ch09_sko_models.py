@@ -1,14 +1,15 @@
 """Jain, chapter 9: everything follows from a tree of blocks, whatever their sizes.
 
-With inertia in the joints, 𝓜 = H A M A* H* + J and D = H P H* + J: the factorization keeps its form.
+With inertia in the joints, 𝓜 = H A M A* H* + armature and D = H P H* + armature: the factorization keeps its form.
 """
 
 import numpy as np
+from recursions import backward_lyapunov, forward_element, forward_lyapunov
 from systems import every_bookish_model, every_model, models, serial
 from zoo import close
 
 from linkwork.sweeps.gather_scatter import gather, scatter
-from linkwork.sweeps.lyapunov import backward_element, backward_lyapunov, forward_element, forward_lyapunov
+from linkwork.sweeps.lyapunov import backward_element
 from linkwork.sweeps.neighbours import from_children, from_parent
 
 
@@ -136,21 +137,21 @@ def test_decomposition_of_A_M_A(m):
 
 @every_model
 def test_decomposition_of_the_mass_matrix(m):
-    """𝓜 = H R H* + H A~ R H* + H R A~* H*, and J (lemma 9.4)."""
+    """𝓜 = H R H* + H A~ R H* + H R A~* H*, and armature (lemma 9.4)."""
     H = m.H
-    close(m.mass, H @ m.R @ H.mT + H @ m.At @ m.R @ H.mT + H @ m.R @ m.At.mT @ H.mT + m.J)
+    close(m.mass, H @ m.R @ H.mT + H @ m.At @ m.R @ H.mT + H @ m.R @ m.At.mT @ H.mT + m.armature)
 
 
 @every_model
 def test_the_mass_matrix(m):
-    """𝓜 = H A M A* H* + J by composite bodies (algorithm 9.3)."""
+    """𝓜 = H A M A* H* + armature by composite bodies (algorithm 9.3)."""
     close(m.sko.mass_matrix, m.mass)
 
 
 @every_model
 def test_the_trace_of_the_mass_matrix(m):
-    """tr 𝓜 = Σ tr(H R H* + J) (4.21)."""
-    close(np.trace(m.mass, axis1=-2, axis2=-1), np.trace(m.H @ m.R @ m.H.mT + m.J, axis1=-2, axis2=-1))
+    """tr 𝓜 = Σ tr(H R H* + armature) (4.21)."""
+    close(np.trace(m.mass, axis1=-2, axis2=-1), np.trace(m.H @ m.R @ m.H.mT + m.armature, axis1=-2, axis2=-1))
 
 
 # --- backward Lyapunov equation
@@ -216,9 +217,9 @@ def test_the_riccati_equation(m):
 
 @every_model
 def test_the_riccati_equation_with_joint_inertia(m):
-    """M = P − 𝓔 [P − P H* D⁻¹ H P] 𝓔*,  D = H P H* + J."""
+    """M = P − 𝓔 [P − P H* D⁻¹ H P] 𝓔*,  D = H P H* + armature."""
     HP = m.H @ m.P
-    close(m.D, HP @ m.H.mT + m.J)
+    close(m.D, HP @ m.H.mT + m.armature)
     close(m.M, m.P - m.E @ (m.P - HP.mT @ np.linalg.solve(m.D, HP)) @ m.E.mT)
 
 
@@ -453,21 +454,21 @@ def test_accelerations_of_the_nodes(m, rng):
 
 @every_model
 def test_forces_between_the_nodes(m, rng):
-    """f = A (M α + b) = P (α − a) + z,  H f + J θ̈ = T (7.34)."""
+    """f = A (M α + b) = P (α − a) + z,  H f + armature θ̈ = T (7.34)."""
     tau, vdot, alpha, z = moving(m, rng)
     f = m.A @ (m.M @ alpha + m.b)
     close(f, m.P @ (alpha - m.a) + z, 1e-10)
-    close(m.H @ f + m.J @ vdot, tau, 1e-10)
+    close(m.H @ f + m.armature @ vdot, tau, 1e-10)
 
 
 @every_model
 def test_forces_with_gravity(m, rng):
-    """The forces of a motion, gravity included, give back T = H f + J θ̈ (5.43)."""
+    """The forces of a motion, gravity included, give back T = H f + armature θ̈ (5.43)."""
     vdot = rng.standard_normal((2, m.nv))
     f = m.column(m.sko.forces(vdot))
     alpha = m.A.mT @ (m.H.mT @ vdot[..., None] + m.a + m.base)
     close(f, m.A @ (m.M @ alpha + m.b), 1e-11)
-    close(m.H @ f + m.J @ vdot[..., None], m.sko.inverse_dynamics(vdot)[..., None], 1e-11)
+    close(m.H @ f + m.armature @ vdot[..., None], m.sko.inverse_dynamics(vdot)[..., None], 1e-11)
 
 
 @every_model
@@ -483,7 +484,7 @@ def test_corrections_for_forces_on_the_nodes(m, rng):
 def test_corrections_add_to_a_motion(m, rng):
     """FD with b − f is FD and the correction for f (section 7.6)."""
     tau, f = rng.standard_normal((2, m.nv)), vector(m, rng)
-    pulled = type(m.sko)(m.tree, m.sko.A, m.sko.H, m.sko.M, m.sko.J, m.sko.a, m.slots(m.b - f), m.sko.base)
+    pulled = type(m.sko)(m.tree, m.sko.A, m.sko.H, m.sko.M, m.sko.armature, m.sko.a, m.slots(m.b - f), m.sko.base)
     close(pulled.forward_dynamics(tau), m.sko.forward_dynamics(tau) + m.sko.corrections(m.slots(f)), 1e-10)
 
 

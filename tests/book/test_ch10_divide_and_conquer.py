@@ -41,7 +41,7 @@ def test_halving_works_on_blocks_of_any_size(m, rng):
 
 
 def test_halving_with_rotors(rng):
-    """With inertia in the joints H f + J θ̈ = T."""
+    """With inertia in the joints H f + armature θ̈ = T."""
     model = grown("geared chain", [(None, JOINTS["revolute"]), (0, JOINTS["universal"]), (1, JOINTS["revolute"])], seed=3)
     sko = rigid(lower(model), *plain(model).random_state((2,), seed=0))
     turning = type(sko)(sko.tree, sko.A, sko.H, sko.M, [0.3 * np.eye(w) for w in sko.tree.widths], sko.a, sko.b, sko.base)

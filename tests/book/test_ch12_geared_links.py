@@ -5,20 +5,13 @@
 
 import numpy as np
 import pytest
-from linkwork.sweeps.geared import (
-    geared_articulated_inertia,
-    geared_forward_dynamics,
-    geared_inverse_dynamics,
-    geared_mass_matrix,
-)
 from systems import gear_train, geared_at
 from zoo import close, plain
 
 import linkwork as lw
 from linkwork.errors import ModelError
 from linkwork.model.gears import with_rotors
-from linkwork.operators import condensed, geared, rigid, velocities_of_all, with_elastic_gears
-from linkwork.sweeps.composite_inertia import composite_inertia
+from linkwork.operators import geared, rigid, velocities_of_all, with_elastic_gears
 from linkwork.systems import lower
 from linkwork.systems.gears import gears
 
@@ -33,14 +26,10 @@ def links(train):
     return geared(train[0], train[1])
 
 
-def slim(train):
-    """The condensed model: links, L, what the motors take off τ, and (tree, φ, H, M, J, L)."""
-    sko, L, taken = condensed(train[0], train[1])
-    return sko, L, taken, (sko.tree, sko.A, sko.H, sko.M, sko.J, L)
-
-
-def less(tree, tau, taken):
-    return {k: x - taken[k] for k, x in tree.split(tau).items()}
+def kept(tree, train_gears):
+    """The nodes of the tree that are no rotors: node i of the geared model is kept[i] of the tree."""
+    rotors = {m for m, _ in train_gears.values()}
+    return [k for k in range(len(tree.tree)) if k not in rotors]
 
 
 def test_gears_are_found_in_the_couplings():
@@ -65,14 +54,11 @@ def test_the_geared_mass_matrix(train):
 
 
 def test_rotors_with_inertia_in_their_joints(train):
-    """J = μ² J_m + J_l: the same law where a rotor's own joint has inertia."""
+    """armature = μ² armature_m + armature_l: the same law where a rotor's own joint has inertia."""
     tree, train_gears, X = train
     more = [np.eye(width) * (1 + k) for k, width in enumerate(tree.tree.widths)]
     heavy = type(tree)(tree.tree, tree.A, tree.H, tree.M, more, tree.a, tree.b, tree.base)
     close(geared(heavy, train_gears).mass_matrix, X.T @ heavy.mass_matrix @ X, 1e-11)
-    slim_mass, L, _ = condensed(heavy, train_gears)
-    R = composite_inertia(slim_mass.tree, slim_mass.A, slim_mass.M)
-    close(geared_mass_matrix(slim_mass.tree, slim_mass.A, slim_mass.H, slim_mass.J, L, R), X.T @ heavy.mass_matrix @ X, 1e-11)
 
 
 def test_the_geared_bias(train):
@@ -109,67 +95,35 @@ def test_decomposition_of_the_geared_operator(train):
 
 
 def test_the_composite_inertia_of_a_geared_node(train):
-    """R_G = diag(M_m, R_l): a motor carries nothing (exercise 12.1)."""
-    sko = links(train)
-    R_l = composite_inertia(slim(train)[0].tree, slim(train)[0].A, slim(train)[0].M)
-    for k in (0, 1, 2, 4):
-        close(sko.R[k][..., :6, :6], sko.M[k][..., :6, :6])
-        close(sko.R[k][..., :6, 6:], 0)
-        close(sko.R[k][..., 6:, 6:], R_l[k], 1e-11)
+    """R_G = diag(M_m, R_l): a motor carries nothing, R_l is the composite inertia of the whole tree (exercise 12.1)."""
+    (tree, train_gears, _), sko = train, links(train)
+    for i, k in enumerate(kept(tree, train_gears)):
+        close(sko.R[i][..., -6:, -6:], tree.R[k], 1e-11)
+        if k in train_gears:
+            close(sko.R[i][..., :6, :6], sko.M[i][..., :6, :6])
+            close(sko.R[i][..., :6, 6:], 0)
 
 
 def test_the_articulated_inertia_of_a_geared_node(train):
-    """P_G = diag(M_m, P_l) with P_l by the 6 x 6 recursion (exercise 12.2)."""
-    sko = links(train)
-    P, D, _ = geared_articulated_inertia(*slim(train)[3])
-    for k in (0, 1, 2, 4):
-        close(sko.P[k][..., :6, :6], sko.M[k][..., :6, :6])
-        close(sko.P[k][..., :6, 6:], 0)
-        close(sko.P[k][..., 6:, 6:], P[k], 1e-11)
-        close(sko.D[k], D[k], 1e-11)
+    """P_G = diag(M_m, P_l),  D = μ² H_m M_m H_m* + H_l P_l H_l* + armature (exercise 12.2)."""
+    (tree, train_gears, _), sko = train, links(train)
+    for k, (m, ratio) in train_gears.items():
+        i = kept(tree, train_gears).index(k)
+        M_m, P_l = tree.M[m], sko.P[i][..., 6:, 6:]
+        close(sko.P[i][..., :6, :6], M_m)
+        close(sko.P[i][..., :6, 6:], 0)
+        armature = ratio**2 * tree.armature[m] + tree.armature[k]
+        close(sko.D[i], ratio**2 * tree.H[m] @ M_m @ tree.H[m].mT + tree.H[k] @ P_l @ tree.H[k].mT + armature, 1e-11)
 
 
 def test_the_geared_K(train):
-    """K(p,k) = A(p,k) G(k) = (L + φ P H*) D⁻¹ on the link's part of p (exercise 12.2)."""
-    sko = links(train)
-    _, _, K = geared_articulated_inertia(*slim(train)[3])
-    for k in range(6):
-        close((sko.A[k] @ sko.G[k])[..., -6:, :], K[k], 1e-11)
-
-
-def test_the_optimized_mass_matrix(train):
-    """Algorithm 12.2 gives the matrix of algorithm 12.1."""
-    sko, L, *_ = slim(train)
-    R = composite_inertia(sko.tree, sko.A, sko.M)
-    close(geared_mass_matrix(sko.tree, sko.A, sko.H, sko.J, L, R), links(train).mass_matrix, 1e-11)
-
-
-def test_the_optimized_forward_dynamics(train, rng):
-    """Algorithm 12.5 gives the accelerations of algorithm 12.4."""
-    sko, _, taken, blocks = slim(train)
-    P, D, K = geared_articulated_inertia(*blocks)
-    tau = rng.standard_normal((2, sko.nv))
-    tau_l = less(sko.tree, tau, taken)
-    vdot, _ = geared_forward_dynamics(sko.tree, sko.A, sko.H, P, D, K, sko.a, sko.b, tau_l, sko.base)
-    close(sko.tree.join(vdot), links(train).forward_dynamics(tau), 1e-10)
-
-
-def test_the_optimized_inverse_dynamics(train, rng):
-    """And back: the forces of those accelerations."""
-    sko, _, taken, blocks = slim(train)
-    vdot = rng.standard_normal((2, sko.nv))
-    tau, _, _ = geared_inverse_dynamics(*blocks, sko.a, sko.b, sko.tree.split(vdot), sko.base)
-    tau = sko.tree.join({k: x + taken[k] for k, x in tau.items()})
-    close(tau, links(train).inverse_dynamics(vdot), 1e-10)
-
-
-def test_the_usual_approximation_only_drops_the_coupling(train):
-    """With L = 0 the 6 x 6 sweeps are those of ungeared joints with armature μ² J_m (section 12.2)."""
-    sko, L, *_ = slim(train)
-    R = composite_inertia(sko.tree, sko.A, sko.M)
-    none = [0 * x for x in L]
-    close(geared_mass_matrix(sko.tree, sko.A, sko.H, sko.J, none, R), sko.mass_matrix)
-    assert np.abs(sko.mass_matrix - links(train).mass_matrix).max() > 1e-3
+    """K(p,k) = A(p,k) G(k) = (μ φ_m M_m H_m* + φ_l P_l H_l*) D⁻¹ on the link's part of p (exercise 12.2)."""
+    (tree, train_gears, _), sko = train, links(train)
+    for k, (m, ratio) in train_gears.items():
+        i = kept(tree, train_gears).index(k)
+        motor = ratio * tree.A[m] @ tree.M[m] @ tree.H[m].mT
+        link = tree.A[k] @ sko.P[i][..., 6:, 6:] @ tree.H[k].mT
+        close((sko.A[i] @ sko.G[i] @ sko.D[i])[..., -6:, :], motor + link, 1e-11)
 
 
 def test_elastic_gears_are_the_tree_in_another_order(train, rng):
@@ -178,8 +132,7 @@ def test_elastic_gears_are_the_tree_in_another_order(train, rng):
     elastic = with_elastic_gears(tree, train_gears)
     assert elastic.heights == (12, 12, 12, 6, 12, 6)
     rotors = {k: m for k, (m, _) in train_gears.items()}
-    kept = [k for k in range(len(tree.tree)) if k not in rotors.values()]
-    order = [j for k in kept for j in ([rotors[k], k] if k in rotors else [k])]
+    order = [j for k in kept(tree, train_gears) for j in ([rotors[k], k] if k in rotors else [k])]
     rows = np.concatenate([np.arange(tree.nv)[tree.tree.rows[j]] for j in order])
     close(elastic.mass_matrix, tree.mass_matrix[..., rows, :][..., rows], 1e-11)
     tau = rng.standard_normal((2, tree.nv))

@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from linkwork.sweeps.hybrid_dynamics import hybrid_articulated_inertia
 from systems import MODELS, every_bookish_model, every_model, models
 from zoo import MECHANISMS, close, plain, state
 
@@ -15,7 +14,9 @@ import linkwork as lw
 from linkwork.errors import ModelError
 from linkwork.operators import prescribed, rigid
 from linkwork.quantities import hybrid_dynamics
+from linkwork.sweeps import articulated_inertia
 from linkwork.systems import lower
+from linkwork.systems.prescribed import blocks as with_held
 
 
 def flags(m, rng, share=0.5):
@@ -196,11 +197,9 @@ def test_the_generalized_jacobian(m, rng):
 @models("tree", "random forest", "gear train")
 def test_inertia_of_a_held_mechanism_is_composite(m):
     """All told: P = R. Nothing told: P is articulated (16.6)."""
-    s, blocks = m.sko, (m.sko.tree, m.sko.A, m.sko.H, m.sko.M, m.sko.J)
-    told = hybrid_articulated_inertia(*blocks, m.tree.split(np.ones(m.nv)))[0]
-    free = hybrid_articulated_inertia(*blocks, m.tree.split(np.zeros(m.nv)))[0]
+    told, free = (articulated_inertia(with_held(m.sko.blocks, m.tree.split(x)))[0] for x in (np.ones(m.nv), np.zeros(m.nv)))
     close(m.diagonal(told), m.R, 1e-11)
-    close(m.diagonal(free), m.diagonal(s.P), 1e-11)
+    close(m.diagonal(free), m.P, 1e-11)
 
 
 def test_the_acrobot():

@@ -160,7 +160,7 @@ def test_every_public_quantity_is_called_here():
     """A new method of Dynamics belongs into CALLS."""
     methods = {name for name in vars(type(ROBOTS["tree"])) if not name.startswith("_")}
     described = {"nq", "nv", "bodies", "joints", "q_index", "v_index", "neutral", "random_state"}
-    described |= {"operators", "kernel", "varying", "program", "export_c", "symbolic"}
+    described |= {"operators", "kernel", "varying", "program", "export_c", "symbolic", "quantity"}
     described |= {"hybrid_dynamics", "task_jacobian", "task_compliance", "task_inertia", "joint_wrenches"}  # tests/operators
     described |= {"constraints", "constraint_report", "assemble", "constraint_forces"}  # tests/constraints
     assert methods - described <= {name.split()[0] for name in CALLS}

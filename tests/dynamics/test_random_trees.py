@@ -7,11 +7,8 @@ from hypothesis import strategies as st
 from zoo import Sweeps, body_inertias, close, plain, trees
 
 import linkwork as lw
-from linkwork import quantities
 from linkwork.lie import embedding
-from linkwork.sweeps.articulated_inertia import articulated_inertia
-from linkwork.sweeps.inverse_dynamics import composite_inverse_dynamics
-from linkwork.systems.rigid import placements, shifts
+from linkwork.sweeps import articulated_inertia
 
 few = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 many = settings(max_examples=400, suppress_health_check=list(HealthCheck))
@@ -77,20 +74,8 @@ def work(drawn):
 
 def determinant(drawn):
     """log det 𝓜 = Σ log det D                              Jain (9.53)."""
-    nodes = drawn.nodes
-    phi = shifts(nodes.tree, placements(nodes, drawn.q))
-    _, D, _, _ = articulated_inertia(nodes.tree, phi, nodes.H, nodes.M, nodes.J)
+    _, D, _, _ = articulated_inertia(drawn.nodes.blocks(drawn.q))
     close(np.linalg.slogdet(drawn.mass_matrix(drawn.q))[1], sum(np.linalg.slogdet(D[k])[1] for k in D), 1e-11)
-
-
-def composite_forces(drawn):
-    """Composite bodies give the forces of Newton and Euler."""
-    nodes, tree = drawn.nodes, drawn.nodes.tree
-    phi, _, a, b = quantities.motion(nodes, drawn.q, drawn.v)
-    tau, _, _ = composite_inverse_dynamics(
-        tree, phi, nodes.H, nodes.M, nodes.J, a, b, tree.split(drawn.vdot), nodes.falling
-    )
-    close(drawn.inverse_dynamics(drawn.q, drawn.v, drawn.vdot), tree.join(tau))
 
 
 def split(drawn):
@@ -101,10 +86,7 @@ def split(drawn):
     close(other.poses(q), drawn.poses(q))
 
 
-LAWS = [
-    forward_after_inverse, mass_matrix_over_bodies, velocity_of_bodies, coriolis, work, determinant, composite_forces,
-    split,
-]  # fmt: skip
+LAWS = [forward_after_inverse, mass_matrix_over_bodies, velocity_of_bodies, coriolis, work, determinant, split]
 every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 
 

@@ -19,10 +19,7 @@ from zoo import (
 )
 
 import linkwork as lw
-from linkwork.quantities import motion
-from linkwork.sweeps.articulated_inertia import articulated_inertia
-from linkwork.sweeps.forward_dynamics import forward_dynamics, interbody_forces
-from linkwork.sweeps.inverse_dynamics import composite_inverse_dynamics, inverse_dynamics
+from linkwork.sweeps import articulated_inertia, forward_dynamics, interbody_forces, inverse_dynamics
 
 SHAPE = (2, 3)
 VERY_CLOSE = 1e-11
@@ -167,37 +164,24 @@ def test_weight_is_a_wrench_on_each_body(robot):
 
 
 @every_mechanism
-def test_composite_bodies_give_the_forces_of_newton_and_euler(robot):
-    """f = R α + y  against  f = M α + b + Σ φ f            Jain, Algorithms 5.2 and 5.3."""
-    s = state(robot, SHAPE)
-    nodes = Sweeps(robot.model).nodes
-    phi, _, a, b = motion(nodes, s.q, s.v, s.external)
-    blocks = nodes.tree, phi, nodes.H, nodes.M, nodes.J, a, b, nodes.tree.split(s.vdot), nodes.falling
-    for one, other in zip(inverse_dynamics(*blocks), composite_inverse_dynamics(*blocks)):
-        for k in nodes.tree.base_to_tips():
-            close(one[k], other[k])
-
-
-@every_mechanism
 def test_joints_carry_the_same_forces_in_forward_and_inverse_dynamics(robot):
     """P (α − a) + z = M α + b + Σ φ f                      Jain (7.34)."""
-    s = state(robot, SHAPE)
-    nodes = Sweeps(robot.model).nodes
-    tree, H, M, J = nodes.tree, nodes.H, nodes.M, nodes.J
-    phi, _, a, b = motion(nodes, s.q, s.v, s.external)
-    P, D, G, _ = articulated_inertia(tree, phi, H, M, J)
-    vdot, alpha, z = forward_dynamics(tree, phi, H, P, D, G, a, b, tree.split(s.tau), nodes.falling)
-    tau, alpha_too, f = inverse_dynamics(tree, phi, H, M, J, a, b, vdot, nodes.falling)
-    articulated = interbody_forces(tree, P, a, alpha, z)
+    given, nodes = state(robot, SHAPE), Sweeps(robot.model).nodes
+    tree, s = nodes.tree, nodes.blocks(given.q)
+    r = nodes.rates(s, given.v, given.tau, given.external)
+    P, D, G, _ = articulated_inertia(s)
+    vdot, alpha, z = forward_dynamics(s, P, D, G, r)
+    tau, alpha_too, f = inverse_dynamics(s, r, vdot)
+    articulated = interbody_forces(s, P, r, alpha, z)
     for k in tree.base_to_tips():
         close(alpha[k], alpha_too[k], VERY_CLOSE)
         close(articulated[k], f[k], VERY_CLOSE)
-    close(tree.join(tau) if robot.nv else s.tau, s.tau, VERY_CLOSE)
+    close(tree.join(tau) if robot.nv else given.tau, given.tau, VERY_CLOSE)
 
 
 @every_mechanism
 def test_armature_adds_to_the_diagonal(robot):
-    """𝓜 = 𝓜(without rotors) + J."""
+    """𝓜 = 𝓜(without rotors) + armature."""
     q, _ = robot.random_state(SHAPE, 0)
     bare = plain(with_joints(robot.model, armature=0.0))
     close(robot.mass_matrix(q), bare.mass_matrix(q) + np.diag(physics(robot.model, "armature")))
@@ -205,7 +189,7 @@ def test_armature_adds_to_the_diagonal(robot):
 
 @robots("tree", "chain", "floating")
 def test_rotors_slow_every_joint_the_same_way(robot):
-    """𝓜 v̇ + J v̇ = τ − bias."""
+    """𝓜 v̇ + armature v̇ = τ − bias."""
     s = state(robot, SHAPE)
     heavy = plain(with_joints(robot.model, armature=0.7))
     vdot = heavy.forward_dynamics(s.q, s.v, s.tau)

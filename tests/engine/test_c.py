@@ -211,7 +211,7 @@ def test_mistakes_are_named(tmp_path):
     robot = robot_of("double_pendulum")
     with pytest.raises(UnknownNameError, match=r'no quantity "foward_dynamics"\. Did you mean "forward_dynamics"'):
         export.export_c(robot, "foward_dynamics", tmp_path)
-    with pytest.raises(ValueError, match=r"'pose' is not a quantity; ask for \('pose', 'name of a body'\)"):
+    with pytest.raises(ValueError, match=r"'pose' is not a quantity; ask for \('pose', 'body'\)"):
         export.export_c(robot, "pose", tmp_path)
     with pytest.raises(ValueError, match="'mass_matrix', 'external'"):
         export.export_c(robot, ("mass_matrix", "external"), tmp_path)

@@ -116,15 +116,15 @@ CHANGES = {
 
 def test_whatever_changes_the_dynamics_changes_the_key():
     models = [GEARED, *(change(GEARED) for change in CHANGES.values())]
-    digests = [lw.Dynamics(model)._digest for model in models]
+    digests = [lw.Dynamics(model).lowered.digest for model in models]
     same = [name for name, digest in zip(CHANGES, digests[1:]) if digest == digests[0]]
     assert not same and len(set(digests)) == len(digests)
-    assert lw.Dynamics(GEARED)._digest == digests[0]
+    assert lw.Dynamics(GEARED).lowered.digest == digests[0]
 
 
 def test_limits_and_names_change_no_key():
     for model in hinge_with(GEARED, 0, lower=-0.5, upper=0.5), replace(GEARED, name="other"):
-        assert lw.Dynamics(model)._digest == lw.Dynamics(GEARED)._digest
+        assert lw.Dynamics(model).lowered.digest == lw.Dynamics(GEARED).lowered.digest
 
 
 def arm(tip, upper="upper", fore="fore"):

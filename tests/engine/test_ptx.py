@@ -12,7 +12,6 @@ import linkwork as lw
 from linkwork.engine import ptx, ptx_march, ptx_rolled
 from linkwork.engine.device import _even
 from linkwork.engine.program import Input, record
-from linkwork.rolling import rolled_kernel
 from linkwork.simulate import equations
 from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
 
@@ -63,7 +62,7 @@ def test_so_does_that_of_a_rollout(robot, method, dtype, tmp_path):
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_so_does_that_of_a_rolled_kernel(dtype, tmp_path):
     robot = lw.Dynamics(lw.load("satellite"), rolled=True)
-    program = rolled_kernel(robot._quantity("forward_dynamics"), robot._split).program
+    program = robot.quantity("forward_dynamics").rolled_kernel().program
     assembled(ptx_rolled.text(program, dtype, ("rows", "columns", "rows", "columns")), tmp_path)
 
 

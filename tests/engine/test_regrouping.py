@@ -69,9 +69,9 @@ def test_results_in_joint_space_do_not_notice_either(name):
 def test_behind_turning_joints_no_mass_is_left():
     """All of it is at the free base, as the mass of the whole."""
     robot = lw.Dynamics(model("anymal_c"))
-    masses = np.array([M[5, 5] for M in robot._lean.M])
+    masses = np.array([M[5, 5] for M in robot.lowered.joint_space.M])
     total = sum(body.mass for body in robot.model.bodies)
-    moving = [k for k, group in enumerate(robot._lean.groups) if group.nv]
+    moving = [k for k, group in enumerate(robot.lowered.joint_space.groups) if group.nv]
     assert masses[moving[0]] == pytest.approx(total)
     assert not masses[moving[1:]].any()
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from linkwork.rolling import PRODUCTS, STRAIGHT_ONLY, grouped, rolled_program
 from real_robots import TIMED, model, states
 from zoo import CALLS, INVERTS, MECHANISMS, each, every_call, grown, plain, state, trees
 from zoo.mechanisms import JOINTS
 
 import linkwork as lw
-from linkwork import quantities
 from linkwork.engine import compiler
+from linkwork.quantities import QUANTITIES
+from linkwork.systems.rolled import grouped
 
 ROLLED = {name: lw.Dynamics(m, rolled=True) for name, m in MECHANISMS.items()}
-BY_LOOPS = [name for name in CALLS if name.split()[0] not in STRAIGHT_ONLY]
+BY_LOOPS = [name for name in CALLS if QUANTITIES[name.split()[0]].rolls]
 
 
 def agree(rolled, name, s, tolerance=1e-12):
@@ -91,10 +91,9 @@ def test_a_long_chain_is_rolled_unasked_and_right(name):
 
 def text(n, name):
     """The code of a chain's kernel, its numbers left out."""
-    nodes = lw.Dynamics(CHAINS[n])._split
-    quantity = lw.Dynamics(CHAINS[n])._quantity(PRODUCTS.get(name, (name,))[0])
-    program = rolled_program(quantity.name, nodes, getattr(quantities, quantity.name), quantity.inputs)
-    return re.sub(r"\d+", "0", compiler.module_text(program, "double"))
+    product = QUANTITIES[name].product
+    bound = lw.Dynamics(CHAINS[n]).quantity(product[0].name if product else name)
+    return re.sub(r"\d+", "0", compiler.module_text(bound.rolled_kernel().program, "double"))
 
 
 @pytest.mark.parametrize("name", ["forward_dynamics", "mass_matrix"])
@@ -107,9 +106,7 @@ def test_memory_grows_with_the_number_of_bodies_and_no_faster():
     """Numbers kept for each group: the same for any length."""
     records = []
     for n in 100, 1000:
-        robot = lw.Dynamics(CHAINS[n])
-        quantity = robot._quantity("forward_dynamics")
-        program = rolled_program(quantity.name, robot._split, quantities.forward_dynamics, quantity.inputs)
+        program = lw.Dynamics(CHAINS[n]).quantity("forward_dynamics").rolled_kernel().program
         assert program.workspace == program.record * (n + 1)
         records.append(program.record)
     assert records[0] == records[1]
@@ -118,7 +115,7 @@ def test_memory_grows_with_the_number_of_bodies_and_no_faster():
 def test_joints_of_one_type_are_one_class_whatever_their_numbers():
     """Dense tables, not patterns of zeros: a class for each type of joint and of placement, which differ at the ends."""
     plan = [(None, JOINTS["revolute"]), *((i, JOINTS["prismatic" if i % 2 else "revolute"]) for i in range(39))]
-    groups = grouped(lw.Dynamics(grown("many", plan))._split)
+    groups = grouped(lw.Dynamics(grown("many", plan)).lowered.nodes)
     assert len(groups.members) == 40 and len(set(groups.classes[2:-1])) == 2 and len(set(groups.classes)) <= 5
 
 
@@ -130,8 +127,7 @@ def test_rolled_or_straight_can_be_asked_for():
     straight, rolled = (lw.Dynamics(MECHANISMS["chain"], rolled=x) for x in (False, True))
     a, b = (robot.inverse_dynamics(s.q, s.v, s.vdot) for robot in (straight, rolled))
     np.testing.assert_allclose(a, b, rtol=1e-12)
-    program = rolled_program("bias", rolled._split, quantities.bias, rolled._quantity("bias").inputs)
-    assert sum(program.operations.values()) > 0
+    assert sum(rolled.quantity("bias").rolled_kernel().program.operations.values()) > 0
 
 
 @pytest.mark.parametrize("kind", [int, np.float32, np.float64])

@@ -111,13 +111,13 @@ def test_t8_binets_symbols_are_the_christoffel_symbols(robot):
     from linkwork.equations.coriolis import binet_symbols
 
     q = state(robot, (2,)).q
-    close(binet_symbols(robot._nodes[q.dtype], q), Equations(robot).christoffel_symbols(q), 1e-12)
+    close(binet_symbols(robot.lowered.plain(q.dtype), q), Equations(robot).christoffel_symbols(q), 1e-12)
 
 
 @robots("tree", "chain", "floating")
 def test_t8_the_matrix_form_written_out(robot):
     """C = -K* (b* J + J A a) K (52), b = diag ad_V, A of all shifts, a = the brackets one below the diagonal (31)."""
-    s, nodes = state(robot), robot._nodes[np.dtype(float)]
+    s, nodes = state(robot), robot.lowered.plain()
     tree, n = nodes.tree, len(nodes.tree)
     phi = shifts(tree, placements(nodes, s.q))
     E, a, J = (np.zeros((6 * n, 6 * n)) for _ in range(3))

@@ -9,14 +9,14 @@ from zoo import MECHANISMS, close, plain, state
 from linkwork.errors import ShapeError, UnknownNameError
 from linkwork.operators import operators
 
-LEAVES = "H", "φ", "φ~", "𝓔φ", "M", "J", "R", "P", "P⁺", "D", "G", "K", "ψ", "ψ~", "𝓔ψ", "Υ"
+LEAVES = "H", "φ", "φ~", "𝓔φ", "M", "armature", "R", "P", "P⁺", "D", "G", "K", "ψ", "ψ~", "𝓔ψ", "Υ"
 EXPRESSIONS = "H φ M φ* H* + armature", "(I − H ψ K)* D⁻¹ (I − H ψ K)", "ψ* H* D⁻¹ H ψ", "−φ~ R + R φ~* − M", "K* ψ* G − H ψ~ K"
 
 
 def dense(m):
     """The matrices of the book, made without operators."""
     return {
-        "H": m.H, "φ": m.A, "φ~": m.At, "𝓔φ": m.E, "M": m.M, "J": m.J, "R": m.R, "P": m.P, "P⁺": m.P_plus, "D": m.D,
+        "H": m.H, "φ": m.A, "φ~": m.At, "𝓔φ": m.E, "M": m.M, "armature": m.armature, "R": m.R, "P": m.P, "P⁺": m.P_plus, "D": m.D,
         "G": m.G, "K": m.K, "ψ": m.psi, "ψ~": m.psit, "𝓔ψ": m.E_psi, "Υ": m.Upsilon,
     }  # fmt: skip
 
@@ -72,12 +72,23 @@ def test_they_print_as_the_book_writes_them():
     _, _, op = robot_operators()
     mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T
     assert repr(mass) == "H φ M φ* H*"
-    assert repr(mass + op.J) == "H φ M φ* H* + armature"
-    assert repr((mass + op.J).inv()) == "(I − H ψ K)* D⁻¹ (I − H ψ K)"
+    assert repr(mass + op.armature) == "H φ M φ* H* + armature"
+    assert repr((mass + op.armature).inv()) == "(I − H ψ K)* D⁻¹ (I − H ψ K)"
     assert repr(op.jacobian("body3")) == "B* φ* H*"
     assert repr(2.5 * op.E_phi - op.E_psi) == "2.5 𝓔φ − 𝓔ψ"
     assert repr(-(op.R - op.P)) == "−R + P"
     assert repr(op.phi_tilde @ (op.R + op.M)) == "φ~ (R + M)"
+
+
+def test_the_old_name_of_the_armature_warns():
+    """op.J, op("J") and sko.J are `armature`, for one more version."""
+    _, _, op = robot_operators("geared")
+    with pytest.warns(DeprecationWarning, match="the operator J is now armature"):
+        assert op.J is op.armature
+    with pytest.warns(DeprecationWarning, match="the operator J is now armature"):
+        assert repr(op("H φ M φ* H* + J")) == "H φ M φ* H* + armature"
+    with pytest.warns(DeprecationWarning, match="SKO.J is now SKO.armature"):
+        assert op.sko.J is op.sko.armature
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
@@ -207,7 +218,7 @@ def test_it_is_a_linear_operator(rng):
 def test_operators_of_float32(m, rng):
     """Numbers stay what they are."""
     small = {name: [x.astype(np.float32) for x in blocks] for name, blocks in [
-        (name, [getattr(m.sko, name)[k] for k in range(m.n)]) for name in ("A", "H", "M", "J", "a", "b")]}  # fmt: skip
+        (name, [getattr(m.sko, name)[k] for k in range(m.n)]) for name in ("A", "H", "M", "armature", "a", "b")]}  # fmt: skip
     sko = type(m.sko)(m.tree, **small, base=m.sko.base.astype(np.float32))
     tau = rng.standard_normal(m.nv).astype(np.float32)
     out = sko.operators.mass_matrix.inv() @ tau

@@ -61,7 +61,7 @@ def test_an_expression_compiles():
 
     def unforced(nodes, q, tau):
         op = operators(model, q)
-        mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T + op.J
+        mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T + op.armature
         return mass.inv() @ tau
 
     compiled = run(kernel(model, unforced, ("q", "tau")))
@@ -150,7 +150,7 @@ def test_a_kernel_is_its_sweep(mechanism, name):
         options = ((0, last),)
 
     def quantity(nodes, *arguments):
-        return getattr(more_quantities, name)(nodes, *arguments, *options)
+        return getattr(quantities, name)(nodes, *arguments, *options)
 
     arguments = [getattr(s, x) for x in CALLS[name]]
     expected = quantity(lower(model), *arguments)

@@ -65,24 +65,24 @@ def test_solve(m, rng):
 
 @every_model
 def test_the_order_of_terms_does_not_matter(m):
-    """I + HφK = HφK + I, H φ M φ* H* + J = J + H φ M φ* H*."""
+    """I + HφK = HφK + I, H φ M φ* H* + armature = armature + H φ M φ* H*."""
     op = m.sko.operators
     assert repr(op("H φ K + I").inv()) == "I − H ψ K"
-    close(op("J + H φ M φ* H*").inv().dense(), np.linalg.inv(m.mass), 1e-9)
+    close(op("armature + H φ M φ* H*").inv().dense(), np.linalg.inv(m.mass), 1e-9)
 
 
 @every_bookish_model
-def test_without_joint_inertia_J_may_be_left_out(m):
+def test_without_joint_inertia_the_armature_may_be_left_out(m):
     """(H φ M φ* H*)⁻¹ where there are no rotors."""
     close(m.sko.operators("H φ M φ* H*").inv().dense(), np.linalg.inv(m.mass), 1e-9)
 
 
 @models("random forest with joint inertia", "gear train")
 def test_leaving_joint_inertia_out_is_another_mass_matrix(m):
-    """(H φ M φ* H*)⁻¹ has a P of its own, without J."""
+    """(H φ M φ* H*)⁻¹ has a P of its own, without armature."""
     A = m.sko.operators("H φ M φ* H*")
-    close(A.inv().dense() @ (m.mass - m.J), m.Iv, 1e-9)
-    close(A.logdet(), np.linalg.slogdet(m.mass - m.J)[1], 1e-9)
+    close(A.inv().dense() @ (m.mass - m.armature), m.Iv, 1e-9)
+    close(A.logdet(), np.linalg.slogdet(m.mass - m.armature)[1], 1e-9)
 
 
 @every_model

@@ -8,14 +8,12 @@ import linkwork as lw
 from linkwork.simulate import equations, variational
 from linkwork.simulate.kernels import kernel
 from linkwork.sweeps.lagrangian import kinetic_slopes
-from linkwork.systems.rigid import placements, shifts
 
 
 def slopes(robot, q, v):
-    nodes = robot._nodes[np.dtype(float)]
-    tree, phi = nodes.tree, shifts(nodes.tree, placements(nodes, q))
-    p, slope = kinetic_slopes(tree, phi, nodes.H, nodes.M, nodes.J, tree.split(v), nodes.still)
-    return tree.join(p), tree.join(slope)
+    nodes = robot.lowered.plain()
+    p, slope = kinetic_slopes(nodes.blocks(q), nodes.tree.split(v), nodes.still)
+    return nodes.tree.join(p), nodes.tree.join(slope)
 
 
 @every_mechanism
@@ -37,7 +35,7 @@ def test_the_slope_of_kinetic_energy_along_q(robot):
 def test_lagrange_is_newton_and_euler(robot):
     """d/dt ∂T/∂v − ad* ∂T/∂v − ∂T/∂q = C v, with Mdot = C + C*:  C* v = ad* p + ∂T/∂q, rotors apart."""
     s = state(robot, (3,))
-    nodes = robot._nodes[np.dtype(float)]
+    nodes = robot.lowered.plain()
     p, slope = slopes(robot, s.q, s.v)
     C = robot.coriolis_matrix(s.q, s.v)
     rotors = physics(robot.model, "armature") * s.v

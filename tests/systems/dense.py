@@ -86,7 +86,7 @@ class Dense:
     At = property(lambda self: self.A - self.I)
     H = cached_property(lambda self: self.diagonal(self.sko.H))
     M = cached_property(lambda self: self.diagonal(self.sko.M))
-    J = cached_property(lambda self: self.diagonal(self.sko.J))
+    armature = cached_property(lambda self: self.diagonal(self.sko.armature))
     R = cached_property(lambda self: self.diagonal(self.sko.R))
     P = cached_property(lambda self: self.diagonal(self.sko.P))
     P_plus = cached_property(lambda self: self.diagonal(self.sko.P_plus))
@@ -98,7 +98,7 @@ class Dense:
     E_psi = cached_property(lambda self: self.E @ self.tau_bar)
     psi = cached_property(lambda self: np.linalg.inv(self.I - self.E_psi))
     psit = property(lambda self: self.psi - self.I)
-    mass = cached_property(lambda self: self.H @ self.A @ self.M @ self.A.mT @ self.H.mT + self.J)
+    mass = cached_property(lambda self: self.H @ self.A @ self.M @ self.A.mT @ self.H.mT + self.armature)
     left = cached_property(lambda self: self.Iv + self.H @ self.A @ self.K)  # I + HAK
     right = cached_property(lambda self: self.Iv - self.H @ self.psi @ self.K)  # I − HψK
     Upsilon = cached_property(lambda self: self.diagonal(self.sko.Upsilon))

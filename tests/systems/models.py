@@ -28,17 +28,17 @@ def random_forest(seed, parent, joint_inertia=False):
     n = len(parent)
     m = rng.integers(2, 6, n)
     r = np.minimum(rng.integers(0, 4, n), m)
-    A, H, M, J, a, b = ([] for _ in range(6))
+    A, H, M, armature, a, b = ([] for _ in range(6))
     for k, p in enumerate(parent):
         X = rng.standard_normal((*BATCH, m[k], m[k]))
         Y = rng.standard_normal((*BATCH, r[k], r[k])) * joint_inertia
         A.append(0.7 * rng.standard_normal((*BATCH, m[p] if p >= 0 else 3, m[k])))
         H.append(np.eye(m[k])[rng.permutation(m[k])[: r[k]]] + 0.2 * rng.standard_normal((*BATCH, r[k], m[k])))
         M.append(X @ X.mT / m[k] + np.eye(m[k]))
-        J.append(Y @ Y.mT)
+        armature.append(Y @ Y.mT)
         a.append(rng.standard_normal((*BATCH, m[k], 1)))
         b.append(rng.standard_normal((*BATCH, m[k], 1)))
-    return SKO(parent, A, H, M, J, a, b, rng.standard_normal((3, 1)))
+    return SKO(parent, A, H, M, armature, a, b, rng.standard_normal((3, 1)))
 
 
 def gear_train():

@@ -4,7 +4,6 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-from linkwork.quantity import CORE
 
 from linkwork import quantities
 from linkwork.spatial import inertia
@@ -25,7 +24,7 @@ class Sweeps:
     def _run(self, quantity, q, *others):
         """The quantity with the batch axes of q, even where it does not depend on q."""
         result = np.asarray(getattr(quantities, quantity)(self.nodes, q, *others))
-        core = result.ndim - CORE.get(quantity, 1)
+        core = result.ndim - len(quantities.QUANTITIES[quantity].result)
         return np.broadcast_to(result, np.broadcast_shapes(q.shape[:-1], result.shape[:core]) + result.shape[core:])
 
 
