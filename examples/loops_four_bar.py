@@ -11,7 +11,7 @@ accelerations = []
 for cut in ("foot", "pin"):
     robot = lw.Dynamics(four_bar(cut))
     q, crank = robot.neutral(), robot.v_index("crank_joint").start
-    q, v = robot.constraints.project(q, 2.0 * np.eye(3)[crank], fixed=[crank])
+    q, v = robot.constraints.project(q, 2.0 * np.eye(3)[crank], hold=[crank])
     accelerations.append(robot.forward_dynamics(q, v, np.zeros(3))[crank])
 print("the crank's acceleration by either cut:", *accelerations)
 

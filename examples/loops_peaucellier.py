@@ -16,7 +16,7 @@ def motor(t, q, v):
     return tau
 
 
-q, v = robot.constraints.project(robot.neutral(), 1.9 * np.eye(robot.nv)[arm], fixed=[arm])
+q, v = robot.constraints.project(robot.neutral(), 1.9 * np.eye(robot.nv)[arm], hold=[arm])
 run = lw.simulate(robot, (q, v), until=np.pi, control=motor)
 x, y = robot.pose(run.q, "tip")[:, :2, 3].T
 print(f"the tip moves {np.ptp(y):.3f} m along its line and {np.ptp(x):.1e} m across")

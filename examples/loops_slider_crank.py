@@ -8,7 +8,7 @@ import linkwork as lw
 
 robot = lw.Dynamics(lw.load("slider_crank"))
 q, crank = robot.neutral(), robot.v_index("crank_joint").start
-q, v = robot.constraints.project(q, 12.0 * np.eye(3)[crank], fixed=[crank])
+q, v = robot.constraints.project(q, 12.0 * np.eye(3)[crank], hold=[crank])
 run = lw.simulate(robot, (q, v), until=2 * np.pi / 12, method="dop853", rtol=1e-9)
 
 piston = robot.v_index("piston_joint").start

@@ -16,7 +16,7 @@ def motor(t, q, v):
     return tau
 
 
-q, v = robot.constraints.project(robot.neutral(), -3.0 * np.eye(robot.nv)[crank], fixed=[crank])
+q, v = robot.constraints.project(robot.neutral(), -3.0 * np.eye(robot.nv)[crank], hold=[crank])
 run = lw.simulate(robot, (q, v), until=2 * np.pi / 3.0, control=motor)
 x, y = robot.pose(run.q, "foot")[:, :2, 3].T
 print(f"a step is {np.ptp(x):.3f} m long; the foot lifts {np.ptp(y):.3f} m; the crank takes up to {run.tau[:, crank].max():.1f} N m")

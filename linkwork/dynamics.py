@@ -16,7 +16,6 @@ from .systems import DTYPES, Lowered
 from .varying import Varying
 
 STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
-KEPT = "forward_dynamics", "hybrid_dynamics"  # what constraints change: no formula of the tree alone
 
 
 class Dynamics:
@@ -292,7 +291,9 @@ class Dynamics:
         """The first call, an odd one, or a wrong one: find out which."""
         if any(is_foreign(x) for x in arguments):
             return self._foreign_run(what)(*arguments, out=out)
-        bound = self.quantity(what)
+        bound = self._bound(what)
+        if bound.quantity.constrained and self.constraints is not None:
+            return self.constraints.ask(bound, arguments, out)
         if any(isinstance(x, Traced) for x in arguments):
             return bound.function(*arguments)
         arrays = [np.asarray(x) for x in arguments]
@@ -322,16 +323,24 @@ class Dynamics:
         return bound.kernel().call(dtype.char)
 
     def quantity(self, what) -> Bound:
-        """A declared quantity of this robot, by its name or (name, options...): what runs, exports and variations are made from."""
+        """A declared quantity of this robot, by its name or (name, options...): what exports, variations and kernels on a GPU are
+        made from."""
+        bound = self._bound(what)
+        if bound.quantity.constrained and self.constraints is not None:
+            raise ModelError(
+                f"{self.model.name} has loops, couplings or constraints: its {bound.name} is no one formula, because which velocities "
+                f"depend on which is decided from numbers. robot.{bound.name}(...) keeps them."
+            )
+        return bound
+
+    def _bound(self, what) -> Bound:
         name, *said = (what,) if isinstance(what, str) else what
         if name not in QUANTITIES:
             raise UnknownNameError(f'{self.model.name} has no quantity "{name}".{did_you_mean(name, QUANTITIES)}')
-        if name in KEPT and self.constraints is not None:
-            raise ModelError(
-                f"{self.model.name} has loops, couplings or constraints: its {name} is no one formula, because which velocities depend "
-                "on which is decided from numbers. robot.forward_dynamics(q, v, tau) keeps them."
-            )
-        return Bound.of(QUANTITIES[name], self.lowered, tuple(said))
+        declared = QUANTITIES[name]
+        if declared.refuses and self.constraints is not None:
+            raise ModelError(f"{self.model.name} has loops, couplings or constraints, which {name} leaves out. {declared.refuses}.")
+        return Bound.of(declared, self.lowered, tuple(said))
 
     def __getstate__(self):
         return {"compiled": self.compiled, "rolled": self.rolled, "model": self.model}

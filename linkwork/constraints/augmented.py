@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ConstraintError, ModelError
+from ..errors import ConstraintError, ModelError, deprecated
 from ..operators.rigid import rigid
 from ..operators.sko import SKO
 from .rank import RANK, Factored
@@ -31,6 +31,12 @@ class Solution:
     lam: np.ndarray  # (..., m)
     rank: np.ndarray  # (...)
     Jc: np.ndarray  # (..., m, nv)
+
+    @property
+    def G(self):
+        """The old name of `Jc`."""
+        deprecated("Solution.G", "Solution.Jc")
+        return self.Jc
 
 
 def square_root(sko: SKO, Jc):

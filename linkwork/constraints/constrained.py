@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
+from ..engine.gufunc import put_into
 from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, deprecated
 from ..quantities import SIZES
 from ..quantities import forward_dynamics as dynamics
+from ..quantities.bound import Bound
 from . import assembly, projection
 from .augmented import Solution, augmented, check_closed, rank_tolerance
-from .embedded import Embedded, embedded_dynamics
+from .embedded import Embedded, by_choice, embedded_dynamics, system_at
 from .forces import Forces, constraint_forces
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
@@ -45,7 +47,7 @@ class Constrained:
     def __init__(self, robot, *more: Constraint):
         self.robot: Any = robot
         self.set = ConstraintSet.of(robot, *more)
-        self._functions: dict[str, ChoiceKernels] = {}
+        self._functions: dict[tuple[str, object], ChoiceKernels] = {}
 
     @property
     def nv(self) -> int:
@@ -100,16 +102,16 @@ class Constrained:
     def choices(self) -> Choices:
         return Choices(self.set, self.loops, self.assemble)
 
-    def function(self, name: str, function: Callable, *inputs: str, **shapes) -> ChoiceKernels:
-        """A function of (system, inputs...) as kernels; inputs that the robot does not know have one entry per velocity, or the
-        shape given. An input called pull is Baumgarte's (ω, ζ)."""
-        if name not in self._functions:
+    def function(self, name: str, function: Callable, *inputs: str, key: object = None) -> ChoiceKernels:
+        """A function of (system, inputs...) as kernels, kept by its name and a key of what else decides it. Inputs that the
+        robot does not know have one entry per velocity; one called pull is Baumgarte's (ω, ζ)."""
+        if (name, key) not in self._functions:
             lowered = self.robot.lowered
-            sizes = {**SIZES, "pull": (2,), **shapes}
+            sizes = {**SIZES, "pull": (2,)}
             made = tuple(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs)
             loops = Loops(self.set, lowered.joint_space)
-            self._functions[name] = ChoiceKernels(self.choices, loops, name, function, made, pulled="pull" in inputs)
-        return self._functions[name]
+            self._functions[name, key] = ChoiceKernels(self.choices, loops, (name, key), function, made, pulled="pull" in inputs)
+        return self._functions[name, key]
 
     # --- states that keep the constraints
 
@@ -254,6 +256,40 @@ class Constrained:
             self.function("constrained_forward_dynamics_external", function, *state, "external"),
         )
 
+    def ask(self, bound: Bound, arrays, out=None, t=None):
+        """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
+        if any(isinstance(x, Traced) for x in arrays):
+            raise self._no_kernel_inside(bound.name)
+        arrays, t = [np.asarray(x) for x in arrays], self._time(t)
+        self.robot.lowered.check(bound.inputs, arrays)
+        kind = np.result_type(*arrays, np.float32)
+        arrays = [x.astype(float) for x in arrays]
+        several = bound.quantity.several
+
+        def function(system, *state):
+            results = bound.evaluated(system, state)
+            system.judge_blocks()
+            return results if several else (results,)
+
+        def in_numpy(choices, *state):
+            results = bound.evaluated(system_at(self.loops, choices, t), state)
+            return results if several else (results,)
+
+        cores = [len(x.shape) for x in bound.inputs]
+        if self.compiled and self.nv:
+            name = f"constrained_{bound.name}"
+            results, bad = self.function(name, function, *(x.name for x in bound.inputs), key=bound.content)(*arrays, t=t)
+            if bad is not None:
+                some = [np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, bound.inputs)]
+                for whole, x in zip(results, by_choice(self.loops, some, cores, t, in_numpy)):
+                    whole[bad] = x
+        else:
+            results = by_choice(self.loops, arrays, cores, t, in_numpy)
+        results = [np.asarray(x).astype(kind, copy=False) for x in results]
+        if out is not None:
+            return put_into(out, *results)
+        return tuple(results) if several else results[0]
+
     def in_numpy(self, q, v, tau, external=None, *, t=0.0, method=None, stabilization=None):
         """v̇ without kernels: by correction of the tree's accelerations and singular values, or, where the tree alone has none
         or is large, by embedding."""
@@ -268,15 +304,18 @@ class Constrained:
         """Arrays of the right shapes, or it is said which is not."""
         given = [x for x in (q, v, tau, external) if x is not None]
         if any(isinstance(x, Traced) for x in given):
-            raise TraceError(
-                f"forward_dynamics of {self.robot.model.name}, which has loops or couplings, cannot be part of another kernel: "
-                "which velocities depend on which is decided from numbers. Call it outside."
-            )
+            raise self._no_kernel_inside("forward_dynamics")
         arrays = [np.asarray(x) for x in given]
         names = ("q", "v", "tau", "external")[: len(arrays)]
         self.robot.lowered.check([self.robot.lowered.input(name, SIZES[name]) for name in names], arrays)
         arrays = [x.astype(float, copy=False) for x in arrays]
         return (*arrays, None) if external is None else arrays
+
+    def _no_kernel_inside(self, name: str) -> TraceError:
+        return TraceError(
+            f"{name} of {self.robot.model.name}, which has loops or couplings, cannot be part of another kernel: "
+            "which velocities depend on which is decided from numbers. Call it outside."
+        )
 
     def solution(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None) -> Solution:
         """v̇ and multipliers."""

@@ -20,24 +20,31 @@ def system_at(loops: Loops, choices, t=0.0) -> LoopSystem:
 
 
 def embedded_dynamics(loops: Loops, q, v, tau, external=None, t=0.0):
-    """v̇ (..., nv); each sample has a choice of dependent velocities of its own, samples with the same one run together."""
-    q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
-    outside = () if external is None else external.shape[:-2]
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1], outside)
-    flat = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v, tau)]
-    wrench = None if external is None else np.broadcast_to(external, batch + external.shape[-2:]).reshape(-1, *external.shape[-2:])
+    """v̇ (..., nv) by embedding, in NumPy."""
+    arrays = [np.asarray(x, float) for x in (q, v, tau, *(() if external is None else (external,)))]
+    (vdot,) = by_choice(loops, arrays, (1, 1, 1, 2), t, lambda choices, *state: (_dynamics(loops, choices, t, *state),))
+    return vdot
+
+
+def by_choice(loops: Loops, arrays, cores, t, evaluate) -> list[np.ndarray]:
+    """evaluate(choices, samples...) over a batch: each sample has a choice of dependent velocities of its own, samples with
+    the same one run together. `cores` are the dimensions of one sample of each array; the first is q."""
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
+    flat = [np.broadcast_to(x, batch + x.shape[x.ndim - n :]).reshape(-1, *x.shape[x.ndim - n :]) for x, n in zip(arrays, cores)]
     drive = loops.set.by_name(loops.set.driven(t))
     alike: dict[tuple[Choice, ...], list[int]] = {}
-    for i, one in enumerate(flat[0]):
-        alike.setdefault(loops.choose(one, drive), []).append(i)
-    out = np.zeros(flat[1].shape)
+    for i, q in enumerate(flat[0]):
+        alike.setdefault(loops.choose(q, drive), []).append(i)
+    out: list[np.ndarray] = []
     for choices, which in alike.items():
-        push = None if wrench is None else wrench[which]
-        out[which] = _dynamics(loops, choices, flat[0][which], flat[1][which], flat[2][which], push, t)
-    return out.reshape(*batch, -1)
+        found = evaluate(choices, *(x[which] for x in flat))
+        out = out or [np.zeros((len(flat[0]), *x.shape[1:])) for x in found]
+        for whole, x in zip(out, found):
+            whole[which] = x
+    return [x.reshape(*batch, *x.shape[1:]) for x in out]
 
 
-def _dynamics(loops: Loops, choices, q, v, tau, external, t):
+def _dynamics(loops: Loops, choices, t, q, v, tau, external=None):
     set_, system = loops.set, system_at(loops, choices, t)
     vdot = forward_dynamics(system, q, v, tau, external)
     check_closed(set_, Rows(residual(loops, system.rows, q), None, None, None))

@@ -111,8 +111,9 @@ class ChoiceKernels:
     Returns its results and which samples (a mask) no choice served, or None if all are served. NaN in, NaN out.
     """
 
-    def __init__(self, choices: Choices, loops: Loops, name: str, function: Callable, inputs: tuple[Input, ...], pulled: bool = False):
-        """With `pulled`, the last input is the pair [ω, ζ] of Baumgarte's pull."""
+    def __init__(self, choices: Choices, loops: Loops, name: tuple[str, object], function: Callable, inputs, pulled: bool = False):
+        """`name` is the function's, and a key of what else decides it. With `pulled`, the last input is the pair [ω, ζ] of
+        Baumgarte's pull."""
         self.choices, self.loops, self.name, self.function, self.inputs, self.pulled = choices, loops, name, function, inputs, pulled
         self._made: dict[tuple[Choice, ...], np.ufunc] = {}
         self._latest: tuple[Any, Any] = None, None  # a pick and its kernel: hashing the choices takes longer than most kernels run
@@ -175,4 +176,4 @@ class ChoiceKernels:
             return *results, system.serves + np.zeros_like(state[0][..., 0])
 
         content = set_.robot.lowered.digest, set_.content, self.name, pick.choices
-        return Kernel(self.name, function, (*self.inputs, *more), content).gufunc("d")
+        return Kernel(self.name[0], function, (*self.inputs, *more), content).gufunc("d")

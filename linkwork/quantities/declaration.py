@@ -55,6 +55,8 @@ class Quantity:
     product: tuple[Callable, str] | None  # for long chains: the product of this matrix with a vector, and the vector's name
     options: Callable | None  # (model, *what the user says) -> what the function takes after its inputs
     rolls: bool  # can its sweep be rolled into a loop over the nodes?
+    of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
+    refuses: str  # where constraints would change it and it does not know them: what to do instead
 
     @property
     def name(self) -> str:
@@ -80,6 +82,17 @@ class Quantity:
         """Are there several results?"""
         return bool(self.result) and isinstance(self.result[0], tuple)
 
+    @property
+    def constrained(self) -> bool:
+        """Do loops, couplings and drives enter it?"""
+        return Honours.CONSTRAINTS in self.honours
+
+    @property
+    def said(self) -> str:
+        """What it takes into account, in words, for docstrings and tables."""
+        of_tree = "; of the tree: loops, couplings and drives are not part of it" if self.of_tree else ""
+        return f"Takes into account: {self.honours}{of_tree}."
+
     def __call__(self, system, *arguments) -> Any:
         return self.function(system, *arguments)
 
@@ -87,11 +100,13 @@ class Quantity:
 QUANTITIES: dict[str, Quantity] = {}
 
 
-def quantity(result: tuple, honours: Honours, *, of_joints=False, product=None, options=None, rolls=True) -> Callable:
+def quantity(
+    result: tuple, honours: Honours, *, of_joints=False, product=None, options=None, rolls=True, of_tree=False, refuses=""
+) -> Callable:
     """Declare the function below as a quantity."""
 
     def declared(function: Callable) -> Quantity:
-        made = Quantity(function, result, honours, of_joints, product, options, rolls)
+        made = Quantity(function, result, honours, of_joints, product, options, rolls, of_tree, refuses)
         QUANTITIES[made.name] = made
         return made
 

@@ -10,7 +10,7 @@ from .declaration import Honours, quantity
 NOTHING = Honours.NOTHING
 
 
-@quantity(("nv",), NOTHING, of_joints=True)
+@quantity(("nv",), NOTHING, of_joints=True, of_tree=True)
 def mass_matrix_times(system, q, vdot):
     """𝓜 v̇ by inverse dynamics at rest."""
     s = system.blocks(q)
@@ -18,21 +18,21 @@ def mass_matrix_times(system, q, vdot):
     return s.tree.join(tau)
 
 
-@quantity(("nv", "nv"), NOTHING, of_joints=True, product=(mass_matrix_times, "vdot"))
+@quantity(("nv", "nv"), NOTHING, of_joints=True, product=(mass_matrix_times, "vdot"), of_tree=True)
 def mass_matrix(system, q):
     """𝓜, of the tree."""
     s = system.blocks(q)
     return sweeps.mass_matrix(s, sweeps.composite_inertia(s))
 
 
-@quantity(("nv",), NOTHING, of_joints=True)
+@quantity(("nv",), NOTHING, of_joints=True, of_tree=True)
 def mass_matrix_solve(system, q, tau):
     """𝓜⁻¹ τ."""
     s = system.blocks(q)
     return s.tree.join(solved(s, system.still, s.tree.split(tau)))
 
 
-@quantity(("nv", "nv"), NOTHING, of_joints=True, product=(mass_matrix_solve, "tau"))
+@quantity(("nv", "nv"), NOTHING, of_joints=True, product=(mass_matrix_solve, "tau"), of_tree=True)
 def mass_matrix_inverse(system, q):
     """𝓜⁻¹, of the tree: its product with the identity."""
     s = system.blocks(q)
@@ -48,7 +48,7 @@ def solved(s, still, tau):
     return vdot
 
 
-@quantity(("nv", "nv"), NOTHING, of_joints=True)
+@quantity(("nv", "nv"), NOTHING, of_joints=True, of_tree=True)
 def explicit_mass_matrix_inverse(system, q):
     """𝓜⁻¹ entry by entry from the compliances of the nodes (Jain, Algorithm 10.4)."""
     s = system.blocks(q)
@@ -57,14 +57,14 @@ def explicit_mass_matrix_inverse(system, q):
     return sweeps.mass_matrix_inverse(s, G, sweeps.transitions(s, G), Upsilon, L, U)
 
 
-@quantity(("nv",), NOTHING)
+@quantity(("nv",), NOTHING, of_tree=True)
 def coriolis_matrix_times(system, q, v, dv):
     """C dv."""
     s = system.blocks(q)
     return s.tree.join(sweeps.coriolis_matrix_times(s, system.block_rates(s, v), s.tree.split(dv), system.still))
 
 
-@quantity(("nv", "nv"), NOTHING, product=(coriolis_matrix_times, "dv"))
+@quantity(("nv", "nv"), NOTHING, product=(coriolis_matrix_times, "dv"), of_tree=True)
 def coriolis_matrix(system, q, v):
     """C of the tree, with C + C* the rate of the mass matrix."""
     s = system.blocks(q)

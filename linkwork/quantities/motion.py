@@ -11,7 +11,7 @@ from .options import some_bodies
 TREE = Honours.GRAVITY | Honours.EXTERNAL
 
 
-@quantity(("nv",), TREE, of_joints=True)
+@quantity(("nv",), TREE, of_joints=True, of_tree=True)
 def inverse_dynamics(system, q, v, vdot, external=None):
     """τ = 𝓜 v̇ + C v + g − J* external, of the tree."""
     s = system.blocks(q)
@@ -30,13 +30,13 @@ def forward_dynamics(system, q, v, tau, external=None):
     return system.whole(s, vdot)
 
 
-@quantity(("nv",), Honours.GRAVITY, of_joints=True)
+@quantity(("nv",), Honours.GRAVITY, of_joints=True, of_tree=True)
 def bias(system, q, v):
     """C v + g of the tree: the forces that keep v as it is."""
     return inverse_dynamics(system, q, v, np.zeros_like(v))
 
 
-@quantity(("nv",), Honours.GRAVITY, of_joints=True)
+@quantity(("nv",), Honours.GRAVITY, of_joints=True, of_tree=True)
 def gravity_force(system, q):
     """g of the tree: the forces that hold it still."""
     s = system.blocks(q)
@@ -44,7 +44,7 @@ def gravity_force(system, q):
     return s.tree.join(tau)
 
 
-@quantity(("nv",), Honours.GRAVITY, of_joints=True)
+@quantity(("nv",), Honours.GRAVITY, of_joints=True, refuses="robot.forward_dynamics(q, v, tau) keeps constraints")
 def hybrid_dynamics(system, q, v, given, prescribed):
     """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): forward dynamics of
     other blocks, then τ = H f + armature v̇ where accelerations were given                        Jain (16.15)."""
@@ -57,7 +57,7 @@ def hybrid_dynamics(system, q, v, given, prescribed):
     return s.tree.join(prescribed_joints.completed(s, r, held, f, vdot))
 
 
-@quantity(("bodies", 6), TREE, options=some_bodies)
+@quantity(("bodies", 6), TREE, options=some_bodies, refuses="robot.constraint_forces(q, v, tau).joints has the forces of loops in it")
 def joint_wrenches(system, q, v, vdot, bodies, external=None):
     """What the joints of the given bodies (numbers) carry, gravity and forces from outside included: the wrench on each
     body, in its own axes, at its origin                                                 Jain (5.43), (7.34)."""

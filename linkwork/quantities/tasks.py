@@ -23,7 +23,7 @@ def on_nodes(system, task):
     for body, pose, linear in task:
         k, T = system.on_node(body, pose)
         B = spatial.phi(T)
-        found.append((k, B[..., 3:] if linear else B))
+        found.append(system.place(k, B[..., 3:] if linear else B))
     return found
 
 
@@ -34,15 +34,15 @@ def task_jacobian(system, q, task):
     return concatenated(rows, -2)
 
 
-@quantity(("task", "task"), NOTHING, of_joints=True, options=places_of, rolls=False)
+@quantity(("task", "task"), Honours.CONSTRAINTS, of_joints=True, options=places_of, rolls=False)
 def task_compliance(system, q, task):
-    """Λ̲ = J 𝓜⁻¹ J* of the tree                                                     Jain (10.6), (10.12)."""
+    """Λ̲ = J 𝓜⁻¹ J*, under the constraints                                                     Jain (10.6), (10.12)."""
     s = system.blocks(q)
     _, D, G, _ = sweeps.articulated_inertia(s)
     return sweeps.compliance(s, D, G, on_nodes(system, task))
 
 
-@quantity((("task", "task"), ()), NOTHING, of_joints=True, options=places_of, rolls=False)
+@quantity((("task", "task"), ()), Honours.CONSTRAINTS, of_joints=True, options=places_of, rolls=False)
 def task_inertia(system, q, task):
     """Λ = (J 𝓜⁻¹ J*)⁻¹, and how independent the directions are: the least pivot of Λ̲ over its diagonal entry, 1 at best,
     0 or rounding where one direction follows from those before it and Λ means nothing."""
@@ -55,7 +55,7 @@ def task_inertia(system, q, task):
     return spatial.solve(compliance, like(np.eye(n), compliance)), independence[..., 0]
 
 
-@quantity(("nv", "task"), NOTHING, options=places_of, rolls=False)
+@quantity(("nv", "task"), NOTHING, options=places_of, rolls=False, of_tree=True)
 def joint_response(system, q, task):
     """𝓜⁻¹ J* of the tree: what forces on the task's places do to the joints                Jain (7.44)."""
     s = system.blocks(q)
@@ -64,7 +64,7 @@ def joint_response(system, q, task):
     return concatenated([s.tree.join_rows(vdot) for vdot in columns], -1)
 
 
-@quantity(("task",), Honours.GRAVITY, options=places_of, rolls=False)
+@quantity(("task",), Honours.GRAVITY, options=places_of, rolls=False, of_tree=True)
 def task_acceleration(system, q, v, tau, task):
     """Accelerations of the task's places under forces τ, gravity included, component by component."""
     s = system.blocks(q)

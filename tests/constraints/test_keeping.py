@@ -23,7 +23,7 @@ def start(name, compiled=True):
 def off(robot, run):
     """The largest c and ċ."""
     rows = robot.constraints.set.rows(run.q)
-    return np.abs(rows.c).max(), np.abs(np.matvec(rows.G, run.v)).max()
+    return np.abs(rows.c).max(), np.abs(np.matvec(rows.Jc, run.v)).max()
 
 
 @pytest.mark.parametrize("name", ["four_bar", "slider_crank", "bricard", "spatial_slider_crank"])

@@ -112,8 +112,20 @@ def test_another_choice_is_made_where_the_first_has_no_pivot():
     angles = np.concatenate([np.linspace(0.5, 2.6, 40), np.full(40, np.pi / 2)])
     states = [plain.assemble([a, -a - np.arcsin(np.sin(a) / 2), np.cos(a) + 2 * np.sqrt(1 - np.sin(a) ** 2 / 4)]) for a in angles]
     q, v = plain.project(np.array(states), np.ones((80, 3)))
-    held.compiled.meet(q[-1])
     near(held.forward_dynamics(q, v, np.ones(3)), plain.forward_dynamics(q, v, np.ones(3)))
+
+
+def test_a_result_depends_on_its_own_sample_alone():
+    """The same bits one by one, in a batch, in another order, and after other calls: choices depend on the model alone."""
+    _, plain, q = assembled("slider_crank")
+    angles = np.linspace(0.5, 2.6, 21)
+    states = [plain.assemble([a, -a - np.arcsin(np.sin(a) / 2), np.cos(a) + 2 * np.sqrt(1 - np.sin(a) ** 2 / 4)]) for a in angles]
+    q, v = plain.project(np.array(states), np.ones((len(angles), 3)))
+    robots = [lw.Dynamics(plain.robot.model) for _ in range(2)]
+    batch = robots[0].forward_dynamics(q, v, np.ones(3))
+    singly = [robots[1].forward_dynamics(a, b, np.ones(3)) for a, b in zip(q[::-1], v[::-1])][::-1]
+    np.testing.assert_array_equal(batch, singly)
+    np.testing.assert_array_equal(robots[0].forward_dynamics(q[::-1], v[::-1], np.ones(3))[::-1], batch)
 
 
 def test_a_large_robot_is_embedded_in_plain_numpy():

@@ -71,7 +71,7 @@ def test_simulate_keeps_the_constraints_of_a_model(name):
     run = lw.simulate(robot, (q, v), until=0.5, rtol=1e-9, dt=0.05)
     rows = robot.constraints.set.rows(run.q)
     np.testing.assert_allclose(rows.c, 0, atol=1e-14)
-    np.testing.assert_allclose(np.matvec(rows.G, run.v), 0, atol=1e-12)
+    np.testing.assert_allclose(np.matvec(rows.Jc, run.v), 0, atol=1e-12)
     energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
     np.testing.assert_allclose(energy, energy[0], rtol=1e-6, atol=1e-6)
 

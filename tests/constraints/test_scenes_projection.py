@@ -146,7 +146,7 @@ def test_the_optimal_partition_steps_a_thousand_times_better_than_a_suboptimal_o
         dependent = order[:8]
         assert set(order[8:]) == set(held.reduced(there).independent)
         bad = np.append(order[9:], dependent[0])
-        moved = [held.project(there, u, fixed=x)[1] - u for x in (None, order[8:], bad)]
+        moved = [held.project(there, u, hold=x)[1] - u for x in ((), order[8:], bad)]
         error += [h * dv @ robot.mass_matrix(there) @ dv for dv in moved]
     assert error[0] <= error[1] < 1.1 * error[0]
     assert 1000 * error[1] < error[2]

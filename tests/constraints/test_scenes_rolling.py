@@ -39,7 +39,7 @@ def test_every_solution_is_the_same_where_something_rolls(name):
     vdot, lam = kkt(held.set, q, v, tau)
     for method in ("augmented", "projected", *(["embedded"] if held.set.embeddable else [])):
         found = held.solution(q, v, tau, method=method)
-        assert off(found.vdot, vdot) < 1e-9 and off(found.G.T @ found.lam, found.G.T @ lam) < 1e-9
+        assert off(found.vdot, vdot) < 1e-9 and off(found.Jc.T @ found.lam, found.Jc.T @ lam) < 1e-9
         assert found.rank < len(held) or off(found.lam, lam) < 1e-9
 
 

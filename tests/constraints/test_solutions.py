@@ -32,7 +32,7 @@ def test_every_solution_is_the_same(name):
     for method in ("augmented", "projected", "embedded"):
         found = held.solution(q, v, tau, method=method)
         close(found.vdot, vdot)
-        close(found.G.T @ found.lam, found.G.T @ lam)
+        close(found.Jc.T @ found.lam, found.Jc.T @ lam)
         if found.rank == len(held):  # otherwise how rows that repeat each other share the load is a choice
             close(found.lam, lam)
 
@@ -43,8 +43,8 @@ def test_multipliers_balance_the_equations_of_motion(name):
     robot, held, q = assembled(name)
     q, v, tau = state(held, q)
     found = held.solution(q, v, tau)
-    close(robot.inverse_dynamics(q, v, found.vdot), tau + found.G.T @ found.lam)
-    off, size = found.G @ found.vdot + held.bias(q, v), np.abs(found.G) @ np.abs(found.vdot)
+    close(robot.inverse_dynamics(q, v, found.vdot), tau + found.Jc.T @ found.lam)
+    off, size = found.Jc @ found.vdot + held.bias(q, v), np.abs(found.Jc) @ np.abs(found.vdot)
     assert np.abs(off).max() <= 1e-9 * max(1.0, size.max())
 
 
@@ -53,7 +53,7 @@ def test_constraint_forces_do_no_work(name):
     _, held, q = assembled(name)
     q, v, tau = state(held, q)
     found = held.solution(q, v, tau)
-    assert abs(v @ (found.G.T @ found.lam)) < 1e-9 * max(1.0, np.abs(found.lam).max())
+    assert abs(v @ (found.Jc.T @ found.lam)) < 1e-9 * max(1.0, np.abs(found.lam).max())
 
 
 @pytest.mark.parametrize("name", ["four_bar", "slider_crank", "bricard"])

@@ -187,7 +187,7 @@ def test_an_upright_disk_rolls_straight_on():
     """v = ω r, and nothing changes it: in body axes v̇ = v × ω."""
     robot, q = closed("rolling_disk")
     assert np.allclose(robot.pose(q, "disk")[:3, 3], (0, 0, 0.0375))
-    v = robot.constraints.project(q, np.array([0.0, 0.0, 10.0, 0, 0, 0]), fixed=[0, 1, 2])[1]
+    v = robot.constraints.project(q, np.array([0.0, 0.0, 10.0, 0, 0, 0]), hold=[0, 1, 2])[1]
     np.testing.assert_allclose(v[3:], [-0.375, 0, 0], atol=1e-15)
     np.testing.assert_allclose(robot.forward_dynamics(q, v, np.zeros(6)), [0, 0, 0, *np.cross(v[3:], v[:3])], atol=1e-12)
     assert not robot.constraints.integrable(q)
