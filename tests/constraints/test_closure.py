@@ -6,7 +6,7 @@ from zoo import JOINTS
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints.closure import complement
+from linkwork.constraints.loop_rows import complement
 
 from .gallery import ABOUT_Z, G, four_bar, mixed, rod
 

@@ -20,7 +20,10 @@ def test_a_weight_on_a_spring_swings_at_the_root_of_k_over_m():
     np.testing.assert_allclose(energy, 0.5 * 8.0 * 0.1**2, rtol=1e-7)
 
 
-def test_a_rollout_does_not_leave_them_out_silently():
-    robot = lw.Dynamics(weight_on_a_spring())
-    with pytest.raises(lw.SimulationError, match="springs or pushes between points, which rollout leaves out"):
-        lw.rollout(robot, np.zeros((2, 1)), np.zeros((2, 1)), dt=1e-3, steps=3)
+@pytest.mark.parametrize("rolled", [False, True])
+def test_a_rollout_has_them_too(rolled):
+    """q(t) = q(0) cos 2t, of straight-line and of rolled kernels."""
+    robot = lw.Dynamics(weight_on_a_spring(), rolled=rolled)
+    start = np.array([[0.1], [-0.2]])
+    run = lw.rollout(robot, start, np.zeros((2, 1)), dt=1e-3, steps=1000, method="rk4")
+    np.testing.assert_allclose(run.q[:, -1], start * np.cos(2.0), atol=1e-10)
