@@ -55,6 +55,13 @@ def needed_functions(program) -> set[str]:
     return {row.library.__name__ for row in rows if row.library}
 
 
+def calls(program) -> int:
+    """How often a program calls the library; the sine and the cosine of an angle are one call."""
+    nodes = program.trace.nodes
+    live = ((OPERATIONS[nodes[i][0]].library, nodes[i][1:]) for i in program.live)
+    return len({(function, arguments) for function, arguments in live if function})
+
+
 def plain_angles(program) -> frozenset[int]:
     """The inputs whose sin or cos is taken."""
     nodes = program.trace.nodes
@@ -115,8 +122,12 @@ class Writer:
         hidden = set(absorbs.values())
         for i in order:
             if self.nodes[i][0] != "const" and i not in hidden:
-                self.names[i] = self._node(i, absorbs)
+                self.write(i, absorbs)
             then(i)
+
+    def write(self, i: int, absorbs: dict[int, int]) -> None:
+        """The instructions of one node; a sum may absorb a product."""
+        self.names[i] = self._node(i, absorbs)
 
     def _node(self, i: int, absorbs: dict[int, int]) -> str:
         kind, V = self.kind, self.kind.vector

@@ -39,8 +39,9 @@ class MarchRange(Range):
         self.anew = dict(zip(self.streamed, numbers))
         *self.onward, self.count, self.every = numbers[len(self.streamed) :]
         w = self.wide.width
-        raw = t.let(f"call ptr @malloc(i64 {self.room + 64})")
-        self.buffer, self.work = aligned(t, raw), "null"
+        raw = t.let(f"call ptr @malloc(i64 {self.room + self.workspace * w * self.wide.bytes + 64})")
+        self.buffer = aligned(t, raw)
+        self.work = t.at(self.buffer, str(self.room))
         whole = t.let(f"and i64 %count, {-w}")
         with t.loop(whole, step=str(w)) as i:
             self._march(i, str(w), full=True)

@@ -57,7 +57,6 @@ class Program:
     trace: Trace
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
-    workspace = 0  # numbers of scratch memory per sample: straight-line code needs none
 
     @cached_property
     def live(self) -> list[int]:

@@ -4,6 +4,7 @@ The kernel over lanes uses the short range reduction of sin and cos. A vector of
 computed sample by sample, which gives the same bits for the other samples.
 """
 
+from . import pieces
 from .driver import Text, core_dimensions, streamed, strided, transposed
 from .functions_circular import LIMIT
 from .llvm import Kind, plain_angles
@@ -27,6 +28,7 @@ class Range:
         self.core: list[str] = []  # sizes and strides of one sample, as arguments of @pack
         self.contiguous: list[str] = []
         self.places: list[int] = []  # of each argument in the lanes
+        self.workspace = program.workspace if isinstance(program, RolledProgram) else pieces.workspace(program)
         self.room = self.rows = 0  # bytes of all lanes; where there is room to lay samples of a result side by side
         self.buffer = self.work = ""
 
@@ -194,7 +196,7 @@ class Range:
 
     def _take_work(self, lanes: int) -> str:
         """Scratch memory for a kernel: that of an earlier call, or new."""
-        t, numbers = self.t, self.program.workspace
+        t, numbers = self.t, self.workspace
         self.work = "null"
         if not numbers:
             return ""
