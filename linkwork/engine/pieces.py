@@ -38,7 +38,7 @@ def cut(program: Program) -> Cut:
     """Where a program is cut. Two values share a place in memory when the second is made after the last use of the first."""
     nodes, reads = program.trace.nodes, read_by(program)
     results = set(reads[END])
-    order = [i for i in _pairs_together(nodes, program.live) if i in reads and (nodes[i][0] != "in" or i in results)]
+    order = [i for i in _together(nodes, program.live) if i in reads and (nodes[i][0] != "in" or i in results)]
     pieces = _chunks(nodes, order)
     last = dict.fromkeys(results, len(pieces))
     for p in range(len(pieces) - 1, -1, -1):
@@ -59,23 +59,26 @@ def cut(program: Program) -> Cut:
     return Cut(pieces, reads, places, room)
 
 
-def _pairs_together(nodes: list[tuple], order: list[int]) -> list[int]:
-    """The order with the sine and the cosine of an angle side by side: they are computed together."""
-    of_angle = dict[int, list[int]]()
+def _together(nodes: list[tuple], order: list[int]) -> list[int]:
+    """The order with values side by side that are computed together."""
+    made = dict[tuple, list[int]]()
     for i in order:
-        if _turns(nodes[i]):
-            of_angle.setdefault(nodes[i][1], []).append(i)
-    return list(dict.fromkeys(j for i in order for j in (of_angle[nodes[i][1]] if _turns(nodes[i]) else (i,))))
+        made.setdefault(_made_by(nodes, i), []).append(i)
+    return [j for together in made.values() for j in together]
 
 
 def _chunks(nodes: list[tuple], order: list[int]) -> list[list[int]]:
     pieces: list[list[int]] = [[]]
     for i in order:
-        if len(pieces[-1]) >= PIECE and not (_turns(nodes[i]) and nodes[i][1] == nodes[pieces[-1][-1]][1]):
+        if len(pieces[-1]) >= PIECE and _made_by(nodes, i) != _made_by(nodes, pieces[-1][-1]):
             pieces.append([])
         pieces[-1].append(i)
     return pieces
 
 
-def _turns(node: tuple) -> bool:
-    return OPERATIONS[node[0]].library is sincos
+def _made_by(nodes: list[tuple], i: int) -> tuple:
+    """What makes a value: the sine and the cosine of an angle are made together, and the results of a loop."""
+    node = nodes[i]
+    if node[0] == "result":
+        return "loop", node[2]
+    return ("angle", node[1]) if OPERATIONS[node[0]].library is sincos else (node[0], i)

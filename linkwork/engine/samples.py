@@ -29,6 +29,7 @@ class Range:
         self.contiguous: list[str] = []
         self.places: list[int] = []  # of each argument in the lanes
         self.workspace = program.workspace if isinstance(program, RolledProgram) else pieces.workspace(program)
+        self.loops = not isinstance(program, RolledProgram) and bool(program.loops)
         self.room = self.rows = 0  # bytes of all lanes; where there is room to lay samples of a result side by side
         self.buffer = self.work = ""
 
@@ -189,6 +190,9 @@ class Range:
             t.choose(self.contiguous[j], side_by_side, by_strides)
         else:
             by_strides()
+        if not full and way == "pack" and self.loops:  # the other lanes are done when the first sample is
+            rest, beside = t.let(f"sub i64 {self.wide.width}, {count}"), t.at(lanes, t.times(count, self.wide.bytes))
+            t.do(f"call void @pack(ptr {beside}, ptr {source}, i64 0, i64 {rest}, {self.core[j]})")
 
     def _move_one(self, way: str, j: int, lanes: str, sample: str) -> None:
         source = self.t.at(self.user[j], self.t.times(sample, self.outer[j]))
