@@ -142,7 +142,7 @@ class Body:
         count, outer = self.fresh(), self.lines
         self.lines = []
         self.run(loop.body, [*loop.new, loop.again])
-        new = [self.named(self.at(ref), f"const {self.kind}") for ref in loop.new]
+        new = [x if x.isidentifier() and x not in variables else self.named(x, f"const {self.kind}") for x in map(self.at, loop.new)]
         again = self.at(loop.again, ATOM)
         inner = [*self.lines, *(f"{a} = {b};" for a, b in zip(variables, new)), f"if (!{again}) break;"]
         outer += [f"for (int {count} = 0; {count} < {loop.most}; ++{count}) {{", *(f"    {line}" for line in inner), "}"]

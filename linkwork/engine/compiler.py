@@ -35,24 +35,23 @@ def identity() -> str:
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {version}"
 
 
-def kernel(program: Program | RolledProgram, kind: Kind, name: str) -> str:
-    if isinstance(program, RolledProgram):
-        return rolled_llvm.function(program, kind, name, WIDE)
-    return straight.functions(program, kind, name, WIDE, once=kind.width > 1)
-
-
 def module_text(program: Program | RolledProgram, dtype: str) -> str:
     """The whole module of a gufunc: the kernel for one sample and for a vector of them, and the loop around both."""
     wide, one = _kinds(dtype)
-    kernels = [kernel(program, wide, "wide"), kernel(program, one, "one")]
+    kernels = [_kernel(program, wide, "wide", once=True), _kernel(program, one, "one")]
     return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text(), call.text(program, one)], driver.LEAST)
 
 
-def march_text(program: Program, dtype: str, samples: Callable, least: int) -> str:
-    """The module of a march: the kernel over lanes, able to take any angle, and the loops over time and samples."""
+def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int) -> str:
+    """The module of a kernel whose results are fed back: the kernel over lanes, able to take any angle, and the loops around it."""
     wide, one = _kinds(dtype)
-    steps = straight.functions(program, wide, "wide", WIDE, any_angle=True)
-    return _module(program, wide, one, set(), [steps, samples(program, wide).text()], least)
+    return _module(program, wide, one, set(), [_kernel(program, wide, "wide", any_angle=True), samples(program, wide).text()], least)
+
+
+def _kernel(program: Program | RolledProgram, kind: Kind, name: str, **options) -> str:
+    if isinstance(program, RolledProgram):
+        return rolled_llvm.function(program, kind, name, WIDE)
+    return straight.functions(program, kind, name, WIDE, **options)
 
 
 def _kinds(dtype: str) -> tuple[Kind, Kind]:

@@ -38,7 +38,7 @@ def iterated(step: Callable, start: tuple, most: int):
     trace = next((x.trace for x in start if isinstance(x, Traced)), None) or _trace_of(step, start)
     arrays = [lift(trace, x) for x in start]
     if not trace.may_loop:
-        raise TraceError("iterate cannot be used inside a rolled sweep: iterate around it, or make the robot with rolled=False.")
+        raise TraceError("iterate cannot be used inside a rolled kernel: iterate around it, or unroll it (rolled=False).")
 
     def one_round(values: list[int]) -> tuple[list[int], int]:
         sizes = np.cumsum([x.size for x in arrays])[:-1]
