@@ -4,8 +4,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from emulated import emulated
+from test_ptx_emulated import KINDS, back, laid, pointer
 
 import linkwork as lw
+from linkwork.engine import ptx, ptx_rolled
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
 from linkwork.engine.rounds import rounds
@@ -76,6 +79,24 @@ def test_samples_do_not_depend_on_their_neighbours(rng):
     np.testing.assert_array_equal(found[::-1][others], alone[0][others])
     np.testing.assert_array_equal(taken[::-1][others], alone[1][others])
     assert taken[::-1][3] == MOST + 1
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_a_gpu_repeats_a_rolled_kernel_to_the_same_bits(dtype, layout, rng):
+    """Run on the CPU thread after thread, with fewer threads than samples."""
+    n, count, threads = 12, 150, 2 * ptx.THREADS
+    kernel, kind = sweeps(n)[1], KINDS[dtype]
+    start, target = np.zeros((count, n), kind), rng.standard_normal((count, n)).astype(kind)
+    expected = rounds(kernel, dtype[0], MOST)(start, target)
+    tables = kernel.program.tables(dtype)
+    data = np.array([0, 0, 0, *(x.ctypes.data for x in tables)])
+    work = np.full(ptx_rolled.workspace(kernel.program, MOST) * threads, np.nan, kind)
+    places = [laid(x, layout) for x in (start, target, np.full_like(start, np.nan), np.full((count, 1), np.nan, kind))]
+    run = emulated(ptx_rolled.text(kernel.program, dtype, (layout,) * 4, MOST))
+    run(threads, count, pointer(data), pointer(work), *(x for place, step in places for x in (pointer(place), step)))
+    np.testing.assert_array_equal(back(places[2][0], layout, (count, n)), expected[0])
+    np.testing.assert_array_equal(back(places[3][0], layout, (count,)), expected[1])
 
 
 @pytest.mark.parametrize("kind", ["d", "f"])
