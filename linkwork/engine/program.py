@@ -177,8 +177,8 @@ def evaluate(program: Program, arguments: Mapping[str, Any], scalar: Mapping[str
     nodes, values = program.trace.nodes, dict[int, Any]()
 
     def at(ref):
-        if nodes[abs(ref)][0] == "const":
-            return constant(program.trace.value(ref))
+        if nodes[abs(ref)][0] == "const" and abs(ref) not in values:
+            values[abs(ref)] = constant(nodes[abs(ref)][1])
         return values[ref] if ref >= 0 else -values[-ref]
 
     def run(order):

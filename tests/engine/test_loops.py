@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+from emulated import emulated
 from test_c import called, library, needs_compiler
 from test_pieces import in_pieces
+from test_ptx import assembled
+from test_ptx_emulated import KINDS, pointer
 from test_ptx_emulated import run as on_gpu
 
 import linkwork as lw
-from linkwork.engine import c, interpreter, symbols
+from linkwork.engine import c, interpreter, ptx, ptx_march, symbols
 from linkwork.engine.kernel import Kernel
+from linkwork.engine.march import March
 from linkwork.engine.program import Input, record
 from linkwork.errors import ShapeError, TraceError
 
@@ -197,6 +201,30 @@ def test_a_policy_with_a_loop_runs_inside_a_rollout():
         tau = np.stack([policy(0.0, *state) for state in zip(inside.q[:, i], inside.v[:, i])])
         step = lw.rollout(ARM, inside.q[:, i], inside.v[:, i], tau[:, None], dt=0.01, steps=1)
         np.testing.assert_allclose(step.v[:, 1], inside.v[:, i + 1], rtol=1e-12, atol=1e-12)
+
+
+def relaxed(x, p):
+    """A step of a march with a loop in it."""
+    y, _ = lw.iterate(lambda y: (np.cos(y + p) / 2, np.abs(y - np.cos(y + p) / 2) < 1e-6), x, most=40)
+    return x + 0.1 * y
+
+
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_a_march_with_a_loop_has_the_same_bits_on_the_gpu(dtype, rng, tmp_path):
+    kernel, samples, steps = Kernel("relaxed", relaxed, (Input("x", ()), Input("p", ()))), 70, 6
+    x, p = (rng.standard_normal(samples).astype(KINDS[dtype]) for _ in range(2))
+    expected, found = np.zeros((2, steps + 1, samples), KINDS[dtype])
+    March(kernel, dtype[0], 0)([x, p], [expected], steps, 1)
+    text = ptx_march.text(kernel.program, dtype, ("rows",) * 3, 0)
+    emulated(text)(samples, samples, steps, 1, pointer(x), 1, pointer(p), 1, pointer(found), 1, samples)
+    np.testing.assert_array_equal(found, expected)
+    assembled(text, tmp_path)
+
+
+@every_solver
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_the_assembly_of_a_loop_needs_nothing_from_outside(name, dtype, tmp_path):
+    assembled(ptx.text(kernel(name).program, dtype, ("rows", "columns", "rows", "columns", "rows")), tmp_path)
 
 
 # --- what is traced

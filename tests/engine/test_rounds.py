@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from emulated import emulated
+from test_ptx import assembled
 from test_ptx_emulated import KINDS, back, laid, pointer
 
 import linkwork as lw
@@ -83,7 +84,7 @@ def test_samples_do_not_depend_on_their_neighbours(rng):
 
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 @pytest.mark.parametrize("dtype", ["double", "float"])
-def test_a_gpu_repeats_a_rolled_kernel_to_the_same_bits(dtype, layout, rng):
+def test_a_gpu_repeats_a_rolled_kernel_to_the_same_bits(dtype, layout, rng, tmp_path):
     """Run on the CPU thread after thread, with fewer threads than samples."""
     n, count, threads = 12, 150, 2 * ptx.THREADS
     kernel, kind = sweeps(n)[1], KINDS[dtype]
@@ -93,8 +94,9 @@ def test_a_gpu_repeats_a_rolled_kernel_to_the_same_bits(dtype, layout, rng):
     data = np.array([0, 0, 0, *(x.ctypes.data for x in tables)])
     work = np.full(ptx_rolled.workspace(kernel.program, MOST) * threads, np.nan, kind)
     places = [laid(x, layout) for x in (start, target, np.full_like(start, np.nan), np.full((count, 1), np.nan, kind))]
-    run = emulated(ptx_rolled.text(kernel.program, dtype, (layout,) * 4, MOST))
-    run(threads, count, pointer(data), pointer(work), *(x for place, step in places for x in (pointer(place), step)))
+    text = ptx_rolled.text(kernel.program, dtype, (layout,) * 4, MOST)
+    assembled(text, tmp_path)
+    emulated(text)(threads, count, pointer(data), pointer(work), *(x for place, step in places for x in (pointer(place), step)))
     np.testing.assert_array_equal(back(places[2][0], layout, (count, n)), expected[0])
     np.testing.assert_array_equal(back(places[3][0], layout, (count,)), expected[1])
 
