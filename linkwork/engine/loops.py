@@ -28,9 +28,6 @@ class Loop:
     again: int  # the truth of a sample that goes on
     body: tuple[int, ...]  # nodes, each after its operands
 
-    def __repr__(self) -> str:
-        return f"of at most {self.most} rounds"
-
 
 @iteration.register(Traced)
 def iterated(step: Callable, start: tuple, most: int):
@@ -40,17 +37,16 @@ def iterated(step: Callable, start: tuple, most: int):
     if not trace.may_loop:
         raise TraceError("iterate cannot be used inside a rolled kernel: iterate around it, or unroll it (rolled=False).")
 
-    def one_round(values: list[int]) -> tuple[list[int], int]:
-        sizes = np.cumsum([x.size for x in arrays])[:-1]
-        parts = [Traced(trace, part.reshape(x.shape)) for part, x in zip(np.split(np.array(values, np.int64), sizes), arrays)]
-        new, done = taken(step, parts)
+    def shaped(refs: list[int]) -> list[Traced]:
+        parts = np.split(np.array(refs, np.int64), np.cumsum([x.size for x in arrays])[:-1])
+        return [Traced(trace, part.reshape(x.shape)) for part, x in zip(parts, arrays)]
+
+    def one_round(refs: list[int]) -> tuple[list[int], int]:
+        new, done = taken(step, shaped(refs))
         return _checked(trace, new, arrays), _one_truth(trace, done)
 
-    refs = [ref for x in arrays for ref in x.ravel().tolist()]
-    *found, rounds = Recorder(trace, most).results(one_round, refs)
-    ends = np.cumsum([x.size for x in arrays])[:-1]
-    results = [part.reshape(x.shape) for part, x in zip(np.split(np.array(found, np.int64), ends), arrays)]
-    return [Traced(trace, x) for x in results], Traced(trace, rounds)
+    *found, rounds = Recorder(trace, most).results(one_round, [ref for x in arrays for ref in x.ravel().tolist()])
+    return shaped(found), Traced(trace, rounds)
 
 
 def _trace_of(step, start) -> Trace:

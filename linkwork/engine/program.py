@@ -63,7 +63,10 @@ class Program:
     @cached_property
     def live(self) -> list[int]:
         """The nodes the outputs need, each as late as its first user allows, so that few are in use at a time."""
-        return self.depth_first()
+        order = self.depth_first()
+        if any(self.trace.nodes[i][0] == "carried" for i in order):
+            raise TraceError(f"{self.name} uses a value of iterate's step outside of it: carry it, and use what iterate returns.")
+        return order
 
     def depth_first(self, rank: Callable[[int], float] | None = None) -> list[int]:
         """The nodes the outputs need, each after its operands: those of low rank first, or as they come."""

@@ -50,8 +50,8 @@ def iteration(step, carried: tuple, most: int):
     rounds = np.asarray(most + 1)
     for count in range(1, most + 1):
         new, done = taken(step, kept)
-        if (kind := kind_of(new)) is not object:  # constants to start from, in a function that is being traced
-            return iteration.dispatch(kind)(step, carried, most)
+        if (kind := kind_of((*new, done))) is not object:  # constants to start from, in a function that is being traced
+            return iteration.dispatch(kind)(step, tuple(kept), most)
         done = np.asarray(done, bool)
         kept = [np.where(_beside(finished, x), old, x) for old, x in zip(kept, map(np.asarray, new))]
         rounds = np.where(~finished & done, count, rounds)

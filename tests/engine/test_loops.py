@@ -288,6 +288,20 @@ def test_a_loop_may_start_from_constants_and_end_in_one():
     np.testing.assert_allclose(interpreter.run(program, {"x0": 0.9})[0], plain[0], rtol=1e-15)
 
 
+def test_a_pose_that_is_carried_keeps_its_constant_row():
+    """(0, 0, 0, 1) stays, round after round, whatever it is multiplied with: nothing of it is carried."""
+
+    def f(x):
+        turn = np.stack([np.stack([np.cos(x), -np.sin(x), x]), np.stack([np.sin(x), np.cos(x), x * x]), np.zeros_like(x + np.zeros(3))])
+        turn[2, 2] = 1.0
+        return lw.iterate(lambda T: (T @ turn, T[0, 2] > 1), np.eye(3), most=20)[0]
+
+    program = traced(f, ())
+    (loop,) = program.loops
+    assert len(loop.carried) == 6 + 2
+    np.testing.assert_allclose(interpreter.run(program, {"x0": 0.1})[0][2], [0, 0, 1])
+
+
 def test_equal_loops_are_one_and_others_are_not():
     """The same body, start and bound; one of the three differs."""
 
@@ -354,6 +368,18 @@ def test_a_loop_has_no_closed_form():
 def test_a_wrong_step_is_told(step, error, message):
     with pytest.raises(error, match=message):
         traced(lambda x: lw.iterate(step, x)[0], (2,))
+
+
+def test_what_a_step_makes_stays_inside():
+    leaked = []
+
+    def step(x):
+        leaked.append(np.sin(x))
+        return leaked[-1], x < 0
+
+    program = traced(lambda x: lw.iterate(step, x)[0] + leaked[-1], ())
+    with pytest.raises(TraceError, match="outside of it: carry it, and use what iterate returns"):
+        _ = program.live
 
 
 @pytest.mark.parametrize("most", [-1, 2.5, True])
