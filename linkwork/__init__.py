@@ -32,6 +32,7 @@ from .joints import (
     Translation,
     Universal,
 )
+from .lie.iteration import iterate
 from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh
 from .simulate import Event, Trajectory, hold, rollout, simulate
 from .spatial import Pose
@@ -99,6 +100,7 @@ __all__ = [
     "from_dh",
     "get_threads",
     "hold",
+    "iterate",
     "load",
     "movie",
     "plot",

@@ -65,7 +65,7 @@ def notes(robot, operations: Program, dtype: str) -> list[str]:
     count = sum(operations.operations.values())
     lines = [
         f"{operations.name} of {robot.model.name}, written by linkwork {_version()}.",
-        f"{count} operations on {dtype}; no allocation, no loops, nothing but math.h.",
+        f"{count} operations on {dtype}; no allocation, {'bounded' if operations.loops else 'no'} loops, nothing but math.h.",
         "SI units and radians. Quaternions are x y z w and of unit length; rotation comes before translation.",
         "Matrices are stored row by row. The outputs may not overlap the inputs.",
         "",

@@ -15,7 +15,7 @@ ORDER = [
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))
 KNOWS_FILES = {"formats", "dynamics", "simulate", "view", "__init__", "cli", "__main__"}
-ENGINE_MAY_IMPORT = ("linkwork.engine", "linkwork.errors", "linkwork.lie.scalars")
+ENGINE_MAY_IMPORT = ("linkwork.engine", "linkwork.errors", "linkwork.lie.scalars", "linkwork.lie.iteration")
 NAMED_TUPLE = "_replace", "_asdict", "_fields", "_make"  # public in spite of their names
 
 

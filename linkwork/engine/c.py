@@ -1,4 +1,4 @@
-"""A program as C99: one function that allocates nothing, has no branches and calls only functions of math.h.
+"""A program as C99: one function that allocates nothing, has no branches but bounded loops, and calls only functions of math.h.
 
 Sums and products are written as they are. The C compiler decides whether a multiply-add is one instruction, because a call of
 fma() is slow on a processor without one.
@@ -12,8 +12,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .operations import OPERATIONS
-from .program import Program, operands
+from .loops import Loop
+from .operations import OPERATIONS, operands
+from .program import Program
 
 TYPES = {"float64": "double", "float32": "float"}
 RESERVED = {
@@ -114,33 +115,55 @@ class Body:
         self.used: set[str] = set()  # inputs that are read
         self.count = 0
         self.written: dict[int, tuple[str, int]] = {}  # node -> its expression and how tightly that holds together
-        nodes = program.trace.nodes
-        uses = Counter(i for node in program.live for i in operands(nodes[node]))
-        uses.update(abs(ref) for output in program.outputs for ref in output.refs)
-        for i in program.live:
-            text, level = self.expression(*nodes[i])
-            inline = nodes[i][0] in ("add", "mul", "opaque") and uses[i] == 1 and len(text) < WIDTH
-            if level < ATOM and not inline and nodes[i][0] != "const":
-                text, level = self.named(text, "int" if OPERATIONS[nodes[i][0]].truth else self.kind), ATOM
-            self.written[i] = text, level
+        self.results: dict[int, list[str]] = {}  # of loops
+        self.run(program.live, [ref for output in program.outputs for ref in output.refs])
         for out, output in zip(results(program), program.outputs):
             self.lines += [f"{out}[{j}] = {self.at(ref)};" for j, ref in enumerate(output.refs)]
 
-    def named(self, text: str, kind: str) -> str:
-        name = f"x{self.count}"
+    def run(self, order: Iterable[int], wanted: Iterable[int]) -> None:
+        """The lines of some nodes, of which `wanted` are used elsewhere."""
+        nodes = self.program.trace.nodes
+        uses = Counter(i for node in order for i in operands(nodes[node]))
+        uses.update(map(abs, wanted))
+        for i in order:
+            if nodes[i][0] == "loop":
+                self.results[i] = self.loop(*nodes[i][1:])
+                continue
+            text, level = self.expression(*nodes[i])
+            inline = nodes[i][0] in ("add", "mul", "opaque") and uses[i] == 1 and len(text) < WIDTH
+            if level < ATOM and not inline and nodes[i][0] != "const":
+                text, level = self.named(text, "const int" if OPERATIONS[nodes[i][0]].truth else f"const {self.kind}"), ATOM
+            self.written[i] = text, level
+
+    def loop(self, loop: Loop, *refs: int) -> list[str]:
+        """The variables that hold the carried values."""
+        variables = [self.named(self.at(ref), self.kind) for ref in refs[: len(loop.carried)]]
+        self.written |= {leaf: (name, ATOM) for leaf, name in zip(loop.carried, variables)}
+        count, outer = self.fresh(), self.lines
+        self.lines = []
+        self.run(loop.body, [*loop.new, loop.again])
+        new = [x if x.isidentifier() and x not in variables else self.named(x, f"const {self.kind}") for x in map(self.at, loop.new)]
+        again = self.at(loop.again, ATOM)
+        inner = [*self.lines, *(f"{a} = {b};" for a, b in zip(variables, new)), f"if (!{again}) break;"]
+        outer += [f"for (int {count} = 0; {count} < {loop.most}; ++{count}) {{", *(f"    {line}" for line in inner), "}"]
+        self.lines = outer
+        return variables
+
+    def fresh(self) -> str:
         self.count += 1
-        self.lines.append(f"const {kind} {name} = {text};")
+        return f"x{self.count - 1}"
+
+    def named(self, text: str, kind: str) -> str:
+        name = self.fresh()
+        self.lines.append(f"{kind} {name} = {text};")
         return name
 
     def at(self, ref: int, level: int = SUM) -> str:
         """The expression of a reference, in parentheses if it does not hold together as tightly as asked."""
-        text, own = self.written[abs(ref)]
-        if ref < 0:
-            value = self.program.trace.value(ref)
-            if value is not None:
-                text, own = self.constant(value)
-            else:
-                text, own = f"-({text})" if own == SUM or text.startswith("-") else f"-{text}", PRODUCT
+        value = self.program.trace.value(ref)
+        text, own = self.written[abs(ref)] if value is None else self.constant(value)
+        if ref < 0 and value is None:
+            text, own = f"-({text})" if own == SUM or text.startswith("-") else f"-{text}", PRODUCT
         return f"({text})" if own < level else text
 
     def constant(self, x: float) -> tuple[str, int]:
@@ -165,6 +188,8 @@ class Body:
             return self.constant(args[0])
         if name == "opaque":
             return self.written[args[0]]
+        if name == "result":
+            return self.results[args[1]][args[0]], ATOM
         if name == "add":
             return self.sum(*args), SUM
         text = OPERATIONS[name].c

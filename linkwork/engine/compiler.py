@@ -6,13 +6,14 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from . import call, driver, functions, rolled_llvm
-from .llvm import Kind, Writer, intrinsics, needed_functions, plain_angles, uses_of
+from . import call, driver, functions, rolled_llvm, straight
+from .llvm import Kind, calls, intrinsics, needed_functions
 from .program import Program
 from .rolled_program import RolledProgram
 from .samples import Range
 
 WIDE = ' "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+INLINED = 64  # calls of elementary functions that are written in place; of more, each is a call, which compiles in a tenth of the time
 LLVM_LOCK = threading.RLock()  # LLVM is entered by one thread at a time
 
 
@@ -34,50 +35,23 @@ def identity() -> str:
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {version}"
 
 
-def straight(program: Program, kind: Kind, name: str, any_angle: bool = False, once: bool = False) -> str:
-    """The function @name(inputs..., outputs...) of a program, all arguments in lanes; with `once`, an entry that occurs several
-    times in a result is written once."""
-    V, size = kind.vector, kind.bytes * kind.width
-    n_in = len(program.inputs)
-    number = {x.name: j for j, x in enumerate(program.inputs)}
-    align = size if kind.width > 1 else kind.bytes
-
-    def load(emit, argument, index):
-        pointer = emit(f"getelementptr i8, ptr %a{number[argument]}, i64 {index * size}")
-        return emit(f"load {V}, ptr {pointer}, align {align}")
-
-    nodes = program.trace.nodes
-    near = plain_angles(program) if kind.width > 1 and not any_angle else frozenset[int]()  # @range leaves large angles to width 1
-    writer = Writer(nodes, kind, load, near)
-    results = [ref for output in program.outputs for ref in output.refs]
-    writer.run(program.live, uses_of(nodes, program.live, results))
-    for n, output in enumerate(program.outputs):
-        for j, ref in enumerate(output.distinct if once else output.refs):
-            value = writer.at(ref)
-            pointer = writer.emit(f"getelementptr i8, ptr %a{n_in + n}, i64 {j * size}")
-            writer.lines.append(f"store {V} {value}, ptr {pointer}, align {align}")
-    arguments = ", ".join(f"{kind.pointer} %a{j}" for j in range(n_in + len(program.outputs)))
-    head = f"define internal void @{name}({arguments}, ptr %work, ptr %data) noinline nounwind{WIDE}"
-    return head + " {\n" + "\n".join([*writer.lines, "ret void", "}"]) + "\n"
-
-
-def kernel(program: Program | RolledProgram, kind: Kind, name: str) -> str:
-    if isinstance(program, RolledProgram):
-        return rolled_llvm.function(program, kind, name, WIDE)
-    return straight(program, kind, name, once=kind.width > 1)
-
-
 def module_text(program: Program | RolledProgram, dtype: str) -> str:
     """The whole module of a gufunc: the kernel for one sample and for a vector of them, and the loop around both."""
     wide, one = _kinds(dtype)
-    kernels = [kernel(program, wide, "wide"), kernel(program, one, "one")]
+    kernels = [_kernel(program, wide, "wide", once=True), _kernel(program, one, "one")]
     return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text(), call.text(program, one)], driver.LEAST)
 
 
-def march_text(program: Program, dtype: str, samples: Callable, least: int) -> str:
-    """The module of a march: the kernel over lanes, able to take any angle, and the loops over time and samples."""
+def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int) -> str:
+    """The module of a kernel whose results are fed back: the kernel over lanes, able to take any angle, and the loops around it."""
     wide, one = _kinds(dtype)
-    return _module(program, wide, one, set(), [straight(program, wide, "wide", any_angle=True), samples(program, wide).text()], least)
+    return _module(program, wide, one, set(), [_kernel(program, wide, "wide", any_angle=True), samples(program, wide).text()], least)
+
+
+def _kernel(program: Program | RolledProgram, kind: Kind, name: str, **options) -> str:
+    if isinstance(program, RolledProgram):
+        return rolled_llvm.function(program, kind, name, WIDE)
+    return straight.functions(program, kind, name, WIDE, **options)
 
 
 def _kinds(dtype: str) -> tuple[Kind, Kind]:
@@ -90,6 +64,8 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
     x86 = machine.triple.startswith(("x86_64", "i686"))
     names = sorted(needed_functions(program) | more)
     library = functions.library([(f, kind.dtype, kind.width) for f in names for kind in (wide, one)])
+    if calls(program) > INLINED:
+        library = library.replace("alwaysinline", "noinline" + WIDE)
     declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
     return "".join(
         [

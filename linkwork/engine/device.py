@@ -149,8 +149,9 @@ class Rolled(NamedTuple):
 class DeviceKernel:
     """A kernel as a function of arrays on GPUs, compiled for each combination of layout, type and device when first called."""
 
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, most: int | None = None):
+        """With `most`, a rolled kernel is repeated until it is done, as rounds.py says."""
+        self.kernel, self.most = kernel, most
         self._ready: dict = {}
         self._plans: dict = {}
 
@@ -190,11 +191,13 @@ class DeviceKernel:
     def _made(self, library: Library, like, layouts, dtype: str, device: int) -> Straight | Rolled:
         program, name = self.kernel.program, self.kernel.name
         if isinstance(program, Program):
+            if self.most is not None:
+                raise DeviceError(f"{name} is straight-line code: on a GPU it is repeated by iterate inside the kernel.")
             return Straight(cuda.flag(), loaded(name, ptx.text(program, dtype, layouts), dtype, device))
         tables = [library.put(x, like) for x in program.tables(dtype)]
         data = library.put(np.array([0, 0, 0, *map(library.pointer, tables)]), like)
-        function = loaded(name, ptx_rolled.text(program, dtype, layouts), dtype, device)[0]
-        return Rolled(function, data, tables, program.workspace)
+        function = loaded(name, ptx_rolled.text(program, dtype, layouts, self.most), dtype, device)[0]
+        return Rolled(function, data, tables, ptx_rolled.workspace(program, self.most))
 
 
 def _seen(x) -> tuple:

@@ -25,6 +25,7 @@ class Text:
         self.entry: list[str] = []  # room on the stack, made once
         self.lines: list[str] = []
         self.count = 0
+        self.around: list[str] = []  # labels of the loops around what is being written
 
     def name(self, prefix: str = "v") -> str:
         self.count += 1
@@ -68,8 +69,15 @@ class Text:
         i = self.let(f"load i64, ptr {counter}")
         more = self.let(f"icmp slt i64 {i}, {count}")
         self.do(f"br i1 {more}, label %{label}body, label %{label}end\n{label}body:")
+        self.around.append(label)
         yield i
+        self.around.pop()
         self.do(f"store i64 {self.plus(i, step)}, ptr {counter}\nbr label %{label}head\n{label}end:")
+
+    def leave(self, truth: str) -> None:
+        """Leave the loop around here if this is true."""
+        label = self.name("stay")
+        self.do(f"br i1 {truth}, label %{self.around[-1]}end, label %{label}\n{label}:")
 
     @contextmanager
     def when(self, truth: str):

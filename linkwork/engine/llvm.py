@@ -6,13 +6,13 @@ into it. Nothing is left for the compiler to contract or reassociate.
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from . import functions
 from .functions_circular import sincos
-from .operations import OPERATIONS
-from .program import operands
+from .loops import Loop
+from .operations import OPERATIONS, operands
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,15 @@ class Kind:
 
 def needed_functions(program) -> set[str]:
     """The functions of the library that a program calls."""
-    rows = (OPERATIONS[program.trace.nodes[i][0]] for i in program.live)
+    rows = (OPERATIONS[program.trace.nodes[i][0]] for i in program.everything)
     return {row.library.__name__ for row in rows if row.library}
+
+
+def calls(program) -> int:
+    """How often a program calls the library; the sine and the cosine of an angle are one call."""
+    nodes = program.trace.nodes
+    live = ((OPERATIONS[nodes[i][0]].library, nodes[i][1:]) for i in program.everything)
+    return len({(function, arguments) for function, arguments in live if function})
 
 
 def plain_angles(program) -> frozenset[int]:
@@ -72,7 +79,7 @@ def intrinsics(kind: Kind) -> dict[str, str]:
     return out
 
 
-def fused(nodes: list[tuple], order: list[int], uses: Counter) -> dict[int, int]:
+def fused(nodes: list[tuple], order: Sequence[int], uses: Counter) -> dict[int, int]:
     """Which product each sum absorbs: sum -> product, for products that nothing else uses."""
     out: dict[int, int] = {}
     here = set(order)
@@ -93,6 +100,7 @@ class Writer:
         self.nodes, self.kind, self.load, self.near = nodes, kind, load, near
         self.names: dict[int, str] = {}
         self.turned: dict[int, str] = {}  # angle -> the pair {sin, cos}
+        self.results: dict[int, list[str]] = {}  # of loops
         self.lines: list[str] = []
         self.count = 0
 
@@ -109,14 +117,18 @@ class Writer:
             return self.kind.constant(node[1] if ref >= 0 else -node[1])
         return self.names[ref] if ref > 0 else self.emit(f"fneg {self.kind.vector} {self.names[-ref]}")
 
-    def run(self, order: list[int], uses: Counter, then: Callable[[int], None] = lambda i: None) -> None:
+    def run(self, order: Sequence[int], uses: Counter, then: Callable[[int], None] = lambda i: None) -> None:
         """The instructions of these nodes, in this order; `then(i)` may add others after node i; `uses` counts uses of each node."""
         absorbs = fused(self.nodes, order, uses)
         hidden = set(absorbs.values())
         for i in order:
             if self.nodes[i][0] != "const" and i not in hidden:
-                self.names[i] = self._node(i, absorbs)
+                self.write(i, absorbs)
             then(i)
+
+    def write(self, i: int, absorbs: dict[int, int]) -> None:
+        """The instructions of one node; a sum may absorb a product."""
+        self.names[i] = self._node(i, absorbs)
 
     def _node(self, i: int, absorbs: dict[int, int]) -> str:
         kind, V = self.kind, self.kind.vector
@@ -128,6 +140,11 @@ class Writer:
             return self._add(args[0], args[1], absorbs.get(i))
         if name == "opaque":
             return self.at(args[0])
+        if name == "loop":
+            self.results[i] = self._loop(f"loop{i}", *args)
+            return ""
+        if name == "result":
+            return self.results[args[1]][args[0]]
         if row.library is sincos:
             return self.emit(f"extractvalue {{{V}, {V}}} {self._turned(args[0])}, {row.part}")
         values = [self.at(a) for a in args]
@@ -150,6 +167,31 @@ class Writer:
             a, b = b, a
         return self.emit(f"fadd {V} {at(a)}, {at(b)}" if b > 0 else f"fsub {V} {at(a)}, {at(-b)}")
 
+    def _loop(self, name: str, loop: Loop, *refs: int) -> list[str]:
+        """The carried values after the last round. The group goes on as long as any of its samples does."""
+        V, do = self.kind.vector, self.lines.append
+        starts = [self.at(ref) for ref in refs[: len(loop.carried)]]
+        do(f"br label %{name}.before\n{name}.before:\nbr label %{name}.head\n{name}.head:")
+        head = len(self.lines)
+        self.names |= {leaf: f"%{name}.c{k}" for k, leaf in enumerate(loop.carried)}
+        self.run(loop.body, uses_of(self.nodes, loop.body, [*loop.new, loop.again]))
+        new, again = [self.at(ref) for ref in loop.new], self.names[loop.again]
+        do(f"br label %{name}.tail\n{name}.tail:")
+        self.lines[head:head] = [
+            f"{self.names[leaf]} = phi {V} [ {a}, %{name}.before ], [ {b}, %{name}.tail ]"
+            for leaf, a, b in zip(loop.carried, starts, new)
+        ]
+        do(f"br i1 {self.any(again)}, label %{name}.head, label %{name}.end\n{name}.end:")
+        return new
+
+    def any(self, truth: str) -> str:
+        """Is a truth true of any sample?"""
+        w = self.kind.width
+        if w == 1:
+            return truth
+        bits = self.emit(f"bitcast <{w} x i1> {truth} to i{w}")
+        return self.emit(f"icmp ne i{w} {bits}, 0")
+
     def _turned(self, angle: int) -> str:
         if angle not in self.turned:
             name = "sincos_near" if angle in self.near else "sincos"
@@ -158,7 +200,7 @@ class Writer:
         return self.turned[angle]
 
 
-def uses_of(nodes: list[tuple], order: list[int], results: Iterable[int]) -> Counter:
+def uses_of(nodes: list[tuple], order: Sequence[int], results: Iterable[int]) -> Counter:
     """How often each node is needed, by nodes in the order and by results."""
     uses = Counter(i for node in order for i in operands(nodes[node]))
     uses.update(map(abs, results))

@@ -13,13 +13,13 @@ from . import cache, compiler
 from .gufunc import loop_data
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
-from .program import Output, Program
-from .samples import Range, aligned
+from .program import Program
+from .samples import FedBack
 
 LEAST = 64  # samples that make a thread worth starting
 
 
-class MarchRange(Range):
+class MarchRange(FedBack):
     """@range for a march. After the strides that NumPy would pass, `steps` holds the bytes from one step to the next of each
     stream, the bytes from one kept row to the next of each state, the number of steps, and after how many steps a row is kept."""
 
@@ -28,29 +28,14 @@ class MarchRange(Range):
         self.states = len(program.outputs)
         self.streamed = range(self.states, self.states + streams)
 
-    def _repeated(self) -> dict[int, Output]:
-        return {}  # a new state lies in lanes like the old
-
-    def text(self) -> str:
+    def _prepare(self) -> None:
         t = self.t
-        self._look_at_arguments()
         at = len(self.arguments) + sum(len(x.shape) for x in self.arguments)
         numbers = [t.element("%steps", at + j) for j in range(len(self.streamed) + self.states + 2)]
         self.anew = dict(zip(self.streamed, numbers))
         *self.onward, self.count, self.every = numbers[len(self.streamed) :]
-        w = self.wide.width
-        raw = t.let(f"call ptr @malloc(i64 {self.room + 64})")
-        self.buffer, self.work = aligned(t, raw), "null"
-        whole = t.let(f"and i64 %count, {-w}")
-        with t.loop(whole, step=str(w)) as i:
-            self._march(i, str(w), full=True)
-        rest = t.let(f"sub i64 %count, {whole}")
-        with t.when(t.let(f"icmp sgt i64 {rest}, 0")):
-            self._march(whole, rest, full=False)
-        t.do(f"call void @free(ptr {raw})")
-        return self._whole()
 
-    def _march(self, sample: str, count: str, full: bool) -> None:
+    def _group(self, sample: str, count: str, full: bool) -> None:
         t, lanes, n_in = self.t, self._lanes(), len(self.program.inputs)
         for j in (j for j in range(n_in) if j not in self.anew):
             self._move("pack", j, lanes[j], sample, count, full)
@@ -92,7 +77,7 @@ class March:
     def _text(self, kernel: Kernel, dtype: str) -> str:
         program = kernel.program
         assert isinstance(program, Program)  # rolled kernels have no march
-        return compiler.march_text(program, dtype, lambda p, wide: MarchRange(p, wide, self.streams), LEAST)
+        return compiler.fed_back_text(program, dtype, lambda p, wide: MarchRange(p, wide, self.streams), LEAST)
 
     def __call__(self, arrays: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int) -> None:
         """Inputs as (batch..., shape...), streams as (batch..., steps, shape...); the states go to rows 1, 2 ... of `kept`,

@@ -7,13 +7,14 @@ a ufunc of NumPy, that ufunc becomes this operation when a function is traced.
 What can be made of other operations is no operation but a composition (sinh, hypot, minimum ...): a function of a trace and
 its scalars, listed by its ufunc in ufuncs.py.
 
-Three operations are known to the writers themselves, because their text depends on what is around them: the leaves `in` and
-`const`, `opaque`, which is its operand, and `add`, which may absorb a product or become a difference.
+Some operations are known to the writers themselves, because their text depends on what is around them: the leaves `in` and
+`const`, `opaque`, which is its operand, `add`, which may absorb a product or become a difference, and loops (loops.py) with the
+leaves of their bodies and their results.
 """
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,8 @@ from .functions_exponential import exp, log
 from .functions_inverse import acos, asin, atan2
 
 ZERO = 0  # the reference to the scalar 0; a reference is the number of a node, negative for its negative
-LEAVES = "in", "const"  # nodes without operands
+LEAVES = "in", "const", "carried"  # nodes without operands
+LOOPS = "loop", "result"  # nodes whose operands come after something else: the loop itself, or which of its results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,8 +193,17 @@ ROWS = [
         name="opaque", arity=1, value=_same, free=True, make=lambda t, a: t.opaque(a),
         sympy=_same, casadi=_same, derivative=lambda t, _, a: (t.one,),
     ),
+    Operation(name="loop", arity=0, value=np.any, free=True),  # the value of all samples' truths: does the group go on?
+    Operation(name="carried", arity=0, free=True),
+    Operation(name="result", arity=1, free=True),
 ]  # fmt: skip
 OPERATIONS: dict[str, Operation] = {row.name: row for row in ROWS}
+
+
+def operands(node: tuple) -> Iterable[int]:
+    """The nodes a node is made from."""
+    name = node[0]
+    return () if name in LEAVES else map(abs, node[2:] if name in LOOPS else node[1:])
 
 
 def of_ufunc(ufunc: np.ufunc) -> Operation | None:

@@ -4,7 +4,8 @@ from heapq import heappop, heappush
 from math import cos, pi, sin
 
 from .llvm import fused, uses_of
-from .program import Program, operands
+from .operations import operands
+from .program import Program
 
 MIXTURES = [(cos(x), sin(x)) for x in (pi + pi * k / 8 for k in range(9))]  # of depth and need: what needs more comes first
 END = -1  # as if the results were read by one more operation

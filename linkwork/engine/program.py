@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from .array import Traced, lift
-from .operations import LEAVES, OPERATIONS
+from .loops import Loop
+from .operations import OPERATIONS, operands
 from .residues import sphere
 from .trace import Trace
 
@@ -57,12 +59,14 @@ class Program:
     trace: Trace
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
-    workspace = 0  # numbers of scratch memory per sample: straight-line code needs none
 
     @cached_property
     def live(self) -> list[int]:
         """The nodes the outputs need, each as late as its first user allows, so that few are in use at a time."""
-        return self.depth_first()
+        order = self.depth_first()
+        if any(self.trace.nodes[i][0] == "carried" for i in order):
+            raise TraceError(f"{self.name} uses a value of iterate's step outside of it: carry it, and use what iterate returns.")
+        return order
 
     def depth_first(self, rank: Callable[[int], float] | None = None) -> list[int]:
         """The nodes the outputs need, each after its operands: those of low rank first, or as they come."""
@@ -93,35 +97,57 @@ class Program:
         return []
 
     @cached_property
+    def loops(self) -> list[Loop]:
+        """All loops, those inside others too."""
+        return loops_of(self.trace.nodes, self.live)
+
+    @property
+    def everything(self) -> list[int]:
+        """All nodes that are live, those inside loops too."""
+        return [*self.live, *(i for loop in self.loops for i in loop.body)]
+
+    @cached_property
     def operations(self) -> Counter:
-        """How many of each operation there are; a multiply-add counts as two."""
-        counts = Counter(self.trace.nodes[i][0] for i in self.live)
+        """How many of each operation there are; a multiply-add counts as two, and a round of a loop once."""
+        counts = Counter(self.trace.nodes[i][0] for i in self.everything)
         return Counter({name: n for name, n in counts.items() if not OPERATIONS[name].free})
 
     def __str__(self) -> str:
         """The program as text, an operation a line."""
         count = sum(self.operations.values())
         kinds = ", ".join(f"{n} {name}" for name, n in self.operations.most_common())
-        lines = [f"{self.name}: {count} operations ({kinds})"]
-        nodes = self.trace.nodes
-        for i in self.live:
-            name, *args = nodes[i]
-            if name == "in":
-                lines.append(f"x{i} = {args[0]}[{args[1]}]")
-            elif name != "const":
-                lines.append(f"x{i} = {name} " + ", ".join(map(self._ref, args)))
+        rounds = "".join(f"; a loop of at most {loop.most} rounds" for loop in self.loops)
+        lines = [f"{self.name}: {count} operations ({kinds}){rounds}", *self._lines(self.live)]
         for n, output in enumerate(self.outputs):
             lines += [f"out{n}[{j}] = {self._ref(ref)}" for j, ref in enumerate(output.refs)]
         return "\n".join(lines)
+
+    def _lines(self, order: Iterable[int]) -> Iterable[str]:
+        for i in order:
+            name, *args = self.trace.nodes[i]
+            if name == "in":
+                yield f"x{i} = {args[0]}[{args[1]}]"
+            elif name == "result":
+                yield f"x{i} = x{args[1]}.{args[0]}"
+            elif name == "loop":
+                loop, *starts = args
+                yield f"x{i} = loop of at most {loop.most} rounds:"
+                yield from (f"    x{leaf} = {self._ref(a)} at first" for leaf, a in zip(loop.carried, starts))
+                yield from (f"    {line}" for line in self._lines(loop.body))
+                yield from (f"    x{leaf} = x{i}.{k} = {self._ref(a)}" for k, (leaf, a) in enumerate(zip(loop.carried, loop.new)))
+                yield f"    again while {self._ref(loop.again)}"
+            elif name != "const":
+                yield f"x{i} = {name} " + ", ".join(map(self._ref, args))
 
     def _ref(self, ref: int) -> str:
         value = self.trace.value(ref)
         return repr(value) if value is not None else f"x{ref}" if ref > 0 else f"-x{-ref}"
 
 
-def operands(node: tuple) -> Iterable[int]:
-    """The nodes a node is made from."""
-    return () if node[0] in LEAVES else map(abs, node[1:])
+def loops_of(nodes: list[tuple], order: Iterable[int]) -> list[Loop]:
+    """The loops among some nodes, each before those in its body."""
+    here = [nodes[i][1] for i in order if nodes[i][0] == "loop"]
+    return [x for loop in here for x in (loop, *loops_of(nodes, loop.body))]
 
 
 def record(name: str, function: Callable, inputs: Iterable[Input]) -> Program:
@@ -151,17 +177,35 @@ def evaluate(program: Program, arguments: Mapping[str, Any], scalar: Mapping[str
 
     Arguments are indexed by the flat number of an entry. This is the reference for every writer.
     """
-    values: dict[int, Any] = {}
+    nodes, values = program.trace.nodes, dict[int, Any]()
 
     def at(ref):
+        if nodes[abs(ref)][0] == "const" and abs(ref) not in values:
+            values[abs(ref)] = constant(nodes[abs(ref)][1])
         return values[ref] if ref >= 0 else -values[-ref]
 
-    for i in program.live:
-        name, *args = program.trace.nodes[i]
-        if name == "in":
-            values[i] = arguments[args[0]][args[1]]
-        elif name == "const":
-            values[i] = constant(args[0])
-        else:
-            values[i] = scalar[name](*map(at, args))
+    def run(order):
+        for i in order:
+            name, *args = nodes[i]
+            if name == "in":
+                values[i] = arguments[args[0]][args[1]]
+            elif name == "loop":
+                values[i] = rounds(*args)
+            elif name == "result":
+                values[i] = values[args[1]][args[0]]
+            elif name != "const":
+                values[i] = scalar[name](*map(at, args))
+
+    def rounds(loop, *refs):
+        if "loop" not in scalar:
+            raise TraceError(f"{program.name} has a loop (iterate), which has no closed form: export it as C, or run the kernel.")
+        new = [at(ref) for ref in refs[: len(loop.carried)]]
+        while True:
+            values.update(zip(loop.carried, new))
+            run(loop.body)
+            new = [at(ref) for ref in loop.new]
+            if not scalar["loop"](at(loop.again)):
+                return new
+
+    run(program.live)
     return [[at(ref) for ref in output.refs] for output in program.outputs]

@@ -39,14 +39,14 @@ class _March:
             self._move(j, "%now")
         body.run(fewest_spills(body.program, REGISTERS[body.kind.dtype]), {})
         new = {(j, e): body.writer.at(body.program.outputs[j].refs[e]) for j, e in entries}
-        do("%done = add i64 %now, 1\n%wait = sub i64 %left, 1\n%keep = icmp eq i64 %wait, 0")
+        do("br label %tail\ntail:\n%done = add i64 %now, 1\n%wait = sub i64 %left, 1\n%keep = icmp eq i64 %wait, 0")
         do("br i1 %keep, label %write, label %next\nwrite:\n%below = add i64 %row, 1")
         for j in self.states:
             self._move(self.kept[j], "%below")
             for e in range(body.program.outputs[j].size):
                 body.store(new[j, e], body.place(body.writer.emit, self.kept[j], e))
         do("br label %next\nnext:")
-        do("%wait1 = phi i64 [ %wait, %step ], [ %every, %write ]\n%row1 = phi i64 [ %row, %step ], [ %below, %write ]")
+        do("%wait1 = phi i64 [ %wait, %tail ], [ %every, %write ]\n%row1 = phi i64 [ %row, %tail ], [ %below, %write ]")
         do("%more = icmp slt i64 %done, %steps\nbr i1 %more, label %step, label %end\nend:\nret void")
         loop = [("i64", "now", "0", "%done"), ("i64", "left", "%every", "%wait1"), ("i64", "row", "0", "%row1")]
         loop += [(body.kind.dtype, f"x{j}.{e}", first[j, e], new[j, e]) for j, e in entries]

@@ -52,6 +52,8 @@ class Handle(int):
 class RolledTrace(Trace):
     """A trace in segments: values are merged only within a segment, because code of one cannot use values of another."""
 
+    may_loop = False
+
     def __init__(self):
         self.home: list[object] = [None]
         self.segment: object = None

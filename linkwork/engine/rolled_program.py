@@ -7,8 +7,8 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Traced
-from .operations import OPERATIONS
-from .program import Input, Output, operands
+from .operations import OPERATIONS, operands
+from .program import Input, Output
 from .rolled import CHILD, OWN, PARENT, Joined, RolledTree
 
 
@@ -86,6 +86,8 @@ class RolledProgram:
     @property
     def live(self) -> list[int]:
         return sorted(self.alive)
+
+    everything = live  # it has no loops of this kind
 
     @property
     def workspace(self) -> int:

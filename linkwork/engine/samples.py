@@ -4,6 +4,7 @@ The kernel over lanes uses the short range reduction of sin and cos. A vector of
 computed sample by sample, which gives the same bits for the other samples.
 """
 
+from . import pieces
 from .driver import Text, core_dimensions, streamed, strided, transposed
 from .functions_circular import LIMIT
 from .llvm import Kind, plain_angles
@@ -27,6 +28,8 @@ class Range:
         self.core: list[str] = []  # sizes and strides of one sample, as arguments of @pack
         self.contiguous: list[str] = []
         self.places: list[int] = []  # of each argument in the lanes
+        self.workspace = program.workspace if isinstance(program, RolledProgram) else pieces.workspace(program)
+        self.loops = not isinstance(program, RolledProgram) and bool(program.loops)
         self.room = self.rows = 0  # bytes of all lanes; where there is room to lay samples of a result side by side
         self.buffer = self.work = ""
 
@@ -187,6 +190,9 @@ class Range:
             t.choose(self.contiguous[j], side_by_side, by_strides)
         else:
             by_strides()
+        if not full and way == "pack" and self.loops:  # the other lanes are done when the first sample is
+            rest, beside = t.let(f"sub i64 {self.wide.width}, {count}"), t.at(lanes, t.times(count, self.wide.bytes))
+            t.do(f"call void @pack(ptr {beside}, ptr {source}, i64 0, i64 {rest}, {self.core[j]})")
 
     def _move_one(self, way: str, j: int, lanes: str, sample: str) -> None:
         source = self.t.at(self.user[j], self.t.times(sample, self.outer[j]))
@@ -194,7 +200,7 @@ class Range:
 
     def _take_work(self, lanes: int) -> str:
         """Scratch memory for a kernel: that of an earlier call, or new."""
-        t, numbers = self.t, self.program.workspace
+        t, numbers = self.t, self.workspace
         self.work = "null"
         if not numbers:
             return ""
@@ -211,6 +217,36 @@ class Range:
         if raw:
             other = self.t.let(f"atomicrmw xchg ptr {self.t.at('%data', '8' if lanes == 1 else '16')}, ptr {raw} release")
             self.t.do(f"call void @free(ptr {other})")
+
+
+class FedBack(Range):
+    """@range for a kernel whose results are fed back: a vector of samples stays in its lanes for all its calls."""
+
+    def _repeated(self) -> dict[int, Output]:
+        return {}  # a new state lies in lanes like the old
+
+    def text(self) -> str:
+        t, w = self.t, self.wide.width
+        self._look_at_arguments()
+        self._prepare()
+        raw = t.let(f"call ptr @malloc(i64 {self.room + self.workspace * w * self.wide.bytes + 64})")
+        self.buffer = aligned(t, raw)
+        self.work = t.at(self.buffer, str(self.room))
+        whole = t.let(f"and i64 %count, {-w}")
+        with t.loop(whole, step=str(w)) as i:
+            self._group(i, str(w), full=True)
+        rest = t.let(f"sub i64 %count, {whole}")
+        with t.when(t.let(f"icmp sgt i64 {rest}, 0")):
+            self._group(whole, rest, full=False)
+        t.do(f"call void @free(ptr {raw})")
+        return self._whole()
+
+    def _prepare(self) -> None:
+        """What is read before the first samples."""
+
+    def _group(self, sample: str, count: str, full: bool) -> None:
+        """All that is done with `count` samples from `sample` on."""
+        raise NotImplementedError
 
 
 def numbers(values) -> str:

@@ -6,6 +6,7 @@ made: symmetry, R R* = I, sin² + cos² = 1, zeros and constants disappear by th
 """
 
 import math
+from collections.abc import Iterable
 
 from ..errors import TraceError
 from .operations import OPERATIONS, ZERO
@@ -15,6 +16,8 @@ from .residues import PRIME, drawn, exact, product, sphere, total
 class Trace:
     """Nodes (operation, operands...), their values modulo the prime, and which value is which node."""
 
+    may_loop = True  # is there a place for loops (loops.py)?
+
     def __init__(self):
         self.nodes: list[tuple] = [("const", 0.0)]
         self.residue: list[int] = [0]
@@ -22,6 +25,7 @@ class Trace:
         self.label = ""  # what is being traced, for messages
         self.remedy = ""  # what to do about a division by zero there, a sentence of the caller's
         self.truths = False  # is there any?
+        self.depth = 0  # of loops around what is being traced
         self._constants: dict[float, int] = {0.0: ZERO}
         self.one = self.constant(1.0)
 
@@ -230,6 +234,17 @@ class Trace:
     def residue_of(self, a: int) -> int:
         """The exact value of a reference, modulo the prime."""
         return self.residue[a] if a >= 0 else PRIME - self.residue[-a]
+
+    def node(self, node: tuple, residue: int) -> int:
+        """The node with this residue: the one that is known, or a new one."""
+        return self._known(residue) or self._new(node, residue)
+
+    def forget(self, nodes: Iterable[int]) -> None:
+        """Let nothing that follows be found equal to these nodes."""
+        for i in nodes:
+            for r, ref in ((self.residue[i], i), (PRIME - self.residue[i], -i)):
+                if self.seen.get(r) == ref:
+                    del self.seen[r]
 
     def _known(self, residue: int) -> int | None:
         return self.seen.get(residue)

@@ -1,0 +1,84 @@
+"""Where a long program is cut into pieces, each to become a function of a few hundred operations.
+
+The time to compile a function grows faster than its length; in pieces it grows as the length. A value that a later piece
+needs has a place in the kernel's scratch memory: stored when it is made, loaded where a piece first uses it.
+"""
+
+from dataclasses import dataclass
+
+from .functions_circular import sincos
+from .operations import OPERATIONS
+from .order import END, read_by
+from .program import Program
+
+LONGEST = 12_000  # operations that still make one function
+PIECE = 300  # operations of a piece
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A program in pieces: the nodes of each, what each node reads, and the place of every value that is kept."""
+
+    pieces: list[list[int]]
+    reads: dict[int, list[int]]
+    places: dict[int, int]
+    room: int  # values kept at a time
+
+
+def is_long(program: Program) -> bool:
+    return sum(program.operations.values()) > LONGEST
+
+
+def workspace(program: Program) -> int:
+    """Numbers of scratch memory that the code of a program needs for each sample."""
+    return cut(program).room if is_long(program) else 0
+
+
+def cut(program: Program) -> Cut:
+    """Where a program is cut. Two values share a place in memory when the second is made after the last use of the first."""
+    nodes, reads = program.trace.nodes, read_by(program)
+    results = set(reads[END])
+    order = [i for i in _together(nodes, program.live) if i in reads and (nodes[i][0] != "in" or i in results)]
+    pieces = _chunks(nodes, order)
+    last = dict.fromkeys(results, len(pieces))
+    for p in range(len(pieces) - 1, -1, -1):
+        for i in pieces[p]:
+            for j in reads[i]:
+                last.setdefault(j, p)
+    places, free, room = dict[int, int](), list[int](), 0
+    ending: list[list[int]] = [[] for _ in range(len(pieces) + 1)]
+    for p, piece in enumerate(pieces):
+        for i in piece:
+            if last.get(i, p) > p:
+                if not free:
+                    free.append(room)
+                    room += 1
+                places[i] = free.pop()
+                ending[last[i]].append(places[i])
+        free += ending[p]
+    return Cut(pieces, reads, places, room)
+
+
+def _together(nodes: list[tuple], order: list[int]) -> list[int]:
+    """The order with values side by side that are computed together."""
+    made = dict[tuple, list[int]]()
+    for i in order:
+        made.setdefault(_made_by(nodes, i), []).append(i)
+    return [j for together in made.values() for j in together]
+
+
+def _chunks(nodes: list[tuple], order: list[int]) -> list[list[int]]:
+    pieces: list[list[int]] = [[]]
+    for i in order:
+        if len(pieces[-1]) >= PIECE and _made_by(nodes, i) != _made_by(nodes, pieces[-1][-1]):
+            pieces.append([])
+        pieces[-1].append(i)
+    return pieces
+
+
+def _made_by(nodes: list[tuple], i: int) -> tuple:
+    """What makes a value: the sine and the cosine of an angle are made together, and the results of a loop."""
+    node = nodes[i]
+    if node[0] == "result":
+        return "loop", node[2]
+    return ("angle", node[1]) if OPERATIONS[node[0]].library is sincos else (node[0], i)

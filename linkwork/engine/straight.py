@@ -1,0 +1,115 @@
+"""A program as straight-line code for the CPU: the function @name(inputs..., outputs..., work, data), alone or in pieces.
+
+All arguments are in lanes. Multiply-adds are chosen over the whole program, so that pieces give the same bits.
+"""
+
+from . import pieces
+from .llvm import Kind, Writer, fused, plain_angles, uses_of
+from .operations import OPERATIONS
+from .program import Program
+
+
+def functions(program: Program, kind: Kind, name: str, attributes: str, any_angle: bool = False, once: bool = False) -> str:
+    """@name, after the pieces it calls; of results each different entry `once`. Large angles are left to width 1 by @range,
+    unless the code must take `any_angle`."""
+    near = plain_angles(program) if kind.width > 1 and not any_angle else frozenset[int]()
+    text = _Text(program, kind, attributes, near, once)
+    return text.in_pieces(name) if pieces.is_long(program) else text.whole(name)
+
+
+class _Text:
+    def __init__(self, program: Program, kind: Kind, attributes: str, near: frozenset[int], once: bool):
+        self.program, self.kind, self.attributes, self.near = program, kind, attributes, near
+        self.nodes, self.n_in = program.trace.nodes, len(program.inputs)
+        self.number = {x.name: j for j, x in enumerate(program.inputs)}
+        self.size = kind.bytes * kind.width
+        self.align = self.size if kind.width > 1 else kind.bytes
+        self.results = [
+            (self.n_in + n, j, ref)
+            for n, output in enumerate(program.outputs)
+            for j, ref in enumerate(output.distinct if once else output.refs)
+        ]
+        self.uses = uses_of(self.nodes, program.live, [ref for output in program.outputs for ref in output.refs])
+
+    def whole(self, name: str) -> str:
+        writer = self._writer()
+        writer.run(self.program.live, self.uses)
+        for result in self.results:
+            self._give(writer, *result)
+        return self._function(name, writer.lines)
+
+    def in_pieces(self, name: str) -> str:
+        cut = pieces.cut(self.program)
+        absorbs = fused(self.nodes, self.program.live, self.uses)
+        bodies = [self._piece(cut, absorbs, piece) for piece in cut.pieces]
+        bodies += [self._last(cut, self.results[k : k + pieces.PIECE]) for k in range(0, len(self.results), pieces.PIECE)]
+        names = [f"{name}.{p}" for p in range(len(bodies))]
+        calls = [f"call void @{each}({self._arguments()})" for each in names]
+        return "".join(map(self._function, names, bodies)) + self._function(name, calls)
+
+    def _piece(self, cut: pieces.Cut, absorbs: dict[int, int], piece: list[int]) -> list[str]:
+        writer = self._writer()
+        for i in piece:
+            for j in cut.reads[i]:
+                if j not in writer.names:
+                    self._fetch(writer, cut, j)
+            writer.write(i, absorbs)
+            if i in cut.places:
+                self._keep(writer, i, cut.places[i])
+        return writer.lines
+
+    def _last(self, cut: pieces.Cut, results) -> list[str]:
+        """Results go out when all inputs have been read: an array may be both."""
+        writer = self._writer()
+        for j, index, ref in results:
+            if abs(ref) in cut.places and abs(ref) not in writer.names:
+                self._fetch(writer, cut, abs(ref))
+            self._give(writer, j, index, ref)
+        return writer.lines
+
+    # --- memory
+
+    def _fetch(self, writer: Writer, cut: pieces.Cut, i: int) -> None:
+        """A value of another piece, or an input. A truth is kept as a number that is not zero."""
+        if i not in cut.places:
+            writer.write(i, {})
+            return
+        value = self._load(writer, "%work", cut.places[i])
+        if OPERATIONS[self.nodes[i][0]].truth:
+            value = writer.emit(f"fcmp une {self.kind.vector} {value}, {self.kind.constant(0.0)}")
+        writer.names[i] = value
+
+    def _keep(self, writer: Writer, i: int, place: int) -> None:
+        value, V, constant = writer.names[i], self.kind.vector, self.kind.constant
+        if OPERATIONS[self.nodes[i][0]].truth:
+            value = writer.emit(f"select {self.kind.of('i1')} {value}, {V} {constant(1.0)}, {V} {constant(0.0)}")
+        self._store(writer, value, "%work", place)
+
+    def _give(self, writer: Writer, j: int, index: int, ref: int) -> None:
+        self._store(writer, writer.at(ref), f"%a{j}", index)
+
+    def _place(self, writer: Writer, array: str, index: int) -> str:
+        return writer.emit(f"getelementptr i8, ptr {array}, i64 {index * self.size}")
+
+    def _load(self, writer: Writer, array: str, index: int) -> str:
+        return writer.emit(f"load {self.kind.vector}, ptr {self._place(writer, array, index)}, align {self.align}")
+
+    def _store(self, writer: Writer, value: str, array: str, index: int) -> None:
+        writer.lines.append(f"store {self.kind.vector} {value}, ptr {self._place(writer, array, index)}, align {self.align}")
+
+    # --- functions
+
+    def _writer(self) -> Writer:
+        def load(emit, argument, index):
+            return self._load(writer, f"%a{self.number[argument]}", index)
+
+        writer = Writer(self.nodes, self.kind, load, self.near)
+        return writer
+
+    def _arguments(self, kind: str = "ptr") -> str:
+        count = self.n_in + len(self.program.outputs)
+        return ", ".join([*(f"{kind} %a{j}" for j in range(count)), f"{kind} %work", "ptr %data"])
+
+    def _function(self, name: str, lines: list[str]) -> str:
+        head = f"define internal void @{name}({self._arguments(self.kind.pointer)}) noinline nounwind{self.attributes}"
+        return head + " {\n" + "\n".join([*lines, "ret void", "}"]) + "\n"

@@ -1,0 +1,68 @@
+"""Rounds of a step until it says that it is done: Newton's method, a line search, a fixed point.
+
+The same text runs on float arrays with leading batch axes and on traced arrays, where it becomes a loop in the kernel. The
+type of the arrays decides: `iteration.register` adds a type.
+"""
+
+from functools import singledispatch
+
+import numpy as np
+
+from ..errors import ShapeError
+
+
+def iterate(step, start, most: int = 50):
+    """Repeat `step`, from `start`, until it is done or for `most` rounds; returns what is carried and the rounds it took.
+
+        step(*carried) -> (*carried, done)
+
+    `start` is an array, or a tuple of arrays; `done` is a truth for each sample. A sample that is done keeps its values while
+    others go on, so a result depends on nothing but its own sample. Rounds are counted for each sample; a sample that is not
+    done after `most` rounds has `most + 1` of them.
+    """
+    if isinstance(most, bool) or int(most) != most or most < 0:
+        raise ValueError(f"most is {most!r}; it must be a whole number of rounds, 0 or more.")
+    carried = start if isinstance(start, tuple) else (start,)
+    if not carried:
+        raise ValueError("iterate carries nothing: start is an empty tuple; give it the arrays that step changes.")
+    found, rounds = iteration.dispatch(kind_of(carried))(step, carried, int(most))
+    return (tuple(found) if isinstance(start, tuple) else found[0]), rounds
+
+
+def kind_of(arrays) -> type:
+    """The first type that has an iteration of its own."""
+    return next((type(x) for x in arrays if iteration.dispatch(type(x)) is not iteration.dispatch(object)), object)
+
+
+def taken(step, carried) -> tuple[list, object]:
+    """What a step returns: the carried values and done."""
+    given = step(*carried)
+    if not isinstance(given, tuple) or len(given) != len(carried) + 1:
+        got = f"{len(given)} values" if isinstance(given, tuple) else "one value"
+        raise ShapeError(f"a step that carries {len(carried)} arrays returns them and done, {len(carried) + 1} values; it returned {got}.")
+    return list(given[:-1]), given[-1]
+
+
+@singledispatch
+def iteration(step, carried: tuple, most: int):
+    """Float arrays: all samples take part in each round, and those that are done keep their values."""
+    kept, finished = [np.asarray(x) for x in carried], np.asarray(False)
+    rounds = np.asarray(most + 1)
+    for count in range(1, most + 1):
+        new, done = taken(step, kept)
+        if (kind := kind_of((*new, done))) is not object:  # constants to start from, in a function that is being traced
+            return iteration.dispatch(kind)(step, tuple(kept), most)
+        done = np.asarray(done, bool)
+        kept = [np.where(_beside(finished, x), old, x) for old, x in zip(kept, map(np.asarray, new))]
+        rounds = np.where(~finished & done, count, rounds)
+        finished = finished | done
+        if finished.all():
+            break
+    return kept, rounds
+
+
+def _beside(done, x):
+    """A truth for each sample, to go with an array that has axes of its own behind those of the batch."""
+    if done.ndim > x.ndim:
+        raise ShapeError(f"done has shape {done.shape}, a carried array {x.shape}; done is one truth for each sample: np.all(done, -1).")
+    return done.reshape(done.shape + (1,) * (x.ndim - done.ndim))

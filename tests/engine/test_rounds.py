@@ -1,0 +1,126 @@
+"""Whole kernels repeated until done, rolled or straight, in one call: the same as the plain loop around the plain sweep."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from emulated import emulated
+from test_ptx import assembled
+from test_ptx_emulated import KINDS, back, laid, pointer
+
+import linkwork as lw
+from linkwork.engine import ptx, ptx_rolled
+from linkwork.engine.kernel import Kernel
+from linkwork.engine.program import Input
+from linkwork.engine.rounds import rounds
+from linkwork.errors import TraceError
+from linkwork.rolling import rolled_program
+from linkwork.sweeps import quantities
+from linkwork.sweeps.inverse_dynamics import inverse_dynamics
+from linkwork.sweeps.kinematics import placements, shifts
+
+MOST = 40
+
+
+def settle(nodes, q, target, stiffness):
+    """A round of q ← q − residual / stiffness, where springs carry gravity: residual = g(q) + stiffness (q − target)."""
+    tree, still = nodes.tree, nodes.tree.constant(nodes.still)
+    phi = shifts(tree, placements(nodes, q))
+    load, _, _ = inverse_dynamics(tree, phi, nodes.H, nodes.M, nodes.J, still, still, tree.split(nodes.zeros), nodes.falling)
+    q, target = tree.split(q), tree.split(target)
+    new, size = tree.slots(2)
+    for k in tree.base_to_tips():
+        residual = load[k] + stiffness * (q[k] - target[k])
+        new[k] = q[k] - residual / stiffness
+        size[k] = residual.mT @ residual
+    return tree.join(new), np.where(tree.total(size) < 1e-20 * stiffness**2, 1.0, 0.0)[..., 0, 0]
+
+
+def stiffness_of(n):
+    """Some times the stiffness of gravity, which grows as the cube of the length, so that the iteration contracts."""
+    return 20.0 * n**3
+
+
+def sweeps(n):
+    """Plain and rolled nodes of a chain, and the round as a kernel of (q, target)."""
+    nodes = lw.Dynamics(lw.load(f"chain:{n}"), compiled=False)._split
+    inputs = Input("q", (n,)), Input("v", (n,))
+    function = partial(settle, stiffness=stiffness_of(n))
+    return nodes, Kernel("settle", function, inputs, record=lambda name, f, inputs: rolled_program(name, nodes, f, inputs))
+
+
+def test_a_rolled_sweep_is_repeated_until_each_sample_is_done(rng):
+    """A hanging chain of 1,000 links on springs: g(q) + K (q − target) = 0; a vector of samples, and some more."""
+    n, count = 1000, 11
+    nodes, kernel = sweeps(n)
+    target = rng.standard_normal((count, n)) * np.linspace(0.01, 1.0, count)[:, None]
+    q, taken = rounds(kernel, "d", MOST)(np.zeros((count, n)), target)
+    plain, expected = lw.iterate(lambda q: _plain(nodes, n, q, target), np.zeros((count, n)), most=MOST)
+    np.testing.assert_allclose(q, plain, rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(taken, expected)
+    assert 2 < taken.min() <= taken.max() < MOST
+    residual = quantities.gravity_force(nodes, q) + stiffness_of(n) * (q - target)
+    assert np.abs(residual).max() < 1e-9 * stiffness_of(n)
+
+
+def _plain(nodes, n, q, target):
+    new, done = settle(nodes, q, target, stiffness_of(n))
+    return new, done != 0
+
+
+def test_samples_do_not_depend_on_their_neighbours(rng):
+    """One by one, together, in any order, beside one that is not a number."""
+    n = 30
+    repeated = rounds(sweeps(n)[1], "d", MOST)
+    target = rng.standard_normal((19, n))
+    alone = [np.stack(x) for x in zip(*(repeated(np.zeros(n), x) for x in target))]
+    target[3] = np.nan
+    found, taken = repeated(np.zeros(n), target[::-1])
+    others = np.arange(19) != 3
+    np.testing.assert_array_equal(found[::-1][others], alone[0][others])
+    np.testing.assert_array_equal(taken[::-1][others], alone[1][others])
+    assert taken[::-1][3] == MOST + 1
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_a_gpu_repeats_a_rolled_kernel_to_the_same_bits(dtype, layout, rng, tmp_path):
+    """Run on the CPU thread after thread, with fewer threads than samples."""
+    n, count, threads = 12, 150, 2 * ptx.THREADS
+    kernel, kind = sweeps(n)[1], KINDS[dtype]
+    start, target = np.zeros((count, n), kind), rng.standard_normal((count, n)).astype(kind)
+    expected = rounds(kernel, dtype[0], MOST)(start, target)
+    tables = kernel.program.tables(dtype)
+    data = np.array([0, 0, 0, *(x.ctypes.data for x in tables)])
+    work = np.full(ptx_rolled.workspace(kernel.program, MOST) * threads, np.nan, kind)
+    places = [laid(x, layout) for x in (start, target, np.full_like(start, np.nan), np.full((count, 1), np.nan, kind))]
+    text = ptx_rolled.text(kernel.program, dtype, (layout,) * 4, MOST)
+    assembled(text, tmp_path)
+    emulated(text)(threads, count, pointer(data), pointer(work), *(x for place, step in places for x in (pointer(place), step)))
+    np.testing.assert_array_equal(back(places[2][0], layout, (count, n)), expected[0])
+    np.testing.assert_array_equal(back(places[3][0], layout, (count,)), expected[1])
+
+
+@pytest.mark.parametrize("kind", ["d", "f"])
+@pytest.mark.parametrize("most", [0, 1, 25])
+def test_a_straight_kernel_is_repeated_as_iterate_does(kind, most, rng):
+    """x ← cos(x + p), with two states, one of them a matrix."""
+
+    def step(x, y, p):
+        new = np.cos(x + p) / 2
+        return new, y / 2 + 1, np.where(np.max(np.abs(new - x)) < 1e-4, 1.0, 0.0)
+
+    f = rounds(Kernel("step", step, (Input("x", (3,)), Input("y", (2, 2)), Input("p", (3,)))), kind, most)
+    x, y, p = (rng.standard_normal((13, *shape)).astype(kind) for shape in ((3,), (2, 2), (3,)))
+    a, b, taken = f(x, y, p)
+    for i in range(13):
+        (c, d), expected = lw.iterate(lambda x, y, p=p[i]: step(x, y, p), (x[i], y[i]), most=most)
+        np.testing.assert_allclose(a[i], c, atol=1e-6)
+        np.testing.assert_allclose(b[i], d, atol=1e-6)
+        assert taken[i] == expected
+
+
+def test_a_kernel_that_does_not_return_its_states_is_told():
+    kernel = Kernel("shrunk", lambda x: (x[:2], x[0]), (Input("x", (3,)),))
+    with pytest.raises(TraceError, match="shrunk cannot be repeated"):
+        rounds(kernel, "d", 5)
