@@ -32,7 +32,7 @@ from .joints import (
     Translation,
     Universal,
 )
-from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh
+from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms
 from .simulate import Event, Trajectory, hold, rollout, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -100,6 +100,7 @@ __all__ = [
     "get_threads",
     "hold",
     "load",
+    "mechanisms",
     "movie",
     "plot",
     "plot_phase",

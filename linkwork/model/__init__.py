@@ -1,6 +1,6 @@
 """What a mechanism is."""
 
-from . import solids
+from . import mechanisms, solids
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from .forces import Push, Spring
@@ -38,5 +38,6 @@ __all__ = [
     "from_dh",
     "lower",
     "mechanism",
+    "mechanisms",
     "solids",
 ]
