@@ -48,10 +48,10 @@ def satellite(n: int = 3) -> Model:
         arm = solids.together(yoke, solids.cylinder(3.0, 0.08, 0.1, axis=(0.0, 1.0, 0.0), color=GREY))
         system.body(f"{side}_yoke", "bus", (0.0, 0.5 * y, 0.0), drive, joint_name=f"{side}_drive", **arm)
         panel = solids.box(8.0, (1.0, 1.5, 0.03), center=(0.0, 0.75 * y, 0.0), color=BLUE)
-        on, at = f"{side}_yoke", (0.0, 0.4 * y, 0.0)
+        parent, at = f"{side}_yoke", (0.0, 0.4 * y, 0.0)
         for i in range(1, n + 1):
-            system.body(f"{side}_panel{i}", on, at, spring, joint_name=f"{side}_hinge{i}", **panel)
-            on, at = f"{side}_panel{i}", (0.0, 1.5 * y, 0.0)
+            system.body(f"{side}_panel{i}", parent, at, spring, joint_name=f"{side}_hinge{i}", **panel)
+            parent, at = f"{side}_panel{i}", (0.0, 1.5 * y, 0.0)
     return system.model()
 
 

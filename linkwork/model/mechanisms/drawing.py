@@ -27,21 +27,23 @@ class Drawing:
         self.builder = Builder(name, gravity)
         self._origin: dict[str | None, np.ndarray] = {None: np.zeros(3)}
 
-    def body(self, name: str, on: str | None, at, joint: Joint, **solid) -> None:
-        """A body on another (None: the world), its joint at a point of the world; the solid is seen from there."""
-        self.builder.body(name, on, point(at) - self._origin[on], joint, **solid)
+    def body(self, name: str, parent: str | None, at, joint: Joint, **solid) -> None:
+        """A body on its parent (None: the world), its joint at a point of the world; the solid is seen from there."""
+        self.builder.body(name, parent, point(at) - self._origin[parent], joint, **solid)
         self._origin[name] = point(at)
 
-    def bar(self, name: str, on: str | None, at, *ends, width: float, layer: int = 0, color=None, mass: float | None = None) -> None:
+    def bar(
+        self, name: str, parent: str | None, at, *ends, width: float, layer: int = 0, color=None, mass: float | None = None
+    ) -> None:
         """A bar about a pin in the plane x y to an end, or a triangle of bars to two; `layer` says who is in front.
 
         It is of steel unless its mass is given.
         """
         corners = [point(end) - point(at) for end in (at, *ends)]
-        self.body(name, on, at, PIN, **bars(corners, width, layer, color, mass))
+        self.body(name, parent, at, PIN, **bars(corners, width, layer, color, mass))
 
-    def frame(self, name: str, on: str, at) -> None:
-        self.builder.frame(name, on, point(at) - self._origin[on])
+    def frame(self, name: str, body: str, at) -> None:
+        self.builder.frame(name, body, point(at) - self._origin[body])
 
     def loop(self, name: str, parent: str | None, child: str, at, joint: Joint = PIN, *, on=None) -> None:
         """Close a loop at a point of the world; the child's point is drawn elsewhere, at `on`, if the loop is open at q = 0."""

@@ -140,7 +140,7 @@ def squeezer() -> Model:
     beta -0.06171389, theta 0, gamma 0.45527982, phi 0.22266839, delta 0.48736498, omega -0.22266839, epsilon 1.23054744.
     """
     O, A, B, C = (0, 0), (-0.06934, -0.00227), (-0.03635, 0.03273), (0.014, 0.072)
-    bodies: list = [  # name, joint, on, at, angle, mass, inertia, centre, ends, colour
+    bodies: list = [  # name, joint, parent, at, angle, mass, inertia, centre, ends, colour
         ("K1", "beta", None, O, 0.0, 0.04325, 2.194e-6, (0.00092, 0), [(0.007, 0)], RED),
         ("K2", "theta", "K1", (0.007, 0), np.pi, 0.00365, 4.410e-7, (0.0115, 0), [(0.028, 0)], DARK),
         ("K3", "gamma", None, B, -np.pi / 2, 0.02373, 5.255e-6, (0.01874, 0.01043), [(0.035, 0), (0.018, 0.02)], BLUE),
@@ -150,10 +150,11 @@ def squeezer() -> Model:
         ("K6", "omega", "K7", (0.04, 0), np.pi / 2, 0.00706, 5.667e-7, (0.00579, 0), [(0.02, 0)], GREEN),
     ]
     system = Builder("squeezer", (0.0, 0.0, 0.0))
-    for layer, (name, joint, on, at, angle, mass, inertia, center, ends, color) in enumerate(bodies):
+    for layer, (name, joint, parent, at, angle, mass, inertia, center, ends, color) in enumerate(bodies):
         looks = bars([point(end) for end in ((0, 0), *ends)], 0.003, layer % 3, color)["visuals"]
         place = Pose.rpy((*at, 0), (0, 0, angle))
-        system.body(name, on, place, Revolute(), joint_name=joint, mass=mass, center=point(center), tensor=(inertia,) * 3, visuals=looks)
+        solid = {"mass": mass, "center": point(center), "tensor": (inertia,) * 3, "visuals": looks}
+        system.body(name, parent, place, Revolute(), joint_name=joint, **solid)
     for name, body, reach in (("first", "K3", 0.035), ("second", "K4", 0.02), ("third", "K6", 0.02)):
         system.loop(name, "K2", body, Revolute(), at=(0.028, 0, 0), on=(reach, 0, 0))
     spring = Spring("spring", None, "K3", (*C, 0.0), (0.018, 0.02, 0.0), stiffness=4530.0, length=0.07785)
