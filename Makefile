@@ -33,9 +33,13 @@ test-gpu: .venv/.installed-test
 test-wheel:
 	PYTHON=$(PYTHON) tools/test_wheel.sh
 
-# Lines and branches that no test reaches; build/coverage/index.html shows them.
+# Lines and branches that no test reaches; build/coverage/pages shows them. TESTS=tests/model for less.
 coverage: .venv/.installed-test
-	$(BIN)/python -m pytest -n $(JOBS) --slow-part=none --cov --cov-report=term --cov-report=html:build/coverage
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/python -m coverage run -m pytest -n $(JOBS) --slow-part=none $(TESTS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage html --quiet --directory build/coverage/pages
+	$(BIN)/python -m coverage report
 
 lint: .venv/.installed-test
 	$(BIN)/python -m ruff check .
