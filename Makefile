@@ -6,27 +6,44 @@ JOBS   ?= 2
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: test-gpu demo test test-all test-browser bench docs lint clean
+.PHONY: demo test test-all test-browser test-torch test-gpu test-wheel coverage bench docs lint clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
 
+# All tests but the slow ones, and a tenth of those, another each day; SLOW=3 takes that part, SLOW=none none.
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) $(if $(SLOW),--slow-part=$(SLOW))
 
 test-all: lint
-	$(BIN)/python -m pytest -n $(JOBS) -m "not browser"
+	$(BIN)/python -m pytest -n $(JOBS) --slow-part=all
 
 test-browser: .venv/.installed-test-browser
 	$(BIN)/python -m pytest tests/browser -m browser -rs
 
-lint: .venv/.installed-test
-	$(BIN)/python -m ruff check .
-	$(BIN)/python -m mypy linkwork
+# Tensors of torch on the CPU.
+test-torch: .venv/.installed-test-torch
+	$(BIN)/python -m pytest tests/tensors -m torch
 
 # On a machine with an NVIDIA GPU and torch in the environment.
 test-gpu: .venv/.installed-test
-	$(BIN)/python -m pytest tests/gpu
+	$(BIN)/python -m pytest tests/gpu -m gpu -rs
+
+# The built wheel, in an environment and a folder of its own.
+test-wheel:
+	PYTHON=$(PYTHON) tools/test_wheel.sh
+
+# Lines and branches that no test reaches; build/coverage/pages shows them. TESTS=tests/model for less.
+coverage: .venv/.installed-test
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/python -m coverage run -m pytest -n $(JOBS) --slow-part=none $(TESTS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage html --quiet --directory build/coverage/pages
+	$(BIN)/python -m coverage report
+
+lint: .venv/.installed-test
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy linkwork
 
 bench: .venv/.installed-test
 	$(BIN)/python -m benchmarks
@@ -52,6 +69,11 @@ $(BIN)/python:
 
 .venv/.installed-test-browser: .venv/.installed-test
 	$(PIP) --editable ".[test-browser]"
+	@touch $@
+
+# The wheel for the CPU alone: the other brings 3 GB of CUDA.
+.venv/.installed-test-torch: .venv/.installed-test
+	$(PIP) torch --index-url https://download.pytorch.org/whl/cpu
 	@touch $@
 
 .venv/.installed-docs: pyproject.toml | $(BIN)/python

@@ -5,11 +5,10 @@ import sys
 import numpy as np
 
 import linkwork as lw
-from linkwork.model.mechanisms.linkages import four_bar
 
 accelerations = []
 for cut in ("foot", "pin"):
-    robot = lw.Dynamics(four_bar(cut))
+    robot = lw.Dynamics(lw.mechanisms.four_bar(cut))
     q, crank = robot.neutral(), robot.v_index("crank_joint").start
     q, v = robot.constraints.project(q, 2.0 * np.eye(3)[crank], hold=[crank])
     accelerations.append(robot.forward_dynamics(q, v, np.zeros(3))[crank])

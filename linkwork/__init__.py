@@ -33,7 +33,7 @@ from .joints import (
     Universal,
 )
 from .lie.iteration import iterate
-from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh
+from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms
 from .simulate import Event, Trajectory, hold, rollout, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -102,6 +102,7 @@ __all__ = [
     "hold",
     "iterate",
     "load",
+    "mechanisms",
     "movie",
     "plot",
     "plot_phase",

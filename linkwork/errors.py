@@ -1,10 +1,14 @@
 """What can go wrong, and how it is said: the thing, what came, what was expected, what to do."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import wraps
+from typing import TypeVar
 
 import numpy as np
+
+F = TypeVar("F", bound=Callable)
 
 
 class LinkworkError(Exception):
@@ -49,6 +53,22 @@ class ModelWarning(UserWarning):
 def deprecated(old: str, new: str, level: int = 3) -> None:
     """Warn that a public name is now another one; `level` is how far up the caller stands."""
     warnings.warn(f"{old} is now {new}; the old name goes away in the next version.", DeprecationWarning, stacklevel=level)
+
+
+def renamed_keyword(where: str, old: str, new: str) -> Callable[[F], F]:
+    """A decorator: the function takes the old name of a keyword argument too, and warns."""
+
+    def taking(function: F) -> F:
+        @wraps(function)
+        def called(*args, **named):
+            if old in named:
+                deprecated(f"{where}({old}=...)", f"{where}({new}=...)")
+                named[new] = named.pop(old)  # dataclasses.replace gives the new name besides, with the value to be replaced
+            return function(*args, **named)
+
+        return called  # type: ignore[return-value]
+
+    return taking
 
 
 def listed(names: Iterable[str], limit: int = 6) -> str:

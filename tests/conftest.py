@@ -6,11 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["slow_part"]
+
 os.environ["MPLBACKEND"] = "Agg"  # before anything imports matplotlib
 
 # The same examples every time, and no deadline: the first example may compile a kernel.
 settings.register_profile("linkwork", derandomize=True, deadline=None)
 settings.load_profile("linkwork")
+
+
+ASKED_FOR = {"gpu": "gpu", "tensors": "torch"}  # folders that need what most machines lack, and the marker that asks for them
+
+
+def pytest_ignore_collect(collection_path, config):
+    marker = ASKED_FOR.get(collection_path.name) if collection_path.parent.name == "tests" else None
+    if marker and f"not {marker}" in config.option.markexpr:
+        return True
 
 
 @pytest.fixture

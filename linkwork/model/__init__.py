@@ -1,6 +1,6 @@
 """What a mechanism is."""
 
-from . import solids
+from . import mechanisms, solids
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from .forces import Push, Spring
@@ -35,5 +35,6 @@ __all__ = [
     "displacement",
     "from_dh",
     "mechanism",
+    "mechanisms",
     "solids",
 ]

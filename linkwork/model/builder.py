@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..errors import ModelError, did_you_mean
+from ..errors import ModelError, did_you_mean, renamed_keyword
 from ..joints import Fixed, Joint, Revolute
 from ..spatial import Pose
 from .constraints import ALONG_Z, Bond, Distance, Driven, KnifeEdge, Linear, Rolling, Touching
@@ -18,8 +18,8 @@ class Builder:
 
         arm = lw.Builder("arm")
         arm.body("upper", mass=2.0, center=(0, 0, 0.2), tensor=(0.02, 0.02, 0.001), joint=lw.Revolute(axis=(0, 1, 0)))
-        arm.body("fore", on="upper", at=(0, 0, 0.4), mass=1.0, center=(0, 0, 0.15), joint=lw.Revolute(axis=(0, 1, 0)))
-        arm.frame("tool", on="fore", at=(0, 0, 0.3))
+        arm.body("fore", parent="upper", at=(0, 0, 0.4), mass=1.0, center=(0, 0, 0.15), joint=lw.Revolute(axis=(0, 1, 0)))
+        arm.frame("tool", body="fore", at=(0, 0, 0.3))
         model = arm.model()
     """
 
@@ -33,10 +33,11 @@ class Builder:
         self._couplings: list[Coupling] = []
         self._constraints: list[Bond] = []
 
+    @renamed_keyword("Builder.body", "on", "parent")
     def body(
         self,
         name: str,
-        on: str | None = None,
+        parent: str | None = None,
         at=None,
         joint: Joint | None = None,
         *,
@@ -48,18 +49,20 @@ class Builder:
         visuals: tuple[Shape, ...] = (),
         collisions: tuple[Shape, ...] = (),
     ) -> "Builder":
-        """Add a body on another (None: the world), its joint `at` a pose of that body; without a joint it is welded.
+        """Add a body on its parent (None: the world), its joint `at` a pose of the parent; without a joint it is welded.
 
         `tensor` is the inertia about the centre of mass, its diagonal or all of it; `joint_on` the joint's pose in the
         new body's own frame, its origin by default. The joint is called `<name>_joint` unless named.
         """
         self._bodies.append(Body(name, mass, center, tensor, tuple(visuals), tuple(collisions)))
-        placed = PlacedJoint(joint_name or f"{name}_joint", on, name, joint or Fixed(), Pose.of(at), Pose.of(joint_on))
+        placed = PlacedJoint(joint_name or f"{name}_joint", parent, name, joint or Fixed(), Pose.of(at), Pose.of(joint_on))
         self._joints.append(placed)
         return self
 
-    def frame(self, name: str, on: str, at=None) -> "Builder":
-        self._frames.append(Frame(name, on, Pose.of(at)))
+    @renamed_keyword("Builder.frame", "on", "body")
+    def frame(self, name: str, body: str, at=None) -> "Builder":
+        """Name a frame `at` a pose of a body: a tool, a foot."""
+        self._frames.append(Frame(name, body, Pose.of(at)))
         return self
 
     def loop(self, name: str, parent: str | None, child: str, joint: Joint, *, at=None, on=None) -> "Builder":

@@ -1,13 +1,13 @@
 """Model: what a machine is. Frozen, checked once when made, in canonical order."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
+from functools import cached_property
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, deprecated, did_you_mean, listed
+from ..errors import ModelError, UnknownNameError, deprecated, did_you_mean, listed, renamed_keyword
 from ..joints import Fixed, Free
 from ..spatial import Pose
 from . import text
@@ -252,20 +252,7 @@ class Model:
         return text.html(self)
 
 
-def _taking_old_names(made: Callable) -> Callable:
-    """The constructor of Model, which once called joints hinges."""
-
-    @wraps(made)
-    def __init__(self, *parts, **named):
-        if "hinges" in named:
-            deprecated("Model(hinges=...)", "Model(joints=...)")
-            named["joints"] = named.pop("hinges")
-        made(self, *parts, **named)
-
-    return __init__
-
-
-Model.__init__ = _taking_old_names(Model.__init__)  # type: ignore[method-assign]
+Model.__init__ = renamed_keyword("Model", "hinges", "joints")(Model.__init__)  # type: ignore[method-assign]
 
 
 def displacement(joint, q) -> Pose:

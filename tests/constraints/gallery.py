@@ -10,8 +10,6 @@ import numpy as np
 import linkwork as lw
 from linkwork import constraints
 from linkwork.model import Loop
-from linkwork.model.mechanisms.linkages import peaucellier
-from linkwork.model.mechanisms.spatial_loops import bricard
 
 MODELS = Path(__file__).parents[1] / "models"
 G = (0.0, -9.81, 0.0)
@@ -23,29 +21,16 @@ def rod(length, mass=1.0):
     return {"mass": mass, "center": (length / 2, 0, 0), "tensor": (1e-4 * mass * length**2, mass * length**2 / 12, mass * length**2 / 12)}
 
 
-def four_bar(a=1.0, b=2.0, c=1.5, d=2.2, cut="rocker foot", joint=ABOUT_Z, gravity=G):
-    """Crank a, coupler b, rocker c on ground d in the plane x y, cut at the rocker's foot or between coupler and rocker."""
-    m = lw.Builder("four_bar", gravity)
-    m.body("crank", joint=ABOUT_Z, **rod(a, 1.0))
-    m.body("coupler", "crank", (a, 0, 0), ABOUT_Z, **rod(b, 2.0))
-    if cut == "rocker foot":
-        # the rocker hangs on the coupler's end; its origin there, its far end on the ground
-        m.body("rocker", "coupler", (b, 0, 0), ABOUT_Z, joint_on=(c, 0, 0), **rod(c, 1.5))
-        m.loop("foot", None, "rocker", joint, at=(d, 0, 0))
-    else:
-        m.body("rocker", None, (d, 0, 0), ABOUT_Z, **rod(c, 1.5))
-        m.loop("pin", "coupler", "rocker", joint, at=(b, 0, 0), on=(c, 0, 0))
-    return m.model()
+def four_bar(a=1.0, b=2.0, c=1.5, d=2.2, cut="foot", joint=ABOUT_Z):
+    """Crank a, coupler b, rocker c on ground d; coordinates are the angles between bars, so that it is open at q = 0."""
+    sizes = {"crank": a, "coupler": b, "rocker": c, "ground": d, "extension": 0.0, "masses": (1.0, 2.0, 1.5)}
+    model = lw.mechanisms.four_bar(cut, stretched=True, **sizes)
+    return replace(model, loops=(replace(model.loops[0], joint=joint),))
 
 
-def slider_crank(r=1.0, l=2.0, joint=ABOUT_Z):
-    """Crank r and rod l in the plane x y, the rod's end pinned to a slider along x."""
-    m = lw.Builder("slider_crank", G)
-    m.body("crank", joint=ABOUT_Z, **rod(r, 1.0))
-    m.body("rod", "crank", (r, 0, 0), ABOUT_Z, **rod(l, 2.0))
-    m.body("slider", None, None, lw.Prismatic(axis=(1, 0, 0)), mass=3.0, tensor=(0.1, 0.1, 0.1))
-    m.loop("wrist pin", "slider", "rod", joint, on=(l, 0, 0))
-    return m.model()
+def slider_crank(r=1.0, l=2.0):
+    """Crank r and rod l, uniform bars, and a slider."""
+    return lw.mechanisms.slider_crank(crank=r, rod=l, masses=(1.0, 2.0, 3.0))
 
 
 def n_four_bar(n):
@@ -89,27 +74,14 @@ def spatial_slider_crank():
 
 
 def intelsat():
-    """INTELSAT V in the plane: a hub and two wings of four panels, springs in the joints (Müller and Terze, 5.4.1)."""
-    m = lw.Builder("intelsat_v", (0, 0, 0))
-    m.body("hub", joint=lw.Planar(), mass=900.0, tensor=(700.0,) * 3)
-    for side, sign in (("left", -1), ("right", 1)):
-        before, at = "hub", (0.9 * sign, 0, 0)
-        for i in range(4):
-            panel = {"mass": 20.0, "center": (0.9 * sign, 0, 0), "tensor": (5.4,) * 3}
-            m.body(f"{side}{i}", before, at, lw.Revolute(stiffness=1.0), **panel)
-            before, at = f"{side}{i}", (1.8 * sign, 0, 0)
-    return m.model()
+    """INTELSAT V in a plane, springs in the joints and no cables (Müller and Terze, 5.4.1)."""
+    plane = lw.Planar(axis=(1, 0, 0))
+    return lw.mechanisms.intelsat(base=plane, cables=False, bus_mass=900.0, panel_mass=20.0, stiffness=1.0, damping=0.0)
 
 
 def snakeboard_parts():
-    """Axle A, board B, axle C and rotor D, each with x, y and angle of its own, pinned by loops (Müller and Terze, 5.4.2)."""
-    m = lw.Builder("snakeboard", (0, 0, 0))
-    flat = lw.Compound(row=(("x", lw.Prismatic(axis=(1, 0, 0))), ("y", lw.Prismatic(axis=(0, 1, 0))), ("turn", ABOUT_Z)))
-    for name, mass, inertia in (("A", 0.5, 0.005), ("B", 4.0, 0.06), ("C", 0.5, 0.005), ("D", 1.0, 0.05)):
-        m.body(name, joint=flat, mass=mass, tensor=(inertia,) * 3)
-    for name, x in (("A", -0.25), ("C", 0.25), ("D", 0.0)):
-        m.loop(f"pin {name}", "B", name, ABOUT_Z, at=(x, 0, 0))
-    return m.model()
+    """Board, rider and axles, each with x, y and angle of its own, pinned by loops (Müller and Terze, 5.4.2)."""
+    return lw.mechanisms.snakeboard(half_length=0.25, masses=(4.0, 1.0, 0.5), moments=(0.06, 0.05, 0.005), separate=True)
 
 
 def scott_russell(crank=0.5):
@@ -203,7 +175,7 @@ MAKERS = {
     ),
     "slider_crank": lambda: (
         slider_crank(),
-        {"crank_joint": 1.0, "rod_joint": -1.4, "slider_joint": 2.0},
+        {"crank_joint": 1.0, "rod_joint": -1.4, "piston_joint": -1.0},
         ("crank_joint",),
     ),
     "two windows": lambda: (
@@ -211,8 +183,8 @@ MAKERS = {
         {f"crank{i}_joint": 1.2 for i in range(3)} | {f"coupler{i}_joint": -1.2 for i in range(2)},
         (),
     ),
-    "peaucellier": lambda: (peaucellier(), {}, ()),
-    "bricard": lambda: (bricard(), {}, ()),
+    "peaucellier": lambda: (lw.load("peaucellier"), {}, ()),
+    "bricard": lambda: (lw.load("bricard"), {}, ()),
     "spatial_slider_crank": lambda: (spatial_slider_crank(), {"slider_joint": 0.2}, ("crank_joint",)),
     "scott_russell": lambda: (
         scott_russell(), {"crank_joint": 0.6, "rod_joint": -1.2, "level_joint": 0.8, "upright_joint": 0.6}, ("crank_joint",)

@@ -42,13 +42,8 @@ def skate(gravity=(0, 0, 0)):
 
 def snakeboard():
     """A board, a rotor on its middle and two axles that steer: rotor and axles driven, wheels that do not slip sideways."""
-    m = lw.Builder("snakeboard", (0, 0, 0))
-    m.body("board", joint=lw.Planar(), mass=4.0, tensor=(0.01, 0.016, 0.016))
-    m.body("rotor", "board", None, lw.Revolute(), mass=1.0, tensor=(0.1, 0.1, 0.02))
-    m.body("front", "board", (0.2, 0, 0), lw.Revolute(), mass=0.5, tensor=(0.001, 0.001, 0.001))
-    m.body("back", "board", (-0.2, 0, 0), lw.Revolute(), mass=0.5, tensor=(0.001, 0.001, 0.001))
-    m.skate("front wheels", "front", (0, 1, 0)).skate("back wheels", "back", (0, 1, 0))
-    return lw.Dynamics(m.model(), compiled=False).constraints
+    model = lw.mechanisms.snakeboard(masses=(4.0, 1.0, 0.5), moments=(0.016, 0.02, 0.001))
+    return lw.Dynamics(model, compiled=False).constraints
 
 
 CASES = {

@@ -7,7 +7,7 @@ import linkwork as lw
 from linkwork import constraints
 from linkwork.constraints import ConstraintError
 
-from .gallery import ABOUT_Z, assembled, bricard, four_bar, rod
+from .gallery import ABOUT_Z, assembled, four_bar, rod
 
 PIN = {"mass": 1.0, "tensor": (1, 1, 1)}
 
@@ -156,7 +156,7 @@ def test_a_coupling_of_a_ball_is_refused():
 
 def test_what_is_no_constraint_is_refused():
     with pytest.raises(lw.ModelError, match="is no constraint"):
-        constraints.of(lw.Dynamics(bricard(), compiled=False), "foot")  # type: ignore[arg-type]
+        constraints.of(lw.Dynamics(lw.load("bricard"), compiled=False), "foot")  # type: ignore[arg-type]
 
 
 def test_two_constraints_of_one_name_are_refused():

@@ -16,10 +16,9 @@ from .test_scenes_projection import unfolding
 
 def parts_of_a_snakeboard():
     robot = lw.Dynamics(snakeboard_parts(), compiled=False)
-    held = constraints.of(robot, *(KnifeEdge(f"wheels {axle}", axle, (0, 1, 0)) for axle in ("A", "C")))
     q = robot.neutral()
-    q[robot.v_index("A_joint").stop - 1], q[robot.v_index("C_joint").stop - 1] = 0.3, -0.4
-    return held, held.assemble(q)
+    q[robot.v_index("back_joint").stop - 1], q[robot.v_index("front_joint").stop - 1] = 0.3, -0.4
+    return robot.constraints, robot.assemble(q)
 
 
 BOUND = CASES | {"snakeboard in parts": parts_of_a_snakeboard, "satellite that keeps its spin": lambda: (unfolding()[1], unfolding()[3][0])}

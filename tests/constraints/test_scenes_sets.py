@@ -122,7 +122,7 @@ SOLVED = {
     "a pin twice": (lambda: bars(twice=True), bars),
     "a pin where a ball is enough": (bars, lambda: bars(lw.Spherical())),
     "a pin, and the rod that it already is": (
-        lambda: bars(ABOUT_Z, Distance("rod", None, "rocker", 1.5, at=(2.2, 0, 0), on=(1.5, 0, 0))), bars),
+        lambda: bars(ABOUT_Z, Distance("rod", None, "rocker", 1.5, at=(2.2, 0, 0))), bars),
     "a distance within a body": (lambda: bars(ABOUT_Z, Distance("rod", "rocker", "rocker", 1.5, on=(1.5, 0, 0))), bars),
     "three wheels on a bar": (locomotive, lambda: locomotive(2)),
     "a door in three hinges": (door, lambda: door(1)),
@@ -178,8 +178,8 @@ def weld(gap):
 
 
 def piston(function):
-    held = plain(slider_crank(), Driven("push", "slider_joint", function))
-    return held, np.array([0.3, -0.5, 2.9])
+    held = plain(slider_crank(), Driven("push", "piston_joint", function))
+    return held, np.array([0.3, -0.5, -0.1])
 
 
 def flat_wheels():
@@ -198,7 +198,7 @@ REFUSED = {
     "welds that miss each other, asked for a motion": (lambda: weld(0.05), "forward", r'no state of dual_arm: open are "bar'),
     "rods of two lengths": (lambda: triangle(1.0, 1.1), "assemble", '"rod'),
     "a rod too long": (lambda: triangle(3.5), "assemble", '"rod0" by 0.5'),
-    "a piston pushed too far": (lambda: piston(lambda t: 3.1), "assemble", '"push"|"wrist pin"'),
+    "a piston pushed too far": (lambda: piston(lambda t: 0.1), "assemble", '"push"|"wrist"'),
     "two motors on one shaft": (lambda: driven(slow=1.0, fast=2.0), "project", '"slow".*"fast"'),
     "two heights": (lambda: ball(level(1.0), level(1.5)), "assemble", '"height 1'),
     "nothing is something": (lambda: (wheels(Linear("none", {"w0_joint": 0.0}, 1.0)), np.zeros(3)), "assemble", '"none" by 1'),

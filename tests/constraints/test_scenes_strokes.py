@@ -63,8 +63,8 @@ def angle(a, r, l):
 
 
 def place(a, r, l):
-    """s = r cos a + √(l² − r² sin² a)."""
-    return r * np.cos(a) + np.sqrt(l**2 - (r * np.sin(a)) ** 2)
+    """s = r cos a + √(l² − r² sin² a), from the dead centre at r + l."""
+    return r * np.cos(a) + np.sqrt(l**2 - (r * np.sin(a)) ** 2) - (r + l)
 
 
 def slopes(a, r, l):

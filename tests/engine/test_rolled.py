@@ -69,7 +69,7 @@ def test_rolled_kernels_of_any_tree_are_their_sweeps(drawn, seed):
     on_a_tree(drawn, seed, ["forward_dynamics pushed", "mass_matrix"])
 
 
-@pytest.mark.slow
+@pytest.mark.very_slow
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(drawn=trees(max_bodies=40), seed=st.integers(0, 2**16))
 def test_rolled_kernels_of_very_many_trees_are_their_sweeps(drawn, seed):
@@ -153,7 +153,7 @@ def test_wrenches_that_do_not_fit_are_named(shape):
 # --- very long
 
 
-@pytest.mark.slow
+@pytest.mark.very_slow
 def test_ten_thousand_links_are_their_sweep():
     """ID as the plain run; ID(FD(τ)) = τ, though the mass matrix has a condition beyond all digits."""
     robot = lw.Dynamics(lw.load("chain:10000"))

@@ -34,7 +34,7 @@ def coriolis_force(robot, q, v):
 
 @every_mechanism
 @every_form
-def test_f9_every_c_gives_the_bias_of_newton_and_euler(robot, form):
+def test_every_coriolis_matrix_gives_the_bias_of_newton_and_euler(robot, form):
     """C v = bias - g."""
     s = state(robot, (3,))
     close(times(Equations(robot).coriolis_matrix(s.q, s.v, form), s.v), coriolis_force(robot, s.q, s.v), 1e-11)
@@ -42,7 +42,7 @@ def test_f9_every_c_gives_the_bias_of_newton_and_euler(robot, form):
 
 @pytest.mark.parametrize("name", REAL)
 @every_form
-def test_f9_every_c_gives_the_bias_of_real_robots(name, form):
+def test_every_coriolis_matrix_gives_the_bias_of_real_robots(name, form):
     robot = real(name)
     s = state(robot, (2,))
     close(times(Equations(robot).coriolis_matrix(s.q, s.v, form), s.v), coriolis_force(robot, s.q, s.v), 1e-11)
@@ -50,7 +50,7 @@ def test_f9_every_c_gives_the_bias_of_real_robots(name, form):
 
 @given(trees(max_bodies=8))
 @settings(max_examples=25)
-def test_f9_every_c_gives_the_bias_of_trees_drawn_at_random(model):
+def test_every_coriolis_matrix_gives_the_bias_of_random_trees(model):
     robot = plain(model)
     s, expected = state(robot), robot.coriolis_matrix
     for form in FORMS:
@@ -62,7 +62,7 @@ def test_f9_every_c_gives_the_bias_of_trees_drawn_at_random(model):
 
 @robots("tree", "floating", "geared", "forest")
 @every_form
-def test_f9_which_c_is_half_the_rate_of_the_mass_matrix(robot, form):
+def test_four_of_six_coriolis_matrices_have_half_the_rate_of_the_mass_matrix_as_symmetric_part(robot, form):
     """C + C* = Ṁ, so that Ṁ - 2C is skew, for four of the six; for the other two it is not."""
     s = state(robot)
     C = Equations(robot).coriolis_matrix(s.q, s.v, form)
@@ -74,14 +74,14 @@ def test_f9_which_c_is_half_the_rate_of_the_mass_matrix(robot, form):
 
 
 @every_mechanism
-def test_t8_the_christoffel_c_is_the_librarys_own(robot):
+def test_the_christoffel_coriolis_matrix_is_that_of_dynamics(robot):
     """Σ Γ_abc v_c, column by column what the composite sweep gives."""
     s = state(robot, (3,))
     close(Equations(robot).coriolis_matrix(s.q, s.v), robot.coriolis_matrix(s.q, s.v), 1e-12)
 
 
 @robots("chain", "universal", "compound", "planar 2R")
-def test_t8_christoffel_symbols_are_half_sums_of_derivatives(robot):
+def test_christoffel_symbols_are_half_sums_of_derivatives(robot):
     """Γ_abc = ½ (∂_b M_ac + ∂_c M_ab - ∂_a M_bc), by an imaginary step, symmetric in b and c: one-axis joints."""
     q = state(robot).q
     dM = gradient(robot, lambda sweeps: sweeps.mass_matrix, q)
@@ -91,7 +91,7 @@ def test_t8_christoffel_symbols_are_half_sums_of_derivatives(robot):
 
 
 @robots("tree", "free", "spherical", "floating")
-def test_t8_in_velocities_of_groups_the_torsion_is_the_bracket(robot):
+def test_in_velocities_of_groups_the_torsion_is_the_bracket(robot):
     """Γ_abc - Γ_acb = Σ M_as [e_c, e_b]_s: the symbols are symmetric up to the structure constants."""
     q, equations = state(robot).q, Equations(robot)
     Gamma, c = equations.christoffel_symbols(q), equations.structure_constants()
@@ -99,14 +99,14 @@ def test_t8_in_velocities_of_groups_the_torsion_is_the_bracket(robot):
 
 
 @every_mechanism
-def test_t8_derivatives_of_the_mass_matrix_are_those_of_an_imaginary_step(robot):
+def test_derivatives_of_the_mass_matrix_are_those_of_an_imaginary_step(robot):
     """∂_c M_ab by brackets."""
     q = state(robot).q
     close(Equations(robot).mass_matrix_derivatives(q), gradient(robot, lambda sweeps: sweeps.mass_matrix, q), 1e-11)
 
 
 @robots("tree", "chain", "floating", "free")
-def test_t8_binets_symbols_are_the_christoffel_symbols(robot):
+def test_binets_symbols_are_the_christoffel_symbols(robot):
     """Müller and Terze (48), its linear part put right."""
     from linkwork.equations.coriolis import binet_symbols
 
@@ -115,7 +115,7 @@ def test_t8_binets_symbols_are_the_christoffel_symbols(robot):
 
 
 @robots("tree", "chain", "floating")
-def test_t8_the_matrix_form_written_out(robot):
+def test_the_matrix_form_is_the_sum_of_its_written_terms(robot):
     """C = -K* (b* J + J A a) K (52), b = diag ad_V, A of all shifts, a = the brackets one below the diagonal (31)."""
     s, nodes = state(robot), robot.lowered.plain()
     tree, n = nodes.tree, len(nodes.tree)
@@ -135,21 +135,21 @@ def test_t8_the_matrix_form_written_out(robot):
 
 
 @every_mechanism
-def test_f8_the_mass_matrix_is_a_sum_over_bodies(robot):
+def test_the_mass_matrix_is_a_sum_over_bodies(robot):
     """Σ J* I J, the composite bodies' mass matrix."""
     q = state(robot, (3,)).q
     close(Equations(robot).mass_matrix(q), robot.mass_matrix(q), 1e-12)
 
 
 @robots("tree", "floating", "welded")
-def test_f8_and_so_it_is_with_the_public_jacobians(robot):
+def test_the_mass_matrix_is_a_sum_over_bodies_with_the_public_jacobians(robot):
     q = state(robot).q
     J = jacobians(robot, q)
     close((J.mT @ body_inertias(robot.model) @ J).sum(0), Equations(robot).mass_matrix(q), 1e-12)
 
 
 @robots("tree", "geared", "free")
-def test_f8_s_has_one_block_for_each_joint(robot):
+def test_the_matrix_s_has_one_block_for_each_joint(robot):
     """v = S(φ) φ̇: integrate(q, φ + h φ̇) moves away from integrate(q, φ) with S φ̇; nothing off the joints' blocks."""
     rng = np.random.default_rng(1)
     q, phi, rate = state(robot).q, *rng.standard_normal((2, robot.nv)) / 2
@@ -163,7 +163,7 @@ def test_f8_s_has_one_block_for_each_joint(robot):
 
 
 @every_mechanism
-def test_f9_gravity_is_the_derivative_of_the_potential(robot):
+def test_gravity_is_the_derivative_of_the_potential(robot):
     """N(Q) = ∂U/∂φ, U that of gravity alone."""
     q = state(robot).q
     N = Equations(robot).gravity_force(q)
@@ -173,14 +173,14 @@ def test_f9_gravity_is_the_derivative_of_the_potential(robot):
 
 
 @every_mechanism
-def test_f9_theorem_2_2_is_inverse_dynamics(robot):
+def test_the_closed_form_is_inverse_dynamics(robot):
     """M(Q) v̇ + C(Q, v) v + N(Q) = τ."""
     s = state(robot, (2, 3))
     close(Equations(robot).inverse_dynamics(s.q, s.v, s.vdot), robot.inverse_dynamics(s.q, s.v, s.vdot), 1e-11)
 
 
 @every_mechanism
-def test_l6_forward_dynamics_undoes_the_closed_form(robot):
+def test_forward_dynamics_undoes_the_closed_form(robot):
     """FD(ID(v̇)) = v̇, the force taken from M v̇ + C v + N."""
     s = state(robot, (2,))
     tau = Equations(robot).inverse_dynamics(s.q, s.v, s.vdot)

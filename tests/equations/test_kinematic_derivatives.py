@@ -15,7 +15,7 @@ def jacobian_of(robot, body):
 
 
 @every_mechanism
-def test_t5_the_derivatives_of_k_are_brackets(robot):
+def test_derivatives_of_the_body_jacobian_are_brackets(robot):
     """∂_c K_a = [K_a, K_c] where a ≺ c, else 0 (27): an imaginary step says the same."""
     q = state(robot).q
     for body in robot.bodies[-2:]:
@@ -23,7 +23,7 @@ def test_t5_the_derivatives_of_k_are_brackets(robot):
 
 
 @robots("chain", "tree")
-def test_t5_and_they_are_the_brackets_of_columns(robot):
+def test_derivatives_of_the_body_jacobian_are_brackets_of_its_columns(robot):
     """Each nonzero one is ad_{K_a} K_c."""
     q, body = state(robot).q, robot.bodies[-1]
     K, dK = robot.jacobian(q, body), Equations(robot).jacobian_derivatives(q, body)
@@ -34,13 +34,13 @@ def test_t5_and_they_are_the_brackets_of_columns(robot):
 
 
 @every_mechanism
-def test_t5_jdot_is_the_rate_along_the_motion(robot):
+def test_jdot_is_the_rate_along_the_motion(robot):
     s, body = state(robot), robot.bodies[-1]
     close(Equations(robot).jacobian_rate(s.q, s.v, body), rate(robot, jacobian_of(robot, body), s.q, s.v), 1e-12)
 
 
 @every_mechanism
-def test_t5_body_accelerations(robot):
+def test_accelerations_of_bodies_follow_from_the_rate_of_the_jacobian(robot):
     """V̇ = K v̇ + Σ [K_b, K_c] v_b v_c (28): the wrench on a lone probe body, by Newton and Euler, says the same."""
     s, body = state(robot, (2,)), robot.bodies[-1]
     found = Equations(robot).acceleration(s.q, s.v, s.vdot, body)
@@ -65,7 +65,7 @@ def test_accelerations_of_points_are_second_derivatives(robot):
     close(xddot, slope(lambda t: at(t)[1], 1e-4), 1e-7)
 
 
-def test_l3_ball_universal_and_hinge_in_one_tree():
+def test_jacobians_of_ball_universal_and_revolute_joints_in_one_tree_are_rates_of_poses():
     """Link Jacobians of the lecture's example: ω_4 = (J_1, R J_2, 0, R J_4) q̇, against differences of the pose."""
     plan = [(None, lw.Spherical()), (0, lw.Universal()), (0, lw.Universal()), (1, lw.Revolute(axis=(0, 1, 0)))]
     robot = plain(grown("lecture", plan))
@@ -80,7 +80,7 @@ def test_l3_ball_universal_and_hinge_in_one_tree():
             assert not J[:, robot.v_index(other.replace("body", "joint"))].any(), (body, other)
 
 
-def test_l2_the_lectures_lagrangian_form():
+def test_sums_over_centres_of_mass_give_inverse_dynamics():
     """M = Σ J* M_c J and C = Σ J* M_c J̇ + J* [ω~] M_c J give the O(N) results."""
     robot = plain(MECHANISMS["tree"])
     equations, s = Equations(robot), state(robot)
@@ -88,7 +88,7 @@ def test_l2_the_lectures_lagrangian_form():
     close(tau, robot.inverse_dynamics(s.q, s.v, s.vdot), 1e-11)
 
 
-def test_l2_a_system_of_mass_points():
+def test_mass_points_have_the_mass_matrix_and_coriolis_force_of_particles():
     """M = Σ μ J* J, Coriolis force Ṁ q̇ - ½ (∂M/∂q q̇)* q̇, for three particles on strings: points without tensors."""
     builder = lw.Builder("string", (0, 0, 0))
     for i in range(3):

@@ -9,7 +9,7 @@ from linkwork.equations import MaximalCoordinates
 
 
 @every_mechanism
-def test_l4_the_same_accelerations_both_ways(robot):
+def test_maximal_and_generalized_coordinates_give_the_same_accelerations(robot):
     """KKT of free bodies and joint constraints against O(N) forward dynamics, rotors included."""
     s = state(robot)
     found = MaximalCoordinates(robot).forward_dynamics(s.q, s.v, s.tau)
@@ -17,14 +17,14 @@ def test_l4_the_same_accelerations_both_ways(robot):
 
 
 @every_mechanism
-def test_l4_m_links_and_n_freedoms_need_six_m_less_n_constraints(robot):
+def test_m_links_with_n_freedoms_have_6m_minus_n_constraints(robot):
     """6 m - n, and the bodies satisfy them at any state of the robot."""
     maximal, s = MaximalCoordinates(robot), state(robot)
     assert maximal.constraints == 6 * maximal.n - robot.nv
     assert maximal.drift(maximal.free(s.q, s.v)).max(initial=0.0) < 1e-12
 
 
-def test_l4_the_matrix_is_sparse():
+def test_the_matrix_of_maximal_coordinates_is_sparse():
     """Each body meets its parent only: the number of entries grows with the number of links, not with its square."""
     entries = {}
     for n in (10, 20, 40):
@@ -35,7 +35,7 @@ def test_l4_the_matrix_is_sparse():
     assert entries[40] < 2.2 * entries[20] < 4.9 * entries[10]
 
 
-def test_l4_maximal_coordinates_drift_and_generalized_ones_cannot():
+def test_maximal_coordinates_drift_and_generalized_ones_cannot():
     """The same double pendulum, the same method and step: joints come apart by more and more, and the motion is the same."""
     robot = plain(lw.load("double_pendulum"))
     q, v = np.array([1.5, -0.4]), np.array([0.3, 0.0])
@@ -52,7 +52,7 @@ def test_l4_maximal_coordinates_drift_and_generalized_ones_cannot():
 
 
 @pytest.mark.parametrize("name", ["free", "spherical"])
-def test_l4_a_free_body_has_no_constraints_to_violate(name):
+def test_a_free_body_has_no_constraints_to_violate(name):
     from zoo import MECHANISMS
 
     robot = plain(MECHANISMS[name])

@@ -73,7 +73,7 @@ def test_a_velocity_of_a_body_from_any_choice():
 
 
 @pytest.mark.parametrize("name", ["ball, Euler angles", "ball, exponential", "planar, exponential", "free, Euler angles"])
-def test_f7_boltzmanns_symbols_are_the_structure_constants_whatever_the_coordinates(name):
+def test_boltzmanns_symbols_are_the_structure_constants_whatever_the_coordinates(name):
     """Σ S⁻¹ (∂S - ∂S) S⁻¹ (46) = c[j, i, k], at every x."""
     choice, x, _, _ = made(CASES[name])
     c = Equations(choice.robot).structure_constants()
@@ -81,7 +81,7 @@ def test_f7_boltzmanns_symbols_are_the_structure_constants_whatever_the_coordina
 
 
 @pytest.mark.parametrize("name", ["ball, Euler angles", "free, Euler angles", "ball, exponential"])
-def test_f7_boltzmann_hamel_is_lagrange_in_the_rates_of_the_coordinates(name):
+def test_boltzmann_hamel_is_lagrange_in_the_rates_of_the_coordinates(name):
     """d/dt ∂L/∂ẋ - ∂L/∂x = S* τ for L̄(x, ẋ) = ½ ẋ* S* M S ẋ - U, with τ from M v̇ + Σ γ_k v_k M v + S⁻* ∂U/∂x (26)."""
     choice, x, u, udot = made(CASES[name])
     x, u, udot = x[0], u[0], udot[0]
@@ -102,7 +102,7 @@ def test_f7_boltzmann_hamel_is_lagrange_in_the_rates_of_the_coordinates(name):
     close(choice.tau(x, lagrange), hamel, 1e-8)
 
 
-def test_f10_the_singularity_of_a_choice_is_named_and_the_bodys_own_velocity_has_none():
+def test_the_singularity_of_a_choice_is_named_and_the_bodys_own_velocity_has_none():
     robot = plain(MECHANISMS["floating"])
     euler = QuasiVelocities(robot, {"joint0": "ZYX", "joint3": "ZXZ"})
     x = euler.x(robot.integrate(robot.neutral(), np.full((2, robot.nv), 0.4)))

@@ -27,14 +27,14 @@ def coordinates(screws, seed=0, shape=(3,)):
 
 @every_mechanism
 @every_kind
-def test_t2_a_product_of_exponentials_is_the_pose(robot, kind):
+def test_a_product_of_exponentials_is_the_pose(robot, kind):
     """C(k) = e^{Y₁ q₁} ... m(k) (11), with coordinates of the first and second kind and with Euler parameters."""
     screws = Screws(robot.model, kind)
     x = coordinates(screws)
     close(screws.poses(x), robot.poses(screws.q(x)), 1e-12)
 
 
-def test_t2_kinds_are_picked_joint_by_joint():
+def test_kinds_are_picked_joint_by_joint():
     """Only the ball's coordinates change, and the poses do not."""
     robot = plain(MECHANISMS["floating"])
     mixed = Screws(robot.model, {"joint0": "euler parameters", "joint3": "first kind"})
@@ -43,7 +43,7 @@ def test_t2_kinds_are_picked_joint_by_joint():
     close(mixed.poses(x), robot.poses(mixed.q(x)), 1e-12)
 
 
-def test_t2_first_and_second_kind_are_singular_where_euler_parameters_are_not():
+def test_first_and_second_kind_are_singular_where_euler_parameters_are_not():
     """A ball joint at ±90 degrees, and after a whole turn; its v and quaternion have neither."""
     robot = plain(MECHANISMS["spherical"])
     second, first = (QuasiVelocities(robot, {"joint0": kind}) for kind in KINDS[:2])
@@ -58,7 +58,7 @@ def test_t2_first_and_second_kind_are_singular_where_euler_parameters_are_not():
 
 @robots("chain", "tree", "floating")
 @every_kind
-def test_t4_the_columns_of_k_are_screws_carried_along(robot, kind):
+def test_the_columns_of_the_body_jacobian_are_screws_carried_along(robot, kind):
     """K_a = Ad⁻¹ Ad⁻¹ Y_a (21) times S of the kind of coordinates: K ẋ = J v."""
     screws = Screws(robot.model, kind)
     x = coordinates(screws)
@@ -70,7 +70,7 @@ def test_t4_the_columns_of_k_are_screws_carried_along(robot, kind):
 
 
 @robots("chain", "universal", "compound", "planar 2R")
-def test_t4_k_is_the_derivative_of_the_pose(robot):
+def test_the_body_jacobian_is_the_derivative_of_the_pose(robot):
     """C⁻¹ ∂C/∂x_a = K_a^, by an imaginary step; recursive and closed."""
     screws = Screws(robot.model)
     x, tip = coordinates(screws, shape=()), robot.bodies[-1]
@@ -84,7 +84,7 @@ def test_t4_k_is_the_derivative_of_the_pose(robot):
 
 
 @robots("chain", "tree", "welded", "massless")
-def test_t8_the_mass_matrix_needs_no_body_frame(robot):
+def test_the_mass_matrix_needs_no_body_frame(robot):
     """Σ K* J K with J in the world frame (43), Remark 6."""
     screws = Screws(robot.model, "euler parameters")
     q = state(robot, (2,)).q
@@ -92,7 +92,7 @@ def test_t8_the_mass_matrix_needs_no_body_frame(robot):
 
 
 @every_mechanism
-def test_t3_body_frames_do_not_matter(robot):
+def test_body_frames_do_not_matter(robot):
     """Turned and shifted at random, all of them: the same M, bias, forces and energies."""
     rng = np.random.default_rng(8)
     other = plain(with_body_frames(robot.model, {name: spread(rng, 2.0) for name in robot.bodies}))
@@ -101,7 +101,7 @@ def test_t3_body_frames_do_not_matter(robot):
 
 
 @every_mechanism
-def test_t3_the_screws_do_not_depend_on_body_frames(robot):
+def test_the_screws_do_not_depend_on_body_frames(robot):
     """Y and the inertias in the world frame stay; only the reference poses are others."""
     rng = np.random.default_rng(9)
     moved = {name: spread(rng) for name in robot.bodies}
@@ -111,7 +111,7 @@ def test_t3_the_screws_do_not_depend_on_body_frames(robot):
     close(one.reference @ [moved[name].matrix for name in robot.bodies], other.reference)
 
 
-def test_t3_in_the_world_frame_all_reference_poses_are_the_identity():
+def test_in_the_world_frame_all_reference_poses_are_the_identity():
     model = in_world_frame(lw.load("joint_zoo"))
     close(Screws(model).reference, np.eye(4) + np.zeros((len(model.bodies), 1, 1)))
     for placed in model.joints:
@@ -119,7 +119,7 @@ def test_t3_in_the_world_frame_all_reference_poses_are_the_identity():
             close(placed.at.matrix, placed.on.matrix)
 
 
-def test_t3_a_screw_is_a_direction_a_point_and_a_pitch():
+def test_a_screw_is_a_direction_a_point_and_a_pitch():
     """Y = [ω; p × ω + h ω]: the point stays on the axis, and moves along it by h θ."""
     direction, point, pitch = np.array([1.0, 2.0, -2.0]), np.array([0.3, -0.1, 0.7]), 0.25
     moved = exponential(screw(direction, point, pitch), np.array(1.3)) @ [*point, 1]

@@ -44,14 +44,14 @@ SELECTION = {  # rows of V = [ω; v] that move, from the paper's (62), (77), (88
 
 
 @pytest.mark.parametrize("name", SELECTION)
-def test_f1_the_selection_matrix_picks_the_velocities_of_the_group(name):
+def test_the_selection_matrix_picks_the_velocities_of_the_group(name):
     """H is made of columns of the identity; a screw has its pitch in one of them."""
     assert np.array_equal(SingleBody(name).H, np.eye(6)[:, SELECTION[name]])
     assert np.array_equal(SingleBody("H").H[:, 0], [0, 0, 1, 0, 0, TABLE["H"].pitch])
 
 
 @every_group
-def test_f1_the_twist_is_h_v_and_the_inertia_h_i_h(group, body, rng):
+def test_the_twist_is_h_v_and_the_inertia_h_i_h(group, body, rng):
     """Q⁻¹ Q̇ = (H v)^, and ½ v* M v is the energy of the twist."""
     q, v, _ = moving(body, rng)
     later = group.matrix(q + 1j * STEP * group.rate(q, v))
@@ -61,7 +61,7 @@ def test_f1_the_twist_is_h_v_and_the_inertia_h_i_h(group, body, rng):
 
 
 @every_group
-def test_f2_the_swapped_matrix_is_the_dual_bracket(group, rng):
+def test_the_swapped_matrix_is_the_dual_bracket(group, rng):
     """ãd_p v + ad*_v p = 0, ãd skew, for any p: not only for p = M v."""
     algebra = Algebra.of(group)
     v, p = rng.standard_normal((2, 5, group.nv))
@@ -70,7 +70,7 @@ def test_f2_the_swapped_matrix_is_the_dual_bracket(group, rng):
     close(algebra.ad(v), group.ad(v))
 
 
-def test_f2_the_swapped_matrices_of_table_1():
+def test_the_swapped_matrices_are_the_published_ones():
     """As printed, with the angular part moved to the front."""
     p = np.arange(1.0, 7.0)
     n, f = map(lie.embedding.tilde, (p[:3], p[3:]))
@@ -84,7 +84,7 @@ def test_f2_the_swapped_matrices_of_table_1():
 
 @every_group
 @pytest.mark.parametrize("size", [0.0, 1e-9, 1e-4, 1.0, 2.0])
-def test_f3_s_is_its_series_and_the_rate_of_the_logarithm(group, size, rng):
+def test_the_matrix_s_is_its_series_and_the_rate_of_the_logarithm(group, size, rng):
     """S = I - ad/2 + ad²/6 - ..., and v = S(φ) φ̇ where Q⁻¹ Q(t) = exp φ(t)."""
     phi = rng.standard_normal((3, group.nv))
     phi = size * phi / np.linalg.norm(phi, axis=-1, keepdims=True)
@@ -96,7 +96,7 @@ def test_f3_s_is_its_series_and_the_rate_of_the_logarithm(group, size, rng):
 
 
 @every_group
-def test_f4_the_closed_form_of_c_is_its_definition(group, body, rng):
+def test_the_closed_form_of_the_coriolis_matrix_is_its_definition(group, body, rng):
     """ãd_{Mv} = Σₖ (∂S_ki/∂φ_j - ∂S_kj/∂φ_i)(Mv)_k at φ = 0."""
     _, v, _ = moving(body, rng)
     close(body.C(v), body.C_from_definition(v))
@@ -105,7 +105,7 @@ def test_f4_the_closed_form_of_c_is_its_definition(group, body, rng):
 
 
 @every_group
-def test_f4_the_equation_is_newtons_and_eulers(group, body, rng):
+def test_the_equation_is_newtons_and_eulers(group, body, rng):
     """M v̇ + C v = H* (I V̇ + V̄ I V), V = H v."""
     _, v, vdot = moving(body, rng)
     V, Vdot = body.H @ v[..., None], body.H @ vdot[..., None]
@@ -114,7 +114,7 @@ def test_f4_the_equation_is_newtons_and_eulers(group, body, rng):
 
 
 @every_group
-def test_f4_the_equation_is_the_librarys(group, rng):
+def test_the_equation_of_a_body_is_that_of_dynamics(group, rng):
     """M v̇ + C v + N = τ, both ways, against a Model of one body on that joint."""
     joints = {
         "SE(3)": lw.Free(), "X(z)": lw.Schoenflies(), "R^3": lw.Translation(), "SE(2)": lw.Planar(), "SO(3)": lw.Spherical(),
@@ -132,7 +132,7 @@ def test_f4_the_equation_is_the_librarys(group, rng):
     close(one.N(q), robot.gravity_force(q))
 
 
-def test_f4_eulers_equations_for_principal_axes():
+def test_eulers_equations_hold_for_principal_axes():
     """I_x ω̇_x - (I_y - I_z) ω_y ω_z = τ_x and so on (2)-(4)."""
     Ix, Iy, Iz = moments = 2.0, 3.0, 4.5
     top = SingleBody("SO(3)", tensor=moments)
@@ -141,7 +141,7 @@ def test_f4_eulers_equations_for_principal_axes():
     close(top.inverse_dynamics(np.array([0, 0, 0, 1.0]), w, wdot), euler)
 
 
-def test_f4_kirchhoffs_equations(rng):
+def test_kirchhoffs_equations_hold(rng):
     """d/dt ∂K/∂ω = ∂K/∂ω × ω + ∂K/∂u × u + τ_ω,  d/dt ∂K/∂u = ∂K/∂u × ω + τ_u  (9)-(10), for any quadratic K."""
     A = rng.standard_normal((6, 6))
     M = A @ A.T  # with added mass, as in water: of no rigid body
@@ -152,7 +152,7 @@ def test_f4_kirchhoffs_equations(rng):
 
 
 @every_group
-def test_f5_both_forms_of_the_theorem_agree_on_every_group(group, rng):
+def test_both_forms_of_the_theorem_agree_on_every_group(group, rng):
     """M v̇ - ad*_v M v = M v̇ + ãd_{Mv} v (107), (108)."""
     A = rng.standard_normal((group.nv, group.nv))
     M, (v, vdot) = A @ A.T, rng.standard_normal((2, 5, group.nv))
@@ -160,7 +160,7 @@ def test_f5_both_forms_of_the_theorem_agree_on_every_group(group, rng):
     close(algebra.force(M, v, vdot), (M @ vdot[..., None] + algebra.coriolis(M, v) @ v[..., None])[..., 0])
 
 
-def test_f5_and_on_a_group_of_matrices_drawn_at_random(rng):
+def test_both_forms_of_the_theorem_agree_on_random_matrix_groups(rng):
     """sl(3) in a random basis, nothing to do with motions: (107) = (108) = (109), and energy is kept."""
     E = rng.standard_normal((8, 3, 3))
     E -= np.trace(E, axis1=1, axis2=2)[:, None, None] * np.eye(3) / 3
@@ -173,7 +173,7 @@ def test_f5_and_on_a_group_of_matrices_drawn_at_random(rng):
     close(v @ algebra.coriolis(M, v) @ v, 0.0, 1e-10)
 
 
-def test_f3_s_of_matrices_drawn_at_random(rng):
+def test_the_matrix_s_of_random_matrix_groups_is_its_series(rng):
     """exp(-φ) d/dt exp(φ) = (S(φ) φ̇)^ for a group given by its structure constants alone."""
     E = rng.standard_normal((3, 2, 2))
     E -= np.trace(E, axis1=1, axis2=2)[:, None, None] * np.eye(2) / 2
@@ -184,7 +184,7 @@ def test_f3_s_of_matrices_drawn_at_random(rng):
     close(np.tensordot(algebra.S(phi) @ rate, E, 1), velocity, 1e-7)
 
 
-def test_f6_the_formula_of_the_earlier_literature_is_not_newtons_and_eulers(rng):
+def test_the_formula_of_the_earlier_literature_is_not_newtons_and_eulers(rng):
     """-ad*_{Mv} v ≠ ãd_{Mv} v, wherever order matters; on SO(3) only the sign is wrong, on SE(3) no sign puts it right."""
     for name, group in TABLE.items():
         body = SingleBody(name, **solid(rng))

@@ -15,7 +15,7 @@ def vehicle_manipulator():
     return hull.model().with_model("hull", lw.load("arm_6r"), (0.2, 0.0, 0.3))
 
 
-def test_f10_a_satellite_tumbles_through_every_attitude():
+def test_a_satellite_tumbles_through_every_attitude():
     """Momentum and energy stay, and the steps at 90 degrees of pitch are like any others."""
     robot = lw.Dynamics(lw.load("free_body").with_gravity((0, 0, 0)))
     q, v = robot.neutral(), np.array([0.01, 3.0, 0.01, 0.0, 0.0, 0.0])  # about the middle axis: it turns over
@@ -27,7 +27,7 @@ def test_f10_a_satellite_tumbles_through_every_attitude():
     close(robot.kinetic_energy(run.q, run.v), np.full(len(run.q), robot.kinetic_energy(q, v)), 1e-7)
 
 
-def test_f10_a_vehicle_with_an_arm_passes_90_degrees_of_pitch():
+def test_a_vehicle_with_an_arm_passes_90_degrees_of_pitch():
     """Steps of the solver on the group are the usual ones; in Euler angles they shrink a thousandfold, for the same motion."""
     robot = lw.Dynamics(vehicle_manipulator())
     euler = lw.QuasiVelocities(robot, {"base": "ZYX"})

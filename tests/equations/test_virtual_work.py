@@ -22,7 +22,7 @@ def loaded(name="floating"):
 
 
 @every_mechanism
-def test_l1_the_power_of_a_generalized_force_is_that_of_the_force(robot):
+def test_the_power_of_a_generalized_force_is_that_of_the_force(robot):
     """Q · v = f · ẋ for a force at a point; Q · v = n · ω for a torque; Q · v = w · V for a wrench."""
     s, rng = state(robot, (3,)), np.random.default_rng(2)
     f, n, w = rng.standard_normal((3, 3)), rng.standard_normal((3, 3)), rng.standard_normal((3, 6))
@@ -36,21 +36,21 @@ def test_l1_the_power_of_a_generalized_force_is_that_of_the_force(robot):
 
 
 @robots("tree", "floating", "chain")
-def test_l1_the_generalized_force_is_the_work_along_each_displacement(robot):
+def test_the_generalized_force_is_the_work_along_each_displacement(robot):
     """Q_j = f · ∂x/∂q_j, by differences."""
     q, f = state(robot).q, np.array([1.0, -2.0, 0.5])
     work, body = VirtualWork(robot), robot.bodies[-1]
     close(work.of_force(q, body, f, AT), f @ differences(robot, lambda q: work.point(q, body, AT), q), 1e-8)
 
 
-def test_l1_springs_pull_down_their_potential():
+def test_springs_pull_down_their_potential():
     """Q = -∂E/∂φ for springs, and for a push that is constant in the world."""
     robot = plain(MECHANISMS["floating"].with_forces(*FORCES[:3]))
     work, q = VirtualWork(robot), state(robot).q
     close(work.force(q, np.zeros(robot.nv)), -differences(robot, work.energy, q), 1e-8)
 
 
-def test_l1_power_balance():
+def test_the_rate_of_the_energy_is_the_power_of_dampers_and_thrusters():
     """d/dt (T + U + E) = power of the dampers (never positive) + power of the thruster, along v̇ from those forces."""
     robot = loaded()
     work, s = VirtualWork(robot), state(robot, seed=3)
@@ -68,7 +68,7 @@ def test_l1_power_balance():
     close(rate, damped @ s.v + work.of_push(s.q, FORCES[3]) @ s.v, 1e-6)
 
 
-def test_l1_the_same_forces_as_wrenches_on_the_bodies():
+def test_the_same_forces_come_from_wrenches_on_the_bodies():
     """forward_dynamics(external=) and τ = Q give the same motion."""
     robot = loaded("tree")
     work, s = VirtualWork(robot), state(robot, (2,))

@@ -131,7 +131,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_t3_a_file_in_the_world_frame_is_the_mechanism_with_frames(case):
+def test_a_file_in_the_world_frame_is_the_mechanism_with_frames(case):
     text, framed = case
     same(plain(framed()), plain(lw.load(text)))
 

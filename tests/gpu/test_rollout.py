@@ -7,7 +7,7 @@ import linkwork as lw
 from linkwork.engine.cuda import DeviceError
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")]
 ARM = lw.Dynamics(lw.load("arm_6r"))
 SATELLITE = lw.Dynamics(lw.load("satellite"))
 

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.constraints import kkt, of
 from linkwork.model import mechanism
-from linkwork.model.mechanisms.linkages import four_bar
+from linkwork.model.mechanisms import four_bar
 
 MOBILITY = {"slider_crank": 1, "four_bar": 1, "peaucellier": 1, "strandbeest": 1, "squeezer": 1, "bricard": 1,
             "governor": 2, "differential": 2, "intelsat": 8, "rolling_disk": 3, "snakeboard": 4}  # fmt: skip

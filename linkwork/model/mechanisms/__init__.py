@@ -16,6 +16,8 @@ and with loops, gears or wheels, closed at q = 0 (the squeezer near it):
     bricard, governor                    six joints square to each other; Watt's
     differential, intelsat               of a car; a satellite whose panels are tied by cables
     rolling_disk, snakeboard             on a table, without slipping; nobody pushes it
+
+Each is a function too, and many take sizes and masses: `lw.mechanisms.four_bar(crank=0.12, rocker=0.3)`.
 """
 
 from collections.abc import Callable
@@ -32,7 +34,7 @@ from .wheels import rolling_disk, snakeboard
 from .zoo import joint_zoo
 
 SIZED: dict[str, Callable[..., Model]] = {"chain": chain, "cable": cable, "satellite": satellite}
-PLAIN: dict[str, Callable[[], Model]] = {
+PLAIN: dict[str, Callable[..., Model]] = {
     maker.__name__: maker
     for maker in (
         pendulum,
@@ -61,6 +63,7 @@ PLAIN: dict[str, Callable[[], Model]] = {
     )
 }
 NAMES: tuple[str, ...] = (*PLAIN, *SIZED)
+__all__ = ["NAMES", "SIZED", "mechanism", *NAMES]
 
 
 def mechanism(name: str) -> Model:

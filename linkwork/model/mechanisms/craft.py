@@ -1,9 +1,10 @@
 """Bodies that turn freely: a block, a top, a satellite."""
 
-from ...joints import Free, Revolute, Spherical
+from ...joints import Free, Joint, Revolute, Spherical
 from .. import solids
 from ..builder import Builder
 from ..model import Model
+from .drawing import counted, positive
 
 GOLD, BLUE, GREY = (0.8, 0.65, 0.25, 1.0), (0.15, 0.25, 0.55, 1.0), (0.55, 0.55, 0.55, 1.0)
 
@@ -37,6 +38,7 @@ def satellite(n: int = 3) -> Model:
     A wing turns about y on its drive; its panels, 8 kg each, fold about x on sprung joints and lie flat at q = 0.
     Without gravity: (0, 0, 0).
     """
+    counted("a wing of satellite", n)
     system = Builder("satellite" if n == 3 else f"satellite_{n}", gravity=(0.0, 0.0, 0.0))
     system.body("bus", joint=Free(), joint_name="free", **solids.box(400.0, (1.2, 1.0, 1.6), color=GOLD))
     drive = Revolute(axis=(0.0, 1.0, 0.0), damping=0.5, armature=0.05)
@@ -46,32 +48,46 @@ def satellite(n: int = 3) -> Model:
         arm = solids.together(yoke, solids.cylinder(3.0, 0.08, 0.1, axis=(0.0, 1.0, 0.0), color=GREY))
         system.body(f"{side}_yoke", "bus", (0.0, 0.5 * y, 0.0), drive, joint_name=f"{side}_drive", **arm)
         panel = solids.box(8.0, (1.0, 1.5, 0.03), center=(0.0, 0.75 * y, 0.0), color=BLUE)
-        on, at = f"{side}_yoke", (0.0, 0.4 * y, 0.0)
+        parent, at = f"{side}_yoke", (0.0, 0.4 * y, 0.0)
         for i in range(1, n + 1):
-            system.body(f"{side}_panel{i}", on, at, spring, joint_name=f"{side}_hinge{i}", **panel)
-            on, at = f"{side}_panel{i}", (0.0, 1.5 * y, 0.0)
+            system.body(f"{side}_panel{i}", parent, at, spring, joint_name=f"{side}_hinge{i}", **panel)
+            parent, at = f"{side}_panel{i}", (0.0, 1.5 * y, 0.0)
     return system.model()
 
 
-def intelsat() -> Model:
+def intelsat(
+    *,
+    base: Joint | None = None,
+    cables: bool = True,
+    panels: int = 3,
+    bus_mass: float = 1000.0,
+    panel_mass: float = 8.0,
+    stiffness: float = 0.5,
+    damping: float = 1.5,
+) -> Model:
     """INTELSAT V on its way to open: a body of 1000 kg, on each side a yoke and three panels, 16 m from tip to tip.
 
-    Closed cable loops over pulleys make the panels of a wing fold as one. Flat at q = 0; a wing is stowed where its yoke
-    is at 90° and its panels at -180°, 180° and -180°. Without gravity; sizes, and masses and springs of the
-    wings, are estimates.
+    Closed cable loops over pulleys make the panels of a wing fold as one; without `cables` each joint has its spring alone. Flat at
+    q = 0; a wing is stowed where its yoke is at 90° and its panels at -180°, 180° and -180°. The bus is free unless `base` is another
+    joint: with Planar(axis=(1, 0, 0)) all moves in the plane y z. Without gravity; sizes, and masses and springs of the wings, are
+    estimates.
     """
+    positive("intelsat", bus_mass=bus_mass, panel_mass=panel_mass)
+    counted("a wing of intelsat", panels)
     system = Builder("intelsat", gravity=(0.0, 0.0, 0.0))
-    system.body("bus", joint=Free(), joint_name="free", **solids.box(1000.0, (1.66, 2.01, 1.77), color=GOLD))
+    base = Free() if base is None else base
+    system.body("bus", joint=base, joint_name=base.kind, **solids.box(bus_mass, (1.66, 2.01, 1.77), color=GOLD))
     yoke, panel = 1.5, 1.83
     for side, y in (("north", 1.0), ("south", -1.0)):
-        placed = Revolute(axis=(y, 0.0, 0.0), stiffness=0.5, damping=1.5)
+        placed = Revolute(axis=(y, 0.0, 0.0), stiffness=stiffness, damping=damping)
         legs = [solids.rod(2.0, (x, yoke * y, 0.0), color=GREY) for x in (-0.7, 0.7)]
         system.body(f"{side}_yoke", "bus", (0.0, 1.02 * y, -0.8), placed, **solids.together(*legs))
-        blanket = solids.box(8.0, (1.6, panel - 0.05, 0.04), center=(0.0, y * panel / 2, 0.0), color=BLUE)
+        blanket = solids.box(panel_mass, (1.6, panel - 0.05, 0.04), center=(0.0, y * panel / 2, 0.0), color=BLUE)
         before, reach, folds = f"{side}_yoke", yoke, -2.0
-        for i in range(1, 4):
+        for i in range(1, panels + 1):
             name = f"{side}_panel{i}"
             system.body(name, before, (0.0, reach * y, 0.0), placed, **blanket)
-            system.couple(f"{name}_joint", f"{before}_joint", (0.0, folds), f"{side}_cable{i}")
+            if cables:
+                system.couple(f"{name}_joint", f"{before}_joint", (0.0, folds), f"{side}_cable{i}")
             before, reach, folds = name, panel, -1.0
     return system.model()

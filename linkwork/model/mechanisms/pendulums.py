@@ -4,38 +4,41 @@ from ...joints import Joint, Prismatic, Revolute, Spherical, Universal
 from .. import solids
 from ..builder import Builder
 from ..model import Model
+from .drawing import counted, positive
 
 DOWN = (0.0, 0.0, -1.0)
 PIN = Revolute(axis=(0.0, 1.0, 0.0))
 BLUE, RED, GREY = (0.25, 0.45, 0.7, 1.0), (0.75, 0.3, 0.25, 1.0), (0.55, 0.55, 0.55, 1.0)
 
 
-def pendulum() -> Model:
+def pendulum(*, length: float = 1.0, mass: float = 1.0) -> Model:
     """A uniform rod, 1 kg and 1 m."""
-    return _hanging("pendulum", 1, PIN, solids.rod(1.0, DOWN, color=BLUE))
+    return _rods("pendulum", 1, length, mass)
 
 
-def double_pendulum() -> Model:
+def double_pendulum(*, length: float = 1.0, mass: float = 1.0) -> Model:
     """Two uniform rods, each 1 kg and 1 m."""
-    return _hanging("double_pendulum", 2, PIN, solids.rod(1.0, DOWN, color=BLUE))
+    return _rods("double_pendulum", 2, length, mass)
 
 
-def chain(n: int = 10) -> Model:
+def chain(n: int = 10, *, length: float = 1.0, mass: float = 1.0) -> Model:
     """Uniform rods, each 1 kg and 1 m: chain(2) is the double pendulum."""
-    return _hanging(f"chain_{n}", n, PIN, solids.rod(1.0, DOWN, color=BLUE))
+    return _rods(f"chain_{n}", n, length, mass)
 
 
-def cable(n: int = 10) -> Model:
+def cable(n: int = 10, *, length: float = 0.1, mass: float = 0.05, radius: float = 0.005, damping: float = 1e-4) -> Model:
     """Cylinders, each 50 g, 10 cm long and 1 cm thick, on universal joints that bend about x, then y."""
-    piece = solids.cylinder(0.05, 0.005, 0.1, center=(0.0, 0.0, -0.05), color=GREY)
-    return _hanging(f"cable_{n}", n, Universal(damping=1e-4), piece, length=0.1)
+    positive("cable", length=length, mass=mass, radius=radius)
+    piece = solids.cylinder(mass, radius, length, center=(0.0, 0.0, -length / 2), color=GREY)
+    return _hanging(f"cable_{n}", n, Universal(damping=damping), piece, length)
 
 
-def cartpole() -> Model:
+def cartpole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: float = 1.0) -> Model:
     """A cart of 1 kg on a rail along x, and a pole of 0.1 kg and 1 m on it: upright at q = 0, tipping towards +x."""
+    positive("cartpole", cart_mass=cart_mass, pole_mass=pole_mass, pole_length=pole_length)
     system = Builder("cartpole")
-    cart = solids.box(1.0, (0.4, 0.2, 0.2), color=GREY)
-    pole = solids.rod(0.1, (0.0, 0.0, 1.0), color=RED)
+    cart = solids.box(cart_mass, (0.4, 0.2, 0.2), color=GREY)
+    pole = solids.rod(pole_mass, (0.0, 0.0, pole_length), color=RED)
     system.body("cart", joint=Prismatic(axis=(1.0, 0.0, 0.0), lower=-2.4, upper=2.4), joint_name="rail", **cart)
     system.body("pole", "cart", joint=PIN, joint_name="pin", **pole)
     return system.model()
@@ -50,8 +53,15 @@ def spherical_pendulum() -> Model:
     return system.model()
 
 
-def _hanging(name: str, n: int, joint: Joint, link: solids.Solid, length: float = 1.0) -> Model:
+def _rods(name: str, n: int, length: float, mass: float) -> Model:
+    """n uniform rods on pins."""
+    positive(name, length=length, mass=mass)
+    return _hanging(name, n, PIN, solids.rod(mass, (0.0, 0.0, -length), color=BLUE), length)
+
+
+def _hanging(name: str, n: int, joint: Joint, link: solids.Solid, length: float) -> Model:
     """n equal links, each on the lower end of the one before."""
+    counted(name, n)
     system = Builder(name)
     end = (0.0, 0.0, -length)
     for i in range(1, n + 1):

@@ -50,10 +50,10 @@ def joint_zoo() -> Model:
         ("hand", "cross", wrist),
     ]
     zoo = Builder("joint_zoo")
-    for i, (name, on, joint) in enumerate(tree):
+    for i, (name, parent, joint) in enumerate(tree):
         block = solids.box(0.5 + 0.1 * i, (0.1, 0.15 + 0.01 * i, 0.25), center=(0.02, -0.01 * i, 0.1))
         at = Pose.rpy((0.1, 0.05 * (i % 3), 0.2), (0.3 * (i % 2), -0.2 * i, 0.1 * i))
         joint_on = Pose.rpy((-0.02, 0.0, 0.01 * i), (0.0, 0.1 * (i % 4), 0.0))
-        zoo.body(name, on, at, joint, joint_name=f"{name}_{joint.kind}", joint_on=joint_on, **block)
+        zoo.body(name, parent, at, joint, joint_name=f"{name}_{joint.kind}", joint_on=joint_on, **block)
     zoo.frame("finger", "hand", Pose.rpy((0.0, 0.0, 0.3), (0.1, 0.2, 0.3)))
     return zoo.model()

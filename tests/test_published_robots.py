@@ -42,11 +42,11 @@ def close(a, b, digits=1e-10):
     np.testing.assert_allclose(a, b, rtol=0, atol=2 * digits)
 
 
-def test_puma_gravity(puma):
+def test_the_puma_holds_its_published_gravity_load(puma):
     close(puma.gravity_force(QN), [0, 31.6398803784, 6.035138023, 0, 0.0282528, 0])
 
 
-def test_puma_inverse_dynamics(puma):
+def test_the_puma_has_the_published_inverse_dynamics(puma):
     """Newton and Euler at rest, moving, and at constant rates, without friction."""
     close(puma.inverse_dynamics(QN, ZERO, ONE),
           [3.3531108581, 36.002511244, 7.4259640774, 0.1900430346, 0.2034409311, 0.1941327899])  # fmt: skip
@@ -56,12 +56,12 @@ def test_puma_inverse_dynamics(puma):
           [-1.3910743711, 33.4227989677, 5.2831112681, 0.0012230818, 0.0306322785, 0.0001482843])  # fmt: skip
 
 
-def test_puma_inverse_dynamics_with_friction(puma):
+def test_the_puma_with_friction_has_the_published_inverse_dynamics(puma):
     close(puma.inverse_dynamics(QN, ONE, ONE) - puma.passive_force(QN, ONE),
           [32.4952427549, 60.8669884751, 17.7435949128, 1.4545190261, 1.2991104105, 0.7137808875])  # fmt: skip
 
 
-def test_puma_pushing_with_its_tool(puma):
+def test_the_puma_pushing_with_its_tool_has_the_published_torques(puma):
     """The tool exerts force (1, 2, 3) and moment (1, 2, 3) in its axes: the world pushes back with as much."""
     external = np.zeros((6, 6))
     external[5] = -1, -2, -3, -1, -2, -3
@@ -69,7 +69,7 @@ def test_puma_pushing_with_its_tool(puma):
           [0.6427563, 29.08664003, 4.70321251, 2.82842712, -1.9717472, 3], 1e-8)  # fmt: skip
 
 
-def test_puma_mass_matrix(puma):
+def test_the_puma_has_the_published_mass_matrix(puma):
     expected = np.diag([3.6593754122, 4.4137419336, 0.9378415752, 0.1925317061, 0.1713484517, 0.1941045057])
     for i, j, value in [(0, 1, -0.404361246), (0, 2, 0.1006136478), (0, 3, -0.0025169558), (1, 2, 0.350890665),
                         (1, 4, 0.0023595131), (2, 4, 0.0014801664), (3, 5, 0.0000282843)]:  # fmt: skip
@@ -77,14 +77,14 @@ def test_puma_mass_matrix(puma):
     close(puma.mass_matrix(QN), expected)
 
 
-def test_puma_coriolis_forces(puma):
+def test_the_puma_has_the_published_coriolis_forces(puma):
     """C q̇ at rates (1, 2, 3, 1, 2, 3)."""
     qd = np.array([1.0, 2, 3, 1, 2, 3])
     close(puma.coriolis_matrix(QN, qd) @ qd,
           [-4.6344217633, 8.7257112246, -1.9268101609, 0.0022557893, 0.0190524334, 0.0003648528])  # fmt: skip
 
 
-def test_puma_forward_dynamics(puma):
+def test_the_puma_has_the_published_forward_dynamics(puma):
     qd, tau = np.array([0.1, 0.2, 0.8, 0.2, 0.5, 1]), np.array([1, 3.2, 1.8, 0.1, 0.7, 4.6])
     close(puma.forward_dynamics(QN, qd, tau),
           [-0.3540475686, -6.3989262832, -2.0684942475, 0.5112435386, 4.0212231565, 23.6984540652])  # fmt: skip

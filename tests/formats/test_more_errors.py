@@ -1,0 +1,124 @@
+"""Files and models that cannot be read, written or made: each error names the thing and says what is possible."""
+
+import json
+from dataclasses import replace
+from io import StringIO
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import constraints
+from linkwork.equations.algebra import Algebra
+from linkwork.model import gears, solids
+
+BODY = {"name": "link", "mass": 1.0}
+JOINT = {"name": "pin", "child": "link"}
+
+
+def world_frame(**entries):
+    """A file in the world frame of one link, with other entries."""
+    return lw.load(json.dumps({"screws": 1, "bodies": [BODY], "joints": [JOINT]} | entries))
+
+
+def joint(**entries):
+    return lambda: world_frame(joints=[JOINT | entries])
+
+
+def bond(**entries):
+    return lambda: world_frame(constraints=[{"name": "bond"} | entries])
+
+
+WORLD_FRAME = {
+    'a body has no "name"': lambda: world_frame(bodies=[{"mass": 1.0}]),
+    'joint "pin" has no "child"': lambda: world_frame(joints=[{"name": "pin"}]),
+    "bodies is .*; a list is needed": lambda: world_frame(bodies={"name": "link"}),
+    "a body is .*; an object is needed, with entries such as name, mass": lambda: world_frame(bodies=["link"]),
+    "the child of joint \"pin\" is .*; a name is needed": joint(child=3),
+    'joint "pin" is revolute; a pitch is for helical joints, which need one': joint(kind="revolute", pitch=0.1),
+    'joint "pin" is helical; a pitch is for helical joints, which need one': joint(kind="helical"),
+    'joint "pin" has no parts; a compound joint has at least one': joint(parts=[]),
+    'the rotation of joint "pin" is zero; it is a quaternion x y z w': joint(rotation=[0, 0, 0, 0]),
+    'constraint "bond" has kind "distanc"; there are distance, linear.*Did you mean "distance"': bond(kind="distanc"),
+    'constraint "bond" is of kind "distance", which has no "radius"': bond(kind="distance", child="link", length=1.0, radius=2.0),
+    'constraint "bond" has no "length"': bond(kind="distance", child="link"),
+    'coupling "gear" has no "joint"': lambda: world_frame(couplings=[{"name": "gear"}]),
+}
+
+PIN = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+ARM = f'<robot name="arm"><link name="a"/><link name="b"/>{PIN}</robot>'
+
+
+def sdf(inside, model='name="m"'):
+    return lambda: lw.load(f'<sdf version="1.7"><model {model}><link name="a"/><link name="b"/>{inside}</model></sdf>')
+
+
+def sdf_joint(kind, inside="", parent="a", child="b"):
+    return sdf(f'<joint name="j" type="{kind}"><parent>{parent}</parent><child>{child}</child>{inside}</joint>')
+
+
+SPRING = "<axis><xyz>0 0 1</xyz><dynamics><spring_stiffness>2</spring_stiffness></dynamics></axis>"
+FILES = {
+    "names 1 joints, but 0 types": lambda: lw.load(ARM, loops=StringIO("joint_name: [j]")),
+    "closed loop 1 is 'a'; it takes two names of links or joints": lambda: lw.load(ARM, loops=StringIO("closed_loop: [a]\ntype: [6d]")),
+    "the file has 2 <model> elements; it takes one": lambda: lw.load('<sdf><model name="a"/><model name="b"/></sdf>'),
+    "has the world as its child; make it the parent": sdf_joint("revolute", "<axis/>", parent="a", child="world"),
+    "has no <screw_thread_pitch>, metres per turn": sdf_joint("screw", "<axis/>"),
+    "which is no direction": sdf_joint("revolute", "<axis><xyz>0 0 0</xyz></axis>"),
+    "has a spring, which a ball joint cannot have here": sdf_joint("ball", SPRING),
+    "has a placement_frame, which is not read; give the pose": sdf("", 'name="m" placement_frame="a"'),
+}
+
+
+def saved(model, tmp_path="/nowhere"):
+    return lambda: lw.save(model(), f"{tmp_path}/model.json")
+
+
+def open_loop():
+    model = lw.load("four_bar")
+    return replace(model, loops=(replace(model.loops[0], active=False),))
+
+
+def driven():
+    return lw.load("pendulum").with_constraints(constraints.Driven("drive", "joint1", np.sin))
+
+
+WRITTEN = {
+    'four_bar: loop "pin" is not active, which this format cannot say; remove it first': saved(open_loop),
+    'constraint "drive" is a function, which no file can hold; remove it from the model first': saved(driven),
+}
+
+
+def geared(joint, ratio):
+    builder = lw.Builder("arm")
+    builder.body("base", joint=lw.Revolute(), **solids.box(1.0, (0.1, 0.1, 0.1)))
+    builder.body("upper", "base", joint=joint, **solids.box(1.0, (0.1, 0.1, 0.1)))
+    return lambda: gears.with_rotors(builder.model(), {"upper_joint": ratio})
+
+
+def no_turn():
+    return lw.Pose((0.0, 0.0, 0.0, 0.0))
+
+
+def rolling_on_a_body():
+    return lw.load("pendulum").with_model("link1", lw.load("rolling_disk"), prefix="disk_")
+
+
+MODELS = {
+    'arm has no joint "elbow" for a motor. Did you mean "elbo"': lambda: lw.Builder("arm").body("a", joint_name="elbo").motor("elbow", 9),
+    "is no constraint of a model; see linkwork.constraints": lambda: lw.load("pendulum").with_constraints("tight"),
+    r"a rotor takes a joint with one velocity and a finite ratio, not zero": geared(lw.Spherical(), 10.0),
+    r"its ratio 0.0; a rotor takes": geared(lw.Revolute(armature=1e-3), 0.0),
+    'the rotor of "upper_joint" cannot be part of its carrier': geared(lw.Revolute(armature=100.0), 1.0),
+    "is about motion in the world: its model cannot stand on body": rolling_on_a_body,
+    r"a quaternion is \(0.0, 0.0, 0.0, 0.0\); it takes finite numbers, not all zero": lambda: no_turn() @ no_turn(),
+    "it takes three finite numbers": lambda: lw.Push("push", "link1", force=(1.0, 2.0)),
+    "structure constants of shape": lambda: Algebra(np.zeros((2, 3, 3))),
+}  # fmt: skip
+CASES = WORLD_FRAME | FILES | WRITTEN | MODELS
+
+
+@pytest.mark.parametrize("said", CASES)
+def test_an_error_names_the_thing_and_the_remedy(said):
+    with pytest.raises(lw.ModelError, match=said):
+        CASES[said]()
