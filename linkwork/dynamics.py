@@ -1,6 +1,6 @@
 """Dynamics: how a mechanism moves. Checks what comes in, picks the kernel, returns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -12,7 +12,7 @@ from .model import Model
 from .quantities import QUANTITIES
 from .quantities.bound import Bound
 from .quantities.options import hashable
-from .systems import DTYPES, Lowered
+from .systems import DTYPES, Lowered, Producer
 from .varying import Varying
 
 STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
@@ -21,14 +21,15 @@ STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line cod
 class Dynamics:
     """Every quantity of a model's dynamics, for one state or any batch of them: leading axes are batch axes."""
 
-    def __init__(self, model: Model, *, compiled: bool = True, rolled: bool | None = None):
+    def __init__(self, model: Model, *, compiled: bool = True, rolled: bool | None = None, system: Producer | Sequence[Producer] = ()):
         """With `compiled` False every method runs its sweep in plain NumPy: slower, for reference.
 
-        `rolled` kernels loop over the joints; the others are straight-line code, faster but longer. None: by size.
+        `rolled` kernels loop over the joints; the others are straight-line code, faster but longer. None: by size. `system` makes
+        other blocks of the rigid tree's: see `linkwork.systems.Producer`.
         """
         self.model = model
         self.compiled = compiled
-        self.lowered = Lowered(model)
+        self.lowered = Lowered(model, (system,) if isinstance(system, Producer) else system)
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
         self._foreign: dict[object, Callable] = {}  # for arrays of other libraries
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
@@ -343,7 +344,7 @@ class Dynamics:
         return Bound.of(declared, self.lowered, tuple(said))
 
     def __getstate__(self):
-        return {"compiled": self.compiled, "rolled": self.rolled, "model": self.model}
+        return {"compiled": self.compiled, "rolled": self.rolled, "model": self.model, "system": self.lowered.producers}
 
     def __setstate__(self, state):
         model = state.pop("model")

@@ -114,7 +114,7 @@ class Varying:
             nodes = self.nodes_like(arguments[0], dict(zip(self.names, arguments[count:])))
             return bound.evaluated(nodes, arguments[:count])
 
-        return Kernel(bound.name, function, (*bound.inputs, *extra), (*self.content, *bound.content))
+        return Kernel(bound.name, function, (*bound.inputs, *extra), None if bound.content is None else (*self.content, *bound.content))
 
     @property
     def own(self) -> dict[str, np.ndarray]:

@@ -61,7 +61,7 @@ def augmented(set_: ConstraintSet, q, v, tau, external=None, t=0.0, stabilizatio
     """v̇ and λ of given forces; `stabilization` (ω, ζ) asks for c̈ + 2ζω ċ + ω² c = 0 (Baumgarte) in place of c̈ = 0."""
     rows = set_.rows(q, v, t)
     check_closed(set_, rows)
-    sko = rigid(set_.nodes, np.asarray(q, float), np.asarray(v, float), external)
+    sko = rigid(set_.system, np.asarray(q, float), np.asarray(v, float), external)
     check_inertia(set_, sko)
     free = sko.forward_dynamics(np.asarray(tau, float))
     gamma = rows.gamma if stabilization is None else rows.gamma + baumgarte(rows, v, *stabilization)

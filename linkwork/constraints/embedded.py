@@ -16,7 +16,7 @@ from .system import LoopSystem
 def system_at(loops: Loops, choices, t=0.0) -> LoopSystem:
     """The system over floats."""
     set_ = loops.set
-    return LoopSystem(loops, loops.nodes, loops.rooted[0], choices, drive=set_.by_name(set_.driven(t)))
+    return LoopSystem(loops, loops.nodes, set_.robot.lowered.system(loops.rooted[0]), choices, drive=set_.by_name(set_.driven(t)))
 
 
 def embedded_dynamics(loops: Loops, q, v, tau, external=None, t=0.0):

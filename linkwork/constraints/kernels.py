@@ -96,7 +96,9 @@ class Choices:
             return self._system(pick.choices, np.asarray(q, float), self.set.by_name(self.set.driven(t)), pick.pivots).quality()
 
     def _system(self, choices, q, drive, reference=None) -> LoopSystem:
-        system = LoopSystem(self.loops, self.loops.nodes, self.loops.rooted[0], choices, drive=drive, reference=reference)
+        loops = self.loops
+        rooted = self.set.robot.lowered.system(loops.rooted[0])
+        system = LoopSystem(loops, loops.nodes, rooted, choices, drive=drive, reference=reference)
         system.blocks(q)
         return system
 
@@ -162,12 +164,13 @@ class ChoiceKernels:
 
     def _compiled(self, pick: Pick) -> np.ufunc:
         set_, loops, count, pivots = self.choices.set, self.loops, len(self.inputs), pick.pivots.size
+        lowered = set_.robot.lowered
         more = [Input("reference", pick.pivots.shape)] if pivots else []
         more += [Input("drive", (len(set_.drives), 3))] if set_.drives else []
 
         def function(*arguments):
             state, rest = arguments[:count], arguments[count:]
-            nodes, rooted = on_scalars(loops.nodes, state[0]), on_scalars(loops.rooted[0], state[0])
+            nodes, rooted = on_scalars(loops.nodes, state[0]), lowered.system(on_scalars(loops.rooted[0], state[0]))
             system = LoopSystem(
                 loops, nodes, rooted, pick.choices, drive=set_.by_name(rest[bool(pivots) :]),
                 reference=rest[0] if pivots else np.zeros(0), pull=state[-1] if self.pulled else None,
@@ -175,5 +178,5 @@ class ChoiceKernels:
             results = self.function(system, *(state[:-1] if self.pulled else state))
             return *results, system.serves + np.zeros_like(state[0][..., 0])
 
-        content = set_.robot.lowered.digest, set_.content, self.name, pick.choices
+        content = None if lowered.producers else (lowered.digest, set_.content, self.name, pick.choices)
         return Kernel(self.name[0], function, (*self.inputs, *more), content).gufunc("d")

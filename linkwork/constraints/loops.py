@@ -117,7 +117,7 @@ class Loops:
 
     def _weights(self, q):
         """How much each velocity moves: the square root of its own inertia, all joints outboard held."""
-        s = self.nodes.blocks(q)
+        s = self.set.robot.lowered.system(self.nodes).blocks(q)
         R = composite_inertia(s)
         own = [np.sqrt(np.diag(s.H[k] @ R[k] @ s.H[k].T + s.armature[k])) for k in s.tree.base_to_tips()]
         weight = np.concatenate([np.zeros(0), *own])

@@ -99,7 +99,7 @@ def correction(set_: ConstraintSet, q, Jc, d, free, least=RANK):
         return np.zeros(len(free))
     out = np.zeros(len(free))
     if free.all():
-        sko = rigid(set_.nodes, q)
+        sko = rigid(set_.system, q)
         lam, _ = Factored(square_root(sko, Jc), least).solve(d)
         return sko.solve((Jc.T @ lam)[:, None])[:, 0]
     M = set_.robot.mass_matrix(q)[np.ix_(free, free)]

@@ -27,7 +27,7 @@ def nearest_step(system: LoopSystem, q, v):
     c, U, Jc = (stacked_rows([y for y in x if y.shape[-2]]) for x in zip(*(
         (x.c[..., at, :], x.U[..., at, :], loops.spread(g, x.Jc[..., at, :])) for g, (x, at) in enumerate(zip(rows, used)))))  # fmt: skip
     holonomic = [i for i, x in enumerate(np.concatenate([loops.binding[g][at] for g, at in enumerate(used)])) if x]
-    s = nodes.blocks(q)
+    s = loops.set.robot.lowered.system(nodes).blocks(q)
     P, D, G, _ = articulated_inertia(s)
     _, eps, nu = innovations(s, P, D, G, at_rest(s, nodes.still, s.tree.split_rows(Jc.mT)))
     A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})  # Jc 𝓜⁻¹ Jc*

@@ -46,6 +46,11 @@ class ConstraintSet:
     def nodes(self):
         return self.robot.lowered.plain()
 
+    @property
+    def system(self):
+        """The tree without the constraints."""
+        return self.robot.lowered.system(self.nodes)
+
     @cached_property
     def slices(self) -> dict[str, slice]:
         """The rows of each constraint."""

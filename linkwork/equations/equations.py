@@ -32,6 +32,7 @@ class Equations:
     """
 
     def __init__(self, robot):
+        robot.lowered.only_rigid("Equations")
         self.robot = robot
         self._ready: dict = {}
 

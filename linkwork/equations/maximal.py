@@ -40,6 +40,7 @@ class MaximalCoordinates:
     """
 
     def __init__(self, robot):
+        robot.lowered.only_rigid("MaximalCoordinates")
         self.robot = robot
         self._nodes = lower(robot.model)
         self._N = [_complement(H) for H in self._nodes.H]

@@ -17,12 +17,12 @@ from .algebra import Operators
 from .sko import SKO
 
 
-def rigid(nodes: Nodes, q, v=None, external=None) -> SKO:
+def rigid(nodes, q, v=None, external=None) -> SKO:
     """Rates taken in each node's own frame: a = V~ H* v, b = V̄ M V (Jain, 5.11, 2.28). Without v it is at rest."""
     v = np.zeros_like(nodes.gravity, shape=(nodes.tree.nv,)) if v is None else v
     s = nodes.blocks(q)
     r = nodes.rates(s, v, external=external)
-    return SKO(*s, r.a, r.b, r.base)
+    return SKO(s.tree, s.A, s.H, s.M, s.armature, r.a, r.b, r.base)
 
 
 def with_inertial_rates(nodes: Nodes, q, v) -> SKO:
@@ -109,7 +109,8 @@ def operators(robot, q, v=None) -> Operators:
         if x is not None and np.shape(x)[-1:] != (n,):
             raise ShapeError(f"{name} has shape {np.shape(x)}, but {model.name} has n{name} = {n}.")
     q, v = (x if x is None or isinstance(x, type(nodes.gravity)) else np.asarray(x) for x in (q, v))
-    return Operators(rigid(nodes, q, v), lambda place: on_node(model, nodes, place))
+    system = nodes if isinstance(robot, Model) else robot.lowered.system(nodes)
+    return Operators(rigid(system, q, v), lambda place: on_node(model, nodes, place))
 
 
 def nodes_for(robot, q) -> tuple[Model, Nodes]:

@@ -61,7 +61,7 @@ class Bound:
     def evaluated(self, system, arguments):
         """The quantity of a system: inputs, then options, then optional inputs by name."""
         given, extra = arguments[: len(self.quantity.inputs)], arguments[len(self.quantity.inputs) :]
-        return self.quantity.function(system, *given, *self.options, **dict(zip(self.extra, extra)))
+        return self.quantity.function(self.lowered.system(system), *given, *self.options, **dict(zip(self.extra, extra)))
 
     def function(self, *arguments):
         """The quantity of one sample over any scalar."""
@@ -74,9 +74,10 @@ class Bound:
     # --- ways to run
 
     @cached_property
-    def content(self) -> tuple:
-        """What the result depends on besides the text of the library: a frame may stand elsewhere in another model."""
-        return self.lowered.digest, self.name, self.options, self.extra
+    def content(self) -> tuple | None:
+        """What the result depends on besides the text of the library: a frame may stand elsewhere in another model. None where
+        that is not known, because blocks are made by somebody else's code."""
+        return None if self.lowered.producers else (self.lowered.digest, self.name, self.options, self.extra)
 
     def kernel(self) -> Kernel:
         """Straight-line code."""

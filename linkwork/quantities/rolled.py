@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def possible(bound: "Bound") -> bool:
-    """Can the sweep be rolled? What concerns a few bodies, or springs between points, is not the same for every node."""
-    return bound.quantity.rolls and not bound.options and not bound.lowered.model.forces
+    """Can the sweep be rolled? What concerns a few bodies, springs between points, or blocks that somebody else makes, is not
+    the same for every node."""
+    return bound.quantity.rolls and not bound.options and not bound.lowered.model.forces and not bound.lowered.producers
 
 
 def kernel(bound: "Bound") -> Kernel | None:

@@ -49,13 +49,14 @@ def _compiled(robot, function, name, options, kind, friction):
 
 
 def _kernel(robot, function, name, options, friction) -> Kernel:
-    nodes = _nodes(robot.lowered.joint_space, friction)
+    lowered = robot.lowered
+    nodes = _nodes(lowered.joint_space, friction)
 
     def run(*arguments):
         some = arguments[0]
-        return function(nodes.mapped(lambda name, index, x: like(x, some)), *arguments)
+        return function(lowered.system(nodes.mapped(lambda name, index, x: like(x, some))), *arguments)
 
-    content = robot.lowered.digest, name, options, friction
+    content = None if lowered.producers else (lowered.digest, name, options, friction)
     return Kernel(name, run, _inputs(robot, function, options), content)
 
 
@@ -67,7 +68,7 @@ def _plain(robot, function, dtype, friction):
     if (robot.compiled or more_than_a_tree(robot)) and function in LARGE:
         made = LARGE[function](robot, friction)
     else:
-        nodes = _nodes(robot.lowered.plain(dtype), friction)
+        nodes = robot.lowered.system(_nodes(robot.lowered.plain(dtype), friction))
 
         def made(*arrays):
             return function(nodes, *arrays)

@@ -34,7 +34,8 @@ def whole_step(
         return _asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
 
     content = robot.content if isinstance(robot, Varying) else robot.lowered.digest
-    return Kernel(method.__name__, step, inputs, content if controls is None and reset is None else None)
+    known = controls is None and reset is None and not own.lowered.producers
+    return Kernel(method.__name__, step, inputs, content if known else None)
 
 
 def _own(robot: Dynamics | Varying) -> Dynamics:
@@ -44,9 +45,10 @@ def _own(robot: Dynamics | Varying) -> Dynamics:
 def _nodes_like(robot: Dynamics | Varying) -> Callable:
     """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
     if isinstance(robot, Varying):
-        return lambda some, at: robot.nodes_like(some, {name: at[name] for name in robot.names if name in at})
-    nodes = robot.lowered.joint_space
-    return lambda some, at: nodes.mapped(lambda name, index, x: like(x, some))
+        system, names = robot.robot.lowered.system, robot.names
+        return lambda some, at: system(robot.nodes_like(some, {name: at[name] for name in names if name in at}))
+    nodes, system = robot.lowered.joint_space, robot.lowered.system
+    return lambda some, at: system(nodes.mapped(lambda name, index, x: like(x, some)))
 
 
 def _asked(kernel: UserKernel, at: Mapping, *shapes) -> tuple:

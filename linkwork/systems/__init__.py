@@ -1,7 +1,8 @@
 """Systems: from a Model to the blocks that sweeps run on. Each producer of blocks is one short file."""
 
+from .derived import Producer
 from .lowered import DTYPES, Lowered
 from .lowering import lower
 from .nodes import VARIABLE, Nodes
 
-__all__ = ["DTYPES", "Lowered", "Nodes", "VARIABLE", "lower"]
+__all__ = ["DTYPES", "Lowered", "Nodes", "Producer", "VARIABLE", "lower"]

@@ -1,5 +1,6 @@
 """Lowered: what kernels and plain runs need of a model, in one place."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ..engine.program import Input
 from ..errors import ModelError, ShapeError, check_batch, listed
 from ..model import Model
+from .derived import Derived, Producer
 from .lowering import lower
 from .nodes import Nodes
 from .singular import singular
@@ -22,8 +24,9 @@ class Lowered:
     joint_space      the same with inertia regrouped, for results that concern the joints alone
     """
 
-    def __init__(self, model: Model):
-        self.model = model
+    def __init__(self, model: Model, producers: Sequence[Producer] = ()):
+        """`producers` make other blocks of the rigid tree's, one after another (see `derived`)."""
+        self.model, self.producers = model, tuple(producers)
         self._plain: dict[np.dtype, Nodes] = {}
 
     def plain(self, dtype=np.float64) -> Nodes:
@@ -38,7 +41,19 @@ class Lowered:
 
     @cached_property
     def joint_space(self) -> Nodes:
-        return self.nodes.lean()
+        return self.nodes if self.producers else self.nodes.lean()
+
+    def system(self, nodes):
+        """The system that nodes of this model are, over whatever scalars."""
+        for producer in self.producers:
+            nodes = Derived(nodes, producer)
+        return nodes
+
+    def only_rigid(self, who: str) -> None:
+        """Raises if the system is not the rigid tree itself."""
+        if self.producers:
+            made = ", ".join(type(x).__name__ for x in self.producers)
+            raise ModelError(f"{who} is for rigid trees; the blocks of this {self.model.name} are made by {made}. Use Dynamics(model).")
 
     # --- sizes
 

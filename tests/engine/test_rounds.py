@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from emulated import emulated
+from linkwork.rolling import rolled_program
 from test_ptx import assembled
 from test_ptx_emulated import KINDS, back, laid, pointer
 
@@ -14,7 +15,6 @@ from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
 from linkwork.engine.rounds import rounds
 from linkwork.errors import TraceError
-from linkwork.rolling import rolled_program
 from linkwork.sweeps import quantities
 from linkwork.sweeps.inverse_dynamics import inverse_dynamics
 from linkwork.sweeps.kinematics import placements, shifts
