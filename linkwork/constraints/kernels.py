@@ -7,6 +7,7 @@ or on calls before.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from threading import Lock
 from typing import Any
 
@@ -23,6 +24,7 @@ from .system import LEAST_PIVOT, LoopSystem
 MOST = 8  # choices that kernels are made for
 TRIES = 24  # configurations at which choices are looked for
 REACH = 1.0  # radians, or sizes of the mechanism, of those from neutral
+NEAR = 0.1  # the same, of one that shows whether neutral is singular
 GOOD = 0.3  # of the pivots where a choice was made: below it another may be better
 
 
@@ -66,27 +68,39 @@ class Choices:
 
     def _explored(self) -> Iterator[Pick]:
         robot, rng = self.set.robot, np.random.default_rng(0)
-        start = self._closed(robot.neutral())
-        start = robot.neutral() if start is None else start
-        pick = self.at(start)
-        yield pick
-        seen = {pick.choices}
-        for _ in range(TRIES):
-            q = self._closed(robot.integrate(start, REACH * self.set.reach * rng.uniform(-1, 1, robot.nv)))
-            if q is not None and len(seen) < MOST and (pick := self.at(q)).choices not in seen:
+
+        def around(q, reach):
+            return self._closed(robot.integrate(q, reach * self.set.reach * rng.uniform(-1, 1, robot.nv)))
+
+        neutral = robot.neutral()
+        guesses = (around(neutral, reach) for reach in (0.0, *np.full(TRIES, REACH)))
+        start = next((q for q in guesses if q is not None), None)
+        if start is None:  # no guess leads to a closed configuration: as if neutral were one
+            yield self.at(neutral, closed=True)
+            return
+        beside = around(start, NEAR)
+        picks = [self.at(q) for q in (start, beside) if q is not None]
+        rank = max(map(_rank, picks))  # the one configuration may be singular, both are not
+        seen = set[tuple[Choice, ...]]()
+        more = (self.at(q) for q in (around(start, REACH) for _ in range(TRIES)) if q is not None)
+        for pick in chain(picks, more):
+            if _rank(pick) == rank and pick.choices not in seen and len(seen) < MOST:
                 seen.add(pick.choices)
                 yield pick
 
     def _closed(self, q):
+        """The configuration near q in which all loops are closed, if there is one and its rows are numbers."""
         try:
-            return self.assemble(q)
+            q = self.assemble(q)
         except ConstraintError:
             return None
+        with np.errstate(all="ignore"):
+            return q if np.isfinite(self.set.rows(q).Jc).all() else None
 
-    def at(self, q, t=0.0) -> Pick:
-        """The choice at a configuration."""
+    def at(self, q, t=0.0, closed: bool = False) -> Pick:
+        """The choice at a configuration; with `closed` its loops are taken to be closed whatever the numbers say."""
         drive = self.set.by_name(self.set.driven(t))
-        choices = self.loops.choose(q, drive)
+        choices = self.loops.choose(q, drive, closed)
         found = self._system(choices, np.asarray(q, float), drive)
         return Pick(choices, np.array([np.abs(p) for x in found.eliminated for p in x.pivots], float))
 
@@ -105,6 +119,10 @@ class Choices:
     def first(self, q, t=0.0) -> Pick:
         """A choice for a run that starts at q: the model's first one if it is good there, else that of q itself."""
         return self[0] if self.quality(self[0], q, t) >= GOOD else self.at(q, t)
+
+
+def _rank(pick: Pick) -> int:
+    return sum(len(x.rows) for x in pick.choices)
 
 
 class ChoiceKernels:

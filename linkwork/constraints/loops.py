@@ -20,7 +20,7 @@ from ..systems.embedded import with_roots
 from ..systems.grouping import between, group_parents, merged
 from .elimination import pivoted
 from .kinematics import LoopKinematics
-from .rank import without_small_rows
+from .rank import RANK, without_small_rows
 from .rows import Rows
 from .set import ConstraintSet
 
@@ -102,12 +102,13 @@ class Loops:
 
     # --- numbers decide
 
-    def choose(self, q, drive=None) -> tuple[Choice, ...]:
-        """Dependent velocities and rows of each loop at one configuration, by complete pivoting in the mass metric."""
+    def choose(self, q, drive=None, closed: bool = False) -> tuple[Choice, ...]:
+        """Dependent velocities and rows of each loop at one configuration, by complete pivoting in the mass metric. Where loops
+        are open, rows that differ by less than that are one; unless they are taken to be `closed`."""
         set_, q = self.set, np.asarray(q, float)
         weight = self._weights(q)
         parts = self.all_rows(self.nodes, q, drive=drive)
-        least = max(1e-9, 10 * float(self.misfit(parts, q)))
+        least = RANK if closed else max(RANK, 10 * float(self.misfit(parts, q)))
         out = []
         for g, (columns, rows) in enumerate(zip(self.columns, parts)):
             Jc = without_small_rows(rows.Jc / self.scales(g)[:, None], 1.0, set_.reach[columns])

@@ -36,7 +36,9 @@ def nearest_step(system: LoopSystem, q, v):
     position = Jc[..., holonomic, :].mT @ solve(A[..., holonomic, :][..., holonomic], c[..., holonomic, :])
     velocity = Jc.mT @ solve(A, Jc @ v[..., None] - U)
     step = s.tree.join_rows(solved(s, nodes.still, s.tree.split_rows(np.concatenate([position, velocity], -1))))
-    return integrate(nodes, q, -step[..., 0]), v - step[..., 1], misfit
+    slow = v - step[..., 1]
+    system.judge_velocities(rows, slow, misfit)
+    return integrate(nodes, q, -step[..., 0]), slow, misfit
 
 
 def dependent_step(system: LoopSystem, q, v):
@@ -54,4 +56,6 @@ def dependent_step(system: LoopSystem, q, v):
                 step[..., columns[j], :] = found[..., i, :]
     quality = system.quality()
     system.unless(quality < LEAST_PIVOT)
-    return integrate(nodes, q, -step[..., 0]), v - step[..., 1], system.misfit, quality
+    slow = v - step[..., 1]
+    system.judge_velocities(system.rows, slow, system.misfit)
+    return integrate(nodes, q, -step[..., 0]), slow, system.misfit, quality

@@ -131,19 +131,27 @@ class LoopSystem:
         self.unless(self.left_over(vdot) > np.maximum(INCONSISTENT, 100 * self.misfit))
 
     def left_over(self, vdot):
-        """What the rows that were not needed lack, against what they are made of (...)."""
-        found, q = [], self.q
-        speed = largest([np.abs(vdot[..., i]) for i in range(vdot.shape[-1])], q)
+        """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of (...)."""
+        return self._lacking(self.rows, vdot, self.gamma, self.q)
+
+    def judge_velocities(self, rows: list[Rows], v, misfit) -> None:
+        """Velocities that keep the rows that are enough keep the others, Jc v = U."""
+        left = self._lacking(rows, v, [-x.U for x in rows], v)
+        self.unless(left > np.maximum(INCONSISTENT, 100 * misfit))
+
+    def _lacking(self, rows: list[Rows], x, constant, some):
+        found = []
+        speed = largest([np.abs(x[..., i]) for i in range(x.shape[-1])], some)
         for g, choice in enumerate(self.choices):
-            spare = [i for i in range(self.rows[g].Jc.shape[-2]) if i not in choice.rows]
+            spare = [i for i in range(rows[g].Jc.shape[-2]) if i not in choice.rows]
             if spare:
-                Jc, gamma = self.rows[g].Jc[..., spare, :], self.gamma[g][..., spare, :]
-                rest = Jc @ vdot[..., self.loops.columns[g], None] + gamma
+                Jc, rest = rows[g].Jc[..., spare, :], constant[g][..., spare, :]
+                left = Jc @ x[..., self.loops.columns[g], None] + rest
                 m, n = Jc.shape[-2:]
-                size = largest([np.abs(Jc[..., i, j]) for i in range(m) for j in range(n)], q) * speed
-                size = size + largest([np.abs(gamma[..., i, 0]) for i in range(m)], q)
-                found += [np.abs(rest[..., i, 0]) / (size + 1e-9 * speed + 1e-300) for i in range(m)]
-        return largest(found, q)
+                size = largest([np.abs(Jc[..., i, j]) for i in range(m) for j in range(n)], some) * speed
+                size = size + largest([np.abs(rest[..., i, 0]) for i in range(m)], some)
+                found += [np.abs(left[..., i, 0]) / (size + 1e-9 * speed + 1e-300) for i in range(m)]
+        return largest(found, some)
 
 
 def largest(values, some):
