@@ -1,5 +1,6 @@
 """The kernels of real robots and the plain runs of their sweeps agree to rounding, wherever the robot stands."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,8 +17,9 @@ every_call = pytest.mark.parametrize("call", CALLS)
 
 @cache
 def both(name):
-    """The robot by kernels and by plain runs."""
-    return lw.Dynamics(model(name), rolled=False), plain(model(name))
+    """The robot by kernels and by plain runs, without its loops, which few of the states would close."""
+    tree = replace(model(name), loops=(), constraints=())
+    return lw.Dynamics(tree, rolled=False), plain(tree)
 
 
 def agree(name, call, kind):

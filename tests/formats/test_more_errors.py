@@ -96,10 +96,6 @@ def geared(joint, ratio):
     return lambda: gears.with_rotors(builder.model(), {"upper_joint": ratio})
 
 
-def no_turn():
-    return lw.Pose((0.0, 0.0, 0.0, 0.0))
-
-
 def rolling_on_a_body():
     return lw.load("pendulum").with_model("link1", lw.load("rolling_disk"), prefix="disk_")
 
@@ -111,7 +107,6 @@ MODELS = {
     r"its ratio 0.0; a rotor takes": geared(lw.Revolute(armature=1e-3), 0.0),
     'the rotor of "upper_joint" cannot be part of its carrier': geared(lw.Revolute(armature=100.0), 1.0),
     "is about motion in the world: its model cannot stand on body": rolling_on_a_body,
-    r"a quaternion is \(0.0, 0.0, 0.0, 0.0\); it takes finite numbers, not all zero": lambda: no_turn() @ no_turn(),
     "it takes three finite numbers": lambda: lw.Push("push", "link1", force=(1.0, 2.0)),
     "structure constants of shape": lambda: Algebra(np.zeros((2, 3, 3))),
 }  # fmt: skip
