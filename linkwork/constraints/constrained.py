@@ -293,8 +293,8 @@ class Constrained:
     def in_numpy(self, q, v, tau, external=None, *, t=0.0, method=None, stabilization=None):
         """v̇ without kernels: by correction of the tree's accelerations and singular values, or, where the tree alone has none
         or is large, by embedding."""
-        large = self.set.massless or (self.robot.rolled and not self.compiled)
         if method is None:
+            large = self.set.massless or (self.robot.rolled and not self.compiled)
             method = "embedded" if self.set.embeddable and large and stabilization is None else "augmented"
         if method == "embedded" and stabilization is None:  # no multipliers: linear in the number of loops
             return embedded_dynamics(self.loops, q, v, tau, external, self._time(t))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
-from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -136,15 +136,13 @@ class ChoiceKernels:
         Baumgarte's pull."""
         self.choices, self.loops, self.name, self.function, self.inputs, self.pulled = choices, loops, name, function, inputs, pulled
         self._made: dict[tuple[Choice, ...], np.ufunc] = {}
-        self._latest: tuple[Any, Any] = None, None  # a pick and its kernel: hashing the choices takes longer than most kernels run
+        self._of_pick: WeakKeyDictionary[Pick, tuple[np.ufunc, list[np.ndarray]]] = WeakKeyDictionary()  # hashing choices takes long
+        self._first: Pick | None = None  # the model's first pick, once it is known
+        self._driven: Callable = choices.set.driven if choices.set.drives else lambda t: ()
 
     def __call__(self, *arrays, out=None, t=0.0, first: Pick | None = None):
-        drive, pick = self.choices.set.driven(t), self.choices[0] if first is None else first
-        latest, run = self._latest
-        if latest is not pick:
-            run = self._kernel(pick)
-            self._latest = pick, run
-        reference = [pick.pivots] if pick.pivots.size else []
+        pick, drive = first or self._first or self._find_first(), self._driven(t)
+        run, reference = self._of_pick.get(pick) or self._remember(pick)
         *results, serves = run(*arrays, *reference, *drive, **({} if out is None else {"out": (*out, None)}))
         if serves.all():
             return results, None
@@ -167,9 +165,18 @@ class ChoiceKernels:
                 self._retry(pick, whole, drive, views, hopeful, bad)
         return results, bad.reshape(np.shape(serves)) if bad.any() else None
 
+    def _find_first(self) -> Pick:
+        self._first = self.choices[0]
+        return self._first
+
+    def _remember(self, pick: Pick) -> tuple[np.ufunc, list[np.ndarray]]:
+        found = self._kernel(pick), [pick.pivots] if pick.pivots.size else []
+        self._of_pick[pick] = found
+        return found
+
     def _retry(self, pick: Pick, whole, drive, results, which, bad) -> None:
-        reference = [pick.pivots] if pick.pivots.size else []
-        *found, serves = self._kernel(pick)(*(x[which] for x in whole), *reference, *drive)
+        run, reference = self._of_pick.get(pick) or self._remember(pick)
+        *found, serves = run(*(x[which] for x in whole), *reference, *drive)
         at = tuple(i[serves != 0] for i in np.nonzero(which))
         for result, x in zip(results, found):
             result[at] = x[serves != 0]

@@ -147,10 +147,8 @@ class LoopKinematics(Kinematics):
     def place(self, body: int | None, pose: Pose) -> Place:
         nodes, tree = self.nodes, self.nodes.tree
         k, on = (tree.world, nodes.exactly(pose)) if body is None else nodes.on_node(body, pose)
-        shift, F, i, J = phi(on), phi(on), k, {}
-        while i != self.carrier:
-            J[i] = (nodes.H[i] @ F).mT
-            F, i = self.phi[i] @ F, tree.parent[i]
+        shift = phi(on)
+        J = {i: (nodes.H[i] @ F).mT for i, F in tree.path(k, shift, via=lambda i, F: self.phi[i] @ F, until=self.carrier)}
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in J.values()))
         maps = np.zeros_like(on, shape=(*batch, 6, self.width))
         for i, x in J.items():

@@ -36,7 +36,7 @@ def identifier(name: str) -> str:
 
 def source(program: Program, name: str, dtype: str, header_name: str, notes: Iterable[str] = ()) -> str:
     """The .c file: notes, then the function."""
-    body = Body(program, dtype)
+    body = CFunction(program, dtype)
     unused = [f"(void){argument};" for x, argument in body.arguments.items() if x not in body.used]
     unused += [f"(void){result};" for result, x in zip(results(program), program.outputs) if not x.size]
     lines = "".join(f"    {line}\n" for line in (*unused, *body.lines))
@@ -105,7 +105,7 @@ def results(program: Program) -> list[str]:
     return ["out"] if len(program.outputs) == 1 else [f"out{n}" for n in range(len(program.outputs))]
 
 
-class Body:
+class CFunction:
     """The lines of the function. What is used once stands where it is used, as long as the line stays readable."""
 
     def __init__(self, program: Program, dtype: str):
@@ -208,7 +208,7 @@ class Body:
 class Operand:
     """An operand in the text of an operation: {0:atom} asks for parentheses around anything but an atom."""
 
-    def __init__(self, body: Body, ref: int):
+    def __init__(self, body: CFunction, ref: int):
         self.body, self.ref = body, ref
 
     def __format__(self, level: str) -> str:

@@ -20,7 +20,7 @@ from inspect import signature
 
 from .functions_circular import sincos_near, tan
 from .functions_inverse import atan
-from .functions_text import FORMATS, Body
+from .functions_text import FORMATS, FunctionBody
 from .operations import OPERATIONS
 
 
@@ -58,7 +58,7 @@ def library(functions):
 
 @cache
 def _written(name, dtype, width):
-    body      = Body(dtype, width)
+    body      = FunctionBody(dtype, width)
     writer    = writers()[name]
     arguments = [body.argument(f"x{i}") for i in range(len(signature(writer).parameters))]
     results   = writer(*arguments)

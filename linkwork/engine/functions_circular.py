@@ -10,7 +10,7 @@ An angle is reduced to r + lo in [-π/4, π/4] by whole quarter turns, then two 
 from functools import cache
 
 from .functions_tables import TABLES, TWO_OVER_PI
-from .functions_text import Body, bits, fabs, fma, funnel_shift, leading_zeros, polynomial, real, select, with_sign
+from .functions_text import FunctionBody, bits, fabs, fma, funnel_shift, leading_zeros, polynomial, real, select, with_sign
 
 LIMIT = {"double": 2.0**30, "float": 2.0**16}  # up to here 2x/π, found from a rounded 2/π, is good to 1/500
 
@@ -99,7 +99,7 @@ def far_turns(a):
 @cache
 def far_function(dtype, width):
     """What `far_turns` calls: Payne and Hanek's reduction of one number, lane after lane for several."""
-    body = Body(dtype, width)
+    body = FunctionBody(dtype, width)
     a    = body.argument("a")
     if width > 1:
         results = lane_by_lane(far_function(dtype, 1), select(a > LIMIT[dtype], a, LIMIT[dtype]))

@@ -1,6 +1,6 @@
 """LLVM IR as text, written with Python operators.
 
-A `Body` collects the instructions of one function; each operation on a `Value` adds one of them. All arithmetic is
+A `FunctionBody` collects the instructions of one function; each operation on a `Value` adds one of them. All arithmetic is
 plain IEEE (no `contract`, no fast flags), and multiply-adds are explicit, so that a result does not depend on the width
 or on the target.
 """
@@ -131,7 +131,7 @@ class Function(NamedTuple):
         return self.results[0] if len(self.results) == 1 else f"{{{', '.join(self.results)}}}"
 
 
-class Body:
+class FunctionBody:
     """The instructions of one function on numbers of one dtype, `width` at a time."""
 
     def __init__(self, dtype, width):

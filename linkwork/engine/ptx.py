@@ -76,7 +76,7 @@ def module(kind: Kind, needed: set[str], *parts: str) -> str:
 
 def _short(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int], staged: list[int]) -> list[str]:
     order = fewest_spills(program, REGISTERS[kind.dtype])
-    body = Body(program, kind, layouts, near)
+    body = ThreadCode(program, kind, layouts, near)
     do = body.writer.lines.append
     do(INDEX)
     body.head()
@@ -89,7 +89,7 @@ def _short(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozens
 
 def _long(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int]) -> list[str]:
     """@far: if the flag is set, the samples with large angles, found by a few threads that check all samples."""
-    body = Body(program, kind, layouts, frozenset())
+    body = ThreadCode(program, kind, layouts, frozenset())
     do = body.writer.lines.append
     do(OWN)
     do("%blocks = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()\n%blocks64 = zext i32 %blocks to i64")
@@ -104,7 +104,7 @@ def _long(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozense
     return body.writer.lines
 
 
-class Body:
+class ThreadCode:
     """The instructions for sample %i."""
 
     def __init__(self, program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int]):

@@ -3,7 +3,7 @@
 from .llvm import Kind, needed_functions
 from .order import fewest_spills
 from .program import Program
-from .ptx import BLOCK, GLOBAL, INDEX, REGISTERS, Body, defined, module
+from .ptx import BLOCK, GLOBAL, INDEX, REGISTERS, ThreadCode, defined, module
 
 
 def text(program: Program, dtype: str, layouts: tuple[str, ...], streams: int) -> str:
@@ -19,7 +19,7 @@ def text(program: Program, dtype: str, layouts: tuple[str, ...], streams: int) -
 class _March:
     def __init__(self, program: Program, kind: Kind, layouts: tuple[str, ...], streams: int):
         n_in, states = len(program.inputs), len(program.outputs)
-        self.body = Body(program, kind, layouts, frozenset())
+        self.body = ThreadCode(program, kind, layouts, frozenset())
         self.states = range(states)
         self.streamed = range(states, states + streams)
         self.kept = range(n_in, n_in + states)

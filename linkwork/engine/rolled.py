@@ -91,7 +91,7 @@ class Segment:
 
 
 @dataclass(eq=False)
-class Step:
+class ClassStep:
     """What one class of group does in one loop: terms summed over its children first, then the rest."""
 
     group_class: int
@@ -112,9 +112,9 @@ class Step:
 
 
 @dataclass(eq=False)
-class Loop:
+class NodeLoop:
     outward: bool
-    steps: list[Step]
+    steps: list[ClassStep]
 
 
 class NoChildren(Exception):
@@ -127,7 +127,7 @@ class Slot:
     def __init__(self, tree: "RolledTree", number: int):
         self.tree, self.number = tree, number
         self.world: np.ndarray | None = None
-        self.stored: dict[tuple[int, int], tuple[Step, np.ndarray]] = {}
+        self.stored: dict[tuple[int, int], tuple[ClassStep, np.ndarray]] = {}
 
     def __setitem__(self, k, value):
         refs = lift(self.tree.trace, value)
@@ -198,11 +198,11 @@ class RolledTree:
         self.trace = RolledTrace()
         self.kinds = sorted(set(groups.classes))
         self.representative = {c: groups.members[groups.classes.index(c)] for c in self.kinds}
-        self.loops: list[Loop] = []
+        self.loops: list[NodeLoop] = []
         self.patterns: dict[tuple[int, str], Pattern] = {}
         self.touched: set[Slot] = set()
         self.tables: dict[int, list[np.ndarray]] = {c: [] for c in self.kinds}
-        self._step: Step | None = None
+        self._step: ClassStep | None = None
         self.root_sums: dict[int, int] = {}
         self.root_segment = Segment({})
         self.within = False  # are the children asked for members of the same group?
@@ -211,7 +211,7 @@ class RolledTree:
         self.nv = sum(widths)
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ClassStep:
         """The step being traced."""
         if self._step is None:
             raise TraceError("a value of one node was asked for outside of every loop over nodes.")
@@ -227,7 +227,7 @@ class RolledTree:
 
     def _travel(self, outward: bool):
         if not self.loops or self.loops[-1].outward != outward:
-            self.loops.append(Loop(outward, [self._fresh(c) for c in self.kinds]))
+            self.loops.append(NodeLoop(outward, [self._fresh(c) for c in self.kinds]))
         steps = self.loops[-1].steps  # a loop in the same direction as the one before is the same loop
         start = [step.snapshot() for step in steps]
         while True:
@@ -255,7 +255,7 @@ class RolledTree:
                 return
 
     def _fresh(self, c):
-        return Step(c, Segment(dict(self.trace.seen)), Segment(dict(self.trace.seen)))
+        return ClassStep(c, Segment(dict(self.trace.seen)), Segment(dict(self.trace.seen)))
 
     # --- slots and what is known of them
 

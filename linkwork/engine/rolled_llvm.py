@@ -2,7 +2,7 @@
 
 from .llvm import Kind, Writer, uses_of
 from .operations import LEAVES
-from .rolled import CHILD, OWN, PARENT, Step
+from .rolled import CHILD, OWN, PARENT, ClassStep
 from .rolled_program import RolledProgram
 
 POINTERS = ("n", "parent", "class", "first", "list", "q", "v", "row")  # what data holds after its own three, then the tables
@@ -153,7 +153,7 @@ class _Function:
             self.do(f"br label %{end}")
         self.do(f"{end}:\n%{name}.next = add i64 %{name}.i, 1\nbr label %{head}\n{after}:")
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: ClassStep) -> None:
         program, writer, tree = self.program, self.writer, self.program.tree
         c = step.group_class
         table = writer.emit(f"getelementptr i8, ptr %data, i64 {8 * (3 + len(POINTERS) + tree.kinds.index(c))}")

@@ -39,9 +39,10 @@ class Tree:
     def tips_to_base(self) -> Iterator[int]:
         return iter(reversed(range(len(self.parent))))
 
-    def path(self, k: int, X, via: Callable) -> Iterator[tuple]:
-        """From node k to its root: (node, X there), X going from a node j to its parent as via(j, X)."""
-        while k != self.world:
+    def path(self, k: int, X, via: Callable, until: int = -1) -> Iterator[tuple]:
+        """From node k to its root, or to the last node before `until`: (node, X there), X going from a node j to its parent as
+        via(j, X)."""
+        while k != until:
             yield k, X
             X, k = via(k, X), self.parent[k]
 

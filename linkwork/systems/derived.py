@@ -1,7 +1,6 @@
 """Derived systems: other blocks from those of a rigid tree. This is all that a new kind of system is.
 
-    class AddedMass(Producer): ...
-    robot = lw.Dynamics(model, system=AddedMass(...))
+    robot = lw.Dynamics(model, system=producer)
 """
 
 from abc import ABC, abstractmethod

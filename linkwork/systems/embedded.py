@@ -24,10 +24,10 @@ from ..model.tree import Tree, concatenated
 from ..sweeps.blocks import BlockRates, Blocks, Rates
 from .nodes import Nodes
 
-Loop = tuple[int, tuple[int, ...]]  # root and members, numbers of nodes
+RootedLoop = tuple[int, tuple[int, ...]]  # root and members, numbers of nodes
 
 
-def with_roots(nodes: Nodes, groups: Sequence[Sequence[int]]) -> tuple[Nodes, list[Loop]]:
+def with_roots(nodes: Nodes, groups: Sequence[Sequence[int]]) -> tuple[Nodes, list[RootedLoop]]:
     """The nodes with one more for each group, its root: fixed on the carrier, without mass or motion; members stand on it.
     Also each loop as (root, members) in the new numbers."""
     tree = nodes.tree
@@ -73,7 +73,7 @@ def with_roots(nodes: Nodes, groups: Sequence[Sequence[int]]) -> tuple[Nodes, li
 class Embedding:
     """The tree of a system with loops, and its blocks from those of the rigid tree with roots."""
 
-    def __init__(self, tree: Tree, loops: Sequence[Loop], widths: Sequence[int]):
+    def __init__(self, tree: Tree, loops: Sequence[RootedLoop], widths: Sequence[int]):
         """`widths` says how many velocities each loop keeps."""
         self.rigid, self.members = tree, dict(loops)
         loop = {k: e for e, members in loops for k in (e, *members)}

@@ -48,7 +48,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Step:
+class FrameStep:
     """From one frame to the next joint: a translation, then turns, then one about the joint's own axis."""
 
     translation: tuple[float, float, float]
@@ -73,12 +73,12 @@ def turn(axis, angle: float) -> Pose:
     return Pose(about(axis, quarters if abs(angle - quarters) < ROUNDING else angle, snap=False))
 
 
-def unchanged(parent, groups, fixed) -> tuple[list[Step], list[Pose]]:
+def unchanged(parent, groups, fixed) -> tuple[list[FrameStep], list[Pose]]:
     """As `chosen`, every frame as it is."""
     return [_step(pose, None, 0.0, 0.0, 0.0, 0.0) for pose in fixed], [Pose() for _ in fixed]
 
 
-def chosen(parent, groups, fixed) -> tuple[list[Step], list[Pose]]:
+def chosen(parent, groups, fixed) -> tuple[list[FrameStep], list[Pose]]:
     """(the way to each joint, its new frame on its old one) for joints that stand at `fixed` on their parents."""
     askew = {k: Way.of(pose) for k, pose in enumerate(fixed) if axial(groups[k]) and not straight(pose)}
     children: dict[int, list[int]] = {k: [] for k in range(-1, len(groups))}
@@ -118,7 +118,7 @@ def _slide(way: Way | None, fixed: Pose, before: float, ahead) -> float:
     return -float(fixed.rotation[:, 2] @ (fixed.translation - before * np.array(Z))) if all(lengths) else 0.0
 
 
-def _step(fixed: Pose, way: Way | None, angle: float, slide: float, own_angle: float, own_slide: float) -> Step:
+def _step(fixed: Pose, way: Way | None, angle: float, slide: float, own_angle: float, own_slide: float) -> FrameStep:
     """From a parent's frame that is turned by `angle` and slid, to a joint's own."""
     if way is None:
         turns, offset = [turn(Z, -angle), Pose(fixed.quaternion)], turn(Z, own_angle)
@@ -131,4 +131,4 @@ def _step(fixed: Pose, way: Way | None, angle: float, slide: float, own_angle: f
         translation = turn(Z, -angle).rotation @ (fixed.translation - slide * np.array(Z) + own_slide * fixed.rotation[:, 2])
     if all(map(straight, turns)):
         turns = [turns[0] @ turns[1]]
-    return Step(tuple(map(float, translation)), tuple(x for x in turns if x != Pose()), offset)  # type: ignore[arg-type]
+    return FrameStep(tuple(map(float, translation)), tuple(x for x in turns if x != Pose()), offset)  # type: ignore[arg-type]
