@@ -6,8 +6,6 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import TypeVar
 
-import numpy as np
-
 F = TypeVar("F", bound=Callable)
 
 
@@ -85,12 +83,3 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if near := get_close_matches(str(name), known, n=1):
         return f' Did you mean "{near[0]}"?'
     return f" There are: {listed(known)}." if known else " There are none."
-
-
-def check_batch(axes) -> None:
-    """The batch axes of all inputs, {name: shape}, broadcast together, or it is said which do not."""
-    try:
-        np.broadcast_shapes(*axes.values())
-    except ValueError:
-        said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
-        raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .engine.checks import check_arrays
 from .engine.cuda import DeviceError
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
-from .errors import ShapeError
 
 
 class ForeignRun:
@@ -20,11 +20,7 @@ class ForeignRun:
         self.device = None if kernel is None else DeviceKernel(kernel)
 
     def __call__(self, *arrays, out=None):
-        for x, array in zip(self.inputs, arrays):
-            shape = tuple(array.shape)
-            if shape[max(0, len(shape) - len(x.shape)) :] != x.shape:
-                wanted = ", ".join(map(str, x.shape))
-                raise ShapeError(f"{x.name} has shape {shape}, but {self.owner} takes the shape (..., {wanted}).")
+        check_arrays(self.owner, self.inputs, arrays)
         if any(on_device(x) for x in arrays):
             if self.device is None:
                 said = f"{self.inputs[0].name} is on the GPU, where a rolled {self.what} does not run"

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .engine.array import Traced
+from .engine.checks import check_arrays
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
-from .errors import ShapeError, TraceError, check_batch
+from .errors import ShapeError, TraceError
 from .quantities import SIZES
 
 
@@ -52,9 +53,9 @@ class UserKernel:
         if any(on_device(x) for x in arguments):
             return self._on_device(arguments)(*arguments, out=out)
         arrays = [np.asarray(x) for x in arguments]
-        check_kinds(self.__name__, self.names, arrays)
-        kernel, dtype = self.kernel(arrays), np.result_type(*arrays, np.float32)
-        check_shapes(self.__name__, kernel.inputs, arrays)
+        kernel = self.kernel(arrays)
+        check_arrays(self.__name__, kernel.inputs, arrays)
+        dtype = np.result_type(*arrays, np.float32)
         if dtype not in self.ready:
             self.ready[dtype] = kernel.runner(dtype.char)
         run = self.ready[dtype]
@@ -121,21 +122,3 @@ def as_shape(name: str, shape) -> tuple[int, ...]:
     if any(n < 0 for n in sizes):
         raise ShapeError(f"{name} was said to have shape {shape!r}; a shape is a whole number, or several: 3, (2, 3) or ().")
     return sizes
-
-
-def check_kinds(owner: str, names, arrays) -> None:
-    """Numbers, and not too long ones."""
-    for name, x in zip(names, arrays):
-        if x.dtype.kind not in "fiub" or x.dtype.itemsize > 8:
-            raise ShapeError(f"{name} has dtype {x.dtype}; {owner} takes float64 or float32.")
-
-
-def check_shapes(owner: str, inputs, arrays) -> None:
-    """Each array ends in the shape of one sample, and the axes before that go together."""
-    axes = {}
-    for x, array in zip(inputs, arrays):
-        batch = array.ndim - len(x.shape)
-        if batch < 0 or array.shape[batch:] != x.shape:
-            raise ShapeError(f"{x.name} has shape {array.shape}, but {owner} takes {x.shape} for each sample.")
-        axes[x.name] = array.shape[:batch]
-    check_batch(axes)

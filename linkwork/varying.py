@@ -4,12 +4,12 @@ from functools import partial
 
 import numpy as np
 
+from .engine.checks import check_arrays
 from .engine.device import DeviceKernel, Library, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import UnknownNameError, did_you_mean
 from .export import asked
-from .kernels import check_kinds, check_shapes
 from .lie.scalars import like
 from .quantities import QUANTITIES
 from .quantities.bound import on_scalars
@@ -74,8 +74,7 @@ class Varying:
         if any(on_device(x) for x in given):
             return self._on_device(key, kernel, given, named)(out=out)
         arrays = [np.asarray(x) for x in (*given, *({**self._own, **named}[name] for name in self.names))]
-        check_kinds(what, [x.name for x in kernel.inputs], arrays)
-        check_shapes(what, kernel.inputs, arrays)
+        check_arrays(what, kernel.inputs, arrays)
         dtype = np.result_type(*arrays[: len(names)], np.float32)
         if (key, dtype) not in self.ready:
             self.ready[key, dtype] = kernel.runner(dtype.char)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..engine.array import Traced
+from ..engine.checks import check_arrays
 from ..engine.kernel import Kernel
 from ..errors import ModelError, did_you_mean
-from ..kernels import check_kinds, check_shapes
 from ..lie.scalars import like
 from ..quantities import SIZES
 from ..spatial import Pose
@@ -102,9 +102,8 @@ class Equations:
         if any(isinstance(x, Traced) for x in arrays):
             return self._on_scalars(function, place)(*arrays)
         arrays = [np.asarray(x) for x in arrays]
-        check_kinds(self.robot.model.name, names, arrays)
         inputs = tuple(self.robot.lowered.input(name, SIZES[name]) for name in names)
-        check_shapes(self.robot.model.name, inputs, arrays)
+        check_arrays(self.robot.model.name, inputs, arrays)
         dtype = np.result_type(*arrays, np.float32)
         key = function, place, dtype
         if key not in self._ready:

@@ -5,8 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ..engine.checks import check_arrays
 from ..engine.program import Input
-from ..errors import ModelError, ShapeError, check_batch, listed
+from ..errors import ModelError, listed
 from ..model import Model
 from .derived import Derived, Producer
 from .lowering import lower
@@ -94,19 +95,13 @@ class Lowered:
 
     def check(self, inputs, arrays) -> None:
         """Arrays have the dtypes and shapes of these inputs, and their batch axes go together; or it is said which do not."""
-        for x, array in zip(inputs, arrays):
-            self._check(x, array)
-        check_batch({x.name: array.shape[: array.ndim - len(x.shape)] for x, array in zip(inputs, arrays)})
+        check_arrays(self.model.name, inputs, arrays, self._expected)
 
-    def _check(self, x: Input, array) -> None:
-        if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-            raise ShapeError(f"{x.name} has dtype {array.dtype}; {self.model.name} takes float64 or float32.")
-        core = x.shape
-        if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
-            wrenches = f"external wrenches of shape {core}, one for each body"
-            said = wrenches if x.name == "external" else f"{'nq' if x.units or x.name[0] == 'q' else 'nv'} = {core[0]}"
-            moving = [placed.name for placed in self.model.joints if placed.joint.nv]
-            raise ShapeError(f"{x.name} has shape {array.shape}, but {self.model.name} has {said} ({listed(moving, 2)}).")
+    def _expected(self, x: Input) -> str:
+        moving = [placed.name for placed in self.model.joints if placed.joint.nv]
+        wrenches = f"external wrenches of shape {x.shape}, one for each body"
+        has = wrenches if x.name == "external" else f"{'nq' if x.name[0] == 'q' else 'nv'} = {x.shape[0]}"
+        return f"{self.model.name} has {has} ({listed(moving, 2)})"
 
     def refuse_singular(self, at: np.ndarray | None) -> None:
         """Raises if some joint moves nothing that has inertia: no force gives it a finite acceleration. With a configuration

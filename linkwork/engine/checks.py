@@ -1,0 +1,26 @@
+"""The one check of arrays that users give: numbers, of the shape of a sample, whose batch axes go together."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..errors import ShapeError
+from .program import Input
+
+
+def check_arrays(owner: str, inputs, arrays, expected: Callable[[Input], str] | None = None) -> None:
+    """Raises with the name of the array, what came and what was expected. `owner` is who takes the arrays; `expected` says of
+    an input what the owner has, such as "panda has nv = 7"."""
+    for x, array in zip(inputs, arrays):
+        if isinstance(array, np.ndarray) and (array.dtype.kind not in "fiub" or array.dtype.itemsize > 8):
+            raise ShapeError(f"{x.name} has dtype {array.dtype}; {owner} takes float64 or float32.")
+        shape = tuple(array.shape)
+        if shape[max(0, len(shape) - len(x.shape)) :] != x.shape:
+            takes = f"{owner} takes {x.shape} for each sample" if expected is None else expected(x)
+            raise ShapeError(f"{x.name} has shape {shape}, but {takes}.")
+    axes = {x.name: tuple(array.shape)[: len(array.shape) - len(x.shape)] for x, array in zip(inputs, arrays)}
+    try:
+        np.broadcast_shapes(*axes.values())
+    except ValueError:
+        said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
+        raise ShapeError(f"the batch axes do not go together: {said}; each pair must be equal, or one of them 1.") from None
