@@ -1,12 +1,17 @@
 """Generalized forces by virtual work: what a force at a point does along every velocity, Q = J* f (the lecture)."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .engine.array import Traced
 from .errors import ShapeError
 from .lie.embedding import cross, tilde
-from .lie.scalars import dot, like
+from .lie.scalars import like
 from .model import Push, Spring
+from .quantities.bound import on_scalars
+from .quantities.point_forces import applied, point_energy, point_force
+from .systems.lowering import ends_of
 
 
 class VirtualWork:
@@ -24,7 +29,9 @@ class VirtualWork:
     def __init__(self, robot):
         self.robot = robot
         kernel = robot.kernel if robot.compiled and robot.nv and not robot.rolled else lambda function: function
-        self._force, self._energy = kernel(self._all_forces), kernel(self._all_energies)
+        forces = robot.model.forces
+        self._force = kernel(lambda q, v: self._force_of(q, v, *forces))
+        self._energy = kernel(lambda q: self._energy_of(q, *forces))
 
     # --- one force
 
@@ -59,29 +66,16 @@ class VirtualWork:
 
     def of_spring(self, q, v, spring: Spring):
         """Q of a spring with its damper: equal and opposite forces along the line between its two points."""
-        q, v = _arrays(q, v)
-        d, J = self._between(q, spring)
-        ddot = (J @ v[..., None])[..., 0]
-        square = dot(d, d)
-        apart = square > 0
-        L = np.sqrt(np.where(apart, square, 1.0))
-        pull = spring.stiffness * (1 - np.where(apart, spring.length / L, 0.0)) * d + spring.damping * dot(d, ddot) / (L * L) * d
-        return -(J.mT @ pull[..., None])[..., 0]
+        return self._force_of(*_arrays(q, v), spring)
 
     def spring_energy(self, q, spring: Spring):
         """½ k (L - length)² (...)."""
-        (q,) = _arrays(q)
-        d, _ = self._between(q, spring)
-        stretch = np.sqrt(dot(d, d)) - spring.length
-        return (spring.stiffness / 2 * stretch * stretch)[..., 0]
+        return self._energy_of(*_arrays(q), spring)
 
     def of_push(self, q, push: Push):
         """Q of a constant force and torque."""
         (q,) = _arrays(q)
-        T = self.robot.pose(q, push.body)
-        turn = T[..., :3, :3] if push.axes == "body" else like(np.eye(3), T) + np.zeros_like(T[..., :3, :3])
-        force, torque = ((turn @ like(x, T)[:, None])[..., 0] for x in (push.force, push.torque))
-        return self.of_force(q, push.body, force, push.at) + self.of_torque(q, push.body, torque)
+        return self._force_of(q, np.zeros_like(q, shape=(*q.shape[:-1], self.robot.nv)), push)
 
     # --- all that the model carries
 
@@ -96,50 +90,26 @@ class VirtualWork:
     def external(self, q, v):
         """The same forces as wrenches on the bodies (..., nb, 6), as `forward_dynamics(external=)` takes them."""
         q, v = _arrays(q, v)
-        poses, names = self.robot.poses(q), self.robot.bodies
-        out = np.zeros((*q.shape[:-1], len(names), 6))
-        for force in self.robot.model.forces:
-            for body, at, f, n in self._applied(q, v, force):
-                index, _ = self.robot.model.place(body)
-                R, p = poses[..., index, :3, :3], poses[..., index, :3, 3]
-                moment = n + cross(self.point(q, body, at) - p, f)
-                out[..., index, :3] += (R.mT @ moment[..., None])[..., 0]
-                out[..., index, 3:] += (R.mT @ f[..., None])[..., 0]
+        poses = self.robot.poses(q)
+        out = np.zeros((*q.shape[:-1], len(self.robot.bodies), 6))
+        for point, f, n in applied(self._system(q, *self.robot.model.forces), q, v):
+            R, p = poses[..., point.body, :3, :3], poses[..., point.body, :3, 3]
+            moment = cross(point.position - p, f) + (0.0 if n is None else n)
+            out[..., point.body, :3] += (R.mT @ moment[..., None])[..., 0]
+            out[..., point.body, 3:] += (R.mT @ f[..., None])[..., 0]
         return out
 
-    def _applied(self, q, v, force):
-        """(body, point on it, force, torque), the last two in the world's axes."""
-        if isinstance(force, Push):
-            R = self.robot.pose(q, force.body)[..., :3, :3] if force.axes == "body" else np.eye(3)
-            yield force.body, force.at, R @ force.force, R @ force.torque
-            return
-        d, J = self._between(q, force)
-        L2 = dot(d, d)
-        stretch = force.stiffness * (1 - force.length / np.sqrt(L2)) if force.length else force.stiffness
-        f = (stretch + force.damping * dot(d, (J @ v[..., None])[..., 0]) / np.where(L2 > 0, L2, 1.0)) * d
-        for body, at, sign in ((force.one, force.at, 1.0), (force.other, force.on, -1.0)):
-            if body is not None:
-                yield body, at, sign * f, np.zeros_like(f)
+    def _system(self, q, *forces):
+        """The robot's nodes over the scalars of q, with these forces alone."""
+        model, lowered = self.robot.model, self.robot.lowered
+        nodes = on_scalars(lowered.nodes, q) if isinstance(q, Traced) else lowered.plain()
+        return replace(nodes, forces=tuple((force, ends_of(model, force)) for force in forces))
 
-    def _between(self, q, spring: Spring):
-        """From the first point of a spring to the second, and the Jacobian of that."""
-        d = self.point(q, spring.other, spring.on) - self.point(q, spring.one, spring.at)
-        return d, self.point_jacobian(q, spring.other, spring.on) - self.point_jacobian(q, spring.one, spring.at)
+    def _force_of(self, q, v, *forces):
+        return point_force(self._system(q, *forces), q, v, np.zeros_like(v) + np.zeros_like(q[..., :1]))
 
-    def _all_forces(self, q, v):
-        total = np.zeros_like(v) + np.zeros_like(q[..., :1])
-        for force in self.robot.model.forces:
-            total = total + (self.of_spring(q, v, force) if isinstance(force, Spring) else self.of_push(q, force))
-        return total
-
-    def _all_energies(self, q):
-        total = np.zeros_like(q[..., 0])
-        for force in self.robot.model.forces:
-            if isinstance(force, Spring):
-                total = total + self.spring_energy(q, force)
-            elif force.axes == "world" and not any(force.torque):
-                total = total - dot(self.point(q, force.body, force.at), like(force.force, q))[..., 0]
-        return total
+    def _energy_of(self, q, *forces):
+        return point_energy(self._system(q, *forces), q, np.zeros_like(q[..., 0]))
 
 
 def _arrays(*arrays):

@@ -60,11 +60,11 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
         gravity=np.array(model.gravity, dtype),
         reach=tuple(x.reach for x in parts),
         body_reach=tuple(place[body.name][2] for body in model.bodies),
-        forces=tuple((force, _ends(model, force)) for force in model.forces),
+        forces=tuple((force, ends_of(model, force)) for force in model.forces),
     )
 
 
-def _ends(model: Model, force: Force) -> tuple[tuple[int | None, Pose], ...]:
+def ends_of(model: Model, force: Force) -> tuple[tuple[int | None, Pose], ...]:
     """Where a spring or push acts: (number of the body, pose on it), None for the world."""
     ends = ((force.body, force.at),) if isinstance(force, Push) else ((force.one, force.at), (force.other, force.on))
     places = ((None, Pose()) if name is None else model.place(name) for name, _ in ends)
