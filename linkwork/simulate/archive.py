@@ -17,6 +17,7 @@ from .control import Hold
 
 FORMAT, VERSION = "linkwork trajectory", 2
 FUNCTIONS = "control", "external", "events", "on_step", "keep"  # settings that a file cannot hold
+OLD_NAMES = {"Hinge": "PlacedJoint", "hinges": "joints"}  # in files of format 1
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
 TYPES = {
@@ -117,6 +118,6 @@ def written(x):
 def read(x):
     """The model, or part of one, from what `written` returned."""
     if isinstance(x, dict):
-        entries = {name: read(value) for name, value in x.items() if name != "type"}
-        return TYPES[x["type"]](**entries)
+        entries = {OLD_NAMES.get(name, name): read(value) for name, value in x.items() if name != "type"}
+        return TYPES[OLD_NAMES.get(x["type"], x["type"])](**entries)
     return tuple(read(e) for e in x) if isinstance(x, list) else x

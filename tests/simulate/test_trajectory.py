@@ -164,13 +164,15 @@ def test_a_run_goes_on_after_a_file(tmp_path):
 
 @pytest.mark.parametrize(("old", "limits", "restitution"), [(None, False, 0.0), (0.0, True, 0.0), (0.5, True, 0.5)])
 def test_a_file_of_format_1_loads_and_resumes(tmp_path, old, limits, restitution):
-    """In format 1, `limits` was the restitution, or null for no limits."""
+    """In format 1, `limits` was the restitution, or null for no limits, and joints in their places were hinges."""
     path = tmp_path / "old.npz"
     lw.simulate(ARM, SWING[0], until=0.1).save(path)
     with np.load(path) as file:
-        settings = json.loads(file["header"].tobytes())["settings"]
+        header = json.loads(file["header"].tobytes())
+    settings, model = header["settings"], header["model"]
     settings.pop("restitution")
-    changed(path, version=1, settings=settings | {"limits": old})
+    model["hinges"] = [joint | {"type": "Hinge"} for joint in model.pop("joints")]
+    changed(path, version=1, settings=settings | {"limits": old}, model=model)
     back = lw.Trajectory.load(path)
     assert (back.settings.limits, back.settings.restitution) == (limits, restitution)
     assert back.resume(until=0.2).t[-1] == 0.2
