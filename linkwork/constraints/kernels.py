@@ -196,5 +196,5 @@ class ChoiceKernels:
             results = self.function(system, *(state[:-1] if self.pulled else state))
             return *results, system.serves + np.zeros_like(state[0][..., 0])
 
-        content = None if lowered.producers else (lowered.digest, set_.content, self.name, pick.choices)
+        content = (lowered.digest, set_.content, self.name, pick.choices) if lowered.is_ours else None
         return Kernel(self.name[0], function, (*self.inputs, *more), content).gufunc("d")
