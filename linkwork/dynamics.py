@@ -274,12 +274,17 @@ class Dynamics:
         """
         return self._run(("task_inertia", *map(hashable, places)), (q,), out)
 
-    def joint_wrenches(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *bodies: str, out: Out = None) -> np.ndarray:
-        """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin.
+    def joint_wrenches(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *bodies: str, external: ArrayLike | None = None, out: Out = None
+    ) -> np.ndarray:
+        """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin; external as in
+        `inverse_dynamics`.
 
         Takes into account: gravity, external.
         """
-        return self._run(("joint_wrenches", *bodies), (q, v, vdot), out)
+        if external is None:
+            return self._run(("joint_wrenches", *bodies), (q, v, vdot), out)
+        return self._run(("joint_wrenches", *bodies, "external"), (q, v, vdot, external), out)
 
     # --- any declared quantity, your own among them
 
