@@ -13,9 +13,9 @@ Everything that is declared in `linkwork/quantities`, as the declarations say it
 Shapes are of one sample: leading axes are a batch. Arguments in brackets may be left out. The columns:
 
 - **takes into account**: what acts on a mechanism or binds it, besides its joints, and is in the result;
-- **loops and couplings**: *kept*, if the result is that of the mechanism with its loops, couplings and drives; *left out*, if it is the
-  tree's by contract, whatever binds the joints besides; *refused*, if they would change it and it does not know them; *unaffected*, if they do
-  not change it at a given state;
+- **loops and couplings**: *kept*, if the result is that of the mechanism with its loops, couplings and drives; *left out*, if it is
+  the tree's by contract, whatever binds the joints besides; *refused*, if they would change it and it does not know them;
+  *unaffected*, if they do not change it at a given state;
 - **rolls**: whether long mechanisms get a kernel that loops over their nodes, *by columns* if it makes a matrix column by column.
 
 ## Methods of `Dynamics`
