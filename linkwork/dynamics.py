@@ -2,19 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .engine.array import Traced
 from .errors import ModelError, UnknownNameError, did_you_mean
+from .export import asked
 from .kernels import UserKernel
 from .model import Model
-from .quantities import QUANTITIES
+from .quantities import QUANTITIES, Quantity
 from .quantities.bound import Bound
-from .quantities.options import hashable
+from .quantities.options import Place, hashable
 from .systems import DTYPES, Lowered, Producer
 from .varying import Varying
 
+Out = np.ndarray | None
 STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
 
 
@@ -96,24 +100,39 @@ class Dynamics:
 
     # --- what moves
 
-    def mass_matrix(self, q, *, out=None):
-        """𝓜 (..., nv, nv)."""
+    def mass_matrix(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """𝓜 (..., nv, nv).
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
         return self._run("mass_matrix", (q,), out)
 
-    def mass_matrix_inverse(self, q, *, out=None):
-        """𝓜⁻¹ (..., nv, nv)."""
+    def mass_matrix_inverse(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """𝓜⁻¹ (..., nv, nv).
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
         return self._run("mass_matrix_inverse", (q,), out)
 
-    def inverse_dynamics(self, q, v, vdot, external=None, *, out=None):
-        """tau = 𝓜 vdot + C v + g − J* external (..., nv); external (..., nb, 6) is a wrench on each body, in its axes."""
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, out: Out = None
+    ) -> np.ndarray:
+        """tau = 𝓜 vdot + C v + g − J* external (..., nv); external (..., nb, 6) is a wrench on each body, in its axes.
+
+        Takes into account: gravity, external; of the tree: loops, couplings and drives are not part of it.
+        """
         if external is None:
             return self._run("inverse_dynamics", (q, v, vdot), out)
         return self._run(("inverse_dynamics", "external"), (q, v, vdot, external), out)
 
-    def forward_dynamics(self, q, v, tau, external=None, *, t=None, out=None):
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, t: float | None = None, out: Out = None
+    ) -> np.ndarray:
         """vdot = 𝓜⁻¹ (tau − C v − g + J* external) (..., nv); tau is all of the joint force.
 
         Loops, couplings and constraints of the model are kept; if some move in time, t says when.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
         if self.constraints is not None:
             return self.constraints.forward_dynamics(q, v, tau, external, t=t, out=out)
@@ -121,89 +140,168 @@ class Dynamics:
             return self._run("forward_dynamics", (q, v, tau), out)
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
 
-    def bias(self, q, v, *, out=None):
-        """C v + g (..., nv)."""
+    def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """C v + g (..., nv): the force that keeps v as it is.
+
+        Takes into account: gravity; of the tree: loops, couplings and drives are not part of it.
+        """
         return self._run("bias", (q, v), out)
 
-    def gravity_force(self, q, *, out=None):
-        """g (..., nv): the force that holds the mechanism still."""
+    def gravity_force(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """g (..., nv): the force that holds the mechanism still.
+
+        Takes into account: gravity; of the tree: loops, couplings and drives are not part of it.
+        """
         return self._run("gravity_force", (q,), out)
 
-    def coriolis_matrix(self, q, v, *, out=None):
-        """C (..., nv, nv) with C + C* the rate of the mass matrix."""
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """C (..., nv, nv) with C + C* the rate of the mass matrix.
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
         return self._run("coriolis_matrix", (q, v), out)
 
-    def passive_force(self, q, v, *, out=None):
+    def passive_force(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """Springs, damping and friction of the joints, and the model's springs and pushes between points (..., nv); no
-        part of forward_dynamics."""
+        part of forward_dynamics.
+
+        Takes into account: joint springs, friction, point forces.
+        """
         return self._run("passive_force", (q, v), out)
 
-    def kinetic_energy(self, q, v, *, out=None):
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """½ v* 𝓜 v (...).
+
+        Takes into account: nothing.
+        """
         return self._run("kinetic_energy", (q, v), out)
 
-    def potential_energy(self, q, *, out=None):
-        """Of gravity and springs (...)."""
+    def potential_energy(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """Of gravity and springs (...).
+
+        Takes into account: gravity, joint springs, point forces.
+        """
         return self._run("potential_energy", (q,), out)
 
-    def center_of_mass(self, q, *, out=None):
-        """In the world (..., 3)."""
+    def center_of_mass(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """In the world (..., 3).
+
+        Takes into account: nothing.
+        """
         return self._run("center_of_mass", (q,), out)
 
-    def centroidal_momentum(self, q, v, *, out=None):
-        """About the centre of mass, in world axes, angular first (..., 6)."""
+    def centroidal_momentum(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """About the centre of mass, in world axes, angular first (..., 6).
+
+        Takes into account: nothing.
+        """
         return self._run("centroidal_momentum", (q, v), out)
 
-    def poses(self, q, *, out=None):
-        """World from body, for every body (..., nb, 4, 4)."""
+    def poses(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """World from body, for every body (..., nb, 4, 4).
+
+        Takes into account: nothing.
+        """
         return self._run("poses", (q,), out)
 
-    def pose(self, q, body: str, *, out=None):
-        """World from one body or frame (..., 4, 4)."""
+    def pose(self, q: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
+        """World from one body or frame (..., 4, 4).
+
+        Takes into account: nothing.
+        """
         return self._run(("pose", body), (q,), out)
 
-    def jacobian(self, q, body: str, axes: str = "body", *, out=None):
+    def jacobian(self, q: ArrayLike, body: str, axes: str = "body", *, out: Out = None) -> np.ndarray:
         """Spatial velocity of a body or frame from v (..., 6, nv), angular rows first, at its origin, in its own axes or
-        in the world's."""
+        in the world's.
+
+        Takes into account: nothing.
+        """
         return self._run(("jacobian", body, axes), (q,), out)
 
-    def integrate(self, q, dv, *, out=None):
-        """q moved along dv on the group (..., nq)."""
+    def integrate(self, q: ArrayLike, dv: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """q moved along dv on the group (..., nq).
+
+        Takes into account: nothing.
+        """
         return self._run("integrate", (q, dv), out)
 
-    def difference(self, q0, q1, *, out=None):
-        """The dv from q0 to q1 (..., nv)."""
+    def difference(self, q0: ArrayLike, q1: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The dv from q0 to q1 (..., nv).
+
+        Takes into account: nothing.
+        """
         return self._run("difference", (q0, q1), out)
 
-    def qdot(self, q, v, *, out=None):
-        """The rate of the coordinates (..., nq)."""
+    def qdot(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The rate of the coordinates (..., nq).
+
+        Takes into account: nothing.
+        """
         return self._run("qdot", (q, v), out)
 
-    def hybrid_dynamics(self, q, v, given, prescribed, *, out=None):
+    def hybrid_dynamics(self, q: ArrayLike, v: ArrayLike, given: ArrayLike, prescribed: ArrayLike, *, out: Out = None) -> np.ndarray:
         """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): (..., nv).
 
         Which is which may differ from sample to sample. All 0 is forward, all 1 inverse dynamics.
+
+        Takes into account: gravity.
         """
         return self._run("hybrid_dynamics", (q, v, given, prescribed), out)
 
     # --- tasks: places are "hand", ("hand", pose on it), or ("hand", (x, y, z)) for the velocity of a point only
 
-    def task_jacobian(self, q, *places, out=None):
-        """J of several places, one below the other (..., m, nv), each in its own axes."""
+    def task_jacobian(self, q: ArrayLike, *places: Place, out: Out = None) -> np.ndarray:
+        """J of several places, one below the other (..., m, nv), each in its own axes.
+
+        Takes into account: nothing.
+        """
         return self._run(("task_jacobian", *map(hashable, places)), (q,), out)
 
-    def task_compliance(self, q, *places, out=None):
+    def task_compliance(self, q: ArrayLike, *places: Place, out: Out = None) -> np.ndarray:
         """J 𝓜⁻¹ J* (..., m, m): accelerations of the places under forces on them. Its inverse is Λ where there is one;
-        `robot.operators(q).task(*places)` says whether there is."""
+        `robot.operators(q).task(*places)` says whether there is.
+
+        Takes into account: loops, couplings, rolling, drives.
+        """
         return self._run(("task_compliance", *map(hashable, places)), (q,), out)
 
-    def task_inertia(self, q, *places, out=None):
+    def task_inertia(self, q: ArrayLike, *places: Place, out: tuple[np.ndarray, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(Λ, independence): the inverse (..., m, m) of `task_compliance`, and (...) how far the places are from depending
-        on each other, 1 at best; Λ means nothing where this is rounding."""
+        on each other, 1 at best; Λ means nothing where this is rounding.
+
+        Takes into account: loops, couplings, rolling, drives.
+        """
         return self._run(("task_inertia", *map(hashable, places)), (q,), out)
 
-    def joint_wrenches(self, q, v, vdot, *bodies, out=None):
-        """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin."""
-        return self._run(("joint_wrenches", *bodies), (q, v, vdot), out)
+    def joint_wrenches(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *bodies: str, external: ArrayLike | None = None, out: Out = None
+    ) -> np.ndarray:
+        """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin; external as in
+        `inverse_dynamics`.
+
+        Takes into account: gravity, external.
+        """
+        if external is None:
+            return self._run(("joint_wrenches", *bodies), (q, v, vdot), out)
+        return self._run(("joint_wrenches", *bodies, "external"), (q, v, vdot, external), out)
+
+    # --- any declared quantity, your own among them
+
+    def ask(self, what: str | tuple, *arrays: ArrayLike, out: Any = None) -> Any:
+        """A quantity by its name, or by (name, options...): what is declared with `linkwork.quantities.quantity`.
+
+            robot.ask("mass_matrix", q)
+            robot.ask(("jacobian", "hand", "world"), q)
+
+        It runs as the methods do: any batch, `out=`, arrays on a GPU, inside kernels. docs/quantities.md lists all.
+        """
+        name, *said = (what,) if isinstance(what, str) else what
+        declared = self._declared(name)
+        if len(arrays) != len(declared.inputs) + sum(x in declared.optional for x in said):
+            raise TypeError(f"{name} takes {', '.join(declared.inputs)}; got {len(arrays)} arrays.")
+        options = asked(self, (name, *said))[1:] if said or declared.options else ()
+        return self._run((declared, *options), arrays, out)
 
     def operators(self, q, v=None):
         """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @."""
@@ -311,7 +409,7 @@ class Dynamics:
 
             bound = self.quantity(what)
             kernel = bound.rolled_kernel() if self.rolled else bound.kernel()
-            self._foreign[what] = ForeignRun(self.model.name, what, bound.inputs, kernel, partial(self._run, what))
+            self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, partial(self._run, what))
         return self._foreign[what]
 
     def _made(self, bound: Bound, dtype):
@@ -336,12 +434,16 @@ class Dynamics:
 
     def _bound(self, what) -> Bound:
         name, *said = (what,) if isinstance(what, str) else what
+        declared = name if isinstance(name, Quantity) else self._declared(name)
+        if declared.refuses and self.constraints is not None:
+            bound = f"{self.model.name} has loops, couplings or constraints"
+            raise ModelError(f"{bound}, which {declared.name} leaves out. {declared.refuses}.")
+        return Bound.of(declared, self.lowered, tuple(said))
+
+    def _declared(self, name: str) -> Quantity:
         if name not in QUANTITIES:
             raise UnknownNameError(f'{self.model.name} has no quantity "{name}".{did_you_mean(name, QUANTITIES)}')
-        declared = QUANTITIES[name]
-        if declared.refuses and self.constraints is not None:
-            raise ModelError(f"{self.model.name} has loops, couplings or constraints, which {name} leaves out. {declared.refuses}.")
-        return Bound.of(declared, self.lowered, tuple(said))
+        return QUANTITIES[name]
 
     def __getstate__(self):
         return {"compiled": self.compiled, "rolled": self.rolled, "model": self.model, "system": self.lowered.producers}

@@ -41,6 +41,13 @@ class Varying:
             raise AttributeError(f"{type(self).__name__} has no method {what}.{did_you_mean(what, known)}")
         return partial(self._run, what)
 
+    def ask(self, what: str | tuple, *arrays, out=None, **named):
+        """A quantity by its name, or (name, options...), as `Dynamics.ask`; constants and optional arrays by name."""
+        name, *options = (what,) if isinstance(what, str) else what
+        if name not in QUANTITIES:
+            raise UnknownNameError(f'{self.robot.model.name} has no quantity "{name}".{did_you_mean(name, QUANTITIES)}')
+        return self._run(name, *arrays, *options, out=out, **named)
+
     def __dir__(self):
         return [*super().__dir__(), *self._methods]
 

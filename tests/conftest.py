@@ -28,3 +28,16 @@ def pytest_ignore_collect(collection_path, config):
 def rng():
     """Random numbers, the same in every run."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def registries():
+    """What a test adds to the tables of quantities and operations is taken out again."""
+    from linkwork.engine.operations import OPERATIONS
+    from linkwork.quantities import QUANTITIES
+
+    before = [(table, dict(table)) for table in (QUANTITIES, OPERATIONS)]
+    yield
+    for table, rows in before:
+        table.clear()
+        table.update(rows)

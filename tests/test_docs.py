@@ -18,7 +18,7 @@ def blocks(text):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_code_in_the_documentation_runs(page, tmp_path, monkeypatch):
+def test_the_code_in_the_documentation_runs(page, tmp_path, monkeypatch, registries):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
     for code in blocks(page.read_text(encoding="utf-8")):

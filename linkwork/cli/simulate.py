@@ -55,7 +55,7 @@ def simulate(
     if robot.constraints is not None:
         placed, moving = ([pair.rpartition("=")[0] for pair in pairs or ()] for pairs in (coordinates, speeds))
         q = robot.assemble(q, hold=placed)
-        q, v = robot.constraints.project(q, v, fixed=[i for joint in moving for i in np.arange(robot.nv)[robot.v_index(joint)]])
+        q, v = robot.constraints.project(q, v, hold=moving)
     before = perf_counter()
     run = lw.simulate(robot, (q, v), until=until, method=method, dt=dt, rtol=rtol, atol=1e-3 * rtol)
     report(run, perf_counter() - before)

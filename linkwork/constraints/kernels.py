@@ -90,18 +90,19 @@ class Choices:
 
     def _closed(self, q):
         """The configuration near q in which all loops are closed, if there is one and its rows are numbers."""
-        try:
-            q = self.assemble(q)
-        except ConstraintError:
-            return None
         with np.errstate(all="ignore"):
+            try:
+                q = self.assemble(q)
+            except ConstraintError:
+                return None
             return q if np.isfinite(self.set.rows(q).Jc).all() else None
 
     def at(self, q, t=0.0, closed: bool = False) -> Pick:
         """The choice at a configuration; with `closed` its loops are taken to be closed whatever the numbers say."""
         drive = self.set.by_name(self.set.driven(t))
-        choices = self.loops.choose(q, drive, closed)
-        found = self._system(choices, np.asarray(q, float), drive)
+        with np.errstate(all="ignore"):
+            choices = self.loops.choose(q, drive, closed)
+            found = self._system(choices, np.asarray(q, float), drive)
         return Pick(choices, np.array([np.abs(p) for x in found.eliminated for p in x.pivots], float))
 
     def quality(self, pick: Pick, q, t=0.0):
@@ -203,5 +204,5 @@ class ChoiceKernels:
             results = self.function(system, *(state[:-1] if self.pulled else state))
             return *results, system.serves + np.zeros_like(state[0][..., 0])
 
-        content = None if lowered.producers else (lowered.digest, set_.content, self.name, pick.choices)
+        content = (lowered.digest, set_.content, self.name, pick.choices) if lowered.is_ours else None
         return Kernel(self.name[0], function, (*self.inputs, *more), content).gufunc("d")

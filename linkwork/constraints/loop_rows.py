@@ -51,8 +51,8 @@ def nearest(group: Group, X):
     angle = np.arctan2(R[..., 1, 0] - R[..., 0, 1], R[..., 0, 0] + R[..., 1, 1])
     pitch = float(group.basis[turns.any(1), 5][0])
     if pitch:
-        angle = angle + 2 * np.pi * np.round((p[..., 2] / pitch - angle) / (2 * np.pi))
-        there = np.stack([0 * angle, 0 * angle, pitch * angle], -1)
+        angle = angle + 2 * np.pi * np.floor((p[..., 2] / pitch - angle) / (2 * np.pi) + 0.5)
+        there = there + np.stack([0 * angle, 0 * angle, pitch * angle], -1)
     zero = np.zeros_like(angle)
     turned = SO3.matrix(np.stack([zero, zero, np.sin(angle / 2), np.cos(angle / 2)], -1))[..., :3, :3]
     return homogeneous(turned, there)

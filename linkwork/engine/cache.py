@@ -48,6 +48,11 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
+def is_ours(x) -> bool:
+    """Is this function or class part of the package, so that the digest of its source tells when it changes?"""
+    return x.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
 def key(*parts) -> str:
     """A name for what is made from these parts."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()

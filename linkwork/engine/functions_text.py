@@ -39,6 +39,12 @@ def pattern(number, dtype):
     return struct.unpack(f"<{word}", struct.pack(f"<{real}", number))[0]
 
 
+def rounded(number, dtype):
+    """The nearest number that a dtype has."""
+    real = {"double": "d", "float": "f"}[dtype]
+    return struct.unpack(f"<{real}", struct.pack(f"<{real}", number))[0]
+
+
 def lanes(element, width):
     """The type of `width` elements: the element's own if there is one."""
     return element if width == 1 else f"<{width} x {element}>"
@@ -166,11 +172,11 @@ class FunctionBody:
         return Value(self, self.real, f"%{name}")
 
     def literal(self, type_, number):
-        """A number in every lane; what is a Value already stays itself."""
+        """A number, rounded to the element's precision, in every lane; what is a Value already stays itself."""
         if isinstance(number, Value):
             return number
         element, width = parts(type_)
-        text = f"0x{pattern(number, 'double'):016X}" if element in FORMATS else str(number)
+        text = f"0x{pattern(rounded(number, element), 'double'):016X}" if element in FORMATS else str(number)
         return Value(self, type_, text if width == 1 else f"<{', '.join([f'{element} {text}'] * width)}>")
 
     def call(self, symbol, returns, arguments):

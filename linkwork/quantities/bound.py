@@ -76,8 +76,9 @@ class Bound:
     @cached_property
     def content(self) -> tuple | None:
         """What the result depends on besides the text of the library: a frame may stand elsewhere in another model. None where
-        that is not known, because blocks are made by somebody else's code."""
-        return None if self.lowered.producers else (self.lowered.digest, self.name, self.options, self.extra)
+        that is not known, because somebody else's code takes part."""
+        known = self.lowered.is_ours and self.quantity.is_ours
+        return (self.lowered.digest, self.name, self.options, self.extra) if known else None
 
     def kernel(self) -> Kernel:
         """Straight-line code."""

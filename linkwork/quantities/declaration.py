@@ -11,6 +11,8 @@ from functools import cached_property
 from inspect import Parameter, signature
 from typing import Any
 
+from ..engine.cache import is_ours
+
 SIZES: dict[str, tuple[str | int, ...]] = {
     "q": ("nq",),
     "q0": ("nq",),
@@ -44,7 +46,7 @@ class Honours(Flag):
         return ", ".join(each.name.lower().replace("_", " ") for each in Honours if each in self and each.name) or "nothing"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quantity:
     """A declared quantity."""
 
@@ -78,6 +80,11 @@ class Quantity:
         return dict(rest)
 
     @property
+    def is_ours(self) -> bool:
+        """Is it the library's own?"""
+        return is_ours(self.function)
+
+    @property
     def several(self) -> bool:
         """Are there several results?"""
         return bool(self.result) and isinstance(self.result[0], tuple)
@@ -103,10 +110,12 @@ QUANTITIES: dict[str, Quantity] = {}
 def quantity(
     result: tuple, honours: Honours, *, of_joints=False, product=None, options=None, rolls=True, of_tree=False, refuses=""
 ) -> Callable:
-    """Declare the function below as a quantity."""
+    """Declare the function below as a quantity: the fields of `Quantity` say what each argument means."""
 
     def declared(function: Callable) -> Quantity:
         made = Quantity(function, result, honours, of_joints, product, options, rolls, of_tree, refuses)
+        if made.name in QUANTITIES and QUANTITIES[made.name].is_ours and not made.is_ours:
+            raise ValueError(f'"{made.name}" is a quantity of linkwork. Give your function another name.')
         QUANTITIES[made.name] = made
         return made
 

@@ -48,7 +48,7 @@ def solved(s, still, tau):
     return vdot
 
 
-@quantity(("nv", "nv"), NOTHING, of_joints=True, of_tree=True)
+@quantity(("nv", "nv"), NOTHING, of_joints=True, rolls=False, of_tree=True)
 def explicit_mass_matrix_inverse(system, q):
     """𝓜⁻¹ entry by entry from the compliances of the nodes (Jain, Algorithm 10.4)."""
     s = system.blocks(q)

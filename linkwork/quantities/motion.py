@@ -3,7 +3,6 @@
 import numpy as np
 
 from .. import spatial, sweeps
-from ..sweeps.blocks import at_rest
 from ..systems import prescribed as prescribed_joints
 from .declaration import Honours, quantity
 from .options import some_bodies
@@ -40,7 +39,7 @@ def bias(system, q, v):
 def gravity_force(system, q):
     """g of the tree: the forces that hold it still."""
     s = system.blocks(q)
-    tau, _, _ = sweeps.inverse_dynamics(s, at_rest(s, system.falling), s.tree.split(system.zeros))
+    tau, _, _ = sweeps.inverse_dynamics(s, system.rates_at_rest(s), s.tree.split(system.zeros))
     return s.tree.join(tau)
 
 

@@ -1,10 +1,13 @@
 """What a user says of a quantity besides its arrays: a body, axes, places of a task. Each becomes numbers here."""
 
+from typing import Any
+
 import numpy as np
 
 from ..spatial import Pose
 
 AXES = "body", "world"
+Place = str | tuple[str, Any]  # "hand", ("hand", pose on it), or ("hand", (x, y, z))
 
 
 def one_place(model, body: str):

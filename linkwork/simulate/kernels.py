@@ -56,7 +56,7 @@ def _kernel(robot, function, name, options, friction) -> Kernel:
         some = arguments[0]
         return function(lowered.system(nodes.mapped(lambda name, index, x: like(x, some))), *arguments)
 
-    content = None if lowered.producers else (lowered.digest, name, options, friction)
+    content = (lowered.digest, name, options, friction) if lowered.is_ours else None
     return Kernel(name, run, _inputs(robot, function, options), content)
 
 

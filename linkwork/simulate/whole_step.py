@@ -34,7 +34,7 @@ def whole_step(
         return _asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
 
     content = robot.content if isinstance(robot, Varying) else robot.lowered.digest
-    known = controls is None and reset is None and not own.lowered.producers
+    known = controls is None and reset is None and own.lowered.is_ours
     return Kernel(method.__name__, step, inputs, content if known else None)
 
 

@@ -36,3 +36,6 @@ class Derived(RigidTree):
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
         return self.producer.rates(self.nodes, s, self.nodes.rates(s, v, tau, external), self.q, v)
+
+    def rates_at_rest(self, s: Blocks) -> Rates:
+        return self.producer.rates(self.nodes, s, self.nodes.rates_at_rest(s), self.q, self.nodes.zeros)

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..engine.cache import is_ours
 from ..engine.checks import check_arrays
 from ..engine.program import Input
 from ..errors import ModelError, listed
@@ -88,8 +89,14 @@ class Lowered:
 
     @cached_property
     def digest(self) -> str:
-        """A name for everything that decides the dynamics."""
+        """A name for everything that decides the dynamics, if all the code is the library's own."""
         return self.nodes.digest()
+
+    @cached_property
+    def is_ours(self) -> bool:
+        """Is all the code the library's own? Kernels on disk are found by the digest only then: the text of a user's joint or
+        producer is not part of it."""
+        return not self.producers and all(is_ours(type(group)) for group in self.nodes.groups)
 
     # --- checks
 
@@ -106,7 +113,9 @@ class Lowered:
     def refuse_singular(self, at: np.ndarray | None) -> None:
         """Raises if some joint moves nothing that has inertia: no force gives it a finite acceleration. With a configuration
         `at` all joints are looked at, without one only the tips."""
-        nodes = self.nodes if at is None else self.plain()
+        if at is None and self.producers:
+            return  # what they add is known at a configuration only
+        nodes = self.nodes if at is None else self.system(self.plain())
         if (k := singular(nodes, at)) is not None:
             joint, body = nodes.labels[k], self.model.joint(nodes.labels[k]).child
             raise ModelError(

@@ -176,11 +176,15 @@ class Nodes(RigidTree):
         """Spatial inertia of each node: the bodies welded into it, moved to its frame."""
         if self.inertias is not None:
             return list(self.inertias)
+        return self.moved_to_nodes({i: inertia(self.mass[i], self.center[i], self.tensor[i]) for i in range(len(self.on))})
+
+    def moved_to_nodes(self, inertias):
+        """Σ φ M φ* over the bodies of each node, of the inertias {number of a body: M at its origin, in its axes}."""
         M = [like(np.zeros((6, 6)), p) for p in self.translation]
-        for i, k in enumerate(self.on):
-            if k != self.tree.world:
+        for i, own in inertias.items():
+            if self.on[i] != self.tree.world:
                 shift = phi(self.places[i])
-                M[k] = M[k] + shift @ inertia(self.mass[i], self.center[i], self.tensor[i]) @ shift.mT
+                M[self.on[i]] = M[self.on[i]] + shift @ like(own, shift) @ shift.mT
         return M
 
     def lean(self) -> "Nodes":

@@ -1,7 +1,7 @@
 """Rigid trees: blocks of six, rates taken in each node's own frame."""
 
 from ..spatial import phi
-from ..sweeps.blocks import BlockRates, Blocks, Rates
+from ..sweeps.blocks import BlockRates, Blocks, Rates, at_rest
 from ..sweeps.kinematics import coriolis_accelerations, gyroscopic_forces, gyroscopic_matrices, velocities, without
 
 
@@ -42,6 +42,11 @@ def rates(nodes, s: Blocks, v, tau=None, external=None) -> Rates:
     return Rates(a, b, nodes.falling, None if tau is None else s.tree.split(tau))
 
 
+def rates_at_rest(nodes, s: Blocks) -> Rates:
+    """Those of v = 0: gravity alone."""
+    return at_rest(s, nodes.falling)
+
+
 def block_rates(nodes, s: Blocks, v) -> BlockRates:
     """H̊ = V~ H*, N = ½ (V̄ M − M V~ − (M V)^); seen in axes that turn with the nodes, φ does not change."""
     V = velocities(s, s.tree.split(v), nodes.still)
@@ -60,6 +65,9 @@ class RigidTree:
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
         return rates(self, s, v, tau, external)
+
+    def rates_at_rest(self, s: Blocks) -> Rates:
+        return rates_at_rest(self, s)
 
     def block_rates(self, s: Blocks, v) -> BlockRates:
         return block_rates(self, s, v)

@@ -24,7 +24,7 @@ def in_pieces(monkeypatch, size=7):
 def kernel(what):
     if not NAMES[what]:
         return Kernel("everything", operations.everything, (Input("x", ()), Input("y", ())))
-    quantity = PANDA._quantity(NAMES[what])
+    quantity = PANDA.quantity(NAMES[what])
     return Kernel(what.replace(" ", "_"), quantity.function, quantity.inputs)
 
 

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 from emulated import emulated
-from linkwork.rolling import rolled_program
 from test_ptx import assembled
 from test_ptx_emulated import KINDS, back, laid, pointer
 
@@ -18,6 +17,7 @@ from linkwork.errors import TraceError
 from linkwork.sweeps import quantities
 from linkwork.sweeps.inverse_dynamics import inverse_dynamics
 from linkwork.sweeps.kinematics import placements, shifts
+from linkwork.systems.rolled import rolled_program
 
 MOST = 40
 
@@ -43,7 +43,7 @@ def stiffness_of(n):
 
 def sweeps(n):
     """Plain and rolled nodes of a chain, and the round as a kernel of (q, target)."""
-    nodes = lw.Dynamics(lw.load(f"chain:{n}"), compiled=False)._split
+    nodes = lw.Dynamics(lw.load(f"chain:{n}"), compiled=False).lowered.nodes
     inputs = Input("q", (n,)), Input("v", (n,))
     function = partial(settle, stiffness=stiffness_of(n))
     return nodes, Kernel("settle", function, inputs, record=lambda name, f, inputs: rolled_program(name, nodes, f, inputs))

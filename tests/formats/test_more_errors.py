@@ -61,10 +61,10 @@ SPRING = "<axis><xyz>0 0 1</xyz><dynamics><spring_stiffness>2</spring_stiffness>
 FILES = {
     "names 1 joints, but 0 types": lambda: lw.load(ARM, loops=StringIO("joint_name: [j]")),
     "closed loop 1 is 'a'; it takes two names of links or joints": lambda: lw.load(ARM, loops=StringIO("closed_loop: [a]\ntype: [6d]")),
-    "the file has 2 <model> elements; it takes one": lambda: lw.load('<sdf><model name="a"/><model name="b"/></sdf>'),
+    "the file has 2 <model> elements; it must have one": lambda: lw.load('<sdf><model name="a"/><model name="b"/></sdf>'),
     "has the world as its child; make it the parent": sdf_joint("revolute", "<axis/>", parent="a", child="world"),
     "has no <screw_thread_pitch>, metres per turn": sdf_joint("screw", "<axis/>"),
-    "which is no direction": sdf_joint("revolute", "<axis><xyz>0 0 0</xyz></axis>"),
+    "which is not a direction": sdf_joint("revolute", "<axis><xyz>0 0 0</xyz></axis>"),
     "has a spring, which a ball joint cannot have here": sdf_joint("ball", SPRING),
     "has a placement_frame, which is not read; give the pose": sdf("", 'name="m" placement_frame="a"'),
 }
@@ -84,8 +84,8 @@ def driven():
 
 
 WRITTEN = {
-    'four_bar: loop "pin" is not active, which this format cannot say; remove it first': saved(open_loop),
-    'constraint "drive" is a function, which no file can hold; remove it from the model first': saved(driven),
+    'four_bar: loop "pin" is not active, which this format cannot express; remove it first': saved(open_loop),
+    'constraint "drive" is a function, which a file cannot hold; remove it from the model first': saved(driven),
 }
 
 
