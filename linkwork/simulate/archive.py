@@ -17,7 +17,7 @@ from .control import Hold
 
 FORMAT, VERSION = "linkwork trajectory", 2
 FUNCTIONS = "control", "external", "events", "on_step", "keep"  # settings that a file cannot hold
-OLD_NAMES = {"Hinge": "PlacedJoint", "hinges": "joints"}  # in files of format 1
+OLD_NAMES: dict[str, str] = {"Hinge": "PlacedJoint", "hinges": "joints"}  # in files of format 1
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
 TYPES = {
@@ -118,6 +118,10 @@ def written(x):
 def read(x):
     """The model, or part of one, from what `written` returned."""
     if isinstance(x, dict):
-        entries = {OLD_NAMES.get(name, name): read(value) for name, value in x.items() if name != "type"}
-        return TYPES[OLD_NAMES.get(x["type"], x["type"])](**entries)
+        entries = {_renamed(name): read(value) for name, value in x.items() if name != "type"}
+        return TYPES[_renamed(x["type"])](**entries)
     return tuple(read(e) for e in x) if isinstance(x, list) else x
+
+
+def _renamed(name: str) -> str:
+    return OLD_NAMES.get(name, name)

@@ -9,12 +9,12 @@ from test_ptx import assembled
 from test_ptx_emulated import KINDS, back, laid, pointer
 
 import linkwork as lw
+from linkwork import quantities
 from linkwork.engine import ptx, ptx_rolled
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
 from linkwork.engine.rounds import rounds
 from linkwork.errors import TraceError
-from linkwork.sweeps import quantities
 from linkwork.sweeps.inverse_dynamics import inverse_dynamics
 from linkwork.sweeps.kinematics import placements, shifts
 from linkwork.systems.rolled import rolled_program
