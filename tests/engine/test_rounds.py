@@ -15,8 +15,7 @@ from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
 from linkwork.engine.rounds import rounds
 from linkwork.errors import TraceError
-from linkwork.sweeps.inverse_dynamics import inverse_dynamics
-from linkwork.sweeps.kinematics import placements, shifts
+from linkwork.sweeps import at_rest, inverse_dynamics
 from linkwork.systems.rolled import rolled_program
 
 MOST = 40
@@ -24,9 +23,8 @@ MOST = 40
 
 def settle(nodes, q, target, stiffness):
     """A round of q ← q − residual / stiffness, where springs carry gravity: residual = g(q) + stiffness (q − target)."""
-    tree, still = nodes.tree, nodes.tree.constant(nodes.still)
-    phi = shifts(tree, placements(nodes, q))
-    load, _, _ = inverse_dynamics(tree, phi, nodes.H, nodes.M, nodes.J, still, still, tree.split(nodes.zeros), nodes.falling)
+    tree, s = nodes.tree, nodes.blocks(q)
+    load, _, _ = inverse_dynamics(s, at_rest(s, nodes.falling), tree.split(nodes.zeros))
     q, target = tree.split(q), tree.split(target)
     new, size = tree.slots(2)
     for k in tree.base_to_tips():
