@@ -33,9 +33,10 @@ class Dynamics:
         """
         self.model = model
         self.compiled = compiled
-        self.lowered = Lowered(model, (system,) if isinstance(system, Producer) else system)
+        self.lowered = Lowered(model, (system,) if isinstance(system, Producer) else tuple(system))
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
         self._foreign: dict[object, Callable] = {}  # for arrays of other libraries
+        self.made: dict = {}  # what simulations have made of it
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
     # --- what there is
@@ -258,21 +259,27 @@ class Dynamics:
         """
         return self._run(("task_jacobian", *map(hashable, places)), (q,), out)
 
-    def task_compliance(self, q: ArrayLike, *places: Place, out: Out = None) -> np.ndarray:
+    def task_compliance(self, q: ArrayLike, *places: Place, t: float | None = None, out: Out = None) -> np.ndarray:
         """J 𝓜⁻¹ J* (..., m, m): accelerations of the places under forces on them. Its inverse is Λ where there is one;
         `robot.operators(q).task(*places)` says whether there is.
 
         Takes into account: loops, couplings, rolling, drives.
         """
-        return self._run(("task_compliance", *map(hashable, places)), (q,), out)
+        return self._task("task_compliance", q, places, t, out)
 
-    def task_inertia(self, q: ArrayLike, *places: Place, out: tuple[np.ndarray, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def task_inertia(
+        self, q: ArrayLike, *places: Place, t: float | None = None, out: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(Λ, independence): the inverse (..., m, m) of `task_compliance`, and (...) how far the places are from depending
         on each other, 1 at best; Λ means nothing where this is rounding.
 
         Takes into account: loops, couplings, rolling, drives.
         """
-        return self._run(("task_inertia", *map(hashable, places)), (q,), out)
+        return self._task("task_inertia", q, places, t, out)
+
+    def _task(self, name: str, q, places, t, out):
+        what = name, *map(hashable, places)
+        return self._run(what, (q,), out) if self.constraints is None else self.constraints.ask(self._bound(what), (q,), out, t)
 
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *bodies: str, external: ArrayLike | None = None, out: Out = None
@@ -319,6 +326,11 @@ class Dynamics:
         bound = any(x.active for x in model.loops) or any(x.active for x in model.couplings) or bool(model.constraints)
         return self._constrained() if bound else None
 
+    @property
+    def _held(self):
+        """The constraints, or where there are none a set without any."""
+        return self._constrained() if self.constraints is None else self.constraints
+
     def _constrained(self):
         from .constraints import Constrained  # which asks a robot for its sweeps
 
@@ -326,15 +338,15 @@ class Dynamics:
 
     def constraint_report(self, q, *, t=None):
         """Rows, rank, mobility, redundant rows, open loops at q; print it."""
-        return (self.constraints or self._constrained()).report(q, t)
+        return self._held.report(q, t)
 
     def assemble(self, q, hold=(), *, t=None):
         """The configuration nearest to a guess in which every loop is closed, joints in `hold` as they are."""
-        return (self.constraints or self._constrained()).assemble(q, hold, t)
+        return self._held.assemble(q, hold, t)
 
     def constraint_forces(self, q, v, tau, external=None, *, t=None):
         """Multipliers, and the wrenches in cut joints and in the joints of the tree."""
-        return (self.constraints or self._constrained()).constraint_forces(q, v, tau, external, t=t)
+        return self._held.constraint_forces(q, v, tau, external, t=t)
 
     # --- more ways to run
 
@@ -387,7 +399,7 @@ class Dynamics:
             return self._run_checked(what, arguments, out)
 
     def _run_checked(self, what, arguments, out):
-        """The first call, an odd one, or a wrong one: find out which."""
+        """The slow way: checks the arguments, compiles at the first call, or raises."""
         if any(is_foreign(x) for x in arguments):
             return self._foreign_run(what)(*arguments, out=out)
         bound = self._bound(what)

@@ -6,12 +6,15 @@ from pathlib import Path
 
 from .engine import c, symbols
 from .engine.program import Program, record
+from .kernels import UserKernel
 from .quantities import QUANTITIES
 from .quantities.options import hashable
 
 
 def program(robot, what) -> Program:
     """The operations of one quantity: a name, or a name and options, such as ("jacobian", "hand", "body")."""
+    if isinstance(what, UserKernel):
+        return what.kernel().program
     bound = robot.quantity(asked(robot, what))
     said = [what] if isinstance(what, str) else what
     return record("_".join(x if isinstance(x, str) else str(x[0]) for x in said), bound.function, bound.inputs)
@@ -56,8 +59,8 @@ def symbolic(robot, what, names=None):
 
     `names` gives other symbols, or names for them, by input: {"q": ["theta", "x"]}.
     """
-    (result,) = symbols.expressions(program(robot, what), names)
-    return result
+    results = symbols.expressions(program(robot, what), names)
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def notes(robot, operations: Program, dtype: str) -> list[str]:

@@ -34,4 +34,7 @@ class ForeignRun:
             raise DeviceError("a tensor requires grad, and kernels have no gradients yet: pass x.detach().")
         plain = [x.numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in arrays]
         result = self.on_cpu(tuple(plain), None if out is None else out.numpy())
-        return torch.from_numpy(np.asarray(result)) if out is None else out
+        if out is not None:
+            return out
+        several = isinstance(result, tuple)
+        return tuple(map(torch.from_numpy, result)) if several else torch.from_numpy(np.asarray(result))

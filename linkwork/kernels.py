@@ -45,7 +45,7 @@ class UserKernel:
             return self._call_checked(arguments, out)
 
     def _call_checked(self, arguments, out):
-        """The first call, an odd one, or a wrong one: find out which."""
+        """The slow way: checks the arguments, compiles at the first call, or raises."""
         if len(arguments) != len(self.names):
             raise TypeError(f"{self.__name__} takes {len(self.names)} arguments ({', '.join(self.names)}); got {len(arguments)}.")
         if any(isinstance(x, Traced) for x in arguments):
@@ -84,7 +84,7 @@ class UserKernel:
         return self._kernel
 
     def _seen(self, arrays) -> dict[str, tuple[int, ...]]:
-        """The shapes of the arguments nobody told us of, from those of a call."""
+        """Shapes of arguments that were not declared, from the arrays of a call."""
         unknown = [name for name in self.names if name not in self.shapes]
         if not unknown:
             return {}

@@ -85,7 +85,8 @@ class Varying:
         dtype = np.result_type(*arrays[: len(names)], np.float32)
         if (key, dtype) not in self.ready:
             self.ready[key, dtype] = kernel.runner(dtype.char)
-        return self.ready[key, dtype](*(x.astype(dtype, copy=False) for x in arrays), out=out)
+        values = (x.astype(dtype, copy=False) for x in arrays)
+        return self.ready[key, dtype](*values) if out is None else self.ready[key, dtype](*values, out=out)
 
     def _on_device(self, key, kernel, given, named):
         """The kernel on a GPU, with what is given there and the model's own constants put there."""
@@ -136,4 +137,8 @@ class Varying:
     @property
     def content(self) -> tuple:
         """What its kernels are known by."""
-        return self.robot.lowered.digest, self.names, self._own["at"].tobytes() if "at" in self._own else b""
+        lengths: tuple = ()
+        if "at" in self._own:  # which joints move which nodes and bodies
+            reach = [[(h, R.tobytes()) for h, R in way] for way in (*self._nodes.reach, *self._nodes.body_reach)]
+            lengths = self._own["at"].tobytes(), reach
+        return self.robot.lowered.digest, self.names, lengths

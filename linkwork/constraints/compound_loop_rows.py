@@ -94,7 +94,7 @@ class CompoundLoopRows(LoopRows):
 
     def rows(self, motion: Kinematics) -> Rows:
         X, J, V, alpha = self.relative(motion)
-        batch = np.broadcast_shapes(X.shape[:-2], J.shape[:-2])
+        batch = np.broadcast_shapes(motion.batch, X.shape[:-2], J.shape[:-2])
         m, nv = len(self), J.shape[-1]
         c, Jc, gamma = np.zeros((*batch, m)), np.zeros((*batch, m, nv)), np.zeros((*batch, m))
         for i in np.ndindex(*batch):

@@ -14,7 +14,7 @@ from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
 from . import assembly, projection
 from .augmented import Solution, augmented, check_closed, rank_tolerance
-from .embedded import Embedded, by_choice, embedded_dynamics, system_at
+from .embedded import Embedded, by_choice, embedded_dynamics, residual, system_at
 from .forces import Forces, constraint_forces
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
@@ -25,7 +25,7 @@ from .rank import Factored
 from .reduced import Reduced
 from .report import Report, report
 from .returning import dependent_step, nearest_step
-from .rows import Constraint
+from .rows import Constraint, Rows
 from .set import ConstraintSet
 
 CLOSE_ENOUGH = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
@@ -102,22 +102,25 @@ class Constrained:
     def choices(self) -> Choices:
         return Choices(self.set, self.loops, self.assemble)
 
-    def function(self, name: str, function: Callable, *inputs: str, key: object = None) -> ChoiceKernels:
-        """A function of (system, inputs...) as kernels, kept by its name and a key of what else decides it. Inputs that the
-        robot does not know have one entry per velocity; one called pull is Baumgarte's (ω, ζ)."""
+    def function(self, name: str, function: Callable, *inputs: str, bound: Bound | None = None) -> ChoiceKernels:
+        """A function of (system, inputs...) as kernels, kept by its name and the quantity that it evaluates, if it does. Inputs
+        that the robot does not know have one entry per velocity; one called pull is Baumgarte's (ω, ζ)."""
+        key = None if bound is None else (bound.quantity, bound.options, bound.extra)
         if (name, key) not in self._functions:
             lowered = self.robot.lowered
             sizes = {**SIZES, "pull": (2,)}
             made = tuple(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs)
             loops = Loops(self.set, lowered.joint_space)
-            self._functions[name, key] = ChoiceKernels(self.choices, loops, (name, key), function, made, pulled="pull" in inputs)
+            content = name if bound is None else bound.content
+            self._functions[name, key] = ChoiceKernels(self.choices, loops, name, function, made, content, pulled="pull" in inputs)
         return self._functions[name, key]
 
     # --- states that keep the constraints
 
     def assemble(self, q, hold: Iterable[str | int] = (), t=0.0, tolerance=assembly.CLOSED) -> np.ndarray:
         """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are."""
-        return assembly.assemble(self.set, q, hold=tuple(hold), t=self._time(t), tolerance=tolerance)
+        self._check_state(q)
+        return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
     def check(self, q, v, t=0.0) -> None:
         """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
@@ -141,7 +144,8 @@ class Constrained:
         if fixed is not None:
             deprecated("project(fixed=...)", "project(hold=...)")
             hold = fixed
-        if held := tuple(hold):
+        if held := _listed(hold):
+            self._check_state(q, v)
             return projection.project(self.set, q, v, t, held)
         return self._returned(q, v, t, dependent=self.set.massless)[0]
 
@@ -172,22 +176,34 @@ class Constrained:
         if not self.compiled or not np.size(q):
             return plain(self.set, q, v, t), 1.0
         step = self._dependent if dependent else self._nearest
-        start = q
-        (there, slow, size, *quality), bad = step(q, v, t=t, first=first)
+        try:
+            (there, slow, size, *quality), bad = step(q, v, t=t, first=first)
+        except ValueError:
+            self._check_state(q, v)
+            raise
+        here, unserved, batch = q, np.zeros(size.shape, bool) if bad is None else bad, size.shape
+        going = size > ROUNDING  # each sample goes on by itself, whatever the others do
         for _ in range(RETURNS):
-            if size.max() <= ROUNDING:
+            if not going.any():
                 break
-            (further, slower, less, *quality), worse = step(there, v, t=t, first=first)
-            if not less.max() < 0.5 * size.max():
-                break
-            q, there, slow, size, bad = there, further, slower, less, worse
-        open_ = size > 100 * assembly.CLOSED if bad is None else bad | (size > 100 * assembly.CLOSED)
+            (further, slower, less, *better_quality), worse = step(there, v, t=t, first=first)
+            going = going & (less < 0.5 * size)
+            if not batch:
+                if going:
+                    here, there, slow, size, quality = there, further, slower, less, better_quality
+                    unserved = unserved if worse is None else worse
+            else:
+                take = going[..., None]
+                here, there, slow = np.where(take, there, here), np.where(take, further, there), np.where(take, slower, slow)
+                size, quality = np.where(going, less, size), [np.where(going, new, old) for new, old in zip(better_quality, quality)]
+                unserved = unserved if worse is None else np.where(going, worse, unserved)
+            going = going & (less > ROUNDING)
+        open_ = unserved | (size > 100 * assembly.CLOSED)
         if open_.any():
-            batch = np.shape(open_)
-            q, v, slow, start = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, slow, start))
-            q, slow = q.copy(), slow.copy()
-            q[open_], slow[open_] = plain(self.set, start[open_], v[open_], t)
-        return (q, slow), float(np.min(quality)) if quality else 1.0
+            here, slow, start, fast = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (here, slow, q, v))
+            here, slow = here.copy(), slow.copy()
+            here[open_], slow[open_] = plain(self.set, start[open_], fast[open_], t)
+        return (here, slow), float(np.min(quality)) if quality else 1.0
 
     @cached_property
     def _nearest(self) -> ChoiceKernels:
@@ -196,6 +212,10 @@ class Constrained:
     @cached_property
     def _dependent(self) -> ChoiceKernels:
         return self.function("dependent_step", dependent_step, "q", "v")
+
+    def _check_state(self, q, v=None) -> None:
+        lowered, arrays = self.robot.lowered, [np.asarray(x) for x in (q, v) if x is not None]
+        lowered.check([lowered.input(name, SIZES[name]) for name, _ in zip(("q", "v"), arrays)], arrays)
 
     def random_state(self, seed=None, reach=1.0):
         """A state that keeps the constraints, near the assembly closest to neutral."""
@@ -219,18 +239,18 @@ class Constrained:
         """
         quick = method is None and self.compiled and stabilization is None
         try:
-            if quick:
+            if quick and q.dtype.char == "d":
                 return self._by_kernels(q, v, tau, external, self._time(t), out)
         except (AttributeError, TypeError, ValueError) as error:
             if isinstance(error, LinkworkError) and not isinstance(error, TraceError):
                 raise
-        q, v, tau, external = self._checked(q, v, tau, external)
+        q, v, tau, external, kind = self._checked(q, v, tau, external)
         if quick:
             vdot = self._by_kernels(q, v, tau, external, self._time(t))
         else:
             vdot = self.in_numpy(q, v, tau, external, t=t, method=method, stabilization=stabilization)
         if out is None:
-            return vdot
+            return vdot.astype(kind, copy=False)
         out[...] = vdot
         return out
 
@@ -267,18 +287,20 @@ class Constrained:
         several = bound.quantity.several
 
         def function(system, *state):
-            results = bound.evaluated(system, state)
-            system.judge_blocks()
+            results = bound.of_system(system, state)
+            system.check_pivots()
             return results if several else (results,)
 
         def in_numpy(choices, *state):
-            results = bound.evaluated(system_at(self.loops, choices, t), state)
+            system = system_at(self.loops, choices, t)
+            results = bound.of_system(system, state)
+            check_closed(self.set, Rows(residual(self.loops, system.rows, state[0]), None, None, None))
             return results if several else (results,)
 
         cores = [len(x.shape) for x in bound.inputs]
         if self.compiled and self.nv:
             name = f"constrained_{bound.name}"
-            results, bad = self.function(name, function, *(x.name for x in bound.inputs), key=bound.content)(*arrays, t=t)
+            results, bad = self.function(name, function, *(x.name for x in bound.inputs), bound=bound)(*arrays, t=t)
             if bad is not None:
                 some = [np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, bound.inputs)]
                 for whole, x in zip(results, by_choice(self.loops, some, cores, t, in_numpy)):
@@ -308,8 +330,9 @@ class Constrained:
         arrays = [np.asarray(x) for x in given]
         names = ("q", "v", "tau", "external")[: len(arrays)]
         self.robot.lowered.check([self.robot.lowered.input(name, SIZES[name]) for name in names], arrays)
+        kind = np.result_type(*arrays, np.float32)
         arrays = [x.astype(float, copy=False) for x in arrays]
-        return (*arrays, None) if external is None else arrays
+        return *arrays, *(() if external is not None else (None,)), kind
 
     def _no_kernel_inside(self, name: str) -> TraceError:
         return TraceError(
@@ -350,6 +373,7 @@ class Constrained:
             𝓒 = F (F 𝓜 F + s B)⁻¹ F        B and F = I − B project on what Jc binds, and what it leaves free; s any mass
         """
         rows, M = self.set.rows(q, t=t), self.robot.mass_matrix(q)
+        check_closed(self.set, rows)
         basis = Factored(rows.Jc / self.set.scale[:, None], rank_tolerance(self.set, rows)).row_space()
         bound = basis.mT @ basis
         free, s = np.eye(self.nv) - bound, np.trace(M, axis1=-2, axis2=-1)[..., None, None] / self.nv
@@ -369,11 +393,11 @@ class Constrained:
         """The minimal view, its velocities chosen at q."""
         return Reduced.of(self.set, q, t)
 
-    def embedded(self, q, v=None, external=None) -> Embedded:
+    def embedded(self, q, v=None, external=None, *, t=None) -> Embedded:
         """The SKO model in minimal velocities at a state: every operator and sweep of chapter 9 runs on it."""
         q = np.asarray(q, float)
         v = np.zeros((*q.shape[:-1], self.nv)) if v is None else np.asarray(v, float)
-        return Embedded.of(self.set, self.loops, q, v, external)
+        return Embedded.of(self.set, self.loops, q, v, external, self._time(t))
 
     def integrable(self, q, t=0.0) -> bool:
         """Do the constraints bind positions, or only velocities?"""
@@ -389,3 +413,8 @@ class Constrained:
 
     def __repr__(self) -> str:
         return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows>"
+
+
+def _listed(hold) -> tuple:
+    """Joints or velocities to hold, one or several."""
+    return (hold,) if isinstance(hold, (str, int)) and not isinstance(hold, bool) else tuple(hold or ())

@@ -1,4 +1,4 @@
-"""Constraints that move in time: a joint that is driven, and functions of one's own."""
+"""Constraints that move in time: a joint that is driven, and functions c(q, t) given by the user."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -41,14 +41,14 @@ def by_choice(loops: Loops, arrays, cores, t, evaluate) -> list[np.ndarray]:
         out = out or [np.zeros((len(flat[0]), *x.shape[1:])) for x in found]
         for whole, x in zip(out, found):
             whole[which] = x
-    return [x.reshape(*batch, *x.shape[1:]) for x in out]
+    return [x.reshape((*batch, *x.shape[1:])) for x in out]
 
 
 def _dynamics(loops: Loops, choices, t, q, v, tau, external=None):
     set_, system = loops.set, system_at(loops, choices, t)
     vdot = forward_dynamics(system, q, v, tau, external)
     check_closed(set_, Rows(residual(loops, system.rows, q), None, None, None))
-    if (system.left_over(vdot) > np.maximum(INCONSISTENT, 100 * system.misfit)).any():
+    if (system.redundant_residual(vdot) > np.maximum(INCONSISTENT, 100 * system.misfit)).any():
         return augmented(set_, q, v, tau, external, t).vdot  # which says what is wrong, or solves it
     return vdot
 

@@ -60,7 +60,11 @@ class Choices:
         """Number i; IndexError where there are no more."""
         with self._lock:
             while len(self._found) <= i:
-                pick = next(self._more, None)
+                try:
+                    pick = next(self._more, None)
+                except BaseException:  # Ctrl-C among them: the next call looks again
+                    self._found, self._more = [], self._explored()
+                    raise
                 if pick is None:
                     raise IndexError
                 self._found.append(pick)
@@ -132,10 +136,11 @@ class ChoiceKernels:
     Returns its results and which samples (a mask) no choice served, or None if all are served. NaN in, NaN out.
     """
 
-    def __init__(self, choices: Choices, loops: Loops, name: tuple[str, object], function: Callable, inputs, pulled: bool = False):
-        """`name` is the function's, and a key of what else decides it. With `pulled`, the last input is the pair [ω, ζ] of
-        Baumgarte's pull."""
+    def __init__(self, choices: Choices, loops: Loops, name: str, function: Callable, inputs, content, pulled: bool = False):
+        """`content` is what the function depends on besides the text of the library, None if that is not known. With `pulled`,
+        the last input is the pair [ω, ζ] of Baumgarte's pull."""
         self.choices, self.loops, self.name, self.function, self.inputs, self.pulled = choices, loops, name, function, inputs, pulled
+        self.content = content
         self._made: dict[tuple[Choice, ...], np.ufunc] = {}
         self._of_pick: WeakKeyDictionary[Pick, tuple[np.ufunc, list[np.ndarray]]] = WeakKeyDictionary()  # hashing choices takes long
         self._first: Pick | None = None  # the model's first pick, once it is known
@@ -204,5 +209,6 @@ class ChoiceKernels:
             results = self.function(system, *(state[:-1] if self.pulled else state))
             return *results, system.serves + np.zeros_like(state[0][..., 0])
 
-        content = (lowered.digest, set_.content, self.name, pick.choices) if lowered.is_ours else None
-        return Kernel(self.name[0], function, (*self.inputs, *more), content).gufunc("d")
+        known = set_.is_ours and self.content is not None
+        content = (lowered.digest, set_.content, self.name, self.content, pick.choices) if known else None
+        return Kernel(self.name, function, (*self.inputs, *more), content).gufunc("d")

@@ -79,7 +79,7 @@ class Kinematics:
     def place(self, body: int | None, pose: Pose) -> Place:
         """A frame placed on a body (its number), or on the world (None)."""
         nodes, tree = self.nodes, self.nodes.tree
-        k, on = (tree.world, nodes.exactly(pose)) if body is None else nodes.on_node(body, pose)
+        k, on = (tree.world, nodes.pose_matrix(pose)) if body is None else nodes.on_node(body, pose)
         shift = phi(on)
         T = self._T[k] @ on
         J = jacobian(self.blocks, k, shift) if k != tree.world else np.zeros_like(on, shape=(6, tree.nv))
@@ -146,7 +146,7 @@ class LoopKinematics(Kinematics):
 
     def place(self, body: int | None, pose: Pose) -> Place:
         nodes, tree = self.nodes, self.nodes.tree
-        k, on = (tree.world, nodes.exactly(pose)) if body is None else nodes.on_node(body, pose)
+        k, on = (tree.world, nodes.pose_matrix(pose)) if body is None else nodes.on_node(body, pose)
         shift = phi(on)
         J = {i: (nodes.H[i] @ F).mT for i, F in tree.path(k, shift, via=lambda i, F: self.phi[i] @ F, until=self.carrier)}
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in J.values()))

@@ -61,16 +61,16 @@ def lift(set_: ConstraintSet, q, v, t=0.0):
     q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
     for i in np.ndindex(*batch):
         rows = set_.rows(q[i], t=t)
-        q[i], v[i] = project(set_, q[i], v[i], t, independent(set_, q[i], rows))
+        q[i], v[i] = project(set_, q[i], v[i], t, independent(set_, q[i], rows, t))
     return q, v
 
 
-def independent(set_: ConstraintSet, q, rows):
+def independent(set_: ConstraintSet, q, rows, t=0.0):
     """Velocities that the others follow from; where there is no mass metric, as embedding chooses them."""
     if not set_.massless:
         return partition(set_.robot.mass_matrix(q), rows.Jc, float(rank_tolerance(set_, rows))).independent
     loops = Loops(set_, set_.nodes)
-    return loops.independent(loops.choose(q))
+    return loops.independent(loops.choose(q, set_.by_name(set_.driven(t))))
 
 
 def project_position(set_: ConstraintSet, q, t, free):

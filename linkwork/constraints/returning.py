@@ -32,12 +32,12 @@ def nearest_step(system: LoopSystem, q, v):
     _, eps, nu = innovations(s, P, D, G, at_rest(s, nodes.still, s.tree.split_rows(Jc.mT)))
     A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})  # Jc 𝓜⁻¹ Jc*
     for i, pivot in enumerate(factor(A)[1]):
-        system.unless(pivot[..., 0] <= APART * A[..., i, i])
+        system.invalidate(pivot[..., 0] <= APART * A[..., i, i])
     position = Jc[..., holonomic, :].mT @ solve(A[..., holonomic, :][..., holonomic], c[..., holonomic, :])
     velocity = Jc.mT @ solve(A, Jc @ v[..., None] - U)
     step = s.tree.join_rows(solved(s, nodes.still, s.tree.split_rows(np.concatenate([position, velocity], -1))))
     slow = v - step[..., 1]
-    system.judge_velocities(rows, slow, misfit)
+    system.check_velocities(rows, slow, misfit)
     return integrate(nodes, q, -step[..., 0]), slow, misfit
 
 
@@ -55,7 +55,7 @@ def dependent_step(system: LoopSystem, q, v):
             for i, j in enumerate(choice.dependent):
                 step[..., columns[j], :] = found[..., i, :]
     quality = system.quality()
-    system.unless(quality < LEAST_PIVOT)
+    system.invalidate(quality < LEAST_PIVOT)
     slow = v - step[..., 1]
-    system.judge_velocities(system.rows, slow, system.misfit)
+    system.check_velocities(system.rows, slow, system.misfit)
     return integrate(nodes, q, -step[..., 0]), slow, system.misfit, quality

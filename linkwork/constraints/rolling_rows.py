@@ -1,4 +1,4 @@
-"""Constraints on velocities that no position breaks: edges, wheels, disks and balls that roll, and rows of one's own."""
+"""Constraints on velocities that no position breaks: edges, wheels, disks and balls that roll, and velocity rows given by the user."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

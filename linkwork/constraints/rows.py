@@ -14,7 +14,7 @@ from .kinematics import Kinematics
 class Rows:
     """m rows at one state or a batch of them:  c(q, t) = 0,   Jc v = U,   Jc v̇ + γ = 0              Jain (11.2) to (11.6)
 
-    For a holonomic constraint U = −∂c/∂t; γ = Ġ v − U̇. Without velocities in the motion γ is None, and c is None for a
+    For a holonomic constraint U = −∂c/∂t; γ = J̇c v − U̇. Without velocities in the motion γ is None, and c is None for a
     nonholonomic one, which no position breaks.
     """
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.cache import is_ours
 from ..engine.kernel import Kernel
 from ..engine.program import Input
-from ..errors import ModelError
+from ..errors import ModelError, UnknownNameError
 from ..lie.scalars import like
 from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from ..systems.singular import singular
@@ -97,8 +98,13 @@ class ConstraintSet:
     def not_held(self, hold) -> np.ndarray:
         """Which velocities may change (nv,) when these joints, by name, or velocities, by number, stay as they are."""
         free = np.ones(self.robot.nv, bool)
-        for x in hold:
-            free[self.robot.v_index(x) if isinstance(x, str) else x] = False
+        for x in (hold,) if isinstance(hold, (str, int)) else hold or ():
+            if isinstance(x, str):
+                free[self.robot.v_index(x)] = False
+            elif isinstance(x, bool) or not isinstance(x, (int, np.integer)) or not 0 <= x < self.robot.nv:
+                raise UnknownNameError(f"hold has {x!r}; it takes names of joints, or numbers of velocities below {self.robot.nv}.")
+            else:
+                free[x] = False
         return free
 
     def __len__(self) -> int:
@@ -147,7 +153,8 @@ class ConstraintSet:
                 found = stacked([x.rows(motion) for x in self.constraints], motion)
                 return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
 
-            return Kernel("constraint_rows", function, (*state[:n], *drive), (robot.lowered.digest, self.content)).gufunc("d")
+            content = (robot.lowered.digest, self.content) if self.is_ours else None
+            return Kernel("constraint_rows", function, (*state[:n], *drive), content).gufunc("d")
 
         return made(1), made(2)
 
@@ -165,9 +172,15 @@ class ConstraintSet:
         return {x.name: given[0][..., i, :] for i, x in enumerate(self.drives)} if given else None
 
     @cached_property
+    def is_ours(self) -> bool:
+        """Is all code that rows are made by the library's own, so that kernels on disk can be found by content?"""
+        joints = [part for loop in self.robot.model.loops for _, part, _ in loop.joint.parts]
+        return self.robot.lowered.is_ours and all(is_ours(type(x)) for x in (*self.constraints, *(part.group for part in joints)))
+
+    @cached_property
     def content(self) -> str:
         """All that the rows are made of besides the model."""
-        return repr([(x.name, x.at) if isinstance(x, DrivenRows) else x for x in self.constraints])
+        return repr((self.size, [(x.name, x.at) if isinstance(x, DrivenRows) else x for x in self.constraints]))
 
     def residual(self, q, t=0.0):
         """c(q, t) (..., m)."""

@@ -58,7 +58,7 @@ class LoopSystem:
     def whole(self, s: Blocks, vdot):
         """v̇ = X u̇ + Ẋu (..., nv)."""
         found = self.embedding.whole(vdot, self.X, self.bend)
-        self._judge(found)
+        self._check_redundant_rows(found)
         return found
 
     def place(self, k: int, B):
@@ -115,31 +115,31 @@ class LoopSystem:
             least = np.minimum(least, np.abs(pivot) / self.reference[..., i])
         return least
 
-    def unless(self, bad) -> None:
+    def invalidate(self, bad) -> None:
         self.serves = np.where(bad, 0.0, self.serves)
 
-    def judge_blocks(self) -> None:
+    def check_pivots(self) -> None:
         """Loops are closed, and pivots are still good."""
-        self.unless(self.quality() < LEAST_PIVOT)
-        self.unless(self.misfit > OPEN)
+        self.invalidate(self.quality() < LEAST_PIVOT)
+        self.invalidate(self.misfit > OPEN)
 
-    def _judge(self, vdot) -> None:
+    def _check_redundant_rows(self, vdot) -> None:
         """Rows that were not needed are kept too."""
         if self.reference is None:
             return
-        self.judge_blocks()
-        self.unless(self.left_over(vdot) > np.maximum(INCONSISTENT, 100 * self.misfit))
+        self.check_pivots()
+        self.invalidate(self.redundant_residual(vdot) > np.maximum(INCONSISTENT, 100 * self.misfit))
 
-    def left_over(self, vdot):
+    def redundant_residual(self, vdot):
         """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of (...)."""
-        return self._lacking(self.rows, vdot, self.gamma, self.q)
+        return self._relative_residual(self.rows, vdot, self.gamma, self.q)
 
-    def judge_velocities(self, rows: list[Rows], v, misfit) -> None:
+    def check_velocities(self, rows: list[Rows], v, misfit) -> None:
         """Velocities that keep the rows that are enough keep the others, Jc v = U."""
-        left = self._lacking(rows, v, [-x.U for x in rows], v)
-        self.unless(left > np.maximum(INCONSISTENT, 100 * misfit))
+        left = self._relative_residual(rows, v, [-x.U for x in rows], v)
+        self.invalidate(left > np.maximum(INCONSISTENT, 100 * misfit))
 
-    def _lacking(self, rows: list[Rows], x, constant, some):
+    def _relative_residual(self, rows: list[Rows], x, constant, some):
         found = []
         speed = largest([np.abs(x[..., i]) for i in range(x.shape[-1])], some)
         for g, choice in enumerate(self.choices):

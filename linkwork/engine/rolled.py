@@ -422,6 +422,9 @@ class Argument:
             return Argument(None, self.which, self.size, self.widths)
         raise TraceError(f"np.{function.__name__} of a whole vector is not possible in a rolled kernel; use it node by node.")
 
+    def __getitem__(self, key):
+        raise TraceError("an entry of a whole vector is not possible in a rolled kernel; take it node by node, or declare rolls=False.")
+
 
 class Columns:
     """The parts of an argument, node by node."""

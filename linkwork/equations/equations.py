@@ -113,7 +113,8 @@ class Equations:
     def _made(self, function, place, inputs, dtype):
         limit = CUBES_UP_TO if not place else SQUARES_UP_TO if function is kinematics.body_jacobian_derivatives else np.inf
         if self.robot.compiled and not self.robot.rolled and 0 < self.robot.nv <= limit:
-            content = self.robot.lowered.digest, function.__module__, function.__name__, place
+            lowered = self.robot.lowered
+            content = (lowered.digest, function.__module__, function.__name__, place) if lowered.is_ours else None
             return Kernel(function.__name__, self._on_scalars(function, place), inputs, content).runner(dtype.char)
         nodes = self.robot.lowered.plain(dtype)
         return lambda *arrays: function(nodes, *arrays, *place)

@@ -18,7 +18,7 @@ class Helical(Additive):
 
     @property
     def name(self):
-        return f"H({self.pitch:g})"
+        return f"H({self.pitch!r})"
 
     @property
     def basis(self):

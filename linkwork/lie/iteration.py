@@ -46,13 +46,22 @@ def taken(step, carried) -> tuple[list, object]:
 @singledispatch
 def iteration(step, carried: tuple, most: int):
     """Float arrays: all samples take part in each round, and those that are done keep their values."""
-    kept, finished = [np.asarray(x) for x in carried], np.asarray(False)
+    kept, finished = [np.array(x) for x in carried], np.asarray(False)
+    for x in kept:
+        if x.dtype.kind not in "biuf":
+            raise ShapeError(f"iterate carries arrays of numbers; start has {x!r}.")
     rounds = np.asarray(most + 1)
     for count in range(1, most + 1):
         new, done = taken(step, kept)
         if (kind := kind_of((*new, done))) is not object:  # constants to start from, in a function that is being traced
             return iteration.dispatch(kind)(step, tuple(kept), most)
-        done = np.asarray(done, bool)
+        done = np.asarray(done)
+        if done.dtype.kind not in "biuf":
+            raise ShapeError(f"done is {done!r}; it is a truth for each sample, such as np.all(np.abs(change) < 1e-12, -1).")
+        done = done.astype(bool)
+        for old, x in zip(kept, new):
+            if np.shape(x)[np.ndim(x) - np.ndim(old) :] != np.shape(old) and np.ndim(old):
+                raise ShapeError(f"a step returned an array of shape {np.shape(x)} where it carries one of shape {np.shape(old)}.")
         kept = [np.where(_beside(finished, x), old, x) for old, x in zip(kept, map(np.asarray, new))]
         rounds = np.where(~finished & done, count, rounds)
         finished = finished | done

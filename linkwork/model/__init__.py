@@ -1,5 +1,6 @@
 """What a mechanism is."""
 
+from ..errors import deprecated
 from . import mechanisms, solids
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
@@ -38,3 +39,10 @@ __all__ = [
     "mechanisms",
     "solids",
 ]
+
+
+def __getattr__(name: str):
+    if name == "Hinge":
+        deprecated("linkwork.model.Hinge", "linkwork.model.PlacedJoint")
+        return PlacedJoint
+    raise AttributeError(f"module {__name__} has no attribute {name}")

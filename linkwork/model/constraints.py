@@ -1,5 +1,5 @@
 """What binds a mechanism besides its joints, loops and couplings: distances, relations, given motion, rolling, functions
-of one's own. What each of them demands of velocities is in `linkwork.constraints`."""
+given by the user. What each of them demands of velocities is in `linkwork.constraints`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -136,7 +136,7 @@ class Driven(Bond):
 
 @dataclass(frozen=True)
 class Holonomic(Bond):
-    """A function of one's own, function(q, t) (count,) = 0, of all coordinates. Its derivatives come from differences."""
+    """A function given by the user, function(q, t) (count,) = 0, of all coordinates. Its derivatives come from differences."""
 
     function: Callable
     count: int = 1
@@ -145,7 +145,7 @@ class Holonomic(Bond):
 
 @dataclass(frozen=True)
 class Pfaffian(Bond):
-    """Rows of one's own: matrix(q) (count, nv) times v is `value`. Also for quantities that are conserved and are to stay
+    """Rows given by the user: matrix(q) (count, nv) times v is `value`. Also for quantities that are conserved and are to stay
     so under projection. Rates come from differences."""
 
     matrix: Callable

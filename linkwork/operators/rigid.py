@@ -89,10 +89,10 @@ def prescribed(sko: SKO, moved, vdot) -> SKO:
     tree, given = sko.tree, sko.tree.split(np.where(moved, vdot, 0.0))
     a, H, armature = tree.slots(3)
     for k in tree.base_to_tips():
-        told = np.asarray(moved)[tree.rows[k]].astype(bool)
-        free = np.flatnonzero(~told)
-        if np.any(sko.armature[k][..., free, :][..., told]):
-            raise ModelError(f"the joint inertia of node {k} ties what is moved to what is free; use hybrid_dynamics.")
+        is_prescribed = np.asarray(moved)[tree.rows[k]].astype(bool)
+        free = np.flatnonzero(~is_prescribed)
+        if np.any(sko.armature[k][..., free, :][..., is_prescribed]):
+            raise ModelError(f"the armature of node {k} ties what is moved to what is free; use hybrid_dynamics.")
         a[k] = sko.a[k] + sko.H[k].mT @ given[k]
         H[k] = sko.H[k][..., free, :]
         armature[k] = sko.armature[k][..., free, :][..., free]
@@ -134,6 +134,6 @@ def on_node(model: Model, nodes: Nodes, place):
     """
     name, where = (place, None) if isinstance(place, str) else place
     index, pose = model.place(name)
-    B = phi(nodes.exactly(nodes.placements[index] @ pose @ Pose.of(where)))
+    B = phi(nodes.pose_matrix(nodes.placements[index] @ pose @ Pose.of(where)))
     point = where is not None and np.shape(where) == (3,)
     return nodes.on[index], B[..., 3:] if point else B

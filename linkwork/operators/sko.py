@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import sweeps
-from ..errors import ModelError, ShapeError, deprecated
+from ..errors import ModelError, ShapeError, deprecated, renamed_keyword
 from ..model.tree import Tree
 from ..spatial import logdet
 from ..sweeps import Blocks, Rates, at_rest
@@ -176,12 +176,7 @@ class SKO:
 
     def hybrid_dynamics(self, given, prescribed):
         """Forces where accelerations are given (prescribed = 1), accelerations where forces are (0): (..., nv)."""
-        s, r, held = self.blocks, self.rates(given), self.tree.split(prescribed)
-        free, moved = prescribed_joints.blocks(s, held), prescribed_joints.rates(s, r, held)
-        P, D, G, _ = sweeps.articulated_inertia(free)
-        vdot, alpha, z = sweeps.forward_dynamics(free, P, D, G, moved)
-        f = sweeps.interbody_forces(free, P, moved, alpha, z)
-        return self.tree.join(prescribed_joints.completed(s, r, held, f, vdot))
+        return self.tree.join(prescribed_joints.dynamics(self.blocks, self.rates(given), self.tree.split(prescribed)))
 
     def divide_and_conquer(self, tau):
         """v̇ of a chain, and how many steps must follow one another: they grow as the logarithm of the length."""
@@ -234,6 +229,9 @@ class SKO:
     def __repr__(self) -> str:
         roots = len(self.tree.children[self.tree.world])
         return f"<SKO of {len(self.tree)} nodes, {roots} of them roots, {self.nv} velocities>"
+
+
+SKO.__init__ = renamed_keyword("SKO", "J", "armature")(SKO.__init__)  # type: ignore[method-assign]
 
 
 def tree_of(parent: Iterable[int], H) -> Tree:

@@ -10,6 +10,7 @@ from ..engine.array import Traced
 from ..engine.gufunc import put_into
 from ..engine.kernel import Kernel
 from ..engine.program import Input
+from ..errors import ShapeError
 from ..lie.scalars import like
 from ..systems import Lowered, Nodes
 from ..systems.labelled import Labelled
@@ -23,7 +24,7 @@ def scalars_of(arguments):
 
 
 def on_scalars(nodes: Nodes, some) -> Nodes:
-    """The nodes with their constants as scalars like `some`; a trace is told which joint it is at."""
+    """The nodes with their constants as scalars like `some`; while it is traced, errors name the joint."""
     nodes = nodes.mapped(lambda name, index, x: like(x, some))
     return replace(nodes, tree=Labelled(nodes.tree, nodes.labels, some.trace)) if isinstance(some, Traced) else nodes
 
@@ -58,10 +59,14 @@ class Bound:
         """The nodes that kernels are traced on."""
         return self.lowered.joint_space if self.quantity.of_joints else self.lowered.nodes
 
-    def evaluated(self, system, arguments):
+    def evaluated(self, nodes, arguments):
+        """The quantity of the system that nodes are."""
+        return self.of_system(self.lowered.system(nodes), arguments)
+
+    def of_system(self, system, arguments):
         """The quantity of a system: inputs, then options, then optional inputs by name."""
         given, extra = arguments[: len(self.quantity.inputs)], arguments[len(self.quantity.inputs) :]
-        return self.quantity.function(self.lowered.system(system), *given, *self.options, **dict(zip(self.extra, extra)))
+        return self.quantity.function(system, *given, *self.options, **dict(zip(self.extra, extra)))
 
     def function(self, *arguments):
         """The quantity of one sample over any scalar."""
@@ -69,7 +74,20 @@ class Bound:
         nodes = on_scalars(self.nodes, some)
         if isinstance(some, Traced):
             arguments = tuple(like(x, some) if not isinstance(x, Traced) else x for x in arguments)
-        return self.evaluated(nodes, arguments)
+        results = self.evaluated(nodes, arguments)
+        self.check_results(results if self.quantity.several else (results,))
+        return results
+
+    def check_results(self, results) -> None:
+        """Results end in the shapes that the declaration says; sizes that it does not know may be any."""
+        declared = self.quantity.result if self.quantity.several else (self.quantity.result,)
+        for x, sizes in zip(results, declared):
+            shape = np.shape(x)
+            core = shape[len(shape) - len(sizes) :] if len(shape) >= len(sizes) else None
+            wanted = [getattr(self.lowered, n) if n in ("nq", "nv", "nb") else n for n in sizes]
+            if core is None or any(isinstance(n, int) and n != m for n, m in zip(wanted, core)):
+                said = ", ".join(map(str, sizes))
+                raise ShapeError(f"{self.name} returned an array of shape {shape}, but its declaration says ({said}).")
 
     # --- ways to run
 
@@ -105,6 +123,7 @@ class Bound:
             with np.errstate(all="ignore"):
                 results = self.evaluated(nodes, arrays)
             found = [np.asarray(x, dtype) for x in (results if self.quantity.several else (results,))]
+            self.check_results(found)
             whole = [np.broadcast_to(x, batch + x.shape[x.ndim - n :]) for x, n in zip(found, cores)]
             if out is not None:
                 return put_into(out, *whole)

@@ -92,10 +92,10 @@ class Quantity:
     @property
     def constrained(self) -> bool:
         """Do loops, couplings and drives enter it?"""
-        return Honours.CONSTRAINTS in self.honours
+        return bool(self.honours & Honours.CONSTRAINTS)
 
     @property
-    def said(self) -> str:
+    def honours_text(self) -> str:
         """What it takes into account, in words, for docstrings and tables."""
         of_tree = "; of the tree: loops, couplings and drives are not part of it" if self.of_tree else ""
         return f"Takes into account: {self.honours}{of_tree}."

@@ -49,11 +49,7 @@ def hybrid_dynamics(system, q, v, given, prescribed):
     other blocks, then τ = H f + armature v̇ where accelerations were given                        Jain (16.15)."""
     s = system.blocks(q)
     held, r = s.tree.split(prescribed), system.rates(s, v, given)
-    free, moved = prescribed_joints.blocks(s, held), prescribed_joints.rates(s, r, held)
-    P, D, G, _ = sweeps.articulated_inertia(free)
-    vdot, alpha, z = sweeps.forward_dynamics(free, P, D, G, moved)
-    f = sweeps.interbody_forces(free, P, moved, alpha, z)
-    return s.tree.join(prescribed_joints.completed(s, r, held, f, vdot))
+    return s.tree.join(prescribed_joints.dynamics(s, r, held))
 
 
 @quantity(("bodies", 6), TREE, options=some_bodies, refuses="robot.constraint_forces(q, v, tau).joints has the forces of loops in it")

@@ -71,7 +71,7 @@ def point_energy(system, q, total):
 def _point(system, q, place) -> Point:
     body, at = place
     if body is None:
-        return Point(None, system.exactly(at) + np.zeros_like(q[..., :1, None]), None)
+        return Point(None, system.pose_matrix(at) + np.zeros_like(q[..., :1, None]), None)
     k, T = system.on_node(body, at)
     return Point(body, pose(system, q, body, at), sweeps.jacobian(system.blocks(q), k, spatial.phi(T)))
 

@@ -74,6 +74,6 @@ def task_acceleration(system, q, v, tau, task):
     alpha[s.tree.world] = r.base
     rows = []
     for k, B in on_nodes(system, task):
-        falling = s.tree.carried(k, B, via=lambda j, F: s.A[j] @ F).mT @ r.base  # what only the world's fall does
+        falling = s.tree.carried(k, B, via=lambda j, F: s.A[j] @ F).mT @ r.base  # the part due to the acceleration of the base
         rows.append(B.mT @ alpha[k] - falling)
     return concatenated(rows, -2)[..., 0]

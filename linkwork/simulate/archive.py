@@ -49,6 +49,10 @@ def is_held(control) -> bool:
 
 
 def save(path: str | PathLike, trajectory) -> None:
+    """Write the file; a system whose blocks somebody else's code makes cannot be in it."""
+    if trajectory.robot.lowered.producers:
+        names = ", ".join(type(x).__name__ for x in trajectory.robot.lowered.producers)
+        raise SimulationError(f"a file does not hold {names}, which makes the blocks of this robot; save t, q and v with np.savez.")
     settings = trajectory.settings
     header = {
         "format": FORMAT,

@@ -71,7 +71,7 @@ class Flow:
         if self.stops is not None:
             out[2][...] = 0.0
             if self.stops.held:
-                self.stops.hold(self.integrate(q, xi), out[1], out[2])
+                self.stops.hold(t, self.integrate(q, xi), out[1], out[2])
 
     def at(self, t: float, q, v) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and τ of a state."""

@@ -82,11 +82,13 @@ class Keeper:
                 'or stiff; for long runs method="rk4" with constraints="embed".'
             )
 
-    def start(self, t, q, v):
+    def start(self, t, q, v, goes_on: bool = False):
+        """A state to start from, put on the constraints; one that `goes_on` from a run is there already."""
         if self.held is None:
             return q, v
         self.held.check(q, v, t)
-        q, v = self.held.project(q, v, t)
+        if not (goes_on and self.how in WAYS):
+            q, v = self.held.project(q, v, t)
         if self.embeds and self.pick is None:
             self.pick = self.held.choices.first(q, t)
         return q, v

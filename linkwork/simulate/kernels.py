@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,8 +16,6 @@ from ..varying import Varying
 from . import equations
 from .held import ConstrainedRates
 
-_made: "WeakKeyDictionary[Dynamics, dict]" = WeakKeyDictionary()
-
 
 def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64, friction: bool = True) -> Callable:
     """A function of `equations` or `variational` for this robot, called as a gufunc is.
@@ -26,7 +23,7 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
     Of the function's optional arguments, those named in `options` are taken. Without `friction` the joints have none.
     """
     dtype = np.dtype(dtype)
-    ready = _made.setdefault(robot, {})
+    ready = robot.made
     key = function.__name__, options, dtype.char, friction
     if key not in ready:
         if robot.compiled and robot.nv and not robot.rolled and (not more_than_a_tree(robot) or function in KINEMATIC):
@@ -41,7 +38,7 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
 def cache_of(robot, *kernels) -> dict:
     """Where what is made is kept: with the user's kernel or the variation it is made of, else with the robot."""
     holder = next((x for x in (*kernels, robot) if isinstance(x, (UserKernel, Varying))), None)
-    return _made.setdefault(robot, {}) if holder is None else holder.ready
+    return robot.made if holder is None else holder.ready
 
 
 def _compiled(robot, function, name, options, kind, friction):

@@ -81,8 +81,9 @@ def _march(robot, method, controls, reset, inputs: RolloutInputs, dt, every, q, 
     control, reset = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
     inputs.add_time(dt, [x for x in (control, reset) if x])
     shapes, host = inputs.shapes(), inputs.library.host
+    source = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered  # a kernel may serve many robots
     ready = cache_of(robot, control, reset)
-    key = "march", method.__name__, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
+    key = "march", source, method.__name__, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
     if key not in ready:
         kernel, streams = whole_step(robot, method, control, reset, shapes), len(inputs.streams)
         ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)

@@ -59,6 +59,7 @@ class Carry:
     next_step: float | None = None
     held: tuple | None = None  # the last calls of held controllers, and their outputs
     embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
+    goes_on: bool = False  # does the state come from a run, so that it is on the constraints already?
 
 
 class Run:
@@ -66,6 +67,7 @@ class Run:
 
     def __init__(self, robot: Dynamics, settings: Settings, t: float, q, v, until: float, carry: Carry):
         self.robot, self.settings, self.until, self.grid = robot, settings, until, carry.grid
+        self.goes_on = carry.goes_on
         stops = Stops(robot, settings.restitution if settings.limits else None)
         stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
@@ -120,7 +122,7 @@ class Run:
         self.status, self.message = status, f"t = {self.t:.9g} s: {reason}"
 
     def _start(self) -> None:
-        self.q, self.v = self.keeper.start(self.t, self.q, self.v)
+        self.q, self.v = self.keeper.start(self.t, self.q, self.v, self.goes_on)
         self.controls.sample(self.t, self.q, self.v)
         self.flow.refresh()
         if self.flow.stops is not None:

@@ -59,9 +59,9 @@ class Stops:
     def friction(self) -> np.ndarray:
         return -self.dry * self.sliding
 
-    def hold(self, q, vdot, free) -> None:
+    def hold(self, t: float, q, vdot, free) -> None:
         """Make v̇ zero for the joints at rest, by forces: v̇ + 𝓜⁻¹ λ, λ along those joints only; `free` is theirs before."""
-        inverse, rows = compliance(self.robot, q), self.rows
+        inverse, rows = compliance(self.robot, q, t), self.rows
         free[rows] = vdot[rows]
         self.force = along(self.robot, inverse, rows, -vdot[rows])
         vdot += inverse[:, rows] @ self.force
@@ -95,7 +95,7 @@ class Stops:
             limit = self.limits[i]
             q[limit.row] = limit.bound
             name = limit.name
-            v = self.impact(i, q, v)
+            v = self.impact(i, t, q, v)
             if self.robot.constraints is not None:
                 q, v = self.robot.constraints.project(q, v, t, hold=[limit.rate])
         elif (i := i - len(self.limits)) < len(self._rough):
@@ -105,7 +105,7 @@ class Stops:
         self.choose(t, q, v, flow, freed)
         return q, v, name
 
-    def impact(self, i: int, q, v) -> np.ndarray:
+    def impact(self, i: int, t: float, q, v) -> np.ndarray:
         """v after joint i has struck its limit: side v' = −e side v, others at a limit taking impulses that push only."""
         limit, e = self.limits[i], self.restitution or 0.0
         before = limit.side * v[limit.rate]
@@ -115,7 +115,7 @@ class Stops:
         if e < 1 and -e * before < REST * self.fastest[limit.rate]:
             e = 0.0
         at = [k for k in range(len(self.limits)) if k != i and self._touches(k, q, v)]
-        inverse = compliance(self.robot, q)
+        inverse = compliance(self.robot, q, t)
         while True:
             struck = [i, *at]
             rows, side = self._rate[struck], self._side[struck]
@@ -172,9 +172,9 @@ class Stops:
                 )
 
 
-def compliance(robot: Dynamics, q) -> np.ndarray:
+def compliance(robot: Dynamics, q, t: float) -> np.ndarray:
     """v̇ for each unit of τ: 𝓜⁻¹, less what constraints take of it."""
-    return robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q)
+    return robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q, t)
 
 
 def along(robot: Dynamics, inverse, rows, change) -> np.ndarray:

@@ -161,7 +161,7 @@ class Trajectory:
             raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) must pass them again.")
         checked(self.robot, settings)
         q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
-        run = Run(self.robot, settings, t, q, v, checked_until(until, t), self.carry)
+        run = Run(self.robot, settings, t, q, v, checked_until(until, t), replace(self.carry, goes_on=True))
         run.go()
         return self.joined(Trajectory.of(run))
 

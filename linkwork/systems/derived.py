@@ -5,7 +5,8 @@
 
 from abc import ABC, abstractmethod
 
-from ..sweeps import Blocks, Rates
+from ..errors import ModelError
+from ..sweeps import BlockRates, Blocks, Rates
 from .rigid import RigidTree
 
 
@@ -20,6 +21,11 @@ class Producer(ABC):
         """The rates at (q, v), from those of a rigid tree with the new blocks s: a = V~ H* v, b = V̄ M V."""
         return r
 
+    def block_rates(self, nodes, s: Blocks, d: BlockRates, q, v) -> BlockRates:
+        """How the blocks change, for the Coriolis matrix, from how those of a rigid tree with the blocks s do: to be given where
+        A, H or M change with the configuration in another way."""
+        return d
+
 
 class Derived(RigidTree):
     """A system whose blocks a producer makes; in all else it is the nodes it was made from."""
@@ -32,10 +38,39 @@ class Derived(RigidTree):
 
     def blocks(self, q) -> Blocks:
         self.q = q
-        return self.producer.blocks(self.nodes, self.nodes.blocks(q), q)
+        s = self.producer.blocks(self.nodes, self.nodes.blocks(q), q)
+        self._check(isinstance(s, Blocks), "returns its blocks as Blocks: s._replace(M=...)")
+        for k in s.tree.base_to_tips():
+            p, n, r = s.tree.parent[k], s.M[k].shape[-1], s.tree.widths[k]
+            above = s.M[p].shape[-1] if p != s.tree.world else self.nodes.still.shape[-2]
+            takes = {"A": (above, n), "H": (r, n), "M": (n, n), "armature": (r, r)}
+            for name, shape in takes.items():
+                came = getattr(s, name)[k].shape[-2:]
+                self._check(came == shape, f"gives node {k} a block {name} of shape {came}; it takes {shape}")
+        return s
+
+    def _check(self, good: bool, said: str) -> None:
+        if not good:
+            raise ModelError(f"the producer {type(self.producer).__name__} {said}.")
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
-        return self.producer.rates(self.nodes, s, self.nodes.rates(s, v, tau, external), self.q, v)
+        return self._checked(s, self.producer.rates(self.nodes, s, self.nodes.rates(s, v, tau, external), self.q, v))
+
+    def _checked(self, s: Blocks, r: Rates) -> Rates:
+        for k in s.tree.base_to_tips():
+            for name, x in (("a", r.a[k]), ("b", r.b[k])):
+                shape = x.shape[-2:]
+                self._check(shape == (s.M[k].shape[-1], 1), f"gives node {k} a rate {name} of shape {shape}; it is a column")
+        return r
+
+    def block_rates(self, s: Blocks, v) -> BlockRates:
+        return self.producer.block_rates(self.nodes, s, self.nodes.block_rates(s, v), self.q, v)
+
+    def whole(self, s: Blocks, vdot):
+        return self.nodes.whole(s, vdot)
+
+    def place(self, k: int, B):
+        return self.nodes.place(k, B)
 
     def rates_at_rest(self, s: Blocks) -> Rates:
-        return self.producer.rates(self.nodes, s, self.nodes.rates_at_rest(s), self.q, self.nodes.zeros)
+        return self._checked(s, self.producer.rates(self.nodes, s, self.nodes.rates_at_rest(s), self.q, self.nodes.zeros))

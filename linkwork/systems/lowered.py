@@ -29,6 +29,9 @@ class Lowered:
     def __init__(self, model: Model, producers: Sequence[Producer] = ()):
         """`producers` make other blocks of the rigid tree's, one after another (see `derived`)."""
         self.model, self.producers = model, tuple(producers)
+        for x in self.producers:
+            if not isinstance(x, Producer):
+                raise ModelError(f"{model.name}: system is {x!r}; it takes producers of blocks, objects of a linkwork.systems.Producer.")
         self._plain: dict[np.dtype, Nodes] = {}
 
     def plain(self, dtype=np.float64) -> Nodes:
@@ -43,7 +46,7 @@ class Lowered:
 
     @cached_property
     def joint_space(self) -> Nodes:
-        return self.nodes if self.producers else self.nodes.lean()
+        return self.nodes if self.producers else self.nodes.regrouped()
 
     def system(self, nodes):
         """The system that nodes of this model are, over whatever scalars."""

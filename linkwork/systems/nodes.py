@@ -133,14 +133,14 @@ class Nodes(RigidTree):
     def places(self):
         """Poses of the bodies on their nodes."""
         if self.moved is None:
-            return [self.exactly(pose) for pose in self.placements]
-        return [self.exactly(pose, by) for pose, by in zip(self.placements, self.moved)]
+            return [self.pose_matrix(pose) for pose in self.placements]
+        return [self.pose_matrix(pose, by) for pose, by in zip(self.placements, self.moved)]
 
     def on_node(self, body: int, place: Pose):
         """The node that carries a body, and the pose there of a frame placed on that body."""
-        return self.on[body], self.exactly(self.placements[body] @ place, 0.0 if self.moved is None else self.moved[body])
+        return self.on[body], self.pose_matrix(self.placements[body] @ place, 0.0 if self.moved is None else self.moved[body])
 
-    def exactly(self, pose: Pose, moved=0.0):
+    def pose_matrix(self, pose: Pose, moved=0.0):
         """A pose as a matrix of these nodes' scalars, its rotation exact for a tracer."""
         R = rotation_matrix(like(pose.quaternion, self.gravity))
         p = like(pose.translation, self.gravity) + moved
@@ -187,7 +187,7 @@ class Nodes(RigidTree):
                 M[self.on[i]] = M[self.on[i]] + shift @ like(own, shift) @ shift.mT
         return M
 
-    def lean(self) -> "Nodes":
+    def regrouped(self) -> "Nodes":
         """The same for all that concerns the joints alone, with less inertia in it (regrouping.py)."""
         return replace(self, inertias=tuple(regrouped(self.tree, self.groups, self.fixed, self.M)))
 

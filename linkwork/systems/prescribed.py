@@ -6,6 +6,7 @@ tracing folds. With all zero the blocks are those of the system itself, with all
 
 import numpy as np
 
+from .. import sweeps
 from ..lie.scalars import like
 from ..sweeps.blocks import Blocks, Rates
 
@@ -34,6 +35,14 @@ def rates(s: Blocks, r: Rates, held) -> Rates:
         a[k]   = r.a[k] + s.H[k].mT @ given
         tau[k] = (1 - held[k]) * (r.tau[k] - s.armature[k] @ given)
     return r._replace(a=a, tau=tau)
+
+
+def dynamics(s: Blocks, r: Rates, held):
+    """Forces where accelerations are given, accelerations where forces are: forward dynamics of the other blocks, slots."""
+    free, moved = blocks(s, held), rates(s, r, held)
+    P, D, G, _ = sweeps.articulated_inertia(free)
+    vdot, alpha, z = sweeps.forward_dynamics(free, P, D, G, moved)
+    return completed(s, r, held, sweeps.interbody_forces(free, P, moved, alpha, z), vdot)
 
 
 def completed(s: Blocks, r: Rates, held, f, vdot):

@@ -19,7 +19,7 @@ each = pytest.mark.parametrize("name", METHODS)
 
 @each
 def test_a_method_ends_by_saying_what_it_takes_into_account(name):
-    assert inspect.getdoc(getattr(lw.Dynamics, name)).endswith(QUANTITIES[name].said)
+    assert inspect.getdoc(getattr(lw.Dynamics, name)).endswith(QUANTITIES[name].honours_text)
 
 
 @each

@@ -98,5 +98,5 @@ def test_frames_save_operations():
     count = lambda robot: sum(robot.program("forward_dynamics").operations.values())
     robot = lw.Dynamics(askew)
     by_old_frames = lw.Dynamics(askew)
-    by_old_frames.lowered.joint_space = lower(askew, split=True, lengths=True).lean()
+    by_old_frames.lowered.joint_space = lower(askew, split=True, lengths=True).regrouped()
     assert count(robot) < 0.75 * count(by_old_frames)

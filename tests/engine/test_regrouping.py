@@ -46,7 +46,7 @@ def test_ten_parameters_are_an_inertia():
 @pytest.mark.parametrize("name", MODELS)
 def test_results_in_joint_space_do_not_notice_either(name):
     nodes = lower(MODELS[name])
-    lean = nodes.lean()
+    lean = nodes.regrouped()
     q, v = lw.Dynamics(MODELS[name]).random_state(4, seed=2)
     u, s = v[::-1].copy(), np.arange(v.size).reshape(v.shape) % 2.0
     calls = [
@@ -80,6 +80,6 @@ def test_a_long_chain_loses_no_more_than_its_condition_allows():
     chain = grown("long", [(None, JOINTS["revolute"]), *((i, JOINTS["revolute"]) for i in range(59))])
     nodes = lower(chain)
     q, v = lw.Dynamics(chain).random_state(4, seed=3)
-    a, b = (quantities.forward_dynamics(n, q, v, v) for n in (nodes, nodes.lean()))
+    a, b = (quantities.forward_dynamics(n, q, v, v) for n in (nodes, nodes.regrouped()))
     cond = np.linalg.cond(quantities.mass_matrix(nodes, q)).max()
     assert np.abs(a - b).max() <= 1e-15 * cond * np.abs(a).max()
