@@ -3,6 +3,7 @@
 from inspect import signature
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from .engine import c, symbols
 from .engine.program import Program, record
@@ -14,7 +15,8 @@ from .quantities.options import hashable
 def program(robot, what) -> Program:
     """The operations of one quantity: a name, or a name and options, such as ("jacobian", "hand", "body")."""
     if isinstance(what, UserKernel):
-        return what.kernel().program
+        made: Any = what.program  # straight-line always
+        return made
     bound = robot.quantity(asked(robot, what))
     said = [what] if isinstance(what, str) else what
     return record("_".join(x if isinstance(x, str) else str(x[0]) for x in said), bound.function, bound.inputs)

@@ -120,7 +120,7 @@ def test_prescribed_motion_with_rotors(m, rng):
 def test_joint_inertia_that_ties_told_to_free_is_refused():
     m = MODELS["random forest with joint inertia"]
     k = next(k for k in range(m.n) if m.tree.widths[k] > 1)
-    with pytest.raises(ModelError, match=f"the joint inertia of node {k} ties"):
+    with pytest.raises(ModelError, match=f"the armature of node {k} ties"):
         prescribed(m.sko, np.arange(m.nv) == m.tree.rows[k].start, np.zeros(m.nv))
 
 
