@@ -24,7 +24,8 @@ Shapes are of one sample: leading axes are a batch. Arguments in brackets may be
 
 ## Others
 
-By their names: `robot.ask("mass_matrix_times", q, vdot)`. `robot.ask` takes the names above too, and those of
+By their names: `robot.ask("mass_matrix_times", q, vdot)`; options follow the name, `robot.ask(("jacobian", "hand", "world"), q)`.
+`robot.ask` takes the names above too, and those of
 [quantities that you add](extending/quantity.md).
 
 {others}

@@ -68,7 +68,7 @@ def _checked(trace: Trace, new: list, arrays: list[np.ndarray]) -> list[int]:
 def _one_truth(trace: Trace, done) -> int:
     refs = truths(trace, done)
     if refs.shape:
-        raise TraceError(f"done has shape {refs.shape}; a kernel needs one truth for each sample, such as np.all(done).")
+        raise TraceError(f"done has shape {refs.shape}; a kernel needs one truth for each sample, such as np.all(done, -1).")
     return int(refs)
 
 

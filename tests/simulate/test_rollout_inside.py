@@ -145,3 +145,19 @@ def test_what_does_not_fit_is_told(text):
     with pytest.raises((lw.ShapeError, lw.SimulationError, lw.UnknownNameError)) as error:
         lw.rollout(**how)
     assert str(error.value).startswith(text)
+
+
+def test_one_policy_serves_two_robots():
+    """Each robot moves by its own dynamics, though the kernel that drives them is the same."""
+    light, heavy = (lw.Dynamics(lw.mechanisms.double_pendulum(mass=m)) for m in (1.0, 5.0))
+
+    @light.kernel
+    def push(t, q, v):
+        return 1.0 - v
+
+    start = np.zeros((3, 2)), np.zeros((3, 2))
+    found = [lw.rollout(robot, *start, push, dt=1e-3, steps=20).q for robot in (light, heavy)]
+    plain = [lw.rollout(robot, *start, lambda t, Q, V: 1.0 - V, dt=1e-3, steps=20).q for robot in (light, heavy)]
+    for one, other in zip(found, plain):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+    assert np.abs(found[0] - found[1]).max() > 1e-6
