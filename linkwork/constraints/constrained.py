@@ -417,4 +417,6 @@ class Constrained:
 
 def _listed(hold) -> tuple:
     """Joints or velocities to hold, one or several."""
-    return (hold,) if isinstance(hold, (str, int)) and not isinstance(hold, bool) else tuple(hold or ())
+    if hold is None:
+        return ()
+    return (hold,) if isinstance(hold, (str, int)) and not isinstance(hold, bool) else tuple(hold)

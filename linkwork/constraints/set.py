@@ -98,7 +98,7 @@ class ConstraintSet:
     def not_held(self, hold) -> np.ndarray:
         """Which velocities may change (nv,) when these joints, by name, or velocities, by number, stay as they are."""
         free = np.ones(self.robot.nv, bool)
-        for x in (hold,) if isinstance(hold, (str, int)) else hold or ():
+        for x in hold:
             if isinstance(x, str):
                 free[self.robot.v_index(x)] = False
             elif isinstance(x, bool) or not isinstance(x, (int, np.integer)) or not 0 <= x < self.robot.nv:
