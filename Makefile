@@ -13,10 +13,10 @@ demo: .venv/.installed
 
 # All tests but the slow ones, and a tenth of those, another each day; SLOW=3 takes that part, SLOW=none none.
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) $(if $(SLOW),--slow-part=$(SLOW))
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(if $(SLOW),--slow-part=$(SLOW))
 
 test-all: lint
-	$(BIN)/python -m pytest -n $(JOBS) --slow-part=all
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --slow-part=all
 
 test-browser: .venv/.installed-test-browser
 	$(BIN)/python -m pytest tests/browser -m browser -rs

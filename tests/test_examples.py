@@ -7,10 +7,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+ALWAYS = "loops_four_bar", "loops_slider_crank", "loops_snakeboard"  # of the gallery of loops; of the others a tenth a day
+EXAMPLES = [
+    pytest.param(file, id=file.stem, marks=[pytest.mark.slow] if file.stem.startswith("loops_") and file.stem not in ALWAYS else [])
+    for file in sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_runs(example, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with np.printoptions():
