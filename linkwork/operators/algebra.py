@@ -142,7 +142,7 @@ class Operators:
 
     @cached_property
     def Omega(self) -> Operator:
-        """Ω = ψ* H* D⁻¹ H ψ = φ* H* 𝓜⁻¹ H φ                                              Jain (10.11)."""
+        """Ω = ψ* H* D⁻¹ H ψ = φ* H* 𝓜⁻¹ H φ                                              Jain (10.12)."""
         return self("ψ* H* D⁻¹ H ψ")
 
     def B(self, *places) -> Operator:

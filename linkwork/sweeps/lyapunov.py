@@ -1,4 +1,4 @@
-"""The blocks of A* X B from its diagonal: the backward Lyapunov equation of a tree (Jain, section 9.4)."""
+"""The blocks of A* X B from its diagonal: the backward Lyapunov equation of a tree (Jain, section 9.3)."""
 
 import numpy as np
 
