@@ -1,5 +1,6 @@
 """Dynamics: how a mechanism moves. Checks what comes in, picks the kernel, returns."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -8,18 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .engine.array import Traced
-from .errors import ModelError, UnknownNameError, did_you_mean
+from .errors import ModelError, PlainWarning, UnknownNameError, did_you_mean
 from .export import asked
 from .kernels import UserKernel
 from .model import Model
 from .quantities import QUANTITIES, Quantity
 from .quantities.bound import Bound
+from .quantities.declaration import STRAIGHT_UP_TO
 from .quantities.options import Place, hashable
 from .systems import DTYPES, Lowered, Producer
 from .varying import Varying
 
 Out = np.ndarray | None
-STRAIGHT_UP_TO = 80  # velocities of a model whose kernels are straight-line code
 
 
 class Dynamics:
@@ -35,6 +36,7 @@ class Dynamics:
         self.compiled = compiled
         self.lowered = Lowered(model, (system,) if isinstance(system, Producer) else tuple(system))
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
+        self._by_size = rolled is None
         self._foreign: dict[object, Callable] = {}  # for arrays of other libraries
         self.made: dict = {}  # what simulations have made of it
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
@@ -429,9 +431,17 @@ class Dynamics:
             self.lowered.refuse_singular(None if self.rolled else self.random_state(seed=0)[0])
         if not self.compiled or not self.nv:
             return bound.plain(dtype)
-        if self.rolled:
-            return bound.rolled(dtype) or bound.plain(dtype)
+        if self.rolled and not (self._by_size and self.nv <= bound.quantity.straight_up_to):
+            return bound.rolled(dtype) or self._plain(bound, dtype)
         return bound.kernel().call(dtype.char)
+
+    def _plain(self, bound: Bound, dtype):
+        why = f"{self.model.name} has {self.nv} velocities" if self._by_size else "rolled=True was asked for"
+        warnings.warn(
+            f"{bound.name} runs in plain NumPy, slower: {why}, and it has no kernel that loops over the joints. "
+            "Dynamics(model, rolled=False) compiles straight code, compiled=False means this run.", PlainWarning, stacklevel=5
+        )  # fmt: skip
+        return bound.plain(dtype)
 
     def quantity(self, what) -> Bound:
         """A declared quantity of this robot, by its name or (name, options...): what exports, variations and kernels on a GPU are
@@ -458,7 +468,8 @@ class Dynamics:
         return QUANTITIES[name]
 
     def __getstate__(self):
-        return {"compiled": self.compiled, "rolled": self.rolled, "model": self.model, "system": self.lowered.producers}
+        rolled = None if self._by_size else self.rolled
+        return {"compiled": self.compiled, "rolled": rolled, "model": self.model, "system": self.lowered.producers}
 
     def __setstate__(self, state):
         model = state.pop("model")

@@ -44,6 +44,10 @@ class SimulationError(LinkworkError, ValueError):
     """A simulation was asked for that cannot be run, or a file does not hold one."""
 
 
+class PlainWarning(UserWarning):
+    """Something runs in plain NumPy that elsewhere is a compiled kernel: right, but slower."""
+
+
 class ModelWarning(UserWarning):
     """A mechanism was read, and something in it is probably not what its author meant."""
 

@@ -16,7 +16,8 @@ Shapes are of one sample: leading axes are a batch. Arguments in brackets may be
 - **loops and couplings**: *kept*, if the result is that of the mechanism with its loops, couplings and drives; *left out*, if it is
   the tree's by contract, whatever binds the joints besides; *refused*, if they would change it and it does not know them;
   *unaffected*, if they do not change it at a given state;
-- **rolls**: whether long mechanisms get a kernel that loops over their nodes, *by columns* if it makes a matrix column by column.
+- **rolls**: whether long mechanisms get a kernel that loops over their nodes, *by columns* if it makes a matrix column by column,
+  *composed* if it is made of other quantities that do.
 
 ## Methods of `Dynamics`
 
@@ -64,7 +65,7 @@ def bound(quantity: Quantity) -> str:
 def rolls(quantity: Quantity) -> str:
     if quantity.product is not None:
         return "by columns"
-    return "yes" if quantity.rolls and quantity.options is None else "no"
+    return "yes" if quantity.rolls else "no" if quantity.long is None else "composed"
 
 
 if __name__ == "__main__":

@@ -505,8 +505,9 @@ class Joined:
     """A vector that is returned: the parts that the last node of each group holds in a slot."""
 
     slot: Slot
-    which: str
+    which: str | int  # where parts begin, as of an argument
     size: int
+    after: Callable | None = None  # what makes of this vector (..., size) what is to be returned
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """A rolled sweep, finished: which values live, where each is kept, what each loop does."""
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -19,16 +20,19 @@ class RolledProgram:
         self.name, self.tree, self.trace, self.inputs = name, tree, tree.trace, inputs
         self.finals: list[tuple[int, int, int]] = []  # (output, entry, reference) after all loops
         outputs = []
+        self.after: tuple[Callable | None, ...] = ()  # for each result, what makes of it what is to be returned
         for n, result in enumerate(results if isinstance(results, tuple) else (results,)):
             if isinstance(result, Joined):
                 for c in tree.kinds:
                     step, refs = result.slot.stored[c, len(tree.representative[c]) - 1]
                     step.results += [(n, j, result.which, ref) for j, ref in enumerate(refs.ravel().tolist())]
                 outputs.append(Output((0,) * result.size, result.shape))
+                self.after += (result.after,)
             elif isinstance(result, Traced):
                 flat = result.refs.ravel().tolist()
                 self.finals += [(n, j, ref) for j, ref in enumerate(flat)]
                 outputs.append(Output(tuple(flat), result.shape))
+                self.after += (None,)
             else:
                 raise TraceError("a rolled kernel returns vectors over all nodes, or sums over them.")
         self.outputs = tuple(outputs)

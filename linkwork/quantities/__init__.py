@@ -11,7 +11,7 @@ from .inertia import (
     mass_matrix_solve,
     mass_matrix_times,
 )
-from .kinematics import difference, integrate, jacobian, pose, poses, qdot
+from .kinematics import body_accelerations, body_velocities, difference, integrate, jacobian, joint_forces, pose, poses, qdot
 from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
 from .tasks import joint_response, task_acceleration, task_compliance, task_inertia, task_jacobian
 
@@ -21,6 +21,8 @@ __all__ = [
     "Quantity",
     "SIZES",
     "bias",
+    "body_accelerations",
+    "body_velocities",
     "center_of_mass",
     "centroidal_momentum",
     "coriolis_matrix",
@@ -33,6 +35,7 @@ __all__ = [
     "integrate",
     "inverse_dynamics",
     "jacobian",
+    "joint_forces",
     "joint_response",
     "joint_wrenches",
     "kinetic_energy",

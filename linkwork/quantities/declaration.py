@@ -23,6 +23,7 @@ SIZES: dict[str, tuple[str | int, ...]] = {
     "tau": ("nv",),
     "external": ("nb", 6),
 }  # shapes of one sample, by the name of the argument; a user's kernel knows them too
+STRAIGHT_UP_TO = 80  # velocities; beyond, kernels loop over the nodes
 ARRAYS = {**SIZES, "given": ("nv",), "prescribed": ("nv",)}  # and names that only a quantity has
 
 
@@ -54,9 +55,11 @@ class Quantity:
     result: tuple  # the shape of one sample's result; a tuple of such tuples for several results
     honours: Honours
     of_joints: bool  # does it concern the joints alone, not which body has which inertia?
-    product: tuple[Callable, str] | None  # for long chains: the product of this matrix with a vector, and the vector's name
+    product: "tuple[Quantity, str] | None"  # for long chains: the product of this matrix with a vector, and the vector's name
     options: Callable | None  # (model, *what the user says) -> what the function takes after its inputs
     rolls: bool  # can its sweep be rolled into a loop over the nodes?
+    long: Callable | None  # where it cannot: how it is composed, for long mechanisms, of quantities that can (long.py)
+    straight_up_to: int  # velocities of a mechanism for which its kernel is straight-line code
     of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
     refuses: str  # where constraints would change it and it does not know them: what to do instead
 
@@ -108,12 +111,22 @@ QUANTITIES: dict[str, Quantity] = {}
 
 
 def quantity(
-    result: tuple, honours: Honours, *, of_joints=False, product=None, options=None, rolls=True, of_tree=False, refuses=""
+    result: tuple,
+    honours: Honours,
+    *,
+    of_joints=False,
+    product=None,
+    options=None,
+    rolls=True,
+    long=None,
+    straight_up_to=STRAIGHT_UP_TO,
+    of_tree=False,
+    refuses="",
 ) -> Callable:
     """Declare the function below as a quantity: the fields of `Quantity` say what each argument means."""
 
     def declared(function: Callable) -> Quantity:
-        made = Quantity(function, result, honours, of_joints, product, options, rolls, of_tree, refuses)
+        made = Quantity(function, result, honours, of_joints, product, options, rolls, long, straight_up_to, of_tree, refuses)
         if made.name in QUANTITIES and QUANTITIES[made.name].is_ours and not made.is_ours:
             raise ValueError(f'"{made.name}" is a quantity of linkwork. Give your function another name.')
         QUANTITIES[made.name] = made

@@ -6,6 +6,7 @@ from .. import sweeps
 from ..lie.embedding import tilde
 from ..sweeps.momentum import moment_of_mass
 from ..systems.rigid import placed_blocks, placements
+from . import long
 from .declaration import Honours, quantity
 from .point_forces import point_energy, point_force
 
@@ -16,20 +17,20 @@ def kinetic_energy(system, q, v):
     return sweeps.kinetic_energy(s, sweeps.velocities(s, rates, system.still), rates)
 
 
-@quantity((), Honours.GRAVITY | Honours.JOINT_SPRINGS | Honours.POINT_FORCES)
+@quantity((), Honours.GRAVITY | Honours.JOINT_SPRINGS | Honours.POINT_FORCES, long=long.potential_energy)
 def potential_energy(system, q):
     """−g · Σ m c in the world, ½ ξ* k ξ of the springs of the joints, and the energy of springs between points."""
     tree, coordinates = system.tree, system.split(q)
     moment = moment_of_mass(tree, placements(system, q), system.moment)[..., :3, :]
     energy = tree.slots()
     for k in tree.base_to_tips():
-        away      = _from_rest(system, k, coordinates[k])[..., None]
+        away = _from_rest(system, k, coordinates[k])[..., None]
         energy[k] = 0.5 * (away.mT @ (system.stiffness[k][..., None] * away))
     total = (tree.total(energy) - system.gravity[..., None, :] @ moment)[..., 0, 0]
     return point_energy(system, q, total)
 
 
-@quantity(("nv",), Honours.PASSIVE)
+@quantity(("nv",), Honours.PASSIVE, long=long.passive_force)
 def passive_force(system, q, v):
     """−S⁻*(ξ) k ξ − d v − c sign(v): springs pull back along ξ, the way from rest in exponential coordinates; and what
     springs and pushes between points do along each velocity."""
@@ -37,7 +38,7 @@ def passive_force(system, q, v):
     tau = tree.slots()
     for k in tree.base_to_tips():
         group, c = system.groups[k], system.friction[k][..., None]
-        away   = _from_rest(system, k, coordinates[k])
+        away = _from_rest(system, k, coordinates[k])
         spring = group.dexp_inverse(away, side="right").mT @ (system.stiffness[k] * away)[..., None]
         tau[k] = -spring - system.damping[k][..., None] * rates[k] - c * np.sign(rates[k])
     return point_force(system, q, v, tree.join(tau))

@@ -5,6 +5,7 @@ import numpy as np
 from .. import sweeps
 from ..lie.scalars import like
 from ..sweeps.blocks import at_rest
+from . import long
 from .declaration import Honours, quantity
 
 NOTHING = Honours.NOTHING
@@ -48,7 +49,7 @@ def solved(s, still, tau):
     return vdot
 
 
-@quantity(("nv", "nv"), NOTHING, of_joints=True, rolls=False, of_tree=True)
+@quantity(("nv", "nv"), NOTHING, of_joints=True, rolls=False, long=long.inverse_mass_matrix, of_tree=True)
 def explicit_mass_matrix_inverse(system, q):
     """𝓜⁻¹ entry by entry from the compliances of the nodes (Jain, Algorithm 10.4)."""
     s = system.blocks(q)

@@ -4,21 +4,24 @@ import numpy as np
 
 from .. import spatial, sweeps
 from ..lie.scalars import like
+from ..sweeps.blocks import at_rest
 from ..systems.rigid import placements
+from . import long
 from .declaration import Honours, quantity
 from .options import one_place, place_and_axes
 
 NOTHING = Honours.NOTHING
+FAR = 160  # velocities: the way of one body to the world is little code for each joint
 
 
-@quantity(("nb", 4, 4), NOTHING, rolls=False)
+@quantity(("nb", 4, 4), NOTHING)
 def poses(system, q):
     """World from body for every body."""
-    T = sweeps.poses(system.tree, placements(system, q), like(np.eye(4), q))
-    return system.stack([T[k] @ place for k, place in zip(system.on, system.places)])
+    T = sweeps.poses(system.tree, placements(system, q), like(np.eye(4), system.gravity))
+    return system.on_bodies(T, lambda T, place: T @ place)
 
 
-@quantity((4, 4), NOTHING, options=one_place, rolls=False)
+@quantity((4, 4), NOTHING, options=one_place, rolls=False, long=long.pose, straight_up_to=FAR)
 def pose(system, q, body, place):
     """World from a frame placed on a body: carried to the world by the poses of the nodes on the way."""
     k, T = system.on_node(body, place)
@@ -26,7 +29,7 @@ def pose(system, q, body, place):
     return system.tree.carried(k, T, via=lambda j, T: X[j] @ T)
 
 
-@quantity((6, "nv"), NOTHING, options=place_and_axes, rolls=False)
+@quantity((6, "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.jacobian, straight_up_to=FAR)
 def jacobian(system, q, body, place, axes="body"):
     """Spatial velocity of a frame on a body from v, in its own axes or in the world's, at its origin."""
     k, T = system.on_node(body, place)
@@ -35,6 +38,37 @@ def jacobian(system, q, body, place, axes="body"):
         R = pose(system, q, body, place)[..., :3, :3]
         J = spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R) @ J
     return J
+
+
+@quantity(("nb", 6), NOTHING)
+def body_velocities(system, q, v):
+    """Spatial velocity of every body, in its axes, at its origin                                    Jain, Algorithm 3.2."""
+    s = system.blocks(q)
+    V = sweeps.velocities(s, s.tree.split(v), system.still)
+    return system.on_bodies(V, carried_to)
+
+
+@quantity(("nb", 6), NOTHING)
+def body_accelerations(system, q, v, vdot):
+    """Its rate, component by component                                                              Jain (5.2)."""
+    s = system.blocks(q)
+    r = system.rates(s, v)._replace(base=system.still)
+    _, alpha, _ = sweeps.inverse_dynamics(s, r, s.tree.split(vdot))
+    return system.on_bodies(alpha, carried_to)
+
+
+def carried_to(X, place):
+    """The velocity or acceleration at a place on a node, from that of the node: φ* X."""
+    return spatial.phi(place).mT @ X
+
+
+@quantity(("nv",), Honours.EXTERNAL)
+def joint_forces(system, q, external):
+    """J* external: what wrenches on the bodies do along the joints."""
+    s = system.blocks(q)
+    r = at_rest(s, system.still)._replace(b=system.wrenches(external))
+    tau, _, _ = sweeps.inverse_dynamics(s, r, s.tree.split(system.zeros))
+    return s.tree.join(tau)
 
 
 @quantity(("nq",), NOTHING)

@@ -59,5 +59,4 @@ def joint_wrenches(system, q, v, vdot, bodies, external=None):
     s = system.blocks(q)
     r = system.rates(s, v, external=external)
     _, _, f = sweeps.inverse_dynamics(s, r, s.tree.split(vdot))
-    rows = [spatial.phi_inverse(system.places[i]) @ f[system.on[i]] for i in bodies]
-    return np.stack([row[..., 0] for row in rows], -2)
+    return system.on_bodies(f, lambda f, place: spatial.phi_inverse(place) @ f, bodies)

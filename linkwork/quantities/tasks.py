@@ -4,14 +4,12 @@ A task is a row of places (body, pose, linear): a frame `pose` on a body, all si
 the three linear ones.
 """
 
-import numpy as np
-
 from .. import spatial, sweeps
-from ..lie.scalars import like
 from ..model.tree import concatenated
-from ..spatial.ldl import factor
+from ..spatial.ldl import inverse
+from . import long
 from .declaration import Honours, quantity
-from .kinematics import jacobian
+from .kinematics import FAR, jacobian
 from .options import task as places_of
 
 NOTHING = Honours.NOTHING
@@ -27,14 +25,14 @@ def on_nodes(system, task):
     return found
 
 
-@quantity(("task", "nv"), NOTHING, options=places_of, rolls=False)
+@quantity(("task", "nv"), NOTHING, options=places_of, rolls=False, long=long.task_jacobian, straight_up_to=FAR)
 def task_jacobian(system, q, task):
     """J of a task."""
     rows = [jacobian(system, q, body, pose)[..., 3 if linear else 0 :, :] for body, pose, linear in task]
     return concatenated(rows, -2)
 
 
-@quantity(("task", "task"), Honours.CONSTRAINTS, of_joints=True, options=places_of, rolls=False)
+@quantity(("task", "task"), Honours.CONSTRAINTS, of_joints=True, options=places_of, rolls=False, long=long.task_compliance)
 def task_compliance(system, q, task):
     """Λ̲ = J 𝓜⁻¹ J*, under the constraints                                                     Jain (10.6), (10.12)."""
     s = system.blocks(q)
@@ -42,20 +40,14 @@ def task_compliance(system, q, task):
     return sweeps.compliance(s, D, G, on_nodes(system, task))
 
 
-@quantity((("task", "task"), ()), Honours.CONSTRAINTS, of_joints=True, options=places_of, rolls=False)
+@quantity((("task", "task"), ()), Honours.CONSTRAINTS, of_joints=True, options=places_of, rolls=False, long=long.task_inertia)
 def task_inertia(system, q, task):
     """Λ = (J 𝓜⁻¹ J*)⁻¹, and how independent the directions are: the least pivot of Λ̲ over its diagonal entry, 1 at best,
     0 or rounding where one direction follows from those before it and Λ means nothing."""
-    compliance = task_compliance(system, q, task)
-    n = compliance.shape[-1]
-    _, pivots = factor(compliance)
-    independence = pivots[0] / compliance[..., 0, 0, None]
-    for i in range(1, n):
-        independence = np.minimum(independence, pivots[i] / compliance[..., i, i, None])
-    return spatial.solve(compliance, like(np.eye(n), compliance)), independence[..., 0]
+    return inverse(task_compliance(system, q, task))
 
 
-@quantity(("nv", "task"), NOTHING, options=places_of, rolls=False, of_tree=True)
+@quantity(("nv", "task"), NOTHING, options=places_of, rolls=False, long=long.joint_response, of_tree=True)
 def joint_response(system, q, task):
     """𝓜⁻¹ J* of the tree: what forces on the task's places do to the joints                Jain (7.44)."""
     s = system.blocks(q)
@@ -64,7 +56,7 @@ def joint_response(system, q, task):
     return concatenated([s.tree.join_rows(vdot) for vdot in columns], -1)
 
 
-@quantity(("task",), Honours.GRAVITY, options=places_of, rolls=False, of_tree=True)
+@quantity(("task",), Honours.GRAVITY, options=places_of, rolls=False, long=long.task_acceleration, of_tree=True)
 def task_acceleration(system, q, v, tau, task):
     """Accelerations of the task's places under forces τ, gravity included, component by component."""
     s = system.blocks(q)

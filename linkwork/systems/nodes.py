@@ -6,7 +6,7 @@ and frames are fixed placements on nodes. Results in joint space do not depend o
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -101,8 +101,13 @@ class Nodes(RigidTree):
         """The coordinates (..., nq) of those of each node."""
         return concatenated([q[k][..., None] for k in self.tree.base_to_tips()], -2)[..., 0]
 
+    def on_bodies(self, x, via: Callable, bodies: Iterable[int] | None = None):
+        """Of all bodies, or of those given by number: via(value of the node that carries it, pose of the body there), one below
+        the other: matrices (..., n, rows, columns), and columns as vectors (..., n, rows)."""
+        return columns_as_vectors(self.stack([via(x[self.on[i]], self.places[i]) for i in chosen(self, bodies)]))
+
     def stack(self, parts):
-        """Matrices of one shape, one for each body: (..., nb, n, m)."""
+        """Matrices of one shape, one below the other: (..., count, n, m)."""
         batch = np.broadcast_shapes(*(x.shape for x in parts))
         return np.stack([np.broadcast_to(x, batch) for x in parts], -3)
 
@@ -190,6 +195,16 @@ class Nodes(RigidTree):
     def regrouped(self) -> "Nodes":
         """The same for all that concerns the joints alone, with less inertia in it (regrouping.py)."""
         return replace(self, inertias=tuple(regrouped(self.tree, self.groups, self.fixed, self.M)))
+
+
+def chosen(nodes, bodies: Iterable[int] | None) -> list[int]:
+    """Numbers of bodies: all of them for None."""
+    return list(range(len(nodes.on)) if bodies is None else bodies)
+
+
+def columns_as_vectors(x):
+    """(..., n, 1) as (..., n); other matrices as they are."""
+    return x[..., 0] if x.shape[-1] == 1 else x
 
 
 def _reached(reach: Reach, at):

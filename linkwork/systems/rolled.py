@@ -1,14 +1,16 @@
 """The nodes of a model as a rolled kernel sees them: constants in tables, one representative for each class of joint."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..engine.array import Traced, lift
-from ..engine.rolled import Argument, Columns, Groups, Joined, RolledTree, Table
+from ..engine.rolled import Argument, Columns, Groups, Joined, RolledTree, Slot, Table
 from ..engine.rolled_program import RolledProgram
 from ..engine.trace import Trace
 from ..lie.so3 import rotation_matrix
 from .labelled import REMEDY
-from .nodes import Nodes
+from .nodes import Nodes, chosen, columns_as_vectors
 from .rigid import RigidTree
 
 
@@ -77,8 +79,30 @@ class RolledNodes(RigidTree):
     def join(self, slot) -> Joined:
         return Joined(slot, "q", self.nq)
 
+    def on_bodies(self, x, via: Callable, bodies=None) -> Joined:
+        return on_bodies(x, self._nodes, via, chosen(self._nodes, bodies))
+
     def wrenches(self, external: Argument):
         return self.tree.split(external)
+
+
+def on_bodies(slot: Slot, nodes: Nodes, via: Callable, bodies: list[int]) -> Joined:
+    """The values that a slot holds for all groups; those of bodies are made of them when the kernel has run."""
+    members, world = grouped(nodes).members, nodes.tree.world
+    shape = next(iter(slot.stored.values()))[1].shape
+    group_of = {k: g for g, row in enumerate(members) for k in row} | {world: -1}
+    at = [group_of[nodes.on[i]] for i in bodies]
+    places = np.array([nodes.places[i] for i in bodies])
+    of_world = np.zeros(shape) if slot.world is None else np.vectorize(slot.tree.trace.value, otypes=[float])(slot.world)
+
+    def after(x):
+        rows = x.reshape(*x.shape[:-1], len(members), *shape)
+        if -1 in at:  # the world has the last row
+            rows = np.concatenate([rows, np.broadcast_to(of_world[None], (*rows.shape[:-3], 1, *shape)).astype(x.dtype)], -3)
+        return columns_as_vectors(via(rows[..., at, :, :], places.astype(x.dtype)))
+
+    count = int(np.prod(shape))
+    return Joined(slot, count, count * len(members), after)
 
 
 def _as_rotations(key, rows):

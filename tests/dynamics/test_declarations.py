@@ -47,15 +47,6 @@ def test_a_result_has_the_shape_that_is_declared(name):
         assert x.shape == (3, *(sizes.get(n, n) for n in shape))
 
 
-@pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.rolls and x.options is None])
-def test_what_is_said_to_roll_does(name):
-    robot = lw.Dynamics(lw.load("chain:4"))
-    q, v = robot.random_state((3,), seed=0)
-    arrays = [q if x[0] == "q" else v for x in QUANTITIES[name].inputs]
-    rolled = robot.quantity(name).rolled(np.dtype(float))
-    np.testing.assert_allclose(rolled(*arrays), robot.ask(name, *arrays), rtol=1e-10, atol=1e-11)
-
-
 def test_joints_carry_wrenches_from_outside_too(rng):
     """τ = H f, f the wrench that a joint carries."""
     robot = lw.Dynamics(lw.load("double_pendulum"))

@@ -1,0 +1,68 @@
+"""Mechanisms past the size of straight-line kernels: every quantity by kernels that loop over the joints."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import PlainWarning
+from linkwork.quantities import QUANTITIES
+
+SPRINGS = (
+    lw.Spring("line", None, "link3", (0.1, 0.2, 0.3), (0.1, 0, 0.2), stiffness=7.0, length=0.4, damping=0.3),
+    lw.Spring("rubber", "link1", "link4", (0, 0, 0.1), (0.2, 0, 0), stiffness=5.0, damping=0.2),
+    lw.Push("jet", "link2", at=(0.1, 0, 0), force=(1.0, 2.0, 3.0), torque=(0.1, 0.2, 0.3)),
+)
+
+
+def arrays(robot, declared, rng):
+    """Random inputs of a quantity, three samples."""
+    q, sizes = robot.random_state((3,), seed=1)[0], {"external": (len(robot.bodies), 6)}
+    made = {name: rng.standard_normal((3, *sizes.get(name, (robot.nv,)))) for name in declared.inputs}
+    return [q if name[0] == "q" else (x > 0).astype(float) if name == "prescribed" else x for name, x in made.items()]
+
+
+def asked(robot, name):
+    return (name, robot.bodies[-1]) if QUANTITIES[name].options else name
+
+
+@pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_every_quantity_of_a_long_mechanism_is_that_of_the_plain_sweep(name, rng):
+    """rolled kernels, and what is composed of them, against plain NumPy, springs between points included"""
+    model = lw.load("chain:5").with_forces(*SPRINGS)
+    plain, rolled = lw.Dynamics(model, compiled=False), lw.Dynamics(model, rolled=True)
+    given = arrays(plain, QUANTITIES[name], rng)
+    found, expected = (robot.ask(asked(robot, name), *given) for robot in (rolled, plain))
+    for one, other in zip(found, expected) if QUANTITIES[name].several else [(found, expected)]:
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_a_jacobian_in_world_axes_and_poses_of_bodies_on_the_world():
+    model = lw.load("chain:3").with_model(None, lw.load("chain:1"), prefix="other_")
+    plain, rolled = lw.Dynamics(model, compiled=False), lw.Dynamics(model, rolled=True)
+    q, _ = plain.random_state(seed=0)
+    np.testing.assert_allclose(rolled.jacobian(q, "link3", "world"), plain.jacobian(q, "link3", "world"), atol=1e-14)
+    np.testing.assert_allclose(rolled.poses(q), plain.poses(q), atol=1e-14)
+
+
+def test_who_asks_for_what_cannot_be_rolled_is_told():
+    model = lw.load("chain:3")
+    robot = lw.Dynamics(model, rolled=True, system=_Same())
+    q, _ = robot.random_state(seed=0)
+    with pytest.warns(PlainWarning, match="mass_matrix runs in plain NumPy"):
+        robot.mass_matrix(q)
+
+
+class _Same(lw.systems.Producer):
+    def blocks(self, nodes, s, q):
+        return s
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_directions_that_cannot_move_are_left_out_of_a_task_inertia(compiled):
+    """of a planar arm: no turn but about one axis, no way along it"""
+    robot = lw.Dynamics(lw.load("planar_2r"), compiled=compiled)
+    inertia, independence = robot.task_inertia(np.ones(2), "link2")
+    still = np.diag(robot.task_compliance(np.ones(2), "link2")) == 0
+    assert still.sum() == 3 and np.isfinite(inertia).all() and not inertia[still].any() and abs(independence) < 1e-12
+    assert robot.task_inertia(np.ones(2), ("link2", (0.3, 0, 0)))[1].shape == ()
