@@ -1,7 +1,7 @@
 """Dynamics: how a mechanism moves. Checks what comes in, picks the kernel, returns."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -243,14 +243,53 @@ class Dynamics:
         """
         return self._run("qdot", (q, v), out)
 
-    def hybrid_dynamics(self, q: ArrayLike, v: ArrayLike, given: ArrayLike, prescribed: ArrayLike, *, out: Out = None) -> np.ndarray:
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        given: ArrayLike,
+        prescribed: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        out: Out = None,
+    ) -> np.ndarray:
         """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): (..., nv).
 
-        Which is which may differ from sample to sample. All 0 is forward, all 1 inverse dynamics.
+        Which is which may differ from sample to sample. All 0 is forward, all 1 inverse dynamics. Under constraints prescribed
+        accelerations must agree with them, or it raises; where more are prescribed than can move by themselves, the forces are the
+        least that make the motion, as in `motor_forces`.
 
-        Takes into account: gravity.
+        Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
-        return self._run("hybrid_dynamics", (q, v, given, prescribed), out)
+        if external is None:
+            return self._run("hybrid_dynamics", (q, v, given, prescribed), out, t)
+        return self._run(("hybrid_dynamics", "external"), (q, v, given, prescribed, external), out, t)
+
+    def motor_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        vdot: ArrayLike,
+        motors: str | Iterable[str] | None = None,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        out: Out = None,
+    ) -> np.ndarray:
+        """The forces tau (..., nv) of the named joints alone that make vdot: inverse dynamics of a robot with loops, couplings, drives.
+
+            tau = robot.motor_forces(q, v, vdot, motors=["crank_joint"])          # zero at all other joints
+
+        `motors` None means that every joint has one. vdot must be possible under the constraints, and within the power of the motors,
+        or it raises a ConstraintError that says by how much it is not; `robot.constraints.possible(q, v, vdot)` is the nearest that
+        is. Where the robot is redundantly actuated, so that motors can work against each other, the forces are the least: of least
+        length, forces as moments at a distance that is the size of the mechanism. `print(robot.constraints.actuation(q, motors))`
+        says whether they are unique. Without constraints and with all motors it is `inverse_dynamics`.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, external.
+        """
+        return self._held.motor_forces(q, v, vdot, motors, external, t=t, out=out)
 
     # --- tasks: places are "hand", ("hand", pose on it), or ("hand", (x, y, z)) for the velocity of a point only
 
@@ -280,25 +319,39 @@ class Dynamics:
         return self._task("task_inertia", q, places, t, out)
 
     def _task(self, name: str, q, places, t, out):
-        what = name, *map(hashable, places)
-        return self._run(what, (q,), out) if self.constraints is None else self.constraints.ask(self._bound(what), (q,), out, t)
+        return self._run((name, *map(hashable, places)), (q,), out, t)
 
     def joint_wrenches(
-        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *bodies: str, external: ArrayLike | None = None, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        vdot: ArrayLike,
+        *bodies: str,
+        tau: ArrayLike | None = None,
+        external: ArrayLike | None = None,
+        t: float | None = None,
+        out: Out = None,
     ) -> np.ndarray:
         """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin; external as in
         `inverse_dynamics`.
 
-        Takes into account: gravity, external.
+        Under constraints vdot does not say which part of the forces comes from motors: tau does, and must make vdot. Without it the
+        least forces of the joints that make vdot are taken, none where it moves by itself. What constraints exert on bodies is in
+        `constraint_forces(q, v, tau).wrenches`.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
+        if tau is not None:
+            return self._held.joint_wrenches(q, v, vdot, *bodies, tau=tau, external=external, t=t, out=out)
         if external is None:
-            return self._run(("joint_wrenches", *bodies), (q, v, vdot), out)
-        return self._run(("joint_wrenches", *bodies, "external"), (q, v, vdot, external), out)
+            return self._run(("joint_wrenches", *bodies), (q, v, vdot), out, t)
+        return self._run(("joint_wrenches", *bodies, "external"), (q, v, vdot, external), out, t)
 
     # --- any declared quantity, your own among them
 
-    def ask(self, what: str | tuple, *arrays: ArrayLike, out: Any = None) -> Any:
-        """A quantity by its name, or by (name, options...): what is declared with `linkwork.quantities.quantity`.
+    def ask(self, what: str | tuple, *arrays: ArrayLike, t: float | None = None, out: Any = None) -> Any:
+        """A quantity by its name, or by (name, options...): what is declared with `linkwork.quantities.quantity`; t where
+        constraints move in time.
 
             robot.ask("mass_matrix", q)
             robot.ask(("jacobian", "hand", "world"), q)
@@ -310,7 +363,7 @@ class Dynamics:
         if len(arrays) != len(declared.inputs) + sum(x in declared.optional for x in said):
             raise TypeError(f"{name} takes {', '.join(declared.inputs)}; got {len(arrays)} arrays.")
         options = asked(self, (name, *said))[1:] if said or declared.options else ()
-        return self._run((declared, *options), arrays, out)
+        return self._run((declared, *options), arrays, out, t)
 
     def operators(self, q, v=None):
         """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @."""
@@ -347,7 +400,7 @@ class Dynamics:
         return self._held.assemble(q, hold, t)
 
     def constraint_forces(self, q, v, tau, external=None, *, t=None):
-        """Multipliers, and the wrenches in cut joints and in the joints of the tree."""
+        """Multipliers, the wrenches that constraints exert on bodies, and those in the joints of the tree: print them."""
         return self._held.constraint_forces(q, v, tau, external, t=t)
 
     # --- more ways to run
@@ -392,21 +445,21 @@ class Dynamics:
 
     # --- how
 
-    def _run(self, what, arguments, out):
+    def _run(self, what, arguments, out, t=None):
         """`what` is the name of a quantity, or (name, options...)."""
         try:
             kernel = self._ready[arguments[0].dtype][what]
             return kernel(*arguments) if out is None else kernel(*arguments, out=out)
         except (KeyError, AttributeError, TypeError, ValueError):
-            return self._run_checked(what, arguments, out)
+            return self._run_checked(what, arguments, out, t)
 
-    def _run_checked(self, what, arguments, out):
+    def _run_checked(self, what, arguments, out, t=None):
         """The slow way: checks the arguments, compiles at the first call, or raises."""
         if any(is_foreign(x) for x in arguments):
             return self._foreign_run(what)(*arguments, out=out)
         bound = self._bound(what)
         if bound.quantity.constrained and self.constraints is not None:
-            return self.constraints.ask(bound, arguments, out)
+            return self.constraints.ask(bound, arguments, out, t)
         if any(isinstance(x, Traced) for x in arguments):
             return bound.function(*arguments)
         arrays = [np.asarray(x) for x in arguments]

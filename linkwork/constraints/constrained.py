@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
+from ..engine.device import on_device
 from ..engine.gufunc import put_into
 from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, deprecated
-from ..quantities import SIZES
+from ..quantities import ARRAYS, SIZES
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
 from . import assembly, projection
+from . import prescribed as prescribed_joints
 from .augmented import Solution, augmented, check_closed, rank_tolerance
 from .embedded import Embedded, by_choice, embedded_dynamics, residual, system_at
-from .forces import Forces, constraint_forces
+from .forces import Forces, constraint_forces, wrenches_in_joints
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
-from .move_squeeze import motor_forces, move_squeeze
+from .move_squeeze import Actuation, actuation, motor_forces, move_squeeze
+from .possible import possible
 from .projected import projected
 from .rank import Factored
 from .reduced import Reduced
@@ -278,13 +281,12 @@ class Constrained:
 
     def ask(self, bound: Bound, arrays, out=None, t=None):
         """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
-        if any(isinstance(x, Traced) for x in arrays):
-            raise self._no_kernel_inside(bound.name)
-        arrays, t = [np.asarray(x) for x in arrays], self._time(t)
-        self.robot.lowered.check(bound.inputs, arrays)
-        kind = np.result_type(*arrays, np.float32)
-        arrays = [x.astype(float) for x in arrays]
-        several = bound.quantity.several
+        if bound.name == "hybrid_dynamics":
+            return self.hybrid_dynamics(*arrays, t=t, out=out)
+        if bound.name == "joint_wrenches":
+            return self._joint_wrenches(bound.options[0], dict(zip((x.name for x in bound.inputs), arrays)), t, out)
+        arrays, kind = self._arrays(bound.name, {x.name: a for x, a in zip(bound.inputs, arrays)})
+        t, several = self._time(t), bound.quantity.several
 
         def function(system, *state):
             results = bound.of_system(system, state)
@@ -324,15 +326,42 @@ class Constrained:
 
     def _checked(self, q, v, tau, external):
         """Arrays of the right shapes, or it is said which is not."""
-        given = [x for x in (q, v, tau, external) if x is not None]
-        if any(isinstance(x, Traced) for x in given):
-            raise self._no_kernel_inside("forward_dynamics")
-        arrays = [np.asarray(x) for x in given]
-        names = ("q", "v", "tau", "external")[: len(arrays)]
-        self.robot.lowered.check([self.robot.lowered.input(name, SIZES[name]) for name in names], arrays)
-        kind = np.result_type(*arrays, np.float32)
-        arrays = [x.astype(float, copy=False) for x in arrays]
+        arrays, kind = self._arrays("forward_dynamics", {"q": q, "v": v, "tau": tau, "external": external})
         return *arrays, *(() if external is not None else (None,)), kind
+
+    def _arrays(self, name: str, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
+        """What was given, None left out, as float64 arrays of the right shapes, and the dtype of the result."""
+        given = {x: array for x, array in given.items() if array is not None}
+        if any(isinstance(x, Traced) for x in given.values()):
+            raise self._no_kernel_inside(name)
+        if any(on_device(x) for x in given.values()):
+            raise ModelError(
+                f"{name} of {self.robot.model.name}, which has loops, couplings or constraints, runs on the CPU: "
+                "give it NumPy arrays, such as x.cpu().numpy()."
+            )
+        arrays = [np.asarray(x) for x in given.values()]
+        self.robot.lowered.check([self.robot.lowered.input(x, ARRAYS[x]) for x in given], arrays)
+        return [x.astype(float, copy=False) for x in arrays], np.result_type(*arrays, np.float32)
+
+    def _each(self, name: str, given: dict[str, Any], out, function):
+        """function(kind, arrays by name...), in NumPy, over a batch: a sample that is not finite gets NaN, and the others their results."""
+        arrays, kind = self._arrays(name, given)
+        names = [x for x, array in given.items() if array is not None]
+        cores = [len(ARRAYS[x]) for x in names]
+        batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
+        finite = np.ones(batch, bool)
+        for x, n in zip(arrays, cores):
+            finite &= np.isfinite(x).all(tuple(range(x.ndim - n, x.ndim)))
+        if finite.all():
+            result = function(kind, **dict(zip(names, arrays)))
+            result = np.broadcast_to(result, batch + result.shape[len(batch) :])
+        else:
+            some = [np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)]
+            found = function(kind, **dict(zip(names, some)))
+            result = np.full((*batch, *found.shape[1:]), np.nan)
+            result[finite] = found
+        result = result.astype(kind)
+        return result if out is None else put_into(out, result)
 
     def _no_kernel_inside(self, name: str) -> TraceError:
         return TraceError(
@@ -364,8 +393,43 @@ class Constrained:
         return Solution(vdot, lam, np.linalg.matrix_rank(self.set.without_units(rows.Jc), rtol=1e-9), rows.Jc)
 
     def constraint_forces(self, q, v, tau, external=None, *, t=0.0) -> Forces:
-        """Multipliers, and the wrenches in the cut joints and in the joints of the tree."""
-        return constraint_forces(self.set, q, v, self.solution(q, v, tau, external, t=self._time(t)), external)
+        """Multipliers, the wrenches of constraints on bodies, and those in the joints of the tree."""
+        q, v, tau, external, kind = self._checked(q, v, tau, external)
+        vdot = self.forward_dynamics(q, v, tau, external, t=t)
+        return constraint_forces(self.set, q, v, tau, vdot, external, self._time(t), kind)
+
+    def joint_wrenches(self, q, v, vdot, *bodies: str, tau=None, external=None, t=None, out=None):
+        """What the joints of bodies carry (..., n, 6), as `Dynamics.joint_wrenches` says."""
+        model = self.robot.model
+        numbers = tuple(model.body_index(name) for name in bodies or self.robot.bodies)
+        return self._joint_wrenches(numbers, {"q": q, "v": v, "vdot": vdot, "tau": tau, "external": external}, t, out)
+
+    def _joint_wrenches(self, bodies, given, t, out):
+        t = self._time(t)
+
+        def found(kind, q, v, vdot, tau=None, external=None):
+            return wrenches_in_joints(self.set, q, v, vdot, tau, bodies, external, t, kind)
+
+        return self._each("joint_wrenches", given, out, found)
+
+    def hybrid_dynamics(self, q, v, given, prescribed, external=None, *, t=None, out=None):
+        """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0), constraints kept."""
+        t = self._time(t)
+
+        def found(kind, **arrays):
+            return prescribed_joints.hybrid_dynamics(self.set, **arrays, t=t, kind=kind)
+
+        arrays = {"q": q, "v": v, "given": given, "prescribed": prescribed, "external": external}
+        return self._each("hybrid_dynamics", arrays, out, found)
+
+    def possible(self, q, v, vdot, t=None, out=None):
+        """The acceleration nearest to v̇ (..., nv) that keeps the constraints; lengths count against the size of the mechanism."""
+        t = self._time(t)
+
+        def found(kind, q, v, vdot):
+            return possible(self.set, self.set.rows(q, v, t), vdot)
+
+        return self._each("possible", {"q": q, "v": v, "vdot": vdot}, out, found)
 
     def compliance(self, q, t=0.0) -> np.ndarray:
         """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: 𝓒 = 𝓒*, Jc 𝓒 = 0, 𝓒 𝓜 X = X.
@@ -383,9 +447,19 @@ class Constrained:
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
         return move_squeeze(self.set, q, tau, W, t)
 
-    def motor_forces(self, q, v, vdot, motors, external=None, W=None, t=0.0):
-        """Forces (nv,) of the named motors alone that make v̇, of least norm where there are more than it takes."""
-        return motor_forces(self.set, q, v, vdot, motors, external, W, t)
+    def motor_forces(self, q, v, vdot, motors=None, external=None, W=None, t=None, out=None):
+        """Forces (..., nv) of the named motors alone that make v̇, of least norm where there are more than it takes, as
+        `Dynamics.motor_forces` says; with W of least W-norm."""
+        t = self._time(t)
+
+        def found(kind, **arrays):
+            return motor_forces(self.set, **arrays, motors=motors, W=W, t=t, kind=kind)
+
+        return self._each("motor_forces", {"q": q, "v": v, "vdot": vdot, "external": external}, out, found)
+
+    def actuation(self, q, motors=None, t=None) -> Actuation:
+        """What motors (names of joints; None: all) can do at one configuration: print it."""
+        return actuation(self.set, np.asarray(q, float), motors, self._time(t))
 
     # --- other views
 

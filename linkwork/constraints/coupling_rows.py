@@ -1,6 +1,6 @@
 """Couplings between coordinates of joints: gears, belts, mimic joints, differentials."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from ..lie.scalars import like
 from ..model import Coupling, Linear
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
+from .wrenches import JointAxis, along_joints
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +23,14 @@ class CouplingRows(Constraint):
     coupling: Coupling
     at: tuple[int, int]  # of the joint in q and v
     of: tuple[int, int] | None
+    axes: tuple[JointAxis | None, ...] = field(default=(), repr=False)  # of the joint, and of the one that it follows
     traceable = True
 
     @staticmethod
     def over(coupling: Coupling, robot) -> "CouplingRows":
         of = None if coupling.of is None else one_coordinate(robot, coupling.of, coupling.name)
-        return CouplingRows(coupling.name, coupling, one_coordinate(robot, coupling.joint, coupling.name), of)
+        axes = tuple(JointAxis.of(robot, x) for x in (coupling.joint, coupling.of) if x is not None)
+        return CouplingRows(coupling.name, coupling, one_coordinate(robot, coupling.joint, coupling.name), of, axes)
 
     @property
     def labels(self):
@@ -51,6 +54,11 @@ class CouplingRows(Constraint):
         v = motion.v[..., j] if j is not None else np.zeros_like(motion.v[..., 0])
         return Rows(c, Jc, np.zeros(1), (-bend * v * v)[..., None])
 
+    def wrenches(self, motion: Kinematics, lam):
+        """λ along the joint, and −p' λ along the one that it follows, each on its child and against its parent."""
+        slope = polynomial(self.coupling.coefficients, motion.q[..., self.of[0]])[1] if self.of else 0.0
+        return along_joints(motion, self.axes, (lam[..., 0], -slope * lam[..., 0]))
+
 
 @dataclass(frozen=True, eq=False)
 class LinearRows(Constraint):
@@ -59,11 +67,13 @@ class LinearRows(Constraint):
     name: str
     relation: Linear
     places: tuple[tuple[int, int, float], ...]  # in q, in v, and the coefficient
+    axes: tuple[JointAxis | None, ...] = field(default=(), repr=False)
     traceable = True
 
     @staticmethod
     def of(x: Linear, robot) -> "LinearRows":
-        return LinearRows(x.name, x, tuple((*one_coordinate(robot, joint, x.name), factor) for joint, factor in x.terms))
+        places = tuple((*one_coordinate(robot, joint, x.name), factor) for joint, factor in x.terms)
+        return LinearRows(x.name, x, places, tuple(JointAxis.of(robot, joint) for joint, _ in x.terms))
 
     @property
     def labels(self):
@@ -79,6 +89,10 @@ class LinearRows(Constraint):
         Jc = np.zeros_like(motion.q, shape=(*motion.q.shape[:-1], *row.shape)) + like(row, motion.q)
         c = sum(x * motion.q[..., i] for i, _, x in self.places) - self.relation.constant
         return Rows(c[..., None], Jc, np.zeros(1), None if motion.v is None else np.zeros_like(motion.v[..., :1]))
+
+    def wrenches(self, motion: Kinematics, lam):
+        """λ times its coefficient along each joint, on its child and against its parent."""
+        return along_joints(motion, self.axes, [x * lam[..., 0] for *_, x in self.places])
 
 
 def one_coordinate(robot, joint: str, name: str) -> tuple[int, int]:

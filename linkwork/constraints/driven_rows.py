@@ -1,7 +1,7 @@
 """Constraints that move in time: a joint that is driven, and functions c(q, t) given by the user."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .coupling_rows import moved, one_coordinate
 from .differences import STEP, first, second, step
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
+from .wrenches import JointAxis, along_joints
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +25,13 @@ class DrivenRows(Constraint):
     name: str
     drive: Driven
     at: tuple[int, int]  # in q and v
+    axis: JointAxis | None = field(default=None, repr=False)
     moves = True
     traceable = True
 
     @staticmethod
     def of(x: Driven, robot) -> "DrivenRows":
-        return DrivenRows(x.name, x, one_coordinate(robot, x.joint, x.name))
+        return DrivenRows(x.name, x, one_coordinate(robot, x.joint, x.name), JointAxis.of(robot, x.joint))
 
     @property
     def labels(self):
@@ -52,6 +54,10 @@ class DrivenRows(Constraint):
         Jc[..., 0, motion.column(j)] = like(np.ones(()), q)
         zero = np.zeros_like(q[..., :1])
         return Rows(q[..., i : i + 1] - f[..., :1], Jc, zero + f[..., 1:2], None if motion.v is None else zero - f[..., 2:])
+
+    def wrenches(self, motion: Kinematics, lam):
+        """λ along the joint, on its child and against its parent."""
+        return along_joints(motion, (self.axis,), (lam[..., 0],))
 
 
 @dataclass(frozen=True, eq=False)

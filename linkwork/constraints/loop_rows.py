@@ -24,8 +24,8 @@ from ..model import Loop, Model
 from ..spatial import Pose, homogeneous, phi, tilde
 from .kinematics import Kinematics, inverse
 from .rows import Constraint, Rows
+from .wrenches import direction, through_joint
 
-AXES = ("turn about x", "turn about y", "turn about z", "shift along x", "shift along y", "shift along z")
 FLIPPED = np.pi / 2
 
 
@@ -88,7 +88,12 @@ class LoopRows(Constraint):
 
     @cached_property
     def labels(self):
-        return tuple(AXES[int(np.argmax(np.abs(row)))] for row in self.N)
+        """In the axes of the joint itself, as the user gave them, not in those whose z is along its axis."""
+        return tuple(self._label(int(np.argmax(np.abs(row)))) for row in self.N)
+
+    def _label(self, i: int) -> str:
+        what, way = ("turn about", "shift along")[i // 3], direction(self.frame.rotation[:, i % 3])
+        return f"{what} {way} of {self.name} on {self.loop.child}"
 
     @property
     def lengths(self):
@@ -109,6 +114,10 @@ class LoopRows(Constraint):
     def force(self, motion: Kinematics, lam):
         """The wrench N* λ (..., 6) on the child, in the joint's frame there."""
         return lam @ self.N
+
+    def wrenches(self, motion: Kinematics, lam):
+        ends = self.loop.at @ self.frame, self.loop.on @ self.frame
+        return through_joint(motion, self.parent, self.child, *ends, self.force(motion, lam))
 
     def relative(self, motion: Kinematics):
         """X, J, V and the bias acceleration of the child's frame in the parent's."""

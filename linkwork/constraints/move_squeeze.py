@@ -1,10 +1,17 @@
 """Forces that move a constrained mechanism, and forces that only squeeze it (Jain, 11.2)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import ConstraintError, ShapeError
+from .augmented import check_closed, rank_tolerance
+from .forces import needed
+from .possible import FORCES, check_possible, tolerance_of
 from .rank import Factored
 from .set import ConstraintSet
+
+RCOND = 1e-9  # of the motors' effects: what is below is none
 
 
 def move_squeeze(set_: ConstraintSet, q, tau, W=None, t=0.0):
@@ -25,23 +32,98 @@ def move_squeeze(set_: ConstraintSet, q, tau, W=None, t=0.0):
     return tau - squeeze, squeeze
 
 
-def motor_forces(set_: ConstraintSet, q, v, vdot, motors, external=None, W=None, t=0.0):
+@dataclass(frozen=True)
+class Actuation:
+    """What motors can do at a configuration; print it."""
+
+    name: str
+    motors: int  # velocities that have a motor
+    mobility: int
+    rank: int  # how many of the motions they can force, each by itself
+
+    @property
+    def complete(self) -> bool:
+        """Can they make every motion that the constraints allow?"""
+        return self.rank == self.mobility
+
+    @property
+    def redundancy(self) -> int:
+        """In how many ways they can squeeze without moving anything: 0 where the forces of a motion are unique."""
+        return self.motors - self.rank
+
+    def __str__(self) -> str:
+        said = f"{self.name}: {self.motors} motors on {self.mobility} degrees of freedom, "
+        said += "which they can all move" if self.complete else f"of which they can move {self.rank}"
+        squeeze = f"redundantly actuated by {self.redundancy}: of the forces that make a motion, the least are taken"
+        return f"{said}; {squeeze if self.redundancy else 'the forces of a motion are unique'}"
+
+
+def free_directions(set_: ConstraintSet, rows):
+    """F (..., nv, nv), which projects on what the constraints leave free, velocities without units."""
+    basis = Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows)).row_space()
+    return np.eye(set_.robot.nv) - basis.mT @ basis
+
+
+def least_forces(set_: ConstraintSet, free, force, may):
+    """(τ, what is left): of all τ (..., nv), zero where `may` is zero, with the effect of a force (..., nv) the least one; forces count
+    as moments, at a distance that is the size of the mechanism.
+
+        F (τ − force) = 0,   τ = (F B)⁺ F force                                       B picks where forces may act
+    """
+    effect = np.matvec(free, set_.reach * force)
+    acting = free * may[..., None, :]
+    tau = np.matvec(np.linalg.pinv(acting, rcond=RCOND), effect) * may
+    return tau / set_.reach, (effect - np.matvec(acting, tau)) / set_.reach
+
+
+def motor_velocities(robot, motors) -> np.ndarray:
+    """The numbers of the velocities of joints with motors; of None, all."""
+    if motors is None:
+        return np.arange(robot.nv)
+    names = (motors,) if isinstance(motors, str) else tuple(motors)
+    return np.unique(np.concatenate([np.zeros(0, int), *(np.arange(robot.nv)[robot.v_index(x)] for x in names)]).astype(int))
+
+
+def motor_forces(set_: ConstraintSet, q, v, vdot, motors=None, external=None, W=None, t=0.0, kind=np.float64):
     """Inverse dynamics with given motors: the forces (..., nv), zero at joints without one, of least W-norm, that make v̇.
 
         X* B u = X* (𝓜 v̇ + 𝓒),   u = W⁻¹ B* X (X* B W⁻¹ B* X)⁺ ...         redundant motors share by W
     """
-    robot = set_.robot
-    q = np.asarray(q, float)
-    needed = robot.inverse_dynamics(q, v, vdot) if external is None else robot.inverse_dynamics(q, v, vdot, external)
-    Jc = set_.rows(q, t=t).Jc
-    X = Factored(Jc).null()
-    on = np.concatenate([np.arange(robot.nv)[robot.v_index(joint)] for joint in motors]).astype(int)
-    root = np.eye(len(on)) if W is None else np.linalg.inv(np.linalg.cholesky(np.asarray(W, float))).T
-    A = X[on].T @ root
-    u, *_ = np.linalg.lstsq(A, X.T @ needed, rcond=1e-10)
-    off = np.abs(A @ u - X.T @ needed).max(initial=0.0)
-    if off > 1e-8 * max(1.0, np.abs(needed).max(initial=0.0)):
-        raise ShapeError(f"the motors {', '.join(motors)} cannot make this motion: forces are off by {off:.3g}.")
-    tau = np.zeros(robot.nv)
-    tau[on] = root @ u
+    rows, on = set_.rows(q, v, t), motor_velocities(set_.robot, motors)
+    check_closed(set_, rows)
+    check_possible(set_, rows, v, vdot, kind)
+    force, free = needed(set_, q, v, vdot, external), free_directions(set_, rows)
+    if W is None:
+        tau, left = least_forces(set_, free, force, np.isin(np.arange(set_.robot.nv), on).astype(float))
+    else:
+        tau, left = _least_in_metric(set_, free, force, on, W)
+    size = (np.abs(force) * set_.reach).max(-1, initial=0.0)
+    allowed = np.maximum(tolerance_of(kind, FORCES), 100 * set_.misfit(rows.c)) * size
+    if (np.abs(left * set_.reach).max(-1, initial=0.0) > allowed).any():
+        named = ", ".join(set_.robot.joints if motors is None else (motors,) if isinstance(motors, str) else motors) or "(none)"
+        raise ConstraintError(
+            f"the motors {named} of {set_.robot.model.name} cannot make this motion: forces along its velocities are off by "
+            f"{np.abs(left).max():.3g}. Name more motors; print(robot.constraints.actuation(q, motors)) says what they can move."
+        )
     return tau
+
+
+def _least_in_metric(set_: ConstraintSet, free, force, on, W):
+    """The same with the least W-norm."""
+    W = np.asarray(W, float)
+    if W.shape != (len(on), len(on)):
+        raise ShapeError(f"W has shape {W.shape}; of {len(on)} velocities with motors it takes ({len(on)}, {len(on)}).")
+    root = np.linalg.inv(np.linalg.cholesky(W)).T
+    effect = np.matvec(free, set_.reach * force)
+    acting = (free * set_.reach)[..., on] @ root
+    u = np.matvec(np.linalg.pinv(acting, rcond=RCOND), effect)
+    tau = np.zeros((*u.shape[:-1], set_.robot.nv))
+    tau[..., on] = np.matvec(root, u)
+    return tau, (effect - np.matvec(acting, u)) / set_.reach
+
+
+def actuation(set_: ConstraintSet, q, motors=None, t=0.0) -> Actuation:
+    """At one configuration."""
+    on, free = motor_velocities(set_.robot, motors), free_directions(set_, set_.rows(q, t=t))
+    rank = int(np.linalg.matrix_rank(free[:, on], tol=RCOND)) if len(on) else 0
+    return Actuation(set_.robot.model.name, len(on), round(float(np.trace(free))), rank)

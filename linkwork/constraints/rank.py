@@ -52,6 +52,22 @@ class Factored:
         lam = np.matvec(U, kept / np.where(self.counts, self.sigma, 1.0) ** 2) / self.scale
         return lam, self.scale * np.matvec(U, x - kept)
 
+    def combination(self, x):
+        """λ (..., m) of least length, rows scaled to one, whose W* λ is nearest to x (..., n)."""
+        U, s, Vh = self._svd
+        count = s.shape[-1]
+        part = np.matvec(Vh, x)[..., :count] / np.where(self.counts[..., :count], s, np.inf)
+        return np.matvec(U[..., :count], part) / self.scale
+
+    def preimage(self, d):
+        """x (..., n) of least length whose W x is nearest to d (..., m), rows scaled to one, and what is left of d."""
+        U, s, Vh = self._svd
+        count, scaled = s.shape[-1], d / self.scale
+        part = np.vecmat(scaled, U)[..., :count]
+        kept = np.where(self.counts[..., :count], part, 0.0)
+        x = np.vecmat(kept / np.where(self.counts[..., :count], s, 1.0), Vh[..., :count, :])
+        return x, self.scale * (scaled - np.matvec(U[..., :count], kept))
+
     def row_space(self):
         """Orthonormal rows that span those of W, and zeros: (..., min(m, n), n)."""
         count = min(self.W.shape[-2:])

@@ -13,6 +13,7 @@ from .differences import first, step
 from .distance_rows import holder, where
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
+from .wrenches import at_point, direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +38,19 @@ class KnifeEdgeRows(Constraint):
 
     @property
     def labels(self):
-        return (f"{self.edge.body} slips sideways",)
+        return (f"{self.edge.body} slips along {direction(self.edge.direction)} of {self.edge.body}",)
 
     def rows(self, motion: Kinematics) -> Rows:
         P, e = motion.place(*self.place), np.asarray(self.edge.direction, float)
         e = (e / np.linalg.norm(e))[None, :]
         gamma = None if motion.v is None else (e @ P.alpha[..., 3:, :])[..., 0]
         return Rows(None, e @ P.J[..., 3:, :], np.zeros(1), gamma)
+
+    def wrenches(self, motion: Kinematics, lam):
+        """A force along the direction that the edge forbids, at its point; its opposite on the world."""
+        T = motion.place(*self.place).T
+        e = np.asarray(self.edge.direction, float) / np.linalg.norm(self.edge.direction)
+        return at_point(motion, T[..., :3, 3], np.matvec(T[..., :3, :3], e * lam), self.place[0], None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +72,19 @@ class PlaneRows(Constraint):
 
     def touched(self, nodes):
         return {nodes.tree.world, holder(nodes, self.place)}
+
+    @property
+    def forbidden(self) -> np.ndarray:
+        """The directions in the world, rows (m, 3), in which the touching point may not move."""
+        raise NotImplementedError
+
+    def wrenches(self, motion: Kinematics, lam):
+        """A force at the touching point; its opposite on the world."""
+        T, n = motion.place(*self.place).T, _unit(self.disk.normal)
+        u = np.zeros(3) if self.disk.axis is None else np.matvec(T[..., :3, :3], _unit(self.disk.axis))
+        w = n - (u @ n)[..., None] * u
+        touching = T[..., :3, 3] - self.disk.radius * w / np.linalg.norm(w, axis=-1, keepdims=True)
+        return at_point(motion, touching, lam @ self.forbidden, self.place[0], None)
 
     def contact(self, motion: Kinematics):
         """n, centre, |w|, Jacobian of the touching point in world axes (..., 3, nv) and its bias (..., 3)."""
@@ -96,11 +116,15 @@ class RollingRows(PlaneRows):
 
     @property
     def labels(self):
-        return f"{self.disk.body} slips one way", f"{self.disk.body} slips the other way"
+        return tuple(f"{self.disk.body} slips along {direction(x)} of the world" for x in self.forbidden)
+
+    @property
+    def forbidden(self):
+        return np.linalg.svd(_unit(self.disk.normal)[None, :])[2][1:]
 
     def rows(self, motion: Kinematics) -> Rows:
-        n, _, _, J, bias = self.contact(motion)
-        along = np.linalg.svd(n[None, :])[2][1:]
+        _, _, _, J, bias = self.contact(motion)
+        along = self.forbidden
         return Rows(None, along @ J, np.zeros(2), None if bias is None else bias @ along.T)
 
 
@@ -111,6 +135,10 @@ class TouchingRows(PlaneRows):
     @property
     def labels(self):
         return (f"{self.disk.body} leaves the plane",)
+
+    @property
+    def forbidden(self):
+        return _unit(self.disk.normal)[None, :]
 
     @property
     def lengths(self):
@@ -158,3 +186,7 @@ class PfaffianRows(Constraint):
         if Jc.shape != (self.count, nv):
             raise ShapeError(f'the rows of "{self.name}" have shape {Jc.shape}; with count = {self.count} they take {(self.count, nv)}.')
         return Jc
+
+
+def _unit(x) -> np.ndarray:
+    return np.asarray(x, float) / np.linalg.norm(x)

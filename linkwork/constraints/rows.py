@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ModelError, deprecated
 from .kinematics import Kinematics
+from .wrenches import BodyWrench
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,11 @@ class Constraint(ABC):
     def complaint(self, motion: Kinematics) -> str:
         """More to say of a constraint that is not kept, such as that it is closed the wrong way round."""
         return ""
+
+    def wrenches(self, motion: Kinematics, lam) -> list[BodyWrench] | None:
+        """What multipliers λ (..., m) of its rows exert on bodies, the world (None) among them: each wrench in the axes of its
+        body, at its origin. None where only the generalized force Jc* λ is known."""
+        return None
 
     def __len__(self) -> int:
         return len(self.labels)

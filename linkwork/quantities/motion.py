@@ -43,16 +43,16 @@ def gravity_force(system, q):
     return s.tree.join(tau)
 
 
-@quantity(("nv",), Honours.GRAVITY, of_joints=True, refuses="robot.forward_dynamics(q, v, tau) keeps constraints")
-def hybrid_dynamics(system, q, v, given, prescribed):
+@quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True)
+def hybrid_dynamics(system, q, v, given, prescribed, external=None):
     """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): forward dynamics of
     other blocks, then τ = H f + armature v̇ where accelerations were given                        Jain (16.15)."""
     s = system.blocks(q)
-    held, r = s.tree.split(prescribed), system.rates(s, v, given)
+    held, r = s.tree.split(prescribed), system.rates(s, v, given, external)
     return s.tree.join(prescribed_joints.dynamics(s, r, held))
 
 
-@quantity(("bodies", 6), TREE, options=some_bodies, refuses="robot.constraint_forces(q, v, tau).joints has the forces of loops in it")
+@quantity(("bodies", 6), TREE | Honours.CONSTRAINTS, options=some_bodies)
 def joint_wrenches(system, q, v, vdot, bodies, external=None):
     """What the joints of the given bodies (numbers) carry, gravity and forces from outside included: the wrench on each
     body, in its own axes, at its origin                                                 Jain (5.43), (7.34)."""

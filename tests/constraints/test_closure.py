@@ -109,7 +109,30 @@ def test_a_planar_loop_closed_by_a_spatial_pin_has_rank_two_of_five():
     q = held.assemble([1.0, -0.7, 1.1])
     report = held.report(q)
     assert (report.rows, report.rank, report.mobility, report.overconstrained) == (5, 2, 1, True)
-    assert [label for _, label, _ in report.redundant] == ["turn about x", "turn about y", "shift along z"]
+    said = [f"{x} of foot on rocker" for x in ("turn about x", "turn about y", "shift along z")]
+    assert [label for _, label, _ in report.redundant] == said
+
+
+@pytest.mark.parametrize(
+    ("axis", "free", "oblique"), [((0, 1, 0), "y", False), ((0, 0, 1), "z", False), ((-1, 0, 0), "x", False), ((0, 0.6, 0.8), "", True)]
+)
+def test_rows_are_named_in_the_axes_of_the_joint_and_say_whose(axis, free, oblique):
+    """A pin about y forbids turns about x and z of its own frame, whatever frame the rows are computed in."""
+    b = lw.Builder("tied").body("plate", joint=lw.Free(), mass=1.0, tensor=(1, 1, 1))
+    b.loop("pin", None, "plate", lw.Revolute(axis=axis), on=lw.Pose.rpy((1, 0, 0), (0.3, 0.2, 0.1)))
+    held = constraints.of(lw.Dynamics(b.model(), compiled=False))
+    turns = {label for label in held.set.constraints[0].labels if label.startswith("turn")}
+    if oblique:
+        assert "turn about x of pin on plate" in turns and "turn about (0, 0.8, -0.6) of pin on plate" in turns
+    else:
+        assert turns == {f"turn about {x} of pin on plate" for x in "xyz" if x != free}
+    q = held.assemble(held.robot.neutral())
+    J = held.jacobian(q)  # of a plate that turns about the directions named, no other row feels it
+    for i, label in enumerate(held.set.constraints[0].labels):
+        if label.startswith("turn about") and "(" not in label:
+            e = (held.set.constraints[0].loop.on.rotation)[:, "xyz".index(label[11])]
+            turn = np.concatenate([e, -np.cross(e, (1.0, 0, 0))])  # about the pin's place on the plate
+            np.testing.assert_allclose(np.abs(J @ turn), np.eye(5)[i], atol=1e-9)
 
 
 def test_a_batch_is_its_samples():

@@ -182,7 +182,6 @@ FORMULAS = {
     "varying": lambda robot, x: robot.varying("mass").forward_dynamics(*x),
     "program": lambda robot, x: robot.program("forward_dynamics"),
     "symbolic": lambda robot, x: robot.symbolic("forward_dynamics"),
-    "hybrid": lambda robot, x: robot.hybrid_dynamics(*x, np.zeros(robot.nv)),
     "rollout": lambda robot, x: lw.rollout(robot, *x[:2], dt=0.01, steps=2),
     "midpoint": lambda robot, x: lw.simulate(robot, x[:2], until=0.1, method="midpoint", dt=0.01),
 }
