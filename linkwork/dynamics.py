@@ -339,7 +339,7 @@ class Dynamics:
         least forces of the joints that make vdot are taken, none where it moves by itself. What constraints exert on bodies is in
         `constraint_forces(q, v, tau).wrenches`.
 
-        Takes into account: gravity, loops, couplings, rolling, drives, external.
+        Takes into account: gravity, loops, couplings, rolling, external.
         """
         if tau is not None:
             return self._held.joint_wrenches(q, v, vdot, *bodies, tau=tau, external=external, t=t, out=out)

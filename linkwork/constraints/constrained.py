@@ -281,6 +281,8 @@ class Constrained:
 
     def ask(self, bound: Bound, arrays, out=None, t=None):
         """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
+        if any(isinstance(x, Traced) for x in arrays):
+            raise self._no_kernel_inside(bound.name)
         if bound.name == "hybrid_dynamics":
             return self.hybrid_dynamics(*arrays, t=t, out=out)
         if bound.name == "joint_wrenches":
@@ -365,8 +367,8 @@ class Constrained:
 
     def _no_kernel_inside(self, name: str) -> TraceError:
         return TraceError(
-            f"{name} of {self.robot.model.name}, which has loops or couplings, cannot be part of another kernel: "
-            "which velocities depend on which is decided from numbers. Call it outside."
+            f"{name} of {self.robot.model.name}, which has loops, couplings or constraints, cannot be part of another kernel: which "
+            f"velocities depend on which is decided from numbers. Call robot.{name}(...) outside, and give the kernel its result."
         )
 
     def solution(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None) -> Solution:

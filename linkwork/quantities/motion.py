@@ -52,7 +52,7 @@ def hybrid_dynamics(system, q, v, given, prescribed, external=None):
     return s.tree.join(prescribed_joints.dynamics(s, r, held))
 
 
-@quantity(("bodies", 6), TREE | Honours.CONSTRAINTS, options=some_bodies)
+@quantity(("bodies", 6), (TREE | Honours.CONSTRAINTS) & ~Honours.DRIVES, options=some_bodies)  # a drive acts within its joint
 def joint_wrenches(system, q, v, vdot, bodies, external=None):
     """What the joints of the given bodies (numbers) carry, gravity and forces from outside included: the wrench on each
     body, in its own axes, at its origin                                                 Jain (5.43), (7.34)."""
