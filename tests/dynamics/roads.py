@@ -207,15 +207,14 @@ def in_symbols(model, name, case, interpreter):
     robot = robot_of(model, interpreter)
     if interpreter:
         return run_program(export.program(robot, what(name, model)), name, case)
-    import sympy
+    import sympy  # its numbers in place of symbols: expressions of a general arm are too long to be read or substituted into
 
-    said = robot.symbolic(what(name, model))
     rows = []
     for i in range(2):
-        values = {f"{x}{j}": v for x, a in zip(QUANTITIES[name].inputs, case.arrays(name)) for j, v in enumerate(a[i].ravel())}
-        found = said if QUANTITIES[name].several else (said,)
-        rows.append([np.array(sympy.lambdify([], sympy.Array(x).subs(values))(), float).reshape(np.shape(x)) for x in found])
-    stacked = tuple(map(np.stack, zip(*rows)))
+        values = {x: [sympy.Float(v) for v in a[i].ravel()] for x, a in zip(QUANTITIES[name].inputs, case.arrays(name))}
+        rows.append([np.array(x, float) for x in results(name, robot.symbolic(what(name, model), values))])
+    shapes = [x.shape for x in export.program(robot, what(name, model)).outputs]
+    stacked = tuple(np.stack(x).reshape(2, *shape) for x, shape in zip(zip(*rows), shapes))
     return stacked if QUANTITIES[name].several else stacked[0]
 
 

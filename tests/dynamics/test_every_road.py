@@ -17,7 +17,6 @@ from linkwork.errors import LinkworkError
 from linkwork.quantities import QUANTITIES, Honours
 
 BOUND = "loop", "coupling", "drive", "rolling"
-slow = pytest.mark.slow
 OURS = [name for name, x in QUANTITIES.items() if x.is_ours]
 
 
@@ -26,9 +25,12 @@ def cells(interpreter: bool):
     for name in OURS:
         for mechanism in MECHANISMS:
             for road in ROADS:
-                late = road == "rolled" or (mechanism == "long" and road in OF_ONE_FORMULA)
-                if not (interpreter and road == "rolled"):
-                    yield pytest.param(name, mechanism, road, marks=[slow] if late or not interpreter else [])
+                if interpreter and road == "rolled":
+                    continue
+                marks = [] if interpreter else [pytest.mark.slow]
+                if mechanism == "long" and road in OF_ONE_FORMULA:
+                    marks = [pytest.mark.slow] if interpreter else [pytest.mark.very_slow]
+                yield pytest.param(name, mechanism, road, marks=marks)
 
 
 def is_refused(name: str, mechanism: str, road: str) -> bool:
