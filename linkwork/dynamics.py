@@ -289,35 +289,38 @@ class Dynamics:
         """
         return self._held.motor_forces(q, v, vdot, motors, external, t=t, out=out)
 
-    # --- tasks: places are "hand", ("hand", pose on it), or ("hand", (x, y, z)) for the velocity of a point only
+    # --- tasks: places are "hand", ("hand", pose on it), or ("hand", (x, y, z)) for the velocity of a point only; each in its own
+    # axes, or in the world's: axes="world", or for one of them ("hand", pose or point or None, "world")
 
-    def task_jacobian(self, q: ArrayLike, *places: Place, out: Out = None) -> np.ndarray:
-        """J of several places, one below the other (..., m, nv), each in its own axes.
+    def task_jacobian(self, q: ArrayLike, *places: Place, axes: str = "body", out: Out = None) -> np.ndarray:
+        """J of several places, one below the other (..., m, nv), each in its own axes or in the world's.
 
         Takes into account: nothing.
         """
-        return self._run(("task_jacobian", *map(hashable, places)), (q,), out)
+        return self._task("task_jacobian", q, places, axes, None, out)
 
-    def task_compliance(self, q: ArrayLike, *places: Place, t: float | None = None, out: Out = None) -> np.ndarray:
+    def task_compliance(
+        self, q: ArrayLike, *places: Place, axes: str = "body", t: float | None = None, out: Out = None
+    ) -> np.ndarray:
         """J 𝓜⁻¹ J* (..., m, m): accelerations of the places under forces on them. Its inverse is Λ where there is one;
         `robot.operators(q).task(*places)` says whether there is.
 
         Takes into account: loops, couplings, rolling, drives.
         """
-        return self._task("task_compliance", q, places, t, out)
+        return self._task("task_compliance", q, places, axes, t, out)
 
     def task_inertia(
-        self, q: ArrayLike, *places: Place, t: float | None = None, out: tuple[np.ndarray, np.ndarray] | None = None
+        self, q: ArrayLike, *places: Place, axes: str = "body", t: float | None = None, out: tuple[np.ndarray, np.ndarray] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """(Λ, independence): the inverse (..., m, m) of `task_compliance`, and (...) how far the places are from depending
         on each other, 1 at best; Λ means nothing where this is rounding.
 
         Takes into account: loops, couplings, rolling, drives.
         """
-        return self._task("task_inertia", q, places, t, out)
+        return self._task("task_inertia", q, places, axes, t, out)
 
-    def _task(self, name: str, q, places, t, out):
-        return self._run((name, *map(hashable, places)), (q,), out, t)
+    def _task(self, name: str, q, places, axes, t, out):
+        return self._run((name, *(hashable(place, axes) for place in places)), (q,), out, t)
 
     def joint_wrenches(
         self,
@@ -363,11 +366,12 @@ class Dynamics:
         options = asked(self, (name, *said))[1:] if said or declared.options else ()
         return self._run((declared, *options), arrays, out, t)
 
-    def operators(self, q, v=None):
-        """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @."""
+    def operators(self, q, v=None, *, t: float | None = None):
+        """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @. They are those of the tree; tasks made of them
+        keep the constraints, and if some move in time, t says when."""
         from .operators import operators
 
-        return operators(self, q, v)
+        return operators(self, q, v, t)
 
     # --- what binds it besides its joints
 

@@ -21,7 +21,7 @@ from .forces import Forces, constraint_forces, wrenches_in_joints
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
-from .move_squeeze import Actuation, actuation, motor_forces, move_squeeze
+from .move_squeeze import Actuation, actuation, free_directions, motor_forces, move_squeeze
 from .possible import possible
 from .projected import projected
 from .rank import Factored
@@ -432,16 +432,21 @@ class Constrained:
         return self._each("possible", {"q": q, "v": v, "vdot": vdot}, out, found)
 
     def compliance(self, q, t=0.0) -> np.ndarray:
-        """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: 𝓒 = 𝓒*, Jc 𝓒 = 0, 𝓒 𝓜 X = X.
+        """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: Y = Y*, Jc Y = 0, Y 𝓜 X = X."""
+        root = self.compliance_root(q, t)
+        return root @ root.mT
 
-            𝓒 = F (F 𝓜 F + s B)⁻¹ F        B and F = I − B project on what Jc binds, and what it leaves free; s any mass
+    def compliance_root(self, q, t=0.0) -> np.ndarray:
+        """R (..., nv, nv) with Y = R R*: of J Y J* = (J R) (J R)* it keeps the rank, and every digit of what hardly moves.
+
+            R = F L⁻*,   F 𝓜 F + s B = L L*        B and F = I − B project on what Jc binds, and what it leaves free; s any mass
         """
-        rows, M = self.set.rows(q, t=t), self.robot.mass_matrix(q)
+        rows, reach = self.set.rows(q, t=self._time(t)), self.set.reach
         check_closed(self.set, rows)
-        basis = Factored(rows.Jc / self.set.scale[:, None], rank_tolerance(self.set, rows)).row_space()
-        bound = basis.mT @ basis
-        free, s = np.eye(self.nv) - bound, np.trace(M, axis1=-2, axis2=-1)[..., None, None] / self.nv
-        return free @ np.linalg.solve(free @ M @ free + s * bound, free)
+        M = self.robot.mass_matrix(q) * reach[:, None] * reach
+        free, s = free_directions(self.set, rows), np.trace(M, axis1=-2, axis2=-1)[..., None, None] / max(self.nv, 1)
+        L = np.linalg.cholesky(free @ M @ free + s * (np.eye(self.nv) - free))
+        return reach[:, None] * np.linalg.solve(L, free).mT
 
     def move_squeeze(self, q, tau, W=None, t=0.0):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""

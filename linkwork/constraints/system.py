@@ -64,6 +64,11 @@ class LoopSystem:
     def place(self, k: int, B):
         return k, self.embedding.padded(k, B)
 
+    @property
+    def kinematic(self) -> Nodes:
+        """The nodes of the tree, which say where bodies are."""
+        return self.nodes
+
     # --- the dependent velocities of each loop
 
     def _eliminated(self, rows: Rows, choice: Choice) -> Eliminated:

@@ -79,3 +79,8 @@ class RigidTree:
     def place(self, k: int, B):
         """Directions B on node k, in the height of its block."""
         return k, B
+
+    @property
+    def kinematic(self):
+        """The nodes that say where bodies are."""
+        return self
