@@ -22,7 +22,7 @@ from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
 from .move_squeeze import Actuation, actuation, free_directions, motor_forces, move_squeeze
-from .possible import possible
+from .possible import check_possible, possible
 from .projected import projected
 from .rank import Factored
 from .reduced import Reduced
@@ -77,6 +77,24 @@ class Constrained:
     def bias(self, q, v, t=0.0):
         """γ (..., m) of Jc v̇ + γ = 0."""
         return self.set.rows(q, v, t).gamma
+
+    def rows(self, q, v, t=None) -> Rows:
+        """All rows at a state: c, Jc, U and γ of Jc v̇ + γ = 0."""
+        return self.set.rows(np.asarray(q, float), np.asarray(v, float), self._time(t))
+
+    def check_acceleration(self, q, v, vdot, t=None) -> None:
+        """v̇ keeps the constraints at a state that does, but for rounding; or it is said by how much it does not."""
+        rows = self.rows(q, v, t)
+        check_closed(self.set, rows)
+        check_possible(self.set, rows, np.asarray(v, float), np.asarray(vdot, float))
+
+    def enough(self, rows: Rows) -> np.ndarray:
+        """The numbers of rows at one state from which the others follow, by pivoting."""
+        from scipy.linalg import qr
+
+        factored = Factored(self.set.without_units(rows.Jc), rank_tolerance(self.set, rows))
+        order = qr((factored.W / factored.scale[:, None]).T, mode="r", pivoting=True)[1] if len(self) else np.zeros(0, int)
+        return np.sort(order[: int(factored.rank)])
 
     def report(self, q, t=0.0) -> Report:
         return report(self.set, q, self._time(t))

@@ -113,7 +113,8 @@ class RobotState:
         """Of the robot; None where there are none."""
         if not isinstance(self.robot, Model):
             return self.robot.constraints
-        if any(x.active for x in (*self.model.loops, *self.model.couplings)) or self.model.constraints:
+        model = self.model
+        if any(x.active for x in model.loops) or any(x.active for x in model.couplings) or model.constraints:
             raise ModelError(
                 f"{self.model.name} has loops, couplings or constraints, which a task must keep: use lw.Dynamics(model).operators(q)."
             )
