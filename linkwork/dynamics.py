@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .engine.array import Traced
-from .errors import ModelError, UnknownNameError, did_you_mean
+from .errors import ModelError, UnknownNameError, did_you_mean, listed
 from .export import asked
 from .kernels import UserKernel
 from .model import Model
@@ -379,9 +380,13 @@ class Dynamics:
     def constraints(self):
         """The active loops and couplings, and the constraints of the model, which `forward_dynamics` keeps; None where
         there are none."""
-        model = self.model
-        bound = any(x.active for x in model.loops) or any(x.active for x in model.couplings) or bool(model.constraints)
-        return self._constrained() if bound else None
+        return self._constrained() if self._bonds else None
+
+    @property
+    def _bonds(self) -> list[str]:
+        """The names of what binds it besides its joints."""
+        loops, couplings = ([x.name for x in each if x.active] for each in (self.model.loops, self.model.couplings))
+        return [*loops, *couplings, *(x.name for x in self.model.constraints)]
 
     @property
     def _held(self):
@@ -522,13 +527,25 @@ class Dynamics:
         Dynamics.__init__(self, model, **state)
 
     def __str__(self) -> str:
-        return str(self.model)
+        return "\n".join([str(self.model), *self._binding_notes()])
+
+    def _binding_notes(self) -> list[str]:
+        """What binds the tree, and which methods leave that out."""
+        if not self._bonds:
+            return []
+        here = [x for x in QUANTITIES.values() if x.name in vars(Dynamics)]
+        tree, kept = ([x.name for x in here if getattr(x, what)] for what in ("of_tree", "constrained"))
+        return [
+            f"bound by {listed(self._bonds)}: print(robot.constraint_report(q))",
+            f"kept by {', '.join([*kept, 'motor_forces', 'simulate'])}",
+            f"of the tree alone, whatever binds it: {', '.join(tree)}",
+        ]
 
     def __repr__(self) -> str:
         return f"Dynamics({self.model!r})"
 
     def _repr_html_(self) -> str:
-        return self.model._repr_html_()
+        return "<br>".join([self.model._repr_html_(), *map(escape, self._binding_notes())])
 
 
 def is_foreign(x) -> bool:

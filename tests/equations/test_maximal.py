@@ -94,6 +94,6 @@ def test_free_bodies_of_a_four_bar_move_as_the_robot_does():
 def test_an_open_loop_and_a_batch_are_refused():
     robot = lw.Dynamics(lw.load("four_bar"), compiled=False)
     with pytest.raises(lw.LinkworkError, match="open are"):
-        lw.MaximalCoordinates(robot).forward_dynamics(robot.neutral() + [0.5, 0.1, 0.0], np.zeros(3), np.zeros(3))
+        lw.MaximalCoordinates(robot).forward_dynamics(np.array([0.5, 0.1, 0.0]), np.zeros(3), np.zeros(3))
     with pytest.raises(lw.ShapeError, match="takes one state"):
         lw.MaximalCoordinates(robot).forward_dynamics(np.zeros((2, 3)), np.zeros(3), np.zeros(3))
