@@ -9,10 +9,11 @@ import numpy as np
 from ..engine.array import Traced
 from ..engine.device import on_device
 from ..engine.gufunc import put_into
-from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, deprecated
+from ..errors import ConstraintError, LinkworkError, ModelError, ShapeError, TraceError, deprecated
 from ..quantities import ARRAYS, SIZES
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
+from ..quantities.options import some_bodies
 from . import assembly, projection
 from . import prescribed as prescribed_joints
 from .augmented import Solution, augmented, check_closed, rank_tolerance
@@ -379,6 +380,8 @@ class Constrained:
             result = np.full((*batch, *found.shape[1:]), np.nan)
             result[finite] = found
         result = result.astype(kind)
+        if out is not None and np.shape(out) != result.shape:
+            raise ShapeError(f"out has shape {np.shape(out)}, but {name} of these arrays has {result.shape}.")
         return result if out is None else put_into(out, result)
 
     def _no_kernel_inside(self, name: str) -> TraceError:
@@ -418,8 +421,7 @@ class Constrained:
 
     def joint_wrenches(self, q, v, vdot, *bodies: str, tau=None, external=None, t=None, out=None):
         """What the joints of bodies carry (..., n, 6), as `Dynamics.joint_wrenches` says."""
-        model = self.robot.model
-        numbers = tuple(model.body_index(name) for name in bodies or self.robot.bodies)
+        (numbers,) = some_bodies(self.robot.model, *bodies)
         return self._joint_wrenches(numbers, {"q": q, "v": v, "vdot": vdot, "tau": tau, "external": external}, t, out)
 
     def _joint_wrenches(self, bodies, given, t, out):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
 from ..spatial import Pose
 
 AXES = "body", "world"
@@ -45,8 +46,17 @@ def whole_place(place, axes: str = "body"):
 
 
 def some_bodies(model, *bodies: str):
-    """Numbers of bodies; all of them if none is named."""
-    return (tuple(model.body_index(name) for name in bodies or [body.name for body in model.bodies]),)
+    """Numbers of bodies that stand on a joint that moves; all of them if none is named."""
+    fixed: set[str | None] = {None}
+    for placed in model.joints:
+        if not placed.joint.nv and placed.parent in fixed:
+            fixed.add(placed.child)
+    if still := [name for name in bodies if name in fixed]:
+        raise ModelError(f'{model.name}: body "{still[0]}" is fixed to the world: no joint that moves carries it.')
+    carried = bodies or [x.name for x in model.bodies if x.name not in fixed]
+    if not carried:
+        raise ModelError(f"{model.name} has no joint that moves.")
+    return (tuple(map(model.body_index, carried)),)
 
 
 def hashable(place, axes: str = "body"):
