@@ -70,18 +70,18 @@ def task_inertia(system, q, task):
     return spatial.solve(compliance, like(np.eye(n), compliance)), independence[..., 0]
 
 
-@quantity(("nv", "task"), NOTHING, options=places_of, rolls=False, of_tree=True)
+@quantity(("nv", "task"), Honours.CONSTRAINTS, options=places_of, rolls=False)
 def joint_response(system, q, task):
-    """𝓜⁻¹ J* of the tree: what forces on the task's places do to the joints                Jain (7.44)."""
+    """𝓜⁻¹ J*, what forces on the task's places do to the joints, under the constraints           Jain (7.44)."""
     s = system.blocks(q)
     _, D, G, _ = sweeps.articulated_inertia(s)
     columns = [sweeps.joint_compliance(s, D, G, k, B) for k, B in on_nodes(system, q, task)]
-    return concatenated([s.tree.join_rows(vdot) for vdot in columns], -1)
+    return concatenated([system.response(s, vdot) for vdot in columns], -1)
 
 
-@quantity(("task",), Honours.GRAVITY, options=places_of, rolls=False, of_tree=True)
+@quantity(("task",), Honours.GRAVITY | Honours.CONSTRAINTS, options=places_of, rolls=False)
 def task_acceleration(system, q, v, tau, task):
-    """Accelerations of the task's places under forces τ, gravity included: rates of their velocities, component by component
+    """Accelerations of the task's places under forces τ, gravity and constraints included: rates of their velocities, component by component
     in the axes that those are taken in."""
     s = system.blocks(q)
     r = system.rates(s, v, tau)
@@ -100,6 +100,6 @@ def axes_rate(system, q, v, place):
     body, pose, linear, axes = with_axes(place)
     if axes == "body":
         return 0.0
-    V = jacobian(system, q, body, pose, "world") @ v[..., None]
+    V = jacobian(system.kinematic, q, body, pose, "world") @ v[..., None]
     u = cross(V[..., :3, 0], V[..., 3:, 0])[..., None]
     return u if linear else concatenated([np.zeros_like(u), u], -2)

@@ -32,6 +32,9 @@ def test_a_task_is_that_of_the_constrained_motion(name, axes):
     Y = J @ compliance(robot, q, v, t) @ J.T
     close(task.compliance, Y, Y, 1e-8)
     close(robot.task_compliance(q, *places, axes=axes, t=t), Y, Y, 1e-8)
+    what = [(place, None, axes) if isinstance(place, str) else (*place, axes) for place in places]
+    close(robot.ask(("joint_response", *what), q, t=t), task.response, Y, 1e-8)
+    close(robot.ask(("task_acceleration", *what), q, v, tau, t=t), task.acceleration(tau), np.abs(vdot).max() + np.abs(v).max() ** 2, 1e-7)
     at = [robot.task_jacobian(robot.integrate(q, s * v + s * s / 2 * vdot), *places, axes=axes) @ (v + s * vdot) for s in (h, -h)]
     size = np.abs(vdot).max() + np.abs(v).max() ** 2 + np.abs(tau).max()
     close(task.acceleration(tau), (at[0] - at[1]) / (2 * h), size, 1e-5)
@@ -92,6 +95,9 @@ def test_world_axes_of_kernels_and_of_single_places():
         close(robot.task_jacobian(q, *places, axes="world"), J)
         close(fast.task_compliance(q, *places, axes="world"), robot.task_compliance(q, *places, axes="world"))
         close(fast.ask(("task_compliance", *places[1:]), q), fast.task_compliance(q, *places[1:]))
+        for what, n in (("joint_response", 1), ("task_acceleration", 3)):
+            state = [q, np.zeros(robot.nv), np.ones(robot.nv)][:n]
+            close(fast.ask((what, *places), *state), robot.ask((what, *places), *state))
     arm = lw.Dynamics(lw.load("planar_2r"), compiled=False)
     close(arm.varying("mass").task_jacobian(np.ones(2), "link2", axes="world"), arm.jacobian(np.ones(2), "link2", "world"))
     with pytest.raises(ValueError, match='axes is "wrold"'):
