@@ -81,7 +81,7 @@ def joint_response(system, q, task):
 
 @quantity(("task",), Honours.GRAVITY | Honours.CONSTRAINTS, options=places_of, rolls=False)
 def task_acceleration(system, q, v, tau, task):
-    """Accelerations of the task's places under forces τ, gravity and constraints included: rates of their velocities, component by component
+    """Accelerations of the task's places under forces τ, gravity and constraints included: rates of velocities, component by component
     in the axes that those are taken in."""
     s = system.blocks(q)
     r = system.rates(s, v, tau)
