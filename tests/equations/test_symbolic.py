@@ -239,7 +239,7 @@ def test_a_drive_is_a_symbol_with_two_rates():
 def test_a_function_of_the_user_has_no_symbols_and_says_so():
     from linkwork.constraints import Pfaffian
 
-    s = lw.symbolic(bound_chain().constrain(Pfaffian("mine", lambda q: [[1.0, 2.0]])).model())
+    s = lw.symbolic(bound_chain().constrain(Pfaffian("mine", lambda q: [[1.0 + float(q[0]), 2.0]])).model())
     assert s.M.shape == (2, 2)
     with pytest.raises(lw.ModelError, match='"mine" of chain is a function that cannot be written out'):
         _ = s.equations
