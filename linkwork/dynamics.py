@@ -3,13 +3,14 @@
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .engine.array import Traced
-from .errors import ModelError, PlainWarning, UnknownNameError, did_you_mean
+from .errors import ModelError, PlainWarning, UnknownNameError, did_you_mean, listed
 from .export import asked
 from .kernels import UserKernel
 from .model import Model
@@ -291,35 +292,38 @@ class Dynamics:
         """
         return self._held.motor_forces(q, v, vdot, motors, external, t=t, out=out)
 
-    # --- tasks: places are "hand", ("hand", pose on it), or ("hand", (x, y, z)) for the velocity of a point only
+    # --- tasks: places are "hand", ("hand", pose on it), or ("hand", (x, y, z)) for the velocity of a point only; each in its own
+    # axes, or in the world's: axes="world", or for one of them ("hand", pose or point or None, "world")
 
-    def task_jacobian(self, q: ArrayLike, *places: Place, out: Out = None) -> np.ndarray:
-        """J of several places, one below the other (..., m, nv), each in its own axes.
+    def task_jacobian(self, q: ArrayLike, *places: Place, axes: str = "body", out: Out = None) -> np.ndarray:
+        """J of several places, one below the other (..., m, nv), each in its own axes or in the world's.
 
         Takes into account: nothing.
         """
-        return self._run(("task_jacobian", *map(hashable, places)), (q,), out)
+        return self._task("task_jacobian", q, places, axes, None, out)
 
-    def task_compliance(self, q: ArrayLike, *places: Place, t: float | None = None, out: Out = None) -> np.ndarray:
+    def task_compliance(
+        self, q: ArrayLike, *places: Place, axes: str = "body", t: float | None = None, out: Out = None
+    ) -> np.ndarray:
         """J 𝓜⁻¹ J* (..., m, m): accelerations of the places under forces on them. Its inverse is Λ where there is one;
         `robot.operators(q).task(*places)` says whether there is.
 
         Takes into account: loops, couplings, rolling, drives.
         """
-        return self._task("task_compliance", q, places, t, out)
+        return self._task("task_compliance", q, places, axes, t, out)
 
     def task_inertia(
-        self, q: ArrayLike, *places: Place, t: float | None = None, out: tuple[np.ndarray, np.ndarray] | None = None
+        self, q: ArrayLike, *places: Place, axes: str = "body", t: float | None = None, out: tuple[np.ndarray, np.ndarray] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """(Λ, independence): the inverse (..., m, m) of `task_compliance`, and (...) how far the places are from depending
         on each other, 1 at best; Λ means nothing where this is rounding.
 
         Takes into account: loops, couplings, rolling, drives.
         """
-        return self._task("task_inertia", q, places, t, out)
+        return self._task("task_inertia", q, places, axes, t, out)
 
-    def _task(self, name: str, q, places, t, out):
-        return self._run((name, *map(hashable, places)), (q,), out, t)
+    def _task(self, name: str, q, places, axes, t, out):
+        return self._run((name, *(hashable(place, axes) for place in places)), (q,), out, t)
 
     def joint_wrenches(
         self,
@@ -333,7 +337,7 @@ class Dynamics:
         out: Out = None,
     ) -> np.ndarray:
         """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin; external as in
-        `inverse_dynamics`.
+        `inverse_dynamics`. Without names, of all bodies that a joint that moves carries.
 
         Under constraints vdot does not say which part of the forces comes from motors: tau does, and must make vdot. Without it the
         least forces of the joints that make vdot are taken, none where it moves by itself. What constraints exert on bodies is in
@@ -365,11 +369,12 @@ class Dynamics:
         options = asked(self, (name, *said))[1:] if said or declared.options else ()
         return self._run((declared, *options), arrays, out, t)
 
-    def operators(self, q, v=None):
-        """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @."""
+    def operators(self, q, v=None, *, t: float | None = None):
+        """The spatial operators at q: H, φ, M, ψ, K, D ..., to be composed with @. They are those of the tree; tasks made of them
+        keep the constraints, and if some move in time, t says when."""
         from .operators import operators
 
-        return operators(self, q, v)
+        return operators(self, q, v, t)
 
     # --- what binds it besides its joints
 
@@ -377,9 +382,13 @@ class Dynamics:
     def constraints(self):
         """The active loops and couplings, and the constraints of the model, which `forward_dynamics` keeps; None where
         there are none."""
-        model = self.model
-        bound = any(x.active for x in model.loops) or any(x.active for x in model.couplings) or bool(model.constraints)
-        return self._constrained() if bound else None
+        return self._constrained() if self._bonds else None
+
+    @property
+    def _bonds(self) -> list[str]:
+        """The names of what binds it besides its joints."""
+        loops, couplings = ([x.name for x in each if x.active] for each in (self.model.loops, self.model.couplings))
+        return [*loops, *couplings, *(x.name for x in self.model.constraints)]
 
     @property
     def _held(self):
@@ -529,13 +538,25 @@ class Dynamics:
         Dynamics.__init__(self, model, **state)
 
     def __str__(self) -> str:
-        return str(self.model)
+        return "\n".join([str(self.model), *self._binding_notes()])
+
+    def _binding_notes(self) -> list[str]:
+        """What binds the tree, and which methods leave that out."""
+        if not self._bonds:
+            return []
+        here = [x for x in QUANTITIES.values() if x.name in vars(Dynamics)]
+        tree, kept = ([x.name for x in here if getattr(x, what)] for what in ("of_tree", "constrained"))
+        return [
+            f"bound by {listed(self._bonds)}: print(robot.constraint_report(q))",
+            f"kept by {', '.join([*kept, 'motor_forces', 'simulate'])}",
+            f"of the tree alone, whatever binds it: {', '.join(tree)}",
+        ]
 
     def __repr__(self) -> str:
         return f"Dynamics({self.model!r})"
 
     def _repr_html_(self) -> str:
-        return self.model._repr_html_()
+        return "<br>".join([self.model._repr_html_(), *map(escape, self._binding_notes())])
 
 
 def is_foreign(x) -> bool:

@@ -13,6 +13,8 @@ from .export import asked
 from .lie.scalars import like
 from .quantities import QUANTITIES
 from .quantities.bound import on_scalars
+from .quantities.options import hashable
+from .quantities.options import task as task_places
 from .systems import VARIABLE, lower
 
 
@@ -101,6 +103,9 @@ class Varying:
         declared = QUANTITIES[what]
         count = len(declared.inputs)
         options, given = arguments[count:] if declared.options else [], arguments[:count] if declared.options else arguments
+        if declared.options is task_places:
+            axes = named.pop("axes", "body")
+            options = [hashable(place, axes) for place in options]
         options += [named.pop(name) for name in ("body", "axes") if declared.options and name in named]
         if declared.options and not options:
             raise TypeError(f"{what} takes {', '.join(declared.inputs)} and the name of a body or frame.")

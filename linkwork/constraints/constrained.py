@@ -9,10 +9,11 @@ import numpy as np
 from ..engine.array import Traced
 from ..engine.device import on_device
 from ..engine.gufunc import put_into
-from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, deprecated
+from ..errors import ConstraintError, LinkworkError, ModelError, ShapeError, TraceError, deprecated
 from ..quantities import ARRAYS, SIZES
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
+from ..quantities.options import some_bodies
 from . import assembly, projection
 from . import prescribed as prescribed_joints
 from .augmented import Solution, augmented, check_closed, rank_tolerance
@@ -21,8 +22,8 @@ from .forces import Forces, constraint_forces, wrenches_in_joints
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
-from .move_squeeze import Actuation, actuation, motor_forces, move_squeeze
-from .possible import possible
+from .move_squeeze import Actuation, actuation, free_directions, motor_forces, move_squeeze
+from .possible import check_possible, possible
 from .projected import projected
 from .rank import Factored
 from .reduced import Reduced
@@ -77,6 +78,24 @@ class Constrained:
     def bias(self, q, v, t=0.0):
         """γ (..., m) of Jc v̇ + γ = 0."""
         return self.set.rows(q, v, t).gamma
+
+    def rows(self, q, v, t=None) -> Rows:
+        """All rows at a state: c, Jc, U and γ of Jc v̇ + γ = 0."""
+        return self.set.rows(np.asarray(q, float), np.asarray(v, float), self._time(t))
+
+    def check_acceleration(self, q, v, vdot, t=None) -> None:
+        """v̇ keeps the constraints at a state that does, but for rounding; or it is said by how much it does not."""
+        rows = self.rows(q, v, t)
+        check_closed(self.set, rows)
+        check_possible(self.set, rows, np.asarray(v, float), np.asarray(vdot, float))
+
+    def enough(self, rows: Rows) -> np.ndarray:
+        """The numbers of rows at one state from which the others follow, by pivoting."""
+        from scipy.linalg import qr
+
+        factored = Factored(self.set.without_units(rows.Jc), rank_tolerance(self.set, rows))
+        order = qr((factored.W / factored.scale[:, None]).T, mode="r", pivoting=True)[1] if len(self) else np.zeros(0, int)
+        return np.sort(order[: int(factored.rank)])
 
     def report(self, q, t=0.0) -> Report:
         return report(self.set, q, self._time(t))
@@ -363,6 +382,8 @@ class Constrained:
             result = np.full((*batch, *found.shape[1:]), np.nan)
             result[finite] = found
         result = result.astype(kind)
+        if out is not None and np.shape(out) != result.shape:
+            raise ShapeError(f"out has shape {np.shape(out)}, but {name} of these arrays has {result.shape}.")
         return result if out is None else put_into(out, result)
 
     def _no_kernel_inside(self, name: str) -> TraceError:
@@ -402,8 +423,7 @@ class Constrained:
 
     def joint_wrenches(self, q, v, vdot, *bodies: str, tau=None, external=None, t=None, out=None):
         """What the joints of bodies carry (..., n, 6), as `Dynamics.joint_wrenches` says."""
-        model = self.robot.model
-        numbers = tuple(model.body_index(name) for name in bodies or self.robot.bodies)
+        (numbers,) = some_bodies(self.robot.model, *bodies)
         return self._joint_wrenches(numbers, {"q": q, "v": v, "vdot": vdot, "tau": tau, "external": external}, t, out)
 
     def _joint_wrenches(self, bodies, given, t, out):
@@ -434,16 +454,21 @@ class Constrained:
         return self._each("possible", {"q": q, "v": v, "vdot": vdot}, out, found)
 
     def compliance(self, q, t=0.0) -> np.ndarray:
-        """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: 𝓒 = 𝓒*, Jc 𝓒 = 0, 𝓒 𝓜 X = X.
+        """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: Y = Y*, Jc Y = 0, Y 𝓜 X = X."""
+        root = self.compliance_root(q, t)
+        return root @ root.mT
 
-            𝓒 = F (F 𝓜 F + s B)⁻¹ F        B and F = I − B project on what Jc binds, and what it leaves free; s any mass
+    def compliance_root(self, q, t=0.0) -> np.ndarray:
+        """R (..., nv, nv) with Y = R R*: of J Y J* = (J R) (J R)* it keeps the rank, and every digit of what hardly moves.
+
+            R = F L⁻*,   F 𝓜 F + s B = L L*        B and F = I − B project on what Jc binds, and what it leaves free; s any mass
         """
-        rows, M = self.set.rows(q, t=t), self.robot.mass_matrix(q)
+        rows, reach = self.set.rows(q, t=self._time(t)), self.set.reach
         check_closed(self.set, rows)
-        basis = Factored(rows.Jc / self.set.scale[:, None], rank_tolerance(self.set, rows)).row_space()
-        bound = basis.mT @ basis
-        free, s = np.eye(self.nv) - bound, np.trace(M, axis1=-2, axis2=-1)[..., None, None] / self.nv
-        return free @ np.linalg.solve(free @ M @ free + s * bound, free)
+        M = self.robot.mass_matrix(q) * reach[:, None] * reach
+        free, s = free_directions(self.set, rows), np.trace(M, axis1=-2, axis2=-1)[..., None, None] / max(self.nv, 1)
+        L = np.linalg.cholesky(free @ M @ free + s * (np.eye(self.nv) - free))
+        return reach[:, None] * np.linalg.solve(L, free).mT
 
     def move_squeeze(self, q, tau, W=None, t=0.0):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""

@@ -71,7 +71,7 @@ def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t, kind) -
     every = every_wrench(set_, q, lam, t)
     nodes, names = set_.nodes, set_.robot.bodies
     bodies = _carried(nodes)
-    f = joint_wrenches(nodes, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
+    f = joint_wrenches(set_.system, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
     cast = lambda x: x.astype(kind, copy=False)
     generalized = {x: cast(np.matvec(rows.Jc[..., at, :].mT, lam[..., at])) for x, at in set_.slices.items()}
     wrenches = {x: {None if i is None else names[i]: cast(w) for i, w in found.items()} for x, found in every.items()}
@@ -97,7 +97,7 @@ def wrenches_in_joints(set_: ConstraintSet, q, v, vdot, tau, bodies, external, t
                 "vdot = robot.forward_dynamics(q, v, tau) is what it makes; without tau, the least forces that make vdot are taken."
             )
     every = every_wrench(set_, q, lam, t)
-    return joint_wrenches(set_.nodes, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
+    return joint_wrenches(set_.system, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
 
 
 def needed(set_: ConstraintSet, q, v, vdot, external):

@@ -140,6 +140,19 @@ class LoopRows(Constraint):
         U = np.zeros(len(self.N))
         return Rows(self.misfit(X) @ self.N.T, N @ J, U, None if V is None else (N @ alpha)[..., 0])
 
+    def closure(self, motion: Kinematics):
+        """From entries of X = [R, p]: the way p, and of R what is first order in a turn. A screw's way is measured from its turn."""
+        if len(self.joint.parts) > 1:
+            return super().closure(motion)
+        X = self.relative(motion)[0]
+        R, p, turns = X[..., :3, :3], X[..., :3, 3], self.joint.group.basis[:, :3].any(1)
+        tilts = [-R[..., 1, 2], R[..., 0, 2]] if turns.any() else [(R[..., 2, 1] - R[..., 1, 2]) / 2, (R[..., 0, 2] - R[..., 2, 0]) / 2]
+        about = np.arctan2(R[..., 1, 0] - R[..., 0, 1], R[..., 0, 0] + R[..., 1, 1]) if self.N[:, 2].any() and turns.any() else None
+        third = (R[..., 1, 0] - R[..., 0, 1]) / 2 if about is None else about
+        entries = [*tilts, third, p[..., 0], p[..., 1], p[..., 2]]
+        rows = [sum(float(x) * entries[i] for i, x in enumerate(row) if x) for row in self.N]
+        return np.stack(rows, -1)
+
     def complaint(self, motion: Kinematics) -> str:
         turn = np.linalg.norm(self.misfit(self.relative(motion)[0])[..., :3], axis=-1)
         return " Its axis is flipped over: assemble from another guess." if np.max(turn) > FLIPPED else ""

@@ -65,6 +65,11 @@ class Constraint(ABC):
         """More to say of a constraint that is not kept, such as that it is closed the wrong way round."""
         return ""
 
+    def closure(self, motion: Kinematics):
+        """Functions (..., m) that are zero together with c, for reading: written without logarithms where c has some. None for a
+        constraint on velocities."""
+        return self.rows(motion).c
+
     def wrenches(self, motion: Kinematics, lam) -> list[BodyWrench] | None:
         """What multipliers λ (..., m) of its rows exert on bodies, the world (None) among them: each wrench in the axes of its
         body, at its origin. None where only the generalized force Jc* λ is known."""

@@ -182,6 +182,19 @@ class ConstraintSet:
         """All that the rows are made of besides the model."""
         return repr((self.size, [(x.name, x.at) if isinstance(x, DrivenRows) else x for x in self.constraints]))
 
+    def written_out(self, nodes, q, v, drive):
+        """closure, Jc, U and γ of all rows over any scalar, for programs and symbols; `drive` is f, ḟ and f̈ (n, 3) of the drives."""
+        for x in self.constraints:
+            if not x.traceable:
+                raise ModelError(
+                    f'constraint "{x.name}" of {self.robot.model.name} is a function that cannot be written out in symbols. '
+                    "robot.constraints.jacobian(q) and robot.constraints.bias(q, v) have its numbers."
+                )
+        motion = Kinematics(nodes, q, v, drive=self.by_name([drive] if self.drives else []))
+        found = [replace(x.rows(motion), c=x.closure(motion)) for x in self.constraints]
+        whole = stacked(found, motion)
+        return whole.c, whole.Jc, whole.U, whole.gamma
+
     def residual(self, q, t=0.0):
         """c(q, t) (..., m)."""
         return self.rows(q, t=t).c

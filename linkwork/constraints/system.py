@@ -61,8 +61,17 @@ class LoopSystem:
         self._check_redundant_rows(found)
         return found
 
+    def response(self, s: Blocks, vdot):
+        """X u̇ (..., nv, m) of columns that forces alone make."""
+        return self.embedding.response(vdot, self.X)
+
     def place(self, k: int, B):
         return k, self.embedding.padded(k, B)
+
+    @property
+    def kinematic(self) -> Nodes:
+        """The nodes of the tree, which say where bodies are."""
+        return self.nodes
 
     # --- the dependent velocities of each loop
 

@@ -25,7 +25,8 @@ FORMS = {
 
 
 class Equations:
-    """M(Q) v̇ + C(Q, v) v + N(Q) = τ, explicitly: every part as an array, for one state or any batch of them.
+    """M(Q) v̇ + C(Q, v) v + N(Q) = τ, explicitly: every part as an array, for one state or any batch of them. The parts are those of
+    the tree; under loops, couplings and drives τ includes Jc* λ, what they exert: `robot.constraint_forces`.
 
         equations = lw.Equations(robot)
         equations.coriolis_matrix(q, v, form="boltzmann_hamel")

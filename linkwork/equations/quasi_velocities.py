@@ -113,9 +113,9 @@ class QuasiVelocities:
         """The force dual to u of a motion: S* (M v̇ + C v + N)."""
         return self.force(x, self.robot.inverse_dynamics(self.q(x), self.v(x, u), self.vdot(x, u, udot)))
 
-    def forward_dynamics(self, x, u, force):
-        """u̇ from forces dual to u."""
-        return self.udot(x, u, self.robot.forward_dynamics(self.q(x), self.v(x, u), self.tau(x, force)))
+    def forward_dynamics(self, x, u, force, t: float | None = None):
+        """u̇ from forces dual to u, constraints kept; t where some of them move in time."""
+        return self.udot(x, u, self.robot.forward_dynamics(self.q(x), self.v(x, u), self.tau(x, force), t=t))
 
     def kinetic_energy(self, x, u):
         return self.robot.kinetic_energy(self.q(x), self.v(x, u))

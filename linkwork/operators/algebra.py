@@ -8,7 +8,7 @@ from . import notation
 from .leaves import Diagonal, Kernel, PickOff, Propagation, Strict, SymmetricDiagonal
 from .operator import Identity, Operator, Space
 from .sko import SKO
-from .tasks import Task, task
+from .tasks import RobotState, Task, task
 
 
 class Operators:
@@ -20,9 +20,10 @@ class Operators:
         mass.inv() @ tau                                             # (I − H ψ K)* D⁻¹ (I − H ψ K), O(N)
     """
 
-    def __init__(self, sko: SKO, find: Callable = tuple):
-        """`find` says where a place is: (node, directions on it). Of a bare SKO model places are given so."""
-        self.sko = sko
+    def __init__(self, sko: SKO, find: Callable = tuple, state: RobotState | None = None):
+        """`find` says where a place is: (node, directions on it). Of a bare SKO model places are given so. `state` is the robot
+        that they are operators of, and its state."""
+        self.sko, self.state = sko, state
         self.some = sko.base
         self.find = find
 
@@ -155,9 +156,10 @@ class Operators:
         """J = B* φ* H* of places                                                         Jain (3.53)."""
         return self.B(*places).T @ self.phi.T @ self.H.T
 
-    def task(self, *places, deficient: str = "refuse") -> Task:
-        """Places as a task: Λ, J̄, N, C_os and the control law of operational space (Jain, chapter 10)."""
-        return task(self, *places, deficient=deficient)
+    def task(self, *places, deficient: str = "refuse", axes: str = "body") -> Task:
+        """Places as a task: Λ, J̄, N, C_os and the control law of operational space (Jain, chapter 10), in the axes of each place
+        or in the world's. Of a robot with loops, couplings or drives it is the task of the constrained motion."""
+        return task(self, *places, deficient=deficient, axes=axes)
 
     def diagonal(self, blocks, name: str = "W", *, of: str = "nodes") -> Operator:
         """diag{X(k)} of symmetric blocks of your own, `of` the nodes or the velocities."""

@@ -15,6 +15,7 @@ from ..systems import Nodes, lower
 from ..systems.rigid import placements
 from .algebra import Operators
 from .sko import SKO
+from .tasks import RobotState
 
 
 def rigid(nodes, q, v=None, external=None) -> SKO:
@@ -99,8 +100,9 @@ def prescribed(sko: SKO, moved, vdot) -> SKO:
     return SKO(tree.parent, sko.A, H, sko.M, armature, a, sko.b, sko.base)
 
 
-def operators(robot, q, v=None) -> Operators:
-    """The spatial operators of a robot (a Dynamics, or a Model) at q, and with v its a and b.
+def operators(robot, q, v=None, t=None) -> Operators:
+    """The spatial operators of a robot (a Dynamics, or a Model) at q, and with v its a and b: those of its tree. Tasks made of
+    them keep the constraints of a Dynamics; if some move in time, t says when.
 
     Inside a kernel q is traced, and so is what is made from it. Places go by name: see `on_node`.
     """
@@ -110,7 +112,7 @@ def operators(robot, q, v=None) -> Operators:
             raise ShapeError(f"{name} has shape {np.shape(x)}, but {model.name} has n{name} = {n}.")
     q, v = (x if x is None or isinstance(x, type(nodes.gravity)) else np.asarray(x) for x in (q, v))
     system = nodes if isinstance(robot, Model) else robot.lowered.system(nodes)
-    return Operators(rigid(system, q, v), lambda place: on_node(model, nodes, place))
+    return Operators(rigid(system, q, v), lambda place: on_node(model, nodes, place), RobotState(robot, q, v, t))
 
 
 def nodes_for(robot, q) -> tuple[Model, Nodes]:

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ..errors import LinkworkError
+from ..errors import LinkworkError, ModelError
+from ..model import Model
 
 
 class RankError(LinkworkError, ValueError):
@@ -23,10 +25,10 @@ class Task:
 
     names: tuple[str, ...]  # of the places
     J: np.ndarray  # (..., m, nv)
-    compliance: np.ndarray  # Λ̲ = J 𝓜⁻¹ J* (..., m, m)
-    response: np.ndarray  # 𝓜⁻¹ J* (..., nv, m)
+    compliance: np.ndarray  # Λ̲ = J Y J* (..., m, m), Y = 𝓜⁻¹ or under constraints Y_C, what a force does to v̇
+    response: np.ndarray  # Y J* (..., nv, m)
     bias: np.ndarray  # 𝓒 of the mechanism (..., nv)
-    drift: np.ndarray  # J̇ v (..., m)
+    drift: np.ndarray  # J̇ v (..., m), and J v̇ of what constraints make of v alone
     deficient: str = "refuse"  # or "ignore"
     tolerance: float = 1e-12  # least eigenvalue of Λ̲, scaled to ones on its diagonal, that counts as not zero
 
@@ -49,7 +51,7 @@ class Task:
 
     @cached_property
     def inertia(self):
-        """Λ = (J 𝓜⁻¹ J*)⁻¹ (..., m, m)."""
+        """Λ = (J Y J*)⁻¹ (..., m, m)."""
         m = self.compliance.shape[-1]
         poor = np.argwhere(self.rank < m)
         if len(poor) and self.deficient == "refuse":
@@ -67,7 +69,7 @@ class Task:
 
     @cached_property
     def consistent_inverse(self):
-        """J̄ = 𝓜⁻¹ J* Λ (..., nv, m): of all v̇ with J v̇ = α, J̄ α is the one of least 𝓜-norm."""
+        """J̄ = Y J* Λ (..., nv, m): of all v̇ with J v̇ = α, J̄ α is the one of least 𝓜-norm."""
         return self.response @ self.inertia
 
     @cached_property
@@ -76,7 +78,7 @@ class Task:
         return np.eye(self.J.shape[-1]) - self.consistent_inverse @ self.J
 
     def acceleration(self, tau):
-        """α = J 𝓜⁻¹ (τ − 𝓒) + drift (..., m): of the places, component-wise in their own axes."""
+        """α = J Y (τ − 𝓒) + drift (..., m): rates of the velocities of the places, component-wise in the axes of the task."""
         return np.matvec(self.response.mT, tau - self.bias) + self.drift
 
     def task_bias(self, tau=0.0):
@@ -93,12 +95,84 @@ class Task:
         return np.matvec(self.J.mT, self.force(acceleration)) + left
 
 
-def task(op, *places, deficient="refuse") -> Task:
-    """The task of places of a model whose operators `op` are, at their state."""
+@dataclass(frozen=True, eq=False)
+class RobotState:
+    """A robot (a Dynamics, or a Model) and the state that operators are taken at; t where constraints move in time."""
+
+    robot: Any
+    q: Any
+    v: Any
+    t: Any
+
+    @property
+    def model(self) -> Model:
+        return self.robot if isinstance(self.robot, Model) else self.robot.model
+
+    @property
+    def constraints(self):
+        """Of the robot; None where there are none."""
+        if not isinstance(self.robot, Model):
+            return self.robot.constraints
+        model = self.model
+        if any(x.active for x in model.loops) or any(x.active for x in model.couplings) or model.constraints:
+            raise ModelError(
+                f"{self.model.name} has loops, couplings or constraints, which a task must keep: use lw.Dynamics(model).operators(q)."
+            )
+        return None
+
+
+def task(op, *places, deficient="refuse", axes="body") -> Task:
+    """The task of places of a model whose operators `op` are, at their state:
+
+        Λ̲ = J Y J*,   α = J Y (τ − 𝓒) + drift                 Y = 𝓜⁻¹, under constraints Y_C = ∂v̇/∂τ   Jain, chapters 10, 11
+    """
+    if axes not in ("body", "world"):
+        raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
     found = [op.find(place) for place in places]
-    J = op.jacobian(*places)
-    dense = J.dense()
-    drift = op.B(*places).T @ (op.phi.T @ op.a[..., None])
-    names = tuple(place if isinstance(place, str) else f"a place on {place[0]}" for place in places)
+    J = op.jacobian(*places).dense()
+    drift = (op.B(*places).T @ (op.phi.T @ op.a[..., None]))[..., 0]
+    constraints = None if op.state is None else op.state.constraints
     compliance, response = op.sko.compliance(*found), op.sko.joint_compliance(*found)
-    return Task(names, dense, compliance, response, op.sko.bias, drift[..., 0], deficient)
+    if axes == "world":
+        turn, rate = _to_world(op, found)
+        J, drift, compliance, response = turn @ J, np.matvec(turn, drift) + rate, turn @ compliance @ turn.mT, response @ turn.mT
+    if constraints is not None:
+        compliance, response, more = _constrained(op, constraints, J)
+        drift = drift + more
+    names = tuple(place if isinstance(place, str) else f"a place on {place[0]}" for place in places)
+    return Task(names, J, compliance, response, op.sko.bias, drift, deficient)
+
+
+def _constrained(op, constraints, J):
+    """J Y_C J*, Y_C J*, and J (v̇ + Y_C 𝓒) of no forces: what of the acceleration does not come from τ − 𝓒."""
+    q, v, t = op.state.q, op.state.v, op.state.t
+    still = np.zeros(op.sko.nv)
+    vdot = constraints.forward_dynamics(q, still if v is None else v, still, t=t)
+    root = constraints.compliance_root(q, t)
+    moved = J @ root
+    response = (root @ moved.mT).astype(J.dtype, copy=False)
+    more = np.matvec(J, vdot) + np.matvec(response.mT, op.sko.bias)
+    return (moved @ moved.mT).astype(J.dtype, copy=False), response, more.astype(J.dtype, copy=False)
+
+
+def _to_world(op, found):
+    """The directions of places in world axes from those in their own (..., m, m), and [0; ω × u], the rate that those have because
+    their own axes turn (..., m)."""
+    if op.state is None:
+        raise ModelError("operators of a bare SKO model know of no world axes: turn the directions of the places.")
+    v = np.zeros(op.sko.nv) if op.state.v is None else op.state.v
+    V, outward = op.sko.velocities(v), lambda j, F: op.sko.A[j] @ F
+    turns, rates = [], []
+    for k, B in found:
+        W = op.tree.carried(k, B, via=outward)  # phi from the place to the world: a rotation in its last rows
+        R = W[..., 3:, -3:]
+        node = op.tree.carried(k, np.eye(6, dtype=B.dtype), via=outward)[..., :3, :3]
+        u = np.matvec(R, (B.mT @ V[k])[..., -3:, 0])
+        omega = np.matvec(node, V[k][..., :3, 0])
+        turns += [R] * (B.shape[-1] // 3)
+        rates += [np.zeros_like(u)] * (B.shape[-1] // 3 - 1) + [np.cross(omega, u)]
+    batch = np.broadcast_shapes(*(R.shape[:-2] for R in turns), *(x.shape[:-1] for x in rates))
+    turn = np.zeros((*batch, 3 * len(turns), 3 * len(turns)), turns[0].dtype)
+    for i, R in enumerate(turns):
+        turn[..., 3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = R
+    return turn, np.concatenate([np.broadcast_to(x, (*batch, 3)) for x in rates], -1)

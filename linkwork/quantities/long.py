@@ -19,28 +19,23 @@ def pose(of, q, body, place):
 
 def jacobian(of, q, body, place, axes="body"):
     """J row by row: J* of each of the six unit wrenches on the frame."""
-    J = rows(of, q, body, phi(place.matrix))
-    if axes == "world":
-        R = pose(of, q, body, place)[..., :3, :3]
-        J = np.concatenate([R @ J[..., :3, :], R @ J[..., 3:, :]], -2)
-    return J
+    wrenches = np.zeros((6, of.nb, 6), q.dtype)
+    wrenches[:, body] = phi(place.matrix).T
+    J = of("joint_forces", q[..., None, :], wrenches)
+    return in_axes(of, q, body, place, axes, J)
 
 
-def rows(of, q, body, B):
-    """B* J of a body: what wrenches along the columns of B do along the joints."""
-    wrenches = np.zeros((B.shape[-1], of.nb, 6), q.dtype)
-    wrenches[:, body] = B.T
-    return of("joint_forces", q[..., None, :], wrenches)
+def in_axes(of, q, body, place, axes: str, X):
+    """Spatial rows (..., 6, n) in the axes of a place, as they are or turned into the world's."""
+    if axes == "body":
+        return X
+    R = pose(of, q, body, place)[..., :3, :3]
+    return np.concatenate([R @ X[..., :3, :], R @ X[..., 3:, :]], -2)
 
 
 def task_jacobian(of, q, task):
-    return np.concatenate([rows(of, q, body, directions(pose, linear)) for body, pose, linear in task], -2)
-
-
-def directions(pose, linear: bool):
-    """The directions of a place of a task, as columns on its body."""
-    B = phi(pose.matrix)
-    return B[:, 3:] if linear else B
+    rows = [jacobian(of, q, body, pose, axes)[..., 3 if linear else 0 :, :] for body, pose, linear, axes in task]
+    return np.concatenate(rows, -2)
 
 
 def joint_response(of, q, task):
@@ -55,8 +50,15 @@ def task_compliance(of, q, task):
 
 
 def task_acceleration(of, q, v, tau, task):
-    alpha = of("body_accelerations", q, v, of("forward_dynamics", q, v, tau))
-    return np.concatenate([alpha[..., body, :] @ directions(pose, linear).astype(q.dtype) for body, pose, linear in task], -1)
+    V, alpha = of("body_velocities", q, v), of("body_accelerations", q, v, of("forward_dynamics", q, v, tau))
+    rows = []
+    for body, pose, linear, axes in task:
+        shift = phi(pose.matrix).T.astype(q.dtype)
+        u, acceleration = (in_axes(of, q, body, pose, axes, shift @ X[..., body, :, None])[..., 0] for X in (V, alpha))
+        if axes == "world":  # which do not turn
+            acceleration[..., 3:] += np.cross(u[..., :3], u[..., 3:])
+        rows.append(acceleration[..., 3 if linear else 0 :])
+    return np.concatenate(rows, -1)
 
 
 def task_inertia(of, q, task):

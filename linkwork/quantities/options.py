@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
 from ..spatial import Pose
 
 AXES = "body", "world"
-Place = str | tuple[str, Any]  # "hand", ("hand", pose on it), or ("hand", (x, y, z))
+Place = str | tuple[str, Any] | tuple[str, Any, str]  # "hand", ("hand", pose on it), or ("hand", (x, y, z)); axes may follow
 
 
 def one_place(model, body: str):
@@ -29,19 +30,40 @@ def task(model, *places):
 
 
 def task_place(model, place):
-    """"hand" is a body or frame, all six directions; ("hand", pose) a frame on it; ("hand", (x, y, z)) the velocity of a point."""
-    name, where = (place, None) if isinstance(place, str) else place
+    """"hand" is a body or frame, all six directions; ("hand", pose) a frame on it; ("hand", (x, y, z)) the velocity of a point. In
+    its own axes, or ("hand", pose, "world") in the world's."""
+    name, where, axes = whole_place(place)
     index, pose = model.place(name)
-    return index, pose @ Pose.of(where), where is not None and np.shape(where) == (3,)
+    return index, pose @ Pose.of(where), where is not None and np.shape(where) == (3,), axes
+
+
+def whole_place(place, axes: str = "body"):
+    """(name, pose or point or None, axes) of a place as a user says it; `axes` where it does not say."""
+    name, where, axes = (place, None, axes) if isinstance(place, str) else (*place, axes)[:3]
+    if axes not in AXES:
+        raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
+    return name, where, axes
 
 
 def some_bodies(model, *bodies: str):
-    """Numbers of bodies; all of them if none is named."""
-    return (tuple(model.body_index(name) for name in bodies or [body.name for body in model.bodies]),)
+    """Numbers of bodies that stand on a joint that moves; all of them if none is named."""
+    fixed: set[str | None] = {None}
+    for placed in model.joints:
+        if not placed.joint.nv and placed.parent in fixed:
+            fixed.add(placed.child)
+    if still := [name for name in bodies if name in fixed]:
+        raise ModelError(f'{model.name}: body "{still[0]}" is fixed to the world: no joint that moves carries it.')
+    carried = bodies or [x.name for x in model.bodies if x.name not in fixed]
+    if not carried:
+        raise ModelError(f"{model.name} has no joint that moves.")
+    return (tuple(map(model.body_index, carried)),)
 
 
-def hashable(place):
-    """A place of a task as a key: points as tuples of numbers."""
-    if isinstance(place, str) or isinstance(place[1], Pose):
-        return place
-    return place[0], tuple(map(float, place[1])) if np.shape(place[1]) == (3,) else Pose.of(place[1])
+def hashable(place, axes: str = "body"):
+    """A place of a task as a key: points as tuples of numbers, axes only where they are not the body's."""
+    name, where, axes = whole_place(place, axes)
+    if where is not None and not isinstance(where, Pose):
+        where = tuple(map(float, where)) if np.shape(where) == (3,) else Pose.of(where)
+    if axes == "world":
+        return name, where, axes
+    return name if where is None else (name, where)

@@ -136,13 +136,22 @@ class Embedding:
 
     def whole(self, vdot, X, bend):
         """v̇ = X u̇ + Ẋu of all joints (..., nv)."""
+        moved = self._spread(vdot, X)
+        return self.rigid.join(moved | {k: moved[k] + x for k, x in bend.items()})
+
+    def response(self, vdot, X):
+        """X u̇ of all joints, for columns (..., nv, m)."""
+        return self.rigid.join_rows(self._spread(vdot, X))
+
+    def _spread(self, vdot, X) -> dict:
+        """X u̇ of each node."""
         found = {k: vdot[k] for k in self.free}
         for e, members in self.members.items():
             moved, at = X[e] @ vdot[e], 0
             for k in members:
-                found[k] = moved[..., at : at + self.rigid.widths[k], :] + bend[k]
+                found[k] = moved[..., at : at + self.rigid.widths[k], :]
                 at += self.rigid.widths[k]
-        return self.rigid.join(found | {e: np.zeros_like(vdot[e], shape=(0, 1)) for e in self.members})
+        return found | {e: np.zeros_like(vdot[e], shape=(0, vdot[e].shape[-1])) for e in self.members}
 
     def padded(self, k: int, B):
         """Directions on node k of the rigid tree, in the height of its block."""

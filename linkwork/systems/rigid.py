@@ -76,6 +76,15 @@ class RigidTree:
         """The accelerations (..., nv) of the tree from those of the blocks."""
         return s.tree.join(vdot)
 
+    def response(self, s: Blocks, vdot):
+        """Columns of accelerations (..., nv, m) that forces alone make, of the tree, from those of the blocks."""
+        return s.tree.join_rows(vdot)
+
     def place(self, k: int, B):
         """Directions B on node k, in the height of its block."""
         return k, B
+
+    @property
+    def kinematic(self):
+        """The nodes that say where bodies are."""
+        return self

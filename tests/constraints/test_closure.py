@@ -143,3 +143,16 @@ def test_a_batch_is_its_samples():
     whole = held.forward_dynamics(q, v, tau)
     for i in np.ndindex(2, 3):
         np.testing.assert_allclose(whole[i], held.forward_dynamics(q[i], v[i], tau[i[1]]), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in JOINTS if name != "free"])
+def test_functions_to_read_close_where_the_residual_does(name):
+    """Entries of the pose in place of a logarithm: zero at the same places, and to first order along the same motions."""
+    robot, held, q = tied(JOINTS[name])
+    x, h = held.set.constraints[0], 1e-6
+    at = lambda dv: x.closure(held.set.motion(robot.integrate(q, dv)))
+    np.testing.assert_allclose(at(np.zeros(robot.nv)), 0, atol=1e-9)
+    D = np.stack([(at(h * e) - at(-h * e)) / (2 * h) for e in np.eye(robot.nv)], -1)
+    J = held.jacobian(q)
+    rank = np.linalg.matrix_rank(J, rtol=1e-6)
+    assert np.linalg.matrix_rank(D, rtol=1e-6) == np.linalg.matrix_rank(np.concatenate([D, J]), rtol=1e-6) == rank

@@ -203,3 +203,18 @@ def test_each_sample_of_a_batch_is_that_of_a_call(name, compiled):
         single = call(*(x.astype(np.float32) for x in (q, v, vdot, tau)))
         assert single.dtype == np.float32
         close(single, one, one, 2e-3)
+
+
+def test_a_coupled_part_of_a_joint_moves_no_body_of_its_own():
+    """The first axis of a universal joint: a generalized force, and no wrench on a body."""
+    b = lw.Builder("wrist").body("hand", joint=lw.Universal(), **PIN).body("finger", "hand", (0.2, 0, 0), lw.Revolute(), **PIN)
+    robot = lw.Dynamics(b.couple("finger_joint", "hand_joint.1", (0.0, 2.0), "tendon").model(), compiled=False)
+    forces = robot.constraint_forces(np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    assert not forces.wrenches
+    close(forces.generalized["tendon"] * [1, 0, 2], [-2 * forces.lam[0], 0, 2 * forces.lam[0]], forces.lam)
+
+
+def test_wheels_and_edges_say_in_whose_axes_they_slip():
+    roll, edge = moving("roll")[0], moving("knife edge")[0]
+    assert set(roll.constraints.set.constraints[0].labels) == {"wheel slips along x of the world", "wheel slips along y of the world"}
+    assert edge.constraints.set.constraints[0].labels == ("wheel slips along (0.287, 0.958, 0) of wheel",)

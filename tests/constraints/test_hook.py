@@ -45,3 +45,15 @@ def test_simulate_keeps_the_loops():
     np.testing.assert_allclose(robot.constraints.residual(run.q), 0, atol=1e-13)
     energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
     np.testing.assert_allclose(energy, energy[0], atol=1e-7)
+
+
+def test_a_robot_says_which_methods_leave_out_what_binds_it():
+    robot, free = lw.Dynamics(four_bar(), compiled=False), lw.Dynamics(replace(four_bar(), loops=()), compiled=False)
+    *_, bound, kept, tree = str(robot).splitlines()
+    assert bound.startswith("bound by foot:") and "constraint_report" in bound
+    for name in ("forward_dynamics", "joint_wrenches", "hybrid_dynamics", "motor_forces", "task_inertia"):
+        assert name in kept and name not in tree
+    for name in ("mass_matrix", "inverse_dynamics", "gravity_force", "bias", "coriolis_matrix"):
+        assert name in tree and name not in kept
+        assert "of the tree: loops, couplings and drives are not part of it" in getattr(lw.Dynamics, name).__doc__
+    assert "bound by foot" in robot._repr_html_() and "bound by" not in str(free)

@@ -6,7 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork.constraints import ConstraintError
 
-from .test_forces import BUILT_IN, OWN, chain, close, moving
+from .test_forces import BUILT_IN, OWN, PIN, chain, close, moving
 
 every = pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
 
@@ -153,3 +153,13 @@ def test_a_kernel_cannot_hold_them_and_says_what_to_do():
     for way in (robot.program, robot.symbolic):
         with pytest.raises(lw.LinkworkError, match="is no one formula"):
             way("hybrid_dynamics")
+
+
+def test_a_body_that_no_joint_carries_is_named():
+    b = lw.Builder("stand").body("base", mass=1.0).body("arm", "base", (1, 0, 0), lw.Revolute(axis=(0, 1, 0)), **PIN)
+    for robot in (lw.Dynamics(x.model(), compiled=False) for x in (b, b.drive("arm_joint", np.sin))):
+        assert robot.joint_wrenches([0.0], [1.0], [0.0], t=0.0).shape == (1, 6)
+        with pytest.raises(lw.ModelError, match='"base" is fixed to the world'):
+            robot.joint_wrenches([0.0], [1.0], [0.0], "base", t=0.0)
+    with pytest.raises(lw.ShapeError, match="out has shape"):
+        robot.motor_forces([0.0], [1.0], [0.0], t=0.0, out=np.zeros(2))

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from roads import results
 
 import linkwork as lw
 from linkwork.errors import PlainWarning
 from linkwork.quantities import QUANTITIES
+from linkwork.quantities.options import task as places_of
 
 SPRINGS = (
     lw.Spring("line", None, "link3", (0.1, 0.2, 0.3), (0.1, 0, 0.2), stiffness=7.0, length=0.4, damping=0.3),
@@ -34,6 +36,18 @@ def test_every_quantity_of_a_long_mechanism_is_that_of_the_plain_sweep(name, rng
     given = arrays(plain, QUANTITIES[name], rng)
     found, expected = (robot.ask(asked(robot, name), *given) for robot in (rolled, plain))
     for one, other in zip(found, expected) if QUANTITIES[name].several else [(found, expected)]:
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.options is places_of])
+def test_tasks_in_world_axes_too(name, rng):
+    model = lw.load("chain:4")
+    plain, rolled = lw.Dynamics(model, compiled=False), lw.Dynamics(model, rolled=True)
+    given, what = arrays(plain, QUANTITIES[name], rng), (name, ("link4", (0.1, 0.2, 0.3), "world"), ("link2", None, "world"))
+    found, expected = (results(name, robot.ask(what, *given)) for robot in (rolled, plain))
+    if name == "task_inertia":  # more directions than joints: only the measure of that means something
+        found, expected = found[1:], expected[1:]
+    for one, other in zip(found, expected):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
 
 

@@ -6,6 +6,7 @@ from zoo import close, every_mechanism, plain, state
 
 import linkwork as lw
 from linkwork.equations import MaximalCoordinates
+from linkwork.equations.maximal import FreeBodies
 
 
 @every_mechanism
@@ -59,3 +60,40 @@ def test_a_free_body_has_no_constraints_to_violate(name):
     s = state(robot)
     run = MaximalCoordinates(robot).simulate(s.q, s.v, until=0.5, step=0.01)
     assert (run.drift.max() == 0) == (name == "free")
+
+
+@pytest.mark.parametrize("name", ["four_bar", "bricard", "governor", "differential", "squeezer", "rolling_disk", "snakeboard", "driven"])
+def test_loops_couplings_and_drives_are_kept(name):
+    """Over twists, with the multipliers of the joints: v̇ of the robot, which has neither."""
+    if name == "driven":
+        b = lw.Builder("driven").body("a", joint=lw.Revolute(axis=(0, 1, 0)), mass=1.0, center=(0.5, 0, 0), tensor=(0.1, 0.1, 0.1))
+        b.body("b", "a", (1, 0, 0), lw.Revolute(axis=(0, 1, 0), armature=0.2), mass=1.0, center=(0.5, 0, 0), tensor=(0.1, 0.1, 0.1))
+        model = b.drive("a_joint", np.sin).model()
+    else:
+        model = lw.load(name)
+    robot, t, rng = lw.Dynamics(model, compiled=False), 0.4, np.random.default_rng(0)
+    q = robot.assemble(robot.neutral(), t=t)
+    q, v = robot.constraints.project(q, rng.standard_normal(robot.nv), t=t)
+    tau = rng.standard_normal(robot.nv)
+    found, vdot = lw.MaximalCoordinates(robot).forward_dynamics(q, v, tau, t), robot.forward_dynamics(q, v, tau, t=t)
+    np.testing.assert_allclose(found, vdot, atol=1e-7 * max(1.0, np.abs(vdot).max()))
+
+
+def test_free_bodies_of_a_four_bar_move_as_the_robot_does():
+    """Runge-Kutta on twelve coordinates a bar: the loop drifts open with the fourth power of the step."""
+    robot = lw.Dynamics(lw.load("four_bar"), compiled=False)
+    q = robot.assemble(robot.neutral() + 0.3, hold=[robot.joints[0]])
+    maximal = lw.MaximalCoordinates(robot)
+    runs = [maximal.simulate(q, np.zeros(3), until=0.2, step=h) for h in (0.04, 0.02)]
+    assert runs[1].drift[-1] < runs[0].drift[-1] / 8 < 1e-4
+    end = lw.simulate(robot, (q, np.zeros(3)), until=0.2, rtol=1e-10, atol=1e-12)
+    joints, _ = maximal.joint_state(FreeBodies(runs[1].T[-1], runs[1].V[-1], end.q[-1]))
+    np.testing.assert_allclose(joints, end.q[-1], atol=1e-4)
+
+
+def test_an_open_loop_and_a_batch_are_refused():
+    robot = lw.Dynamics(lw.load("four_bar"), compiled=False)
+    with pytest.raises(lw.LinkworkError, match="open are"):
+        lw.MaximalCoordinates(robot).forward_dynamics(np.array([0.5, 0.1, 0.0]), np.zeros(3), np.zeros(3))
+    with pytest.raises(lw.ShapeError, match="takes one state"):
+        lw.MaximalCoordinates(robot).forward_dynamics(np.zeros((2, 3)), np.zeros(3), np.zeros(3))

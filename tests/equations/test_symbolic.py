@@ -180,3 +180,66 @@ def test_casadi_runs_the_same_operations():
     fd, q = casadi_function(robot, "potential_energy"), casadi.SX.sym("q", robot.nq)
     slope = casadi.Function("g", [q], [casadi.gradient(fd(q), q)])
     close(np.array(slope(s.q))[:, 0], robot.gravity_force(s.q), 1e-11)
+
+
+def bound_chain():
+    b = lw.Builder("chain")
+    rod = {"mass": 1.0, "center": (0, 0, -0.5), "tensor": (1 / 12, 1 / 12, 0)}
+    return b.body("upper", joint=PIN, **rod).body("lower", "upper", (0, 0, -1), PIN, **rod)
+
+
+BOUND = {
+    "loop": lambda: bound_chain().body("slider", joint=lw.Prismatic(axis=(0, 0, 1)), mass=1.0).loop(
+        "ball", "slider", "lower", lw.Spherical(), on=(0, 0, -1)),
+    "coupling": lambda: bound_chain().couple("lower_joint", "upper_joint", (0.1, 2.0, 0.5), "gear"),
+    "relation": lambda: bound_chain().relate("tie", {"lower_joint": 1.0, "upper_joint": -2.0}),
+    "distance": lambda: bound_chain().distance("rod", None, "lower", 1.2, at=(0.3, 0, 0), on=(0, 0, -1)),
+    "skate": lambda: lw.Builder("sledge").body("sledge", joint=lw.Planar(), mass=1.0, center=(0.1, 0, 0), tensor=(1, 1, 1)).skate(
+        "edge", "sledge", (0, 1, 0), at=(0.2, 0, 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUND)
+def test_constraints_are_in_the_equations(name):
+    """M v̇ + C v + N = τ + Jc* λ,   Jc v̇ + γ = 0: with the accelerations and multipliers of the robot they balance."""
+    robot = lw.Dynamics(BOUND[name]().model(), compiled=False)
+    s, rng = lw.symbolic(robot), np.random.default_rng(0)
+    q, v = robot.constraints.project(robot.assemble(np.array([0.4, -0.9, 0.2])[: robot.nq]), rng.standard_normal(robot.nv))
+    tau = rng.standard_normal(robot.nv)
+    forces, rows = robot.constraint_forces(q, v, tau), robot.constraints.rows(q, v)
+    kept = [i for i, row in enumerate(rows.Jc) if np.abs(row).max() > 1e-12]
+    assert len(s.rows) == len(s.lam) == len(kept) < 3 and str(len(kept)) in repr(s)
+    close(s.function("Jc")(q), rows.Jc[kept])
+    close(s.function("gamma")(q, v)[:, 0], rows.gamma[kept])
+    close(s.function("c")(q)[:, 0], np.zeros(len(kept)))
+    known = dict(zip([*s.q, *s.v, *s.vdot, *s.tau, *s.lam], [*q, *v, *forces.vdot, *tau, *forces.lam[kept]]))
+    close(np.array([float((e.lhs - e.rhs).subs(known)) for e in s.equations]), np.zeros(robot.nv + len(kept)), 1e-8)
+    assert "J_c" in s.latex() and r"\gamma" in s.latex() and r"\lambda" in s.latex()
+
+
+def test_a_loop_of_lengths_in_symbols():
+    """A crank of length l whose tip is a distance d from a point: c = |l e − a| − d."""
+    b = lw.Builder("crank").body("crank", joint=PIN, mass=1.0).body("tip", "crank", (0, 0, -1.0), PIN, mass=1.0, tensor=(1, 1, 1))
+    model = b.distance("rod", None, "tip", 2.0, at=(0, 0, 1)).model()
+    s = lw.symbolic(model, names={"q": ["a", "b"], "lam": ["F"]}, at=[[0, 0, 0], [0, 0, "-l"]])
+    length = positive("l")
+    assert vanishes([sympy.expand((s.c[0] + 2) ** 2 - (1 + length**2 + 2 * length * cos(s.q[0])))])
+    assert [str(x) for x in s.lam] == ["F"] and s.Jc[1] == 0
+
+
+def test_a_drive_is_a_symbol_with_two_rates():
+    s = lw.symbolic(bound_chain().drive("upper_joint", np.sin, name="lead").model())
+    lead, rate, bend = s.drives["lead"]
+    assert s.c[0] == s.q[0] - lead and s.U[0] == rate and s.gamma[0] == -bend
+    assert s.equations[-1].lhs == s.vdot[0] - bend
+    with pytest.raises(lw.ModelError, match="lead_ddot"):
+        s.function("equations")
+
+
+def test_a_function_of_the_user_has_no_symbols_and_says_so():
+    from linkwork.constraints import Pfaffian
+
+    s = lw.symbolic(bound_chain().constrain(Pfaffian("mine", lambda q: [[1.0 + float(q[0]), 2.0]])).model())
+    assert s.M.shape == (2, 2)
+    with pytest.raises(lw.ModelError, match='"mine" of chain is a function that cannot be written out'):
+        _ = s.equations

@@ -1,0 +1,117 @@
+"""Tasks of constrained robots: J Y_C J*, in the axes of each place or in the world's."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.constraints import ConstraintError
+from linkwork.operators import operators
+
+from .test_forces import BUILT_IN, OWN, close, moving
+
+every = pytest.mark.parametrize("name", [x for x in (*BUILT_IN, *OWN) if x != "drive"])
+both = pytest.mark.parametrize("axes", ["body", "world"])
+
+
+def compliance(robot, q, v, t):
+    """Y_C = ∂v̇/∂τ, by differences of what is linear in τ."""
+    zero = np.zeros(robot.nv)
+    base = robot.forward_dynamics(q, v, zero, t=t)
+    return np.stack([robot.forward_dynamics(q, v, e, t=t) - base for e in np.eye(robot.nv)], -1)
+
+
+@both
+@every
+def test_a_task_is_that_of_the_constrained_motion(name, axes):
+    """Λ̲ = J Y_C J*, and α = d/dt (J v) along the motion that τ makes, by differences."""
+    robot, q, v, tau, t = moving(name)
+    places = robot.bodies[-1], (robot.bodies[0], (0.1, 0.2, 0.3))
+    task = robot.operators(q, v, t=t).task(*places, axes=axes)
+    J, vdot, h = robot.task_jacobian(q, *places, axes=axes), robot.forward_dynamics(q, v, tau, t=t), 1e-5
+    close(task.J, J)
+    Y = J @ compliance(robot, q, v, t) @ J.T
+    close(task.compliance, Y, Y, 1e-8)
+    close(robot.task_compliance(q, *places, axes=axes, t=t), Y, Y, 1e-8)
+    what = [(place, None, axes) if isinstance(place, str) else (*place, axes) for place in places]
+    close(robot.ask(("joint_response", *what), q, t=t), task.response, Y, 1e-8)
+    close(robot.ask(("task_acceleration", *what), q, v, tau, t=t), task.acceleration(tau), np.abs(vdot).max() + np.abs(v).max() ** 2, 1e-7)
+    at = [robot.task_jacobian(robot.integrate(q, s * v + s * s / 2 * vdot), *places, axes=axes) @ (v + s * vdot) for s in (h, -h)]
+    size = np.abs(vdot).max() + np.abs(v).max() ** 2 + np.abs(tau).max()
+    close(task.acceleration(tau), (at[0] - at[1]) / (2 * h), size, 1e-5)
+
+
+@both
+def test_a_task_gets_the_acceleration_that_it_asks_for(axes):
+    """The bob of a crank's coupler has one direction that is free: along it the acceleration is as wanted, and motors squeeze nothing."""
+    robot, q, v, _, _ = moving("four_bar")
+    place = robot.bodies[1], (0.3, 0.1, 0.0)
+    task = robot.operators(q, v).task(place, deficient="ignore", axes=axes)
+    assert task.rank == 1
+    wanted = task.acceleration(np.array([2.0, 0.0, 0.0]))  # one that the loop allows
+    vdot = robot.forward_dynamics(q, v, task.control(wanted))
+    close(vdot, robot.forward_dynamics(q, v, np.array([2.0, 0.0, 0.0])), vdot, 1e-8)
+    moves = task.control(wanted, posture=np.array([3.0, -1.0, 2.0]))  # a posture of one degree of freedom is the task's own
+    close(robot.forward_dynamics(q, v, moves), vdot, vdot, 1e-7)
+
+
+@both
+def test_tasks_in_batches_and_single_precision(axes):
+    robot, q, v, _, _ = moving("four_bar")
+    Q, V = np.stack([q, q]), np.stack([v, -v])
+    many, one = (robot.operators(*x).task(robot.bodies[1], axes=axes) for x in ((Q, V), (q, v)))
+    for part in ("J", "compliance", "response", "drift", "bias"):
+        close(getattr(many, part)[0], getattr(one, part))
+    single = robot.operators(q.astype(np.float32), v.astype(np.float32)).task(robot.bodies[1], axes=axes)
+    assert single.compliance.dtype == single.drift.dtype == np.float32
+    close(single.compliance, one.compliance, one.compliance, 1e-4)
+
+
+def test_the_task_of_a_drive_needs_its_time():
+    robot, q, v, _, t = moving("slider driven")
+    with pytest.raises(ConstraintError, match="say when"):
+        robot.operators(q, v).task("link2")
+    robot.operators(q, v, t=t).task("link2")
+
+
+def test_operators_of_a_model_with_loops_make_no_task_and_say_what_does():
+    robot, q, v, _, _ = moving("four_bar")
+    with pytest.raises(lw.ModelError, match=r"lw.Dynamics\(model\).operators"):
+        operators(robot.model, q, v).task(robot.bodies[1])
+
+
+def test_a_kernel_has_no_task_of_a_robot_with_loops():
+    robot, q, v, _, _ = moving("four_bar")
+    robot = lw.Dynamics(robot.model)
+    with pytest.raises(lw.LinkworkError, match="cannot be part of another kernel"):
+        robot.kernel(lambda q, v: robot.operators(q, v).task(robot.bodies[1]).compliance)(q, v)
+
+
+def test_world_axes_of_kernels_and_of_single_places():
+    """The compiled task of a tree and of a loop is the plain one; axes said for one place count before those of the call."""
+    for robot, q in ((lw.Dynamics(lw.load("planar_2r"), compiled=False), np.array([0.3, 0.8])), moving("four_bar")[:2]):
+        body, fast = robot.bodies[1], lw.Dynamics(robot.model)
+        places = body, (body, (0.1, 0.2, 0.0), "world"), (body, None, "body")
+        J = np.concatenate([robot.jacobian(q, body, "world"), robot.task_jacobian(q, places[1]), robot.jacobian(q, body)])
+        close(robot.task_jacobian(q, *places, axes="world"), J)
+        close(fast.task_compliance(q, *places, axes="world"), robot.task_compliance(q, *places, axes="world"))
+        close(fast.ask(("task_compliance", *places[1:]), q), fast.task_compliance(q, *places[1:]))
+        for what, n in (("joint_response", 1), ("task_acceleration", 3)):
+            state = [q, np.zeros(robot.nv), np.ones(robot.nv)][:n]
+            close(fast.ask((what, *places), *state), robot.ask((what, *places), *state))
+    arm = lw.Dynamics(lw.load("planar_2r"), compiled=False)
+    close(arm.varying("mass").task_jacobian(np.ones(2), "link2", axes="world"), arm.jacobian(np.ones(2), "link2", "world"))
+    with pytest.raises(ValueError, match='axes is "wrold"'):
+        robot.task_jacobian(q, body, axes="wrold")
+
+
+def test_accelerations_of_a_tree_s_task_in_world_axes():
+    """d/dt (J v) of a point in the world."""
+    robot = lw.Dynamics(lw.load("arm_6r"), compiled=False)
+    q, v = robot.random_state(seed=0)
+    tau, h, place = np.ones(6), 1e-5, ((robot.bodies[-1], (0.1, 0.0, 0.2), "world"), (robot.bodies[2], None, "world"))
+    vdot = robot.forward_dynamics(q, v, tau)
+    at = [robot.task_jacobian(robot.integrate(q, s * v), *place) @ (v + s * vdot) for s in (h, -h)]
+    found = robot.ask(("task_acceleration", *place), q, v, tau)
+    close(found, (at[0] - at[1]) / (2 * h), found, 1e-6)
+    names = [(body, where) if where else body for body, where, _ in place]
+    close(robot.operators(q, v).task(*names, axes="world").acceleration(tau), found, found)
