@@ -3,9 +3,10 @@
 import numpy as np
 
 from .. import spatial, sweeps
+from ..model.tree import concatenated
 from ..systems import prescribed as prescribed_joints
 from .declaration import Honours, quantity
-from .options import some_bodies
+from .options import Weld, some_bodies
 
 TREE = Honours.GRAVITY | Honours.EXTERNAL
 
@@ -58,5 +59,32 @@ def joint_wrenches(system, q, v, vdot, bodies, external=None):
     body, in its own axes, at its origin                                                 Jain (5.43), (7.34)."""
     s = system.blocks(q)
     r = system.rates(s, v, external=external)
-    _, _, f = sweeps.inverse_dynamics(s, r, s.tree.split(vdot))
-    return system.on_bodies(f, lambda f, place: spatial.phi_inverse(place) @ f, bodies)
+    _, alpha, f = sweeps.inverse_dynamics(s, r, s.tree.split(vdot))
+    if not any(isinstance(body, Weld) for body in bodies):
+        return system.on_bodies(f, carried, bodies)
+    V = sweeps.velocities(s, s.tree.split(v), system.still)
+    rows = []
+    for body in bodies:
+        i = body.body if isinstance(body, Weld) else body
+        whole = welded(system, s, V, alpha, f, body, external) if isinstance(body, Weld) else f[system.on[i]]
+        rows.append(carried(whole, system.places[i])[..., 0][..., None, :])
+    return concatenated(rows, -2)
+
+
+def carried(f, place):
+    """The wrench at a place on a node, in its axes, from that at the node."""
+    return spatial.phi_inverse(place) @ f
+
+
+def welded(system, s, V, alpha, f, weld: Weld, external):
+    """What holds a body that is fixed to its parent, at the node that carries both: the forces that move it and all that hangs on it."""
+    k = system.on[weld.body]
+    M = system.inertia_of(weld.members)
+    total = M @ alpha[k] + spatial.bar(V[k][..., 0]) @ (M @ V[k])
+    for c in weld.children:
+        j = next(j for j, _ in s.tree.path(system.on[c], None, via=lambda j, X: X) if s.tree.parent[j] == k)
+        total = total + s.A[j] @ f[j]
+    if external is not None:
+        for d in weld.members:
+            total = total - spatial.phi(system.places[d]) @ external[..., d, :, None]
+    return total

@@ -1,10 +1,9 @@
 """What a user says of a quantity besides its arrays: a body, axes, places of a task. Each becomes numbers here."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError
 from ..spatial import Pose
 
 AXES = "body", "world"
@@ -45,18 +44,32 @@ def whole_place(place, axes: str = "body"):
     return name, where, axes
 
 
+class Weld(NamedTuple):
+    """A body that is fixed to its parent, and all that hangs on it."""
+
+    body: int
+    members: tuple[int, ...]  # bodies fixed to it, itself among them
+    children: tuple[int, ...]  # bodies on joints of these that move
+
+
 def some_bodies(model, *bodies: str):
-    """Numbers of bodies that stand on a joint that moves; all of them if none is named."""
-    fixed: set[str | None] = {None}
-    for placed in model.joints:
-        if not placed.joint.nv and placed.parent in fixed:
-            fixed.add(placed.child)
-    if still := [name for name in bodies if name in fixed]:
-        raise ModelError(f'{model.name}: body "{still[0]}" is fixed to the world: no joint that moves carries it.')
-    carried = bodies or [x.name for x in model.bodies if x.name not in fixed]
-    if not carried:
-        raise ModelError(f"{model.name} has no joint that moves.")
-    return (tuple(map(model.body_index, carried)),)
+    """Numbers of bodies, those that are fixed to their parents as `Weld`; all of them if none is named."""
+    number = {body.name: i for i, body in enumerate(model.bodies)}
+    joint = {placed.child: placed for placed in model.joints}
+
+    def one(name: str):
+        i = model.body_index(name)
+        return i if joint[name].joint.nv else Weld(i, *hanging(name))
+
+    def hanging(name: str):
+        members, children = [name], []
+        for each in members:  # grows
+            for placed in model.joints:
+                if placed.parent == each:
+                    (children if placed.joint.nv else members).append(placed.child)
+        return tuple(number[x] for x in members), tuple(number[x] for x in children)
+
+    return (tuple(map(one, bodies or number)),)
 
 
 def hashable(place, axes: str = "body"):

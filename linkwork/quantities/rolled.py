@@ -14,6 +14,7 @@ from ..spatial import phi
 from ..systems import Nodes
 from ..systems.rolled import grouped, rolled_program
 from .declaration import QUANTITIES, Honours
+from .options import Weld, some_bodies
 
 if TYPE_CHECKING:
     from .bound import Bound
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 def possible(bound: "Bound") -> bool:
     """Can the sweep be rolled? Springs between points, or blocks that somebody else makes, are not the same for every node."""
     between_points = bound.lowered.model.forces and bound.quantity.honours & Honours.POINT_FORCES
-    return bound.quantity.rolls and not between_points and not bound.lowered.producers
+    welds = bound.quantity.options is some_bodies and any(isinstance(x, Weld) for x in bound.options[0])
+    return bound.quantity.rolls and not between_points and not welds and not bound.lowered.producers
 
 
 def kernel(bound: "Bound") -> Kernel | None:

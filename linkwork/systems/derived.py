@@ -66,6 +66,10 @@ class Derived(RigidTree):
     def block_rates(self, s: Blocks, v) -> BlockRates:
         return self.producer.block_rates(self.nodes, s, self.nodes.block_rates(s, v), self.q, v)
 
+    def inertia_of(self, bodies):
+        who = type(self.producer).__name__
+        raise ModelError(f"the blocks of {who} cannot be shared out among bodies that are fixed together. Name the one on the joint that moves.")
+
     def whole(self, s: Blocks, vdot):
         return self.nodes.whole(s, vdot)
 

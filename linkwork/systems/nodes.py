@@ -192,6 +192,11 @@ class Nodes(RigidTree):
                 M[self.on[i]] = M[self.on[i]] + shift @ like(own, shift) @ shift.mT
         return M
 
+    def inertia_of(self, bodies: Iterable[int]):
+        """Σ φ M φ* of bodies that one node carries, or the world."""
+        parts = [(phi(self.places[i]), inertia(self.mass[i], self.center[i], self.tensor[i])) for i in bodies]
+        return sum((shift @ like(own, shift) @ shift.mT for shift, own in parts), like(np.zeros((6, 6)), self.gravity))
+
     def regrouped(self) -> "Nodes":
         """The same for all that concerns the joints alone, with less inertia in it (regrouping.py)."""
         return replace(self, inertias=tuple(regrouped(self.tree, self.groups, self.fixed, self.M)))
