@@ -412,7 +412,9 @@ class Constrained:
         return "embedded" if self.set.embeddable and (self.robot.rolled or self.set.massless) else "augmented"
 
     def __repr__(self) -> str:
-        return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows>"
+        plain = [f'"{x.name}"' for x in self.set.constraints if not x.traceable]
+        said = f"; no kernels, because {', '.join(plain)} cannot be traced" if plain else ""
+        return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows{said}>"
 
 
 def _listed(hold) -> tuple:

@@ -50,6 +50,11 @@ class Kinematics:
         """Where velocity j is among them."""
         return j
 
+    @property
+    def columns(self) -> list[int]:
+        """Their numbers in v."""
+        return list(range(self.width))
+
     @cached_property
     def _X(self):
         return placements(self.nodes, self.q)
@@ -75,6 +80,10 @@ class Kinematics:
         tree = self.nodes.tree
         a = coriolis_accelerations(self.blocks, self.V, tree.split(self.v))
         return scatter(tree, self.phi, a, self.nodes.still)
+
+    def pose(self, k: int):
+        """Of a node (..., 4, 4)."""
+        return self._T[k]
 
     def place(self, body: int | None, pose: Pose) -> Place:
         """A frame placed on a body (its number), or on the world (None)."""
@@ -110,6 +119,11 @@ class LoopKinematics(Kinematics):
     def column(self, j):
         whole = self.nodes.tree.rows
         return next(r.start + j - whole[k].start for k, r in self._rows.items() if whole[k].start <= j < whole[k].stop)
+
+    @property
+    def columns(self):
+        rows = self.nodes.tree.rows
+        return [j for k in self.members for j in range(rows[k].start, rows[k].stop)]
 
     @cached_property
     def _X(self):

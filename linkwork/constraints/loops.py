@@ -67,7 +67,7 @@ class Loops:
 
     def rows(self, nodes: Nodes, g: int, q, v=None, drive=None) -> Rows:
         """The rows of loop g over its own velocities, c and U as columns of zeros where there are none; γ with v only."""
-        here = LoopKinematics(nodes, q, v, drive=drive, members=self.groups[g], carrier=self.carriers[g])
+        here = LoopKinematics(nodes, q, v, self.set.time(drive), drive, members=self.groups[g], carrier=self.carriers[g])
         parts = [self.set.constraints[i].rows(here) for i in self.constraints[g]]
         parts = [x if x.c is not None else replace(x, c=np.zeros_like(x.Jc[..., 0])) for x in parts]
         gamma = None if v is None else stacked_rows([x.gamma[..., None] for x in parts])

@@ -1,6 +1,7 @@
 """The contract of a constraint: rows that bind the velocities of a mechanism, and how far it is from keeping them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,7 @@ class Constraint(ABC):
     holonomic = True
     traceable = False  # can its rows be written out as a kernel?
     moves = False  # do they depend on time?
+    functions: tuple[Callable, ...] = ()  # of the user's, that rows are made by
 
     @property
     @abstractmethod
@@ -51,6 +53,15 @@ class Constraint(ABC):
         raise ModelError(
             f'constraint "{self.name}" ({type(self).__name__}) cannot be embedded: it may bind any velocity. Use method="augmented".'
         )
+
+    @property
+    def embeddable(self) -> bool:
+        """Does it say which nodes it holds on to?"""
+        return type(self).touched is not Constraint.touched
+
+    def given(self, t) -> tuple[float, float, float]:
+        """What moves it, and its first two rates: time itself, unless it follows a function of time."""
+        return float(t), 1.0, 0.0
 
     @property
     def lengths(self) -> np.ndarray:

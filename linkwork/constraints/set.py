@@ -16,11 +16,12 @@ from ..systems.singular import singular
 from .compound_loop_rows import CompoundLoopRows
 from .coupling_rows import CouplingRows, LinearRows
 from .distance_rows import DistanceRows
-from .driven_rows import DrivenRows, HolonomicRows
+from .driven_rows import DrivenRows
+from .function_rows import HolonomicRows, PfaffianRows
 from .kinematics import Kinematics
-from .loop_rows import LoopRows
+from .loop_rows import LoopRows, size_of
 from .rank import without_small_rows
-from .rolling_rows import KnifeEdgeRows, PfaffianRows, RollingRows, TouchingRows
+from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
 from .rows import Constraint, Rows, stacked
 
 
@@ -76,9 +77,7 @@ class ConstraintSet:
     @cached_property
     def size(self) -> float:
         """A length of the mechanism: the longest way between two of its joints."""
-        model = self.robot.model
-        ways = [x.translation for part in (*model.joints, *model.loops) for x in (part.at, part.on)]
-        return float(max((np.linalg.norm(x) for x in ways), default=0.0)) or 1.0
+        return size_of(self.robot.model)
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -126,7 +125,7 @@ class ConstraintSet:
     @cached_property
     def embeddable(self) -> bool:
         """Does each constraint hold on to known nodes, so that loops can be nodes of their own?"""
-        return all(type(x).touched is not Constraint.touched for x in self.constraints)
+        return all(x.embeddable for x in self.constraints)
 
     @cached_property
     def massless(self) -> bool:
@@ -149,7 +148,8 @@ class ConstraintSet:
         def made(n):
             def function(q, *rest):
                 nodes = robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
-                motion = Kinematics(nodes, q, rest[0] if n == 2 else None, drive=self.by_name(rest[n - 1 :]))
+                drive = self.by_name(rest[n - 1 :])
+                motion = Kinematics(nodes, q, rest[0] if n == 2 else None, self.time(drive), drive)
                 found = stacked([x.rows(motion) for x in self.constraints], motion)
                 return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
 
@@ -159,9 +159,9 @@ class ConstraintSet:
         return made(1), made(2)
 
     @cached_property
-    def drives(self) -> tuple[DrivenRows, ...]:
-        """The constraints that follow a function of time."""
-        return tuple(x for x in self.constraints if isinstance(x, DrivenRows))
+    def drives(self) -> tuple[Constraint, ...]:
+        """The constraints that depend on time."""
+        return tuple(x for x in self.constraints if x.moves)
 
     def driven(self, t) -> list[np.ndarray]:
         """What kernels are given besides the state: f, ḟ and f̈ (n, 3) of those that are driven, if there are any."""
@@ -171,10 +171,16 @@ class ConstraintSet:
         """The same, each for itself."""
         return {x.name: given[0][..., i, :] for i, x in enumerate(self.drives)} if given else None
 
+    def time(self, drive: dict[str, Any] | None):
+        """The time among what drives constraints by name; 0 where none of them asks for it."""
+        return next((drive[x.name][..., 0] for x in self.drives if not isinstance(x, DrivenRows)), 0.0) if drive else 0.0
+
     @cached_property
     def is_ours(self) -> bool:
         """Is all code that rows are made by the library's own, so that kernels on disk can be found by content?"""
         joints = [part for loop in self.robot.model.loops for _, part, _ in loop.joint.parts]
+        if any(x.functions for x in self.constraints):
+            return False
         return self.robot.lowered.is_ours and all(is_ours(type(x)) for x in (*self.constraints, *(part.group for part in joints)))
 
     @cached_property
