@@ -7,7 +7,7 @@ from ..operators.rigid import rigid
 from .assembly import CLOSED
 from .augmented import INCONSISTENT, rank_tolerance, square_root
 from .loops import Loops
-from .projected import partition
+from .partition import partition
 from .rank import RANK, Factored
 from .set import ConstraintSet
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .projected import partition
+from .partition import partition
 from .set import ConstraintSet
 
 
