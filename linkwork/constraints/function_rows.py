@@ -80,16 +80,16 @@ class FunctionRows(Constraint):
         else:
             v = np.zeros(motion.nodes.tree.nv) if motion.v is None else motion.v
             c, Jc, U, gamma = run(self.program, {"q": motion.q, "v": v, "t": np.asarray(motion.t, float)})
-        return Rows(c if self.holonomic else None, Jc[..., motion.columns], U, None if motion.v is None else gamma)
+        return Rows(c if self.holonomic else None, motion.over(Jc), U, None if motion.v is None else gamma)
 
     def _sample_by_sample(self, motion: Kinematics) -> Rows:
         batch, count = motion.batch, self.count
-        c, Jc, U, gamma = (np.zeros((*batch, *size)) for size in ((count,), (count, motion.width), (count,), (count,)))
+        c, Jc, U, gamma = (np.zeros((*batch, *size)) for size in ((count,), (count, motion.nodes.tree.nv), (count,), (count,)))
         q = np.broadcast_to(motion.q, batch + motion.q.shape[-1:])
         v = None if motion.v is None else np.broadcast_to(motion.v, batch + motion.v.shape[-1:])
         for i in np.ndindex(*batch):
             c[i], Jc[i], U[i], gamma[i] = self.by_differences(motion.nodes, q[i], None if v is None else v[i], motion.t)
-        return Rows(c if self.holonomic else None, Jc, U, None if v is None else gamma)
+        return Rows(c if self.holonomic else None, motion.over(Jc), U, None if v is None else gamma)
 
     # --- which velocities it binds
 

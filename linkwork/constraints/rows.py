@@ -82,7 +82,7 @@ class Constraint(ABC):
 def stacked(parts: list[Rows], motion: Kinematics) -> Rows:
     """The rows of several constraints, one below the other; c of a nonholonomic one is zero."""
     batch = np.broadcast_shapes(motion.batch, *(p.Jc.shape[:-2] for p in parts))
-    nv = motion.nodes.tree.nv
+    nv = motion.width
 
     def column(x, m):
         return np.broadcast_to(np.zeros(m) if x is None else x, (*batch, m))

@@ -18,7 +18,7 @@ from .coupling_rows import CouplingRows, LinearRows
 from .distance_rows import DistanceRows
 from .driven_rows import DrivenRows
 from .function_rows import HolonomicRows, PfaffianRows
-from .kinematics import Kinematics
+from .kinematics import Kinematics, NodeKinematics
 from .loop_rows import LoopRows, size_of
 from .rank import without_small_rows
 from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
@@ -122,6 +122,12 @@ class ConstraintSet:
         found = stacked([x.rows(motion) for x in self.constraints], motion)
         return replace(found, Jc=without_small_rows(found.Jc, self.scale, self.reach))
 
+    def node_rows(self, q, v, t=0.0) -> tuple[Rows, tuple[int, ...]]:
+        """All rows over the velocities of the nodes that constraints hold on to, and then of the joints; and those nodes."""
+        held = set().union(*(x.touched(self.nodes) for x in self.constraints if x.embeddable)) - {self.nodes.tree.world}
+        motion = NodeKinematics(self.nodes, np.asarray(q, float), np.asarray(v, float), t, members=tuple(sorted(held)))
+        return stacked([x.rows(motion) for x in self.constraints], motion), motion.members
+
     @cached_property
     def embeddable(self) -> bool:
         """Does each constraint hold on to known nodes, so that loops can be nodes of their own?"""
@@ -130,7 +136,8 @@ class ConstraintSet:
     @cached_property
     def massless(self) -> bool:
         """Does some joint move nothing with inertia, so that the tree by itself has no accelerations?"""
-        return singular(self.nodes, None if self.robot.rolled else self.robot.random_state(seed=0)[0]) is not None
+        tips_only = self.robot.rolled and not self.robot.lowered.producers
+        return singular(self.system, None if tips_only else self.robot.random_state(seed=0)[0]) is not None
 
     @cached_property
     def traced(self) -> bool:
