@@ -1,7 +1,8 @@
 """A robot with its constraints: the state stays the tree's (q, v), and every motion keeps the loops closed."""
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from copy import copy
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..quantities import SIZES
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
 from . import assembly, projection
-from .augmented import Solution, augmented, check_closed, rank_tolerance
+from .augmented import OPEN, Solution, augmented, check_closed, rank_tolerance
 from .embedded import Embedded, by_choice, embedded_dynamics, residual, system_at
 from .forces import Forces, constraint_forces
 from .integrability import integrable
@@ -28,6 +29,7 @@ from .returning import dependent_step, nearest_step
 from .rows import Constraint, Rows
 from .set import ConstraintSet
 
+PUT_BACK = 100 * assembly.CLOSED  # what may be left of c where a state was put back on the constraints
 CLOSE_ENOUGH = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
 METHODS = ("augmented", "projected", "embedded")
 ROUNDING = 1e-15
@@ -46,6 +48,7 @@ class Constrained:
 
     def __init__(self, robot, *more: Constraint):
         self.robot: Any = robot
+        self.tolerance: float | None = None  # see `tolerating`
         self.set = ConstraintSet.of(robot, *more)
         self._functions: dict[tuple[str, object], ChoiceKernels] = {}
 
@@ -60,6 +63,19 @@ class Constrained:
     def __len__(self) -> int:
         """How many rows there are."""
         return len(self.set)
+
+    def tolerating(self, tolerance: float) -> "Constrained":
+        """These constraints where they may contradict each other by a tolerance, of a radian or of the mechanism's size: what
+        cannot be closed is met in the least-squares sense, up to that."""
+        if not 0 <= tolerance <= OPEN:
+            raise ModelError(f"tolerance is {tolerance}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
+        made = copy(self)
+        made.tolerance = float(tolerance)
+        return made
+
+    def _open(self, closed: float) -> float:
+        """How open constraints may be, where `closed` is what rounding leaves."""
+        return closed if self.tolerance is None else max(closed, self.tolerance)
 
     # --- the constraints themselves
 
@@ -100,7 +116,14 @@ class Constrained:
 
     @cached_property
     def choices(self) -> Choices:
-        return Choices(self.set, self.loops, self.assemble)
+        return Choices(self.set, self.loops, self._closed)
+
+    def _closed(self, q):
+        """q assembled; constraints that contradict each other by little, in the least-squares sense."""
+        try:
+            return self.assemble(q)
+        except ConstraintError:
+            return self.assemble(q, tolerance=CLOSE_ENOUGH)
 
     def function(self, name: str, function: Callable, *inputs: str, bound: Bound | None = None) -> ChoiceKernels:
         """A function of (system, inputs...) as kernels, kept by its name and the quantity that it evaluates, if it does. Inputs
@@ -117,18 +140,21 @@ class Constrained:
 
     # --- states that keep the constraints
 
-    def assemble(self, q, hold: Iterable[str | int] = (), t=0.0, tolerance=assembly.CLOSED) -> np.ndarray:
-        """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are."""
+    def assemble(self, q, hold: Iterable[str | int] = (), t=0.0, tolerance: float | None = None) -> np.ndarray:
+        """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
+        constraints that contradict each other are met in the least-squares sense, up to that."""
         self._check_state(q)
+        tolerance = self._open(assembly.CLOSED) if tolerance is None else tolerance
         return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
     def check(self, q, v, t=0.0) -> None:
         """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
         rows, v = self.set.rows(q, t=t), np.asarray(v, float)
-        check_closed(self.set, rows, CLOSE_ENOUGH)
+        close = self._open(CLOSE_ENOUGH)
+        check_closed(self.set, rows, close)
         off = np.matvec(rows.Jc, v) - rows.U
         size = np.abs(rows.Jc) @ np.abs(v)[..., None]
-        if (np.abs(off) > CLOSE_ENOUGH * (size[..., 0].max(-1, keepdims=True, initial=0.0) + np.abs(rows.U))).any():
+        if (np.abs(off) > close * (size[..., 0].max(-1, keepdims=True, initial=0.0) + np.abs(rows.U))).any():
             worst = int(np.argmax(np.abs(off).reshape(-1, len(self)).max(0)))
             raise ConstraintError(
                 f'the velocities break "{self.set.labels[worst][0]}" of {self.robot.model.name} by {np.abs(off).max():.3g} '
@@ -146,7 +172,7 @@ class Constrained:
             hold = fixed
         if held := _listed(hold):
             self._check_state(q, v)
-            return projection.project(self.set, q, v, t, held)
+            return projection.project(self.set, q, v, t, held, self._open(PUT_BACK))
         return self._returned(q, v, t, dependent=self.set.massless)[0]
 
     def lift(self, q, v, t=0.0):
@@ -172,7 +198,7 @@ class Constrained:
         """The state on the constraints and the quality of the choice. Steps run as kernels until c is rounding; samples that
         no choice serves, or that do not get there, are put back in NumPy, by singular values."""
         q, v = (np.asarray(x, float) for x in (q, v))
-        plain = projection.lift if dependent else projection.project
+        plain = partial(projection.lift if dependent else projection.project, tolerance=self._open(PUT_BACK))
         if not self.compiled or not np.size(q):
             return plain(self.set, q, v, t), 1.0
         step = self._dependent if dependent else self._nearest
@@ -198,7 +224,7 @@ class Constrained:
                 size, quality = np.where(going, less, size), [np.where(going, new, old) for new, old in zip(better_quality, quality)]
                 unserved = unserved if worse is None else np.where(going, worse, unserved)
             going = going & (less > ROUNDING)
-        open_ = unserved | (size > 100 * assembly.CLOSED)
+        open_ = unserved | (size > PUT_BACK)
         if open_.any():
             here, slow, start, fast = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (here, slow, q, v))
             here, slow = here.copy(), slow.copy()
@@ -386,6 +412,18 @@ class Constrained:
     def motor_forces(self, q, v, vdot, motors, external=None, W=None, t=0.0):
         """Forces (nv,) of the named motors alone that make v̇, of least norm where there are more than it takes."""
         return motor_forces(self.set, q, v, vdot, motors, external, W, t)
+
+    def contradiction(self, q, t=0.0) -> str:
+        """What to say of constraints that contradict each other at q by less than the tolerance, if there is one; else nothing."""
+        if self.tolerance is None:
+            return ""
+        rows = self.set.rows(q, t=t)
+        if not self.set.misfit(rows.c) > PUT_BACK:
+            return ""
+        return (
+            "the constraints contradict each other and are met in the least-squares sense: "
+            f"open are {', '.join(self.set.bad(rows.c, PUT_BACK))}"
+        )
 
     # --- other views
 
