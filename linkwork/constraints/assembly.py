@@ -64,8 +64,8 @@ def stuck(set_: ConstraintSet, rows, free) -> str:
     if not 0.5 * set_.misfit(rows.c) < left <= MOST:
         return ""
     return (
-        f" They contradict each other by {left:.3g} here: assemble(q, tolerance={2 * left:.0g}) and simulate(..., tolerance={2 * left:.0g}) "
-        "meet them in the least-squares sense."
+        f" They contradict each other by {left:.3g} here: assemble(q, tolerance={2 * left:.0g}) and "
+        f"simulate(..., tolerance={2 * left:.0g}) meet them in the least-squares sense."
     )
 
 

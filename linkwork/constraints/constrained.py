@@ -21,6 +21,7 @@ from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
 from .move_squeeze import motor_forces, move_squeeze
+from .precision import in_given_precision
 from .projected import projected
 from .rank import Factored
 from .reduced import Reduced
@@ -79,14 +80,17 @@ class Constrained:
 
     # --- the constraints themselves
 
+    @in_given_precision
     def residual(self, q, t=0.0):
         """c(q, t) (..., m), zero where the constraints are kept."""
         return self.set.residual(q, t)
 
+    @in_given_precision
     def jacobian(self, q, t=0.0):
         """Jc (..., m, nv)."""
         return self.set.rows(q, t=t).Jc
 
+    @in_given_precision
     def bias(self, q, v, t=0.0):
         """γ (..., m) of Jc v̇ + γ = 0."""
         return self.set.rows(q, v, t).gamma
@@ -140,6 +144,7 @@ class Constrained:
 
     # --- states that keep the constraints
 
+    @in_given_precision
     def assemble(self, q, hold: Iterable[str | int] = (), t=0.0, tolerance: float | None = None) -> np.ndarray:
         """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
         constraints that contradict each other are met in the least-squares sense, up to that."""
@@ -161,6 +166,7 @@ class Constrained:
                 f"({self.set.labels[worst][1]}). robot.constraints.project(q, v) gives the nearest that keep the constraints."
             )
 
+    @in_given_precision
     def project(self, q, v, t=0.0, hold: Iterable[str | int] = (), fixed=None):
         """(q, v) put back on the constraints, nearest in the metric of the mass matrix; where a joint moves nothing with
         inertia, so that there is no such metric, by `lift`.
@@ -175,6 +181,7 @@ class Constrained:
             return projection.project(self.set, q, v, t, held, self._open(PUT_BACK))
         return self._returned(q, v, t, dependent=self.set.massless)[0]
 
+    @in_given_precision
     def lift(self, q, v, t=0.0):
         """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
         return self._returned(q, v, t, dependent=True)[0]
@@ -183,6 +190,7 @@ class Constrained:
         """The same with one choice of dependent velocities first, and how good that choice still is, 1 where it was made."""
         return self._returned(q, v, t, dependent=True, first=first)
 
+    @in_given_precision
     def tangent(self, q, w, t=0.0):
         """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
         if self.set.massless:
@@ -366,6 +374,7 @@ class Constrained:
             "which velocities depend on which is decided from numbers. Call it outside."
         )
 
+    @in_given_precision
     def solution(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None) -> Solution:
         """v̇ and multipliers."""
         if method not in METHODS:
@@ -389,10 +398,12 @@ class Constrained:
         lam = np.matvec(np.linalg.pinv(rows.Jc.mT, rcond=np.max(rank_tolerance(self.set, rows))), needed - tau)
         return Solution(vdot, lam, np.linalg.matrix_rank(self.set.without_units(rows.Jc), rtol=1e-9), rows.Jc)
 
+    @in_given_precision
     def constraint_forces(self, q, v, tau, external=None, *, t=0.0) -> Forces:
         """Multipliers, and the wrenches in the cut joints and in the joints of the tree."""
         return constraint_forces(self.set, q, v, self.solution(q, v, tau, external, t=self._time(t)), external)
 
+    @in_given_precision
     def compliance(self, q, t=0.0) -> np.ndarray:
         """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: 𝓒 = 𝓒*, Jc 𝓒 = 0, 𝓒 𝓜 X = X.
 
@@ -405,10 +416,12 @@ class Constrained:
         free, s = np.eye(self.nv) - bound, np.trace(M, axis1=-2, axis2=-1)[..., None, None] / self.nv
         return free @ np.linalg.solve(free @ M @ free + s * bound, free)
 
+    @in_given_precision
     def move_squeeze(self, q, tau, W=None, t=0.0):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
         return move_squeeze(self.set, q, tau, W, t)
 
+    @in_given_precision
     def motor_forces(self, q, v, vdot, motors, external=None, W=None, t=0.0):
         """Forces (nv,) of the named motors alone that make v̇, of least norm where there are more than it takes."""
         return motor_forces(self.set, q, v, vdot, motors, external, W, t)

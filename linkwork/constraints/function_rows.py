@@ -13,7 +13,7 @@ import numpy as np
 from ..engine.array import Traced
 from ..engine.interpreter import run
 from ..engine.program import Input, Program, record
-from ..engine.tangents import along, rate, used
+from ..engine.tangents import along, directional, rate, used
 from ..errors import ShapeError, TraceError
 from ..model import Holonomic, Pfaffian
 from ..quantities import integrate, qdot
@@ -136,13 +136,13 @@ class HolonomicRows(FunctionRows):
     def traced(self, nodes, q, v, t):
         c = q.like(self.value(q, t))
         time = {} if not self.moves else along(t, 1.0)
-        Jc = [rate(c, along(q, qdot(nodes, q, q.like(e)))) for e in np.eye(nodes.tree.nv)]
+        Jc = directional(c, [along(q, qdot(nodes, q, q.like(e))) for e in np.eye(nodes.tree.nv)])
         U = -rate(c, time)
         gamma = None
         if v is not None:
             motion = along(q, qdot(nodes, q, v)) | time
             gamma = rate(rate(c, motion), motion)
-        return c, np.stack(Jc, -1), U, gamma
+        return c, Jc, U, gamma
 
     def by_differences(self, nodes, q, v, t):
         def at(dv, s):

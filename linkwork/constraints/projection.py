@@ -48,7 +48,8 @@ def tangent(set_: ConstraintSet, q, w, t=0.0):
 def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
     """Velocities that were put on the constraints are there, or there are none."""
     left = np.abs(rows.Jc @ (v - change) - rows.U)
-    wrong = left > max(INCONSISTENT, 100 * float(set_.misfit(rows.c))) * (np.abs(rows.Jc) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)).max(initial=0.0)
+    size = (np.abs(rows.Jc) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)).max(initial=0.0)
+    wrong = left > max(INCONSISTENT, 100 * float(set_.misfit(rows.c))) * size
     if wrong.any():
         names = dict.fromkeys(f'"{set_.labels[i][0]}"' for i in np.flatnonzero(wrong))
         raise ConstraintError(

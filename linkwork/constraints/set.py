@@ -116,7 +116,8 @@ class ConstraintSet:
         """All rows, one below the other; by kernels where every constraint has one."""
         if self.traced and np.size(q):
             state = [q] if v is None else [q, v]
-            c, Jc, U, *gamma = self._kernels[v is not None](*state, *self.driven(t))
+            run = self._position_rows if v is None else self._rows
+            c, Jc, U, *gamma = run(*state, *self.driven(t))
             return Rows(c, without_small_rows(Jc, self.scale, self.reach), U, gamma[0] if gamma else None)
         motion = self.motion(q, v, t)
         found = stacked([x.rows(motion) for x in self.constraints], motion)
@@ -146,24 +147,30 @@ class ConstraintSet:
         return robot.compiled and not robot.rolled and robot.nv > 0 and len(self) > 0 and all(x.traceable for x in self.constraints)
 
     @cached_property
-    def _kernels(self) -> tuple:
-        """(q) -> c, Jc, U and (q, v) -> c, Jc, U, γ; where something is driven, its f, ḟ and f̈ come last."""
+    def _position_rows(self):
+        """(q) -> c, Jc, U; where something is driven, its f, ḟ and f̈ come last."""
+        return self._kernel(1)
+
+    @cached_property
+    def _rows(self):
+        """(q, v) -> c, Jc, U, γ."""
+        return self._kernel(2)
+
+    def _kernel(self, n: int):
+        """Of n arrays of the state."""
         robot = self.robot
         state = robot.lowered.input("q", ("nq",)), robot.lowered.input("v", ("nv",))
         drive = (Input("drive", (len(self.drives), 3)),) if self.drives else ()
 
-        def made(n):
-            def function(q, *rest):
-                nodes = robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
-                drive = self.by_name(rest[n - 1 :])
-                motion = Kinematics(nodes, q, rest[0] if n == 2 else None, self.time(drive), drive)
-                found = stacked([x.rows(motion) for x in self.constraints], motion)
-                return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
+        def function(q, *rest):
+            nodes = robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
+            drive = self.by_name(rest[n - 1 :])
+            motion = Kinematics(nodes, q, rest[0] if n == 2 else None, self.time(drive), drive)
+            found = stacked([x.rows(motion) for x in self.constraints], motion)
+            return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
 
-            content = (robot.lowered.digest, self.content) if self.is_ours else None
-            return Kernel("constraint_rows", function, (*state[:n], *drive), content).gufunc("d")
-
-        return made(1), made(2)
+        content = (robot.lowered.digest, self.content) if self.is_ours else None
+        return Kernel("constraint_rows", function, (*state[:n], *drive), content).gufunc("d")
 
     @cached_property
     def drives(self) -> tuple[Constraint, ...]:
