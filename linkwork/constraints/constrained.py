@@ -120,14 +120,7 @@ class Constrained:
 
     @cached_property
     def choices(self) -> Choices:
-        return Choices(self.set, self.loops, self._closed)
-
-    def _closed(self, q):
-        """q assembled; constraints that contradict each other by little, in the least-squares sense."""
-        try:
-            return self.assemble(q)
-        except ConstraintError:
-            return self.assemble(q, tolerance=CLOSE_ENOUGH)
+        return Choices(self.set, self.loops, self.assemble)
 
     def function(self, name: str, function: Callable, *inputs: str, bound: Bound | None = None) -> ChoiceKernels:
         """A function of (system, inputs...) as kernels, kept by its name and the quantity that it evaluates, if it does. Inputs
