@@ -457,7 +457,7 @@ class Constrained:
 
     def __repr__(self) -> str:
         plain = [f'"{x.name}"' for x in self.set.constraints if not x.traceable]
-        said = f"; no kernels, because {', '.join(plain)} cannot be traced" if plain else ""
+        said = f"; no kernels, because {', '.join(plain)} cannot be traced, or would be too long" if plain else ""
         return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows{said}>"
 
 

@@ -22,6 +22,8 @@ from .differences import STEP, first, second, step
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
 
+LONGEST = 50_000  # operations of rows and their rates: what takes more is evaluated in NumPy
+
 
 @dataclass(frozen=True, eq=False)
 class FunctionRows(Constraint):
@@ -54,15 +56,16 @@ class FunctionRows(Constraint):
 
     @cached_property
     def program(self) -> Program | None:
-        """(q, v, t) -> c, Jc, U, γ; None where the function cannot be traced."""
+        """(q, v, t) -> c, Jc, U, γ; None where the function cannot be traced, or is too long for a kernel."""
         inputs = self.lowered.input("q", ("nq",)), self.lowered.input("v", ("nv",)), Input("t", ())
         nodes = self.lowered.plain()
         try:
-            return record(self.name, lambda q, v, t: self.traced(nodes, q, v, t), inputs)
+            made = record(self.name, lambda q, v, t: self.traced(nodes, q, v, t), inputs)
         except ShapeError:
             raise
         except Exception:  # whatever the function does with what is no array of numbers
             return None
+        return made if len(made.live) <= LONGEST else None
 
     @abstractmethod
     def traced(self, nodes, q: Traced, v: Traced | None, t: Traced) -> tuple:
