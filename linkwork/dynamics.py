@@ -404,9 +404,13 @@ class Dynamics:
         """Rows, rank, mobility, redundant rows, open loops at q; print it."""
         return self._held.report(q, t)
 
-    def assemble(self, q, hold=(), *, t=None):
-        """The configuration nearest to a guess in which every loop is closed, joints in `hold` as they are."""
-        return self._held.assemble(q, hold, t)
+    def assemble(self, q, hold=(), *, t=None, tolerance=None):
+        """The configuration nearest to a guess in which every loop is closed, joints in `hold` as they are.
+
+        Constraints that contradict each other cannot all be closed: with a tolerance, of a radian or of the mechanism's size, they
+        are met in the least-squares sense, up to that.
+        """
+        return self._held.assemble(q, hold, t, tolerance)
 
     def constraint_forces(self, q, v, tau, external=None, *, t=None):
         """Multipliers, the wrenches that constraints exert on bodies, and those in the joints of the tree: print them."""

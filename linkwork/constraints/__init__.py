@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 
-def of(robot, *more: Constraint) -> Constrained:
-    """A robot with the active loops, couplings and constraints of its model, and more if given."""
-    return Constrained(robot, *more)
+def of(robot, *more: Constraint, tolerance: float | None = None) -> Constrained:
+    """A robot with the active loops, couplings and constraints of its model, and more if given; with a tolerance where they may
+    contradict each other by that, of a radian or of the mechanism's size."""
+    return Constrained(robot, *more) if tolerance is None else Constrained(robot, *more).tolerating(tolerance)

@@ -11,6 +11,7 @@ from .set import ConstraintSet
 TURN = 0.5  # radians, or metres times the inverse size, that one step may go: so that a branch of assembly is kept
 STEPS = 200
 CLOSED = 1e-12
+MOST = 1e-3  # of a radian or of the mechanism's size: constraints that miss each other by more are a mistake
 
 
 def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float = 0.0, tolerance: float = CLOSED) -> np.ndarray:
@@ -18,7 +19,8 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
 
         q ← q ∘ exp(−Jc⁺ c)                        steps of least length, shortened while they do not help
 
-    Joints in `hold` stay as they are. Raises with the constraints that remain open if there is no such q nearby.
+    Joints in `hold` stay as they are. Raises with the constraints that remain open if there is no such q nearby. Constraints that
+    contradict each other by no more than the tolerance are met in the least-squares sense.
     """
     robot = set_.robot
     q = np.array(q, float)
@@ -33,7 +35,8 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
             break
         dv = np.zeros(len(free))
         keep = set_.holonomic
-        dv[free] = -np.linalg.lstsq((rows.Jc / set_.scale[:, None])[keep][:, free], (rows.c / set_.scale)[keep], rcond=RANK)[0]
+        least = max(RANK, 10 * min(tolerance, float(set_.misfit(rows.c))))  # rows that differ by less than may be left are one
+        dv[free] = -np.linalg.lstsq((rows.Jc / set_.scale[:, None])[keep][:, free], (rows.c / set_.scale)[keep], rcond=least)[0]
         step = min(1.0, TURN / max(np.abs(dv).max(initial=0.0), 1e-300))
         while step > 1e-6:
             there = robot.integrate(q, step * dv)
@@ -50,6 +53,29 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
         held = f" with {', '.join(map(str, hold))} held" if hold else ""
         raise ConstraintError(
             f"{robot.model.name} cannot be assembled from this guess{held}: "
-            f"open are {', '.join(set_.bad(rows.c, tolerance))}.{more}"
+            f"open are {', '.join(set_.bad(rows.c, tolerance))}.{more}{stuck(set_, rows, free)}"
         )
     return q
+
+
+def stuck(set_: ConstraintSet, rows, free) -> str:
+    """What to say where no motion brings constraints nearer to each other."""
+    left = contradiction(set_, rows, free)
+    if not 0.5 * set_.misfit(rows.c) < left <= MOST:
+        return ""
+    return (
+        f" They contradict each other by {left:.3g} here: assemble(q, tolerance={2 * left:.0g}) and "
+        f"simulate(..., tolerance={2 * left:.0g}) meet them in the least-squares sense."
+    )
+
+
+def contradiction(set_: ConstraintSet, rows, free=None) -> float:
+    """The part of c that no velocity changes, against its scale."""
+    keep = set_.holonomic
+    Jc, c = set_.without_units(rows.Jc)[keep], (rows.c / set_.scale)[keep]
+    if not len(c):
+        return 0.0
+    Jc = Jc if free is None else Jc[:, free]
+    U, sigma, _ = np.linalg.svd(Jc, full_matrices=False)
+    U = U[:, sigma > max(RANK, 10 * float(set_.misfit(rows.c))) * sigma.max(initial=0.0)]
+    return float(np.abs(c - U @ (U.T @ c)).max())

@@ -1,7 +1,8 @@
 """A robot with its constraints: the state stays the tree's (q, v), and every motion keeps the loops closed."""
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from copy import copy
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
 from . import assembly, projection
 from . import prescribed as prescribed_joints
-from .augmented import Solution, augmented, check_closed, rank_tolerance
+from .augmented import OPEN, Solution, augmented, check_closed, rank_tolerance
 from .embedded import Embedded, by_choice, embedded_dynamics, residual, system_at
 from .forces import Forces, constraint_forces, wrenches_in_joints
 from .integrability import integrable
@@ -24,6 +25,7 @@ from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
 from .move_squeeze import Actuation, actuation, free_directions, motor_forces, move_squeeze
 from .possible import check_possible, possible
+from .precision import in_given_precision
 from .projected import projected
 from .rank import Factored
 from .reduced import Reduced
@@ -32,6 +34,7 @@ from .returning import dependent_step, nearest_step
 from .rows import Constraint, Rows
 from .set import ConstraintSet
 
+PUT_BACK = 100 * assembly.CLOSED  # what may be left of c where a state was put back on the constraints
 CLOSE_ENOUGH = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
 METHODS = ("augmented", "projected", "embedded")
 ROUNDING = 1e-15
@@ -50,6 +53,7 @@ class Constrained:
 
     def __init__(self, robot, *more: Constraint):
         self.robot: Any = robot
+        self.tolerance: float | None = None  # see `tolerating`
         self.set = ConstraintSet.of(robot, *more)
         self._functions: dict[tuple[str, object], ChoiceKernels] = {}
 
@@ -65,16 +69,32 @@ class Constrained:
         """How many rows there are."""
         return len(self.set)
 
+    def tolerating(self, tolerance: float) -> "Constrained":
+        """These constraints where they may contradict each other by a tolerance, of a radian or of the mechanism's size: what
+        cannot be closed is met in the least-squares sense, up to that."""
+        if not 0 <= tolerance <= OPEN:
+            raise ModelError(f"tolerance is {tolerance}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
+        made = copy(self)
+        made.tolerance = float(tolerance)
+        return made
+
+    def _open(self, closed: float) -> float:
+        """How open constraints may be, where `closed` is what rounding leaves."""
+        return closed if self.tolerance is None else max(closed, self.tolerance)
+
     # --- the constraints themselves
 
+    @in_given_precision
     def residual(self, q, t=0.0):
         """c(q, t) (..., m), zero where the constraints are kept."""
         return self.set.residual(q, t)
 
+    @in_given_precision
     def jacobian(self, q, t=0.0):
         """Jc (..., m, nv)."""
         return self.set.rows(q, t=t).Jc
 
+    @in_given_precision
     def bias(self, q, v, t=0.0):
         """γ (..., m) of Jc v̇ + γ = 0."""
         return self.set.rows(q, v, t).gamma
@@ -139,24 +159,29 @@ class Constrained:
 
     # --- states that keep the constraints
 
-    def assemble(self, q, hold: Iterable[str | int] = (), t=0.0, tolerance=assembly.CLOSED) -> np.ndarray:
-        """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are."""
+    @in_given_precision
+    def assemble(self, q, hold: Iterable[str | int] = (), t=0.0, tolerance: float | None = None) -> np.ndarray:
+        """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
+        constraints that contradict each other are met in the least-squares sense, up to that."""
         self._check_state(q)
+        tolerance = self._open(assembly.CLOSED) if tolerance is None else tolerance
         return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
     def check(self, q, v, t=0.0) -> None:
         """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
         rows, v = self.set.rows(q, t=t), np.asarray(v, float)
-        check_closed(self.set, rows, CLOSE_ENOUGH)
+        close = self._open(CLOSE_ENOUGH)
+        check_closed(self.set, rows, close)
         off = np.matvec(rows.Jc, v) - rows.U
         size = np.abs(rows.Jc) @ np.abs(v)[..., None]
-        if (np.abs(off) > CLOSE_ENOUGH * (size[..., 0].max(-1, keepdims=True, initial=0.0) + np.abs(rows.U))).any():
+        if (np.abs(off) > close * (size[..., 0].max(-1, keepdims=True, initial=0.0) + np.abs(rows.U))).any():
             worst = int(np.argmax(np.abs(off).reshape(-1, len(self)).max(0)))
             raise ConstraintError(
                 f'the velocities break "{self.set.labels[worst][0]}" of {self.robot.model.name} by {np.abs(off).max():.3g} '
                 f"({self.set.labels[worst][1]}). robot.constraints.project(q, v) gives the nearest that keep the constraints."
             )
 
+    @in_given_precision
     def project(self, q, v, t=0.0, hold: Iterable[str | int] = (), fixed=None):
         """(q, v) put back on the constraints, nearest in the metric of the mass matrix; where a joint moves nothing with
         inertia, so that there is no such metric, by `lift`.
@@ -168,9 +193,10 @@ class Constrained:
             hold = fixed
         if held := _listed(hold):
             self._check_state(q, v)
-            return projection.project(self.set, q, v, t, held)
+            return projection.project(self.set, q, v, t, held, self._open(PUT_BACK))
         return self._returned(q, v, t, dependent=self.set.massless)[0]
 
+    @in_given_precision
     def lift(self, q, v, t=0.0):
         """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
         return self._returned(q, v, t, dependent=True)[0]
@@ -179,6 +205,7 @@ class Constrained:
         """The same with one choice of dependent velocities first, and how good that choice still is, 1 where it was made."""
         return self._returned(q, v, t, dependent=True, first=first)
 
+    @in_given_precision
     def tangent(self, q, w, t=0.0):
         """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
         if self.set.massless:
@@ -194,7 +221,7 @@ class Constrained:
         """The state on the constraints and the quality of the choice. Steps run as kernels until c is rounding; samples that
         no choice serves, or that do not get there, are put back in NumPy, by singular values."""
         q, v = (np.asarray(x, float) for x in (q, v))
-        plain = projection.lift if dependent else projection.project
+        plain = partial(projection.lift if dependent else projection.project, tolerance=self._open(PUT_BACK))
         if not self.compiled or not np.size(q):
             return plain(self.set, q, v, t), 1.0
         step = self._dependent if dependent else self._nearest
@@ -220,7 +247,7 @@ class Constrained:
                 size, quality = np.where(going, less, size), [np.where(going, new, old) for new, old in zip(better_quality, quality)]
                 unserved = unserved if worse is None else np.where(going, worse, unserved)
             going = going & (less > ROUNDING)
-        open_ = unserved | (size > 100 * assembly.CLOSED)
+        open_ = unserved | (size > PUT_BACK)
         if open_.any():
             here, slow, start, fast = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (here, slow, q, v))
             here, slow = here.copy(), slow.copy()
@@ -392,6 +419,7 @@ class Constrained:
             f"velocities depend on which is decided from numbers. Call robot.{name}(...) outside, and give the kernel its result."
         )
 
+    @in_given_precision
     def solution(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None) -> Solution:
         """v̇ and multipliers."""
         if method not in METHODS:
@@ -415,6 +443,7 @@ class Constrained:
         lam = np.matvec(np.linalg.pinv(rows.Jc.mT, rcond=np.max(rank_tolerance(self.set, rows))), needed - tau)
         return Solution(vdot, lam, np.linalg.matrix_rank(self.set.without_units(rows.Jc), rtol=1e-9), rows.Jc)
 
+    @in_given_precision
     def constraint_forces(self, q, v, tau, external=None, *, t=0.0) -> Forces:
         """Multipliers, the wrenches of constraints on bodies, and those in the joints of the tree."""
         q, v, tau, external, kind = self._checked(q, v, tau, external)
@@ -453,6 +482,7 @@ class Constrained:
 
         return self._each("possible", {"q": q, "v": v, "vdot": vdot}, out, found)
 
+    @in_given_precision
     def compliance(self, q, t=0.0) -> np.ndarray:
         """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: Y = Y*, Jc Y = 0, Y 𝓜 X = X."""
         root = self.compliance_root(q, t)
@@ -470,6 +500,7 @@ class Constrained:
         L = np.linalg.cholesky(free @ M @ free + s * (np.eye(self.nv) - free))
         return reach[:, None] * np.linalg.solve(L, free).mT
 
+    @in_given_precision
     def move_squeeze(self, q, tau, W=None, t=0.0):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
         return move_squeeze(self.set, q, tau, W, t)
@@ -487,6 +518,18 @@ class Constrained:
     def actuation(self, q, motors=None, t=None) -> Actuation:
         """What motors (names of joints; None: all) can do at one configuration: print it."""
         return actuation(self.set, np.asarray(q, float), motors, self._time(t))
+
+    def contradiction(self, q, t=0.0) -> str:
+        """What to say of constraints that contradict each other at q by less than the tolerance, if there is one; else nothing."""
+        if self.tolerance is None:
+            return ""
+        rows = self.set.rows(q, t=t)
+        if not self.set.misfit(rows.c) > PUT_BACK:
+            return ""
+        return (
+            "the constraints contradict each other and are met in the least-squares sense: "
+            f"open are {', '.join(self.set.bad(rows.c, PUT_BACK))}"
+        )
 
     # --- other views
 
@@ -513,7 +556,9 @@ class Constrained:
         return "embedded" if self.set.embeddable and (self.robot.rolled or self.set.massless) else "augmented"
 
     def __repr__(self) -> str:
-        return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows>"
+        plain = [f'"{x.name}"' for x in self.set.constraints if not x.traceable]
+        said = f"; no kernels, because {', '.join(plain)} cannot be traced, or would be too long" if plain else ""
+        return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows{said}>"
 
 
 def _listed(hold) -> tuple:

@@ -43,31 +43,3 @@ class Eliminated:
             x[i] = (right[i] - left) / rows[i][i]
         shape = np.broadcast_shapes(*(e.shape for e in x))
         return np.stack([np.broadcast_to(e, shape) for e in x], -2)
-
-
-TIE = 1e-6  # of a pivot: what is nearer is as large, and the first one is taken, whatever rounding says
-
-
-def pivoted(A, scale, least: float, first):
-    """Rows and columns of A (m, n) in the order of complete pivoting, columns weighted by 1/scale; as many as its rank.
-
-    Rows in `first` (a mask) come before the others.
-    """
-    W = np.array(A / scale, float)
-    size = np.abs(W).max(-1, initial=0.0)
-    W = W / np.where(size > 1e-12 * size.max(initial=0.0), size, size.max(initial=0.0) or 1.0)[:, None]
-    start = np.abs(W).max(initial=0.0)
-    rows: list[int] = []
-    columns: list[int] = []
-    for allowed in (np.flatnonzero(first), np.arange(len(W))):
-        while W.size and len(allowed):
-            at = np.abs(W[allowed])
-            if not at.max() > 100 * least * start:
-                break
-            i, j = np.unravel_index(int(np.argmax(at >= (1 - TIE) * at.max())), at.shape)
-            i = allowed[i]
-            rows.append(int(i))
-            columns.append(int(j))
-            W = W - np.outer(W[:, j] / W[i, j], W[i])
-            W[i], W[:, j] = 0.0, 0.0
-    return rows, columns

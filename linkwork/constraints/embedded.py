@@ -8,6 +8,7 @@ from ..operators.sko import SKO
 from ..quantities import forward_dynamics
 from .augmented import INCONSISTENT, augmented, check_closed
 from .loops import Choice, Loops
+from .precision import in_given_precision
 from .rows import Rows
 from .set import ConstraintSet
 from .system import LoopSystem
@@ -90,12 +91,14 @@ class Embedded:
         own |= {k: np.arange(system.nv)[system.rooted.tree.rows[k]] for k in system.embedding.free}
         return np.concatenate([np.zeros(0, int), *(own[k] for k in system.tree.base_to_tips() if k in own)]).astype(int)
 
+    @in_given_precision
     def whole(self, u, rate: bool = False):
-        """v = X u, or with `rate` v̇ = X u̇ + Ẋu (..., nv)."""
+        """v = X u, and what drives add to it; or with `rate` v̇ = X u̇ + Ẋu (..., nv)."""
         system = self.system
-        bend = system.bend if rate else {k: np.zeros_like(x) for k, x in system.bend.items()}
+        bend = system.bend if rate else system.moved()
         return system.embedding.whole(self.sko.tree.split(u), system.X, bend)
 
+    @in_given_precision
     def forces(self, tau):
         """X* τ (..., nu); the inertia of joints that bend with the loop is part of the model."""
         system, tree = self.system, self.system.tree

@@ -25,6 +25,7 @@ MOST = 8  # choices that kernels are made for
 TRIES = 24  # configurations at which choices are looked for
 REACH = 1.0  # radians, or sizes of the mechanism, of those from neutral
 NEAR = 0.1  # the same, of one that shows whether neutral is singular
+TOLERANCE = 1e-6  # that constraints may contradict each other by, of a radian or of the mechanism's size
 GOOD = 0.3  # of the pivots where a choice was made: below it another may be better
 
 
@@ -73,30 +74,33 @@ class Choices:
     def _explored(self) -> Iterator[Pick]:
         robot, rng = self.set.robot, np.random.default_rng(0)
 
-        def around(q, reach):
-            return self._closed(robot.integrate(q, reach * self.set.reach * rng.uniform(-1, 1, robot.nv)))
+        def around(q, reach, tolerance):
+            return self._closed(robot.integrate(q, reach * self.set.reach * rng.uniform(-1, 1, robot.nv)), tolerance)
 
         neutral = robot.neutral()
-        guesses = (around(neutral, reach) for reach in (0.0, *np.full(TRIES, REACH)))
-        start = next((q for q in guesses if q is not None), None)
+        for tolerance in (None, TOLERANCE):  # constraints that contradict each other by little have no closed configuration
+            guesses = (around(neutral, reach, tolerance) for reach in (0.0, *np.full(TRIES, REACH)))
+            start = next((q for q in guesses if q is not None), None)
+            if start is not None:
+                break
         if start is None:  # no guess leads to a closed configuration: as if neutral were one
             yield self.at(neutral, closed=True)
             return
-        beside = around(start, NEAR)
+        beside = around(start, NEAR, tolerance)
         picks = [self.at(q) for q in (start, beside) if q is not None]
         rank = max(map(_rank, picks))  # the one configuration may be singular, both are not
         seen = set[tuple[Choice, ...]]()
-        more = (self.at(q) for q in (around(start, REACH) for _ in range(TRIES)) if q is not None)
+        more = (self.at(q) for q in (around(start, REACH, tolerance) for _ in range(TRIES)) if q is not None)
         for pick in chain(picks, more):
             if _rank(pick) == rank and pick.choices not in seen and len(seen) < MOST:
                 seen.add(pick.choices)
                 yield pick
 
-    def _closed(self, q):
+    def _closed(self, q, tolerance):
         """The configuration near q in which all loops are closed, if there is one and its rows are numbers."""
         with np.errstate(all="ignore"):
             try:
-                q = self.assemble(q)
+                q = self.assemble(q, tolerance=tolerance)
             except ConstraintError:
                 return None
             return q if np.isfinite(self.set.rows(q).Jc).all() else None

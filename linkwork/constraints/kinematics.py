@@ -50,6 +50,10 @@ class Kinematics:
         """Where velocity j is among them."""
         return j
 
+    def over(self, Jc):
+        """Rows (..., m, nv) over all velocities as rows over these."""
+        return Jc
+
     @cached_property
     def _X(self):
         return placements(self.nodes, self.q)
@@ -75,6 +79,10 @@ class Kinematics:
         tree = self.nodes.tree
         a = coriolis_accelerations(self.blocks, self.V, tree.split(self.v))
         return scatter(tree, self.phi, a, self.nodes.still)
+
+    def pose(self, k: int):
+        """Of a node (..., 4, 4)."""
+        return self._T[k]
 
     def place(self, body: int | None, pose: Pose) -> Place:
         """A frame placed on a body (its number), or on the world (None)."""
@@ -110,6 +118,9 @@ class LoopKinematics(Kinematics):
     def column(self, j):
         whole = self.nodes.tree.rows
         return next(r.start + j - whole[k].start for k, r in self._rows.items() if whole[k].start <= j < whole[k].stop)
+
+    def over(self, Jc):
+        return np.concatenate([Jc[..., self.nodes.tree.rows[k]] for k in self.members], -1)
 
     @cached_property
     def _X(self):
@@ -156,6 +167,37 @@ class LoopKinematics(Kinematics):
         if self.v is None:
             return Place(self._T[k] @ on, maps, None, None)
         return Place(self._T[k] @ on, maps, shift.mT @ self.V[k], shift.mT @ self._alpha[k])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeKinematics(Kinematics):
+    """Motion whose Jacobians are not written over velocities of joints but over the velocities of a few nodes, six each, and
+    then those of the joints: rows are Q of Jc = Q [J of the nodes; I], few numbers each."""
+
+    members: tuple[int, ...] = ()
+
+    @property
+    def width(self):
+        return 6 * len(self.members) + self.nodes.tree.nv
+
+    def column(self, j):
+        return 6 * len(self.members) + j
+
+    def over(self, Jc):
+        return np.concatenate([np.zeros_like(Jc, shape=(*Jc.shape[:-1], 6 * len(self.members))), Jc], -1)
+
+    def place(self, body: int | None, pose: Pose) -> Place:
+        nodes, tree = self.nodes, self.nodes.tree
+        k, on = (tree.world, nodes.pose_matrix(pose)) if body is None else nodes.on_node(body, pose)
+        shift = phi(on)
+        J = np.zeros_like(on, shape=(6, self.width))
+        if k != tree.world:
+            at = 6 * self.members.index(k)
+            J[:, at : at + 6] = shift.mT
+        if self.v is None:
+            return Place(self._T[k] @ on, J, None, None)
+        V, alpha = (nodes.still, nodes.still) if k == tree.world else (self.V[k], self._alpha[k])
+        return Place(self._T[k] @ on, J, shift.mT @ V, shift.mT @ alpha)
 
 
 def inverse(T):

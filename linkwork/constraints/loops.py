@@ -18,9 +18,9 @@ from ..sweeps import composite_inertia
 from ..systems import Nodes
 from ..systems.embedded import with_roots
 from ..systems.grouping import between, group_parents, merged
-from .elimination import pivoted
 from .kinematics import LoopKinematics
-from .rank import RANK, without_small_rows
+from .partition import pivoted
+from .rank import LEFT, without_small_rows
 from .rows import Rows
 from .set import ConstraintSet
 
@@ -67,7 +67,7 @@ class Loops:
 
     def rows(self, nodes: Nodes, g: int, q, v=None, drive=None) -> Rows:
         """The rows of loop g over its own velocities, c and U as columns of zeros where there are none; γ with v only."""
-        here = LoopKinematics(nodes, q, v, drive=drive, members=self.groups[g], carrier=self.carriers[g])
+        here = LoopKinematics(nodes, q, v, self.set.time(drive), drive, members=self.groups[g], carrier=self.carriers[g])
         parts = [self.set.constraints[i].rows(here) for i in self.constraints[g]]
         parts = [x if x.c is not None else replace(x, c=np.zeros_like(x.Jc[..., 0])) for x in parts]
         gamma = None if v is None else stacked_rows([x.gamma[..., None] for x in parts])
@@ -108,7 +108,7 @@ class Loops:
         set_, q = self.set, np.asarray(q, float)
         weight = self._weights(q)
         parts = self.all_rows(self.nodes, q, drive=drive)
-        least = RANK if closed else max(RANK, 10 * float(self.misfit(parts, q)))
+        least = LEFT if closed else max(LEFT, 10 * float(self.misfit(parts, q)))
         out = []
         for g, (columns, rows) in enumerate(zip(self.columns, parts)):
             Jc = without_small_rows(rows.Jc / self.scales(g)[:, None], 1.0, set_.reach[columns])

@@ -1,51 +1,17 @@
 """Constrained dynamics in independent velocities: Woronetz's equations, no multipliers.
 
     v  = X u + v_p,   Jc X = 0                     u some of the velocities, the others follow
-    X* 𝓜 X u̇ = X* (τ − 𝓒 − 𝓜 (Ẋ u + v̇_p))                                         Jain, Algorithm 11.3, (11.37)
+    X* 𝓜 X u̇ = X* (τ − 𝓒 − 𝓜 (Ẋ u + v̇_p))                                         Jain, Algorithm 11.3, (11.33), (11.36)
 
-Which velocities are independent is decided by pivoting in the mass metric at the state: those along which the
-mechanism can move most easily (Müller and Terze, the projective criterion).
+Which velocities are independent is decided at the state by the projective criterion (`partition`).
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from .augmented import check_closed, check_consistent, rank_tolerance
+from .partition import partition
 from .rank import Factored
 from .set import ConstraintSet
-
-
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """v = X u + rest, u = v[independent]; of the constraint rows those in `used` are enough."""
-
-    independent: np.ndarray
-    dependent: np.ndarray
-    used: np.ndarray
-    X: np.ndarray  # (nv, r)
-
-
-def partition(M, Jc, least, independent=None) -> Partition:
-    """Independent velocities, chosen by pivoting unless given, and X."""
-    from scipy.linalg import qr  # with pivoting
-
-    n = Jc.shape[-1]
-    L = np.linalg.cholesky(M)
-    W = np.linalg.solve(L, Jc.T).T  # Jc L⁻*
-    factored = Factored(W, least)
-    rank = int(factored.rank)
-    if independent is None:
-        tangent = np.linalg.solve(L.T, factored.null())  # 𝓜-orthonormal
-        order = qr((np.sqrt(np.diag(M))[:, None] * tangent).T, mode="r", pivoting=True)[1] if rank < n else np.arange(n)
-        independent = np.sort(order[: n - rank])
-    independent = np.asarray(independent, int)
-    dependent = np.setdiff1d(np.arange(n), independent)
-    used = np.sort(qr((W / factored.scale[:, None]).T, mode="r", pivoting=True)[1][:rank]) if rank else np.zeros(0, int)
-    X = np.zeros((n, len(independent)))
-    X[independent] = np.eye(len(independent))
-    X[dependent] = -np.linalg.solve(Jc[np.ix_(used, dependent)], Jc[np.ix_(used, independent)])
-    return Partition(independent, dependent, used, X)
 
 
 def projected(set_: ConstraintSet, q, v, tau, external=None, t=0.0, independent=None):

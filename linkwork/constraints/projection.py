@@ -7,46 +7,49 @@ from ..operators.rigid import rigid
 from .assembly import CLOSED
 from .augmented import INCONSISTENT, rank_tolerance, square_root
 from .loops import Loops
-from .projected import partition
+from .partition import partition
 from .rank import RANK, Factored
 from .set import ConstraintSet
 
 STEPS = 20
 
 
-def project(set_: ConstraintSet, q, v, t=0.0, hold=()):
+def project(set_: ConstraintSet, q, v, t=0.0, hold=(), tolerance=100 * CLOSED):
     """(q, v) moved to the nearest state that keeps the constraints, in the metric of the mass matrix.
 
         q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c)         until c is rounding
         v ← v − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc v − U)
 
-    Joints, or velocities, in `hold` stay as they are: the others alone take the correction.
+    Joints, or velocities, in `hold` stay as they are: the others alone take the correction. Constraints that contradict each
+    other by no more than the tolerance are met in the least-squares sense: what no motion changes is left of c.
     """
     q, v = np.array(q, float), np.array(v, float)
     if q.ndim > 1 or v.ndim > 1:
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
         for i in np.ndindex(*batch):
-            q[i], v[i] = project(set_, q[i], v[i], t, hold)
+            q[i], v[i] = project(set_, q[i], v[i], t, hold, tolerance)
         return q, v
     free = set_.not_held(hold)
-    q = project_position(set_, q, t, free)
+    q = project_position(set_, q, t, free, tolerance)
     rows = set_.rows(q, t=t)
-    change = correction(set_, q, rows.Jc, rows.Jc @ v - rows.U, free)
+    change = correction(set_, q, rows.Jc, rows.Jc @ v - rows.U, free, rank_tolerance(set_, rows))
     check_velocity(set_, rows, v, change)
     return q, v - change
 
 
 def tangent(set_: ConstraintSet, q, w, t=0.0):
     """Of velocities w (m, nv) at one q the part that constraints at rest allow, in the metric of the mass matrix."""
-    Jc = set_.rows(q, t=t).Jc
-    return np.stack([x - correction(set_, q, Jc, Jc @ x, np.ones(len(x), bool)) for x in w])
+    rows = set_.rows(q, t=t)
+    Jc, least = rows.Jc, rank_tolerance(set_, rows)
+    return np.stack([x - correction(set_, q, Jc, Jc @ x, np.ones(len(x), bool), least) for x in w])
 
 
 def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
     """Velocities that were put on the constraints are there, or there are none."""
     left = np.abs(rows.Jc @ (v - change) - rows.U)
-    wrong = left > INCONSISTENT * (np.abs(rows.Jc) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)).max(initial=0.0)
+    size = (np.abs(rows.Jc) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)).max(initial=0.0)
+    wrong = left > max(INCONSISTENT, 100 * float(set_.misfit(rows.c))) * size
     if wrong.any():
         names = dict.fromkeys(f'"{set_.labels[i][0]}"' for i in np.flatnonzero(wrong))
         raise ConstraintError(
@@ -55,13 +58,13 @@ def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
         )
 
 
-def lift(set_: ConstraintSet, q, v, t=0.0):
+def lift(set_: ConstraintSet, q, v, t=0.0, tolerance=100 * CLOSED):
     """(q, v) moved onto the constraints by the dependent velocities alone, which are chosen there (`partition`)."""
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
     for i in np.ndindex(*batch):
         rows = set_.rows(q[i], t=t)
-        q[i], v[i] = project(set_, q[i], v[i], t, independent(set_, q[i], rows, t))
+        q[i], v[i] = project(set_, q[i], v[i], t, independent(set_, q[i], rows, t), tolerance)
     return q, v
 
 
@@ -73,7 +76,7 @@ def independent(set_: ConstraintSet, q, rows, t=0.0):
     return loops.independent(loops.choose(q, set_.by_name(set_.driven(t))))
 
 
-def project_position(set_: ConstraintSet, q, t, free):
+def project_position(set_: ConstraintSet, q, t, free, tolerance):
     keep = set_.holonomic
     rows = set_.rows(q, t=t)
     size = set_.misfit(rows.c)
@@ -85,10 +88,11 @@ def project_position(set_: ConstraintSet, q, t, free):
         if not set_.misfit(after.c) < 0.5 * size:
             break
         q, rows, size = there, after, set_.misfit(after.c)
-    if not size <= 100 * CLOSED:
+    if not size <= tolerance:
         raise ConstraintError(
             f"{set_.robot.model.name} cannot be put back on its constraints: open are {', '.join(set_.bad(rows.c, CLOSED))}. "
-            "The step was too long, or the configuration is singular."
+            "The step was too long, the configuration is singular, or the constraints contradict each other by that much: then give "
+            "a tolerance, simulate(..., tolerance=1e-6) or constraints.tolerating(1e-6), to meet them in the least-squares sense."
         )
     return q
 

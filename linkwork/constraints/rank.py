@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 RANK = 1e-9  # of the largest singular value, rows scaled to one: what is below is zero
+LEFT = 100 * RANK  # of a row, or of the first pivot: what elimination leaves below that is zero
 NOTHING = 1e-12  # of the longest row: one that is shorter is rounding, and is not scaled up
 
 
@@ -101,7 +102,7 @@ def dependent_rows(Jc, least: float = RANK) -> dict[int, np.ndarray]:
     for i, row in enumerate(unit):
         base = unit[kept]
         x = np.linalg.lstsq(base.T, row, rcond=None)[0] if kept else np.zeros(0)
-        if np.linalg.norm(row - x @ base) > 100 * least:
+        if np.linalg.norm(row - x @ base) > max(LEFT, least):
             kept.append(i)
         else:
             found[i] = np.zeros(i)

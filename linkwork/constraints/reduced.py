@@ -1,19 +1,37 @@
-"""The minimal view: a constrained robot in as few velocities as it can move in."""
+"""The minimal view: a constrained robot in as few velocities as it can move in, and its dynamics in them (Woronetz).
+
+    v = X u + v_p,   Jc X = 0,   Jc v_p = U
+    v̇ = X u̇ + h,     Jc h + γ = 0                      h and v_p are zero in the independent velocities
+    X* 𝓜 X u̇ + X* (𝓜 h + 𝓒) = X* τ                                        Müller and Terze (55) to (59), Jain (11.33), (11.36)
+"""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .projected import partition
+from ..errors import ConstraintError, ShapeError
+from .precision import in_given_precision
+from .projection import independent
+from .rank import RANK
 from .set import ConstraintSet
+
+
+class Split(NamedTuple):
+    """X, v_p and h at a state; h is None without velocities."""
+
+    X: Any  # (..., nv, nu)
+    moved: Any  # (..., nv)
+    bend: Any  # (..., nv) or None
 
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
     """A robot in the velocities u = v[independent], which were chosen at a configuration and stay so.
 
-    A state in u is lifted to the tree's by the constraints: positions by assembly with the independent ones held,
-    velocities by v = X u (+ what moves in time).
+    A state in u is lifted to the tree's by the constraints: positions by assembly with the independent ones held, velocities by
+    `velocity`, accelerations by `acceleration`. Arrays have any leading batch axes; drives are those of time t.
     """
 
     set: ConstraintSet
@@ -21,32 +39,103 @@ class Reduced:
 
     @staticmethod
     def of(set_: ConstraintSet, q, t=0.0) -> "Reduced":
-        M = set_.robot.mass_matrix(np.asarray(q, float))
-        return Reduced(set_, partition(M, set_.rows(q, t=t).Jc, 1e-9).independent)
+        q = np.asarray(q, float)
+        return Reduced(set_, np.asarray(independent(set_, q, set_.rows(q, t=t), t)))
 
-    def _partition(self, q, t):
-        return partition(self.set.robot.mass_matrix(q), self.set.rows(q, t=t).Jc, 1e-9, self.independent)
+    @cached_property
+    def dependent(self) -> np.ndarray:
+        return np.setdiff1d(np.arange(self.set.robot.nv), self.independent)
 
+    # --- velocities and accelerations
+
+    @in_given_precision
     def X(self, q, t=0.0) -> np.ndarray:
-        """v = X u (nv, nu)."""
-        return self._partition(q, t).X
+        """v = X u + v_p (..., nv, nu)."""
+        return self._split(q, t=t).X
 
+    @in_given_precision
     def velocity(self, q, u, t=0.0) -> np.ndarray:
-        """The tree's v."""
-        p, rows = self._partition(q, t), self.set.rows(q, t=t)
-        v = p.X @ u
-        moved = rows.U[p.used]
-        if moved.any():
-            v[p.dependent] += np.linalg.solve(rows.Jc[np.ix_(p.used, p.dependent)], moved)
-        return v
+        """The tree's v = X u + v_p."""
+        s = self._split(q, t=t)
+        return np.matvec(s.X, self._checked("u", u)) + s.moved
 
-    def mass_matrix(self, q) -> np.ndarray:
-        """X* 𝓜 X (nu, nu)."""
-        X = self.X(q)
-        return X.T @ self.set.robot.mass_matrix(q) @ X
+    @in_given_precision
+    def acceleration(self, q, u, udot, t=0.0) -> np.ndarray:
+        """The tree's v̇ = X u̇ + h."""
+        s = self._split(q, self.velocity(np.asarray(q, float), u, t), t)
+        return np.matvec(s.X, self._checked("udot", udot)) + s.bend
 
-    def force(self, q, tau) -> np.ndarray:
-        """X* τ."""
-        return self.X(q).T @ tau
+    def _split(self, q, v=None, t=0.0) -> Split:
+        rows, n = self.set.rows(np.asarray(q, float), v, t), self.set.robot.nv
+        scaled = rows.Jc / self.set.scale[:, None]
+        left, right = scaled[..., self.dependent], scaled[..., self.independent]
+        sigma = np.linalg.svd(left, compute_uv=False)
+        full = sigma.shape[-1] == len(self.dependent)
+        if not full or (len(self.dependent) and not (sigma[..., -1] > RANK * sigma[..., 0]).all()):
+            raise ConstraintError(
+                f"{self.set.robot.model.name}: the velocities that were chosen as independent do not decide the others here. "
+                "Choose again: robot.constraints.reduced(q) at this configuration."
+            )
+        inverse = np.linalg.pinv(left, rcond=RANK)
+        X = np.zeros((*right.shape[:-2], n, len(self.independent)))
+        X[..., self.independent, :] = np.eye(len(self.independent))
+        X[..., self.dependent, :] = -inverse @ right
+        bend = None if v is None else self._spread(np.matvec(inverse, -rows.gamma / self.set.scale))
+        return Split(X, self._spread(np.matvec(inverse, rows.U / self.set.scale)), bend)
 
+    def _spread(self, x):
+        """Numbers of the dependent velocities among zeros (..., nv)."""
+        out = np.zeros((*x.shape[:-1], self.set.robot.nv))
+        out[..., self.dependent] = x
+        return out
+
+    # --- dynamics in u
+
+    @in_given_precision
+    def mass_matrix(self, q, t=0.0) -> np.ndarray:
+        """X* 𝓜 X (..., nu, nu)."""
+        X = self._split(q, t=t).X
+        return X.mT @ self.set.robot.mass_matrix(np.asarray(q, float)) @ X
+
+    @in_given_precision
+    def force(self, q, tau, t=0.0) -> np.ndarray:
+        """X* τ (..., nu)."""
+        return np.vecmat(np.asarray(tau, float), self._split(q, t=t).X)
+
+    @in_given_precision
+    def bias(self, q, u, external=None, t=0.0) -> np.ndarray:
+        """X* (𝓜 h + 𝓒) (..., nu), gravity included: the force in u that keeps u̇ = 0."""
+        return self.inverse_dynamics(q, u, np.zeros(len(self.independent)), external, t)
+
+    @in_given_precision
+    def inverse_dynamics(self, q, u, udot, external=None, t=0.0) -> np.ndarray:
+        """X* τ (..., nu) of the forces that make u̇."""
+        state, v, s = self._state(q, u, t)
+        vdot = np.matvec(s.X, self._checked("udot", udot)) + s.bend
+        return np.vecmat(self._needed(state, v, vdot, external), s.X)
+
+    @in_given_precision
+    def forward_dynamics(self, q, u, tau, external=None, t=0.0) -> np.ndarray:
+        """u̇ (..., nu) of forces τ (..., nv) in the joints."""
+        state, v, s = self._state(q, u, t)
+        rest = np.vecmat(np.asarray(tau, float) - self._needed(state, v, s.bend, external), s.X)
+        M = s.X.mT @ self.set.robot.mass_matrix(state) @ s.X
+        return np.linalg.solve(M, rest[..., None])[..., 0]
+
+    def _state(self, q, u, t):
+        q = np.asarray(q, float)
+        v = self.velocity(q, np.asarray(u, float), t)
+        return q, v, self._split(q, v, t)
+
+    def _needed(self, q, v, vdot, external):
+        """𝓜 v̇ + 𝓒 of the tree."""
+        robot = self.set.robot
+        return robot.inverse_dynamics(q, v, vdot) if external is None else robot.inverse_dynamics(q, v, vdot, external)
+
+    def _checked(self, name: str, x):
+        x = np.asarray(x, float)
+        if x.shape[-1:] != self.independent.shape:
+            chosen = ", ".join(map(str, self.independent))
+            raise ShapeError(f"{name} has shape {x.shape}, but the view has {len(self.independent)} velocities: numbers {chosen} of v.")
+        return x
 

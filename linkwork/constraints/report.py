@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ConstraintError
-from .assembly import CLOSED, assemble
+from .assembly import CLOSED, MOST, assemble, contradiction
 from .augmented import rank_tolerance
 from .rank import Factored, dependent_rows
 from .set import ConstraintSet
@@ -29,6 +29,7 @@ class Report:
     worst: float
     kept: float  # the least singular value that counts, against the largest,
     dropped: float  # and the largest that does not: the clearer the gap, the surer the rank
+    contradiction: float = 0.0  # what of the residuals no motion changes, of a radian or of the mechanism's size
 
     @property
     def mobility(self) -> int:
@@ -57,6 +58,11 @@ class Report:
         said = [f"{self.name}: {self.rows} constraint rows on {self.velocities} velocities, rank {self.rank}, mobility {self.mobility}"]
         said += [f"  {name}: {n} rows" for name, n in self.counts.items()]
         said += [f"  open: {x}" for x in self.open]
+        if self.contradiction:
+            said.append(
+                f"  contradicting: no motion near here closes them all, {self.contradiction:.2g} of a radian or of the mechanism's size is "
+                "left; with a tolerance they are met in the least-squares sense"
+            )
         if self.overconstrained:
             said.append(f"  over-constrained: {self.rows - (self.generic_rank or 0)} rows repeat others wherever it stands")
         for name, row, of in self.redundant:
@@ -87,7 +93,9 @@ def report(set_: ConstraintSet, q, t: float = 0.0, tolerance: float = 1e-8, seed
     worst = float(set_.misfit(rows.c))
     sigma = factored.sigma / max(factored.sigma.max(initial=0.0), 1e-300)
     kept, dropped = sigma[factored.counts].min(initial=1.0), sigma[~factored.counts].max(initial=0.0)
-    numbers = int(factored.rank), generic, counts, redundant, open_, worst, float(kept), float(dropped)
+    left = contradiction(set_, rows) if CLOSED < worst <= MOST else 0.0
+    left = left if left > max(0.5 * worst, 100 * CLOSED) else 0.0
+    numbers = int(factored.rank), generic, counts, redundant, open_, worst, float(kept), float(dropped), left
     return Report(robot.model.name, robot.nv, len(set_), *numbers)
 
 

@@ -1,15 +1,11 @@
-"""Constraints on velocities that no position breaks: edges, wheels, disks and balls that roll, and velocity rows given by the user."""
+"""Constraints on velocities that no position breaks: edges, wheels, disks and balls that roll."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..model import KnifeEdge, Pfaffian, Rolling, Touching
-from ..quantities import integrate
-from .differences import first, step
+from ..model import KnifeEdge, Rolling, Touching
 from .distance_rows import holder, where
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
@@ -148,44 +144,6 @@ class TouchingRows(PlaneRows):
         n, p, s, J, bias = self.contact(motion)
         c = (p @ n)[..., None] - self.disk.radius * s - self.disk.height
         return Rows(c, n[None, :] @ J, np.zeros(1), None if bias is None else (bias @ n)[..., None])
-
-
-@dataclass(frozen=True, eq=False)
-class PfaffianRows(Constraint):
-    """Rows that a function of q gives. Rates come from differences of sixth order."""
-
-    name: str
-    matrix: Callable
-    count: int
-    value: tuple[float, ...] | float
-    holonomic = False
-
-    @staticmethod
-    def of(x: Pfaffian, robot) -> "PfaffianRows":
-        return PfaffianRows(x.name, x.matrix, x.count, x.value)
-
-    @property
-    def labels(self):
-        return tuple(f"row {i + 1}" for i in range(self.count))
-
-    def rows(self, motion: Kinematics) -> Rows:
-        batch, nodes = motion.batch, motion.nodes
-        U = np.broadcast_to(np.asarray(self.value, float), (self.count,))
-        Jc = np.zeros((*batch, self.count, motion.width))
-        gamma = None if motion.v is None else np.zeros((*batch, self.count))
-        q = np.broadcast_to(motion.q, batch + motion.q.shape[-1:])
-        for i in np.ndindex(*batch):
-            Jc[i] = self._at(q[i], motion.width)
-            if gamma is not None:
-                v = np.broadcast_to(motion.v, batch + motion.v.shape[-1:])[i]
-                gamma[i] = first(lambda s, q=q[i], v=v: self._at(integrate(nodes, q, s * v), len(v)), step(v)) @ v
-        return Rows(None, Jc, U, gamma)
-
-    def _at(self, q, nv):
-        Jc = np.atleast_2d(np.asarray(self.matrix(q), float))
-        if Jc.shape != (self.count, nv):
-            raise ShapeError(f'the rows of "{self.name}" have shape {Jc.shape}; with count = {self.count} they take {(self.count, nv)}.')
-        return Jc
 
 
 def _unit(x) -> np.ndarray:

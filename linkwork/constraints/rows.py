@@ -1,6 +1,7 @@
 """The contract of a constraint: rows that bind the velocities of a mechanism, and how far it is from keeping them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,7 @@ class Constraint(ABC):
     holonomic = True
     traceable = False  # can its rows be written out as a kernel?
     moves = False  # do they depend on time?
+    functions: tuple[Callable, ...] = ()  # of the user's, that rows are made by
 
     @property
     @abstractmethod
@@ -52,6 +54,15 @@ class Constraint(ABC):
         raise ModelError(
             f'constraint "{self.name}" ({type(self).__name__}) cannot be embedded: it may bind any velocity. Use method="augmented".'
         )
+
+    @property
+    def embeddable(self) -> bool:
+        """Does it say which nodes it holds on to?"""
+        return type(self).touched is not Constraint.touched
+
+    def given(self, t) -> tuple[float, float, float]:
+        """What moves it, and its first two rates: time itself, unless it follows a function of time."""
+        return float(t), 1.0, 0.0
 
     @property
     def lengths(self) -> np.ndarray:
@@ -82,7 +93,7 @@ class Constraint(ABC):
 def stacked(parts: list[Rows], motion: Kinematics) -> Rows:
     """The rows of several constraints, one below the other; c of a nonholonomic one is zero."""
     batch = np.broadcast_shapes(motion.batch, *(p.Jc.shape[:-2] for p in parts))
-    nv = motion.nodes.tree.nv
+    nv = motion.width
 
     def column(x, m):
         return np.broadcast_to(np.zeros(m) if x is None else x, (*batch, m))

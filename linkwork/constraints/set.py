@@ -16,11 +16,12 @@ from ..systems.singular import singular
 from .compound_loop_rows import CompoundLoopRows
 from .coupling_rows import CouplingRows, LinearRows
 from .distance_rows import DistanceRows
-from .driven_rows import DrivenRows, HolonomicRows
-from .kinematics import Kinematics
-from .loop_rows import LoopRows
+from .driven_rows import DrivenRows
+from .function_rows import HolonomicRows, PfaffianRows
+from .kinematics import Kinematics, NodeKinematics
+from .loop_rows import LoopRows, size_of
 from .rank import without_small_rows
-from .rolling_rows import KnifeEdgeRows, PfaffianRows, RollingRows, TouchingRows
+from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
 from .rows import Constraint, Rows, stacked
 
 
@@ -76,9 +77,7 @@ class ConstraintSet:
     @cached_property
     def size(self) -> float:
         """A length of the mechanism: the longest way between two of its joints."""
-        model = self.robot.model
-        ways = [x.translation for part in (*model.joints, *model.loops) for x in (part.at, part.on)]
-        return float(max((np.linalg.norm(x) for x in ways), default=0.0)) or 1.0
+        return size_of(self.robot.model)
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -117,21 +116,29 @@ class ConstraintSet:
         """All rows, one below the other; by kernels where every constraint has one."""
         if self.traced and np.size(q):
             state = [q] if v is None else [q, v]
-            c, Jc, U, *gamma = self._kernels[v is not None](*state, *self.driven(t))
+            run = self._position_rows if v is None else self._rows
+            c, Jc, U, *gamma = run(*state, *self.driven(t))
             return Rows(c, without_small_rows(Jc, self.scale, self.reach), U, gamma[0] if gamma else None)
         motion = self.motion(q, v, t)
         found = stacked([x.rows(motion) for x in self.constraints], motion)
         return replace(found, Jc=without_small_rows(found.Jc, self.scale, self.reach))
 
+    def node_rows(self, q, v, t=0.0) -> tuple[Rows, tuple[int, ...]]:
+        """All rows over the velocities of the nodes that constraints hold on to, and then of the joints; and those nodes."""
+        held = set().union(*(x.touched(self.nodes) for x in self.constraints if x.embeddable)) - {self.nodes.tree.world}
+        motion = NodeKinematics(self.nodes, np.asarray(q, float), np.asarray(v, float), t, members=tuple(sorted(held)))
+        return stacked([x.rows(motion) for x in self.constraints], motion), motion.members
+
     @cached_property
     def embeddable(self) -> bool:
         """Does each constraint hold on to known nodes, so that loops can be nodes of their own?"""
-        return all(type(x).touched is not Constraint.touched for x in self.constraints)
+        return all(x.embeddable for x in self.constraints)
 
     @cached_property
     def massless(self) -> bool:
         """Does some joint move nothing with inertia, so that the tree by itself has no accelerations?"""
-        return singular(self.nodes, None if self.robot.rolled else self.robot.random_state(seed=0)[0]) is not None
+        tips_only = self.robot.rolled and not self.robot.lowered.producers
+        return singular(self.system, None if tips_only else self.robot.random_state(seed=0)[0]) is not None
 
     @cached_property
     def traced(self) -> bool:
@@ -140,28 +147,35 @@ class ConstraintSet:
         return robot.compiled and not robot.rolled and robot.nv > 0 and len(self) > 0 and all(x.traceable for x in self.constraints)
 
     @cached_property
-    def _kernels(self) -> tuple:
-        """(q) -> c, Jc, U and (q, v) -> c, Jc, U, γ; where something is driven, its f, ḟ and f̈ come last."""
+    def _position_rows(self):
+        """(q) -> c, Jc, U; where something is driven, its f, ḟ and f̈ come last."""
+        return self._kernel(1)
+
+    @cached_property
+    def _rows(self):
+        """(q, v) -> c, Jc, U, γ."""
+        return self._kernel(2)
+
+    def _kernel(self, n: int):
+        """Of n arrays of the state."""
         robot = self.robot
         state = robot.lowered.input("q", ("nq",)), robot.lowered.input("v", ("nv",))
         drive = (Input("drive", (len(self.drives), 3)),) if self.drives else ()
 
-        def made(n):
-            def function(q, *rest):
-                nodes = robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
-                motion = Kinematics(nodes, q, rest[0] if n == 2 else None, drive=self.by_name(rest[n - 1 :]))
-                found = stacked([x.rows(motion) for x in self.constraints], motion)
-                return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
+        def function(q, *rest):
+            nodes = robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
+            drive = self.by_name(rest[n - 1 :])
+            motion = Kinematics(nodes, q, rest[0] if n == 2 else None, self.time(drive), drive)
+            found = stacked([x.rows(motion) for x in self.constraints], motion)
+            return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
 
-            content = (robot.lowered.digest, self.content) if self.is_ours else None
-            return Kernel("constraint_rows", function, (*state[:n], *drive), content).gufunc("d")
-
-        return made(1), made(2)
+        content = (robot.lowered.digest, self.content) if self.is_ours else None
+        return Kernel("constraint_rows", function, (*state[:n], *drive), content).gufunc("d")
 
     @cached_property
-    def drives(self) -> tuple[DrivenRows, ...]:
-        """The constraints that follow a function of time."""
-        return tuple(x for x in self.constraints if isinstance(x, DrivenRows))
+    def drives(self) -> tuple[Constraint, ...]:
+        """The constraints that depend on time."""
+        return tuple(x for x in self.constraints if x.moves)
 
     def driven(self, t) -> list[np.ndarray]:
         """What kernels are given besides the state: f, ḟ and f̈ (n, 3) of those that are driven, if there are any."""
@@ -171,10 +185,16 @@ class ConstraintSet:
         """The same, each for itself."""
         return {x.name: given[0][..., i, :] for i, x in enumerate(self.drives)} if given else None
 
+    def time(self, drive: dict[str, Any] | None):
+        """The time among what drives constraints by name; 0 where none of them asks for it."""
+        return next((drive[x.name][..., 0] for x in self.drives if not isinstance(x, DrivenRows)), 0.0) if drive else 0.0
+
     @cached_property
     def is_ours(self) -> bool:
         """Is all code that rows are made by the library's own, so that kernels on disk can be found by content?"""
         joints = [part for loop in self.robot.model.loops for _, part, _ in loop.joint.parts]
+        if any(x.functions for x in self.constraints):
+            return False
         return self.robot.lowered.is_ours and all(is_ours(type(x)) for x in (*self.constraints, *(part.group for part in joints)))
 
     @cached_property

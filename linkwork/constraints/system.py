@@ -103,10 +103,18 @@ class LoopSystem:
 
     def _bends(self) -> dict[int, Any]:
         """Ẋu of each member's joint."""
+        return self._followed([-x for x in self.gamma])
+
+    def moved(self) -> dict[int, Any]:
+        """What drives alone make of each member's velocity: v_S = X u + J₁⁻¹ U."""
+        return self._followed([x.U for x in self.rows])
+
+    def _followed(self, values) -> dict[int, Any]:
+        """J₁⁻¹ of values, one for each row of a loop, spread over its members; zero where velocities are independent."""
         out = {}
         for g, (e, members) in enumerate(self.roots):
             choice = self.choices[g]
-            dependent = -self.eliminated[g].solve(self.gamma[g][..., list(choice.rows), :])
+            dependent = self.eliminated[g].solve(values[g][..., list(choice.rows), :])
             bend = self._laid_out(g, dependent, np.zeros_like(self.q, shape=(len(choice.independent), 1)))
             start = 0
             for k, width in zip(members, self.embedding.sizes[e]):

@@ -5,7 +5,7 @@ inside; what does not depend on a carried value is computed outside, before the 
 outside. A loop is a node ("loop", Loop, starts..., values used inside...), its results are nodes ("result", number, loop).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -169,7 +169,7 @@ class Recorder:
         self.trace.forget(self._dependent(leaves.values()))
 
 
-def ordered(nodes: list[tuple], refs: Iterable[int], among: set[int]) -> list[int]:
+def ordered(nodes: list[tuple], refs: Iterable[int], among: Container[int]) -> list[int]:
     """The nodes that these references need `among` some, each after its operands."""
     order, done = list[int](), set[int]()
     for ref in refs:

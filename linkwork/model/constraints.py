@@ -136,7 +136,12 @@ class Driven(Bond):
 
 @dataclass(frozen=True)
 class Holonomic(Bond):
-    """A function given by the user, function(q, t) (count,) = 0, of all coordinates. Its derivatives come from differences."""
+    """A function given by the user, of all coordinates: function(q) (count,) = 0, or function(q, t) if it moves in time.
+
+    Written in NumPy it becomes part of the kernels, and its derivatives are exact. Arrays that it captures are taken as they are
+    when the robot is first asked. One that cannot be traced (it branches on numbers, or asks for a float) is called sample by
+    sample, slowly, and its derivatives come from differences; `print(robot.constraints)` says so.
+    """
 
     function: Callable
     count: int = 1
@@ -146,7 +151,7 @@ class Holonomic(Bond):
 @dataclass(frozen=True)
 class Pfaffian(Bond):
     """Rows given by the user: matrix(q) (count, nv) times v is `value`. Also for quantities that are conserved and are to stay
-    so under projection. Rates come from differences."""
+    so under projection. What is said of the function of `Holonomic` holds for `matrix`."""
 
     matrix: Callable
     count: int = 1

@@ -82,13 +82,19 @@ def grid(blocks: dict, rows, columns, some):
 def substructured(sko: SKO, inside: Iterable[int]):
     """The model cut by a set S of nodes into what S carries (C), S itself and what carries S (P)  Jain, Lemma 14.1.
 
-    Returns the nodes of C, S and P; the rest, which neither carries S nor is carried by it, counts as P.
+    S holds with two nodes all that lie between them, one above the other; it may stand on several nodes, and on several
+    branches. Returns the nodes of C, S and P; the rest, which neither carries S nor is carried by it, counts as P.
     """
     tree, S = sko.tree, set(inside)
-    group_parents(tree, [sorted(S)])
+    if wrong := sorted(S - set(tree.base_to_tips())):
+        raise ModelError(f"there are no nodes {', '.join(map(str, wrong))}; the model has {len(tree)}, numbered from 0.")
     C: set[int] = set()
     for k in tree.base_to_tips():
         if k not in S and (tree.parent[k] in S or tree.parent[k] in C):
             C.add(k)
+    between = {j for k in S if tree.parent[k] in C for j, _ in tree.path(tree.parent[k], None, lambda j, x: None) if j in C}
+    if between:
+        left = ", ".join(map(str, sorted(between)))
+        raise ModelError(f"the nodes {', '.join(map(str, sorted(S)))} leave out {left}, which lie between them: take those in too.")
     P = [k for k in tree.base_to_tips() if k not in S and k not in C]
     return sorted(C), sorted(S), P

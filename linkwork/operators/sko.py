@@ -185,8 +185,8 @@ class SKO:
         has_mass = [bool(np.any(self.M[k])) for k in self.tree.base_to_tips()]
         if not (has_mass and has_mass[-1]):
             raise ModelError("divide and conquer needs a last node with mass. Use forward_dynamics.")
-        s, r = with_massive_nodes(self.blocks, self.rates(), has_mass)
-        vdot, depth = divide_and_conquer(s, r._replace(tau=s.tree.split(tau)))
+        s, r = with_massive_nodes(self.blocks, self.rates(tau), has_mass)
+        vdot, depth = divide_and_conquer(s, r)
         return s.tree.join(vdot), depth
 
     # --- operational space (Jain, chapter 10); a place is (node k, B) with B(m_k, n) its directions

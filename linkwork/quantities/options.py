@@ -62,7 +62,7 @@ def some_bodies(model, *bodies: str):
         return i if joint[name].joint.nv else Weld(i, *hanging(name))
 
     def hanging(name: str):
-        members, children = [name], []
+        members, children = [name], list[str]()
         for each in members:  # grows
             for placed in model.joints:
                 if placed.parent == each:

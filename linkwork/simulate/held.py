@@ -34,10 +34,12 @@ class Keeper:
     become much worse.
     """
 
-    def __init__(self, robot, how, keep: "Constrained | None", carried=None):
+    def __init__(self, robot, how, keep: "Constrained | None", carried=None, tolerance: float | None = None):
         """`carried` is what an earlier part of the run left (see `carry`)."""
         self.robot, self.how = robot, how
         self.held = robot.constraints if keep is None else keep
+        if tolerance is not None and self.held is not None:
+            self.held = self.held.tolerating(tolerance)
         self.timed = self.held is not None and bool(self.held.set.moving)
         self.embeds = self.held is not None and how == "embed" and self.held.compiled
         self.pick, self.floor = None, WORSE
@@ -64,7 +66,7 @@ class Keeper:
         return (1 - UNSEEN) * self.held.tangent(q, w, t) + UNSEEN * w
 
     @staticmethod
-    def check(robot, how, keep, method: str) -> None:
+    def check(robot, how, keep, method: str, tolerance: float | None = None) -> None:
         """These make sense, or it is said which does not."""
         pair = isinstance(how, (tuple, list)) and len(how) == 2 and all(x >= 0 for x in how)
         if how is not None and how not in WAYS and not pair:
@@ -76,17 +78,30 @@ class Keeper:
                 raise SimulationError(f"keep is {keep!r}; it takes constraints: linkwork.constraints.of(robot, ...).")
             if how != "project":
                 raise SimulationError(f'keep says what to project on, but constraints is {how!r}; leave it "project".')
+        if tolerance is not None:
+            if robot.constraints is None and keep is None:
+                raise SimulationError(f"tolerance is {tolerance}, but {robot.model.name} has no constraints to meet.")
+            (keep or robot.constraints).tolerating(tolerance)
         if robot.constraints is not None and method == "midpoint":
             raise SimulationError(
                 f'{robot.model.name} has loops, couplings or constraints, of which method "midpoint" knows nothing. Use rk45, dop853, rk4 '
                 'or stiff; for long runs method="rk4" with constraints="embed".'
             )
 
+    def check_state(self, t, q, v) -> None:
+        """A state to start from satisfies the constraints, but for rounding; or it is said which it breaks."""
+        if self.held is not None:
+            self.held.check(q, v, t)
+
+    def note(self, t, q) -> str:
+        """What is to be said of constraints that are met in the least-squares sense only."""
+        return "" if self.held is None else self.held.contradiction(q, t)
+
     def start(self, t, q, v, goes_on: bool = False):
         """A state to start from, put on the constraints; one that `goes_on` from a run is there already."""
         if self.held is None:
             return q, v
-        self.held.check(q, v, t)
+        self.check_state(t, q, v)
         if not (goes_on and self.how in WAYS):
             q, v = self.held.project(q, v, t)
         if self.embeds and self.pick is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..dynamics import Dynamics
+from ..errors import ConstraintError
 from .control import Control, Controls
 from .events import Crossing, EventDetector, Occurrence
 from .explicit import RK4, DormandPrince, DormandPrince8, Euler
@@ -49,6 +50,7 @@ class Settings:
     progress: bool | None = None
     constraints: object = "project"
     keep: "Constrained | None" = None
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Run:
         stops = Stops(robot, settings.restitution if settings.limits else None)
         stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
-        self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding)
+        self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding, settings.tolerance)
         self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
         self.integrator = self._integrator(carry.next_step or settings.first_step)
         self.detector = EventDetector(self.flow, settings.events)
@@ -115,6 +117,8 @@ class Run:
             self._end("failed", f"{type(error).__name__}: {error}")
         finally:
             progress.close()
+        if self.status == "finished":
+            self.message = self.keeper.note(self.t, self.q)
         if self.record.n and self.record.last != self.t:
             self._store()
 
@@ -122,7 +126,7 @@ class Run:
         self.status, self.message = status, f"t = {self.t:.9g} s: {reason}"
 
     def _start(self) -> None:
-        self.q, self.v = self.keeper.start(self.t, self.q, self.v, self.goes_on)
+        self.q, self.v = self._closed()
         self.controls.sample(self.t, self.q, self.v)
         self.flow.refresh()
         if self.flow.stops is not None:
@@ -132,6 +136,17 @@ class Run:
         self._store()
         if self.detector.any:
             self.detector.begin(self.t, self.q, self.v)
+
+    def _closed(self):
+        """The first state on the constraints; a state that is wrong raises, constraints that cannot be satisfied end the run."""
+        self.keeper.check_state(self.t, self.q, self.v)
+        try:
+            return self.keeper.start(self.t, self.q, self.v, self.goes_on)
+        except ConstraintError as error:
+            self.vdot, self.tau = np.full(self.robot.nv, np.nan), np.zeros(self.robot.nv)
+            self._store()
+            self.error = error
+            raise Failure(str(error)) from error
 
     def _sample(self) -> None:
         """Call the held controllers that are due; the forces change."""

@@ -1,6 +1,7 @@
 """simulate: the motion of one robot from a state to a later time."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def simulate(
     progress: bool | None = None,
     constraints="project",
     keep: "Constrained | None" = None,
+    tolerance: float | None = None,
 ) -> Trajectory:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
 
@@ -60,6 +62,8 @@ def simulate(
     constraints  how they are satisfied: "project" after each step, "embed" (only independent velocities are integrated,
                the others are computed from them), (omega, zeta) by Baumgarte stabilization, None by accelerations alone
     keep       constraints to project on in place of the robot's own, e.g. lw.constraints.of(robot, ...) with a momentum
+    tolerance  by how much constraints may contradict each other, of a radian or of the mechanism's size: what cannot be closed
+               is met in the least-squares sense, and the trajectory's message says so
 
     A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message` and `resume`.
     """
@@ -70,6 +74,7 @@ def simulate(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
         progress, constraints, keep,
     )  # fmt: skip
+    settings = replace(settings, tolerance=tolerance)
     checked(robot, settings)
     q, v = _state(robot, state)
     run = Run(robot, settings, float(start), q, v, checked_until(until, start), Carry(grid=float(start)))
@@ -94,7 +99,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f'there is no method "{s.method}".{did_you_mean(str(s.method), METHODS)}')
     if s.method in FIXED and s.dt is None:
         raise SimulationError(f'method "{s.method}" has fixed steps: give their length, e.g. dt=0.001.')
-    Keeper.check(robot, s.constraints, s.keep, s.method)
+    Keeper.check(robot, s.constraints, s.keep, s.method, s.tolerance)
     for name in ("dt", "first_step", "max_step"):
         value = getattr(s, name)
         if value is not None and not value > 0:

@@ -118,25 +118,34 @@ def with_massive_nodes(s, r, has_mass):
     """The chain with each node without inertia merged into the next that has one: its joint becomes part of that one's.
 
         A(p,k) = A(p,j) A(j,k),   H = [H(j) A(j,k); H(k)],   a = A*(j,k) a(j) + a(k)          Jain (14.12) to (14.24)
+
+    A force b(j) on a node without inertia goes to its joint and its parent:  τ(j) − H(j) b(j),   b(p) + A(p,j) b(j).
     """
-    merged: tuple[list, ...] = tuple([] for _ in range(6))
+    b, tau = ({k: x[k] for k in s.tree.base_to_tips()} for x in (r.b, r.tau))
+    for j in s.tree.tips_to_base():
+        if not has_mass[j]:
+            tau[j] = tau[j] - s.H[j] @ b[j]
+            if (p := s.tree.parent[j]) != s.tree.world:
+                b[p] = b[p] + s.A[j] @ b[j]
+    merged: tuple[list, ...] = tuple([] for _ in range(7))
     before: tuple = ()
     for k in s.tree.base_to_tips():
         A, H = s.A[k], s.H[k]
-        block = (A, H, s.armature[k], r.a[k])
+        block = (A, H, s.armature[k], r.a[k], tau[k])
         if before:
-            shift, h, inertia, bias = before
+            shift, h, inertia, bias, force = before
             zero = np.zeros_like(H, shape=(h.shape[-2], H.shape[-2]))
             block = (
                 shift @ A,
                 concatenated([h @ A, H], -2),
                 concatenated([concatenated([inertia, zero], -1), concatenated([zero.mT, s.armature[k]], -1)], -2),
                 A.mT @ bias + r.a[k],
+                concatenated([force, tau[k]], -2),
             )
         before = () if has_mass[k] else block
         if has_mass[k]:
-            for room, x in zip(merged, (*block[:2], s.M[k], *block[2:], r.b[k])):
+            for room, x in zip(merged, (*block[:2], s.M[k], *block[2:], b[k])):
                 room.append(x)
-    A, H, M, armature, a, b = merged
+    A, H, M, armature, a, forces, rest = merged
     links = Tree(range(-1, len(A) - 1), [x.shape[-2] for x in H])
-    return Blocks(links, A, H, M, armature), Rates(a, b, r.base)
+    return Blocks(links, A, H, M, armature), Rates(a, rest, r.base, forces)

@@ -1,4 +1,4 @@
-"""One step of travel: products with the kernel operator 𝓔_A, that is with A − I cut down to neighbours (Jain, 8.9)."""
+"""One step of travel: products with the kernel operator 𝓔_A, that is with A − I cut down to neighbours (Jain, equation 8.9)."""
 
 import numpy as np
 

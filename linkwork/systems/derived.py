@@ -67,8 +67,8 @@ class Derived(RigidTree):
         return self.producer.block_rates(self.nodes, s, self.nodes.block_rates(s, v), self.q, v)
 
     def inertia_of(self, bodies):
-        who = type(self.producer).__name__
-        raise ModelError(f"the blocks of {who} cannot be shared out among bodies that are fixed together. Name the one on the joint that moves.")
+        said = "makes blocks that cannot be shared out among bodies fixed together. Name the body on the joint that moves"
+        self._check(False, said)
 
     def whole(self, s: Blocks, vdot):
         return self.nodes.whole(s, vdot)

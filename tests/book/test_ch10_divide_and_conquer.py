@@ -49,6 +49,16 @@ def test_halving_with_rotors(rng):
     close(turning.divide_and_conquer(tau)[0], turning.forward_dynamics(tau), 1e-10)
 
 
+def test_halving_hears_forces_on_nodes_without_inertia(rng):
+    """A wrench between the parts of a universal joint counts, wherever in the chain: b(j) goes to the joint and the parent."""
+    model = grown("chain", [(None, JOINTS["universal"]), (0, JOINTS["compound"]), (1, JOINTS["revolute"])], seed=3)
+    sko = rigid(lower(model), *plain(model).random_state((2,), seed=0))
+    b = [sko.b[k] + rng.standard_normal((6, 1)) for k in sko.tree.base_to_tips()]
+    pushed = type(sko)(sko.tree, sko.A, sko.H, sko.M, sko.armature, sko.a, b, sko.base)
+    tau = rng.standard_normal((2, sko.nv))
+    close(pushed.divide_and_conquer(tau)[0], pushed.forward_dynamics(tau), 1e-10)
+
+
 @pytest.mark.parametrize(("links", "levels"), [(1, 0), (2, 1), (4, 2), (5, 3), (8, 3), (33, 6), (64, 6)])
 def test_the_depth_grows_as_the_logarithm(links, levels):
     """⌈log₂ N⌉ levels of joining, as many of releasing, and the ground: 2 (⌈log₂ N⌉ + 1) steps follow one another."""

@@ -146,7 +146,7 @@ def blocks_of_S(m, a, p):
 
 @every_bookish_model
 def test_S_pp(m, rng):
-    """S_pp = (I − H_p ψ K_p)* D_p⁻¹ (I − H_p ψ K_p) (16.11)."""
+    """S_pp = (I − H_p ψ K_p)* D_p⁻¹ (I − H_p ψ K_p) (16.11a)."""
     _, a, p, x = arms(m, rng)
     L = x["I − H ψ K"]
     close(L.mT @ np.linalg.solve(np.broadcast_to(x["D"], (2, *x["D"].shape[-2:])), L), blocks_of_S(m, a, p)[2], 1e-9)
@@ -154,7 +154,7 @@ def test_S_pp(m, rng):
 
 @every_bookish_model
 def test_S_ap(m, rng):
-    """S_ap = H_a {(ψ − P Ω) K_p + P ψ* H_p* D_p⁻¹} (16.12)."""
+    """S_ap = H_a {(ψ − P Ω) K_p + P ψ* H_p* D_p⁻¹} (16.11b)."""
     H_a, a, p, x = arms(m, rng)
     Omega, last = x["ψ* H* D⁻¹ H ψ"], x["P"] @ x["ψ"].mT @ x["H"].mT @ np.linalg.inv(x["D"])
     close(H_a @ ((x["ψ"] - x["P"] @ Omega) @ x["K"] + last), blocks_of_S(m, a, p)[1], 1e-9)
@@ -162,7 +162,7 @@ def test_S_ap(m, rng):
 
 @every_bookish_model
 def test_S_aa(m, rng):
-    """S_aa = H_a (ψ M ψ* − P Ω P) H_a* (16.12)."""
+    """S_aa = H_a (ψ M ψ* − P Ω P) H_a* (16.11c)."""
     H_a, a, p, x = arms(m, rng)
     inner = x["ψ"] @ m.M @ x["ψ"].mT - x["P"] @ x["ψ* H* D⁻¹ H ψ"] @ x["P"]
     close(H_a @ inner @ H_a.mT, blocks_of_S(m, a, p)[0], 1e-9)

@@ -1,0 +1,210 @@
+"""Constraints given by functions of the user. A function that can be traced is part of kernels, and its derivatives are exact;
+one that cannot is called in NumPy, sample by sample, and differentiated by differences of sixth order."""
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..engine.array import Traced
+from ..engine.interpreter import run
+from ..engine.program import Input, Program, record
+from ..engine.tangents import along, directional, rate, used
+from ..errors import ShapeError, TraceError
+from ..model import Holonomic, Pfaffian
+from ..quantities import integrate, qdot
+from .coupling_rows import moved
+from .differences import STEP, first, second, step
+from .kinematics import Kinematics
+from .rows import Constraint, Rows
+
+LONGEST = 50_000  # operations of rows and their rates: what takes more is evaluated in NumPy
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionRows(Constraint):
+    """Rows that a function of all coordinates gives."""
+
+    name: str
+    function: Callable
+    count: int
+    lowered: Any
+
+    @property
+    def labels(self):
+        return tuple(f"row {i + 1}" for i in range(self.count))
+
+    @property
+    def functions(self) -> tuple:  # type: ignore[override]
+        return (self.function,)
+
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        return self.program is not None
+
+    @property
+    def embeddable(self):
+        return self.traceable
+
+    @cached_property
+    def moves(self) -> bool:  # type: ignore[override]
+        return takes_time(self.function)
+
+    @cached_property
+    def program(self) -> Program | None:
+        """(q, v, t) -> c, Jc, U, γ; None where the function cannot be traced, or is too long for a kernel."""
+        inputs = self.lowered.input("q", ("nq",)), self.lowered.input("v", ("nv",)), Input("t", ())
+        nodes = self.lowered.plain()
+        try:
+            made = record(self.name, lambda q, v, t: self.traced(nodes, q, v, t), inputs)
+        except ShapeError:
+            raise
+        except Exception:  # whatever the function does with what is no array of numbers
+            return None
+        return made if len(made.live) <= LONGEST else None
+
+    @abstractmethod
+    def traced(self, nodes, q: Traced, v: Traced | None, t: Traced) -> tuple:
+        """c, Jc, U and γ of one sample, over traced scalars."""
+
+    @abstractmethod
+    def by_differences(self, nodes, q, v, t) -> tuple:
+        """The same over floats: v, and with it γ, may be None."""
+
+    def rows(self, motion: Kinematics) -> Rows:
+        if self.program is None:
+            return self._sample_by_sample(motion)
+        if isinstance(motion.q, Traced):
+            c, Jc, U, gamma = self.traced(motion.nodes, motion.q, motion.v, motion.q.like(motion.t))
+        else:
+            v = np.zeros(motion.nodes.tree.nv) if motion.v is None else motion.v
+            c, Jc, U, gamma = run(self.program, {"q": motion.q, "v": v, "t": np.asarray(motion.t, float)})
+        return Rows(c if self.holonomic else None, motion.over(Jc), U, None if motion.v is None else gamma)
+
+    def _sample_by_sample(self, motion: Kinematics) -> Rows:
+        batch, count = motion.batch, self.count
+        c, Jc, U, gamma = (np.zeros((*batch, *size)) for size in ((count,), (count, motion.nodes.tree.nv), (count,), (count,)))
+        q = np.broadcast_to(motion.q, batch + motion.q.shape[-1:])
+        v = None if motion.v is None else np.broadcast_to(motion.v, batch + motion.v.shape[-1:])
+        for i in np.ndindex(*batch):
+            c[i], Jc[i], U[i], gamma[i] = self.by_differences(motion.nodes, q[i], None if v is None else v[i], motion.t)
+        return Rows(c if self.holonomic else None, motion.over(Jc), U, None if v is None else gamma)
+
+    # --- which velocities it binds
+
+    def touched(self, nodes):
+        if self.program is None:
+            return super().touched(nodes)
+        return moved(nodes, self._bound)
+
+    @cached_property
+    def _bound(self) -> list[int]:
+        """The velocities of coordinates that it depends on, and those that it has a row over; all, if there are none."""
+        nodes, program = self.lowered.plain(), self.program
+        assert program is not None
+        c, Jc, U, gamma = (Traced(program.trace, np.reshape(x.refs, x.shape)) for x in program.outputs)
+        at = {i for y in (c, Jc, U, gamma) for name, i in used(y) if name == "q"}
+        own = [rows for k, rows in enumerate(nodes.tree.rows) if at & set(range(*nodes.q_rows[k].indices(nodes.nq)))]
+        found = {j for rows in own for j in range(rows.start, rows.stop)} | set(np.flatnonzero(Jc.refs.any(0)).tolist())
+        return sorted(found) or list(range(nodes.tree.nv))
+
+    def _shaped(self, x, shape):
+        """What the function gave, as an array of a known shape."""
+        found = x if isinstance(x, Traced) else _together(x)
+        found = found.reshape((1,) * (len(shape) - found.ndim) + found.shape) if found.ndim < len(shape) else found
+        if found.shape != shape:
+            raise ShapeError(f'the rows of "{self.name}" have shape {found.shape}; with count = {self.count} they take {shape}.')
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class HolonomicRows(FunctionRows):
+    """A function c(q, t) = 0, or c(q) = 0:
+
+        Jc e = ∂c along e,   U = −∂c/∂t,   γ = d²c/ds² along (v, 1)
+    """
+
+    @staticmethod
+    def of(x: Holonomic, robot) -> "HolonomicRows":
+        return HolonomicRows(x.name, x.function, x.count, robot.lowered)
+
+    def value(self, q, t):
+        """c (count,)."""
+        return self._shaped(self.function(q, t) if self.moves else self.function(q), (self.count,))
+
+    def traced(self, nodes, q, v, t):
+        c = q.like(self.value(q, t))
+        time = {} if not self.moves else along(t, 1.0)
+        Jc = directional(c, [along(q, qdot(nodes, q, q.like(e))) for e in np.eye(nodes.tree.nv)])
+        U = -rate(c, time)
+        gamma = None
+        if v is not None:
+            motion = along(q, qdot(nodes, q, v)) | time
+            gamma = rate(rate(c, motion), motion)
+        return c, Jc, U, gamma
+
+    def by_differences(self, nodes, q, v, t):
+        def at(dv, s):
+            return np.asarray(self.value(integrate(nodes, q, dv), t + s), float)
+
+        n = nodes.tree.nv
+        Jc = np.stack([first(lambda s, e=e: at(s * e, 0.0)) for e in np.eye(n)], -1)
+        U = -first(lambda s: at(np.zeros(n), s), STEP) if self.moves else np.zeros(self.count)
+        return at(np.zeros(n), 0.0), Jc, U, np.zeros(self.count) if v is None else second(lambda s: at(s * v, s), step(v))
+
+
+@dataclass(frozen=True, eq=False)
+class PfaffianRows(FunctionRows):
+    """Rows Jc(q) v = U, U constant:  γ = J̇c v."""
+
+    values: tuple[float, ...] | float = 0.0
+    holonomic = False
+    moves = False
+
+    @staticmethod
+    def of(x: Pfaffian, robot) -> "PfaffianRows":
+        return PfaffianRows(x.name, x.matrix, x.count, robot.lowered, x.value)
+
+    @property
+    def U(self):
+        return np.broadcast_to(np.asarray(self.values, float), (self.count,))
+
+    def matrix(self, q, nv):
+        return self._shaped(self.function(q), (self.count, nv))
+
+    def traced(self, nodes, q, v, t):
+        Jc = q.like(self.matrix(q, nodes.tree.nv))
+        gamma = None if v is None else np.matvec(rate(Jc, along(q, qdot(nodes, q, v))), v)
+        return q.like(np.zeros(self.count)), Jc, q.like(self.U), gamma
+
+    def by_differences(self, nodes, q, v, t):
+        def at(s):
+            return np.asarray(self.matrix(q if v is None else integrate(nodes, q, s * v), nodes.tree.nv), float)
+
+        zero = np.zeros(self.count)
+        return zero, at(0.0), self.U, zero if v is None else first(at, step(v)) @ v
+
+
+def takes_time(function: Callable) -> bool:
+    """Does it have a second argument that must be given, or one called t?"""
+    try:
+        arguments = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a function that does not say
+        return True
+    places = [x for x in arguments if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+    rest = any(x.kind == x.VAR_POSITIONAL for x in arguments)
+    return rest if len(places) < 2 else places[1].default is inspect.Parameter.empty or places[1].name == "t"
+
+
+def _together(x):
+    """Nested lists of numbers, traced or not, as an array."""
+    if not isinstance(x, (list, tuple)):
+        return x if isinstance(x, Traced) else np.asarray(x)
+    parts = [_together(e) for e in x]
+    if len({p.shape for p in parts}) > 1:
+        raise TraceError("rows of different lengths")
+    return np.stack(parts) if parts else np.zeros(0)

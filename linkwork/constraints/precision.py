@@ -1,0 +1,51 @@
+"""float32 in, float32 out: constraints compute in double precision whatever comes in, and answer in the precision of what came."""
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+Method = TypeVar("Method", bound=Callable)
+
+
+def in_given_precision(method: Method) -> Method:
+    """A method that takes float arrays of any precision, computes in float64, and returns the precision they came in."""
+
+    @wraps(method)
+    def run(self, *given, **named):
+        kind = given_kind(*given, *named.values())
+        if kind is None:
+            return method(self, *given, **named)
+        wide = [_wide(x) for x in given], {name: _wide(x) for name, x in named.items()}
+        return rounded(method(self, *wide[0], **wide[1]), kind)
+
+    return run  # type: ignore[return-value]
+
+
+def given_kind(*given) -> np.dtype | None:
+    """The precision of the arrays among arguments if it is less than double, else None: numbers in lists are double."""
+    kinds = [x.dtype for x in given if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+    listed = any(isinstance(e, float) for x in given if isinstance(x, (list, tuple)) for e in x)
+    if not kinds or listed:
+        return None
+    kind = np.result_type(np.float32, *kinds)
+    return kind if kind.itemsize < 8 else None
+
+
+def rounded(found: Any, kind: np.dtype):
+    """Arrays, and what is made of arrays, in another precision; what is no float array stays."""
+    if isinstance(found, (np.ndarray, np.floating)):
+        return found.astype(kind, copy=False) if found.dtype.kind == "f" else found
+    if isinstance(found, tuple):
+        return tuple(rounded(x, kind) for x in found)
+    if isinstance(found, dict):
+        return {name: rounded(x, kind) for name, x in found.items()}
+    if is_dataclass(found) and not isinstance(found, type):
+        return replace(found, **{f.name: rounded(getattr(found, f.name), kind) for f in fields(found)})
+    return found
+
+
+def _wide(x):
+    return x.astype(float) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
