@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import floor, inf
 
 import numpy as np
+from numpy import spacing
 
 from ..errors import ShapeError, SimulationError, listed
 
@@ -25,7 +26,8 @@ class Hold:
 
     def index(self, t: float) -> int:
         """The number of the last sampling instant at or before t."""
-        return floor(t * self.rate + SLACK)
+        n = t * self.rate
+        return floor(n + max(SLACK, 2 * spacing(abs(n))))
 
 
 def hold(function: Function, *, rate: float) -> Hold:

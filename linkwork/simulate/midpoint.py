@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import variational
-from .interpolate import quartic
+from .interpolate import Quartic
 from .kernels import kernel
 from .step import Failure, Integrator, Step
 
@@ -54,7 +54,7 @@ class Midpoint(Integrator):
         q1, v1 = self.end(q, xi, *self._forces(xi))
         if stops is not None and stops.held:
             v1 = self._at_rest(q1, v1, stops.rows)
-        return Step(h, q, q1, v1, lambda x: quartic(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
+        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, vdot, v1))
 
     def _forces(self, xi):
         """τ, h and the wrenches at the midpoint."""

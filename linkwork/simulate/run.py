@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import inf
+from math import floor, inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..dynamics import Dynamics
+from ..errors import SimulationError
 from .control import Control, Controls
+from .dense import DenseRecord
 from .events import Crossing, EventDetector, Occurrence
 from .explicit import RK4, DormandPrince, DormandPrince8, Euler
 from .flow import Flow
@@ -49,6 +51,7 @@ class Settings:
     progress: bool | None = None
     constraints: object = "project"
     keep: "Constrained | None" = None
+    dense: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Carry:
     """What a run needs from the one it continues."""
 
     grid: float = 0.0  # the time from which fixed steps are counted
+    late: float = 0.0  # what the rounding of the last time leaves out
     next_step: float | None = None
     held: tuple | None = None  # the last calls of held controllers, and their outputs
     embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
@@ -76,11 +80,15 @@ class Run:
         self.integrator = self._integrator(carry.next_step or settings.first_step)
         self.detector = EventDetector(self.flow, settings.events)
         self.record = Record(robot)
+        every_end = settings.method in FIXED and settings.every == 1
+        self.dense = DenseRecord(robot, settings.dense, self.record if every_end else None, bool(self.controls.holds))
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None
         self.steps, self.repeats, self.latest_event = 0, 0, -1
-        self.t, self.q, self.v = t, q, v
+        self.t, self.late, self.q, self.v = t, carry.late, q, v
+        self.slack = self._resolution()
+        self.count = self.row = self._number(t)
         self.next_step = self.integrator.next_step
 
     def _integrator(self, first_step) -> Integrator:
@@ -91,7 +99,7 @@ class Run:
 
     @property
     def carry(self) -> Carry:
-        return Carry(self.grid, self.next_step, self.controls.held, self.keeper.carry)
+        return Carry(self.grid, self.late, self.next_step, self.controls.held, self.keeper.carry)
 
     # --- the loop
 
@@ -139,6 +147,7 @@ class Run:
             self.flow.refresh()
             self._restart()
             self.record.amend(self.t, self.vdot, self.tau)
+            self.dense.amend(self.t, self.vdot, self.tau)
 
     def _restart(self, just: int | None = None) -> None:
         """Continue from the present state with other forces or, after event `just`, another state."""
@@ -160,7 +169,7 @@ class Run:
 
     def _advance(self) -> None:
         """Make one step, or the part of it before an event that interrupts it."""
-        h, target = self._next_length()
+        h, target, late = self._next_length()
         step = self.integrator.step(self.t, self.q, self.v, self.vdot, h)
         if self.keeper.held is not None:
             rest = () if self.flow.stops is None else self.flow.stops.rows
@@ -168,8 +177,8 @@ class Run:
             self._check_projection(step, v)
             step = replace(step, q=q, v=v, rates=None)
             self.integrator.state_projected()
-        t = self.t + step.h
-        t = target if step.h == h or target - t <= 16 * np.spacing(abs(target)) else t
+        t, rest = later(self.t, self.late, step.h)
+        t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
         if self.detector.any:
             for found in self.detector.find(self.t, step):
                 if self.detector.interrupts(found.number):
@@ -180,10 +189,11 @@ class Run:
         self._check(vdot)
         if self._stores_grid:
             self._store_grid(step, t)
-        self.t, self.q, self.v, self.vdot, self.tau = t, step.q, step.v, vdot, tau
+        self._keep_step(step, 1.0, tau)
+        self.t, self.late, self.q, self.v, self.vdot, self.tau = t, late, step.q, step.v, vdot, tau
         self._accepted()
-        if not self._stores_grid and self.steps % self.settings.every == 0:
-            self._store()
+        if not self._stores_grid:
+            self._store(row=self.steps % self.settings.every == 0)
 
     def _accepted(self) -> None:
         self.steps += 1
@@ -191,29 +201,47 @@ class Run:
         if self.settings.on_step is not None and self.settings.on_step(self.t, self.q.copy(), self.v.copy()):
             self._end("stopped", "stopped by on_step")
 
-    def _next_length(self) -> tuple[float, float]:
-        """The largest length of the next step, and the time at its end."""
+    def _next_length(self) -> tuple[float, float, float]:
+        """The largest length of the next step, the time at its end, and what the rounding of that time leaves out."""
         target = min(self.until, self.controls.next())
-        h = target - self.t
-        if self.settings.method not in FIXED:
-            return h, target
-        dt = self.settings.dt or h
-        k = np.floor((self.t - self.grid) / dt + SLACK)
-        there = self.grid + (k + 1) * dt
-        if there < target + SLACK * dt:
-            target = self.until if abs(there - self.until) <= SLACK * dt else float(there)
-            on_grid = abs(self.t - (self.grid + k * dt)) <= SLACK * dt
-            return (dt if on_grid else target - self.t), target
-        return h, target
+        if self.settings.method in FIXED:
+            dt, slack = self.settings.dt or 0.0, self.slack
+            if self._grid(self.count + 1)[0] - self.t <= slack:
+                self.count += 1
+            there, late = self._grid(self.count + 1)
+            if there < target + slack:
+                on_grid = abs(self.t - self._grid(self.count)[0]) <= slack
+                end = (self.until, 0.0) if abs(there - self.until) <= slack else (there, late)
+                return (dt if on_grid else (there - self.t) + (late - self.late)), *end
+        return (target - self.t) - self.late, target, 0.0
+
+    def _resolution(self) -> float:
+        """Two times nearer than this are the same time of the grid."""
+        dt, gap = self.settings.dt, float(np.spacing(max(abs(self.t), abs(self.until), abs(self.grid))))
+        if dt is not None and dt < 8 * gap:
+            raise SimulationError(
+                f"dt is {dt} s, but times near {self.t:.6g} s differ by {gap:.1g} s at least. "
+                "Take a longer dt, or count time from a start nearer to zero."
+            )
+        return max(SLACK * (dt or 0.0), 2 * gap)
+
+    def _number(self, t: float) -> int:
+        """The number of the last time of the grid that is not after t."""
+        return 0 if self.settings.dt is None else floor((t - self.grid + self.slack) / self.settings.dt)
+
+    def _grid(self, k: int) -> tuple[float, float]:
+        """Time k of the grid, and what its rounding leaves out."""
+        return later(self.grid, 0.0, k * (self.settings.dt or 0.0))
 
     # --- events
 
     def _state(self, found: Crossing, step: Step):
         """The time and the state of an event within a step."""
+        t, _ = later(self.t, self.late, found.x * step.h)
         if found.x >= 1:
-            return self.t + step.h, step.q, step.v
+            return t, step.q, step.v
         q, v = self.flow.within(self.t, step, np.array([found.x]))
-        return self.t + found.x * step.h, q[0], v[0]
+        return t, q[0], v[0]
 
     def _note(self, found: Crossing, step: Step) -> None:
         """Record an event that changes nothing."""
@@ -231,7 +259,9 @@ class Run:
         passed = t > self.t
         index, own = found.number, found.number < len(self.detector.events)
         vdot, tau = self.flow.at(t, q, v)
-        self.t, self.q, self.v, self.vdot, self.tau = t, q, v, vdot, tau
+        self._keep_step(step, found.x, tau)
+        self.t, self.late = later(self.t, self.late, found.x * step.h)
+        self.q, self.v, self.vdot, self.tau = q, v, vdot, tau
         if passed:
             self._store()
             self._accepted()
@@ -286,17 +316,27 @@ class Run:
         """Are rows stored at multiples of dt instead of at the ends of the steps?"""
         return self.settings.dt is not None and self.settings.method not in FIXED
 
-    def _store(self) -> None:
-        self.record.add(self.t, self.q, self.v, self.vdot, self.tau)
+    def _store(self, row: bool = True) -> None:
+        """Store the present state: as a row, and as the end of a step for dense output."""
+        here = self.t, self.q, self.v, self.vdot, self.tau
+        if row:
+            self.record.add(*here)
+        if self.settings.method in FIXED and self.dense.ends is not self.record:
+            self.dense.end(*here)
+
+    def _keep_step(self, step: Step, x: float, tau) -> None:
+        """Keep the polynomial of a step of which the fraction x was made; tau is that at its end."""
+        if self.settings.method not in FIXED:
+            self.dense.step(self.t, self.late, step, x, self.tau, tau)
 
     def _store_grid(self, step: Step, end: float) -> None:
         """Store rows at the multiples of dt after the last row, up to a time within the step."""
-        dt, last = self.settings.dt or np.inf, max(self.t, self.record.last)
-        k = np.arange(np.floor((last - self.grid) / dt + SLACK) + 1, np.floor((end - self.grid) / dt + SLACK) + 1)
-        times = self.grid + k * dt
-        times = np.where(times > end - SLACK * dt, end, times)
+        last, self.row = self.row, max(self.row, self._number(end))
+        times = np.array([self._grid(k)[0] for k in range(last + 1, self.row + 1)])
+        times = np.where(times > end - self.slack, end, times)
         if len(times):
-            for t, q, v in zip(times, *self.flow.within(self.t, step, (times - self.t) / step.h)):
+            x = np.minimum(((times - self.t) - self.late) / step.h, 1.0)
+            for t, q, v in zip(times, *self.flow.within(self.t, step, x)):
                 self.record.add(t, q, v, *self.flow.at(t, q, v))
 
     def _check(self, vdot) -> None:
@@ -308,6 +348,14 @@ class Run:
         if row is None:
             return ""
         return f' (joint "{joint_of(self.robot, row)}")'
+
+
+def later(t: float, late: float, h: float) -> tuple[float, float]:
+    """The time h after t + late, and what its rounding leaves out (Knuth's sum of two numbers)."""
+    h = late + h
+    there = t + h
+    moved = there - t
+    return there, (t - (there - moved)) + (h - moved)
 
 
 def joint_of(robot: Dynamics, row: int) -> str:

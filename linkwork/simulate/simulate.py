@@ -42,6 +42,7 @@ def simulate(
     progress: bool | None = None,
     constraints="project",
     keep: "Constrained | None" = None,
+    dense: bool | None = None,
 ) -> Trajectory:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
 
@@ -60,6 +61,8 @@ def simulate(
     constraints  how they are satisfied: "project" after each step, "embed" (only independent velocities are integrated,
                the others are computed from them), (omega, zeta) by Baumgarte stabilization, None by accelerations alone
     keep       constraints to project on in place of the robot's own, e.g. lw.constraints.of(robot, ...) with a momentum
+    dense      keep the motion within each step, whatever rows are stored, for run(t) and run.at(t): True, False, or None,
+               which gives it up when it takes more than 512 MB
 
     A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message` and `resume`.
     """
@@ -68,7 +71,7 @@ def simulate(
     limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
-        progress, constraints, keep,
+        progress, constraints, keep, dense,
     )  # fmt: skip
     checked(robot, settings)
     q, v = _state(robot, state)
@@ -105,6 +108,8 @@ def checked(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f"restitution is {s.restitution}; it must be a number from 0 to 1.")
     if s.restitution and not s.limits:
         raise SimulationError(f"restitution is {s.restitution}, but joint limits are off: limits=True turns them on.")
+    if s.dense not in (True, False, None):
+        raise SimulationError(f"dense is {s.dense!r}; it may be True, False or None.")
     if s.every < 1 or int(s.every) != s.every:
         raise SimulationError(f"every is {s.every}; it must be a whole number, at least 1.")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .interpolate import Polynomial
 from .step import Failure, Integrator, Step, Tolerances
 
 FAR = 1.0  # radians
@@ -34,9 +35,12 @@ class Radau(Integrator):
     def step(self, t, q, v, vdot, h):
         from scipy.integrate import Radau as SciPyRadau
 
-        end, ulps = t + h, 4 * np.spacing(abs(t) + h)
-        if self.solver is None or abs(self.solver.t - t) > ulps or abs(self.solver.t_bound - end) > ulps:
-            self.base = q
+        if self.solver is not None:
+            here, ulps = self.solver.t, 4 * np.spacing(abs(t) + h)
+            if abs(self.origin + here - t) > ulps or abs(self.solver.t_bound - here - h) > ulps:
+                self.solver = None
+        if self.solver is None:
+            self.base, self.origin = q, t  # the solver counts time from here
             first = None if self.next_step is None else min(self.next_step, h)
             y = np.zeros(self.flow.blocks * self.n)
             y[self.n : 2 * self.n] = v
@@ -44,7 +48,7 @@ class Radau(Integrator):
             atol[: self.n] += self.tolerances.rtol * self.tolerances.size(q)
             with np.errstate(all="ignore"):
                 self.solver = SciPyRadau(
-                    self._rates, t, y, end, rtol=max(self.tolerances.rtol, 1e-13), atol=atol,
+                    self._rates, 0.0, y, h, rtol=max(self.tolerances.rtol, 1e-13), atol=atol,
                     first_step=first, max_step=self.max_step, jac=self._jacobian,
                 )  # fmt: skip
         solver = self.solver
@@ -52,16 +56,15 @@ class Radau(Integrator):
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             raise Failure(f"the implicit equations have no solution, however short the step ({message})")
         xi, v1 = solver.y[: self.n].copy(), solver.y[self.n : 2 * self.n].copy()
-        made, dense, base, done = solver.t - t, solver.dense_output(), self.base, solver.status == "finished"
+        made, dense, base, done = solver.t - solver.t_old, solver.dense_output(), self.base, solver.status == "finished"
         self.next_step = max(made, self.next_step or 0.0) if done else solver.h_abs  # a step cut short is no measure
         if done or self._far(xi):
             self.solver = None
 
-        def interpolant(x):
-            y = dense(t + made * x[:, 0]).T
-            return y[:, : self.n], y[:, self.n : 2 * self.n]
+        def coefficients():
+            return np.concatenate([dense.y_old[None], dense.Q.T])[:, : 2 * self.n] if self.n else np.zeros((1, 0))
 
-        return Step(h if done else made, base, self.flow.integrate(base, xi), v1, interpolant)
+        return Step(h if done else made, base, self.flow.integrate(base, xi), v1, Polynomial(coefficients))
 
     def _jacobian(self, t, y):
         """∂(ξ̇, v̇)/∂(ξ, v) by finite differences, all columns at once."""
@@ -78,7 +81,7 @@ class Radau(Integrator):
         out = np.empty_like(columns)
         if self.flow.reacts or self.flow.stops is not None:
             for row, into in zip(columns, out):
-                self.flow(t, self.base, row[:n], row[n : 2 * n], tuple(into.reshape(-1, n)))
+                self.flow(self.origin + t, self.base, row[:n], row[n : 2 * n], tuple(into.reshape(-1, n)))
         else:
             self.flow.evaluations += len(columns)
             self.flow.rates(self.base, columns[:, :n], columns[:, n:], *self.flow.steady, out=(out[:, :n], out[:, n:]))
