@@ -163,13 +163,14 @@ def dense_of(stored: dict, columns: dict, robot) -> Dense | None:
         kind = KINDS[said["kind"]]
         arrays = {f.name: stored[f"dense{i}_{f.name}"] for f in fields(kind) if f.name != "held"}
         more = {"held": said["held"]} if kind is Ends else {}
-        widths = kind.widths(robot, *([arrays["coefficients"].shape[1] - 1] if kind is Polynomials else []))
+        widths = kind.widths(robot, arrays["coefficients"].shape[1] - 1 if kind is Polynomials else 4)
         check_shapes(arrays, {name: (len(arrays["t"]), *width) for name, width in widths.items()})
         demand(len(arrays["t"]) and (np.diff(arrays["t"]) >= 0).all(), "times of the dense output in order")
         demand(kind is Ends or (arrays["h"] > 0).all(), "steps of positive length")
         parts.append(kind(**arrays, **more))
-    demand(isinstance(stored["said"]["missing"], str), "dense output")
-    return Dense(tuple(parts), stored["said"]["missing"])
+    missing = stored["said"]["missing"]
+    demand(_text(missing) and len(missing) < 200 and bool(parts) != bool(missing), "dense output")
+    return Dense(tuple(parts), missing)
 
 
 def check_settings(settings: dict, counts: dict) -> None:
@@ -195,7 +196,10 @@ def demand(good, what: str) -> None:
 
 
 def _carry(said: dict) -> dict:
-    demand(set(said) <= {*CARRIED} and all(_maybe(x) for name, x in said.items() if name != "embedding"), "what a run carries on")
+    numbers = {name: x for name, x in said.items() if name != "embedding"}
+    demand(set(said) <= {*CARRIED} and all(map(_maybe, numbers.values())), "what a run carries on")
+    said |= {name: None if x is None else float(x) for name, x in numbers.items()}
+    demand(np.isfinite([said["grid"], said.get("late", 0.0)]).all() and (said["next_step"] or 1.0) > 0, "what a run carries on")
     if (chosen := said.get("embedding")) is not None:
         (choices, pivots), floor = chosen
         whole = all(_whole(i) for choice in choices for part in choice for i in part)

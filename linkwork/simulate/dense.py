@@ -9,11 +9,12 @@ All are in local coordinates, so that between rows a quaternion has norm one.
 """
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
 from ..dynamics import Dynamics
-from .interpolate import quartic
+from .interpolate import Polynomial, quartic
 from .record import Growing, Record
 from .step import Step
 
@@ -80,7 +81,7 @@ class Ends:
     held: bool = False
 
     @staticmethod
-    def widths(robot: Dynamics) -> dict[str, tuple]:
+    def widths(robot: Dynamics, degree: int = 4) -> dict[str, tuple]:
         return {"t": (), "q": (robot.nq,), **{name: (robot.nv,) for name in ("v", "vdot", "tau")}}
 
     def at(self, robot: Dynamics, t):
@@ -98,20 +99,19 @@ class Ends:
     def between(self, first: float, last: float) -> "Ends":
         begin = max(int(np.searchsorted(self.t, first, side="right")) - 1, 0)
         end = int(np.searchsorted(self.t, last, side="left")) + 1
-        return Ends(*(x[begin:end] for x in self.arrays.values()), held=self.held)
+        return replace(self, **{name: x[begin:end] for name, x in self.arrays.items()})
 
     def joined(self, later) -> "Ends | None":
         if not isinstance(later, Ends) or later.held != self.held:
             return None
-        pairs = zip(self.arrays.values(), later.arrays.values())
-        return Ends(*(np.concatenate([a[:-1], b]) for a, b in pairs), held=self.held)
+        return replace(self, **{name: np.concatenate([x[:-1], later.arrays[name]]) for name, x in self.arrays.items()})
 
     @property
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "held"}
 
 
-KINDS: dict[str, type] = {"polynomials": Polynomials, "ends": Ends}
+KINDS: dict[str, type[Polynomials] | type[Ends]] = {"polynomials": Polynomials, "ends": Ends}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,8 @@ class DenseRecord:
         """Keep the polynomial of a step, of which the fraction x was made; tau at its start and there."""
         if self.given_up or not x > 0:
             return
-        c = step.interpolant.coefficients  # type: ignore[union-attr]
+        assert isinstance(step.interpolant, Polynomial)
+        c = step.interpolant.coefficients
         if self.steps is None:
             self.steps = Growing(Polynomials.widths(self.robot, len(c) - 1))
         self.steps.add(t, late, step.h, step.base, c, (tau0, (tau1 - tau0) / x))

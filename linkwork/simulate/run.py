@@ -172,8 +172,8 @@ class Run:
         h, target, late = self._next_length()
         step = self.integrator.step(self.t, self.q, self.v, self.vdot, h)
         if self.keeper.held is not None:
-            rest = () if self.flow.stops is None else self.flow.stops.rows
-            q, v = self.keeper.back(self.t + step.h, step.q, step.v, rest)
+            resting = () if self.flow.stops is None else self.flow.stops.rows
+            q, v = self.keeper.back(self.t + step.h, step.q, step.v, resting)
             self._check_projection(step, v)
             step = replace(step, q=q, v=v, rates=None)
             self.integrator.state_projected()

@@ -24,6 +24,7 @@ class Radau(Integrator):
         self.next_step = first_step
         self.max_step = max_step
         self.solver: Any = None
+        self.origin = 0.0  # the time from which the solver counts
 
     def restart(self, *, jump):
         self.solver = None
@@ -40,7 +41,7 @@ class Radau(Integrator):
             if abs(self.origin + here - t) > ulps or abs(self.solver.t_bound - here - h) > ulps:
                 self.solver = None
         if self.solver is None:
-            self.base, self.origin = q, t  # the solver counts time from here
+            self.base, self.origin = q, t
             first = None if self.next_step is None else min(self.next_step, h)
             y = np.zeros(self.flow.blocks * self.n)
             y[self.n : 2 * self.n] = v

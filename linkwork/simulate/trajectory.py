@@ -57,11 +57,11 @@ class Trajectory:
 
     def _of_rows(self) -> Dense:
         """The dense output that the rows are, if they are the ends of all steps."""
-        s = self.settings
+        s, missing = self.settings, ""
         if s.every > 1 or (s.dt is not None and s.method not in FIXED):
-            said = "its rows are not all steps, and the file is of an older format"
-            return Dense((Ends(*(getattr(self, name) for name in ROWS), held=archive.is_held(s.control)),), said)
-        return Dense((Ends(*(getattr(self, name) for name in ROWS), held=archive.is_held(s.control)),))
+            missing = "its rows are not all steps, and the file is of an older format"
+        ends = Ends(self.t, self.q, self.v, self.vdot, self.tau, archive.is_held(s.control))
+        return Dense((ends,), missing)
 
     @staticmethod
     def of(run: Run) -> "Trajectory":
@@ -115,7 +115,8 @@ class Trajectory:
         """The trajectory at other times (n,); vdot is the slope of v, tau is linear within each step."""
         t = np.atleast_1d(np.asarray(t, float))
         q, v, vdot, tau = self._between(t)
-        return replace(self, t=t.copy(), q=q, v=v, vdot=vdot, tau=tau)
+        dense = self._dense.between(t.min(), t.max()) if len(t) else self._dense
+        return replace(self, t=t.copy(), q=q, v=v, vdot=vdot, tau=tau, dense=dense)
 
     @property
     def _dense(self) -> Dense:
@@ -252,11 +253,12 @@ class Trajectory:
         if Path(path).suffix.lower() == ".csv":
             raise SimulationError(f"{path} is a table; a run is loaded from the .npz file that `save` writes.")
         with archive.damage_explained(path):
-            model, settings, columns, dense = archive.load(path)
-            robot, settings = Dynamics(model), Settings(**settings)
+            model, said, columns, dense = archive.load(path)
+            robot, settings = Dynamics(model), Settings(**said)
             archive.check_shapes(columns, {"q": (len(columns["t"]), robot.nq), "v": (len(columns["t"]), robot.nv)})
             checked(robot, replace(settings, keep=None))
             carry = Carry(**columns.pop("carry"))
+            archive.demand(Keeper(robot, settings.constraints, None, carry.embedding).fits(), "a choice of this robot's velocities")
             events = tuple(Occurrence(*event) for event in columns.pop("events"))
             kept = archive.dense_of(dense, columns, robot)
             return Trajectory(robot, settings=settings, carry=carry, events=events, dense=kept, **columns)
