@@ -104,7 +104,8 @@ class Ends:
     def joined(self, later) -> "Ends | None":
         if not isinstance(later, Ends) or later.held != self.held:
             return None
-        return replace(self, **{name: np.concatenate([x[:-1], later.arrays[name]]) for name, x in self.arrays.items()})
+        both: dict[str, Any] = {name: np.concatenate([x[:-1], later.arrays[name]]) for name, x in self.arrays.items()}
+        return replace(self, **both)
 
     @property
     def arrays(self) -> dict[str, Any]:

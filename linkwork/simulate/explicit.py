@@ -1,10 +1,10 @@
-"""Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, with the tableaux of SciPy."""
+"""Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, that of order 8 with the tableau of SciPy."""
 
 from abc import abstractmethod
 
 import numpy as np
 
-from . import equations
+from . import equations, tableau
 from .interpolate import Polynomial, Quartic
 from .kernels import kernel
 from .step import Failure, Integrator, Step, Tolerances
@@ -172,12 +172,8 @@ class Adaptive(RungeKutta):
 class DormandPrince(Adaptive):
     """Order 5(4), interpolant of order 4."""
 
-    def __init__(self, *arguments):
-        from scipy.integrate import RK45
-
-        self.A, self.B, self.C, self.E, self.P = RK45.A, RK45.B, RK45.C, RK45.E, RK45.P
-        self.order, self.estimate = RK45.order, RK45.error_estimator_order
-        super().__init__(*arguments)
+    A, B, C, E, P = tableau.A, tableau.B, tableau.C, tableau.E, tableau.P
+    order, estimate = 5, 4
 
     def errors(self):
         return (self.E @ self.K)[None]

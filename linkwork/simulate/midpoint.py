@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import variational
+from .compliance import tree_compliance
 from .interpolate import Quartic
 from .kernels import kernel
 from .step import Failure, Integrator, Step
@@ -114,7 +115,7 @@ class Midpoint(Integrator):
 
     def _at_rest(self, q, v, rows):
         """v after an impulse along the joints at rest that makes their velocities zero."""
-        inverse = self.robot.mass_matrix_inverse(q)
+        inverse = tree_compliance(self.robot, q)
         v = v - inverse[:, rows] @ np.linalg.solve(inverse[np.ix_(rows, rows)], v[rows])
         v[rows] = 0.0
         return v

@@ -13,6 +13,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..lie.group import Additive
+from .compliance import tree_compliance
 
 REST = 1e-4  # of the fastest impact at a limit: a rebound slower than that is none
 
@@ -174,7 +175,7 @@ class Stops:
 
 def compliance(robot: Dynamics, q, t: float) -> np.ndarray:
     """v̇ for each unit of τ: 𝓜⁻¹, less what constraints take of it."""
-    return robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q, t)
+    return tree_compliance(robot, q) if robot.constraints is None else robot.constraints.compliance(q, t)
 
 
 def along(robot: Dynamics, inverse, rows, change) -> np.ndarray:
