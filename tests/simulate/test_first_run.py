@@ -33,8 +33,8 @@ def test_a_run_with_dry_friction_and_limits_compiles_the_rates_alone(monkeypatch
 @pytest.mark.parametrize("name", ["rough", "free_body", "humanoid", "joint_zoo"])
 def test_the_compliance_of_a_tree_is_the_inverse_of_its_mass_matrix(name, compiled):
     """𝓜⁻¹ from differences of accelerations, relative to √(𝓜⁻¹ᵢᵢ 𝓜⁻¹ⱼⱼ), also without gravity."""
-    model = with_friction() if name == "rough" else lw.load(name)
-    for model in (model, model.with_gravity((0, 0, 0))):
+    one = with_friction() if name == "rough" else lw.load(name)
+    for model in (one, one.with_gravity((0, 0, 0))):
         robot = lw.Dynamics(model, compiled=compiled and name in ("rough", "free_body"))
         q, _ = robot.random_state(seed=1)
         inverse = robot.mass_matrix_inverse(q)
