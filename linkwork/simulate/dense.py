@@ -25,7 +25,7 @@ LIMIT = 1 << 29  # bytes: without dense=True, dense output that takes more than 
 class Polynomials:
     """Polynomials in x = (t − t₀)/h for (ξ, v): one for each step, from its start t₀ = t + late to that of the next.
 
-    `late` is what the rounding of the time t leaves out; tau is linear in x.
+    `late` is what the rounding of the time t leaves out; tau is linear, with the slope `tau_slope` in x.
     """
 
     t: np.ndarray
@@ -34,12 +34,14 @@ class Polynomials:
     base: np.ndarray
     coefficients: np.ndarray
     tau: np.ndarray
+    tau_slope: np.ndarray
 
     @staticmethod
     def widths(robot: Dynamics, degree: int) -> dict[str, tuple]:
         """The shape of one entry of each field."""
         n = robot.nv
-        return {"t": (), "late": (), "h": (), "base": (robot.nq,), "coefficients": (degree + 1, 2 * n), "tau": (2, n)}
+        numbers: dict[str, tuple] = {"t": (), "late": (), "h": ()}
+        return numbers | {"base": (robot.nq,), "coefficients": (degree + 1, 2 * n), "tau": (n,), "tau_slope": (n,)}
 
     def at(self, robot: Dynamics, t):
         """q, v, vdot and tau at times t (m,)."""
@@ -49,8 +51,7 @@ class Polynomials:
         k = np.arange(c.shape[1])
         y = ((x**k)[:, None] @ c)[:, 0]
         rate = ((k[1:] * x ** k[:-1])[:, None] @ c[:, 1:, n:])[:, 0] / self.h[i, None]
-        tau = self.tau[i]
-        return robot.integrate(self.base[i], y[:, :n]), y[:, n:], rate, tau[:, 0] + x * tau[:, 1]
+        return robot.integrate(self.base[i], y[:, :n]), y[:, n:], rate, self.tau[i] + x * self.tau_slope[i]
 
     def between(self, first: float, last: float) -> "Polynomials":
         """Those that are needed from one time to another."""
@@ -165,7 +166,7 @@ class DenseRecord:
         c = step.interpolant.coefficients
         if self.steps is None:
             self.steps = Growing(Polynomials.widths(self.robot, len(c) - 1))
-        self.steps.add(t, late, step.h, step.base, c, (tau0, (tau1 - tau0) / x))
+        self.steps.add(t, late, step.h, step.base, c, tau0, 0.0 if tau1 is tau0 else (tau1 - tau0) / x)
         self._limit(self.steps)
 
     def end(self, *row) -> None:

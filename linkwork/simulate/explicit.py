@@ -10,6 +10,7 @@ from .kernels import kernel
 from .step import Failure, Integrator, Step, Tolerances
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # factors for the next step: Hairer, Nørsett and Wanner, II.4
+POWERS = np.concatenate([np.zeros((1, 7)), tableau.P.T])  # of x, from 0 to 4, for each stage of Dormand and Prince
 ALTERNATING = np.array(  # the powers of x in x, x(1 − x), x²(1 − x), x²(1 − x)² ..., one column for each
     [
         [0, 0, 0, 0, 0, 0, 0],
@@ -172,7 +173,7 @@ class Adaptive(RungeKutta):
 class DormandPrince(Adaptive):
     """Order 5(4), interpolant of order 4."""
 
-    A, B, C, E, P = tableau.A, tableau.B, tableau.C, tableau.E, tableau.P
+    A, B, C, E = tableau.A, tableau.B, tableau.C, tableau.E
     order, estimate = 5, 4
 
     def errors(self):
@@ -182,8 +183,9 @@ class DormandPrince(Adaptive):
         return _rms(errors[0] / scale)
 
     def coefficients(self, start, h, xi, v0, v1):
-        y0 = np.concatenate([np.zeros(self.n), v0])
-        return np.concatenate([y0[None], h * (self.P.T @ self.K[:, : 2 * self.n])])
+        made = (h * POWERS) @ self.K[:, : 2 * self.n]
+        made[0, self.n :] = v0
+        return made
 
 
 class DormandPrince8(Adaptive):

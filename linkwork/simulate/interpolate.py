@@ -1,7 +1,6 @@
 """Interpolants of one step: ξ and v at fractions x (m, 1) of it, the configuration there being base ∘ exp ξ."""
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
@@ -14,10 +13,13 @@ class Polynomial:
 
     def __init__(self, make: Callable[[], np.ndarray]):
         self.make = make
+        self._made: np.ndarray | None = None
 
-    @cached_property
+    @property
     def coefficients(self) -> np.ndarray:
-        return self.make()
+        if self._made is None:
+            self._made = self.make()
+        return self._made
 
     def __call__(self, x) -> tuple[np.ndarray, np.ndarray]:
         c = self.coefficients
