@@ -63,6 +63,18 @@ def test_loops_are_closed_between_rows(how):
     assert np.abs(q - fine.q).max() < 1e-4
 
 
+def test_given_motion_is_that_of_its_own_time_between_rows():
+    b = lw.Builder("driven")
+    b.body("wheel", joint=lw.Revolute(axis=(0, 1, 0)), mass=1.0, tensor=(1, 1, 1))
+    b.body("arm", "wheel", (1, 0, 0), lw.Revolute(axis=(0, 1, 0)), mass=1.0, center=(0.3, 0, 0), tensor=(1, 1, 1))
+    b.drive("wheel_joint", lambda t: 0.5 * t * t)
+    run = lw.simulate(lw.Dynamics(b.model()), (np.zeros(2), np.zeros(2)), until=1.0, dt=0.5)
+    t = np.linspace(0, 1, 21)
+    q, v = run(t)
+    np.testing.assert_allclose(q[:, 0], 0.5 * t * t, atol=1e-12)
+    np.testing.assert_allclose(v[:, 0], t, atol=1e-12)
+
+
 def test_between_rows_a_quaternion_has_norm_one():
     run = lw.simulate(BLOCK, TUMBLING, until=2.0, dt=1.0)
     np.testing.assert_allclose(np.linalg.norm(run(np.linspace(0, 2, 201))[0][:, :4], axis=-1), 1, atol=1e-15)
