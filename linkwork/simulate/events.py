@@ -72,6 +72,7 @@ class EventDetector:
     def begin(self, t: float, q, v, just: int | None = None) -> None:
         """Store the values at the start of a smooth motion; that of event `just`, which has just occurred, is zero."""
         self.before = self.values(t, q, v)
+        self.before[len(self.events) :] = np.maximum(self.before[len(self.events) :], 0.0)  # below zero it is rounding
         if just is not None:
             self.before[just] = 0.0
 

@@ -85,7 +85,7 @@ class Run:
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None
-        self.steps, self.repeats, self.latest_event = 0, 0, -1
+        self.steps, self.repeats = 0, 0
         self.t, self.late, self.q, self.v = t, carry.late, q, v
         self.slack = self._resolution()
         self.count = self.row = self._number(t)
@@ -115,7 +115,7 @@ class Run:
         except KeyboardInterrupt:
             self._end("stopped", "stopped by Ctrl-C")
         except Failure as failure:
-            self._end("failed", f"{failure}{self._joint(failure.row)}{self.flow.trouble}")
+            self._end("failed", f"{failure}{self._joint(failure.row)}{'' if failure.complete else self.flow.trouble}")
         except Exception as error:
             if not self.steps:
                 raise
@@ -152,7 +152,7 @@ class Run:
     def _restart(self, just: int | None = None) -> None:
         """Continue from the present state with other forces or, after event `just`, another state."""
         if self.flow.stops is not None:
-            self.flow.stops.choose(self.t, self.q, self.v, self.flow, None)
+            self.flow.stops.choose(self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self.integrator.restart(jump=just is not None)
         if self.detector.any:
@@ -172,7 +172,7 @@ class Run:
         h, target, late = self._next_length()
         step = self.integrator.step(self.t, self.q, self.v, self.vdot, h)
         if self.keeper.held is not None:
-            resting = () if self.flow.stops is None else self.flow.stops.rows
+            resting = () if self.flow.stops is None else self.flow.stops.rest
             q, v = self.keeper.back(self.t + step.h, step.q, step.v, resting)
             self._check_projection(step, v)
             step = replace(step, q=q, v=v, rates=None)
@@ -265,8 +265,7 @@ class Run:
         if passed:
             self._store()
             self._accepted()
-        self.repeats = self.repeats + 1 if index == self.latest_event and not passed else 0
-        self.latest_event = index
+        self.repeats = 0 if passed else self.repeats + 1
         if own:
             event = self.detector.events[index]
             name: str | None = event.name
@@ -280,10 +279,11 @@ class Run:
             self.q, self.v, name = stops.change(index - len(self.detector.events), t, q, v, self.flow)
         if name is not None:
             self.occurrences.append(Occurrence(t, name, q, v))
-        if self.repeats > REPEATS[not own]:
+        if self.repeats > REPEATS[not own] + len(self.detector.events):
             raise Failure(
-                f"{name or 'a joint that sticks and slips'} repeats at the same time. If something comes "
-                "to rest there, let the event's reset set its velocity to zero, or make it terminal"
+                f"{name or 'a joint that sticks and slips'} repeats at the same time. What comes to rest there is held by a joint "
+                "limit, not by an event: give the joint a limit and simulate with limits=True, restitution=..., or make the event terminal",
+                complete=True,
             )
         if self.status == "finished":
             self._continue(index if own else None)

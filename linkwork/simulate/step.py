@@ -8,17 +8,12 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..lie.group import Additive
+from .failure import Failure
 from .flow import Flow
 
+__all__ = ["Failure", "Integrator", "Interpolant", "Step", "Tolerances"]
+
 Interpolant = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-class Failure(Exception):
-    """A step that cannot be made: the reason, and the row of v that caused it if that is known."""
-
-    def __init__(self, reason: str, row: int | None = None):
-        super().__init__(reason)
-        self.row = row
 
 
 @dataclass(frozen=True)
