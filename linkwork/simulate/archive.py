@@ -23,7 +23,7 @@ FUNCTIONS = "control", "external", "events", "on_step", "keep"  # settings that 
 OLD_NAMES: dict[str, str] = {"Hinge": "PlacedJoint", "hinges": "joints"}  # in files of format 1
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
-CARRIED = "grid", "late", "next_step", "embedding"
+CARRIED = "grid", "late", "next_step", "embedding", "memory"
 STATUSES = "finished", "event", "stopped", "failed"
 TYPES = {
     kind.__name__: kind
@@ -196,7 +196,7 @@ def demand(good, what: str) -> None:
 
 
 def _carry(said: dict) -> dict:
-    numbers = {name: x for name, x in said.items() if name != "embedding"}
+    numbers = {name: x for name, x in said.items() if name not in ("embedding", "memory")}
     demand(set(said) <= {*CARRIED} and all(map(_maybe, numbers.values())), "what a run carries on")
     said |= {name: None if x is None else float(x) for name, x in numbers.items()}
     demand(np.isfinite([said["grid"], said.get("late", 0.0)]).all() and (said["next_step"] or 1.0) > 0, "what a run carries on")
@@ -204,7 +204,15 @@ def _carry(said: dict) -> dict:
         (choices, pivots), floor = chosen
         whole = all(_whole(i) for choice in choices for part in choice for i in part)
         demand(whole and all(len(choice) == 3 for choice in choices) and all(map(_number, pivots)) and _number(floor), "an embedding")
+    demand(_is_memory(said.get("memory")), "what a run remembers")
     return said
+
+
+def _is_memory(x) -> bool:
+    """Numbers in lists and dictionaries; whether they fit is seen by those who remember them."""
+    if isinstance(x, (dict, list)):
+        return all(map(_is_memory, x.values() if isinstance(x, dict) else x))
+    return x is None or isinstance(x, (int, float))
 
 
 def _text(x) -> bool:

@@ -35,6 +35,14 @@ def hold(function: Function, *, rate: float) -> Hold:
     return Hold(function, rate)
 
 
+def read_only(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Views for functions of the user: writing to them raises, so that a motion is changed by what functions return alone."""
+    views = tuple(x.view() for x in arrays)
+    for x in views:
+        x.flags.writeable = False
+    return views
+
+
 Control = Function | Hold | Sequence[Function | Hold] | None
 
 
@@ -65,6 +73,7 @@ class Controls:
     def sample(self, t: float, q, v) -> bool:
         """Call the held controllers that are due at t; True if there was one."""
         due = [i for i, part in enumerate(self.holds) if part.index(t) > self.last_calls[i]]
+        q, v = read_only(q, v)
         for i in due:
             self.answers[i] = self._checked(self.holds[i].function(t, q, v), "held control").copy()
             self.last_calls[i] = self.holds[i].index(t)
@@ -79,6 +88,7 @@ class Controls:
         tau = np.zeros(self.robot.nv)
         for force in self.answers:
             tau = tau + force
+        q, v = read_only(q, v)
         for function in self.functions:
             tau = tau + self._checked(function(t, q, v), "control")
         return tau

@@ -6,6 +6,7 @@ from . import variational
 from .compliance import tree_compliance
 from .interpolate import Quartic
 from .kernels import kernel
+from .memory import remembered
 from .step import Failure, Integrator, Step
 
 CLOSE = 1e-15**2  # (correction / step)² at which the iteration has converged
@@ -39,6 +40,18 @@ class Midpoint(Integrator):
         self.h = np.array(np.nan)
         self.inverse = None
         self.past: list[np.ndarray] = []
+
+    @property
+    def memory(self):
+        memory = {"h": float(self.h), "stiff": self.stiff, "past": [x.tolist() for x in self.past]}
+        return memory if self.inverse is None else memory | {"inverse": self.inverse.tolist()}
+
+    def remember(self, memory):
+        count = len(memory["past"]) if isinstance(memory, dict) and isinstance(memory.get("past"), list) else 0
+        shapes: dict = {"h": (), "stiff": (), "past": (count, self.n) if count else (0,), "inverse": (self.n, self.n)}
+        if count > len(HISTORY) or (m := remembered(memory, shapes, optional=("inverse",))) is None:
+            return
+        self.h, self.stiff, self.past, self.inverse = m["h"], bool(m["stiff"]), list(m["past"]), m.get("inverse")
 
     def step(self, t, q, v, vdot, h):
         if h != self.h:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
 ADAPTIVE: dict[str, type] = {"rk45": DormandPrince, "dop853": DormandPrince8, "stiff": Radau}
+LARGEST = 1e18  # a state past it, in rad, m, rad/s or m/s, has left: its rounding is larger than 100 of them
 SLACK = 1e-9  # fraction of a step: two times nearer than that are equal
 REPEATS = 3, 50  # times that an event may repeat at the same time: the user's, and one of a joint at rest
 
@@ -63,6 +64,7 @@ class Carry:
     next_step: float | None = None
     held: tuple | None = None  # the last calls of held controllers, and their outputs
     embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
+    memory: dict | None = None  # what the integrator and the joints at rest know of earlier steps, as lists and numbers
     goes_on: bool = False  # does the state come from a run, so that it is on the constraints already?
 
 
@@ -72,12 +74,14 @@ class Run:
     def __init__(self, robot: Dynamics, settings: Settings, t: float, q, v, until: float, carry: Carry):
         self.robot, self.settings, self.until, self.grid = robot, settings, until, carry.grid
         self.goes_on = carry.goes_on
-        stops = Stops(robot, settings.restitution if settings.limits else None)
+        memory = carry.memory or {}
+        stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"))
         stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
         self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding)
         self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
         self.integrator = self._integrator(carry.next_step or settings.first_step)
+        self.integrator.remember(memory.get(settings.method))
         self.detector = EventDetector(self.flow, settings.events)
         self.record = Record(robot)
         every_end = settings.method in FIXED and settings.every == 1
@@ -99,7 +103,9 @@ class Run:
 
     @property
     def carry(self) -> Carry:
-        return Carry(self.grid, self.late, self.next_step, self.controls.held, self.keeper.carry)
+        stops = self.flow.stops
+        memory = {self.settings.method: self.integrator.memory, "stops": None if stops is None else stops.memory}
+        return Carry(self.grid, self.late, self.next_step, self.controls.held, self.keeper.carry, memory)
 
     # --- the loop
 
@@ -123,6 +129,10 @@ class Run:
             self._end("failed", f"{type(error).__name__}: {error}")
         finally:
             progress.close()
+        if not self.record.n:
+            self.record.add(self.t, self.q, self.v, np.nan, np.nan)
+        if self.detector.unseen and not self.message:
+            self.message = self.detector.unseen_text
         if self.record.n and self.record.last != self.t:
             self._store()
 
@@ -131,13 +141,14 @@ class Run:
 
     def _start(self) -> None:
         self.q, self.v = self.keeper.start(self.t, self.q, self.v, self.goes_on)
-        self.controls.sample(self.t, self.q, self.v)
+        if self.controls.sample(self.t, self.q, self.v):
+            self.integrator.restart(jump=False)
         self.flow.refresh()
         if self.flow.stops is not None:
             self.flow.stops.choose(self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
-        self._check(self.vdot)
         self._store()
+        self._check(self.vdot, self.q, self.v)
         if self.detector.any:
             self.detector.begin(self.t, self.q, self.v)
 
@@ -149,14 +160,14 @@ class Run:
             self.record.amend(self.t, self.vdot, self.tau)
             self.dense.amend(self.t, self.vdot, self.tau)
 
-    def _restart(self, just: int | None = None) -> None:
-        """Continue from the present state with other forces or, after event `just`, another state."""
+    def _restart(self, just: int | None = None, rate: float = 0.0) -> None:
+        """Continue from the present state with other forces or, after event `just`, another state; see EventDetector.begin."""
         if self.flow.stops is not None:
             self.flow.stops.choose(self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self.integrator.restart(jump=just is not None)
         if self.detector.any:
-            self.detector.begin(self.t, self.q, self.v, just)
+            self.detector.begin(self.t, self.q, self.v, just, rate)
 
     def _check_projection(self, step, v) -> None:
         """Raise Failure if the projection on the constraints changes the velocity by more than a small part of the motion."""
@@ -186,7 +197,7 @@ class Run:
                     return
                 self._note(found, step)
         vdot, tau = step.rates or self.flow.at(t, step.q, step.v)
-        self._check(vdot)
+        self._check(vdot, step.q, step.v)
         if self._stores_grid:
             self._store_grid(step, t)
         self._keep_step(step, 1.0, tau)
@@ -257,7 +268,7 @@ class Run:
             self._store_grid(step, self.t + found.x * step.h)
         t, q, v = self._state(found, step)
         passed = t > self.t
-        index, own = found.number, found.number < len(self.detector.events)
+        index, own, rate = found.number, found.number < len(self.detector.events), 0.0
         vdot, tau = self.flow.at(t, q, v)
         self._keep_step(step, found.x, tau)
         self.t, self.late = later(self.t, self.late, found.x * step.h)
@@ -272,6 +283,7 @@ class Run:
             if event.terminal:
                 self._end("event", f'event "{event.name}"')
             elif event.reset is not None:
+                rate = self.detector.rate(index, t, q, v)
                 self.q, self.v = self.keeper.start(t, *self._reset(event, t, q, v))
         else:
             stops = self.flow.stops
@@ -286,17 +298,17 @@ class Run:
                 complete=True,
             )
         if self.status == "finished":
-            self._continue(index if own else None)
+            self._continue(index if own else None, rate)
 
-    def _continue(self, just: int | None) -> None:
+    def _continue(self, just: int | None, rate: float) -> None:
         """Continue after the user's event `just`, or, if that is None, after one of a joint at rest."""
         if just is not None:
-            self._restart(just)
+            self._restart(just, rate)
         else:
             self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
             self.integrator.restart(jump=True)
             self.detector.begin(self.t, self.q, self.v)
-        self._check(self.vdot)
+        self._check(self.vdot, self.q, self.v)
         self._store()
 
     def _reset(self, event, t, q, v):
@@ -307,6 +319,11 @@ class Run:
                 f'the reset of event "{event.name}" returned q of shape {q.shape} and v of shape {v.shape}; '
                 f"it must return finite ones of shapes {self.q.shape} and {self.v.shape}"
             )
+        if self.flow.stops is not None:
+            try:
+                self.flow.stops.check(q, f'is set by the reset of event "{event.name}" to')
+            except SimulationError as error:
+                raise Failure(str(error), complete=True) from None
         return q, v
 
     # --- stored rows
@@ -339,9 +356,15 @@ class Run:
             for t, q, v in zip(times, *self.flow.within(self.t, step, x)):
                 self.record.add(t, q, v, *self.flow.at(t, q, v))
 
-    def _check(self, vdot) -> None:
+    def _check(self, vdot, q, v) -> None:
         if not np.isfinite(vdot).all():
             raise Failure("the acceleration is not finite", int(np.argmin(np.isfinite(vdot))))
+        if max(np.abs(q).max(initial=0.0), np.abs(v).max(initial=0.0)) > LARGEST:
+            raise Failure(
+                f"the motion diverges: q is up to {np.abs(q).max():.2g}, v up to {np.abs(v).max():.2g}. A force or a controller drives it "
+                "away, or the steps are too long: take a smaller dt, or an adaptive method",
+                int(np.argmax(np.abs(v))),
+            )
 
     def _joint(self, row: int | None) -> str:
         """The joint of a row of v, as the end of a message."""

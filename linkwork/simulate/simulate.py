@@ -64,7 +64,8 @@ def simulate(
     dense      keep the motion within each step, whatever rows are stored, for run(t) and run.at(t): True, False, or None,
                which gives it up when it takes more than 512 MB
 
-    A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message` and `resume`.
+    Functions get arrays that are read only: they act by what they return. A run that fails, or is stopped
+    with Ctrl-C, returns the trajectory so far: see `status`, `message` and `resume`.
     """
     if not isinstance(robot, Dynamics):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")

@@ -51,6 +51,14 @@ class Integrator(ABC):
     def step(self, t: float, q, v, vdot, h: float) -> Step:
         """Make a step of length h, or a shorter one if the method chooses its length; v and vdot are those at t."""
 
+    @property
+    def memory(self):
+        """What it knows of earlier steps that changes the bits of later ones, as lists and numbers; None if nothing."""
+        return None
+
+    def remember(self, memory) -> None:  # noqa: B027  most methods store nothing
+        """Go on with the memory of an earlier part of the run, unless that is None or does not fit."""
+
     def state_projected(self) -> None:  # noqa: B027  most methods start from the state they are given
         """Called when the state after a step has been projected on the constraints, which moves it slightly."""
 

@@ -19,6 +19,7 @@ from ..errors import ConstraintError, SimulationError
 from ..lie.group import Additive
 from .compliance import tree_compliance
 from .failure import Failure
+from .memory import remembered
 
 REST = 1e-4  # of the fastest impact at a limit: a rebound slower than that is none
 NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
@@ -57,8 +58,9 @@ class Stops:
         self.stopped = np.zeros(len(self.limits), bool)  # limits that hold a joint
         self.force = np.zeros(0)
         self.fastest, self.speed, self.reach = np.zeros(robot.nv), np.zeros(robot.nv), np.zeros(len(self.limits))
-        if memory is not None and [len(x) for x in memory] == [robot.nv, robot.nv, len(self.limits)]:
-            self.fastest, self.speed, self.reach = (np.array(x, float) for x in memory)
+        shapes: dict = {"fastest": (robot.nv,), "speed": (robot.nv,), "reach": (len(self.limits),)}
+        if (earlier := remembered(memory, shapes)) is not None:
+            self.fastest, self.speed, self.reach = (earlier[name] for name in shapes)
         self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
         self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
         self.off: set[int] = set()  # rows that were at rest at this time and are not held
@@ -74,9 +76,9 @@ class Stops:
         return bool(self.limits) or bool(self.dry.any())
 
     @property
-    def memory(self) -> list[list[float]]:
+    def memory(self) -> dict[str, list[float]]:
         """What a later part of the run needs: how fast impacts and joints have been, and how large gaps."""
-        return [x.tolist() for x in (self.fastest, self.speed, self.reach)]
+        return {"fastest": self.fastest.tolist(), "speed": self.speed.tolist(), "reach": self.reach.tolist()}
 
     @property
     def friction(self) -> np.ndarray:
@@ -261,12 +263,12 @@ class Stops:
     def _names(self, rows) -> str:
         return " or ".join(dict.fromkeys(f'"{x.joint}"' for x in self.limits if x.rate in rows)) or "the joints"
 
-    def check(self, q) -> None:
+    def check(self, q, comes: str = "starts at") -> None:
         """A run starts within the limits."""
         for limit in self.limits:
-            if not limit.side * (q[limit.row] - limit.bound) >= 0:
+            if not limit.side * (q[limit.row] - limit.bound) >= -NEAR * abs(limit.bound):
                 raise SimulationError(
-                    f'joint "{limit.joint}" starts at {q[limit.row]:.6g}, beyond its '
+                    f'joint "{limit.joint}" {comes} {q[limit.row]:.6g}, beyond its '
                     f"{'lower' if limit.side > 0 else 'upper'} limit {limit.bound:.6g}. "
                     "Start within the limits, or simulate with limits=False."
                 )

@@ -219,8 +219,10 @@ class Trajectory:
             given = ", ".join(f"{name}=..." for name in missing)
             raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) must pass them again.")
         checked(self.robot, settings)
+        changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - {"on_step", "progress", "every"}
+        carry = replace(self.carry, goes_on=True, memory=None if changed else self.carry.memory)
         q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
-        run = Run(self.robot, settings, t, q, v, checked_until(until, t), replace(self.carry, goes_on=True))
+        run = Run(self.robot, settings, t, q, v, checked_until(until, t), carry)
         run.go()
         return self.joined(Trajectory.of(run))
 
