@@ -23,7 +23,7 @@ FUNCTIONS = "control", "external", "events", "on_step", "keep"  # settings that 
 OLD_NAMES: dict[str, str] = {"Hinge": "PlacedJoint", "hinges": "joints"}  # in files of format 1
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
-CARRIED = "grid", "late", "next_step", "embedding", "memory"
+CARRIED = "grid", "late", "next_step", "embedding", "held", "memory"
 STATUSES = "finished", "event", "stopped", "failed"
 TYPES = {
     kind.__name__: kind
@@ -196,7 +196,7 @@ def demand(good, what: str) -> None:
 
 
 def _carry(said: dict) -> dict:
-    numbers = {name: x for name, x in said.items() if name not in ("embedding", "memory")}
+    numbers = {name: x for name, x in said.items() if name not in ("embedding", "held", "memory")}
     demand(set(said) <= {*CARRIED} and all(map(_maybe, numbers.values())), "what a run carries on")
     said |= {name: None if x is None else float(x) for name, x in numbers.items()}
     demand(np.isfinite([said["grid"], said.get("late", 0.0)]).all() and (said["next_step"] or 1.0) > 0, "what a run carries on")
@@ -204,7 +204,7 @@ def _carry(said: dict) -> dict:
         (choices, pivots), floor = chosen
         whole = all(_whole(i) for choice in choices for part in choice for i in part)
         demand(whole and all(len(choice) == 3 for choice in choices) and all(map(_number, pivots)) and _number(floor), "an embedding")
-    demand(_is_memory(said.get("memory")), "what a run remembers")
+    demand(_is_memory(said.get("memory")) and _is_memory(said.get("held")), "what a run remembers")
     return said
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy import spacing
 
 from ..errors import ShapeError, SimulationError, listed
+from .memory import remembered
 
 Function = Callable[[float, np.ndarray, np.ndarray], object]
 SLACK = 1e-9  # fraction of a period: a time this near to a sampling instant is that instant
@@ -62,13 +63,14 @@ class Controls:
         self.holds: list[Hold] = [part for part in parts if isinstance(part, Hold)]
         self.last_calls: list[float] = [-inf for _ in self.holds]
         self.answers = [np.zeros(robot.nv) for _ in self.holds]
-        if held is not None:
-            self.last_calls, self.answers = list(held[0]), list(held[1])
+        count = len(self.holds)
+        if count and (earlier := remembered(held, {"calls": (count,), "outputs": (count, robot.nv)})) is not None:
+            self.last_calls, self.answers = earlier["calls"].tolist(), list(earlier["outputs"])
 
     @property
-    def held(self) -> tuple:
+    def held(self) -> dict[str, list]:
         """The last calls of the held controllers and their outputs: what a continued run needs."""
-        return tuple(self.last_calls), tuple(self.answers)
+        return {"calls": [float(x) for x in self.last_calls], "outputs": [x.tolist() for x in self.answers]}
 
     def sample(self, t: float, q, v) -> bool:
         """Call the held controllers that are due at t; True if there was one."""

@@ -62,7 +62,7 @@ class Carry:
     grid: float = 0.0  # the time from which fixed steps are counted
     late: float = 0.0  # what the rounding of the last time leaves out
     next_step: float | None = None
-    held: tuple | None = None  # the last calls of held controllers, and their outputs
+    held: dict | None = None  # the last calls of held controllers, and their outputs
     embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
     memory: dict | None = None  # what the integrator and the joints at rest know of earlier steps, as lists and numbers
     goes_on: bool = False  # does the state come from a run, so that it is on the constraints already?

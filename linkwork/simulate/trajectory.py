@@ -221,6 +221,7 @@ class Trajectory:
         checked(self.robot, settings)
         changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - {"on_step", "progress", "every"}
         carry = replace(self.carry, goes_on=True, memory=None if changed else self.carry.memory)
+        carry = replace(carry, held=None) if "control" in changed else carry
         q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
         run = Run(self.robot, settings, t, q, v, checked_until(until, t), carry)
         run.go()

@@ -1,5 +1,7 @@
 """A run that ends early keeps what it has, says when, where and why, and can go on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,22 @@ def test_resume_of_methods_with_a_memory_is_the_same_run_from_any_step(method):
         assert part.status == "stopped"
         for name in ("t", "q", "v", "vdot"):
             np.testing.assert_array_equal(getattr(part.resume(until=0.2, on_step=None), name), getattr(whole, name))
+
+
+def test_a_saved_run_goes_on_with_the_output_that_a_held_controller_had(tmp_path):
+    """The file ends between two calls of the controller: the next one is when it is due, not at once."""
+    how = {"control": lw.hold(lambda t, q, v: -0.3 * v + 0.1 * np.cos(t), rate=3.0), "method": "rk4", "dt": 0.01}
+    lw.simulate(ARM, START, until=0.5, **how).save(tmp_path / "half.npz")
+    rest = lw.Trajectory.load(tmp_path / "half.npz").resume(until=1.0, control=how["control"])
+    np.testing.assert_array_equal(rest.q, lw.simulate(ARM, START, until=1.0, **how).q)
+
+
+def test_a_memory_that_does_not_fit_is_forgotten():
+    for method in ("midpoint", "stiff"):
+        half = lw.simulate(ARM, START, until=0.3, method=method, on_step=lambda t, q, v: t > 0.1, **METHODS[method])
+        for wrong in ({}, {method: {"h": "x"}}, {method: [1, [2]]}, {method: {**half.carry.memory[method], "past": [[1.0]], "base": []}}):
+            run = replace(half, carry=replace(half.carry, memory=wrong)).resume(until=0.3, on_step=None)
+            assert run.status == "finished"
 
 
 def test_a_force_that_is_no_number_from_the_start_leaves_a_run_that_can_be_printed_saved_and_resumed(tmp_path):
