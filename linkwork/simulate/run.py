@@ -11,7 +11,7 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError
 from .control import Control, Controls
 from .dense import DenseRecord
-from .events import Crossing, EventDetector, Occurrence
+from .events import SAME, Crossing, EventDetector, Occurrence
 from .explicit import RK4, DormandPrince, DormandPrince8, Euler
 from .flow import Flow
 from .held import Keeper
@@ -267,7 +267,7 @@ class Run:
         if self._stores_grid:
             self._store_grid(step, self.t + found.x * step.h)
         t, q, v = self._state(found, step)
-        passed = t > self.t
+        passed, moved = t > self.t, t - self.t > SAME * np.spacing(abs(t))
         index, own, rate = found.number, found.number < len(self.detector.events), 0.0
         vdot, tau = self.flow.at(t, q, v)
         self._keep_step(step, found.x, tau)
@@ -276,7 +276,7 @@ class Run:
         if passed:
             self._store()
             self._accepted()
-        self.repeats = 0 if passed else self.repeats + 1
+        self.repeats = 0 if moved else self.repeats + 1
         if own:
             event = self.detector.events[index]
             name: str | None = event.name

@@ -58,9 +58,10 @@ class Stops:
         self.stopped = np.zeros(len(self.limits), bool)  # limits that hold a joint
         self.force = np.zeros(0)
         self.fastest, self.speed, self.reach = np.zeros(robot.nv), np.zeros(robot.nv), np.zeros(len(self.limits))
-        shapes: dict = {"fastest": (robot.nv,), "speed": (robot.nv,), "reach": (len(self.limits),)}
+        self.push = np.zeros(())  # the largest acceleration that forces at rest have had to prevent
+        shapes: dict = {"fastest": (robot.nv,), "speed": (robot.nv,), "reach": (len(self.limits),), "push": ()}
         if (earlier := remembered(memory, shapes)) is not None:
-            self.fastest, self.speed, self.reach = (earlier[name] for name in shapes)
+            self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in shapes)
         self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
         self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
         self.off: set[int] = set()  # rows that were at rest at this time and are not held
@@ -76,9 +77,9 @@ class Stops:
         return bool(self.limits) or bool(self.dry.any())
 
     @property
-    def memory(self) -> dict[str, list[float]]:
+    def memory(self) -> dict:
         """What a later part of the run needs: how fast impacts and joints have been, and how large gaps."""
-        return {"fastest": self.fastest.tolist(), "speed": self.speed.tolist(), "reach": self.reach.tolist()}
+        return {"fastest": self.fastest.tolist(), "speed": self.speed.tolist(), "reach": self.reach.tolist(), "push": float(self.push)}
 
     @property
     def friction(self) -> np.ndarray:
@@ -200,6 +201,7 @@ class Stops:
         free, _ = flow.at(t, q, v)
         if not np.isfinite(free).all():
             return
+        self.push = np.maximum(self.push, np.abs(free).max())
         inverse = mobile(self.robot, compliance(self.robot, q, t), q)
         moved = np.diag(inverse)[rows] > 0
         free = np.where(np.abs(free) <= BOUND * np.abs(free).max(), 0.0, free) if not moved.all() else free
@@ -225,7 +227,7 @@ class Stops:
             bounds = np.where(caught, -inf, np.where(kept, pinned, low)), np.where(caught, inf, np.where(kept, pinned, high))
             found = lcp(M, free, *bounds)
             if found.solved:
-                wrong = kept & (np.where(pinned == low, -found.w, found.w) > BOUND * np.abs(free).max())
+                wrong = kept & (np.where(pinned == low, -found.w, found.w) > BOUND * self.push)
                 beyond = caught & ((found.z < low - BOUND * np.abs(low)) | (found.z > high + BOUND * np.abs(high)))
                 if not (wrong | beyond).any():
                     return found
