@@ -1,7 +1,8 @@
 """What only a new process can tell: how long an import, a first call, a first call from disk take; how much memory.
 
     python -m benchmarks._new_process imported
-    python -m benchmarks._new_process first_call panda 0
+    python -m benchmarks._new_process first_call panda
+    python -m benchmarks._new_process first_run talos_reduced+base
     python -m benchmarks._new_process long_chain 10000
 """
 
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 from benchmarks import _robots
 
@@ -49,6 +50,23 @@ def first_call(name: str) -> dict[str, float]:
     zero = np.zeros(robot.nv)
     robot.forward_dynamics(robot.neutral(), zero, zero)
     return {"read": read - start, "first call": perf_counter() - read}
+
+
+def first_run(name: str) -> dict[str, float]:
+    """After imports and reading the file: Dynamics and a first simulation of 0.1 s; the same again."""
+    import numpy as np
+
+    import linkwork as lw
+
+    model = _robots.model(name.removesuffix("+base"), floating=name.endswith("+base"))
+    start, busy = perf_counter(), process_time()
+    robot = lw.Dynamics(model)
+    state = robot.neutral(), np.zeros(robot.nv)
+    lw.simulate(robot, state, until=0.1)
+    first, spent = perf_counter() - start, process_time() - busy
+    start = perf_counter()
+    lw.simulate(robot, state, until=0.1)
+    return {"first run": first, "processor": spent, "second run": perf_counter() - start}
 
 
 def long_chain(links: str) -> dict[str, float]:

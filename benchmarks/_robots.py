@@ -15,12 +15,12 @@ def file(name: str) -> Path:
     return next((MODELS / name).glob("*.urdf"))
 
 
-def model(name: str):
+def model(name: str, floating: bool | None = None):
     import linkwork as lw
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some files have inertias that no body has
-        return lw.load(file(name), floating=ROBOTS[name], mimic="free")
+        return lw.load(file(name), floating=ROBOTS[name] if floating is None else floating, mimic="free")
 
 
 def uneven_chain(n: int):

@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from .complementarity import lcp
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
@@ -101,6 +102,7 @@ __all__ = [
     "get_threads",
     "hold",
     "iterate",
+    "lcp",
     "load",
     "mechanisms",
     "movie",

@@ -9,6 +9,7 @@ from hypothesis import settings
 pytest_plugins = ["slow_part"]
 
 os.environ["MPLBACKEND"] = "Agg"  # before anything imports matplotlib
+os.environ["LINKWORK_QUIET"] = "1"  # no lines about compilation where a test looks at stderr
 
 # The same examples every time, and no deadline: the first example may compile a kernel.
 settings.register_profile("linkwork", derandomize=True, deadline=None)

@@ -9,6 +9,7 @@ import numpy as np
 from . import cache, compiler, interpreter
 from .call import arrays_are_as_known, call
 from .gufunc import gufunc, loop_data
+from .notice import announced
 from .program import Input, Program, record
 from .rolled_program import RolledProgram
 
@@ -52,7 +53,8 @@ class Kernel:
 
     def _of(self, kind: str) -> tuple[np.ufunc, Callable]:
         if kind not in self._made:
-            self._made[kind] = self._loaded(kind)
+            with announced(self.name):
+                self._made[kind] = self._loaded(kind)
         return self._made[kind]
 
     def _loaded(self, kind: str) -> tuple[np.ufunc, Callable]:

@@ -13,6 +13,7 @@ from . import cache, compiler
 from .gufunc import loop_data
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
+from .notice import announced
 from .program import Program
 from .samples import FedBack
 
@@ -59,20 +60,25 @@ class March:
 
     def __init__(self, kernel: Kernel, kind: str, streams: int):
         self.inputs, self.streams = kernel.inputs, streams
-        dtype = LLVM_NAMES[kind]
+        with announced(kernel.name):
+            code = self._code(kernel, LLVM_NAMES[kind])
+        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiler.loaded(code, "loop")[0])
+        self._data = loop_data()
+
+    def _code(self, kernel: Kernel, dtype: str) -> bytes:
+        """The compiled loop, from the cache on disk or newly made."""
+        streams = self.streams
         made_from = "march", kernel.name, kernel.inputs, streams, dtype, compiler.identity(), cache.source_digest()
         text = None
         if kernel.content is None:
             text = self._text(kernel, dtype)
         name = cache.key(text or kernel.content, *made_from)
         found = cache.get(name)
-        if found is None:
-            code = compiler.compiled(text or self._text(kernel, dtype))
-            cache.put(name, {"name": f"{kernel.name} march", "dtype": dtype}, code)
-        else:
-            code = found[1]
-        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiler.loaded(code, "loop")[0])
-        self._data = loop_data()
+        if found is not None:
+            return found[1]
+        code = compiler.compiled(text or self._text(kernel, dtype))
+        cache.put(name, {"name": f"{kernel.name} march", "dtype": dtype}, code)
+        return code
 
     def _text(self, kernel: Kernel, dtype: str) -> str:
         program = kernel.program

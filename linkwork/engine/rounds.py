@@ -12,6 +12,7 @@ from . import cache, compiler
 from .gufunc import gufunc, loop_data
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
+from .notice import announced
 from .program import Program
 from .rolled_program import RolledProgram
 from .samples import FedBack
@@ -73,6 +74,11 @@ class RoundsRange(FedBack):
 
 def rounds(kernel: Kernel, kind: str, most: int) -> np.ufunc:
     """The gufunc of (states..., constants...) -> (states..., rounds)."""
+    with announced(kernel.name):
+        return _made(kernel, kind, most)
+
+
+def _made(kernel: Kernel, kind: str, most: int) -> np.ufunc:
     program, dtype = kernel.program, LLVM_NAMES[kind]
     *states, done = (x.shape for x in program.outputs)
     if done or states != [x.shape for x in program.inputs[: len(states)]]:

@@ -1,25 +1,30 @@
 """A trajectory as one .npz file: arrays, and a JSON text with the model and the settings. Nothing is unpickled."""
 
 import json
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from os import PathLike
 
 import numpy as np
 
 from .. import joints
-from ..errors import SimulationError
+from ..errors import MissingFileError, SimulationError
 from ..joints import Joint
 from ..model import Model, constraints, forces, parts
 from ..spatial import Pose
+from .arrays import read as read_arrays
 from .control import Hold
+from .dense import KINDS, Dense, Ends, Polynomials
+from .safe_file import replacing
 
-FORMAT, VERSION = "linkwork trajectory", 2
+FORMAT, VERSION = "linkwork trajectory", 3  # 3: with dense output
 FUNCTIONS = "control", "external", "events", "on_step", "keep"  # settings that a file cannot hold
 OLD_NAMES: dict[str, str] = {"Hinge": "PlacedJoint", "hinges": "joints"}  # in files of format 1
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
+CARRIED = "grid", "late", "next_step", "embedding", "held", "memory"
+STATUSES = "finished", "event", "stopped", "failed"
 TYPES = {
     kind.__name__: kind
     for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints) for x in vars(part).values()), Pose, Model)
@@ -54,6 +59,11 @@ def save(path: str | PathLike, trajectory) -> None:
         names = ", ".join(type(x).__name__ for x in trajectory.robot.lowered.producers)
         raise SimulationError(f"a file does not hold {names}, which makes the blocks of this robot; save t, q and v with np.savez.")
     settings = trajectory.settings
+    arrays = {name: getattr(trajectory, name) for name in ROWS}
+    for i, name in enumerate(("t", "q", "v")):
+        widths = (), (trajectory.q.shape[1],), (trajectory.v.shape[1],)
+        values = [event[0 if i == 0 else i + 1] for event in trajectory.events]
+        arrays[f"event_{name}"] = np.array(values, float).reshape(len(values), *widths[i])
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -61,47 +71,172 @@ def save(path: str | PathLike, trajectory) -> None:
         "settings": {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in FUNCTIONS},
         "functions": [name for name in FUNCTIONS if getattr(settings, name)],
         "holds": is_held(settings.control),
-        "carry": {name: getattr(trajectory.carry, name) for name in ("grid", "next_step", "embedding")},
+        "carry": {name: getattr(trajectory.carry, name) for name in CARRIED},
         "events": [event.name for event in trajectory.events],
+        "dense": _written_dense(trajectory, arrays),
         **{name: getattr(trajectory, name) for name in COUNTS},
     }
-    arrays = {name: getattr(trajectory, name) for name in ROWS}
-    for i, name in enumerate(("t", "q", "v")):
-        widths = (), (trajectory.q.shape[1],), (trajectory.v.shape[1],)
-        values = [event[0 if i == 0 else i + 1] for event in trajectory.events]
-        arrays[f"event_{name}"] = np.array(values, float).reshape(len(values), *widths[i])
-    text = json.dumps(header, ensure_ascii=False).encode()
-    with open(path, "wb") as file:
+    text = json.dumps(header, ensure_ascii=False, default=_as_number).encode()
+    arrays = {name: np.asarray(x, float) for name, x in arrays.items()}
+    with replacing(path) as file:
         np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)
 
 
-def load(path: str | PathLike) -> tuple[Model, dict, dict]:
-    """The model, the settings, and everything else by name."""
+def _as_number(x):
+    """A number of NumPy, or an array of them, as one of Python."""
+    if isinstance(x, (np.generic, np.ndarray)):
+        return x.tolist()
+    raise SimulationError(f"a setting or a part of the model is {x!r}, which a file does not hold.")
+
+
+def _written_dense(trajectory, arrays: dict) -> dict:
+    """What the header says of the dense output; its arrays are added to the others, unless they are the rows."""
+    parts = []
+    for i, part in enumerate(trajectory.dense.parts):
+        kind = next(name for name, each in KINDS.items() if isinstance(part, each))
+        if own := kind == "ends" and all(getattr(part, name) is getattr(trajectory, name) for name in ROWS):
+            kind = "rows"
+        arrays |= {} if own else {f"dense{i}_{name}": x for name, x in part.arrays.items()}
+        parts.append({"kind": kind, "held": getattr(part, "held", False)})
+    return {"parts": parts, "missing": trajectory.dense.missing}
+
+
+@contextmanager
+def damage_explained(path: str | PathLike) -> Iterator[None]:
+    """Whatever goes wrong while a file is read becomes one error that names it."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(file["header"].tobytes().decode())
-            if header.get("format") != FORMAT:
-                raise KeyError("format")
-            if header["version"] > VERSION:
-                raise SimulationError(
-                    f"{path} was written by a newer linkwork, in format {header['version']}; "
-                    f"this one reads up to {VERSION}. Update linkwork."
-                )
-            columns: dict = {name: file[name] for name in ROWS}
-            events = zip(file["event_t"].tolist(), header["events"], file["event_q"], file["event_v"])
-            columns |= {name: header[name] for name in COUNTS} | {"carry": header["carry"], "events": list(events)}
-            settings = header["settings"] | {name: MissingFunction(name, header["holds"]) for name in header["functions"]}
-            if header["version"] < 2:  # in version 1 `limits` was the restitution, or null for no limits
-                limits = settings["limits"]
-                settings |= {"limits": limits is not None, "restitution": limits or 0.0}
-            if "events" in settings:
-                settings["events"] = (settings["events"],)
-            return read(header["model"]), settings, columns
-    except SimulationError:
-        raise
-    except (KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        yield
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no file {path}.") from None
+    except NewerFormat as error:
+        raise SimulationError(f"{path} was written by a newer linkwork, in {error}. Update linkwork.") from None
+    except Exception as error:
         reason = f"{type(error).__name__}: {error}"
+        reason = reason if len(reason) < 300 else f"{reason[:300]} ..."
         raise SimulationError(f"{path} is not a trajectory of linkwork, or is damaged ({reason}).") from None
+
+
+class NewerFormat(Exception):
+    """A file in a format that this version does not know."""
+
+
+def load(path: str | PathLike) -> tuple[Model, dict, dict, dict]:
+    """The model, the settings, the dense output's arrays, and everything else by name; to be called in `damage_explained`."""
+    arrays = read_arrays(path)
+    header = json.loads(arrays.pop("header").tobytes().decode())
+    if header.get("format") != FORMAT or type(version := header["version"]) is not int:
+        raise KeyError("format")
+    if version > VERSION:
+        raise NewerFormat(f"format {version}; this one reads up to {VERSION}")
+    model = read(header["model"])
+    demand(isinstance(model, Model), "a model")
+    demand(set(header["functions"]) <= set(FUNCTIONS) and isinstance(header["holds"], bool), "functions")
+    settings = header["settings"] | {name: MissingFunction(name, header["holds"]) for name in header["functions"]}
+    if version < 2:  # in version 1 `limits` was the restitution, or null for no limits
+        limits = settings["limits"]
+        settings |= {"limits": limits is not None, "restitution": limits or 0.0}
+    if "events" in settings:
+        settings["events"] = (settings["events"],)
+    columns = {name: header[name] for name in COUNTS} | {name: arrays.pop(name) for name in ROWS}
+    check_settings(settings, columns)
+    n, nq, nv = len(columns["t"]), columns["q"].shape[1], columns["v"].shape[1]
+    demand(n and np.isfinite(columns["t"]).all(), "finite times")
+    check_shapes(columns, {"t": (n,), "q": (n, nq), **{name: (n, nv) for name in ROWS[2:]}})
+    m = len(header["events"])
+    demand(all(isinstance(name, str) for name in header["events"]), "names of events")
+    check_shapes(arrays, {"event_t": (m,), "event_q": (m, nq), "event_v": (m, nv)})
+    columns["events"] = list(zip(arrays["event_t"].tolist(), header["events"], arrays["event_q"], arrays["event_v"]))
+    columns["carry"] = _carry(header["carry"])
+    return model, settings, columns, {"said": header.get("dense"), **arrays}
+
+
+def dense_of(stored: dict, columns: dict, robot) -> Dense | None:
+    """The dense output of a file; None where its format has none."""
+    if stored["said"] is None:
+        return None
+    parts: list[Polynomials | Ends] = []
+    for i, said in enumerate(stored["said"]["parts"]):
+        demand(isinstance(said["held"], bool), "dense output")
+        if said["kind"] == "rows":
+            parts.append(Ends(**{name: columns[name] for name in ROWS}, held=said["held"]))
+            continue
+        kind = KINDS[said["kind"]]
+        arrays = {f.name: stored[f"dense{i}_{f.name}"] for f in fields(kind) if f.name != "held"}
+        more = {"held": said["held"]} if kind is Ends else {}
+        widths = kind.widths(robot, arrays["coefficients"].shape[1] - 1 if kind is Polynomials else 4)
+        check_shapes(arrays, {name: (len(arrays["t"]), *width) for name, width in widths.items()})
+        demand(len(arrays["t"]) and (np.diff(arrays["t"]) >= 0).all(), "times of the dense output in order")
+        demand(kind is Ends or (arrays["h"] > 0).all(), "steps of positive length")
+        parts.append(kind(**arrays, **more))
+    missing = stored["said"]["missing"]
+    demand(_text(missing) and len(missing) < 200 and bool(parts) != bool(missing), "dense output")
+    return Dense(tuple(parts), missing)
+
+
+def check_settings(settings: dict, counts: dict) -> None:
+    """The types of what a file says; `simulate.checked` sees to the values."""
+    known = {"method": _text, "dt": _maybe, "rtol": _number, "atol": _number, "limits": _flag, "restitution": _number}
+    known |= {"every": _whole, "first_step": _maybe, "max_step": _number, "progress": _maybe_flag, "dense": _maybe_flag}
+    for name, good in known.items():
+        demand(name not in settings or good(settings[name]), name)
+    how = settings.get("constraints")
+    demand(how is None or _text(how) or (isinstance(how, list) and len(how) == 2 and all(map(_number, how))), "constraints")
+    demand(counts["status"] in STATUSES and _text(counts["message"]), "status and message")
+    demand(all(_whole(counts[name]) for name in ("steps", "rejected", "evaluations")), "counts")
+
+
+def check_shapes(arrays: dict, shapes: dict[str, tuple]) -> None:
+    for name, shape in shapes.items():
+        demand(arrays[name].dtype == float and arrays[name].shape == shape, f"{name} of shape {shape}")
+
+
+def demand(good, what: str) -> None:
+    if not good:
+        raise ValueError(f"it should hold {what}")
+
+
+def _carry(said: dict) -> dict:
+    numbers = {name: x for name, x in said.items() if name not in ("embedding", "held", "memory")}
+    demand(set(said) <= {*CARRIED} and all(map(_maybe, numbers.values())), "what a run carries on")
+    said |= {name: None if x is None else float(x) for name, x in numbers.items()}
+    demand(np.isfinite([said["grid"], said.get("late", 0.0)]).all() and (said["next_step"] or 1.0) > 0, "what a run carries on")
+    if (chosen := said.get("embedding")) is not None:
+        (choices, pivots), floor = chosen
+        whole = all(_whole(i) for choice in choices for part in choice for i in part)
+        demand(whole and all(len(choice) == 3 for choice in choices) and all(map(_number, pivots)) and _number(floor), "an embedding")
+    demand(_is_memory(said.get("memory")) and _is_memory(said.get("held")), "what a run remembers")
+    return said
+
+
+def _is_memory(x) -> bool:
+    """Numbers in lists and dictionaries; whether they fit is seen by those who remember them."""
+    if isinstance(x, (dict, list)):
+        return all(map(_is_memory, x.values() if isinstance(x, dict) else x))
+    return x is None or isinstance(x, (int, float))
+
+
+def _text(x) -> bool:
+    return isinstance(x, str)
+
+
+def _number(x) -> bool:
+    return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+def _maybe(x) -> bool:
+    return x is None or _number(x)
+
+
+def _whole(x) -> bool:
+    return type(x) is int and 0 <= x < 1 << 62
+
+
+def _flag(x) -> bool:
+    return isinstance(x, bool)
+
+
+def _maybe_flag(x) -> bool:
+    return x is None or isinstance(x, bool)
 
 
 def written(x):

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from math import floor, inf
 
 import numpy as np
+from numpy import spacing
 
 from ..errors import ShapeError, SimulationError, listed
+from .memory import remembered
 
 Function = Callable[[float, np.ndarray, np.ndarray], object]
 SLACK = 1e-9  # fraction of a period: a time this near to a sampling instant is that instant
@@ -25,12 +27,21 @@ class Hold:
 
     def index(self, t: float) -> int:
         """The number of the last sampling instant at or before t."""
-        return floor(t * self.rate + SLACK)
+        n = t * self.rate
+        return floor(n + max(SLACK, 2 * spacing(abs(n))))
 
 
 def hold(function: Function, *, rate: float) -> Hold:
     """Make function(t, q, v) a digital controller: called at its own rate in Hz, its output held in between."""
     return Hold(function, rate)
+
+
+def read_only(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Views for functions of the user: writing to them raises, so that a motion is changed by what functions return alone."""
+    views = tuple(x.view() for x in arrays)
+    for x in views:
+        x.flags.writeable = False
+    return views
 
 
 Control = Function | Hold | Sequence[Function | Hold] | None
@@ -52,17 +63,19 @@ class Controls:
         self.holds: list[Hold] = [part for part in parts if isinstance(part, Hold)]
         self.last_calls: list[float] = [-inf for _ in self.holds]
         self.answers = [np.zeros(robot.nv) for _ in self.holds]
-        if held is not None:
-            self.last_calls, self.answers = list(held[0]), list(held[1])
+        count = len(self.holds)
+        if count and (earlier := remembered(held, {"calls": (count,), "outputs": (count, robot.nv)})) is not None:
+            self.last_calls, self.answers = earlier["calls"].tolist(), list(earlier["outputs"])
 
     @property
-    def held(self) -> tuple:
+    def held(self) -> dict[str, list]:
         """The last calls of the held controllers and their outputs: what a continued run needs."""
-        return tuple(self.last_calls), tuple(self.answers)
+        return {"calls": [float(x) for x in self.last_calls], "outputs": [x.tolist() for x in self.answers]}
 
     def sample(self, t: float, q, v) -> bool:
         """Call the held controllers that are due at t; True if there was one."""
         due = [i for i, part in enumerate(self.holds) if part.index(t) > self.last_calls[i]]
+        q, v = read_only(q, v)
         for i in due:
             self.answers[i] = self._checked(self.holds[i].function(t, q, v), "held control").copy()
             self.last_calls[i] = self.holds[i].index(t)
@@ -77,6 +90,7 @@ class Controls:
         tau = np.zeros(self.robot.nv)
         for force in self.answers:
             tau = tau + force
+        q, v = read_only(q, v)
         for function in self.functions:
             tau = tau + self._checked(function(t, q, v), "control")
         return tau

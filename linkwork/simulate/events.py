@@ -7,10 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SimulationError
+from .control import read_only
 from .flow import Flow
+from .sampling import Samples
 from .step import Step
 
-SAMPLES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # fractions of a step where signs are compared, to see two crossings in a step
+SAMPLES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # fractions of a step where joints are looked at
+STILL = 1e-6  # of its rate before a reset: a function that changes slower after it has been put to rest
+SHORT = 1e-7  # seconds, for such rates
+SAME = 16  # units in the last place: times as near as that are one
 HALVINGS = 64  # in search of the next root after one at the start of a step
 
 
@@ -21,6 +26,9 @@ class Event:
     direction   1: only when the function rises, -1: only when it falls, 0: both
     terminal    the run ends there
     reset       (t, q, v) -> (q, v): the state after the event, as in an impact
+    resolution  the longest time, in seconds, between two looks at the function: no visit to the other side that lasts longer is
+                missed. Without it, looks are as close together as a function takes that is smooth at the scale of a step, or
+                up to 4000 times faster; if that is not enough, `message` of the run says so
     """
 
     function: Callable[[float, np.ndarray, np.ndarray], float]
@@ -28,8 +36,11 @@ class Event:
     direction: int = 0
     terminal: bool = False
     reset: Callable | None = None
+    resolution: float | None = None
 
     def __post_init__(self):
+        if self.resolution is not None and not self.resolution > 0:
+            raise SimulationError(f'event "{self.name}" has resolution {self.resolution!r}; it must be a positive number of seconds.')
         if not callable(self.function) or self.direction not in (-1, 0, 1):
             raise SimulationError(
                 f'event "{self.name}" has function {self.function!r} and direction {self.direction!r}; it needs a function '
@@ -60,20 +71,44 @@ class EventDetector:
         self.flow = flow
         self.stops = flow.stops
         self.events = [_event(event) for event in events]
+        self.resting: int | None = None  # the event whose reset has put what it watches to rest, at zero
+        self.onward = 0.0  # how fast the function of the event that has just occurred changes after it
+        self.unseen: dict[str, float] = {}  # events that change faster than they are looked at, and since when
 
     @property
     def any(self) -> bool:
         return bool(self.events) or self.stops is not None
 
-    def values(self, t: float, q, v) -> np.ndarray:
-        own = np.array([float(event.function(t, q, v)) for event in self.events])
-        return own if self.stops is None else np.concatenate([own, self.stops.values(t, q, v, self.flow)])
+    @property
+    def unseen_text(self) -> str:
+        """Which events may be missing."""
+        names = ", ".join(f'"{name}" (from t = {t:.6g} s on)' for name, t in self.unseen.items())
+        return f"events may be missing: {names} changes faster than it is looked at; lw.Event(..., resolution=seconds) says how often."
 
-    def begin(self, t: float, q, v, just: int | None = None) -> None:
-        """Store the values at the start of a smooth motion; that of event `just`, which has just occurred, is zero."""
-        self.before = self.values(t, q, v)
+    def own(self, t: float, q, v) -> np.ndarray:
+        """The values of the user's functions."""
+        q, v = read_only(q, v)
+        return np.array([float(event.function(t, q, v)) for event in self.events])
+
+    def begin(self, t: float, q, v, just: int | None = None, rate: float = 0.0) -> None:
+        """Store the values at the start of a smooth motion; that of event `just`, which has just occurred, is zero.
+
+        `rate` is how fast its function changed before.
+        """
+        self.before, rested, self.resting = self.own(t, q, v), self.resting, None
         if just is not None:
-            self.before[just] = 0.0
+            self.before[just], self.onward = 0.0, self.rate(just, t, q, v)
+            still = abs(self.onward) < STILL * abs(rate) or (self.onward == 0 and rested == just)
+            self.resting = just if still else None
+        if self.stops is not None:
+            self.stops_before = np.maximum(self.stops.values(t, q, v, self.flow), 0.0)  # below zero it is rounding
+
+    def rate(self, i: int, t: float, q, v) -> float:
+        """How fast the function of the user's event i changes along the motion, but for a factor."""
+        vdot, _ = self.flow.at(t, q, v)
+        h = max(SHORT, 1e4 * np.spacing(abs(t)))
+        later = t + h, *read_only(self.flow.integrate(q, h * v), v + h * vdot)
+        return float(self.events[i].function(*later)) - float(self.events[i].function(t, *read_only(q, v)))
 
     def interrupts(self, index: int) -> bool:
         """Does this event end the run or change the state, so that the step must end there?"""
@@ -81,22 +116,63 @@ class EventDetector:
 
     def find(self, t: float, step: Step) -> list[Crossing]:
         """The events in a step, in order of time, up to the first that interrupts it."""
-        q, v = self.flow.within(t, step, SAMPLES)
-        q[-1], v[-1] = step.q, step.v
+        found = self._own_crossings(t, step) if self.events else []
+        if self.stops is not None:
+            found = sorted(found + self._stop_crossings(t, step))
+        first = next((k for k, x in enumerate(found) if self.interrupts(x.number)), len(found))
+        return found[: first + 1]
+
+    def _states(self, t: float, step: Step, x: np.ndarray):
+        """q and v at fractions x of a step; at its end those after it was put back on the constraints."""
+        q, v = self.flow.within(t, step, x)
+        q[x == 1], v[x == 1] = step.q, step.v
+        return q, v
+
+    def _own_crossings(self, t: float, step: Step) -> list[Crossing]:
+        """The user's events in a step, up to the first that interrupts it."""
+
+        def values(x):
+            return np.stack([self.own(t + a * step.h, *state) for a, *state in zip(x, *self._states(t, step, x))])
+
+        apart = min((event.resolution for event in self.events if event.resolution is not None), default=np.inf)
+        samples = Samples(values, self.before, max(1, int(np.ceil(step.h / (4 * apart)))))
         start, low, found = self.before, 0.0, []
-        for k, x in enumerate(SAMPLES.tolist()[1:], 1):
-            value = self.values(t + x * step.h, q[k], v[k])
+        for x, value in samples:
             crossed = [i for i, (a, b) in enumerate(zip(start, value)) if self._crossed(i, a, b)]
             here = [self._root(i, t, step, low, x, start[i]) for i in crossed]
-            if self.stops is not None and self.stops.limits:
-                here += self._double_crossings(t, step, low, x, start, value, v[k - 1 : k + 1])
             for event in sorted(each for each in here if each is not None):
                 found.append(event)
                 if self.interrupts(event.number):
                     return found
             start, low = value, x
-        self.before = start
+        self.before, self.resting = samples.last, None
+        for i in np.flatnonzero(samples.unresolved):
+            if self.events[i].resolution is None:
+                self.unseen.setdefault(self.events[i].name, t)
         return found
+
+    def _stop_crossings(self, t: float, step: Step) -> list[Crossing]:
+        """The first events of joints in a step."""
+        assert self.stops is not None
+        q, v = self._states(t, step, SAMPLES)
+        start, low, n = self.stops_before, 0.0, len(self.events)
+        for k, x in enumerate(SAMPLES.tolist()[1:], 1):
+            value = self.stops.values(t + x * step.h, q[k], v[k], self.flow)
+            crossed = [i for i, (a, b) in enumerate(zip(start, value), n) if self._crossed(i, a, b)]
+            here = [self._root(i, t, step, low, x, start[i - n]) for i in crossed]
+            here += self._double_crossings(t, step, low, x, start, value, v[k - 1 : k + 1])
+            if found := [each for each in here if each is not None]:
+                return found
+            start, low = value, x
+        self.stops_before = start
+        return []
+
+    def _value(self, i: int, t: float, q, v) -> float:
+        """That of one event alone."""
+        if i < len(self.events):
+            return float(self.events[i].function(t, *read_only(q, v)))
+        assert self.stops is not None
+        return float(self.stops.values(t, q, v, self.flow)[i - len(self.events)])
 
     def _double_crossings(self, t: float, step: Step, low: float, high: float, start, value, v) -> list[Crossing | None]:
         """Limits that are crossed twice between two fractions of a step: found where the gap is smallest."""
@@ -110,11 +186,11 @@ class EventDetector:
             return rates_of(self.flow.within(t, step, np.array([x]))[1][0])
 
         for k in np.flatnonzero((before < 0) & (after > 0)):
-            if start[n + k] > 0 and 0 < value[n + k] < np.inf:
+            if start[k] > 0 and 0 < value[k] < np.inf:
                 x = brentq(lambda x, k=k: rates(x)[k], low, high)
                 at = self.flow.within(t, step, np.array([x]))
-                if self.values(t + x * step.h, *(each[0] for each in at))[n + k] < 0:
-                    found.append(self._root(n + int(k), t, step, low, x, start[n + k]))
+                if self._value(n + int(k), t + x * step.h, *(each[0] for each in at)) < 0:
+                    found.append(self._root(n + int(k), t, step, low, x, start[k]))
         return found
 
     def _crossed(self, i: int, a: float, b: float) -> bool:
@@ -129,13 +205,14 @@ class EventDetector:
         def value(x):
             if x == low:
                 return start
-            q, v = (step.q, step.v) if x == 1 else (each[0] for each in self.flow.within(t, step, np.array([x])))
-            return float(self.values(t + x * step.h, q, v)[i])
+            return self._value(i, t + x * step.h, *(each[0] for each in self._states(t, step, np.array([x]))))
 
         end = value(high)
         if end == 0.0:
             return Crossing(high, i)
-        if start == 0.0:  # it starts at zero: find a point with the other sign than the end, the root is in between
+        again = Crossing(low, i) if i >= len(self.events) or (i == self.resting and low == 0) else None
+        zero = start == 0.0
+        if zero:  # it starts at zero: find a point with the other sign than the end, the root is in between
             width = high - low
             for _ in range(HALVINGS):
                 width /= 2
@@ -144,8 +221,10 @@ class EventDetector:
                     low, high = low + width, low + 2 * width
                     break
             else:
-                return Crossing(low, i) if i >= len(self.events) else None
-        return Crossing(brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15), i)
+                return again
+        x = brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15)
+        onward = zero and i < len(self.events) and self.onward * end > 0
+        return again if onward and x * step.h <= SAME * np.spacing(abs(t)) else Crossing(x, i)  # the crossing it starts from, rounded
 
 
 def _event(event) -> Event:

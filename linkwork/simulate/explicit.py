@@ -1,15 +1,29 @@
-"""Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, with the tableaux of SciPy."""
+"""Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, that of order 8 with the tableau of SciPy."""
 
 from abc import abstractmethod
 
 import numpy as np
 
-from . import equations
-from .interpolate import quartic
+from . import equations, tableau
+from .interpolate import Polynomial, Quartic
 from .kernels import kernel
-from .step import Failure, Integrator, Interpolant, Step, Tolerances
+from .step import Failure, Integrator, Step, Tolerances
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # factors for the next step: Hairer, Nørsett and Wanner, II.4
+POWERS = np.concatenate([np.zeros((1, 7)), tableau.P.T])  # of x, from 0 to 4, for each stage of Dormand and Prince
+ALTERNATING = np.array(  # the powers of x in x, x(1 − x), x²(1 − x), x²(1 − x)² ..., one column for each
+    [
+        [0, 0, 0, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0, 0, 0],
+        [0, -1, 1, 1, 0, 0, 0],
+        [0, 0, -1, -2, 1, 1, 0],
+        [0, 0, 0, 1, -2, -3, 1],
+        [0, 0, 0, 0, 1, 3, -3],
+        [0, 0, 0, 0, 0, -1, 3],
+        [0, 0, 0, 0, 0, 0, -1],
+    ],
+    float,
+)
 LARGEST_ROTATION = 2.0  # radians of a spherical joint in one step: S⁻¹(ξ) is singular at 2π
 
 
@@ -24,7 +38,7 @@ class Euler(Integrator):
 
     def step(self, t, q, v, vdot, h):
         q1, v1 = self.end(q, v, vdot, h)
-        return Step(h, q, q1, v1, lambda x: quartic(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
+        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, vdot, v1))
 
 
 class RungeKutta(Integrator):
@@ -63,7 +77,7 @@ class RK4(RungeKutta):
 
     def step(self, t, q, v, vdot, h):
         xi, v1, _ = self.advance(t, q, v, vdot, h)
-        return Step(h, q, self.flow.integrate(q, xi), v1, lambda x: quartic(self.robot, x, h, xi, v, vdot, v1))
+        return Step(h, q, self.flow.integrate(q, xi), v1, Quartic(self.robot, h, xi, v, vdot, v1))
 
 
 class Adaptive(RungeKutta):
@@ -88,8 +102,8 @@ class Adaptive(RungeKutta):
         """The norm of the errors relative to the tolerances `scale`; below 1 the step is accepted."""
 
     @abstractmethod
-    def interpolant(self, h, xi, v0, v1) -> Interpolant:
-        """The interpolant of the last step."""
+    def coefficients(self, start, h, xi, v0, v1) -> np.ndarray:
+        """Those of the interpolant of the last step, which began with the rates `start`."""
 
     def restart(self, *, jump):
         self.fresh = True
@@ -120,7 +134,8 @@ class Adaptive(RungeKutta):
         grow = min(grow, 1.0) if again else grow
         self.next_step = max(grow * h, wanted if not again and h < wanted else 0.0)  # a step cut short is no measure
         self.fresh = False
-        interpolant = self.interpolant(h, xi, v, v1)
+        start = self.K[0, : 2 * self.n].copy()
+        interpolant = Polynomial(lambda: self.coefficients(start, h, xi, v, v1))  # K is that of this step until the next one
         vdot1 = self.out[self.stages][1].copy()
         return Step(h, q, self.flow.integrate(q, xi), v1, interpolant, (vdot1, self.flow.tau))
 
@@ -158,12 +173,8 @@ class Adaptive(RungeKutta):
 class DormandPrince(Adaptive):
     """Order 5(4), interpolant of order 4."""
 
-    def __init__(self, *arguments):
-        from scipy.integrate import RK45
-
-        self.A, self.B, self.C, self.E, self.P = RK45.A, RK45.B, RK45.C, RK45.E, RK45.P
-        self.order, self.estimate = RK45.order, RK45.error_estimator_order
-        super().__init__(*arguments)
+    A, B, C, E = tableau.A, tableau.B, tableau.C, tableau.E
+    order, estimate = 5, 4
 
     def errors(self):
         return (self.E @ self.K)[None]
@@ -171,16 +182,10 @@ class DormandPrince(Adaptive):
     def size(self, errors, scale):
         return _rms(errors[0] / scale)
 
-    def interpolant(self, h, xi, v0, v1):
-        Q, n = None, self.n
-
-        def local(x):
-            nonlocal Q
-            Q = h * (self.P.T @ self.K) if Q is None else Q  # K is that of this step until the next one
-            y = np.concatenate([x, x**2, x**3, x**4], -1) @ Q
-            return y[:, :n], v0 + y[:, n : 2 * n]
-
-        return local
+    def coefficients(self, start, h, xi, v0, v1):
+        made = (h * POWERS) @ self.K[:, : 2 * self.n]
+        made[0, self.n :] = v0
+        return made
 
 
 class DormandPrince8(Adaptive):
@@ -206,29 +211,18 @@ class DormandPrince8(Adaptive):
             return 0.0
         return float(five / np.sqrt((five + 0.01 * three) * len(scale)))
 
-    def interpolant(self, h, xi, v0, v1):
-        start = self.K[0, : 2 * self.n].copy()
-        F = None
-
-        def local(x):
-            nonlocal F
-            F = self._interpolant(start, h, xi, v0, v1) if F is None else F
-            y = np.zeros((len(x), 2 * self.n))
-            for i, f in enumerate(reversed(F)):
-                y = (y + f) * (1 - x if i % 2 else x)
-            return y[:, : self.n], v0 + y[:, self.n :]
-
-        return local
-
-    def _interpolant(self, start, h, xi, v0, v1):
-        """Coefficients of alternating powers of x and 1 − x, after three more stages."""
+    def coefficients(self, start, h, xi, v0, v1):
+        """After three more stages."""
         K, n = self.K[:, : 2 * self.n], self.n
         for i, (a, c) in enumerate(zip(self.A_extra, self.C_extra), self.stages + 1):
             dy = (h * a[:i]) @ K[:i]
             self.flow(self.t + c * h, self.q, dy[:n], v0 + dy[n:], self.out[i])
         dy = np.concatenate([xi, v1 - v0])
         ends = h * (K[self.stages] + start)
-        return [dy, h * start - dy, 2 * dy - ends, *(h * (self.D @ K))]
+        F = [dy, h * start - dy, 2 * dy - ends, *(h * (self.D @ K))]
+        made = ALTERNATING @ np.array(F)
+        made[0, n:] = v0
+        return made
 
     def step(self, t, q, v, vdot, h):
         self.t, self.q = t, q

@@ -1,9 +1,13 @@
 """Conversion of trajectories to pandas and xarray."""
 
+from csv import writer
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import numpy as np
+
+from .safe_file import replacing
 
 ENERGIES = "kinetic_energy", "potential_energy", "energy"
 
@@ -18,13 +22,28 @@ def names(robot, count: int, index) -> list[str]:
     return out
 
 
-def to_pandas(trajectory):
-    pandas: Any = import_module("pandas")
+def table(trajectory) -> dict[str, np.ndarray]:
+    """The columns of a table by name: q.<joint>, v.<joint>, tau.<joint> and the energies."""
     columns: dict[str, np.ndarray] = {}
     for what, labels in (("q", trajectory.q_names), ("v", trajectory.v_names), ("tau", trajectory.v_names)):
         columns |= {f"{what}.{label}": column for label, column in zip(labels, getattr(trajectory, what).T)}
-    columns |= {name: getattr(trajectory, name) for name in ENERGIES}
-    return pandas.DataFrame(columns, index=pandas.Index(trajectory.t, name="t"))
+    return columns | {name: getattr(trajectory, name) for name in ENERGIES}
+
+
+def to_csv(path, trajectory) -> None:
+    """The table as text, t first; each number has as many digits as it takes to read it back to the bit."""
+    columns = {"t": trajectory.t} | table(trajectory)
+    with replacing(path) as file:
+        text = TextIOWrapper(file, "utf-8", newline="")
+        rows = writer(text, lineterminator="\n")
+        rows.writerow(columns)
+        rows.writerows(zip(*(x.tolist() for x in columns.values())))
+        text.detach()  # flushes, and leaves the file open
+
+
+def to_pandas(trajectory):
+    pandas: Any = import_module("pandas")
+    return pandas.DataFrame(table(trajectory), index=pandas.Index(trajectory.t, name="t"))
 
 
 def to_xarray(trajectory):

@@ -7,7 +7,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import ShapeError
 from . import equations
-from .control import Controls
+from .control import Controls, read_only
 from .held import ConstrainedRates, Keeper
 from .kernels import kernel
 from .stops import Stops
@@ -85,7 +85,7 @@ class Flow:
 
     def _wrenches(self, t, q, v):
         assert self.external is not None
-        wrenches = np.asarray(self.external(t, q, v), float)
+        wrenches = np.asarray(self.external(t, *read_only(q, v)), float)
         if wrenches.shape != (len(self.robot.bodies), 6):
             raise ShapeError(
                 f"external returned an array of shape {wrenches.shape}, but {self.robot.model.name} has wrenches of shape "

@@ -53,6 +53,18 @@ class Keeper:
         """What a later part of the run needs to go on with the same bits, as lists and numbers."""
         return None if self.pick is None else (self.pick.written, self.floor)
 
+    def fits(self) -> bool:
+        """Is the choice of dependent velocities, which may come from a file, one of these constraints?"""
+        if self.pick is None or self.held is None:
+            return True
+        loops, choices = self.held.choices.loops, self.pick.choices
+        ranges = zip(choices, (range(len(x)) for x in loops.binding), (list(range(len(x))) for x in loops.columns))
+        each = all(
+            len(x.rows) == len(x.dependent) == len(set(x.rows) & set(rows)) and sorted(x.dependent + x.independent) == columns
+            for x, rows, columns in ranges
+        )
+        return each and len(choices) == len(loops.columns) and len(self.pick.pivots) == sum(len(x.rows) for x in choices)
+
     @property
     def projects(self) -> bool:
         return self.held is not None and self.how == "project"

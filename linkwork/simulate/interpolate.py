@@ -1,9 +1,40 @@
-"""Interpolation between two states: a polynomial with both velocities and the acceleration of the first."""
+"""Interpolants of one step: ξ and v at fractions x (m, 1) of it, the configuration there being base ∘ exp ξ."""
+
+from collections.abc import Callable
 
 import numpy as np
 
 from . import equations
 from .kernels import kernel
+
+
+class Polynomial:
+    """A polynomial of (ξ, v) in x, made when it is first needed: row k of `coefficients` (degree + 1, 2 nv) belongs to x^k."""
+
+    def __init__(self, make: Callable[[], np.ndarray]):
+        self.make = make
+        self._made: np.ndarray | None = None
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        if self._made is None:
+            self._made = self.make()
+        return self._made
+
+    def __call__(self, x) -> tuple[np.ndarray, np.ndarray]:
+        c = self.coefficients
+        y, n = x ** np.arange(len(c)) @ c, c.shape[1] // 2
+        return y[:, :n], y[:, n:]
+
+
+class Quartic:
+    """ξ as a quartic through both ends of a step of length h, for methods without an interpolant of their own."""
+
+    def __init__(self, robot, h, xi, v0, a0, v1):
+        self.robot, self.step = robot, (h, xi, v0, a0, v1)
+
+    def __call__(self, x) -> tuple[np.ndarray, np.ndarray]:
+        return quartic(self.robot, x, *self.step)
 
 
 def quartic(robot, x, h, xi, v0, a0, v1):
@@ -20,17 +51,3 @@ def quartic(robot, x, h, xi, v0, a0, v1):
     local = x * (h * v0 + x * (h * h / 2 * a0 + x * (c3 + x * c4)))
     rate  = v0 + x * (h * a0 + x / h * (3 * c3 + 4 * x * c4))
     return local, kernel(robot, equations.body_velocity)(local, rate)
-
-
-def interpolated(trajectory, t):
-    """q and v of a trajectory at times t (...) between its first and its last."""
-    robot, times = trajectory.robot, trajectory.t
-    i  = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
-    j  = np.minimum(i + 1, len(times) - 1)
-    h  = (times[j] - times[i])[..., None]
-    x  = np.where(h > 0, (t - times[i])[..., None] / np.where(h > 0, h, 1.0), 1.0)
-    q0, q1 = trajectory.q[i], trajectory.q[j]
-    xi = robot.difference(q0, q1)
-    local, v = quartic(robot, x, np.where(h > 0, h, 1.0), xi, trajectory.v[i], trajectory.vdot[i], trajectory.v[j])
-    at_end = x >= 1
-    return np.where(at_end, q1, robot.integrate(q0, local)), np.where(at_end, trajectory.v[j], v)

@@ -3,8 +3,10 @@
 import numpy as np
 
 from . import variational
-from .interpolate import quartic
+from .compliance import tree_compliance
+from .interpolate import Quartic
 from .kernels import kernel
+from .memory import remembered
 from .step import Failure, Integrator, Step
 
 CLOSE = 1e-15**2  # (correction / step)² at which the iteration has converged
@@ -39,6 +41,18 @@ class Midpoint(Integrator):
         self.inverse = None
         self.past: list[np.ndarray] = []
 
+    @property
+    def memory(self):
+        memory = {"h": float(self.h), "stiff": self.stiff, "past": [x.tolist() for x in self.past]}
+        return memory if self.inverse is None else memory | {"inverse": self.inverse.tolist()}
+
+    def remember(self, memory):
+        count = len(memory["past"]) if isinstance(memory, dict) and isinstance(memory.get("past"), list) else 0
+        shapes: dict = {"h": (), "stiff": (), "past": (count, self.n) if count else (0,), "inverse": (self.n, self.n)}
+        if count > len(HISTORY) or (m := remembered(memory, shapes, optional=("inverse",))) is None:
+            return
+        self.h, self.stiff, self.past, self.inverse = m["h"], bool(m["stiff"]), list(m["past"]), m.get("inverse")
+
     def step(self, t, q, v, vdot, h):
         if h != self.h:
             self.restart(jump=False)
@@ -54,7 +68,7 @@ class Midpoint(Integrator):
         q1, v1 = self.end(q, xi, *self._forces(xi))
         if stops is not None and stops.held:
             v1 = self._at_rest(q1, v1, stops.rows)
-        return Step(h, q, q1, v1, lambda x: quartic(self.robot, x, h, self.robot.difference(q, q1), v, vdot, v1))
+        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, vdot, v1))
 
     def _forces(self, xi):
         """τ, h and the wrenches at the midpoint."""
@@ -114,7 +128,7 @@ class Midpoint(Integrator):
 
     def _at_rest(self, q, v, rows):
         """v after an impulse along the joints at rest that makes their velocities zero."""
-        inverse = self.robot.mass_matrix_inverse(q)
+        inverse = tree_compliance(self.robot, q)
         v = v - inverse[:, rows] @ np.linalg.solve(inverse[np.ix_(rows, rows)], v[rows])
         v[rows] = 0.0
         return v

@@ -141,7 +141,7 @@ def _as_numpy(*arguments):
         if isinstance(x, (tuple, list)):
             return tuple(map(plain, x))
         if callable(x) and not isinstance(x, UserKernel):
-            return lambda t, Q, V: plain(x(t, torch.from_numpy(Q), torch.from_numpy(V)))
+            return lambda t, Q, V: plain(x(t, torch.tensor(Q), torch.tensor(V)))
         return x
 
     return map(plain, arguments)

@@ -44,6 +44,7 @@ def simulate(
     constraints="project",
     keep: "Constrained | None" = None,
     tolerance: float | None = None,
+    dense: bool | None = None,
 ) -> Trajectory:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
 
@@ -64,17 +65,19 @@ def simulate(
     keep       constraints to project on in place of the robot's own, e.g. lw.constraints.of(robot, ...) with a momentum
     tolerance  by how much constraints may contradict each other, of a radian or of the mechanism's size: what cannot be closed
                is met in the least-squares sense, and the trajectory's message says so
+    dense      keep the motion within each step, whatever rows are stored, for run(t) and run.at(t): True, False, or None,
+               which gives it up when it takes more than 512 MB
 
-    A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message` and `resume`.
+    Functions get arrays that are read only: they act by what they return. A run that fails, or is stopped
+    with Ctrl-C, returns the trajectory so far: see `status`, `message` and `resume`.
     """
     if not isinstance(robot, Dynamics):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
     limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
-        progress, constraints, keep,
+        progress, constraints, keep, dense, tolerance,
     )  # fmt: skip
-    settings = replace(settings, tolerance=tolerance)
     checked(robot, settings)
     q, v = _state(robot, state)
     run = Run(robot, settings, float(start), q, v, checked_until(until, start), Carry(grid=float(start)))
@@ -110,6 +113,8 @@ def checked(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f"restitution is {s.restitution}; it must be a number from 0 to 1.")
     if s.restitution and not s.limits:
         raise SimulationError(f"restitution is {s.restitution}, but joint limits are off: limits=True turns them on.")
+    if s.dense not in (True, False, None):
+        raise SimulationError(f"dense is {s.dense!r}; it may be True, False or None.")
     if s.every < 1 or int(s.every) != s.every:
         raise SimulationError(f"every is {s.every}; it must be a whole number, at least 1.")
 

@@ -8,17 +8,12 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..lie.group import Additive
+from .failure import Failure
 from .flow import Flow
 
+__all__ = ["Failure", "Integrator", "Interpolant", "Step", "Tolerances"]
+
 Interpolant = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-class Failure(Exception):
-    """A step that cannot be made: the reason, and the row of v that caused it if that is known."""
-
-    def __init__(self, reason: str, row: int | None = None):
-        super().__init__(reason)
-        self.row = row
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,14 @@ class Integrator(ABC):
     @abstractmethod
     def step(self, t: float, q, v, vdot, h: float) -> Step:
         """Make a step of length h, or a shorter one if the method chooses its length; v and vdot are those at t."""
+
+    @property
+    def memory(self):
+        """What it knows of earlier steps that changes the bits of later ones, as lists and numbers; None if nothing."""
+        return None
+
+    def remember(self, memory) -> None:  # noqa: B027  most methods store nothing
+        """Go on with the memory of an earlier part of the run, unless that is None or does not fit."""
 
     def state_projected(self) -> None:  # noqa: B027  most methods start from the state they are given
         """Called when the state after a step has been projected on the constraints, which moves it slightly."""

@@ -9,6 +9,7 @@ from ..engine.device import DeviceKernel
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..varying import Varying
+from .control import read_only
 from .kernels import cache_of, kernel
 from .rollout_inputs import RolloutInputs
 from .whole_step import LENGTH, TAU, whole_step
@@ -61,7 +62,8 @@ class Stepwise:
             at = at | {"t": self.library.full((), t, Q), "q": Q, "v": V}
             results = function(*(at[name] for name in function.names))
         else:
-            results = function(t, Q, V)
+            own = read_only(Q, V) if self.library.host and what == "controls" else (self.library.copy(Q), self.library.copy(V))
+            results = function(t, *own)
         results = results if isinstance(results, tuple) else (results,)
         if self.library.host:
             results = tuple(np.asarray(x, Q.dtype) for x in results)

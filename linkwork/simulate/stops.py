@@ -1,8 +1,11 @@
 """Joints that come to rest: against a limit, with a bounce, or by dry friction.
 
-A joint at rest is held by whatever force keeps it so. The force has bounds, [−c, c] of friction, and a limit pushes one
-way only; where a bound is reached the joint is let go. In between, the equations of motion are smooth: friction of a
-joint that slides is a constant force against it.
+A joint at rest is held by whatever force keeps it so. The force has bounds, [−c, c] of friction, and a limit pushes one way only.
+Which joints rest, and which move off, is one complementarity problem for all of them, solved wherever that may change:
+
+    a = 𝓒 f + a free,    lo ≤ f ≤ hi,    a ≥ 0 where f = lo,  a ≤ 0 where f = hi,  a = 0 in between        Jain (11.51)
+
+In between, the equations of motion are smooth: friction of a joint that slides is a constant force against it.
 """
 
 from dataclasses import dataclass
@@ -10,11 +13,18 @@ from math import inf
 
 import numpy as np
 
+from ..complementarity import ZERO, lcp
 from ..dynamics import Dynamics
-from ..errors import SimulationError
+from ..errors import ConstraintError, SimulationError
 from ..lie.group import Additive
+from .compliance import tree_compliance
+from .failure import Failure
+from .memory import remembered
 
 REST = 1e-4  # of the fastest impact at a limit: a rebound slower than that is none
+NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
+SAME = 16  # units in the last place: times as near as that are one
+BOUND = 1e-9  # of the mobility of a joint: what constraints leave of it, if less than that, is rounding
 
 
 @dataclass(frozen=True)
@@ -35,16 +45,27 @@ class Limit:
 class Stops:
     """Which joints rest and which slide, and what happens when that changes."""
 
-    def __init__(self, robot: Dynamics, restitution: float | None):
+    def __init__(self, robot: Dynamics, restitution: float | None, memory=None):
+        """`memory` is what an earlier part of the run left."""
         self.robot = robot
         self.restitution = restitution
         self.limits = [] if restitution is None else limits_of(robot)
         self.dry = _each(robot, "friction")
         self.sliding = np.zeros(robot.nv)  # the direction of each joint with friction; zero for those at rest
-        self.held: dict[int, tuple[float, float]] = {}  # rows of v at rest, and the bounds of the force that holds them
-        self.rows = np.zeros(0, int)
+        self.held: dict[int, tuple[float, float]] = {}  # rows of v that forces hold at rest, and the bounds of these forces
+        self.rows = np.zeros(0, int)  # the same rows
+        self.rest = np.zeros(0, int)  # these, and rows that cannot move while these rest
+        self.stopped = np.zeros(len(self.limits), bool)  # limits that hold a joint
         self.force = np.zeros(0)
-        self.fastest = np.zeros(robot.nv)
+        self.fastest, self.speed, self.reach = np.zeros(robot.nv), np.zeros(robot.nv), np.zeros(len(self.limits))
+        self.push = np.zeros(())  # the largest acceleration that forces at rest have had to prevent
+        shapes: dict = {"fastest": (robot.nv,), "speed": (robot.nv,), "reach": (len(self.limits),), "push": ()}
+        if (earlier := remembered(memory, shapes)) is not None:
+            self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in shapes)
+        self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
+        self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
+        self.off: set[int] = set()  # rows that were at rest at this time and are not held
+        self.time = -inf
         self._row = np.array([x.row for x in self.limits], int)
         self._side = np.array([x.side for x in self.limits])
         self._bound = np.array([x.bound for x in self.limits])
@@ -56,117 +77,200 @@ class Stops:
         return bool(self.limits) or bool(self.dry.any())
 
     @property
+    def memory(self) -> dict:
+        """What a later part of the run needs: how fast impacts and joints have been, and how large gaps."""
+        return {"fastest": self.fastest.tolist(), "speed": self.speed.tolist(), "reach": self.reach.tolist(), "push": float(self.push)}
+
+    @property
     def friction(self) -> np.ndarray:
         return -self.dry * self.sliding
 
     def hold(self, t: float, q, vdot, free) -> None:
-        """Make v̇ zero for the joints at rest, by forces: v̇ + 𝓜⁻¹ λ, λ along those joints only; `free` is theirs before."""
-        inverse, rows = compliance(self.robot, q, t), self.rows
+        """Make v̇ zero for the joints at rest, by forces: v̇ + 𝓒 f, f along those joints only; `free` is theirs before."""
+        rows = self.rows
         free[rows] = vdot[rows]
-        self.force = along(self.robot, inverse, rows, -vdot[rows])
+        try:
+            inverse = compliance(self.robot, q, t)
+        except ConstraintError:  # no state of the mechanism: the step is too long
+            vdot[:] = np.nan
+            return
+        self.force = np.linalg.solve(inverse[np.ix_(rows, rows)], -vdot[rows])
         vdot += inverse[:, rows] @ self.force
-        vdot[rows] = 0.0
+        vdot[self.rest] = 0.0
 
     # --- what to watch: each number is positive as long as nothing changes
 
     def values(self, t: float, q, v, flow) -> np.ndarray:
-        gap = self._side * (q[self._row] - self._bound)
-        slip = self.sliding[self._rough] * v[self._rough]
+        gap = self._gaps(q)
+        self.reach, self.speed = np.maximum(self.reach, gap), np.maximum(self.speed, np.abs(v))
+        slips = self.sliding != 0
+        slips[self.rest] = False
         room = np.full(self.robot.nv, inf)
         if self.held:
             flow.at(t, q, v)
             low, high = np.array(list(self.held.values())).T
             room[self.rows] = np.minimum(self.force - low, high - self.force)
-        gap[[self._rests(i) for i in range(len(self.limits))]] = inf
-        return np.concatenate([gap, np.where(self.sliding[self._rough] != 0, slip, inf), room])
+        slip = np.where(slips, self.sliding * v, inf)[self._rough]
+        return np.concatenate([np.where(self.stopped, inf, gap), slip, room])
 
     def gap_rates(self, v) -> np.ndarray:
         """How fast each joint moves away from each limit."""
         return self._side * v[self._rate]
 
-    def _rests(self, i) -> bool:
-        low, high = self.held.get(self.limits[i].rate, (0.0, 0.0))
-        return (high if self.limits[i].side > 0 else -low) == inf
+    def _gaps(self, q) -> np.ndarray:
+        return self._side * (q[self._row] - self._bound)
 
     def change(self, i: int, t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray, str | None]:
         """Number i has come to zero: q and v after it, and its name if that is worth telling."""
-        q, v, name, freed = q.copy(), v.copy(), None, None
+        q, v, name = q.copy(), v.copy(), None
+        self._at(t)
         if i < len(self.limits):
-            limit = self.limits[i]
-            q[limit.row] = limit.bound
-            name = limit.name
-            v = self.impact(i, t, q, v)
-            if self.robot.constraints is not None:
-                q, v = self.robot.constraints.project(q, v, t, hold=[limit.rate])
+            name = self.limits[i].name
+            q, v = self.impact(i, t, q, v)
         elif (i := i - len(self.limits)) < len(self._rough):
-            v[self._rough[i]] = 0.0
-        else:
-            freed = i - len(self._rough)
-        self.choose(t, q, v, flow, freed)
+            row = int(self._rough[i])
+            if row in self.off:
+                self.caught.add(row)
+                self.let_go.pop(row, None)
+                v[list(self.off)] = 0.0
+            v[row] = 0.0
+            v[self._rough[np.abs(v[self._rough]) <= NEAR * self.speed[self._rough]]] = 0.0
+        elif (row := i - len(self._rough)) in self.held:
+            (low, high), force = self.held[row], self.force[list(self.rows).index(row)]
+            self.let_go[row] = low if force - low < high - force else high
+            self.caught.discard(row)
+        self.choose(t, q, v, flow)
         return q, v, name
 
-    def impact(self, i: int, t: float, q, v) -> np.ndarray:
-        """v after joint i has struck its limit: side v' = −e side v, others at a limit taking impulses that push only."""
-        limit, e = self.limits[i], self.restitution or 0.0
-        before = limit.side * v[limit.rate]
-        if before >= 0:
-            return v
-        self.fastest[limit.rate] = max(self.fastest[limit.rate], -before)
-        if e < 1 and -e * before < REST * self.fastest[limit.rate]:
-            e = 0.0
-        at = [k for k in range(len(self.limits)) if k != i and self._touches(k, q, v)]
-        inverse = compliance(self.robot, q, t)
-        while True:
-            struck = [i, *at]
-            rows, side = self._rate[struck], self._side[struck]
-            after = np.zeros(len(rows))
-            after[0] = -e * v[limit.rate]
-            impulse = along(self.robot, inverse, rows, after - v[rows])
-            pulls = [k for k, p in zip(at, (side * impulse)[1:]) if p < 0]
-            if not pulls:
-                v = v + inverse[:, rows] @ impulse
-                v[rows] = after
-                return v
-            at = [k for k in at if k not in pulls]
+    def _at(self, t: float) -> None:
+        """Forget what belongs to an earlier time."""
+        if abs(t - self.time) > SAME * np.spacing(abs(t)):
+            self.time, self.let_go, self.caught, self.off = t, {}, set(), set()
 
-    def _touches(self, k, q, v) -> bool:
-        return bool(q[self._row[k]] == self._bound[k] and v[self._rate[k]] == 0)
+    def impact(self, i: int, t: float, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """q and v after joint i has struck its limit, and others that are at one by then theirs.
 
-    def choose(self, t: float, q, v, flow, freed: int | None = None) -> None:
-        """Hold every joint that is at rest, then let go, one after another, those that no force within bounds can hold."""
-        held = {int(j): (-self.dry[j], self.dry[j]) for j in self._rough if v[j] == 0}
-        for k, limit in enumerate(self.limits):
-            if self._touches(k, q, v):
-                c = self.dry[limit.rate]
-                held[limit.rate] = (-c, inf) if limit.side > 0 else (-inf, c)
+            side v' ≥ −e side v,   impulse ≥ 0,   the one or the other zero
+
+        Energy is never gained: 2 ΔT = Σ (v' + v) · impulse, and (v' + v) = (1 − e) v where the impulse is not zero. Joints at
+        limits that the impact moves off, but much slower than they once struck there, stay: otherwise impacts of two joints that
+        move each other would follow each other ever faster.
+        """
+        rates, slow = self.gap_rates(v), REST * self.fastest[self._rate]
+        there = (self._gaps(q) <= NEAR * np.maximum(self.reach, np.abs(self._bound))) & ((rates <= 0) | (rates < slow))
+        there[i] = True
+        struck = np.flatnonzero(there)
+        rows, side = self._rate[struck], self._side[struck]
+        before = side * v[rows]
+        q[self._row[struck]] = self._bound[struck]
+        if not (before < 0).any():
+            return q, v
+        self.fastest[rows] = np.maximum(self.fastest[rows], -before)
+        slow = REST * self.fastest[rows]
+        e = np.where(before < 0, self.restitution or 0.0, 0.0)
+        e[(e < 1) & (-e * before < slow)] = 0.0
+        inverse = mobile(self.robot, compliance(self.robot, q, t), q)
+        M = side[:, None] * inverse[np.ix_(rows, rows)] * side
+        found = lcp(M, before + e * before)
+        if not found.solved:
+            raise Failure(f"{self._names(rows)} cannot stop at a limit: other constraints or a drive move it on", complete=True)
+        after, impulse = found.w - e * before, found.z
+        stays = ~found.between & (after < slow) & (np.diag(M) > 0)
+        known = found.between | stays
+        if stays.any():
+            after[stays] = 0.0
+            impulse = np.where(known, 0.0, found.z)
+            impulse[known] = np.linalg.pinv(M[np.ix_(known, known)], ZERO, hermitian=True) @ (after - before)[known]
+        v += inverse[:, rows] @ (side * impulse)
+        v[rows[known]] = (side * after)[known]
+        if self.robot.constraints is not None:
+            q, v = self.robot.constraints.project(q, v, t, hold=rows[known].tolist())
+        return q, v
+
+    def choose(self, t: float, q, v, flow) -> None:
+        """Find which of the joints that are not moving are held, and by what forces; the others start to slide or leave."""
+        self._at(t)
+        low, high = self._bounds(q, v)
+        rows = np.flatnonzero((v == 0) & (low < high))
         self.sliding = np.where(self.dry > 0, np.sign(v), 0.0)
-        if freed is not None and freed in held:
-            low, high = self.held[freed]
-            force = self.force[list(self.rows).index(freed)]
-            held.pop(freed)
-            self.sliding[freed] = (1.0 if force - low < high - force else -1.0) * (self.dry[freed] > 0)
-        while True:
-            self.held, self.rows = held, np.array(sorted(held), int)
-            self.held = {int(j): held[int(j)] for j in self.rows}
-            flow.refresh()
-            if not held:
-                return
-            flow.at(t, q, v)
-            low, high = np.array(list(self.held.values())).T
-            room = np.minimum(self.force - low, high - self.force)
-            worst = int(np.argmin(room))
-            if not room[worst] < 0:
-                return
-            j = int(self.rows[worst])
-            held = {k: bounds for k, bounds in self.held.items() if k != j}
-            self.sliding[j] = (1.0 if self.force[worst] < low[worst] else -1.0) * (self.dry[j] > 0)
+        self.sliding[rows] = 0.0
+        self._hold_none()
+        flow.refresh()
+        if not len(rows):
+            return
+        free, _ = flow.at(t, q, v)
+        if not np.isfinite(free).all():
+            return
+        self.push = np.maximum(self.push, np.abs(free).max())
+        inverse = mobile(self.robot, compliance(self.robot, q, t), q)
+        moved = np.diag(inverse)[rows] > 0
+        free = np.where(np.abs(free) <= BOUND * np.abs(free).max(), 0.0, free) if not moved.all() else free
+        low, high = low[rows], high[rows]
+        low, high = (np.where(moved | np.isinf(x), x, 0.0) for x in (low, high))  # friction of a driven joint moves nothing
+        found = self._solve(inverse[np.ix_(rows, rows)], free[rows], low, high, rows)
+        ways = np.where(moved, np.where(found.z == low, 1.0, -1.0), np.sign(found.w))
+        self.sliding[rows] = np.where(found.between, 0.0, ways) * (self.dry[rows] > 0)
+        self.off = set(rows[~found.between].tolist())
+        self._hold(rows, found, low, high, inverse)
+        flow.refresh()
 
-    def check(self, q) -> None:
+    def _solve(self, M, free, low, high, rows):
+        """The solution in which rows that have just been let go stay so, unless they would move the wrong way, and those that have
+        just been caught are held, unless that takes more than they can.
+
+        Where forces have just come to their bounds there are several solutions, of which not all remain ones.
+        """
+        pinned = np.array([self.let_go.get(int(row), np.nan) for row in rows])
+        caught = np.array([int(row) in self.caught for row in rows])
+        while True:
+            kept = ~np.isnan(pinned)
+            bounds = np.where(caught, -inf, np.where(kept, pinned, low)), np.where(caught, inf, np.where(kept, pinned, high))
+            found = lcp(M, free, *bounds)
+            if found.solved:
+                wrong = kept & (np.where(pinned == low, -found.w, found.w) > BOUND * self.push)
+                beyond = caught & ((found.z < low - BOUND * np.abs(low)) | (found.z > high + BOUND * np.abs(high)))
+                if not (wrong | beyond).any():
+                    return found
+                pinned[wrong], caught[beyond] = np.nan, False
+            elif kept.any() or caught.any():
+                pinned[:], caught[:] = np.nan, False
+            else:
+                raise Failure(f"no force holds {self._names(rows)} at its limit: other constraints or a drive move it on", complete=True)
+
+    def _bounds(self, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """Between which forces each joint can be held: by friction, and by the limits that it touches."""
+        low, high = -self.dry, self.dry.copy()
+        touches = (q[self._row] == self._bound) & (v[self._rate] == 0)
+        high[self._rate[touches & (self._side > 0)]] = inf
+        low[self._rate[touches & (self._side < 0)]] = -inf
+        return low, high
+
+    def _hold_none(self) -> None:
+        self.held, self.rows, self.rest = {}, np.zeros(0, int), np.zeros(0, int)
+        self.stopped, self.force = np.zeros(len(self.limits), bool), np.zeros(0)
+
+    def _hold(self, rows, found, low, high, inverse) -> None:
+        """Hold the rows whose forces are between bounds; other rows at rest that depend on them rest too."""
+        self.rows, self.force = rows[found.between], found.z[found.between]
+        self.held = {int(row): (float(a), float(b)) for row, a, b in zip(self.rows, low[found.between], high[found.between])}
+        others = rows[~found.between & (np.diag(inverse)[rows] > 0)]
+        block = inverse[np.ix_(self.rows, self.rows)]
+        along = inverse[np.ix_(others, self.rows)]
+        left = np.diag(inverse)[others] - np.einsum("ij,ij->i", along, np.linalg.solve(block, along.T).T)
+        self.rest = np.sort(np.concatenate([self.rows, others[left <= BOUND * np.diag(inverse)[others]]]))
+        unbounded = dict(zip(rows.tolist(), zip(np.isinf(high), np.isinf(low))))
+        resting = set(self.rest.tolist())
+        self.stopped = np.array([x.rate in resting and bool(unbounded[x.rate][x.side < 0]) for x in self.limits], bool)
+
+    def _names(self, rows) -> str:
+        return " or ".join(dict.fromkeys(f'"{x.joint}"' for x in self.limits if x.rate in rows)) or "the joints"
+
+    def check(self, q, comes: str = "starts at") -> None:
         """A run starts within the limits."""
         for limit in self.limits:
-            if not limit.side * (q[limit.row] - limit.bound) >= 0:
+            if not limit.side * (q[limit.row] - limit.bound) >= -NEAR * abs(limit.bound):
                 raise SimulationError(
-                    f'joint "{limit.joint}" starts at {q[limit.row]:.6g}, beyond its '
+                    f'joint "{limit.joint}" {comes} {q[limit.row]:.6g}, beyond its '
                     f"{'lower' if limit.side > 0 else 'upper'} limit {limit.bound:.6g}. "
                     "Start within the limits, or simulate with limits=False."
                 )
@@ -174,13 +278,15 @@ class Stops:
 
 def compliance(robot: Dynamics, q, t: float) -> np.ndarray:
     """v̇ for each unit of τ: 𝓜⁻¹, less what constraints take of it."""
-    return robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q, t)
+    return tree_compliance(robot, q) if robot.constraints is None else robot.constraints.compliance(q, t)
 
 
-def along(robot: Dynamics, inverse, rows, change) -> np.ndarray:
-    """The forces along these joints that change v̇ there by so much; joints of one loop share them, least in all."""
-    block = inverse[np.ix_(rows, rows)]
-    return np.linalg.solve(block, change) if robot.constraints is None else np.linalg.pinv(block, 1e-9, hermitian=True) @ change
+def mobile(robot: Dynamics, inverse, q) -> np.ndarray:
+    """The compliance without what rounding leaves of it in joints that constraints move as they like."""
+    if robot.constraints is None:
+        return inverse
+    moved = np.diag(inverse) * np.diag(robot.mass_matrix(q)) > BOUND
+    return np.where(moved[:, None] & moved, inverse, 0.0)
 
 
 def limits_of(robot: Dynamics) -> list[Limit]:

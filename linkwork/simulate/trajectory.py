@@ -1,20 +1,24 @@
 """Trajectory: the result of a simulation."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError
 from . import archive, export
+from .dense import Dense, Ends
 from .events import Occurrence
-from .interpolate import interpolated
-from .run import Carry, Run, Settings
+from .held import WAYS, Keeper
+from .run import FIXED, Carry, Run, Settings
 
 ROWS = "t", "q", "v", "vdot", "tau"
+WRITERS = {".npz": archive.save, ".csv": export.to_csv}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,6 +28,8 @@ class Trajectory:
     A time appears twice at a jump: before and after. `tau` is the sum of the controls, without the passive forces of the
     joints. `status` is "finished", "event" (a terminal one), "stopped" (by Ctrl-C or on_step) or "failed"; `message`
     gives the time, place and reason, and `error` is the exception if there was one.
+
+    Between rows the motion is that of the integrator, by its dense output, put back on the constraints: `run(t)`, `run.at(t)`.
     """
 
     robot: Dynamics
@@ -41,17 +47,29 @@ class Trajectory:
     evaluations: int = 0
     settings: Settings = field(default_factory=Settings)
     carry: Carry = field(default_factory=Carry)
+    dense: Dense | None = None
 
     def __post_init__(self):
         for name in ROWS:
             getattr(self, name).flags.writeable = False
+        if self.dense is None:
+            object.__setattr__(self, "dense", self._of_rows())
+
+    def _of_rows(self) -> Dense:
+        """The dense output that the rows are, if they are the ends of all steps."""
+        s, missing = self.settings, ""
+        if s.every > 1 or (s.dt is not None and s.method not in FIXED):
+            missing = "its rows are not all steps, and the file is of an older format"
+        ends = Ends(self.t, self.q, self.v, self.vdot, self.tau, archive.is_held(s.control))
+        return Dense((ends,), missing)
 
     @staticmethod
     def of(run: Run) -> "Trajectory":
         """The trajectory of a run that has ended."""
+        columns = run.record.columns()
         return Trajectory(
             run.robot,
-            **run.record.columns(),
+            **columns,
             events=tuple(run.occurrences),
             status=run.status,
             message=run.message,
@@ -61,6 +79,7 @@ class Trajectory:
             evaluations=run.flow.evaluations,
             settings=run.settings,
             carry=run.carry,
+            dense=run.dense.result(columns, run.record),
         )
 
     # --- one row, some rows, times in between
@@ -77,28 +96,68 @@ class Trajectory:
             first, last = rows["t"].min(), rows["t"].max()
             events = tuple(event for event in self.events if first <= event.t <= last)
             carry = self.carry if last == self.t[-1] else Carry(self.carry.grid)
-            return replace(self, **rows, events=events, carry=carry)
+            return replace(self, **rows, events=events, carry=carry, dense=self._dense.between(first, last))
         return self.q[key], self.v[key]
 
     def __iter__(self) -> Iterator:
         return zip(self.q, self.v)
 
     def __call__(self, t) -> tuple[np.ndarray, np.ndarray]:
-        """(q, v) at any times within the run, interpolated on the group."""
+        """(q, v) at any times within the run: the integrator's own motion within its steps, put back on the constraints.
+
+        Its order is 4 for rk45, 7 for dop853, 3 for stiff, and that of the method for rk4, midpoint and euler.
+        """
         t = np.asarray(t, float)
-        if not ((self.t[0] <= t) & (t <= self.t[-1])).all():
-            raise SimulationError(
-                f"the trajectory runs from {self.t[0]:.6g} s to {self.t[-1]:.6g} s; asked for {t.min():.6g} s to {t.max():.6g} s."
-            )
-        return interpolated(self, t)
+        q, v, _, _ = self._between(t.ravel())
+        return q.reshape(*t.shape, -1), v.reshape(*t.shape, -1)
 
     def at(self, t) -> "Trajectory":
-        """The trajectory at other times (n,), by interpolation."""
+        """The trajectory at other times (n,); vdot is the slope of v, tau is linear within each step."""
         t = np.atleast_1d(np.asarray(t, float))
-        q, v = self(t)
-        i = np.searchsorted(self.t, t, side="right") - 1
-        tau = self.tau[i] if archive.is_held(self.settings.control) else _linear(self.t, self.tau, t, i)
-        return replace(self, t=t.copy(), q=q, v=v, vdot=_linear(self.t, self.vdot, t, i), tau=tau)
+        q, v, vdot, tau = self._between(t)
+        dense = self._dense.between(t.min(), t.max()) if len(t) else self._dense
+        return replace(self, t=t.copy(), q=q, v=v, vdot=vdot, tau=tau, dense=dense)
+
+    @property
+    def _dense(self) -> Dense:
+        assert self.dense is not None
+        return self.dense
+
+    def _between(self, t) -> list[np.ndarray]:
+        """q, v, vdot and tau at times t (m,); those of a row where there is one."""
+        first, last = self.t.min(), self.t.max()
+        if not ((first <= t) & (t <= last)).all():
+            raise SimulationError(
+                f"the trajectory runs from {first:.6g} s to {last:.6g} s; asked for {t.min():.6g} s to {t.max():.6g} s."
+            )
+        i = np.searchsorted(self.t[self._order], t, side="right") - 1
+        i = self._order[i]
+        between = self.t[i] != t
+        out = [getattr(self, name)[i] for name in ROWS[1:]]
+        if between.any():
+            for x, values in zip(out, self._interpolated(t[between])):
+                x[between] = values
+        return out
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        return np.argsort(self.t, kind="stable")
+
+    def _interpolated(self, t) -> list[np.ndarray]:
+        dense, s = self._dense, self.settings
+        if not dense.parts:
+            raise SimulationError(
+                f"the run has {len(self)} rows and no dense output ({dense.missing}), so that its motion between rows is not known. "
+                "Ask for times of rows, or simulate again with dense=True."
+            )
+        if dense.missing:
+            said = "between rows the motion is a quartic through the rows, which may be far from that of the run"
+            warnings.warn(f"{said}: it has no dense output ({dense.missing}).", stacklevel=4)
+        q, v, vdot, tau = dense.at(self.robot, t)
+        if s.constraints in WAYS:
+            keep = None if archive.is_missing(s.keep) else s.keep
+            q, v = Keeper(self.robot, "project", keep).back(t, q, v)
+        return [q, v, vdot, tau]
 
     # --- quantities along it
 
@@ -160,8 +219,11 @@ class Trajectory:
             given = ", ".join(f"{name}=..." for name in missing)
             raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) must pass them again.")
         checked(self.robot, settings)
+        changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - {"on_step", "progress", "every"}
+        carry = replace(self.carry, goes_on=True, memory=None if changed else self.carry.memory)
+        carry = replace(carry, held=None) if "control" in changed else carry
         q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
-        run = Run(self.robot, settings, t, q, v, checked_until(until, t), replace(self.carry, goes_on=True))
+        run = Run(self.robot, settings, t, q, v, checked_until(until, t), carry)
         run.go()
         return self.joined(Trajectory.of(run))
 
@@ -169,21 +231,40 @@ class Trajectory:
         """This trajectory followed by one that begins with its last row."""
         rows: dict = {name: np.concatenate([getattr(self, name)[:-1], getattr(later, name)]) for name in ROWS}
         counts = {name: getattr(self, name) + getattr(later, name) for name in ("steps", "rejected", "evaluations", "events")}
-        return replace(later, **rows, **counts)
+        dense = self._dense.joined(later._dense)
+        if len(dense.parts) == 1 and isinstance(dense.parts[0], Ends) and np.array_equal(dense.parts[0].t, rows["t"]):
+            dense = Dense((replace(dense.parts[0], **rows),))  # the same arrays, not twice
+        return replace(later, **rows, **counts, dense=dense)
 
     # --- files and tables
 
     def save(self, path: str | PathLike) -> None:
-        """Write one .npz file: the rows, the model and the settings, without functions."""
-        archive.save(path, self)
+        """Write one file: .npz has the rows, the dense output, the model and the settings, without functions; .csv is a table.
+
+        The file is written beside the old one and then takes its place, so that one of them is there whatever happens.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix not in WRITERS:
+            raise SimulationError(f"a run is saved as .npz, to be loaded again, or as .csv, a table; not as {Path(path).name}.")
+        WRITERS[suffix](path, self)
 
     @staticmethod
     def load(path: str | PathLike) -> "Trajectory":
         """Read a saved trajectory. Nothing in the file is executed."""
-        model, settings, columns = archive.load(path)
-        carry = Carry(**columns.pop("carry"))
-        events = tuple(Occurrence(*event) for event in columns.pop("events"))
-        return Trajectory(Dynamics(model), settings=Settings(**settings), carry=carry, events=events, **columns)
+        from .simulate import checked
+
+        if Path(path).suffix.lower() == ".csv":
+            raise SimulationError(f"{path} is a table; a run is loaded from the .npz file that `save` writes.")
+        with archive.damage_explained(path):
+            model, said, columns, dense = archive.load(path)
+            robot, settings = Dynamics(model), Settings(**said)
+            archive.check_shapes(columns, {"q": (len(columns["t"]), robot.nq), "v": (len(columns["t"]), robot.nv)})
+            checked(robot, replace(settings, keep=None))
+            carry = Carry(**columns.pop("carry"))
+            archive.demand(Keeper(robot, settings.constraints, None, carry.embedding).fits(), "a choice of this robot's velocities")
+            events = tuple(Occurrence(*event) for event in columns.pop("events"))
+            kept = archive.dense_of(dense, columns, robot)
+            return Trajectory(robot, settings=settings, carry=carry, events=events, dense=kept, **columns)
 
     def to_pandas(self):
         """A DataFrame, a row for each time, columns q.<joint>, v.<joint>, tau.<joint> and the energies."""
@@ -204,11 +285,3 @@ class Trajectory:
         lines += [f"t = {event.t:.9g} s: {event.name}" for event in self.events[:10]]
         lines += [f"... and {len(self.events) - 10} more events"] * (len(self.events) > 10)
         return "\n".join(lines)
-
-
-def _linear(times, values, t, i):
-    """values between rows i and i + 1, by linear interpolation."""
-    j = np.minimum(i + 1, len(times) - 1)
-    h = times[j] - times[i]
-    x = np.where(h > 0, (t - times[i]) / np.where(h > 0, h, 1.0), 0.0)[:, None]
-    return (1 - x) * values[i] + x * values[j]

@@ -1,8 +1,9 @@
 """Motion: what is shown, the states of a mechanism over time, or one state of a mechanism at rest."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class Motion:
     q: np.ndarray
     v: np.ndarray
     tau: np.ndarray | None = None
+    between: Callable | None = None  # (q, v) at other times, if that is known better than from the rows
 
     def __post_init__(self):
         object.__setattr__(self, "robot", Dynamics(self.robot.model, compiled=False))
@@ -64,7 +66,8 @@ class Motion:
                 robot = Dynamics(x, compiled=False) if isinstance(x, Model) else x
                 return Motion(robot, np.zeros(1), robot.neutral()[None], np.zeros((1, robot.nv)))
         try:
-            return Motion(x.robot, x.t, x.q, x.v, getattr(x, "tau", None))
+            dense = getattr(x, "dense", None)
+            return Motion(x.robot, x.t, x.q, x.v, getattr(x, "tau", None), x if dense is not None and dense.parts else None)  # type: ignore[arg-type]
         except AttributeError:
             accepted = "a Model, a Dynamics, a trajectory, or a Motion(robot, t, q, v)"
             raise LinkworkError(f"a {type(x).__name__} cannot be shown; pass {accepted}.") from None
@@ -87,7 +90,8 @@ class Motion:
 
             x(s) = s (1 − s)² h v₀ + s² (3 − 2s) Δ − s² (1 − s) h v₁
 
-        is the displacement from the first after a fraction s of the step h; v is x′/h. Accurate enough for pictures.
+        is the displacement from the first after a fraction s of the step h; v is x′/h. Accurate enough for pictures. A
+        trajectory knows its motion between rows, and is asked.
         """
         times = np.clip(np.atleast_1d(np.asarray(times, float)), self.t[0], self.t[-1])
         i = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
@@ -99,7 +103,8 @@ class Motion:
         rate = (1 - s) * (1 - 3 * s) * self.v[i] - s * (2 - 3 * s) * self.v[j]
         v = np.divide(6 * s * (1 - s) * delta, h, out=np.zeros_like(delta), where=h > 0) + rate
         tau = None if self.tau is None else (1 - s) * self.tau[i] + s * self.tau[j]
-        return Motion(self.robot, times, self.robot.integrate(self.q[i], x), v, tau)
+        q, v = (self.robot.integrate(self.q[i], x), v) if self.between is None else self.between(times)
+        return Motion(self.robot, times, q, v, tau, self.between)
 
     def refined(self, n: int) -> "Motion":
         """The motion with additional rows, equally spaced in time, so that there are at least n; its own rows are kept."""
@@ -107,8 +112,9 @@ class Motion:
             return self
         more = self.at(np.linspace(self.t[0], self.t[-1], n))
         order = np.argsort(np.concatenate([self.t, more.t]), kind="stable")
-        rows = [(getattr(self, x), getattr(more, x)) for x in ("t", "q", "v") + ("tau",) * (self.tau is not None)]
-        return Motion(self.robot, *(np.concatenate(pair)[order] for pair in rows))
+        names = ("t", "q", "v") + ("tau",) * (self.tau is not None)
+        rows: dict[str, Any] = {x: np.concatenate([getattr(self, x), getattr(more, x)])[order] for x in names}
+        return replace(self, **rows)
 
     def frames(self, fps: float, speed: float = 1.0) -> "Motion":
         """The motion at equally spaced times, `fps` per second of display; the last is its end."""

@@ -71,18 +71,23 @@ function flattening(up, height) {
 
 const motion = {
   n: data.n,
-  dt: data.dt,
-  end: (data.n - 1) * data.dt,
+  times: decoded(data.times, Float64Array), // of the samples, from zero; closer together where the motion is fast
   poses: decoded(data.poses, Float32Array), // n x bodies x (x y z w, position)
   center: decoded(data.center, Float32Array), // n x 3
   traces: data.traces.map((x) => decoded(x, Float32Array)), // each n x 3
 };
 
+motion.end = motion.times[motion.n - 1];
+
 // The sample before a time, and how far it is to the next.
 function sample(t) {
-  const x = motion.dt > 0 ? Math.min(Math.max(t / motion.dt, 0), motion.n - 1) : 0;
-  const i = Math.min(Math.floor(x), Math.max(motion.n - 2, 0));
-  return [i, x - i, Math.min(i + 1, motion.n - 1)];
+  let i = 0, j = motion.n - 1;
+  while (j - i > 1) {
+    const middle = (i + j) >> 1;
+    if (motion.times[middle] <= t) i = middle; else j = middle;
+  }
+  const h = motion.times[j] - motion.times[i];
+  return [i, h > 0 ? Math.min(Math.max((t - motion.times[i]) / h, 0), 1) : 0, j];
 }
 
 // Poses of all bodies: quaternions and positions between two samples.

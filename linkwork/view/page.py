@@ -13,6 +13,7 @@ import numpy as np
 from ..lie.attitude import quaternion_from_matrix
 from . import mesh
 from .camera import FIELD, Camera, direction
+from .followed import followed
 from .motion import Motion
 from .picture import AZIMUTH, ELEVATION, FAR, round_length, traced_paths
 from .scene import Scene
@@ -32,11 +33,12 @@ def record(
 ) -> Path:
     """Write a motion as one HTML page that plays in any browser, without a server.
 
-    `trace` names bodies or frames whose path is drawn; `fps` is the number of stored poses per second.
+    `trace` names bodies or frames whose path is drawn; `fps` is the least number of stored poses per second: where the motion is
+    fast there are more, so that the page can draw straight lines between them.
     """
     motion = Motion.of(motion)
     scene = Scene.of(motion)
-    shown = motion.frames(min(fps, MOST / max(motion.duration, 1e-9)))
+    shown = followed(motion, min(fps, MOST / max(motion.duration, 1e-9)), scene.size, MOST)
     page = files(__package__)
     parts = {
         "title": escape(motion.model.name if title is None else title),
@@ -61,7 +63,7 @@ def content(scene: Scene, shown: Motion, trace: Iterable[str], azimuth: float, e
     names = {name: name if name in mesh.UNIT else f"mesh{i}" for i, name in enumerate(meshes)}
     return {
         "n": len(shown.t),
-        "dt": float(shown.t[1] - shown.t[0]) if len(shown.t) > 1 else 0.0,
+        "times": packed(shown.t - shown.t[0], "<f8"),
         "start": float(shown.t[0]),
         "size": scene.size,
         "up": scene.up.tolist(),

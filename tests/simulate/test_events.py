@@ -59,9 +59,76 @@ def test_a_jump_has_a_row_before_and_a_row_after():
 def test_a_ball_that_bounces_for_ever_in_a_finite_time_is_told_so():
     """Bounces pile up at t₁ (1 + e)/(1 − e): the run ends there, says why, and keeps what came before."""
     run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[bounce(0.5)])
-    assert run.status == "failed" and "floor repeats at the same time" in run.message
+    assert run.status == "failed" and "floor repeats at the same time" in run.message and "limits=True" in run.message
     assert run.t[-1] == pytest.approx(3 * np.sqrt(4 / g), abs=1e-6)
     assert np.isfinite(run.q).all()
+
+
+def test_what_the_message_advises_holds_the_ball():
+    """The joint has a limit where the event was: bounces end in rest, and the ball stays there."""
+    joint = lw.Prismatic(axis=(0, 0, 1), lower=0.0)
+    robot = lw.Dynamics(lw.Builder("ball").body("ball", joint=joint, **solids.point(1.0)).model())
+    run = lw.simulate(robot, ([2.0], [0.0]), until=5.0, limits=True, restitution=0.5)
+    assert run.status == "finished" and run.q[-1] == 0 and run.v[-1] == 0 and run.q.min() >= -1e-12
+
+
+def test_a_reset_to_rest_does_not_let_the_ball_fall_through_the_floor():
+    """Nothing holds it there: the run says so, and what to do."""
+    stop = lw.Event(height, "floor", direction=-1, reset=lambda t, q, v: (q, -0.5 * v if abs(v[0]) > 0.1 else 0 * v))
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[stop])
+    assert run.status == "failed" and "floor repeats at the same time" in run.message and "limits=True" in run.message
+    assert run.q.min() > -1e-9
+
+
+def test_a_reset_beyond_a_limit_is_a_failure_that_says_so():
+    joint = lw.Prismatic(axis=(0, 0, 1), lower=0.0)
+    robot = lw.Dynamics(lw.Builder("ball").body("ball", joint=joint, joint_name="rail", **solids.point(1.0)).model())
+    event = lw.Event(lambda t, q, v: t - 0.1, "drop", reset=lambda t, q, v: (q - 5.0, v))
+    run = lw.simulate(robot, ([2.0], [0.0]), until=1.0, limits=True, events=[event])
+    assert run.status == "failed" and 'joint "rail" is set by the reset of event "drop" to -3.049' in run.message
+
+
+@pytest.mark.parametrize("rate", [200.0, 1234.5])
+@every_method
+def test_events_much_faster_than_the_motion_are_all_found(method, rate):
+    """sin(ω t) = 0 at t = k π/ω."""
+    run = lw.simulate(PENDULUM, ([0.3], [0.0]), until=0.5, method=method, events=[lambda t, q, v: np.sin(rate * t)], **METHODS[method])
+    times = np.arange(1, int(0.5 * rate / np.pi) + 1) * np.pi / rate
+    assert run.message == ""
+    np.testing.assert_allclose([event.t for event in run.events], times, atol=1e-12)
+
+
+def test_events_that_may_be_missing_are_told():
+    """One that is faster than all looks, unless it says how often to look."""
+
+    def function(t, q, v):
+        return np.sin(2e5 * t)
+
+    run = lw.simulate(PENDULUM, ([0.3], [0.0]), until=0.3, first_step=0.3, rtol=1e-2, events=[lw.Event(function, "buzz")])
+    assert run.status == "finished" and 'events may be missing: "buzz" (from t = 0 s on)' in run.message
+    run = lw.simulate(PENDULUM, ([0.3], [0.0]), until=0.01, events=[lw.Event(function, "buzz", resolution=1e-5)])
+    assert run.message == "" and len(run.events) == int(0.01 * 2e5 / np.pi)
+
+
+def test_a_visit_as_long_as_the_resolution_is_seen():
+    """A pulse of 0.4 ms in a run whose steps are long, and one that jumps."""
+    for pulse in (lambda t: 0.5 - np.exp(-(((t - 0.3) / 2.4e-4) ** 2)), lambda t: -1.0 if 0.3 < t < 0.3004 else 1.0):
+        event = lw.Event(lambda t, q, v, pulse=pulse: pulse(t), "pulse", resolution=4e-4)
+        run = lw.simulate(PENDULUM, ([0.3], [0.0]), until=0.5, events=[event])
+        assert run.message == "" and len(run.events) == 2 and abs(run.events[0].t - 0.3) < 5e-4
+
+
+def test_a_function_that_only_just_reaches_zero_is_seen():
+    """(t − 0.2)² − 1e-6 within one step: two crossings 2 ms apart."""
+    graze = lw.Event(lambda t, q, v: (t - 0.2) ** 2 - 1e-6, "graze")
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=0.5, method="rk4", dt=0.5, events=[graze])
+    np.testing.assert_allclose([event.t for event in run.events], [0.199, 0.201], atol=1e-9)
+
+
+def test_a_function_with_a_jump_is_an_event_and_nothing_is_missing():
+    jump = lw.Event(lambda t, q, v: -1.0 if q[0] > 0.1 else 1.0, "jump")
+    run = lw.simulate(PENDULUM, ([0.3], [0.0]), until=3.0, events=[jump])
+    assert len(run.events) >= 2 and run.message == ""
 
 
 def test_a_reset_need_not_turn_back():

@@ -1,5 +1,7 @@
 """A run that ends early keeps what it has, says when, where and why, and can go on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_an_error_at_the_very_start_is_raised():
 
 
 @every_method
-def test_ctrl_c_keeps_what_was_computed_and_resume_goes_on_as_if_nothing_had_happened(method):
+def test_ctrl_c_keeps_what_was_computed_and_resume_goes_on_as_if_nothing_had_happened(method, tmp_path):
     how = {"method": method, "control": lambda t, q, v: -0.1 * v, **METHODS[method]}
 
     def interrupt(t, q, v):
@@ -63,13 +65,13 @@ def test_ctrl_c_keeps_what_was_computed_and_resume_goes_on_as_if_nothing_had_hap
     assert 0.5 < part.t[-1] < 1.0
     rest = part.resume(until=1.0, on_step=None)
     assert rest.status == "finished" and rest.message == ""
-    if method in ("stiff", "midpoint"):  # these remember more than is kept: slopes, and where their equations start
-        np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-13 if method == "midpoint" else 1e-6)
-    else:
-        np.testing.assert_array_equal(rest.t, whole.t)
-        np.testing.assert_array_equal(rest.q, whole.q)
-        np.testing.assert_array_equal(rest.v, whole.v)
-        np.testing.assert_array_equal(rest.tau, whole.tau)
+    part.save(tmp_path / "part.npz")
+    again = lw.Trajectory.load(tmp_path / "part.npz").resume(until=1.0, on_step=None, control=how["control"])
+    for later in (rest, again):
+        np.testing.assert_array_equal(later.t, whole.t)
+        np.testing.assert_array_equal(later.q, whole.q)
+        np.testing.assert_array_equal(later.v, whole.v)
+        np.testing.assert_array_equal(later.tau, whole.tau)
 
 
 def test_on_step_may_stop_a_run():
@@ -84,7 +86,7 @@ def test_on_step_may_stop_a_run():
     np.testing.assert_array_equal(run.t[1:], seen)
 
 
-@pytest.mark.parametrize("method", ["rk4", "euler"])
+@pytest.mark.parametrize("method", ["rk4", "euler", "midpoint"])
 def test_resume_of_fixed_steps_is_the_same_run(method):
     """Bit for bit: the steps are counted from where the first run began."""
     control = lw.hold(lambda t, q, v: -0.3 * v, rate=30.0)
@@ -108,6 +110,89 @@ def test_resume_keeps_the_step_that_was_reached():
 def test_resume_may_change_how():
     run = lw.simulate(ARM, START, until=0.5).resume(until=1.0, method="rk4", dt=0.1)
     np.testing.assert_allclose(run.t[-5:], [0.6, 0.7, 0.8, 0.9, 1.0])
+
+
+@pytest.mark.parametrize("method", ["midpoint", "stiff"])
+def test_resume_of_methods_with_a_memory_is_the_same_run_from_any_step(method):
+    """Stopped after each of the first steps; stiff ones with forces for which the memory of the method matters."""
+    how = {"method": method, "control": lambda t, q, v: -50.0 * v - 1e3 * q * np.cos(t), **METHODS[method]}
+    whole = lw.simulate(ARM, START, until=0.2, **how)
+    for count in (1, 2, 3, 7, 12):
+        seen = []
+        part = lw.simulate(ARM, START, until=0.2, on_step=lambda t, q, v, seen=seen, n=count: seen.append(t) or len(seen) == n, **how)
+        assert part.status == "stopped"
+        for name in ("t", "q", "v", "vdot"):
+            np.testing.assert_array_equal(getattr(part.resume(until=0.2, on_step=None), name), getattr(whole, name))
+
+
+def test_a_saved_run_goes_on_with_the_output_that_a_held_controller_had(tmp_path):
+    """The file ends between two calls of the controller: the next one is when it is due, not at once."""
+    how = {"control": lw.hold(lambda t, q, v: -0.3 * v + 0.1 * np.cos(t), rate=3.0), "method": "rk4", "dt": 0.01}
+    lw.simulate(ARM, START, until=0.5, **how).save(tmp_path / "half.npz")
+    rest = lw.Trajectory.load(tmp_path / "half.npz").resume(until=1.0, control=how["control"])
+    np.testing.assert_array_equal(rest.q, lw.simulate(ARM, START, until=1.0, **how).q)
+
+
+def test_a_memory_that_does_not_fit_is_forgotten():
+    for method in ("midpoint", "stiff"):
+        half = lw.simulate(ARM, START, until=0.3, method=method, on_step=lambda t, q, v: t > 0.1, **METHODS[method])
+        for wrong in ({}, {method: {"h": "x"}}, {method: [1, [2]]}, {method: {**half.carry.memory[method], "past": [[1.0]], "base": []}}):
+            run = replace(half, carry=replace(half.carry, memory=wrong)).resume(until=0.3, on_step=None)
+            assert run.status == "finished"
+
+
+def test_a_force_that_is_no_number_from_the_start_leaves_a_run_that_can_be_printed_saved_and_resumed(tmp_path):
+    run = lw.simulate(ARM, START, until=1.0, control=lambda t, q, v: np.full(2, np.nan))
+    assert run.status == "failed" and "t = 0 s: the acceleration is not finite" in run.message
+    assert len(run) == 1 and (run.q[0] == START[0]).all() and "failed" in str(run)
+    run.save(tmp_path / "run.npz")
+    assert len(lw.Trajectory.load(tmp_path / "run.npz")) == 1
+    rest = run.resume(until=1.0, control=None)
+    np.testing.assert_array_equal(rest.q, lw.simulate(ARM, START, until=1.0).q)
+    again = run.resume(until=1.0)
+    assert again.status == "failed" and len(again) == 1
+
+
+@pytest.mark.parametrize("method", ["rk4", "rk45"])
+def test_a_state_that_has_left_is_no_result(method):
+    """Steps far too long for a damper, and q̈ = 1000 q̇: numbers up to 1e257, all finite."""
+    if method == "rk4":
+        cart = lw.Builder("cart").body("cart", joint=lw.Prismatic(axis=(1, 0, 0), damping=1e3), **solids.point(1.0))
+        run = lw.simulate(lw.Dynamics(cart.model()), ([0.0], [1.0]), until=4.0, method="rk4", dt=0.1)
+    else:
+        cart = lw.Builder("cart").body("cart", joint=lw.Prismatic(axis=(1, 0, 0)), **solids.point(1.0))
+        run = lw.simulate(lw.Dynamics(cart.model()), ([0.0], [1.0]), until=0.6, control=lambda t, q, v: 1e3 * v)
+    assert run.status == "failed" and "the motion diverges" in run.message and 'joint "cart_joint"' in run.message
+    assert len(run) > 1 and np.abs(run.v).max() <= 1e18
+
+
+WRITES = {
+    "control": {"control": lambda t, q, v: q.fill(0) or np.zeros(2)},
+    "held control": {"control": lw.hold(lambda t, q, v: v.fill(9) or np.zeros(2), rate=10.0)},
+    "external": {"external": lambda t, q, v: q.fill(0) or np.zeros((len(ARM.bodies), 6))},
+    "event": {"events": [lambda t, q, v: v.fill(9) or 1.0]},
+}
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_functions_of_the_user_cannot_write_to_the_state(what):
+    with pytest.raises(ValueError, match="read-only"):
+        lw.simulate(ARM, START, until=1.0, **WRITES[what])
+
+
+def test_on_step_and_reset_get_states_of_their_own():
+    def ruin(t, q, v):
+        q[:], v[:] = 7.0, 7.0
+
+    def reset(t, q, v):
+        ruin(t, q, v)
+        return START
+
+    plain = lw.simulate(ARM, START, until=0.5)
+    np.testing.assert_array_equal(lw.simulate(ARM, START, until=0.5, on_step=ruin).q, plain.q)
+    run = lw.simulate(ARM, START, until=0.5, events=[lw.Event(lambda t, q, v: t - 0.2, "again", reset=reset)])
+    (event,) = run.events
+    assert np.abs(event.q).max() < 2 and (run.q[np.flatnonzero(run.t == event.t)[-1]] == START[0]).all()
 
 
 # --- what is refused

@@ -132,3 +132,20 @@ def test_what_does_not_fit_is_told(text):
     with pytest.raises((lw.ShapeError, lw.SimulationError)) as error:
         lw.rollout(ARM, **how)
     assert str(error.value).startswith(text)
+
+
+def test_functions_of_the_batch_cannot_write_to_the_states():
+    """Controls get views that are read only; a reset gets arrays of its own, and what it returns counts."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    Q, V = robot.random_state((3,), seed=0)
+    how = {"dt": 0.01, "steps": 4}
+    with pytest.raises(ValueError, match="read-only"):
+        lw.rollout(robot, Q, V, lambda t, q, v: q.fill(0) or np.zeros(2), **how)
+    plain = lw.rollout(robot, Q, V, **how)
+
+    def reset(t, q, v):
+        same = q.copy(), v.copy()
+        q[:], v[:] = 7.0, 7.0
+        return same
+
+    np.testing.assert_array_equal(lw.rollout(robot, Q, V, reset=reset, **how).q, plain.q)

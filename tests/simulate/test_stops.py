@@ -7,7 +7,7 @@ import linkwork as lw
 from linkwork.model import solids
 
 g = 9.81
-METHODS = {"rk45": {}, "dop853": {}, "stiff": {}, "rk4": {"dt": 0.01}, "euler": {"dt": 0.0005}, "midpoint": {"dt": 0.01}}
+METHODS = {"rk45": {}, "dop853": {}, "stiff": {}, "rk4": {"dt": 0.01}, "euler": {"dt": 0.002}, "midpoint": {"dt": 0.01}}
 every_method = pytest.mark.parametrize("method", METHODS)
 smooth_methods = pytest.mark.parametrize("method", [name for name in METHODS if name != "euler"])
 

@@ -1,0 +1,32 @@
+"""The compliance of a tree, 𝓜⁻¹, from the rates that a run has compiled already: a kernel of its own would take seconds."""
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from . import equations
+from .kernels import kernel
+
+
+def tree_compliance(robot: Dynamics, q) -> np.ndarray:
+    """𝓜⁻¹ (nv, nv), a column for each force, in one call over all of them:
+
+        𝓜⁻¹ e_j = (v̇(σ_j e_j) − v̇(0)) / σ_j
+
+    The forces σ make accelerations at least as large as those without them, so that the difference loses no digits.
+    """
+    still = np.zeros(robot.nv)
+    rates = kernel(robot, equations.local_rates, friction=False)
+    rest = rates(q, still, still, still)[1]
+    size = _inertias(robot) * (np.abs(rest).max(initial=0.0) or 1.0)
+    moved = rates(q, still, still, np.diag(size))[1]
+    inverse = (moved - rest) / size[:, None]
+    return (inverse + inverse.T) / 2
+
+
+def _inertias(robot: Dynamics) -> np.ndarray:
+    """The inertia that each velocity feels in some configurations, in plain NumPy, once for each robot."""
+    if "inertias" not in robot.made:
+        plain = Dynamics(robot.model, compiled=False)
+        q = np.stack([robot.neutral(), *robot.random_state(2, seed=0)[0]])
+        robot.made["inertias"] = np.einsum("...ii->...i", plain.mass_matrix(q)).max(0)
+    return robot.made["inertias"]
