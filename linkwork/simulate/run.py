@@ -262,7 +262,7 @@ class Run:
 
     def _state(self, found: Crossing, step: Step):
         """The time and the state of an event within a step."""
-        t, _ = later(self.t, self.late, found.x * step.h)
+        t = self.t + found.x * step.h  # as the detector has it
         if found.x >= 1:
             return t, step.q, step.v
         q, v = self.flow.within(self.t, step, np.array([found.x]))
@@ -285,7 +285,8 @@ class Run:
         index, own, rate = found.number, found.number < len(self.detector.events), 0.0
         vdot, tau = self.flow.at(t, q, v)
         self._keep_step(step, found.x, tau)
-        self.t, self.late = later(self.t, self.late, found.x * step.h)
+        there, rest = later(self.t, self.late, found.x * step.h)
+        self.t, self.late = t, (there - t) + rest
         self.q, self.v, self.vdot, self.tau = q, v, vdot, tau
         if passed:
             self._store()
