@@ -173,8 +173,9 @@ class Constrained:
         close = self._open(CLOSE_ENOUGH)
         check_closed(self.set, rows, close)
         off = np.matvec(rows.Jc, v) - rows.U
-        size = np.abs(rows.Jc) @ np.abs(v)[..., None]
-        if (np.abs(off) > close * (size[..., 0].max(-1, keepdims=True, initial=0.0) + np.abs(rows.U))).any():
+        size = (np.abs(rows.Jc) @ np.abs(v)[..., None])[..., 0].max(-1, keepdims=True, initial=0.0)
+        rounding = 1e-13 * np.abs(rows.Jc).max((-2, -1), initial=0.0)[..., None] * np.abs(v).max(-1, keepdims=True, initial=0.0)
+        if (np.abs(off) > close * (size + np.abs(rows.U)) + rounding).any():
             worst = int(np.argmax(np.abs(off).reshape(-1, len(self)).max(0)))
             raise ConstraintError(
                 f'the velocities break "{self.set.labels[worst][0]}" of {self.robot.model.name} by {np.abs(off).max():.3g} '

@@ -1,7 +1,6 @@
 """simulate: the motion of one robot from a state to a later time."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 

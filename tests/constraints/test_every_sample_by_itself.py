@@ -85,3 +85,10 @@ def test_a_stopped_run_goes_on_with_the_same_bits():
         half = lw.simulate(robot, start, until=0.05, method="rk4", dt=0.01, constraints=how).resume(until=0.1)
         np.testing.assert_array_equal(half.q, whole.q)
         np.testing.assert_array_equal(half.v, whole.v)
+
+
+def test_velocities_that_were_put_back_are_taken_where_only_those_move_that_the_rows_do_not_bind():
+    """A snakeboard that stands still while its rider turns: Jc v is rounding, and so is all that Jc multiplies."""
+    robot = lw.Dynamics(lw.load("snakeboard"))
+    q, v = robot.constraints.project(robot.neutral(), 0.1 * np.random.default_rng(0).standard_normal(robot.nv))
+    assert lw.simulate(robot, (q, v), until=0.01, progress=False).status == "finished"
