@@ -12,6 +12,8 @@ from ..errors import TraceError
 from .operations import OPERATIONS, ZERO
 from .residues import PRIME, drawn, exact, product, sphere, total
 
+NORMAL = 2.0**-1022  # the smallest float with all its digits
+
 
 class Trace:
     """Nodes (operation, operands...), their values modulo the prime, and which value is which node."""
@@ -27,6 +29,7 @@ class Trace:
         self.truths = False  # is there any?
         self.depth = 0  # of loops around what is being traced
         self._constants: dict[float, int] = {0.0: ZERO}
+        self._not_finite: set[int] = set()  # constants that are infinite or no number
         self.one = self.constant(1.0)
 
     # --- leaves
@@ -40,16 +43,29 @@ class Trace:
         if residue is None:
             if (ref := self._constants.get(x)) is not None:
                 return ref
-            if x == -math.inf:
-                return -self.constant(math.inf)
-            residue = exact(x) if math.isfinite(x) else drawn("const", str(x))
-            ref = self._constants[x] = self._known(residue) or self._new(("const", x), residue)
+            if not math.isfinite(x):
+                return self._unbounded(x)
+            residue = exact(x)
+            ref = self._known(residue)
+            if ref is None or self.value(ref) != x:  # the float itself, not what is rounded to another float or computed
+                ref = self._new(("const", x), residue)
+            self._constants[x] = ref
             return ref
         return self._known(residue) or (self._new(("const", x), residue) if residue else ZERO)
+
+    def _unbounded(self, x: float) -> int:
+        """The constant ∞, −∞ or NaN."""
+        if x == -math.inf:
+            return -self._unbounded(math.inf)
+        ref = self.node(("const", x), drawn("const", str(x)))
+        self._not_finite.add(ref)
+        return ref
 
     # --- arithmetic
 
     def add(self, a: int, b: int) -> int:
+        if self._not_finite and self._is_unbounded(a, b):
+            return self._beyond("add", a, b)
         if not a:
             return b
         if not b:
@@ -63,13 +79,15 @@ class Trace:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
-            return self._new(("const", self._folded("add", x, y)), r)
+            return self._constant_of("add", x, y, r)
         return self._new(("add", a, b), r)
 
     def sub(self, a: int, b: int) -> int:
         return self.add(a, -b)
 
     def mul(self, a: int, b: int) -> int:
+        if self._not_finite and self._is_unbounded(a, b):
+            return self._beyond("mul", a, b)
         if not a or not b:
             return ZERO
         one = self.one
@@ -87,8 +105,25 @@ class Trace:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
-            return self._new(("const", self._folded("mul", x, y)), r)
+            return self._constant_of("mul", x, y, r)
         return self._new(("mul", a, b), r)
+
+    def _constant_of(self, name: str, x: float, y: float, residue: int) -> int:
+        """The sum or product of two numbers; one that is past all floats is infinite from here on."""
+        value = self._folded(name, x, y)
+        return self._new(("const", value), residue) if math.isfinite(value) else self.constant(value)
+
+    def _is_unbounded(self, a: int, b: int) -> bool:
+        return abs(a) in self._not_finite or abs(b) in self._not_finite
+
+    def _beyond(self, name: str, a: int, b: int) -> int:
+        """A sum or product with ∞ or NaN, of which nothing is known but itself: ∞ − ∞ is not 0."""
+        x, y = self.value(a), self.value(b)
+        if x is not None and y is not None:
+            return self.constant(self._folded(name, x, y))
+        a, b = sorted((a, b))
+        residue = drawn(name, self.residue_of(a), self.residue_of(b))
+        return self.constant(math.nan) if x != x or y != y else self.node((name, a, b), residue)
 
     def reciprocal(self, a: int) -> int:
         if not a:
@@ -96,10 +131,18 @@ class Trace:
             raise TraceError(f"division by a value that is zero for every input{where}. {self.remedy}".rstrip())
         if a < 0:
             return -self.reciprocal(-a)
-        x, r = self.value(a), OPERATIONS["rcp"].residue_of(self.residue[a])
-        return self._known(r) or self._new(("rcp", a) if x is None else ("const", self._folded("rcp", x)), r)
+        x = self.value(a)
+        value = None if x is None else self._folded("rcp", x)
+        if value is not None and (a in self._not_finite or not math.isfinite(value)):
+            return self.constant(value)
+        r = OPERATIONS["rcp"].residue_of(self.residue[a])
+        return self._known(r) or self._new(("rcp", a) if value is None else ("const", value), r)
 
     def div(self, a: int, b: int) -> int:
+        x = self.value(b)
+        if x and math.isfinite(x) and not NORMAL <= abs(1 / x) < math.inf:  # the quotient may be normal all the same: a / b = a s / (b s)
+            scale = self.constant(2.0 ** (600 if abs(x) < 1 else -600))
+            return self.mul(self.mul(a, scale), self.reciprocal(self.mul(b, scale)))
         return self.mul(a, self.reciprocal(b))
 
     def power(self, a: int, exponent: float) -> int:
