@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.engine import interpreter
 from linkwork.engine.program import Input, record
-from linkwork.engine.residues import PRIME, exact
+from linkwork.engine.residues import PRIME
 from linkwork.engine.trace import Trace
 
 TINIEST, LARGEST = -1074, 1023  # powers of two that are floats
