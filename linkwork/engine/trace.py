@@ -3,6 +3,9 @@
 Every scalar carries its exact value modulo a large prime at a random point. Two scalars with the same value are the
 same function (Schwartz-Zippel: the chance of a mistake at a million operations is below 1e-25), so the second is never
 made: symmetry, R R* = I, sin² + cos² = 1, zeros and constants disappear by themselves.
+
+Equal functions may differ in rounding: 1 + 2 q + q² has no correct digit near q = −1, where (1 + q)² has all. So a scalar is replaced
+by an equal one only if that adds up no more terms; else it is made, and found from then on.
 """
 
 import math
@@ -23,6 +26,7 @@ class Trace:
     def __init__(self):
         self.nodes: list[tuple] = [("const", 0.0)]
         self.residue: list[int] = [0]
+        self.terms: list[float] = [1.0]  # how many terms a node adds up, a product in the longer of its factors
         self.seen: dict[int, int] = {0: ZERO}
         self.label = ""  # what is being traced, for messages
         self.remedy = ""  # what to do about a division by zero there, a sentence of the caller's
@@ -75,12 +79,13 @@ class Trace:
         residue = self.residue
         r = total(residue[a] if a > 0 else -residue[-a], residue[b] if b > 0 else -residue[-b])
         ref = self.seen.get(r)
-        if ref is not None:
+        terms = self.terms[abs(a)] + self.terms[abs(b)]
+        if ref is not None and self.terms[abs(ref)] <= terms:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
             return self._constant_of("add", x, y, r)
-        return self._new(("add", a, b), r)
+        return self._new(("add", a, b), r, terms)
 
     def sub(self, a: int, b: int) -> int:
         return self.add(a, -b)
@@ -101,12 +106,13 @@ class Trace:
             return -self.mul(a, -b)
         r = product(self.residue[a], self.residue[b])
         ref = self.seen.get(r)
-        if ref is not None:
+        terms = max(self.terms[a], self.terms[b])
+        if ref is not None and self.terms[abs(ref)] <= terms:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
             return self._constant_of("mul", x, y, r)
-        return self._new(("mul", a, b), r)
+        return self._new(("mul", a, b), r, terms)
 
     def _constant_of(self, name: str, x: float, y: float, residue: int) -> int:
         """The sum or product of two numbers; one that is past all floats is infinite from here on."""
@@ -136,7 +142,7 @@ class Trace:
         if value is not None and (a in self._not_finite or not math.isfinite(value)):
             return self.constant(value)
         r = OPERATIONS["rcp"].residue_of(self.residue[a])
-        return self._known(r) or self._new(("rcp", a) if value is None else ("const", value), r)
+        return self._known(r) or (self._new(("rcp", a), r, self.terms[a]) if value is None else self._new(("const", value), r))
 
     def div(self, a: int, b: int) -> int:
         x = self.value(b)
@@ -306,10 +312,11 @@ class Trace:
         r = OPERATIONS[name].residue_of(*map(self.residue_of, operands))
         return self._known(r) or self._new((name, *operands), r)
 
-    def _new(self, node: tuple, residue: int) -> int:
+    def _new(self, node: tuple, residue: int, terms: float = 1.0) -> int:
         ref = len(self.nodes)
         self.nodes.append(node)
         self.residue.append(residue)
+        self.terms.append(terms)
         self.seen[residue] = ref
         self.seen[PRIME - residue] = -ref
         return ref
