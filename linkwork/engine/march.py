@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from . import cache, compiler
-from .gufunc import loop_data
+from .gufunc import LoopData
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
 from .program import Program
@@ -71,8 +71,8 @@ class March:
             cache.put(name, {"name": f"{kernel.name} march", "dtype": dtype}, code)
         else:
             code = found[1]
-        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiler.loaded(code, "loop")[0])
-        self._data = loop_data()
+        self._code, self._data = compiler.Code(code, "loop"), LoopData()
+        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self._code.addresses[0])
 
     def _text(self, kernel: Kernel, dtype: str) -> str:
         program = kernel.program
@@ -92,4 +92,4 @@ class March:
         tail = [*(arrays[j].strides[1] for j in streamed), *(x.strides[0] for x in kept), steps, every]
         numbers = [*outer, *(s for core in cores for s in core), *tail]
         pointers = (ctypes.c_void_p * (len(arrays) + len(kept)))(*(x.ctypes.data for x in (*arrays, *kept)))
-        self._run(pointers, (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * len(numbers))(*numbers), self._data)
+        self._run(pointers, (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * len(numbers))(*numbers), self._data.address)
