@@ -11,6 +11,7 @@ from .engine.array import Traced
 from .errors import ModelError, UnknownNameError, did_you_mean
 from .export import asked
 from .kernels import UserKernel
+from .lie.scalars import working_dtype
 from .model import Model
 from .quantities import QUANTITIES, Quantity
 from .quantities.bound import Bound
@@ -409,7 +410,7 @@ class Dynamics:
             return bound.function(*arguments)
         arrays = [np.asarray(x) for x in arguments]
         self.lowered.check(bound.inputs, arrays)
-        dtype = np.result_type(*arrays, np.float32)
+        dtype = working_dtype(*arrays)
         if what not in self._ready[dtype]:
             self._ready[dtype][what] = self._made(bound, dtype)
         run = self._ready[dtype][what]

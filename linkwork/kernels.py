@@ -12,6 +12,7 @@ from .engine.checks import check_arrays
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
 from .errors import ShapeError, TraceError
+from .lie.scalars import working_dtype
 from .quantities import SIZES
 
 
@@ -55,7 +56,7 @@ class UserKernel:
         arrays = [np.asarray(x) for x in arguments]
         kernel = self.kernel(arrays)
         check_arrays(self.__name__, kernel.inputs, arrays)
-        dtype = np.result_type(*arrays, np.float32)
+        dtype = working_dtype(*arrays)
         if dtype not in self.ready:
             self.ready[dtype] = kernel.runner(dtype.char)
         run = self.ready[dtype]

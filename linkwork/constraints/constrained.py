@@ -9,6 +9,7 @@ import numpy as np
 from ..engine.array import Traced
 from ..engine.gufunc import put_into
 from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, deprecated
+from ..lie.scalars import working_dtype
 from ..quantities import SIZES
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
@@ -282,7 +283,7 @@ class Constrained:
             raise self._no_kernel_inside(bound.name)
         arrays, t = [np.asarray(x) for x in arrays], self._time(t)
         self.robot.lowered.check(bound.inputs, arrays)
-        kind = np.result_type(*arrays, np.float32)
+        kind = working_dtype(*arrays)
         arrays = [x.astype(float) for x in arrays]
         several = bound.quantity.several
 
@@ -330,7 +331,7 @@ class Constrained:
         arrays = [np.asarray(x) for x in given]
         names = ("q", "v", "tau", "external")[: len(arrays)]
         self.robot.lowered.check([self.robot.lowered.input(name, SIZES[name]) for name in names], arrays)
-        kind = np.result_type(*arrays, np.float32)
+        kind = working_dtype(*arrays)
         arrays = [x.astype(float, copy=False) for x in arrays]
         return *arrays, *(() if external is not None else (None,)), kind
 

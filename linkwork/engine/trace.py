@@ -251,15 +251,23 @@ class Trace:
     def unit(self, q: list[int]) -> list[int]:
         """q / |q|, computed though it may be provable that nothing changes; the result lies on the sphere."""
         q = [self.opaque(a) for a in q]
-        square = ZERO
-        for a in q:
-            square = self.add(square, self.mul(a, a))
-        scale = self.reciprocal(self.function("sqrt", square))
         some = [a for a in q if a]
-        if len(some) == 1 or self.value(scale) is not None:
-            return [self.mul(a, scale) for a in q]
+        length = self._sum(self.absolute(a) for a in some)  # first to this length: squares may be past all floats
+        if len(some) == 1:
+            return [self.mul(a, self.reciprocal(length)) if a else ZERO for a in q]
+        nearly = self.reciprocal(length)
+        scaled = [self.mul(a, nearly) for a in q]
+        scale = self.reciprocal(self.function("sqrt", self._sum(self.mul(a, a) for a in scaled)))
+        if self.value(scale) is not None:
+            return [self.mul(a, scale) for a in scaled]
         residues = iter(sphere(len(some), "unit", *map(self.residue_of, some)))
-        return [self._scaled(a, scale, next(residues)) if a else ZERO for a in q]
+        return [self._scaled(a, scale, next(residues)) if a else ZERO for a in scaled]
+
+    def _sum(self, terms: Iterable[int]) -> int:
+        out = ZERO
+        for a in terms:
+            out = self.add(out, a)
+        return out
 
     def _scaled(self, a: int, scale: int, r: int) -> int:
         """The product of a and a scale, whose residue is r."""
