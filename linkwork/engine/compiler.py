@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
+from queue import Empty, Queue
 
 import llvmlite.binding as llvm
 
@@ -85,6 +86,40 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
     )
 
 
+def interruptible(work: Callable) -> Callable:
+    """Let Ctrl-C interrupt the wait for a function that enters LLVM.
+
+    Python answers Ctrl-C in its main thread, between two instructions. So LLVM works in another thread while the main thread waits;
+    what has been interrupted there is finished and forgotten, before the process ends at the latest.
+    """
+
+    @wraps(work)
+    def waited(*arguments):
+        if threading.current_thread() is not threading.main_thread():
+            return work(*arguments)
+        results: Queue = Queue()
+
+        def run():
+            try:
+                results.put((work(*arguments), None))
+            except BaseException as error:
+                results.put((None, error))
+
+        threading.Thread(target=run, name="linkwork compiles").start()
+        while True:
+            try:
+                result, error = results.get(timeout=0.5)  # where a wait cannot be interrupted, it ends by itself
+                break
+            except Empty:
+                continue
+        if error is not None:
+            raise error
+        return result
+
+    return waited
+
+
+@interruptible
 def compiled(text: str) -> bytes:
     """Machine code of a module, as an object file."""
     with LLVM_LOCK:

@@ -16,6 +16,7 @@ from .operations import OPERATIONS, ZERO
 from .residues import PRIME, drawn, exact, product, sphere, total
 
 NORMAL = 2.0**-1022  # the smallest float with all its digits
+MOST = 1_000_000  # operations of a trace: it takes seconds, and minutes to compile
 
 
 class Trace:
@@ -306,6 +307,13 @@ class Trace:
     def _known(self, residue: int) -> int | None:
         return self.seen.get(residue)
 
+    def _too_long(self) -> TraceError:
+        where = f" at {self.label}" if self.label else ""
+        return TraceError(
+            f"the trace has {len(self.nodes):,} operations{where}, the most that are compiled as straight-line code. Write repeated "
+            "steps with lw.iterate, sum over samples outside the kernel, or take a rolled kernel (Dynamics(model, rolled=True))."
+        )
+
     def _truth(self, name, *operands):
         self.truths = True
         return self._made(name, *operands)
@@ -322,6 +330,8 @@ class Trace:
 
     def _new(self, node: tuple, residue: int, terms: float = 1.0) -> int:
         ref = len(self.nodes)
+        if ref >= MOST:
+            raise self._too_long()
         self.nodes.append(node)
         self.residue.append(residue)
         self.terms.append(terms)

@@ -11,8 +11,8 @@ from ..engine.cuda import DeviceError
 from ..engine.device import DeviceMarch, Library, on_device, same_place
 from ..engine.march import March
 from ..errors import ShapeError, SimulationError, listed
-from ..lie.scalars import working_dtype
 from ..kernels import UserKernel
+from ..lie.scalars import working_dtype
 from ..varying import Varying
 from . import equations
 from .kernels import cache_of, more_than_a_tree

@@ -107,7 +107,8 @@ def test_a_change_is_the_sum_of_slopes_times_changes(name, rng):
     outputs = [row.changed(trace, result, operands, changes), *(s or ZERO for s in slopes)]
     inputs = (*(Input(f"x{i}", ()) for i in range(row.arity)), Input("d", (row.arity,)))
     x, d = rng.uniform(0.2, 0.8, row.arity), rng.normal(size=row.arity)
-    found, *partial = run(Program(name, trace, inputs, tuple(Output((ref,), ()) for ref in outputs)), dict(zip((i.name for i in inputs), (*x, d))))
+    program = Program(name, trace, inputs, tuple(Output((ref,), ()) for ref in outputs))
+    found, *partial = run(program, dict(zip((i.name for i in inputs), (*x, d))))
     np.testing.assert_allclose(found, np.dot(partial, d), rtol=1e-14)
 
 
