@@ -6,7 +6,7 @@ JOBS   ?= 2
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-all test-browser test-torch test-gpu test-wheel coverage bench docs lint clean
+.PHONY: demo test test-all test-hostile test-browser test-torch test-gpu test-wheel coverage bench docs lint clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,10 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --slow-part=all
+
+# Random programs, mutated files, calls of all kinds, kills: the whole of what `make test` takes a sample of.
+test-hostile: .venv/.installed-test
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/hostile --slow-part=all
 
 test-browser: .venv/.installed-test-browser
 	$(BIN)/python -m pytest tests/browser -m browser -rs
