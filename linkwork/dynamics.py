@@ -358,7 +358,9 @@ class Dynamics:
             def hand_power(q, v, force):
                 return force @ (robot.jacobian(q, "hand") @ v)
 
-        Shapes of arguments the robot does not know may be given: robot.kernel(hand_power, force=6).
+        Shapes of arguments the robot does not know may be given: robot.kernel(hand_power, force=6). Arrays and numbers that the
+        function takes from around it are constants: they are read at the first call, and a later change of them is not seen.
+        What may change is an argument.
         """
         if function is None:
             return lambda function: UserKernel(self, function, shapes)

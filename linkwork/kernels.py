@@ -20,7 +20,8 @@ class UserKernel:
     """A function of one sample, written with NumPy and the robot's methods, called on any batch of samples.
 
     Arguments called q, v, vdot, tau, dv, external are the robot's; the others have the shapes given, or the shapes they
-    have in the first call, less the batch axes that q (or v ...) has there.
+    have in the first call, less the batch axes that q (or v ...) has there. What the function takes from around it is read once,
+    when it is traced.
     """
 
     def __init__(self, robot, function: Callable, shapes: dict):

@@ -36,7 +36,8 @@ def constant(rng) -> float:
         return float(rng.choice([-1, 1]) * int(rng.integers(1, 2**52)) * TINIEST)
     if kind == 2:
         return float(rng.choice([-1, 1]) * rng.uniform(1, 10) * 10.0 ** rng.integers(-300, 308))
-    special = [0.0, 1.0, -1.0, 2.0, 0.1, math.pi, np.finfo(np.float32).tiny, np.finfo(float).tiny, np.finfo(float).eps, 2.0**127, -(2.0**-127)]
+    limits = [np.finfo(np.float32).tiny, np.finfo(float).tiny, np.finfo(float).eps]
+    special = [0.0, 1.0, -1.0, 2.0, 0.1, math.pi, 2.0**127, -(2.0**-127), *limits]
     return float(rng.choice(special)) if kind == 3 else float(rng.normal())
 
 
