@@ -13,8 +13,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from .signing import ours as _ours
-from .signing import signature
+from .signing import ours, signature
 
 MAGIC = b"linkwork kernel 2\n"
 NO_KERNELS = {"formats", "convert", "view", "cli"}  # folders that only read, write and show
@@ -29,7 +28,7 @@ def folder() -> Path | None:
         base = os.environ.get("XDG_CACHE_HOME")
         path = Path(named) if named else (Path(base) if base else Path.home() / ".cache") / "linkwork"
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return path if _ours(path) and os.access(path, os.W_OK | os.X_OK) else None
+        return path if ours(path) and os.access(path, os.W_OK | os.X_OK) else None
     except (OSError, RuntimeError):
         return None
 
@@ -61,7 +60,7 @@ def get(name: str) -> tuple[dict, bytes] | None:
         return None
     path = place / f"{name}.o"
     try:
-        if not _ours(path):
+        if not ours(path):
             return None
         data = path.read_bytes()
         said, rest = data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]

@@ -218,7 +218,7 @@ def test_a_file_that_cannot_be_trusted_is_made_anew(how, place, made, monkeypatc
     right(mass())
     assert made["compiled"] == 2 and len(loaded) == 1 and before.endswith(loaded[0])
     right(mass())
-    assert made["compiled"] == 2 and path.read_bytes() == before and cache._ours(path)
+    assert made["compiled"] == 2 and path.read_bytes() == before and cache.ours(path)
 
 
 def test_a_file_under_another_name_is_not_taken_for_it(place, made):
@@ -301,7 +301,7 @@ def test_a_key_that_is_damaged_is_made_anew(place, home, how):
         path.rename(path.with_suffix(".x")), path.symlink_to(path.with_suffix(".x"))
     signing._key.cache_clear()
     right(mass())
-    assert len(path.read_bytes()) == 32 and path.read_bytes() != before and cache._ours(path)
+    assert len(path.read_bytes()) == 32 and path.read_bytes() != before and cache.ours(path)
 
 
 @pytest.mark.parametrize("how", ["no home", "a file in its place", "a folder of others"])
