@@ -18,7 +18,7 @@ test: lint
 test-all: lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --slow-part=all
 
-# Damaged files, strange calls, processes killed while they save: all of them; `make test` takes a tenth, another each day.
+# Random programs, damaged files, calls of all kinds, processes killed while they save: all of what `make test` takes a tenth of.
 test-hostile: .venv/.installed-test
 	$(BIN)/python -m pytest tests/hostile -n $(JOBS) --dist worksteal --slow-part=all
 

@@ -13,6 +13,7 @@ from .engine.array import Traced
 from .errors import ModelError, PlainWarning, UnknownNameError, did_you_mean, listed
 from .export import asked
 from .kernels import UserKernel
+from .lie.scalars import working_dtype
 from .model import Model
 from .quantities import QUANTITIES, Quantity
 from .quantities.bound import Bound
@@ -425,7 +426,9 @@ class Dynamics:
             def hand_power(q, v, force):
                 return force @ (robot.jacobian(q, "hand") @ v)
 
-        Shapes of arguments the robot does not know may be given: robot.kernel(hand_power, force=6).
+        Shapes of arguments the robot does not know may be given: robot.kernel(hand_power, force=6). Arrays and numbers that the
+        function takes from around it are constants: they are read at the first call, and a later change of them is not seen.
+        What may change is an argument.
         """
         if function is None:
             return lambda function: UserKernel(self, function, shapes)
@@ -477,7 +480,7 @@ class Dynamics:
             return bound.function(*arguments)
         arrays = [np.asarray(x) for x in arguments]
         self.lowered.check(bound.inputs, arrays)
-        dtype = np.result_type(*arrays, np.float32)
+        dtype = working_dtype(*arrays)
         if what not in self._ready[dtype]:
             self._ready[dtype][what] = self._made(bound, dtype)
         run = self._ready[dtype][what]

@@ -12,6 +12,7 @@ from .engine.checks import check_arrays
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
 from .errors import ShapeError, TraceError
+from .lie.scalars import working_dtype
 from .quantities import SIZES
 
 
@@ -19,7 +20,8 @@ class UserKernel:
     """A function of one sample, written with NumPy and the robot's methods, called on any batch of samples.
 
     Arguments called q, v, vdot, tau, dv, external are the robot's; the others have the shapes given, or the shapes they
-    have in the first call, less the batch axes that q (or v ...) has there.
+    have in the first call, less the batch axes that q (or v ...) has there. What the function takes from around it is read once,
+    when it is traced.
     """
 
     def __init__(self, robot, function: Callable, shapes: dict):
@@ -55,7 +57,7 @@ class UserKernel:
         arrays = [np.asarray(x) for x in arguments]
         kernel = self.kernel(arrays)
         check_arrays(self.__name__, kernel.inputs, arrays)
-        dtype = np.result_type(*arrays, np.float32)
+        dtype = working_dtype(*arrays)
         if dtype not in self.ready:
             self.ready[dtype] = kernel.runner(dtype.char)
         run = self.ready[dtype]

@@ -10,7 +10,7 @@ from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import UnknownNameError, did_you_mean
 from .export import asked
-from .lie.scalars import like
+from .lie.scalars import like, working_dtype
 from .quantities import QUANTITIES
 from .quantities.bound import on_scalars
 from .quantities.options import hashable
@@ -84,7 +84,7 @@ class Varying:
             return self._on_device(key, kernel, given, named)(out=out)
         arrays = [np.asarray(x) for x in (*given, *({**self._own, **named}[name] for name in self.names))]
         check_arrays(what, kernel.inputs, arrays)
-        dtype = np.result_type(*arrays[: len(names)], np.float32)
+        dtype = working_dtype(*arrays[: len(names)])
         if (key, dtype) not in self.ready:
             self.ready[key, dtype] = kernel.runner(dtype.char)
         values = (x.astype(dtype, copy=False) for x in arrays)

@@ -11,6 +11,7 @@ from ..engine.array import Traced
 from ..engine.device import on_device
 from ..engine.gufunc import put_into
 from ..errors import ConstraintError, LinkworkError, ModelError, ShapeError, TraceError, deprecated
+from ..lie.scalars import working_dtype
 from ..quantities import ARRAYS, SIZES
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
@@ -390,7 +391,7 @@ class Constrained:
             )
         arrays = [np.asarray(x) for x in given.values()]
         self.robot.lowered.check([self.robot.lowered.input(x, ARRAYS[x]) for x in given], arrays)
-        return [x.astype(float, copy=False) for x in arrays], np.result_type(*arrays, np.float32)
+        return [x.astype(float, copy=False) for x in arrays], working_dtype(*arrays)
 
     def _each(self, name: str, given: dict[str, Any], out, function):
         """function(kind, arrays by name...), in NumPy, over a batch: a sample that is not finite gets NaN, and the others their results."""

@@ -1,18 +1,21 @@
 """Compiled code on disk, found by what it was made from.
 
-A file is trusted only if it belongs to this user, nobody else may write to it or to its folder, and its digest is
-right; any other file is ignored. Several processes may read and write at once: files are renamed into place when complete.
+A file is trusted only if it belongs to this user, nobody else may write to it or to its folder, and it is signed with the user's
+own key (signing.py); any other file is ignored. Several processes may read and write at once: files are renamed into place when
+complete.
 """
 
 import hashlib
+import hmac
 import json
 import os
-import stat
 import tempfile
 from functools import cache
 from pathlib import Path
 
-MAGIC = b"linkwork kernel 1\n"
+from .signing import ours, signature
+
+MAGIC = b"linkwork kernel 2\n"
 NO_KERNELS = {"formats", "convert", "view", "cli"}  # folders that only read, write and show
 
 
@@ -25,17 +28,9 @@ def folder() -> Path | None:
         base = os.environ.get("XDG_CACHE_HOME")
         path = Path(named) if named else (Path(base) if base else Path.home() / ".cache") / "linkwork"
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return path if _ours(path) and os.access(path, os.W_OK | os.X_OK) else None
+        return path if ours(path) and os.access(path, os.W_OK | os.X_OK) else None
     except (OSError, RuntimeError):
         return None
-
-
-def _ours(path: Path) -> bool:
-    """Is this the user's own, and closed to writing by others?"""
-    if not hasattr(os, "getuid"):
-        return True
-    info = path.lstat()
-    return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(info.st_mode)
 
 
 @cache
@@ -65,11 +60,12 @@ def get(name: str) -> tuple[dict, bytes] | None:
         return None
     path = place / f"{name}.o"
     try:
-        if not _ours(path):
+        if not ours(path):
             return None
         data = path.read_bytes()
-        digest, rest = data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
-        if not data.startswith(MAGIC) or hashlib.sha256(name.encode() + rest).digest() != digest:
+        said, rest = data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
+        signed = signature(place, name.encode(), rest) if data.startswith(MAGIC) else None
+        if signed is None or not hmac.compare_digest(signed, said):
             return None
         size = int.from_bytes(rest[:4], "little")
         return json.loads(rest[4 : 4 + size]), rest[4 + size :]
@@ -78,17 +74,19 @@ def get(name: str) -> tuple[dict, bytes] | None:
 
 
 def put(name: str, header: dict, code: bytes) -> None:
-    """Keep code under a name; does nothing where the folder cannot be written to."""
+    """Keep code under a name; does nothing where the folder cannot be written to, or nothing can be signed."""
     place = folder()
     if place is None:
         return
     head = json.dumps(header).encode()
     rest = len(head).to_bytes(4, "little") + head + code
-    temporary = None
+    signed, temporary = signature(place, name.encode(), rest), None
+    if signed is None:
+        return
     try:
         handle, temporary = tempfile.mkstemp(dir=place, suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + hashlib.sha256(name.encode() + rest).digest() + rest)
+            file.write(MAGIC + signed + rest)
         os.replace(temporary, place / f"{name}.o")
     except OSError:
         if temporary:

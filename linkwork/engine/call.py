@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from .driver import Text
-from .gufunc import NUMBERS, keep, numpy_table
+from .gufunc import NUMBERS, LoopData, numpy_table
 from .llvm import Kind
 from .program import Program
 from .rolled_program import RolledProgram
@@ -88,18 +88,18 @@ class Method(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
 
 
-def call(gufunc: np.ufunc, address: int, data: int, dtype: str):
-    """The function at @call, which passes on to its gufunc what it does not serve."""
+def call(gufunc: np.ufunc, address: int, data: LoopData, dtype: str):
+    """The function at @call, which passes on to its gufunc what it does not serve. It holds the gufunc, and that the code."""
     kind = np.dtype({"double": "d", "float": "f"}[dtype])
-    words = id(gufunc), data, numpy_table("_ARRAY_API")[NEW_ARRAY], id(np.ndarray), id(kind)
+    words = id(gufunc), data.address, numpy_table("_ARRAY_API")[NEW_ARRAY], id(np.ndarray), id(kind)
     what = (ctypes.c_void_p * len(words))(*words)
     method = Method(gufunc.__name__.encode(), address, FAST_WITH_NAMES, b"A kernel of linkwork.")
-    keep(gufunc, kind, what, method)
     capsule, function = ctypes.pythonapi.PyCapsule_New, ctypes.pythonapi.PyCFunction_NewEx
     capsule.restype = function.restype = ctypes.py_object
     capsule.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-    function.argtypes = ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
-    return function(ctypes.addressof(method), capsule(ctypes.addressof(what), None, None), None)
+    function.argtypes = ctypes.c_void_p, ctypes.py_object, ctypes.py_object
+    held = gufunc, kind, what, method  # in the place of its module, the one object besides self that such a function holds
+    return function(ctypes.addressof(method), capsule(ctypes.addressof(what), None, None), held)
 
 
 @cache

@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
+from queue import Empty, Queue
 
 import llvmlite.binding as llvm
 
@@ -23,10 +24,14 @@ def target():
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2, reloc="pic", codemodel="jitdefault", jit=True
+    return _machine(), 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+
+
+def _machine():
+    features = llvm.get_host_cpu_features().flatten()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="jitdefault", jit=True
     )
-    return machine, 64 if features.get("avx512f") else 32 if features.get("avx") else 16
 
 
 def identity() -> str:
@@ -81,6 +86,40 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
     )
 
 
+def interruptible(work: Callable) -> Callable:
+    """Let Ctrl-C interrupt the wait for a function that enters LLVM.
+
+    Python answers Ctrl-C in its main thread, between two instructions. So LLVM works in another thread while the main thread waits;
+    what has been interrupted there is finished and forgotten, before the process ends at the latest.
+    """
+
+    @wraps(work)
+    def waited(*arguments):
+        if threading.current_thread() is not threading.main_thread():
+            return work(*arguments)
+        results: Queue = Queue()
+
+        def run():
+            try:
+                results.put((work(*arguments), None))
+            except BaseException as error:
+                results.put((None, error))
+
+        threading.Thread(target=run, name="linkwork compiles").start()
+        while True:
+            try:
+                result, error = results.get(timeout=0.5)  # where a wait cannot be interrupted, it ends by itself
+                break
+            except Empty:
+                continue
+        if error is not None:
+            raise error
+        return result
+
+    return waited
+
+
+@interruptible
 def compiled(text: str) -> bytes:
     """Machine code of a module, as an object file."""
     with LLVM_LOCK:
@@ -96,15 +135,28 @@ def compiled(text: str) -> bytes:
         return machine.emit_object(module)
 
 
-_alive: list = []  # loaded code is never freed: NumPy holds pointers to it
+_unused: list = []  # loaded code that nothing runs any more, to be freed by the next that enters LLVM
 
 
-def loaded(code: bytes, *symbols: str) -> list[int]:
-    """The addresses of functions in an object file; 0 for a function that it does not contain."""
-    with LLVM_LOCK:
-        machine, _ = target()
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        _alive.append((engine, machine))
-        return [engine.get_function_address(symbol) for symbol in symbols]
+class Code:
+    """Machine code in memory: the addresses of some of its functions, 0 for one that it does not contain.
+
+    It is freed when this object is, so whatever may call the code must hold it.
+    """
+
+    def __init__(self, code: bytes, *symbols: str):
+        with LLVM_LOCK:
+            _free_unused()
+            target()
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())  # the engine frees its machine too
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+            self.addresses = [self._engine.get_function_address(symbol) for symbol in symbols]
+
+    def __del__(self, unused=_unused):
+        unused.append(self._engine)
+
+
+def _free_unused() -> None:
+    while _unused:
+        _unused.pop().close()

@@ -6,10 +6,11 @@ import os
 import numpy as np
 
 _pointer, _text, _int = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
-_alive: list = []  # whatever NumPy keeps a pointer to
+_alive: list = []  # what NumPy keeps a pointer to, where it cannot keep the object
 
 NUMBERS = {"double": 12, "float": 11}  # NumPy's type numbers
 FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's UFUNC_API
+NAME, OBJ, WORDS = 7, 11, 12  # where PyUFuncObject has its name and its obj, in words of 8 bytes
 
 
 def _available() -> int:
@@ -50,11 +51,6 @@ def signature(inputs, outputs) -> str:
     return f"{side(inputs)}->{side(outputs)}"
 
 
-def keep(*things) -> None:
-    """Keep an object alive until the process ends."""
-    _alive.append(things)
-
-
 def numpy_table(name: str):
     """One of NumPy's C tables: "_UFUNC_API" or "_ARRAY_API"."""
     import numpy._core._multiarray_umath as umath  # type: ignore[import-not-found]
@@ -64,32 +60,62 @@ def numpy_table(name: str):
     return ctypes.cast(capsule(getattr(umath, name), None), ctypes.POINTER(_pointer))
 
 
-def loop_data(tables=()) -> int:
+class LoopData:
     """Where a loop finds pointers: the number of threads, room for two scratch memories, the tables a rolled kernel reads."""
-    pointers = [ctypes.addressof(_threads), None, None, *(table.ctypes.data for table in tables)]
-    data = (_pointer * len(pointers))(*pointers)
-    keep(data, tables)
-    return ctypes.addressof(data)
+
+    def __init__(self, tables=()):
+        pointers = [ctypes.addressof(_threads), None, None, *(table.ctypes.data for table in tables)]
+        self._tables, self._pointers = tables, (_pointer * len(pointers))(*pointers)
+        self.address = ctypes.addressof(self._pointers)
+
+    def __del__(self):
+        for scratch in filter(None, self._pointers[1:3]):
+            _free(scratch)
 
 
-def gufunc(name: str, address: int, data: int, dtype: str, inputs, outputs) -> np.ufunc:
-    """The gufunc that calls the loop at an address, for arguments of these core shapes."""
+def _free_of_c():
+    """The function free of the process, which compiled code uses too."""
+    try:
+        free = ctypes.CDLL(None).free
+    except (OSError, TypeError, AttributeError):  # not to be found on this system: a little memory stays
+        return lambda address: None
+    free.argtypes, free.restype = [_pointer], None
+    return free
+
+
+_free = _free_of_c()
+
+
+def gufunc(name: str, address: int, data: LoopData, dtype: str, inputs, outputs, code: object) -> np.ufunc:
+    """The gufunc that calls the loop at an address in `code`, for arguments of these core shapes."""
     prototype = ctypes.PYFUNCTYPE(
         ctypes.py_object, _pointer, _pointer, _pointer, _int, _int, _int, _int, _text, _text, _int, _text
     )
     count = len(inputs) + len(outputs)
     kept = (
         (_pointer * 1)(address),
-        (_pointer * 1)(data),
+        (_pointer * 1)(data.address),
         ctypes.create_string_buffer(bytes([NUMBERS[dtype]] * count)),
-        name.encode(),
+        ctypes.create_string_buffer(name.encode()),
+        ctypes.create_string_buffer(b"A kernel of linkwork."),
+    )
+    functions, datas, types, label, doc = (ctypes.cast(k, _pointer) for k in kept)
+    made = prototype(numpy_table("_UFUNC_API")[FROM_SIGNATURE])(
+        functions, datas, types, 1, len(inputs), len(outputs), -1, ctypes.cast(label, _text), ctypes.cast(doc, _text), 0,
         signature(inputs, outputs).encode(),
-    )
-    keep(kept)
-    functions, datas, types = (ctypes.cast(k, _pointer) for k in kept[:3])
-    return prototype(numpy_table("_UFUNC_API")[FROM_SIGNATURE])(
-        functions, datas, types, 1, len(inputs), len(outputs), -1, kept[3], b"A kernel of linkwork.", 0, kept[4]
-    )
+    )  # fmt: skip
+    _hold(made, label, (kept, data, code))
+    return made
+
+
+def _hold(made: np.ufunc, label, things: tuple) -> None:
+    """Let a gufunc hold what it points to: its `obj` is a reference that NumPy gives up together with the gufunc."""
+    words = (_pointer * WORDS).from_address(id(made))
+    if words[NAME] == label.value and words[OBJ] is None:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(things))
+        words[OBJ] = id(things)
+    else:  # laid out in another way than NumPy's header says: held until the process ends
+        _alive.append(things)
 
 
 def put_into(out, *results):

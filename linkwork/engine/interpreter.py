@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from ..lie.scalars import working_dtype
 from .gufunc import put_into
 from .operations import meanings
 from .program import Program, evaluate
@@ -12,7 +13,7 @@ from .program import Program, evaluate
 def run(program: Program, arrays: Mapping[str, object]) -> list[np.ndarray]:
     """The outputs of a program for its inputs by name, each with any batch axes before its own."""
     given = [np.asarray(arrays[x.name]) for x in program.inputs]
-    kind = np.result_type(np.float32, *given)
+    kind = working_dtype(*given)
     batches = [a.shape[: a.ndim - len(x.shape)] for x, a in zip(program.inputs, given)]
     batch = np.broadcast_shapes(*batches)
     columns = {

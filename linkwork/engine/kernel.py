@@ -8,7 +8,7 @@ import numpy as np
 
 from . import cache, compiler, interpreter
 from .call import arrays_are_as_known, call
-from .gufunc import gufunc, loop_data
+from .gufunc import LoopData, gufunc
 from .notice import announced
 from .program import Input, Program, record
 from .rolled_program import RolledProgram
@@ -80,7 +80,8 @@ class Kernel:
         else:
             header, code = found
         inputs, outputs = [x.shape for x in self.inputs], [tuple(x) for x in header["outputs"]]
-        data = loop_data(self.program.tables(dtype) if self.content is None else ())
-        loop, quick = compiler.loaded(code, "loop", "call")
-        general = gufunc(self.name, loop, data, dtype, inputs, outputs)
+        data = LoopData(self.program.tables(dtype) if self.content is None else ())
+        loaded = compiler.Code(code, "loop", "call")
+        loop, quick = loaded.addresses
+        general = gufunc(self.name, loop, data, dtype, inputs, outputs, loaded)
         return general, call(general, quick, data, dtype) if quick and arrays_are_as_known() else general

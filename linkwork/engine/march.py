@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from . import cache, compiler
-from .gufunc import loop_data
+from .gufunc import LoopData
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
 from .notice import announced
@@ -61,11 +61,10 @@ class March:
     def __init__(self, kernel: Kernel, kind: str, streams: int):
         self.inputs, self.streams = kernel.inputs, streams
         with announced(kernel.name):
-            code = self._code(kernel, LLVM_NAMES[kind])
-        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiler.loaded(code, "loop")[0])
-        self._data = loop_data()
+            self._code, self._data = compiler.Code(self._compiled(kernel, LLVM_NAMES[kind]), "loop"), LoopData()
+        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self._code.addresses[0])
 
-    def _code(self, kernel: Kernel, dtype: str) -> bytes:
+    def _compiled(self, kernel: Kernel, dtype: str) -> bytes:
         """The compiled loop, from the cache on disk or newly made."""
         streams = self.streams
         made_from = "march", kernel.name, kernel.inputs, streams, dtype, compiler.identity(), cache.source_digest()
@@ -98,4 +97,4 @@ class March:
         tail = [*(arrays[j].strides[1] for j in streamed), *(x.strides[0] for x in kept), steps, every]
         numbers = [*outer, *(s for core in cores for s in core), *tail]
         pointers = (ctypes.c_void_p * (len(arrays) + len(kept)))(*(x.ctypes.data for x in (*arrays, *kept)))
-        self._run(pointers, (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * len(numbers))(*numbers), self._data)
+        self._run(pointers, (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * len(numbers))(*numbers), self._data.address)

@@ -14,7 +14,7 @@ leaves of their bodies and their results.
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,7 @@ class Operation:
     casadi: str | Callable = ""
 
     derivative: Callable | None = None  # (t, result, operands): partial derivatives; None for an operand that has none
+    change: Callable | None = None  # (t, operands, their changes): that of the result, by default Σ partial derivative times change
 
     def folded(self, *values: float) -> float | None:
         """The value for constants; None is left to the kernel, which answers NaN or infinity as NumPy does."""
@@ -72,6 +73,15 @@ class Operation:
 
     def is_exact(self, y: float, *operands: int) -> bool:
         return self.exact is not None and self.exact(y, *operands)
+
+    def changed(self, t, result: int, operands: Sequence[int], changes: Sequence[int]) -> int:
+        """The change of the result for changes of its operands, to first order."""
+        if self.change is not None:
+            return self.change(t, *operands, *changes)
+        total, slopes = ZERO, () if self.derivative is None else self.derivative(t, result, *operands)
+        for slope, d in zip(slopes, changes):
+            total = total if slope is None else t.add(total, t.mul(slope, d))
+        return total
 
     def traced(self, t, *operands: int) -> int:
         """The reference to this operation of these scalars, simplified where something is known."""
@@ -188,6 +198,7 @@ ROWS = [
         name="where", arity=3, value=np.where, make=lambda t, truth, a, b: t.where(truth, a, b),
         instruction="select {B} {0}, {V} {1}, {V} {2}", c="{0} ? {1} : {2}", sympy=_piecewise, casadi="if_else",
         derivative=lambda t, _, truth, a, b: (None, t.number(truth), t.where(truth, ZERO, t.one)),
+        change=lambda t, truth, a, b, d, da, db: t.where(truth, da, db),  # what is not chosen may change by no number at all
     ),
     Operation(
         name="opaque", arity=1, value=_same, free=True, make=lambda t, a: t.opaque(a),

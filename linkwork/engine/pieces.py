@@ -7,11 +7,13 @@ needs has a place in the kernel's scratch memory: stored when it is made, loaded
 from dataclasses import dataclass
 
 from .functions_circular import sincos
+from .llvm import calls
 from .operations import OPERATIONS
 from .order import END, read_by
 from .program import Program
 
 LONGEST = 12_000  # operations that still make one function
+CALL = 8  # operations that a call of the library counts for: values in use around it must be saved
 PIECE = 300  # operations of a piece
 
 
@@ -26,7 +28,7 @@ class Cut:
 
 
 def is_long(program: Program) -> bool:
-    return sum(program.operations.values()) > LONGEST
+    return sum(program.operations.values()) + CALL * calls(program) > LONGEST
 
 
 def workspace(program: Program) -> int:

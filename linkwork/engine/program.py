@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from .array import Traced, lift
+from .array import Traced, has_traced, lift
 from .loops import Loop
 from .operations import OPERATIONS, operands
 from .residues import sphere
@@ -157,10 +157,19 @@ def record(name: str, function: Callable, inputs: Iterable[Input]) -> Program:
     results = function(*(_argument(trace, x) for x in inputs))
     results = results if isinstance(results, tuple) else (results,)
     outputs = []
-    for result in results:
+    for n, result in enumerate(results):
+        if not _is_numbers(result):
+            kind = type(result).__name__
+            nested = " (iterate returns what it carries and the rounds: write (a, b), rounds = iterate(...))" if kind == "tuple" else ""
+            raise TraceError(f"{name} returns a {kind} as result {n}; a kernel returns an array, or a tuple of arrays: a, b{nested}.")
         refs = lift(trace, result)
         outputs.append(Output(tuple(map(int, refs.ravel())), refs.shape))
     return Program(name, trace, inputs, tuple(outputs))
+
+
+def _is_numbers(x) -> bool:
+    """Is it a traced array, or plain numbers?"""
+    return isinstance(x, Traced) or (not has_traced(x) and np.asarray(x).dtype.kind in "biuf")
 
 
 def _argument(trace: Trace, x: Input) -> Traced:

@@ -11,7 +11,7 @@ from functools import cache, partial
 import llvmlite.binding as llvm
 
 from . import functions
-from .compiler import LLVM_LOCK
+from .compiler import LLVM_LOCK, interruptible
 from .functions_circular import LIMIT
 from .llvm import Kind, Writer, intrinsics, needed_functions, plain_angles, uses_of
 from .order import fewest_spills
@@ -203,6 +203,7 @@ def _machine(chip: str):
     return llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine(cpu=chip, opt=3)
 
 
+@interruptible
 def ptx(text: str, chip: str) -> str:
     """The assembly of a module for a chip such as sm_90."""
     with LLVM_LOCK:

@@ -1,8 +1,14 @@
-"""Exact arithmetic modulo a large prime: the values by which a trace proves that two scalars are equal."""
+"""Exact arithmetic modulo a large prime: the values by which a trace proves that two scalars are equal.
+
+The prime is a safe one, p = 2 r + 1 with r prime, and p ≡ 3 modulo 8, so that 2 is no square and generates all p − 1 residues:
+floats are whole numbers times powers of two, and no two powers of two in their range may meet. It is the first such number from
+⌊(π − 3) 2¹²⁹⌋ upwards, found with the test of Miller and Rabin; near a power of two, 2¹²⁷ − c, the float 2¹²⁷ would meet the float
+c. No two finite floats have residues that are equal or opposite, unless the floats are: tests/engine/test_residues.py proves it.
+"""
 
 from hashlib import blake2b
 
-PRIME = (1 << 127) - 1
+PRIME = 0x487ED5110B4611A62633145C06E0F613
 HALF = pow(2, -1, PRIME)
 
 

@@ -68,8 +68,8 @@ class RolledTrace(Trace):
         self.failed = True
         return self.one
 
-    def _new(self, node, residue):
-        ref = super()._new(node, residue)
+    def _new(self, node, residue, terms=1.0):
+        ref = super()._new(node, residue, terms)
         self.home.append(self.segment)
         return ref
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import TraceError
 from . import cache, compiler
-from .gufunc import gufunc, loop_data
+from .gufunc import LoopData, gufunc
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
 from .notice import announced
@@ -91,6 +91,6 @@ def _made(kernel: Kernel, kind: str, most: int) -> np.ufunc:
         cache.put(name, {"name": f"{kernel.name} rounds", "dtype": dtype}, code)
     else:
         code = found[1]
-    data, (loop,) = loop_data(program.tables(dtype)), compiler.loaded(code, "loop")
+    data, loaded = LoopData(program.tables(dtype)), compiler.Code(code, "loop")
     inputs, outputs = ([x.shape for x in side] for side in (program.inputs, program.outputs))
-    return gufunc(kernel.name, loop, data, dtype, inputs, outputs)
+    return gufunc(kernel.name, loaded.addresses[0], data, dtype, inputs, outputs, loaded)

@@ -3,6 +3,9 @@
 Every scalar carries its exact value modulo a large prime at a random point. Two scalars with the same value are the
 same function (Schwartz-Zippel: the chance of a mistake at a million operations is below 1e-25), so the second is never
 made: symmetry, R R* = I, sin² + cos² = 1, zeros and constants disappear by themselves.
+
+Equal functions may differ in rounding: 1 + 2 q + q² has no correct digit near q = −1, where (1 + q)² has all. So a scalar is replaced
+by an equal one only if that adds up no more terms; else it is made, and found from then on.
 """
 
 import math
@@ -11,6 +14,9 @@ from collections.abc import Iterable
 from ..errors import TraceError
 from .operations import OPERATIONS, ZERO
 from .residues import PRIME, drawn, exact, product, sphere, total
+
+NORMAL = 2.0**-1022  # the smallest float with all its digits
+MOST = 1_000_000  # operations of a trace: it takes seconds, and minutes to compile
 
 
 class Trace:
@@ -21,12 +27,14 @@ class Trace:
     def __init__(self):
         self.nodes: list[tuple] = [("const", 0.0)]
         self.residue: list[int] = [0]
+        self.terms: list[float] = [1.0]  # how many terms a node adds up, a product in the longer of its factors
         self.seen: dict[int, int] = {0: ZERO}
         self.label = ""  # what is being traced, for messages
         self.remedy = ""  # what to do about a division by zero there, a sentence of the caller's
         self.truths = False  # is there any?
         self.depth = 0  # of loops around what is being traced
         self._constants: dict[float, int] = {0.0: ZERO}
+        self._not_finite: set[int] = set()  # constants that are infinite or no number
         self.one = self.constant(1.0)
 
     # --- leaves
@@ -40,16 +48,29 @@ class Trace:
         if residue is None:
             if (ref := self._constants.get(x)) is not None:
                 return ref
-            if x == -math.inf:
-                return -self.constant(math.inf)
-            residue = exact(x) if math.isfinite(x) else drawn("const", str(x))
-            ref = self._constants[x] = self._known(residue) or self._new(("const", x), residue)
+            if not math.isfinite(x):
+                return self._unbounded(x)
+            residue = exact(x)
+            ref = self._known(residue)
+            if ref is None or self.value(ref) != x:  # the float itself, not what is rounded to another float or computed
+                ref = self._new(("const", x), residue)
+            self._constants[x] = ref
             return ref
         return self._known(residue) or (self._new(("const", x), residue) if residue else ZERO)
+
+    def _unbounded(self, x: float) -> int:
+        """The constant ∞, −∞ or NaN."""
+        if x == -math.inf:
+            return -self._unbounded(math.inf)
+        ref = self.node(("const", x), drawn("const", str(x)))
+        self._not_finite.add(ref)
+        return ref
 
     # --- arithmetic
 
     def add(self, a: int, b: int) -> int:
+        if self._not_finite and self._is_unbounded(a, b):
+            return self._beyond("add", a, b)
         if not a:
             return b
         if not b:
@@ -59,17 +80,20 @@ class Trace:
         residue = self.residue
         r = total(residue[a] if a > 0 else -residue[-a], residue[b] if b > 0 else -residue[-b])
         ref = self.seen.get(r)
-        if ref is not None:
+        terms = self.terms[abs(a)] + self.terms[abs(b)]
+        if ref is not None and self.terms[abs(ref)] <= terms:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
-            return self._new(("const", self._folded("add", x, y)), r)
-        return self._new(("add", a, b), r)
+            return self._constant_of("add", x, y, r)
+        return self._new(("add", a, b), r, terms)
 
     def sub(self, a: int, b: int) -> int:
         return self.add(a, -b)
 
     def mul(self, a: int, b: int) -> int:
+        if self._not_finite and self._is_unbounded(a, b):
+            return self._beyond("mul", a, b)
         if not a or not b:
             return ZERO
         one = self.one
@@ -83,12 +107,30 @@ class Trace:
             return -self.mul(a, -b)
         r = product(self.residue[a], self.residue[b])
         ref = self.seen.get(r)
-        if ref is not None:
+        terms = max(self.terms[a], self.terms[b])
+        if ref is not None and self.terms[abs(ref)] <= terms:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
-            return self._new(("const", self._folded("mul", x, y)), r)
-        return self._new(("mul", a, b), r)
+            return self._constant_of("mul", x, y, r)
+        return self._new(("mul", a, b), r, terms)
+
+    def _constant_of(self, name: str, x: float, y: float, residue: int) -> int:
+        """The sum or product of two numbers; one that is past all floats is infinite from here on."""
+        value = self._folded(name, x, y)
+        return self._new(("const", value), residue) if math.isfinite(value) else self.constant(value)
+
+    def _is_unbounded(self, a: int, b: int) -> bool:
+        return abs(a) in self._not_finite or abs(b) in self._not_finite
+
+    def _beyond(self, name: str, a: int, b: int) -> int:
+        """A sum or product with ∞ or NaN, of which nothing is known but itself: ∞ − ∞ is not 0."""
+        x, y = self.value(a), self.value(b)
+        if x is not None and y is not None:
+            return self.constant(self._folded(name, x, y))
+        a, b = sorted((a, b))
+        residue = drawn(name, self.residue_of(a), self.residue_of(b))
+        return self.constant(math.nan) if x != x or y != y else self.node((name, a, b), residue)
 
     def reciprocal(self, a: int) -> int:
         if not a:
@@ -96,10 +138,18 @@ class Trace:
             raise TraceError(f"division by a value that is zero for every input{where}. {self.remedy}".rstrip())
         if a < 0:
             return -self.reciprocal(-a)
-        x, r = self.value(a), OPERATIONS["rcp"].residue_of(self.residue[a])
-        return self._known(r) or self._new(("rcp", a) if x is None else ("const", self._folded("rcp", x)), r)
+        x = self.value(a)
+        value = None if x is None else self._folded("rcp", x)
+        if value is not None and (a in self._not_finite or not math.isfinite(value)):
+            return self.constant(value)
+        r = OPERATIONS["rcp"].residue_of(self.residue[a])
+        return self._known(r) or (self._new(("rcp", a), r, self.terms[a]) if value is None else self._new(("const", value), r))
 
     def div(self, a: int, b: int) -> int:
+        x = self.value(b)
+        if x and math.isfinite(x) and not NORMAL <= abs(1 / x) < math.inf:  # the quotient may be normal all the same: a / b = a s / (b s)
+            scale = self.constant(2.0 ** (600 if abs(x) < 1 else -600))
+            return self.mul(self.mul(a, scale), self.reciprocal(self.mul(b, scale)))
         return self.mul(a, self.reciprocal(b))
 
     def power(self, a: int, exponent: float) -> int:
@@ -202,15 +252,23 @@ class Trace:
     def unit(self, q: list[int]) -> list[int]:
         """q / |q|, computed though it may be provable that nothing changes; the result lies on the sphere."""
         q = [self.opaque(a) for a in q]
-        square = ZERO
-        for a in q:
-            square = self.add(square, self.mul(a, a))
-        scale = self.reciprocal(self.function("sqrt", square))
         some = [a for a in q if a]
-        if len(some) == 1 or self.value(scale) is not None:
-            return [self.mul(a, scale) for a in q]
+        length = self._sum(self.absolute(a) for a in some)  # first to this length: squares may be past all floats
+        if len(some) == 1:
+            return [self.mul(a, self.reciprocal(length)) if a else ZERO for a in q]
+        nearly = self.reciprocal(length)
+        scaled = [self.mul(a, nearly) for a in q]
+        scale = self.reciprocal(self.function("sqrt", self._sum(self.mul(a, a) for a in scaled)))
+        if self.value(scale) is not None:
+            return [self.mul(a, scale) for a in scaled]
         residues = iter(sphere(len(some), "unit", *map(self.residue_of, some)))
-        return [self._scaled(a, scale, next(residues)) if a else ZERO for a in q]
+        return [self._scaled(a, scale, next(residues)) if a else ZERO for a in scaled]
+
+    def _sum(self, terms: Iterable[int]) -> int:
+        out = ZERO
+        for a in terms:
+            out = self.add(out, a)
+        return out
 
     def _scaled(self, a: int, scale: int, r: int) -> int:
         """The product of a and a scale, whose residue is r."""
@@ -249,6 +307,13 @@ class Trace:
     def _known(self, residue: int) -> int | None:
         return self.seen.get(residue)
 
+    def _too_long(self) -> TraceError:
+        where = f" at {self.label}" if self.label else ""
+        return TraceError(
+            f"the trace has {len(self.nodes):,} operations{where}, the most that are compiled as straight-line code. Write repeated "
+            "steps with lw.iterate, sum over samples outside the kernel, or take a rolled kernel (Dynamics(model, rolled=True))."
+        )
+
     def _truth(self, name, *operands):
         self.truths = True
         return self._made(name, *operands)
@@ -263,10 +328,13 @@ class Trace:
         r = OPERATIONS[name].residue_of(*map(self.residue_of, operands))
         return self._known(r) or self._new((name, *operands), r)
 
-    def _new(self, node: tuple, residue: int) -> int:
+    def _new(self, node: tuple, residue: int, terms: float = 1.0) -> int:
         ref = len(self.nodes)
+        if ref >= MOST:
+            raise self._too_long()
         self.nodes.append(node)
         self.residue.append(residue)
+        self.terms.append(terms)
         self.seen[residue] = ref
         self.seen[PRIME - residue] = -ref
         return ref

@@ -6,7 +6,7 @@ from ..engine.array import Traced
 from ..engine.checks import check_arrays
 from ..engine.kernel import Kernel
 from ..errors import ModelError, did_you_mean
-from ..lie.scalars import like
+from ..lie.scalars import like, working_dtype
 from ..quantities import SIZES
 from ..spatial import Pose
 from . import boltzmann_hamel, coriolis
@@ -105,7 +105,7 @@ class Equations:
         arrays = [np.asarray(x) for x in arrays]
         inputs = tuple(self.robot.lowered.input(name, SIZES[name]) for name in names)
         check_arrays(self.robot.model.name, inputs, arrays)
-        dtype = np.result_type(*arrays, np.float32)
+        dtype = working_dtype(*arrays)
         key = function, place, dtype
         if key not in self._ready:
             self._ready[key] = self._made(function, place, inputs, dtype)

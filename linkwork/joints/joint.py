@@ -35,7 +35,7 @@ class Joint(ABC):
 
     def __post_init__(self):
         axis = np.asarray(self.axis, float)
-        if axis.shape != (3,) or not np.isfinite(axis).all() or not np.linalg.norm(axis) > 0:
+        if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
             raise ModelError(f"{type(self).__name__} needs an axis of three finite numbers, not all zero; got {self.axis}.")
         object.__setattr__(self, "axis", tuple(float(x) for x in axis))
         for name in ("damping", "friction", "stiffness", "armature"):

@@ -11,7 +11,12 @@ import numpy as np
 
 @singledispatch
 def unit(q):
-    """q / |q| over the last axis. A tracer that knows |q| = 1 must still normalise q, because of rounding."""
+    """q / |q| over the last axis. A tracer that knows |q| = 1 must still normalise q, because of rounding.
+
+    Divided by Σ|qᵢ| first, so that no square is too large or too small for a float.
+    """
+    q = q * like(1.0, q)  # small integers would overflow
+    q = q / (np.abs(q) @ like(np.ones((q.shape[-1], 1)), q))
     return q / np.sqrt(dot(q, q))
 
 
@@ -21,9 +26,16 @@ def opaque(x):
     return x
 
 
+def working_dtype(*arrays) -> np.dtype:
+    """What to compute in: float32 where the arrays are float32, with smaller numbers at most beside them; else float64."""
+    kinds = [x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype for x in arrays]
+    is_single = np.dtype(np.float32) in kinds and np.result_type(*kinds) == np.float32
+    return np.dtype(np.float32 if is_single else np.float64)
+
+
 @singledispatch
 def _like(constant, x):
-    return np.asarray(constant, dtype=np.result_type(x, np.float16))
+    return np.asarray(constant, dtype=np.result_type(x, np.float32 if getattr(x, "dtype", None) == np.float32 else np.float64))
 
 
 def like(constant, x):

@@ -40,7 +40,7 @@ class Rotations(Motions):
         return np.where(nonzero, ratio, 2 / np.where(nonzero, 1.0, w)) * e
 
     def compose(self, p, q):
-        return unit(product(p, q))
+        return unit(product(unit(p), q))  # of p first: the product of two long ones is past all floats
 
     def inverse(self, q):
         return conjugate(q)

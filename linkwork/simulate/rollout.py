@@ -12,6 +12,7 @@ from ..engine.device import DeviceMarch, Library, on_device, same_place
 from ..engine.march import March
 from ..errors import ShapeError, SimulationError, listed
 from ..kernels import UserKernel
+from ..lie.scalars import working_dtype
 from ..varying import Varying
 from . import equations
 from .kernels import cache_of, more_than_a_tree
@@ -120,8 +121,8 @@ def _states(robot, Q0, V0):
     if device:
         library, _ = same_place(("Q0", "V0"), (Q, V))
         return library, *(library.whole(x, (*batch, x.shape[-1])) for x in (Q, V))
-    dtype = np.result_type(Q, V, np.float32)
-    if dtype not in (np.float32, np.float64):
+    dtype = working_dtype(Q, V)
+    if any(x.dtype.kind not in "fiub" or x.dtype.itemsize > 8 for x in (Q, V)):
         raise ShapeError(f"Q0 and V0 have dtypes {Q.dtype} and {V.dtype}; {robot.model.name} takes float64 or float32.")
     return Library(Q), *(np.ascontiguousarray(np.broadcast_to(x, batch + x.shape[-1:]), dtype) for x in (Q, V))
 

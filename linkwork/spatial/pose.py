@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from ..errors import ModelError
+from ..lie import scalars
 from ..lie.so3 import rotation_matrix
 from .shift import homogeneous
 
@@ -87,7 +88,7 @@ ORIGIN = Pose()
 
 @lru_cache(maxsize=1024)
 def _turning_z_to(axis: tuple) -> Pose:
-    x, y, z = direction = np.asarray(axis) / np.linalg.norm(axis)
+    x, y, z = direction = scalars.unit(np.asarray(axis, float))
     exact = {(1, 0, 0): (1, 1, 1, 1), (0, 1, 0): (-1, -1, -1, 1), (0, 0, 1): (0, 0, 0, 1)}
     for sign in (1, -1):
         for unit, q in exact.items():

@@ -4,11 +4,15 @@ A joint about or along z does not notice that its frame is turned about z or sli
 where a joint stands askew on its parent, R = Rz(θ₁) Rx(α) Rz(θ₂), the parent's frame takes over Rz(θ₁) and the joint's own
 Rz(θ₂), and its origin moves to the common normal of the axes: of a full rotation there remains Rx(α), of a translation
 (a, 0, d). Where it stands straight, it is slid if that leaves fewer lengths.
+
+Frames may be turned and slid only as far as rounding allows: axes count as parallel where a float cannot tell, an origin does not
+move to a common normal that is far away, and a joint that moves along its axis is not slid at all, since of a length d and a motion q
+the sum d + q must be formed before it is squared.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import atan2, cos, hypot, pi, sin
+from math import atan2, hypot, pi
 
 import numpy as np
 
@@ -17,7 +21,7 @@ from ..spatial import Pose
 from ..spatial.pose import about
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
-ROUNDING = 1e-13  # of an angle, or of a part of a length
+ROUNDING = 4 * float(np.finfo(float).eps)  # of an angle, or of a part of a length: what a few operations leave of zero
 FAR = 2.0  # an origin is not moved along its axis farther than this many times the translation
 
 
@@ -35,21 +39,31 @@ class Way:
     def of(pose: Pose) -> "Way":
         x, y, z, w = pose.quaternion
         tilt, half_sum, half_difference = 2 * atan2(hypot(x, y), hypot(z, w)), atan2(z, w), atan2(y, x)
-        if tilt < ROUNDING:
+        if tilt <= ROUNDING:
             return Way(0.0, 0.0, 2 * half_sum)
-        if pi - tilt < ROUNDING:
+        if 2 * atan2(hypot(z, w), hypot(x, y)) <= ROUNDING:
             return Way(0.0, pi, -2 * half_difference)
-        first, p, axis = half_sum + half_difference, np.array(pose.translation), pose.rotation[:, 2]
-        d2 = (p @ axis - cos(tilt) * p[2]) / sin(tilt) ** 2
-        a, _, d1 = turn(Z, -first).rotation @ (p - d2 * axis)
-        length = np.linalg.norm(p)
-        a, d1, d2 = (0.0 if abs(x) <= ROUNDING * length else float(x) for x in (a, d1, d2))
-        return Way(first, tilt, half_sum - half_difference, (a, d1, d2) if abs(d2) <= FAR * length else None)
+        first, last = half_sum + half_difference, half_sum - half_difference
+        return Way(first, tilt, last, common_normal(turn(Z, -first).rotation @ pose.translation, turn(X, tilt).rotation[:, 2]))
+
+
+def common_normal(p: np.ndarray, axis: np.ndarray) -> tuple[float, float, float] | None:
+    """(a, d₁, d₂) with p = (a, 0, d₁) + d₂ axis, for an axis (0, −sin α, cos α); None where the normal is far away.
+
+    Computed with the rounded axis itself, so that the sum is p to rounding however small sin α is.
+    """
+    length = float(np.linalg.norm(p))
+    if abs(p[1]) > FAR * length * abs(axis[1]):
+        return None
+    d2 = float(p[1] / axis[1])
+    a, d1, d2 = (0.0 if abs(x) <= ROUNDING * length else float(x) for x in (p[0], p[2] - d2 * axis[2], d2))
+    return a, d1, d2
 
 
 @dataclass(frozen=True)
 class FrameStep:
-    """From one frame to the next joint: a translation, then turns, then one about the joint's own axis."""
+    """From one frame to the next joint: a translation, then turns, then one about the joint's own axis, with the translation
+    instead if the joint itself translates."""
 
     translation: tuple[float, float, float]
     turns: tuple[Pose, ...]
@@ -59,6 +73,11 @@ class FrameStep:
 def axial(group: Group) -> bool:
     """Is this motion about and along z alone?"""
     return bool(group.nv) and not np.delete(group.basis, (2, 5), axis=1).any()
+
+
+def translates(group: Group) -> bool:
+    """Does this motion translate?"""
+    return bool(group.basis[:, 3:].any())
 
 
 def straight(pose: Pose) -> bool:
@@ -75,7 +94,7 @@ def turn(axis, angle: float) -> Pose:
 
 def unchanged(parent, groups, fixed) -> tuple[list[FrameStep], list[Pose]]:
     """As `chosen`, every frame as it is."""
-    return [_step(pose, None, 0.0, 0.0, 0.0, 0.0) for pose in fixed], [Pose() for _ in fixed]
+    return [_step(group, pose, None, 0.0, 0.0, 0.0, 0.0) for group, pose in zip(groups, fixed)], [Pose() for _ in fixed]
 
 
 def chosen(parent, groups, fixed) -> tuple[list[FrameStep], list[Pose]]:
@@ -90,8 +109,8 @@ def chosen(parent, groups, fixed) -> tuple[list[FrameStep], list[Pose]]:
         if axial(groups[k]):
             ahead = [(askew.get(j), fixed[j]) for j in children[k]]
             angle[k] = _angle(groups[k].basis[:, 2].any(), askew.get(k), ahead)
-            slide[k] = _slide(askew.get(k), fixed[k], slide[p], ahead)
-        steps.append(_step(fixed[k], askew.get(k), angle[p], slide[p], angle[k], slide[k]))
+            slide[k] = 0.0 if translates(groups[k]) else _slide(askew.get(k), fixed[k], slide[p], ahead)
+        steps.append(_step(groups[k], fixed[k], askew.get(k), angle[p], slide[p], angle[k], slide[k]))
     return steps, [Pose(turn(Z, angle[k]).quaternion, (0.0, 0.0, slide[k])) for k in range(len(groups))]
 
 
@@ -118,17 +137,25 @@ def _slide(way: Way | None, fixed: Pose, before: float, ahead) -> float:
     return -float(fixed.rotation[:, 2] @ (fixed.translation - before * np.array(Z))) if all(lengths) else 0.0
 
 
-def _step(fixed: Pose, way: Way | None, angle: float, slide: float, own_angle: float, own_slide: float) -> FrameStep:
+def _step(group: Group, fixed: Pose, way: Way | None, angle: float, slide: float, own_angle: float, own_slide: float) -> FrameStep:
     """From a parent's frame that is turned by `angle` and slid, to a joint's own."""
     if way is None:
         turns, offset = [turn(Z, -angle), Pose(fixed.quaternion)], turn(Z, own_angle)
     else:
         turns, offset = [turn(Z, way.first - angle), turn(X, way.tilt)], turn(Z, way.last + own_angle)
-    if way and way.normal:
+    if way and way.normal and not translates(group):
         a, d1, _ = way.normal
         translation = turns[0].rotation @ (a, 0.0, d1 - slide)
     else:
         translation = turn(Z, -angle).rotation @ (fixed.translation - slide * np.array(Z) + own_slide * fixed.rotation[:, 2])
     if all(map(straight, turns)):
         turns = [turns[0] @ turns[1]]
-    return FrameStep(tuple(map(float, translation)), tuple(x for x in turns if x != Pose()), offset)  # type: ignore[arg-type]
+    if translates(group):
+        for x in turns:
+            translation = x.rotation.T @ translation
+        offset, translation = Pose(offset.quaternion, _floats(translation)), np.zeros(3)
+    return FrameStep(_floats(translation), tuple(x for x in turns if x != Pose()), offset)
+
+
+def _floats(x) -> tuple[float, float, float]:
+    return tuple(float(e) + 0.0 for e in x)  # type: ignore[return-value]

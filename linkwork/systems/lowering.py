@@ -10,7 +10,7 @@ from ..model import Model, Push
 from ..model.forces import Force
 from ..model.tree import Tree
 from ..spatial import Pose
-from .frames import chosen, unchanged
+from .frames import chosen, translates, unchanged
 from .nodes import Nodes, Reach
 
 
@@ -107,9 +107,10 @@ def _split(parts: list[Part], place: Places, lengths: bool) -> tuple[list[Part],
 
     for k, (part, step) in enumerate(zip(parts, steps)):
         p, reach = number[part.parent], turned(part.reach, part.parent)
-        if step.translation != Pose().translation or (lengths and reach):
+        if step.translation != Pose().translation or (lengths and reach and not translates(part.group)):
             p, reach = add(p, Pose(translation=step.translation), R(0), None, part.label, reach), ()
         for turn in step.turns:
             p = add(p, turn, R(0), None, part.label, ())
+            reach = tuple((h, turn.rotation.T @ axes) for h, axes in reach)
         number[k] = add(p, step.offset, part.group, part.joint, part.label, reach)
     return out, {name: (number[k], back[k] @ pose, turned(reach, k)) for name, (k, pose, reach) in place.items()}

@@ -17,9 +17,9 @@ def emulated(text: str, name: str = "kernel"):
         text = text.replace(f"call i32 @llvm.nvvm.read.ptx.sreg.{register}.x()", f"load i32, ptr {place}")
     kinds = re.findall(r"(i64|ptr)(?: noalias)? %\w+", re.search(rf"@{name}\((.*?)\) \"", text)[1])
     text = text.replace("declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n", "") + _launch(name, kinds)
-    address = compiler.loaded(compiler.compiled(text), "launch")[0]
-    run = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_int64 if k == "i64" else ctypes.c_void_p for k in kinds])(address)
-    return lambda samples, *arguments: run(-(-samples // ptx.THREADS), *arguments)
+    code = compiler.Code(compiler.compiled(text), "launch")
+    run = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_int64 if k == "i64" else ctypes.c_void_p for k in kinds])(code.addresses[0])
+    return lambda samples, *arguments, held=code: run(-(-samples // ptx.THREADS), *arguments)
 
 
 def _launch(name: str, kinds: list[str]) -> str:

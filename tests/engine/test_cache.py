@@ -1,6 +1,8 @@
 """Compiled kernels on disk: found without tracing, never trusted blindly, and done without where there is no disk."""
 
+import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +11,7 @@ from fresh import finish, python, start
 from zoo import MECHANISMS, close
 
 import linkwork as lw
-from linkwork.engine import cache, compiler
+from linkwork.engine import cache, compiler, signing
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
 from linkwork.engine.trace import Trace
@@ -182,6 +184,13 @@ def spoil(change):
     return path, before
 
 
+def forged(name, data, magic=cache.MAGIC):
+    """Other code under this name, with a digest that is right for it: to run it would end the process."""
+    size = int.from_bytes(data[50:54], "little")
+    rest = data[50 : 54 + size] + b"\xff" * 5000
+    return magic + hashlib.sha256(name.encode() + rest).digest() + rest
+
+
 SPOILED = {
     "empty": lambda path, data: path.write_bytes(b""),
     "cut short": lambda path, data: path.write_bytes(data[: len(data) // 2]),
@@ -193,6 +202,8 @@ SPOILED = {
     "longer": lambda path, data: path.write_bytes(data + b"more"),
     "writable by all": lambda path, data: path.chmod(0o666),
     "writable by a group": lambda path, data: path.chmod(0o620),
+    "forged": lambda path, data: path.write_bytes(forged(path.stem, data)),
+    "forged, as it was signed before": lambda path, data: path.write_bytes(forged(path.stem, data, b"linkwork kernel 1\n")),
     "a link": lambda path, data: (path.rename(path.with_suffix(".x")), path.symlink_to(path.with_suffix(".x"))),
 }
 
@@ -203,11 +214,11 @@ def test_a_file_that_cannot_be_trusted_is_made_anew(how, place, made, monkeypatc
     mass()
     path, before = spoil(SPOILED[how])
     loaded = []
-    monkeypatch.setattr(compiler, "loaded", lambda code, *symbols, load=compiler.loaded: (loaded.append(code), load(code, *symbols))[1])
+    monkeypatch.setattr(compiler, "Code", lambda code, *symbols, load=compiler.Code: (loaded.append(code), load(code, *symbols))[1])
     right(mass())
     assert made["compiled"] == 2 and len(loaded) == 1 and before.endswith(loaded[0])
     right(mass())
-    assert made["compiled"] == 2 and path.read_bytes() == before and cache._ours(path)
+    assert made["compiled"] == 2 and path.read_bytes() == before and cache.ours(path)
 
 
 def test_a_file_under_another_name_is_not_taken_for_it(place, made):
@@ -253,6 +264,67 @@ class TestFilesOfOthers:
         place.chmod(mode)
         right(mass())
         assert made["compiled"] == 2 and cache.folder() is None
+
+
+# --- the key
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home of one's own, without a key."""
+    signing._key.cache_clear()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    yield tmp_path / "config" / "linkwork"
+    signing._key.cache_clear()
+
+
+def test_code_signed_with_another_key_is_made_anew(place, home, made):
+    mass()
+    (home / signing.NAME).write_bytes(bytes(32))
+    signing._key.cache_clear()
+    right(mass())
+    right(mass())
+    assert made["compiled"] == 2
+
+
+@pytest.mark.parametrize("how", ["short", "open to others", "a link"])
+def test_a_key_that_is_damaged_is_made_anew(place, home, how):
+    mass()
+    path = home / signing.NAME
+    before = path.read_bytes()
+    assert len(before) == 32 and path.stat().st_mode & 0o777 == 0o600
+    if how == "short":
+        path.write_bytes(before[:-1])
+    elif how == "open to others":
+        path.chmod(0o644)
+    else:
+        path.rename(path.with_suffix(".x")), path.symlink_to(path.with_suffix(".x"))
+    signing._key.cache_clear()
+    right(mass())
+    assert len(path.read_bytes()) == 32 and path.read_bytes() != before and cache.ours(path)
+
+
+@pytest.mark.parametrize("how", ["no home", "a file in its place", "a folder of others"])
+def test_where_there_is_no_configuration_the_key_is_beside_the_code(place, home, made, monkeypatch, how):
+    if how == "no home":
+        monkeypatch.delenv("XDG_CONFIG_HOME")
+        monkeypatch.setattr("pathlib.Path.home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    elif how == "a file in its place":
+        home.parent.write_text("")
+    else:
+        home.mkdir(parents=True)
+        home.chmod(0o777)
+    right(mass())
+    right(mass())
+    assert made["compiled"] == 1 and (place / signing.NAME).exists()
+
+
+def test_all_that_make_the_key_at_once_use_the_same(place, home):
+    """The key that is in place first is the key of all."""
+    with ThreadPoolExecutor(8) as pool:
+        keys = list(pool.map(lambda _: (signing._key.__wrapped__)(home), range(8)))
+    assert len(set(keys)) == 1 and keys[0] == (home / signing.NAME).read_bytes()
+    assert not list(home.glob("*.tmp"))
 
 
 # --- several at once

@@ -391,3 +391,14 @@ def test_a_bound_is_a_whole_number(most):
 def test_plain_truths_have_no_axes_of_their_own():
     with pytest.raises(ShapeError, match="one truth for each sample"):
         lw.iterate(lambda x: (x, np.zeros((2, 3, 4), bool)), np.zeros((2, 3)))
+
+
+def test_what_iterate_returns_is_no_result_as_it_is():
+    """((a, b), rounds) is a tuple inside a tuple: the error says how to write it."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    halved = lambda q: lw.iterate(lambda a, b: (a / 2, b + 1, np.all(a < 1e-3)), (q, q), 20)
+    with pytest.raises(TraceError, match=r"returns a tuple as result 0; .* \(a, b\), rounds = iterate"):
+        robot.kernel(halved)(np.ones(2))
+    for wrong in (lambda q: [q], lambda q: None, lambda q: {}, lambda q: "x"):
+        with pytest.raises(TraceError, match="a kernel returns an array, or a tuple of arrays"):
+            robot.kernel(wrong)(np.ones(2))

@@ -96,6 +96,33 @@ def test_a_derivative_is_the_limit_of_differences(name, rng):
         np.testing.assert_allclose(found, (value(x + step) - value(x - step)) / (2 * h), rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_change_is_the_sum_of_slopes_times_changes(name, rng):
+    """df = Σ ∂f/∂xᵢ dxᵢ."""
+    row, trace = ROWS[name], Trace()
+    operands = _operands(trace, row)
+    changes = [trace.input("d", i) for i in range(row.arity)]
+    result = row.traced(trace, *operands)
+    slopes = row.derivative(trace, result, *operands)
+    outputs = [row.changed(trace, result, operands, changes), *(s or ZERO for s in slopes)]
+    inputs = (*(Input(f"x{i}", ()) for i in range(row.arity)), Input("d", (row.arity,)))
+    x, d = rng.uniform(0.2, 0.8, row.arity), rng.normal(size=row.arity)
+    program = Program(name, trace, inputs, tuple(Output((ref,), ()) for ref in outputs))
+    found, *partial = run(program, dict(zip((i.name for i in inputs), (*x, d))))
+    np.testing.assert_allclose(found, np.dot(partial, d), rtol=1e-14)
+
+
+def test_the_change_of_a_choice_is_the_change_of_what_is_chosen():
+    """d(a > 0 ? √a : 0) at a = −1, where the root changes by no number, is 0."""
+    trace, row = Trace(), ROWS["where"]
+    a, da = trace.input("a", 0), trace.input("da", 0)
+    root = trace.function("sqrt", a)
+    chosen = (trace.compare("lt", ZERO, a), root, ZERO)
+    change = row.changed(trace, trace.where(*chosen), chosen, (ZERO, ROWS["sqrt"].changed(trace, root, (a,), (da,)), ZERO))
+    program = Program("choice", trace, (Input("a", ()), Input("da", ())), (Output((change,), ()),))
+    assert run(program, {"a": -1.0, "da": 1.0})[0] == 0 and run(program, {"a": 4.0, "da": 1.0})[0] == 0.25
+
+
 def test_truths_have_no_derivative():
     assert all(row.derivative is None for row in ROWS.values() if row.truth)
     assert ROWS["where"].derivative(Trace(), 0, 0, 0, 0)[0] is None

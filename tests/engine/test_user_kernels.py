@@ -155,8 +155,8 @@ WRONG = {
     "array": (lambda q, v: np.array([q[0], v[0]]), "np.stack instead of np.array"),
     "index": (lambda q, v: np.arange(5)[q], "plain NumPy array"),
     "zero": (lambda q, v: 1 / (np.sin(q) ** 2 + np.cos(q) ** 2 - 1), "zero for every input"),
-    "none": (lambda q, v: None, "dtype object"),
-    "text": (lambda q, v: "q", "cannot be used inside a kernel"),
+    "none": (lambda q, v: None, "returns a NoneType as result 0"),
+    "text": (lambda q, v: "q", "returns a str as result 0"),
     "no result": (lambda q, v: (), "<lambda> returns nothing"),
 }
 

@@ -7,7 +7,7 @@ from linkwork.lie import CYLINDRICAL, SE2, SE3, SO2, SO3, Helical, R, X, attitud
 from linkwork.lie.scalars import like
 
 UFUNCS = {np.add, np.subtract, np.multiply, np.divide, np.negative, np.matmul, np.sqrt, np.sin, np.cos, np.arctan2,
-          np.less, np.greater}
+          np.absolute, np.less, np.greater}
 FUNCTIONS = {np.where, np.stack, np.concatenate, np.zeros_like}
 
 

@@ -1,0 +1,59 @@
+"""Compiled code lives as long as something can call it, and no longer."""
+
+import gc
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.engine.compiler import Code, _unused
+from linkwork.engine.gufunc import LoopData
+
+
+def alive() -> int:
+    gc.collect()
+    return sum(isinstance(x, (Code, LoopData)) for x in gc.get_objects())
+
+
+def used(model):
+    robot = lw.Dynamics(model)
+    robot.mass_matrix(np.ones(2))
+    robot.mass_matrix(np.ones((3, 2), np.float32))
+    robot.kernel(lambda q: 2 * q)(np.ones(2))
+    return robot
+
+
+def test_kernels_of_dead_robots_are_freed():
+    model = lw.load("double_pendulum")
+    used(model)
+    before = alive()
+    for _ in range(20):
+        used(model)
+    assert alive() == before
+    assert len(_unused) <= 3  # those of the last robot
+
+
+def test_a_kernel_outlives_its_robot():
+    """Whoever holds the gufunc holds the code, and so does whoever holds the quick call for one sample."""
+    robot = used(lw.load("double_pendulum"))
+    kernel = robot.kernel(lambda q: 2 * q)
+    kernel(np.ones(2))
+    general, quick = kernel.gufunc(), kernel.ready[np.dtype(float)]
+    del robot, kernel
+    gc.collect()
+    used(lw.load("double_pendulum"))  # LLVM is entered: what is unused is freed
+    assert (general(np.ones((3, 2))) == 2).all() and (quick(np.ones(2)) == 2).all()
+    del general
+    gc.collect()
+    used(lw.load("double_pendulum"))
+    assert (quick(np.ones((5, 2))) == 2).all()
+
+
+def test_scratch_memory_is_given_back():
+    """A kernel in pieces keeps a scratch memory from call to call; it goes with the kernel."""
+    data = LoopData()
+    from ctypes import CDLL, c_size_t, c_void_p
+
+    malloc = CDLL(None).malloc
+    malloc.restype, malloc.argtypes = c_void_p, [c_size_t]
+    data._pointers[1] = malloc(64)
+    del data  # to free it twice, or what is no block of malloc, would end the process
