@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Compound, Fixed, Helical, Joint, Prismatic, Revolute, Spherical
 from ..model import Body, Coupling, Frame, Loop, Model, PlacedJoint, Shape
+from ..model.check import depth_first
 from . import xml
 from .sdf_frames import MODEL, WORLD, Frames, label, numbers
 from .shapes import mesh_file
@@ -78,7 +79,7 @@ class Reader:
         return Model(
             name=self.element.text("name"),
             bodies=tuple(self._body(link) for link in self.links),
-            joints=tuple(joints),
+            joints=depth_first(joints),
             frames=tuple(self._frame(frame) for frame in self.frames.named["frame"]),
             loops=tuple(Loop(*self._ends(joint)) for joint in cut),
             couplings=tuple(coupling for joint in tree for coupling in self._mimics(joint)),

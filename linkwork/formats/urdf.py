@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model import Body, Coupling, Model, PlacedJoint
+from ..model.check import depth_first
 from ..model.gears import with_gears
 from ..spatial import Pose
 from ..spatial.pose import SNAP
@@ -61,7 +62,7 @@ def read(
     model = Model(
         name=robot.attributes.get("name", "").strip() or Path(name).stem,
         bodies=tuple(bodies),
-        joints=tuple(connected),
+        joints=depth_first(connected),
         couplings=tuple(couplings),
         notes=(*placements.notes, *shapes.notes, *complaints),
     )

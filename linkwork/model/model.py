@@ -23,7 +23,8 @@ GRAVITY = (0.0, 0.0, -9.81)
 class Model:
     """Bodies on joints, each body on one joint, a joint standing on another body or on the world (None).
 
-    Whatever order they come in, bodies and joints are kept base to tips, depth first: joint i carries body i.
+    Joint i carries body i. Joints keep the order they come in, which decides that of q and v; only one that comes before the
+    joint of its parent is put after it.
     """
 
     name: str
@@ -233,7 +234,7 @@ class Model:
         return replace(self, joints=tuple(base if placed is roots[0] else placed for placed in self.joints))
 
     def renumbered(self, order) -> "Model":
-        """The same mechanism with its bodies in another order (names); canonical order still puts parents first."""
+        """The same mechanism with its bodies in another order (names); a body that comes before its parent is put after it."""
         fitting(self, "be renumbered")
         rank = {name: i for i, name in enumerate(order)}
         for name in rank:
