@@ -9,6 +9,7 @@ from .errors import (
     MissingFileError,
     ModelError,
     ModelWarning,
+    OptionError,
     ShapeError,
     SimulationError,
     TraceError,
@@ -39,6 +40,7 @@ from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
 LATER = {
+    "constraints": (),
     "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
     "convert": (),
     "operators": ("SKO", "NoRuleError", "Operators", "RankError", "Task"),
@@ -51,6 +53,7 @@ __all__ = [
     "RankError",
     "Operators",
     "NoRuleError",
+    "OptionError",
     "SKO",
     "Body",
     "Builder",
@@ -96,6 +99,7 @@ __all__ = [
     "UnknownNameError",
     "View",
     "VirtualWork",
+    "constraints",
     "convert",
     "from_dh",
     "get_threads",

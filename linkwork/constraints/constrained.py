@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
+from ..engine.checks import array_of
 from ..engine.gufunc import put_into
-from ..errors import ConstraintError, LinkworkError, ModelError, TraceError, deprecated
+from ..errors import ConstraintError, LinkworkError, ModelError, OptionError, ShapeError, TraceError, deprecated
+from ..lie.scalars import numbers
 from ..quantities import SIZES
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
@@ -76,6 +78,7 @@ class Constrained:
         return self.set.rows(q, v, t).gamma
 
     def report(self, q, t=0.0) -> Report:
+        self._check_state(q)
         return report(self.set, q, self._time(t))
 
     def _time(self, t) -> float:
@@ -84,7 +87,9 @@ class Constrained:
             raise ConstraintError(
                 f'{self.robot.model.name} has constraints that move in time ("{", ".join(self.set.moving)}"): say when, t=0.5.'
             )
-        return 0.0 if t is None else t
+        if t is not None and ((not np.isscalar(t) and np.shape(t) != ()) or not np.isfinite(numbers(t)).all()):
+            raise ShapeError(f"t is {t!r}; it is one finite time for all samples. Call once for each time.")
+        return 0.0 if t is None else float(t)
 
     # --- kernels and the choice of dependent velocities
 
@@ -142,6 +147,8 @@ class Constrained:
         `hold` names joints (or numbers velocities) that stay as they are: the others alone take the correction.
         """
         if fixed is not None:
+            if len(hold):  # type: ignore[arg-type]
+                raise OptionError("project was given hold= and fixed=, the old and the new name of one thing; give hold= alone.")
             deprecated("project(fixed=...)", "project(hold=...)")
             hold = fixed
         if held := _listed(hold):
@@ -214,7 +221,7 @@ class Constrained:
         return self.function("dependent_step", dependent_step, "q", "v")
 
     def _check_state(self, q, v=None) -> None:
-        lowered, arrays = self.robot.lowered, [np.asarray(x) for x in (q, v) if x is not None]
+        lowered, arrays = self.robot.lowered, [np.asarray(array_of(*x)) for x in (("q", q), ("v", v)) if x[0] == "q" or x[1] is not None]
         lowered.check([lowered.input(name, SIZES[name]) for name, _ in zip(("q", "v"), arrays)], arrays)
 
     def random_state(self, seed=None, reach=1.0):
@@ -324,7 +331,8 @@ class Constrained:
 
     def _checked(self, q, v, tau, external):
         """Arrays of the right shapes, or it is said which is not."""
-        given = [x for x in (q, v, tau, external) if x is not None]
+        named = {"q": q, "v": v, "tau": tau} | ({} if external is None else {"external": external})
+        given = [array_of(name, x) for name, x in named.items()]
         if any(isinstance(x, Traced) for x in given):
             raise self._no_kernel_inside("forward_dynamics")
         arrays = [np.asarray(x) for x in given]

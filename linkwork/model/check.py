@@ -106,7 +106,7 @@ def _different(model: "Model", kind: str, names: list[str]) -> None:
 
 def _known(model: "Model", thing: str, kind: str, used: Iterable[str], known: dict[str, None]) -> None:
     for name in used:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             guess = did_you_mean(str(name), known)
             raise ModelError(f'{model.name}: {thing} refers to {kind} "{name}", which is not there.{guess}')
 

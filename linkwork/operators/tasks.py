@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import LinkworkError
+from ..errors import LinkworkError, OptionError
 
 
 class RankError(LinkworkError, ValueError):
@@ -32,7 +32,7 @@ class Task:
 
     def __post_init__(self):
         if self.deficient not in ("refuse", "ignore"):
-            raise ValueError(f'deficient is "{self.deficient}"; it may be "refuse" or "ignore".')
+            raise OptionError(f'deficient is "{self.deficient}"; it may be "refuse" or "ignore".')
 
     @cached_property
     def _modes(self):

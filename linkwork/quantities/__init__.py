@@ -1,6 +1,6 @@
 """What can be asked of a system, each quantity with its declaration."""
 
-from .declaration import QUANTITIES, SIZES, Honours, Quantity, quantity
+from .declaration import QUANTITIES, SIZES, Given, Honours, Quantity, quantity
 from .energy import center_of_mass, centroidal_momentum, kinetic_energy, passive_force, potential_energy
 from .inertia import (
     coriolis_matrix,
@@ -16,6 +16,7 @@ from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inve
 from .tasks import joint_response, task_acceleration, task_compliance, task_inertia, task_jacobian
 
 __all__ = [
+    "Given",
     "Honours",
     "QUANTITIES",
     "Quantity",

@@ -41,8 +41,8 @@ class Bound:
     @staticmethod
     def of(quantity: Quantity, lowered: Lowered, said: tuple = ()) -> "Bound":
         """`said` is what a user says after the name: options, and the names of optional inputs that are given."""
-        extra = tuple(x for x in said if isinstance(x, str) and x in quantity.optional)
-        rest = tuple(x for x in said if x not in extra) if extra else said
+        extra = quantity.given(lowered.model, said)
+        rest = tuple(x for x in said if not quantity.is_given(lowered.model, x)) if extra else said
         options = () if quantity.options is None else quantity.options(lowered.model, *rest)
         return Bound(quantity, lowered, options, extra)
 

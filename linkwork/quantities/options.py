@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import OptionError
+from ..lie.scalars import numbers
 from ..spatial import Pose
 
 AXES = "body", "world"
@@ -17,20 +19,20 @@ def one_place(model, body: str):
 
 def place_and_axes(model, body: str, axes: str = "body"):
     if axes not in AXES:
-        raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
+        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
     return (*model.place(body), axes)
 
 
 def task(model, *places):
     """A row of places (number of the body, pose on it, only its point?)."""
     if not places:
-        raise ValueError(f'{model.name}: a task takes places, such as "hand", ("hand", pose) or ("hand", (x, y, z)).')
+        raise OptionError(f'{model.name}: a task takes places, such as "hand", ("hand", pose) or ("hand", (x, y, z)).')
     return (tuple(task_place(model, place) for place in places),)
 
 
 def task_place(model, place):
     """"hand" is a body or frame, all six directions; ("hand", pose) a frame on it; ("hand", (x, y, z)) the velocity of a point."""
-    name, where = (place, None) if isinstance(place, str) else place
+    name, where = (place, None) if isinstance(place, str) else place if _is_pair(place) else (place, None)
     index, pose = model.place(name)
     return index, pose @ Pose.of(where), where is not None and np.shape(where) == (3,)
 
@@ -42,6 +44,11 @@ def some_bodies(model, *bodies: str):
 
 def hashable(place):
     """A place of a task as a key: points as tuples of numbers."""
-    if isinstance(place, str) or isinstance(place[1], Pose):
+    if not _is_pair(place) or isinstance(place[1], Pose):
         return place
-    return place[0], tuple(map(float, place[1])) if np.shape(place[1]) == (3,) else Pose.of(place[1])
+    at = numbers(place[1])
+    return place[0], tuple(map(float, at)) if at.shape == (3,) else Pose.of(place[1])
+
+
+def _is_pair(place) -> bool:
+    return isinstance(place, (tuple, list)) and len(place) == 2

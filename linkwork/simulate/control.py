@@ -7,6 +7,7 @@ from math import floor, inf
 import numpy as np
 
 from ..errors import ShapeError, SimulationError, listed
+from ..lie.scalars import numbers
 
 Function = Callable[[float, np.ndarray, np.ndarray], object]
 SLACK = 1e-9  # fraction of a period: a time this near to a sampling instant is that instant
@@ -82,7 +83,9 @@ class Controls:
         return tau
 
     def _checked(self, tau, name: str) -> np.ndarray:
-        tau = np.asarray(tau, float)
+        if tau is None:
+            raise ShapeError(f"{name} returned None; it returns tau, or np.zeros({self.robot.nv}) where there is no force.")
+        tau = numbers(tau)
         nv = self.robot.nv
         if tau.shape == (nv,):
             return tau
