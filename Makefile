@@ -6,7 +6,7 @@ JOBS   ?= 2
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-all test-browser test-torch test-gpu test-wheel coverage bench docs lint clean
+.PHONY: demo test test-all test-hostile test-browser test-torch test-gpu test-wheel coverage bench docs lint clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,10 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --slow-part=all
+
+# Damaged files, calls with strange arrays, kernels from random programs, killed processes: all of them; `make test` takes a sample.
+test-hostile: lint
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --slow-part=all tests/hostile
 
 test-browser: .venv/.installed-test-browser
 	$(BIN)/python -m pytest tests/browser -m browser -rs
@@ -67,7 +71,11 @@ $(BIN)/python:
 	$(PIP) --editable ".[test]"
 	@touch $@ .venv/.installed
 
-.venv/.installed-test-browser: .venv/.installed-test
+.venv/.installed-# Damaged files, calls with strange arrays, kernels from random programs, killed processes: all of them; `make test` takes a sample.
+test-hostile: lint
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --slow-part=all tests/hostile
+
+test-browser: .venv/.installed-test
 	$(PIP) --editable ".[test-browser]"
 	@touch $@
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
-from ..engine.checks import array_of
+from ..engine.checks import array_of, run_into
 from ..engine.gufunc import put_into
 from ..errors import ConstraintError, LinkworkError, ModelError, OptionError, ShapeError, TraceError, deprecated
 from ..lie.scalars import numbers
@@ -246,7 +246,7 @@ class Constrained:
         """
         quick = method is None and self.compiled and stabilization is None
         try:
-            if quick and q.dtype.char == "d":
+            if quick and q.dtype.char == "d" and q.size:
                 return self._by_kernels(q, v, tau, external, self._time(t), out)
         except (AttributeError, TypeError, ValueError) as error:
             if isinstance(error, LinkworkError) and not isinstance(error, TraceError):
@@ -256,16 +256,16 @@ class Constrained:
             vdot = self._by_kernels(q, v, tau, external, self._time(t))
         else:
             vdot = self.in_numpy(q, v, tau, external, t=t, method=method, stabilization=stabilization)
-        if out is None:
-            return vdot.astype(kind, copy=False)
-        out[...] = vdot
-        return out
+        vdot = vdot.astype(kind, copy=False)
+        return run_into(lambda x, out=None: x if out is None else put_into(out, x), (vdot,), out, "forward_dynamics")
 
     def _by_kernels(self, q, v, tau, external, t, out=None):
         arrays = (q, v, tau) if external is None else (q, v, tau, external)
-        if not np.size(q):
-            return np.zeros((*np.shape(q)[:-1], self.nv))
         run = self._dynamics[external is not None]
+        if not np.size(q):
+            return np.zeros((*np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, run.inputs))), self.nv))
+        if out is not None and any(np.may_share_memory(out, x) for x in arrays):  # which are needed to the end
+            return put_into(out, self._by_kernels(q, v, tau, external, t))
         (vdot,), bad = run(*arrays, out=None if out is None else (out,), t=t)
         if bad is not None:
             one, two, force, *push = (np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, run.inputs))
@@ -287,7 +287,7 @@ class Constrained:
         """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
         if any(isinstance(x, Traced) for x in arrays):
             raise self._no_kernel_inside(bound.name)
-        arrays, t = [np.asarray(x) for x in arrays], self._time(t)
+        arrays, t = [np.asarray(array_of(i.name, x)) for i, x in zip(bound.inputs, arrays)], self._time(t)
         self.robot.lowered.check(bound.inputs, arrays)
         kind = np.result_type(*arrays, np.float32)
         arrays = [x.astype(float) for x in arrays]

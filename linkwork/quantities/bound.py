@@ -116,7 +116,7 @@ class Bound:
         cores = [len(x) for x in (self.quantity.result if self.quantity.several else (self.quantity.result,))]
 
         def run(*arrays, out=None):
-            arrays = tuple(np.asarray(x).astype(dtype, casting="safe", copy=False) for x in arrays)
+            arrays = tuple(np.asarray(x).astype(dtype, "C", "safe", copy=False) for x in arrays)  # bits depend on the layout in NumPy
             if any(x.shape[x.ndim - len(i.shape) :] != i.shape for x, i in zip(arrays, self.inputs)):
                 raise ValueError("the last axes do not fit")  # as a gufunc would say; the caller finds out which
             batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, self.inputs)))

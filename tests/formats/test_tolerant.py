@@ -19,7 +19,7 @@ def arm(inside="", joint="", more=""):
 def test_a_floating_root_takes_a_name_that_is_free():
     model = lw.load(arm(), floating=True)
     assert [placed.name for placed in model.joints] == ["floating_base_", "floating_base"]
-    assert [placed.name for placed in lw.load("double_pendulum").locked({"joint1": 0.0}).floating().joints][0] == "floating_base"
+    assert lw.load("double_pendulum").locked({"joint1": 0.0}).floating().joints[0].name == "floating_base"
 
 
 def test_a_root_may_stand_on_a_world_that_is_no_link():
@@ -81,8 +81,8 @@ BAD = {
     "damping": arm(joint='<dynamics damping="-1"/>'),
     "a mimic": arm(joint='<mimic joint="nobody"/>'),
     "a transmission": arm(
-        more='<transmission name="t"><joint name="floating_base"/><actuator name="m"><mechanicalReduction>0</mechanicalReduction></actuator>'
-        "</transmission>"
+        more='<transmission name="t"><joint name="floating_base"/><actuator name="m">'
+        "<mechanicalReduction>0</mechanicalReduction></actuator></transmission>"
     ),
     "a shape of SDF": sdf(
         f'<model name="m">{LINK.format("a", "").replace("<inertial>", "<visual><geometry><box/></geometry></visual><inertial>")}</model>'
