@@ -144,7 +144,7 @@ def test_a_kernel_has_a_program_and_is_exported(tmp_path):
 
 def test_joints_to_hold_go_by_name():
     q, v = LOOP.neutral() + 0.1, np.ones(3)
-    held, _ = LOOP.constraints.project(LOOP.assemble(q) + [0, 1e-3, 0], v, hold=["crank_joint"])
+    held, _ = LOOP.constraints.project(LOOP.assemble(q) + np.array([0, 1e-3, 0]), v, hold=["crank_joint"])
     assert held[0] == LOOP.assemble(q)[0]
 
 
