@@ -63,6 +63,7 @@ WRONG = {
     "a quantity that is a function": lambda: ARM.program(lambda q: q),
     "no quantity": lambda: ARM.program(None),
     "another robot's kernel": lambda: LOOP.program(added),
+    "a ragged state": lambda: lw.simulate(ARM, (RAGGED, Z), until=0.1),
     "a controller that returns nothing": lambda: lw.simulate(ARM, (Q, Z), until=0.1, control=lambda t, q, v: None),
     "a held one that returns nothing": lambda: lw.simulate(ARM, (Q, Z), until=0.1, control=lw.hold(lambda t, q, v: None, rate=10)),
     "a controller that returns a text": lambda: lw.simulate(ARM, (Q, Z), until=0.1, control=lambda t, q, v: "full"),
