@@ -10,6 +10,7 @@ from .errors import (
     MissingFileError,
     ModelError,
     ModelWarning,
+    OptionError,
     ShapeError,
     SimulationError,
     TraceError,
@@ -40,6 +41,7 @@ from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
 LATER = {
+    "constraints": (),
     "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
     "convert": (),
     "operators": ("SKO", "NoRuleError", "Operators", "RankError", "Task"),
@@ -52,6 +54,7 @@ __all__ = [
     "RankError",
     "Operators",
     "NoRuleError",
+    "OptionError",
     "SKO",
     "Body",
     "Builder",
@@ -97,6 +100,7 @@ __all__ = [
     "UnknownNameError",
     "View",
     "VirtualWork",
+    "constraints",
     "convert",
     "from_dh",
     "get_threads",

@@ -36,7 +36,7 @@ def lcp(M, q, lo=0.0, hi=np.inf) -> Complementary:
     w = 0; one with lo = hi has any w.
     """
     M, q, lo, hi = _checked(M, q, lo, hi)
-    kind = np.result_type(M, q, np.float32)
+    kind = np.float32 if np.result_type(M, q) == np.float32 else np.float64
     batch, n = q.shape[:-1], q.shape[-1]
     count = int(np.prod(batch))
     M, q, lo, hi = M.reshape(count, n, n).astype(float), *(x.reshape(count, n).astype(float) for x in (q, lo, hi))

@@ -4,18 +4,20 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from html import escape
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .engine.array import Traced
-from .errors import ModelError, PlainWarning, UnknownNameError, did_you_mean, listed
+from .engine.checks import array_of, run_into
+from .errors import ModelError, PlainWarning, ShapeError, UnknownNameError, did_you_mean, listed
 from .export import asked
 from .kernels import UserKernel
 from .lie.scalars import working_dtype
 from .model import Model
-from .quantities import QUANTITIES, Quantity
+from .quantities import QUANTITIES, Given, Quantity
 from .quantities.bound import Bound
 from .quantities.declaration import STRAIGHT_UP_TO
 from .quantities.options import Place, hashable
@@ -34,6 +36,8 @@ class Dynamics:
         `rolled` kernels loop over the joints; the others are straight-line code, faster but longer. None: by size. `system` makes
         other blocks of the rigid tree's: see `linkwork.systems.Producer`.
         """
+        if not isinstance(model, Model):
+            raise ModelError(f'Dynamics takes a Model, not a {type(model).__name__}; lw.load("arm.urdf") makes one.')
         self.model = model
         self.compiled = compiled
         self.lowered = Lowered(model, (system,) if isinstance(system, Producer) else tuple(system))
@@ -85,7 +89,7 @@ class Dynamics:
         return self._row(joint)[1]
 
     def _row(self, joint):
-        if joint not in self._rows:
+        if not isinstance(joint, str) or joint not in self._rows:
             raise UnknownNameError(f'{self.model.name} has no joint "{joint}" that moves.{did_you_mean(joint, self._rows)}')
         return self._rows[joint]
 
@@ -97,7 +101,12 @@ class Dynamics:
     def random_state(self, shape=(), seed=None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) drawn at random: angles and distances within their limits, attitudes uniform, velocities normal."""
         rng = np.random.default_rng(seed)
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        try:
+            shape = (index(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(index, shape))
+        except TypeError:
+            raise ShapeError(f"the batch of random states has shape {shape!r}; it is a whole number, or several.") from None
+        if any(n < 0 for n in shape):
+            raise ShapeError(f"the batch of random states has shape {shape}; no axis can be negative.")
         q = [np.zeros((*shape, 0))]
         for placed in self.model.joints:
             q += [random_element(part, shape, rng) for _, part, _ in placed.joint.parts]
@@ -350,7 +359,7 @@ class Dynamics:
             return self._held.joint_wrenches(q, v, vdot, *bodies, tau=tau, external=external, t=t, out=out)
         if external is None:
             return self._run(("joint_wrenches", *bodies), (q, v, vdot), out, t)
-        return self._run(("joint_wrenches", *bodies, "external"), (q, v, vdot, external), out, t)
+        return self._run(("joint_wrenches", *bodies, Given("external")), (q, v, vdot, external), out, t)
 
     # --- any declared quantity, your own among them
 
@@ -363,9 +372,9 @@ class Dynamics:
 
         It runs as the methods do: any batch, `out=`, arrays on a GPU, inside kernels. docs/quantities.md lists all.
         """
-        name, *said = (what,) if isinstance(what, str) else what
+        name, *said = what if isinstance(what, (tuple, list)) else (what,)
         declared = self._declared(name)
-        if len(arrays) != len(declared.inputs) + sum(x in declared.optional for x in said):
+        if len(arrays) != len(declared.inputs) + len(declared.given(self.model, said)):
             raise TypeError(f"{name} takes {', '.join(declared.inputs)}; got {len(arrays)} arrays.")
         options = asked(self, (name, *said))[1:] if said or declared.options else ()
         return self._run((declared, *options), arrays, out, t)
@@ -474,6 +483,7 @@ class Dynamics:
         if any(is_foreign(x) for x in arguments):
             return self._foreign_run(what)(*arguments, out=out)
         bound = self._bound(what)
+        arguments = [array_of(x.name, given) for x, given in zip(bound.inputs, arguments)]
         if bound.quantity.constrained and self.constraints is not None:
             return self.constraints.ask(bound, arguments, out, t)
         if any(isinstance(x, Traced) for x in arguments):
@@ -484,7 +494,7 @@ class Dynamics:
         if what not in self._ready[dtype]:
             self._ready[dtype][what] = self._made(bound, dtype)
         run = self._ready[dtype][what]
-        return run(*arrays) if out is None else run(*arrays, out=out)
+        return run_into(run, arrays, out, bound.name)
 
     def _foreign_run(self, what):
         if what not in self._foreign:
@@ -532,7 +542,7 @@ class Dynamics:
         return Bound.of(declared, self.lowered, tuple(said))
 
     def _declared(self, name: str) -> Quantity:
-        if name not in QUANTITIES:
+        if not isinstance(name, str) or name not in QUANTITIES:
             raise UnknownNameError(f'{self.model.name} has no quantity "{name}".{did_you_mean(name, QUANTITIES)}')
         return QUANTITIES[name]
 

@@ -1,16 +1,32 @@
 """What can go wrong, and how it is said: the thing, what came, what was expected, what to do."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
+from inspect import currentframe
 from typing import TypeVar
 
 F = TypeVar("F", bound=Callable)
+LONG = 120  # characters of a name that a message repeats; of a longer one its two ends
+LONGEST = 6000  # characters of a message
+QUOTED = re.compile(rf'"[^"]{{{LONG},}}"|\S{{{2 * LONG},}}')
+
+
+def shortened(message):
+    """A message with long names cut in the middle: what comes from a file may be of any length."""
+    if not isinstance(message, str) or len(message) <= LONG:
+        return message
+    message = QUOTED.sub(lambda found: f"{found[0][: LONG // 2]} ... {found[0][-LONG // 4 :]}", message)
+    return message if len(message) <= LONGEST else f"{message[: LONGEST // 2]} ... {message[-LONGEST // 4 :]}"
 
 
 class LinkworkError(Exception):
     """Any error that linkwork raises on purpose."""
+
+    def __init__(self, *said):
+        super().__init__(*map(shortened, said))
 
 
 class ModelError(LinkworkError, ValueError):
@@ -36,6 +52,10 @@ class UnknownNameError(LinkworkError, KeyError):
         return " ".join(map(str, self.args))
 
 
+class OptionError(LinkworkError, ValueError):
+    """An option has a value that it cannot have."""
+
+
 class TraceError(LinkworkError, TypeError):
     """A function does something that cannot become a kernel, such as a branch on a value."""
 
@@ -51,21 +71,33 @@ class PlainWarning(UserWarning):
 class ModelWarning(UserWarning):
     """A mechanism was read, and something in it is probably not what its author meant."""
 
+    def __init__(self, *said):
+        super().__init__(*map(shortened, said))
+
 
 def deprecated(old: str, new: str, level: int = 3) -> None:
     """Warn that a public name is now another one; `level` is how far up the caller stands."""
+    caller = currentframe()
+    for _ in range(level - 1):
+        caller = caller and caller.f_back
+    if caller and caller.f_code.co_name == "_handle_fromlist":
+        return  # `from package import name` looks the name up twice, first in there
     warnings.warn(f"{old} is now {new}; the old name goes away in the next version.", DeprecationWarning, stacklevel=level)
 
 
-def renamed_keyword(where: str, old: str, new: str) -> Callable[[F], F]:
-    """A decorator: the function takes the old name of a keyword argument too, and warns."""
+def renamed_keyword(where: str, old: str, new: str, fields: Iterable[str] = ()) -> Callable[[F], F]:
+    """A decorator: the function takes the old name of a keyword argument too, and warns; both at once are an error. Of a dataclass
+    it takes the `fields` too: `dataclasses.replace` gives them all, the new name with the value to be replaced."""
+    every = set(fields)
 
     def taking(function: F) -> F:
         @wraps(function)
         def called(*args, **named):
             if old in named:
+                if new in named and not (every and every <= set(named)):
+                    raise OptionError(f"{where} was given {old}= and {new}=, the old and the new name of one thing; give {new}= alone.")
                 deprecated(f"{where}({old}=...)", f"{where}({new}=...)")
-                named[new] = named.pop(old)  # dataclasses.replace gives the new name besides, with the value to be replaced
+                named[new] = named.pop(old)
             return function(*args, **named)
 
         return called  # type: ignore[return-value]
@@ -83,7 +115,7 @@ def listed(names: Iterable[str], limit: int = 6) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or else which there are."""
-    known = list(known)
-    if near := get_close_matches(str(name), known, n=1):
+    known, name = list(known), str(name)
+    if len(name) <= LONG and (near := get_close_matches(name, [x for x in known if len(x) <= LONG], n=1)):
         return f' Did you mean "{near[0]}"?'
     return f" There are: {listed(known)}." if known else " There are none."

@@ -7,18 +7,23 @@ from typing import Any
 
 from .engine import c, symbols
 from .engine.program import Program, record
+from .errors import OptionError
 from .kernels import UserKernel
-from .quantities import QUANTITIES
+from .quantities import QUANTITIES, Given
 from .quantities.options import hashable
 
 
 def program(robot, what) -> Program:
     """The operations of one quantity: a name, or a name and options, such as ("jacobian", "hand", "body")."""
     if isinstance(what, UserKernel):
+        if what.robot.model != robot.model:
+            raise OptionError(f"{what!r} is not a kernel of {robot.model.name}; ask the robot that made it.")
         made: Any = what.program  # straight-line always
         return made
+    if not isinstance(what, (str, tuple, list)):
+        raise OptionError(f"{what!r} is not a quantity; give its name, (name, options...), or a kernel made with robot.kernel.")
     bound = robot.quantity(asked(robot, what))
-    said = [what] if isinstance(what, str) else what
+    said = [what] if isinstance(what, str) else [x.name if isinstance(x, Given) else x for x in what]
     return record("_".join(x if isinstance(x, str) else str(x[0]) for x in said), bound.function, bound.inputs)
 
 
@@ -26,17 +31,17 @@ def asked(robot, what) -> tuple:
     """The name of a quantity and its options, which must be as many as it takes."""
     name, *options = [what] if isinstance(what, str) else list(what)
     if name in QUANTITIES:
-        declared, rest = QUANTITIES[name], [x for x in options if x not in QUANTITIES[name].optional]
+        declared, rest = QUANTITIES[name], [x for x in options if not QUANTITIES[name].is_given(robot.model, x)]
         wanted = () if declared.options is None else tuple(signature(declared.options).parameters.values())[1:]
         least = sum(x.default is x.empty and x.kind is not x.VAR_POSITIONAL for x in wanted)
         most = inf if any(x.kind is x.VAR_POSITIONAL for x in wanted) else len(wanted)
         if not least <= len(rest) <= most:
-            raise ValueError(f"{what!r} is not a quantity; ask for ({', '.join(map(repr, (name, *(x.name for x in wanted))))}).")
+            raise OptionError(f"{what!r} is not a quantity; ask for ({', '.join(map(repr, (name, *(x.name for x in wanted))))}).")
     return name, *map(hashable_option, options)
 
 
 def hashable_option(x):
-    return x if isinstance(x, str) else hashable(x)
+    return x if isinstance(x, (str, Given)) else hashable(x)
 
 
 def export_c(robot, what, path, dtype: str = "float64") -> tuple[Path, Path]:
@@ -45,7 +50,7 @@ def export_c(robot, what, path, dtype: str = "float64") -> tuple[Path, Path]:
     `path` names either of them, with or without its ending, or the folder to write them to.
     """
     if dtype not in c.TYPES:
-        raise ValueError(f'dtype is "{dtype}"; it may be {" or ".join(map(repr, c.TYPES))}.')
+        raise OptionError(f'dtype is "{dtype}"; it may be {" or ".join(map(repr, c.TYPES))}.')
     operations = program(robot, what)
     name = c.identifier(f"{robot.model.name}_{operations.name}")
     path = Path(path)

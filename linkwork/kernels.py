@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .engine.array import Traced
-from .engine.checks import check_arrays
+from .engine.checks import array_of, check_arrays, run_into
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
 from .errors import ShapeError, TraceError
@@ -54,14 +54,14 @@ class UserKernel:
             return self.function(*arguments)
         if any(on_device(x) for x in arguments):
             return self._on_device(arguments)(*arguments, out=out)
-        arrays = [np.asarray(x) for x in arguments]
+        arrays = [np.asarray(array_of(name, x)) for name, x in zip(self.names, arguments)]
         kernel = self.kernel(arrays)
         check_arrays(self.__name__, kernel.inputs, arrays)
         dtype = working_dtype(*arrays)
         if dtype not in self.ready:
             self.ready[dtype] = kernel.runner(dtype.char)
         run = self.ready[dtype]
-        return run(*arrays) if out is None else run(*arrays, out=out)
+        return run_into(run, arrays, out, self.__name__)
 
     def _on_device(self, arrays) -> DeviceKernel:
         if "GPU" not in self.ready:

@@ -4,14 +4,14 @@ from functools import partial
 
 import numpy as np
 
-from .engine.checks import check_arrays
+from .engine.checks import array_of, check_arrays, run_into
 from .engine.device import DeviceKernel, Library, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import UnknownNameError, did_you_mean
 from .export import asked
 from .lie.scalars import like, working_dtype
-from .quantities import QUANTITIES
+from .quantities import QUANTITIES, Given
 from .quantities.bound import on_scalars
 from .quantities.options import hashable
 from .quantities.options import task as task_places
@@ -82,13 +82,15 @@ class Varying:
             raise UnknownNameError(f'"{min(unknown)}" is not varied here.{did_you_mean(min(unknown), self.names)}')
         if any(on_device(x) for x in given):
             return self._on_device(key, kernel, given, named)(out=out)
-        arrays = [np.asarray(x) for x in (*given, *({**self._own, **named}[name] for name in self.names))]
+        constants = {**self._own, **named}
+        every = zip(kernel.inputs, (*given, *(constants[name] for name in self.names)))
+        arrays = [np.asarray(array_of(i.name, x)) for i, x in every]
         check_arrays(what, kernel.inputs, arrays)
         dtype = working_dtype(*arrays[: len(names)])
         if (key, dtype) not in self.ready:
             self.ready[key, dtype] = kernel.runner(dtype.char)
         values = (x.astype(dtype, copy=False) for x in arrays)
-        return self.ready[key, dtype](*values) if out is None else self.ready[key, dtype](*values, out=out)
+        return run_into(self.ready[key, dtype], tuple(values), out, what)
 
     def _on_device(self, key, kernel, given, named):
         """The kernel on a GPU, with what is given there and the model's own constants put there."""
@@ -113,7 +115,7 @@ class Varying:
             if named.get(name, ()) is None:
                 del named[name]
             if name in named or len(given) > count:
-                options.append(name)
+                options.append(Given(name))
         return asked(self.robot, (what, *options)), given
 
     def kernel(self, key) -> Kernel:

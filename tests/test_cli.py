@@ -175,3 +175,52 @@ def test_simulate_leads_a_linkage_by_the_joints_that_were_set(linkwork, tmp_path
     run = lw.Trajectory.load(tmp_path / "run.npz")
     assert code == 0 and abs(run.q[0, 0] - 0.5) < 1e-12 and abs(run.v[0, 0] - 2.0) < 1e-12
     assert np.abs(run.robot.constraints.residual(run.q)).max() < 1e-12
+
+
+# --- what is refused before it takes time, and data that look like something else
+
+
+@pytest.mark.parametrize("option", [("--plot", "x.foo"), ("--html", "x.foo"), ("--movie", "x.foo"), ("--save", "x.foo")])
+def test_an_ending_that_nothing_writes_is_refused_before_the_run(linkwork, option):
+    code, out, err = linkwork("simulate", "pendulum", "--until", "1e9", *option)
+    assert code == 2 and out == "" and '"x.foo" has the ending ".foo"' in err
+
+
+@pytest.mark.parametrize("option", ["--tree", "--picture"])
+def test_an_ending_of_a_picture_that_nothing_writes_is_refused(linkwork, option):
+    code, _, err = linkwork("info", "pendulum", option, "x.foo")
+    assert code == 2 and '"x.foo" has the ending ".foo"; a picture is' in err
+
+
+@pytest.mark.parametrize("name", ["chain:99999999999", "chain:" + "9" * 5000, "x" * 100_000])
+def test_info_of_what_is_too_large_is_a_short_error(linkwork, name):
+    code, _, err = linkwork("info", name)
+    assert code == 2 and err.startswith("error: ") and len(err) < 1500
+
+
+@pytest.mark.parametrize("content", ["<robot><link", '{"screws": 1', "\0\0\0", ""])
+def test_view_of_a_damaged_file_is_an_error(linkwork, tmp_path, content):
+    (tmp_path / "damaged.urdf").write_text(content)
+    code, _, err = linkwork("view", "damaged.urdf", "--no-open", "--for", "0")
+    assert code == 2 and err.startswith("error: ") and "Traceback" not in err
+
+
+def test_info_of_a_mimic_file_says_one_thing(linkwork):
+    """Mimic joints are independent unless they are coupled: the headline, the list and the warning agree."""
+    code, out, _ = linkwork("info", MODELS / "panda" / "panda.urdf")
+    assert code == 0
+    assert "1 coupling not active" in out and "1 coupling," not in out
+    assert "follows panda_finger_joint1, not active: its joints are independent" in out
+
+
+def test_names_are_data_in_pictures_and_pages(tmp_path):
+    """A model called {{script}} or $x does not become the page's script, nor mathematics."""
+    builder = lw.Builder("{{script}} $_{ {{data}} <b>")
+    builder.body("$^$", joint=lw.Revolute(), mass=1.0, center=(0, 0, -1), joint_name="$\\frac")
+    robot = lw.Dynamics(builder.model(), compiled=False)
+    page = lw.record(robot, tmp_path / "page.html").read_text()
+    assert "<title>{{script}} $_{ {{data}} &lt;b&gt;</title>" in page
+    assert page.count("requestAnimationFrame") < 10
+    lw.plot(lw.Motion(robot, [0.0, 1.0], np.zeros((2, 1)), np.zeros((2, 1))), "q", path=tmp_path / "q.png")
+    lw.plot_tree(robot, path=tmp_path / "tree.png")
+    assert (tmp_path / "q.png").exists() and (tmp_path / "tree.png").exists()

@@ -26,6 +26,7 @@ app = typer.Typer(
 Source = Annotated[str, typer.Argument(metavar="MODEL", help="A file (URDF, SDF, MJCF) or a built-in name.")]
 Floating = Annotated[bool, typer.Option("--floating", help="The root has a free joint instead of being fixed to the world.")]
 Packages = Annotated[Path | None, typer.Option("--packages", help="Folder for package:// names of meshes.")]
+Outside = Annotated[bool, typer.Option("--meshes-outside", help="Meshes may be outside the file's folder.")]
 Loops = Annotated[Path | None, typer.Option("--loops", help="A YAML file that says which frames coincide.")]
 Trace = Annotated[list[str] | None, typer.Option(help="Draw the path of a body or frame; may be repeated.")]
 

@@ -15,7 +15,9 @@ import linkwork as lw
 from ..errors import listed
 from ..model import text
 from ..model.mechanisms import NAMES, SIZED
-from .app import Floating, Loops, Packages, Trace, app, loaded, out, print_written, read
+from ..model.parts import complaints
+from ..view.extras import check_pictures
+from .app import Floating, Loops, Outside, Packages, Trace, app, loaded, out, print_written, read
 
 FEW = 8  # notes
 LARGE = 200  # velocities; above, the mass matrix is not checked, because it would take too long
@@ -26,6 +28,7 @@ def info(
     model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="A file or a built-in name.")] = None,
     floating: Floating = False,
     packages: Packages = None,
+    outside: Outside = False,
     loops: Loops = None,
     notes: Annotated[bool, typer.Option("--notes", help="Print all notes of the reader, not only the first.")] = False,
     tree: Annotated[Path | None, typer.Option(help="Draw the tree as a picture.")] = None,
@@ -43,7 +46,7 @@ def info(
             out.print(f"[bold]{name:20}[/]{escape(summary)}")
         out.print(f"{', '.join(SIZED)} take a size: {next(iter(SIZED))}:100")
         return
-    found, warnings = read(model, floating=floating, package_root=packages, loops=loops)
+    found, warnings = read(model, floating=floating, package_root=packages, meshes_outside=outside, loops=loops)
     for line in [*str(found).splitlines(), *facts(found)]:
         out.print(escape(line), soft_wrap=True)
     for problem in problems(found, warnings):
@@ -52,6 +55,7 @@ def info(
         out.print(f"[dim]note:[/] {escape(note)}", soft_wrap=True)
     if not notes and len(found.notes) > FEW:
         out.print(f"[dim]... and {len(found.notes) - FEW} more notes: --notes shows them all[/]")
+    check_pictures(tree, picture)
     if tree is not None:
         lw.plot_tree(found, path=tree)
         print_written(tree)
@@ -64,15 +68,19 @@ def facts(model: lw.Model) -> list[str]:
     """Gravity, frames, loops, couplings and constraints, one per line."""
     lines = [f"gravity: {model.gravity} m/s²"]
     lines += [f"frames: {listed([frame.name for frame in model.frames])}"] * bool(model.frames)
-    lines += [f"loop {x.name}: {x.joint.kind} between {x.parent or 'world'} and {x.child}" for x in model.loops]
-    lines += [f"coupling {x.name}: {x.joint} follows {x.of or 'a constant'}" for x in model.couplings]
+    lines += [f"loop {x.name}: {x.joint.kind} between {x.parent or 'world'} and {x.child}{_unless_active(x)}" for x in model.loops]
+    lines += [f"coupling {x.name}: {x.joint} follows {x.of or 'a constant'}{_unless_active(x)}" for x in model.couplings]
     lines += [f"constraint {x.name}: {type(x).__name__} of {listed([*x.bodies, *x.joints]) or 'all'}" for x in model.constraints]
     return lines
 
 
+def _unless_active(x) -> str:
+    return "" if x.active else ", not active: its joints are independent"
+
+
 def problems(model: lw.Model, warnings: list[str]) -> list[str]:
     """Probable mistakes in the model, without repetitions."""
-    found = [body.complaint for body in model.bodies if body.complaint]
+    found = complaints(model.bodies)
     found += [warning for warning in warnings if not any(complaint in warning for complaint in found)]
     if joint := idle(lw.Dynamics(model, compiled=False)):
         why = f'some motion of joint "{joint}" moves no mass'
@@ -81,7 +89,7 @@ def problems(model: lw.Model, warnings: list[str]) -> list[str]:
     lost = dict.fromkeys(shape.mesh.rpartition("/")[2] for shape in shapes if shape.mesh and not shape.path)
     if lost:
         which = f'the mesh "{next(iter(lost))}" is' if len(lost) == 1 else f"{len(lost)} meshes ({listed(lost, 3)}) are"
-        found.append(f"{which} missing; bodies are drawn without.")
+        found.append(f"{which} missing, or outside the file's folder; bodies are drawn without.")
     return found
 
 
@@ -107,6 +115,7 @@ def view(
     host: Annotated[str, typer.Option(help="The address; 0.0.0.0 admits other computers.")] = "127.0.0.1",
     floating: Floating = False,
     packages: Packages = None,
+    outside: Outside = False,
     loops: Loops = None,
     trace: Trace = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser if there is a screen.")] = True,
@@ -118,7 +127,7 @@ def view(
 
     [bold]linkwork view run.npz --trace end[/]
     """
-    options = {"floating": floating, "package_root": packages, "loops": loops}
+    options = {"floating": floating, "package_root": packages, "meshes_outside": outside, "loops": loops}
     shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, **options)
     with lw.view(shown, port=port, host=host, block=False, trace=trace or ()) as scene:
         out.print(f"{escape(scene.motion.model.name)} is at [bold]{scene.url}[/]; Ctrl-C ends it.")

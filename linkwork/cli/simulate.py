@@ -12,7 +12,9 @@ from rich.markup import escape
 import linkwork as lw
 
 from ..errors import LinkworkError, listed
-from .app import Floating, Loops, Packages, Source, Trace, app, loaded, out, print_warning, print_written
+from ..view.extras import check_pictures
+from ..view.picture import MOVIES
+from .app import Floating, Loops, Outside, Packages, Source, Trace, app, loaded, out, print_warning, print_written
 
 
 @app.command()
@@ -27,6 +29,7 @@ def simulate(
     speeds: Annotated[list[str] | None, typer.Option("--speed", metavar="JOINT=V", help="Velocities of a joint.")] = None,
     floating: Floating = False,
     packages: Packages = None,
+    outside: Outside = False,
     loops: Loops = None,
     plot: Annotated[Path | None, typer.Option(help="Plot q, v and energy: .png, .pdf, .svg.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the run: .npz.")] = None,
@@ -47,7 +50,11 @@ def simulate(
     for path in (plot, save, html, movie):
         if path is not None and not path.parent.is_dir():  # checked before a long run
             raise LinkworkError(f'there is no folder "{path.parent}" for {path.name}.')
-    robot = lw.Dynamics(loaded(model, floating=floating, package_root=packages, loops=loops))
+    check_pictures(plot)
+    for path, endings in ((save, (".npz",)), (html, (".html", ".htm")), (movie, MOVIES)):
+        if path is not None and path.suffix.lower() not in endings:
+            raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; it may be {", ".join(endings)}.')
+    robot = lw.Dynamics(loaded(model, floating=floating, package_root=packages, meshes_outside=outside, loops=loops))
     loose = [x.name for x in robot.model.loops if not x.active] + [x.name for x in robot.model.couplings if not x.active]
     if loose:
         print_warning(f"these loops and couplings are not active and left open: {listed(loose)}.")

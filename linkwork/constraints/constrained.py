@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
+from ..engine.checks import array_of, run_into
 from ..engine.device import on_device
 from ..engine.gufunc import put_into
-from ..errors import ConstraintError, LinkworkError, ModelError, ShapeError, TraceError, deprecated
-from ..lie.scalars import working_dtype
+from ..errors import ConstraintError, LinkworkError, ModelError, OptionError, ShapeError, TraceError, deprecated
+from ..lie.scalars import numbers, working_dtype
 from ..quantities import ARRAYS, SIZES
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
@@ -119,6 +120,7 @@ class Constrained:
         return np.sort(order[: int(factored.rank)])
 
     def report(self, q, t=0.0) -> Report:
+        self._check_state(q)
         return report(self.set, q, self._time(t))
 
     def _time(self, t) -> float:
@@ -127,7 +129,9 @@ class Constrained:
             raise ConstraintError(
                 f'{self.robot.model.name} has constraints that move in time ("{", ".join(self.set.moving)}"): say when, t=0.5.'
             )
-        return 0.0 if t is None else t
+        if t is not None and ((not np.isscalar(t) and np.shape(t) != ()) or not np.isfinite(numbers(t)).all()):
+            raise ShapeError(f"t is {t!r}; it is one finite time for all samples. Call once for each time.")
+        return 0.0 if t is None else float(t)
 
     # --- kernels and the choice of dependent velocities
 
@@ -191,6 +195,8 @@ class Constrained:
         `hold` names joints (or numbers velocities) that stay as they are: the others alone take the correction.
         """
         if fixed is not None:
+            if len(hold):  # type: ignore[arg-type]
+                raise OptionError("project was given hold= and fixed=, the old and the new name of one thing; give hold= alone.")
             deprecated("project(fixed=...)", "project(hold=...)")
             hold = fixed
         if held := _listed(hold):
@@ -265,7 +271,7 @@ class Constrained:
         return self.function("dependent_step", dependent_step, "q", "v")
 
     def _check_state(self, q, v=None) -> None:
-        lowered, arrays = self.robot.lowered, [np.asarray(x) for x in (q, v) if x is not None]
+        lowered, arrays = self.robot.lowered, [np.asarray(array_of(*x)) for x in (("q", q), ("v", v)) if x[0] == "q" or x[1] is not None]
         lowered.check([lowered.input(name, SIZES[name]) for name, _ in zip(("q", "v"), arrays)], arrays)
 
     def random_state(self, seed=None, reach=1.0):
@@ -290,7 +296,7 @@ class Constrained:
         """
         quick = method is None and self.compiled and stabilization is None
         try:
-            if quick and q.dtype.char == "d":
+            if quick and q.dtype.char == "d" and q.size:
                 return self._by_kernels(q, v, tau, external, self._time(t), out)
         except (AttributeError, TypeError, ValueError) as error:
             if isinstance(error, LinkworkError) and not isinstance(error, TraceError):
@@ -300,16 +306,16 @@ class Constrained:
             vdot = self._by_kernels(q, v, tau, external, self._time(t))
         else:
             vdot = self.in_numpy(q, v, tau, external, t=t, method=method, stabilization=stabilization)
-        if out is None:
-            return vdot.astype(kind, copy=False)
-        out[...] = vdot
-        return out
+        vdot = vdot.astype(kind, copy=False)
+        return run_into(lambda x, out=None: x if out is None else put_into(out, x), (vdot,), out, "forward_dynamics")
 
     def _by_kernels(self, q, v, tau, external, t, out=None):
         arrays = (q, v, tau) if external is None else (q, v, tau, external)
-        if not np.size(q):
-            return np.zeros((*np.shape(q)[:-1], self.nv))
         run = self._dynamics[external is not None]
+        if not np.size(q):
+            return np.zeros((*np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, run.inputs))), self.nv))
+        if out is not None and any(np.may_share_memory(out, x) for x in arrays):  # which are needed to the end
+            return put_into(out, self._by_kernels(q, v, tau, external, t))
         (vdot,), bad = run(*arrays, out=None if out is None else (out,), t=t)
         if bad is not None:
             one, two, force, *push = (np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, run.inputs))
@@ -389,7 +395,7 @@ class Constrained:
                 f"{name} of {self.robot.model.name}, which has loops, couplings or constraints, runs on the CPU: "
                 "give it NumPy arrays, such as x.cpu().numpy()."
             )
-        arrays = [np.asarray(x) for x in given.values()]
+        arrays = [np.asarray(array_of(x, array)) for x, array in given.items()]
         self.robot.lowered.check([self.robot.lowered.input(x, ARRAYS[x]) for x in given], arrays)
         return [x.astype(float, copy=False) for x in arrays], working_dtype(*arrays)
 

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..lie.scalars import working_dtype
+
 Method = TypeVar("Method", bound=Callable)
 
 
@@ -30,7 +32,7 @@ def given_kind(*given) -> np.dtype | None:
     listed = any(isinstance(e, float) for x in given if isinstance(x, (list, tuple)) for e in x)
     if not kinds or listed:
         return None
-    kind = np.result_type(np.float32, *kinds)
+    kind = working_dtype(*(np.empty(0, x) for x in kinds))
     return kind if kind.itemsize < 8 else None
 
 

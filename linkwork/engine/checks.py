@@ -4,8 +4,30 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import LinkworkError, ShapeError
 from .program import Input
+
+
+def array_of(name: str, x):
+    """What a user gives, as an array; what is an array of some kind already, unchanged."""
+    if hasattr(type(x), "shape"):
+        return x
+    try:
+        return np.asarray(x)
+    except (ValueError, TypeError, OverflowError):
+        raise ShapeError(f"{name} is {x!r}, which is not an array: its rows have different lengths.") from None
+
+
+def run_into(run: Callable, arrays, out, name: str):
+    """run(*arrays, out=out); an `out` that does not fit is an error of its own."""
+    if out is None:
+        return run(*arrays)
+    try:
+        return run(*arrays, out=out)
+    except LinkworkError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"out does not fit {name}: {error}. It takes a writable float array of the result's shape.") from error
 
 
 def check_arrays(owner: str, inputs, arrays, expected: Callable[[Input], str] | None = None) -> None:

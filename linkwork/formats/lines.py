@@ -3,11 +3,14 @@
 import json
 import re
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
-from ..errors import ModelError, did_you_mean
+import numpy as np
 
+from ..errors import ModelError, did_you_mean
+from ..lie.scalars import numbers
+
+DEEPEST = 200  # lists and objects in each other
 SPACE = re.compile(r"\s*")
 SCALAR = re.compile(r'[^\s,:\[\]{}"]+')
 
@@ -43,9 +46,10 @@ class Value:
         return self.data
 
     def number(self, owner: str) -> float:
-        if isinstance(self.data, bool) or not isinstance(self.data, (int, float)) or not isfinite(self.data):
+        value = numbers(self.data) if isinstance(self.data, (int, float)) and not isinstance(self.data, bool) else np.array(np.nan)
+        if not np.isfinite(value):
             raise self.error(f"{owner} is {self.kind}; a finite number is needed.")
-        return float(self.data)
+        return float(value)
 
     def vector(self, owner: str) -> tuple[float, float, float]:
         x, y, z = self.numbers(owner, 3)
@@ -64,12 +68,17 @@ class Value:
 
     @property
     def kind(self) -> str:
+        if isinstance(self.data, int) and abs(self.data) >= 1 << 1024:
+            return "a number too large for a float"
         return {dict: "an object", list: "a list", type(None): "nothing"}.get(type(self.data), repr(self.data))
 
 
 def parsed(text: str, source: str) -> Value:
     """The value of a text: JSON if it begins with a brace, else YAML."""
-    return _json(text, source) if text.lstrip().startswith("{") else _yaml(text, source)
+    try:
+        return _json(text, source) if text.lstrip().startswith("{") else _yaml(text, source)
+    except RecursionError:
+        raise ModelError(f"{source} is nested too deeply.") from None
 
 
 def _json(text: str, source: str) -> Value:
@@ -78,6 +87,8 @@ def _json(text: str, source: str) -> Value:
         json.loads(text)
     except json.JSONDecodeError as error:
         raise ModelError(f"{source}, line {error.lineno}: this is not JSON: {error.msg}.") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise ModelError(f"{source} has a number that cannot be read: {error}.") from None
     value, _ = _read(text, SPACE.match(text).end(), source)  # type: ignore[union-attr]
     return value
 
@@ -97,6 +108,7 @@ def _read(text: str, i: int, source: str) -> tuple[Value, int]:
         assert match is not None
         return Value(json.loads(match[0]), line, source), match.end()
     entries: list = []
+    names: set = set()
     named, i = text[i] == "{", skip(i + 1)
     while text[i] not in "}]":
         if text[i] == ",":
@@ -106,8 +118,9 @@ def _read(text: str, i: int, source: str) -> tuple[Value, int]:
             at = text.count("\n", 0, i) + 1
             name, i = json.decoder.scanstring(text, i + 1)  # type: ignore[attr-defined]
             i = skip(skip(i) + 1)
-            if name in dict(entries):
+            if name in names:
                 raise ModelError(f'{source}, line {at}: "{name}" is given twice.')
+            names.add(name)
         value, i = _read(text, i, source)
         entries.append((name, value))
         i = skip(i)
@@ -119,8 +132,16 @@ def _yaml(text: str, source: str) -> Value:
     try:
         import yaml
     except ImportError as error:
-        raise ImportError(f"{source} is YAML, which needs PyYAML: pip install linkwork[yaml]. JSON needs nothing.") from error
+        raise ModelError(f"{source} is YAML, which needs PyYAML: pip install linkwork[yaml]. JSON needs nothing.") from error
     try:
+        depth = 0
+        for event in yaml.parse(text, yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise RecursionError
+            if isinstance(event, yaml.AliasEvent):  # a few of them can stand for billions of values
+                line = event.start_mark.line + 1
+                raise ModelError(f"{source}, line {line}: aliases (*{event.anchor}) are not read; write out what they stand for.")
         node = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
@@ -137,13 +158,18 @@ def _from_node(yaml, node, source: str, loader) -> Value:
     if isinstance(node, yaml.MappingNode):
         data: dict = {}
         for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise ModelError(f"{source}, line {key.start_mark.line + 1}: the name of an entry is no text.")
             if key.value in data:
                 raise ModelError(f'{source}, line {key.start_mark.line + 1}: "{key.value}" is given twice.')
             data[key.value] = _from_node(yaml, value, source, loader)
         return Value(data, line, source)
     if isinstance(node, yaml.SequenceNode):
         return Value([_from_node(yaml, value, source, loader) for value in node.value], line, source)
-    found = loader.construct_object(node)
+    try:
+        found = loader.construct_object(node)
+    except (yaml.YAMLError, ValueError, OverflowError, KeyError, TypeError):  # 2001-99-99, !!int x, !!python/...
+        raise ModelError(f'{source}, line {line}: "{node.value}" cannot be read.') from None
     if isinstance(found, str) and re.fullmatch(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+", found):
         found = float(found)  # 1e-3, which YAML 1.1 reads as a string
     return Value(found, line, source)

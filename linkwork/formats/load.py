@@ -25,16 +25,21 @@ def load(
     snap: bool = True,
     package_root: str | PathLike | None = None,
     loops: str | PathLike | IO | None = None,
+    meshes_outside: bool = False,
+    lenient: bool = False,
 ) -> Model:
     """Read a Model from a path, a text, an open file, or the name of a built-in mechanism.
 
-    floating      True: the root has a free joint called `floating_base`
+    floating      True: the root has a free joint called `floating_base` (`floating_base_` if the file has one of that name)
     gravity       replaces that of the file, m/s²
     mimic         None or "free": <mimic> joints of URDF are independent, without a warning if "free";
                   "couple": they follow the joints they name
     strict        True: inertias that no rigid body can have are errors; otherwise they are used, with a warning
     snap          True: angles and axes within a printing error of a quarter turn are made exact; see Model.notes
     package_root  the folder in which `package://` and `model://` names of meshes are looked up
+    meshes_outside  True: meshes may be outside the folder of the file and of the packages, as by `file://` and `../`
+    lenient       True: of URDF and SDF, a bad element that a model can do without (shape, material, limits, damping and
+                  friction, mimic, transmission) is left out, with a note; otherwise it is an error
     loops         a YAML file that says which frames of a URDF coincide; see `formats.loops`
     """
     if mimic not in (None, "free", "couple"):
@@ -45,6 +50,7 @@ def load(
     else:
         text, name, folder = _text(source)
         root = None if package_root is None else Path(package_root)
+        common: dict = {"folder": folder, "name": name, "strict": strict, "snap": snap, "meshes_outside": meshes_outside}
         match "screws" if screws.is_screws(text) else xml.root(text, name):
             case "screws":
                 model = screws.read(text, name=name)
@@ -52,21 +58,21 @@ def load(
             case "robot":
                 from . import urdf  # readers are imported at their first use
 
-                model = urdf.read(
-                    text, folder=folder, name=name, mimic=mimic, strict=strict, snap=snap, package_root=root
-                )
+                model = urdf.read(text, mimic=mimic, package_root=root, lenient=lenient, **common)
                 model = model.floating() if floating else model
             case "mujoco":
                 from . import mjcf  # needs mujoco, which is an extra
 
-                model = mjcf.read(text, folder=folder, name=name, floating=floating, strict=strict, snap=snap)
+                model = mjcf.read(text, floating=floating, **common)
             case "sdf":
                 from . import sdf
 
-                model = sdf.read(text, folder=folder, name=name, strict=strict, snap=snap, package_root=root)
+                model = sdf.read(text, package_root=root, lenient=lenient, **common)
                 model = model.floating() if floating else model
             case tag:
                 raise ModelError(f"{name} has the root element <{tag}>. linkwork reads: {READ}.")
+    if not model.bodies:
+        raise ModelError(f"{model.name} has no body; a mechanism has at least one.")
     if mimic == "couple":
         model = replace(model, couplings=tuple(replace(x, active=True) for x in model.couplings))
     if loops is not None:
@@ -117,10 +123,14 @@ def _text(source) -> tuple[str, str, Path | None]:
 
 def _content(path: Path) -> bytes:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ModelError(f'"{path}" is a pipe or a device; load takes a file. Read it, and give load its text.')
         return path.read_bytes()
     except IsADirectoryError:
         inside = listed(sorted(p.name for p in path.iterdir() if p.is_file()))
         raise ModelError(f'"{path}" is a folder; load takes one file. In it: {inside or "no files"}.') from None
+    except ModelError:
+        raise
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno not in (ENOENT, ENOTDIR, ENAMETOOLONG):
             raise

@@ -4,13 +4,15 @@
     type: ["6d", "3d", ...]              the frames coincide, or only their origins
     name_mot: [...]                      joints that have a motor: stored as a note
     joint_name: [...]                    joints whose type differs from that in the URDF,
-    joint_type: ["SPHERICAL", ...]       and their type: SPHERICAL, or UJOINT_XY, a rotation about x, then about y
+    joint_type: ["SPHERICAL", ...]       and their type: SPHERICAL, or UJOINT_XY, a rotation about x, then about y, or any other two axes
 """
 
 import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import permutations
 
 from ..errors import ModelError, did_you_mean, listed
 from ..joints import Fixed, Joint, Spherical, Universal
@@ -18,10 +20,11 @@ from ..model import Loop, Model
 from ..spatial import Pose
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 CLOSED: dict[str, Callable[[], Joint]] = {"6d": Fixed, "3d": Spherical}
 KINDS: dict[str, Callable[[], Joint]] = {
     "SPHERICAL": Spherical,
-    "UJOINT_XY": lambda: Universal(axes=((1, 0, 0), (0, 1, 0)), names=("x", "y")),
+    **{f"UJOINT_{a}{b}": partial(Universal, axes=(AXES[a], AXES[b]), names=(a.lower(), b.lower())) for a, b in permutations("XYZ", 2)},
 }
 PAIR = re.compile(r"^([A-Za-z_]\w*)\s*:(.*)$")
 
@@ -32,6 +35,10 @@ def with_loops(model: Model, text: str, name: str) -> Model:
     for key in data:
         if key not in KEYS:
             raise ModelError(f'{name} has a key "{key}", which is not known.{did_you_mean(key, KEYS)}')
+    for key in ("type", "name_mot", "joint_name", "joint_type"):
+        for x in data.get(key, []):
+            if not isinstance(x, str):
+                raise ModelError(f'{name}: an entry of "{key}" is {x!r}; a name is needed.')
     pairs, kinds = data.get("closed_loop", []), data.get("type", [])
     if len(pairs) != len(kinds):
         raise ModelError(f"{name} has {len(pairs)} closed loops, but {len(kinds)} types; each loop needs one.")
@@ -56,7 +63,7 @@ def retyped(model: Model, kinds: dict[str, str], name: str) -> Model:
 
 
 def _loop(model: Model, i: int, pair, kind, name: str) -> Loop:
-    if not isinstance(pair, list) or len(pair) != 2:
+    if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(end, str) for end in pair):
         raise ModelError(f"{name}: closed loop {i} is {pair!r}; it takes two names of links or joints.")
     if kind not in CLOSED:
         raise ModelError(f'{name}: closed loop {i} has type "{kind}"; it takes "6d" or "3d".')
@@ -102,7 +109,7 @@ def _list(value: str, name: str, line: int) -> list:
     quoted = re.sub(r"(?<=[\[,])\s*([^\s\[\],'\"][^\[\],'\"]*?)\s*(?=[\],])", r" '\1'", value)
     try:
         found = ast.literal_eval(quoted)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         found = None
     if not isinstance(found, list):
         raise ModelError(f"{name}, line {line}: {value[:60]} is not a list in brackets.")

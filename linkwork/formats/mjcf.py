@@ -14,14 +14,22 @@ from ..model import Body, Frame, Model, PlacedJoint
 from ..model.gears import with_gears
 from ..spatial import Pose
 from .mjcf_constraints import couplings, loops, omitted
-from .mjcf_shapes import shapes
+from .mjcf_shapes import missing_meshes, shapes
 from .mjcf_source import Compiled, compile_text, fresh
+from .shapes import mesh_notes
 
 JOINTS: tuple[type[Joint], ...] = (Free, Spherical, Prismatic, Revolute)  # in the order of mjtJoint
 
 
 def read(
-    source: str, *, folder=None, name: str = "model", floating: bool = False, strict: bool = False, snap: bool = True
+    source: str,
+    *,
+    folder=None,
+    name: str = "model",
+    floating: bool = False,
+    strict: bool = False,
+    snap: bool = True,
+    meshes_outside: bool = False,
 ) -> Model:
     """The model of an MJCF text; `name` stands for the text in errors, and for the model if the file has no name for it.
 
@@ -29,7 +37,7 @@ def read(
     a mesh gives a body its mass. MuJoCo itself refuses impossible inertias, so `strict` adds nothing. What a Model
     cannot represent is in its notes, and one warning names the part of it that would change the motion.
     """
-    c = compile_text(source, folder, name, snap)
+    c = compile_text(source, folder, name, snap, meshes_outside)
     bodies = tuple(_body(c, i) for i in range(1, c.m.nbody))
     frames, lost = _frames(c)
     notes, changes = omitted(c)
@@ -41,7 +49,7 @@ def read(
         loops=loops(c),
         couplings=couplings(c),
         gravity=(0.0, 0.0, 0.0) if c.is_disabled("gravity") else tuple(c.m.opt.gravity),
-        notes=(*c.notes, *lost, *notes),
+        notes=(*c.notes, *lost, *mesh_notes(*missing_meshes(c)), *notes),
     )
     model = with_gears(model, _gears(c))
     if changes:

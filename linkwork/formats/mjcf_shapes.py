@@ -48,3 +48,10 @@ def _color(c: Compiled, g: int) -> tuple[float, float, float, float]:
     rgba = c.m.mat_rgba[material] if material >= 0 and np.array_equal(own, np.array(GRAY, np.float32)) else own
     r, g_, b, a = (round(float(x), 6) for x in rgba)  # float32 in MuJoCo
     return r, g_, b, a
+
+
+def missing_meshes(c: Compiled) -> tuple[list[str], list[str]]:
+    """Files of meshes that are not there, and of those that are outside the folder of the model."""
+    meshes = (*c.meshes.values(), *c.opened.values())
+    lost = [mesh for mesh in meshes if mesh.file and not mesh.path]
+    return tuple(list(dict.fromkeys(x.file for x in lost if x.kept_out is kept_out)) for kept_out in (False, True))  # type: ignore[return-value]

@@ -1,6 +1,7 @@
 """Compiles MJCF text with MuJoCo, without the files that the dynamics does not need."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ import numpy as np
 
 from ..errors import ModelError, listed
 from ..spatial import Pose
+from .shapes import MeshFiles
 from .xml import decoded
 
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 ENTITY = re.compile(r"<!ENTITY", re.IGNORECASE)
 OTHER_FILE = re.compile(r"""(<(?:include|model)\b[^>]*?\bfile\s*=\s*["'])([^"']+)(["'])""")
 UNNAMED = "MuJoCo Model"  # MuJoCo's name for a model without one
+MOST_FILES = 200  # included by one, which is as deep as they can be in each other
 PRIMITIVE = (0, 2, 3, 4, 5, 6)  # mjtGeom: all except hfield, mesh, sdf
 
 
@@ -31,18 +34,20 @@ class Mesh:
     scale: tuple[float, ...]
     pose: Pose
     skewed: bool
+    kept_out: bool  # is its file outside the folder of the model, and not used?
 
     @staticmethod
-    def of(asset, folders: list[Path], strip: bool) -> "Mesh":
+    def of(asset, folders: list[Path], strip: bool, may_use: Callable[[Path], bool]) -> "Mesh":
         """The mesh of an MjsMesh, looked up in the folders; with `strip`, by the last part of its path only."""
         file = Path(asset.file).name if strip else asset.file
         paths = (folder / asset.compiler.meshdir / file for folder in folders if file)
         path = next((str(path) for path in paths if path.is_file()), None)
+        kept_out = path is not None and not may_use(Path(path))
         ref = pose_of(asset.refpos, asset.refquat).snapped()
         K = ref.rotation * asset.scale @ ref.rotation.T
         scale, skew = np.diag(K), np.abs(K - np.diag(np.diag(K))).max()
         pose = (Pose.of(K @ ref.translation) @ Pose(ref.quaternion)).inverse()
-        return Mesh(asset.file, path, tuple(map(float, scale)), pose, bool(skew > 1e-9 * np.abs(K).max()))
+        return Mesh(asset.file, None if kept_out else path, tuple(map(float, scale)), pose, bool(skew > 1e-9 * np.abs(K).max()), kept_out)
 
 
 @dataclass(frozen=True)
@@ -81,19 +86,20 @@ class Compiled:
         return what in self.disabled
 
 
-def compile_text(text: str, folder, name: str, snap: bool) -> Compiled:
+def compile_text(text: str, folder, name: str, snap: bool, meshes_outside: bool = False) -> Compiled:
     """The text compiled by MuJoCo. Files are looked up in the folder; without a folder, a file that is needed is an error."""
     try:
         import mujoco
     except ImportError as error:
         raise ModelError("MJCF is read by MuJoCo, which is not installed: pip install linkwork[mjcf].") from error
     folders = [] if folder is None else [Path(folder).resolve()]
+    may_use = MeshFiles(folders[0] if folders else None, None, meshes_outside).may_use
     text, included = with_files(text, name, folders)
     try:
         spec = mujoco.MjSpec.from_string(text, include=included)
         spec.compiler.fusestatic = False  # every body of the file is a body
         spec.compiler.discardvisual = False
-        replaced, opened, unfitted = without_meshes(mujoco, spec, folders, name)
+        replaced, opened, unfitted = without_meshes(mujoco, spec, folders, name, may_use)
         m = spec.compile()
     except ValueError as error:
         if isinstance(error, ModelError):
@@ -132,6 +138,8 @@ def with_files(text: str, name: str, folders: list[Path]) -> tuple[str, dict[str
             raise ModelError(f'{source} needs the file "{written}", which is {where}.')
         path = places[0].resolve()
         if path not in keys:
+            if len(keys) == MOST_FILES:
+                raise ModelError(f"{name} includes more than {MOST_FILES} files.")
             taken = set(keys.values())
             keys[path] = path.name if path.name not in taken else f"{len(keys)}_{path.name}"
             folders.append(path.parent)
@@ -142,14 +150,14 @@ def with_files(text: str, name: str, folders: list[Path]) -> tuple[str, dict[str
     return read(text, name, []), texts
 
 
-def without_meshes(mujoco, spec, folders: list[Path], name: str):
+def without_meshes(mujoco, spec, folders: list[Path], name: str, may_use: Callable[[Path], bool]):
     """Remove the meshes that MuJoCo does not need; their geoms become spheres at the same place.
 
     Returns those geoms with their meshes, the meshes that MuJoCo will open, by name, and the geoms that cannot be
     fitted to a mesh because it is missing.
     """
     assets = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes}
-    meshes = {key: Mesh.of(mesh, folders, spec.strippath) for key, mesh in assets.items()}
+    meshes = {key: Mesh.of(mesh, folders, spec.strippath, may_use) for key, mesh in assets.items()}
     replaced, opened, unfitted = [], {}, []
     for geom in spec.geoms:
         mesh, primitive = meshes.get(geom.meshname), geom.type in PRIMITIVE
@@ -160,6 +168,7 @@ def without_meshes(mujoco, spec, folders: list[Path], name: str):
             continue
         if mesh and gives_mass(geom):
             where = f"not in {folders[0]}" if folders else "not found, since this text has no folder"
+            where = f"outside {folders[0]}: load it with meshes_outside=True" if mesh.kept_out else where
             raise ModelError(
                 f'{name}: body "{geom.parent.name}" takes its mass from mesh "{geom.meshname}", but the file '
                 f'"{mesh.file}" is {where}. Put it there, or give the body an <inertial>.'

@@ -1,7 +1,8 @@
-"""SDF: one model of links and joints, which may have loops. Links become bodies; the joints with the fewest degrees of
+"""SDF: models of links and joints, which may have loops. Links become bodies; the joints with the fewest degrees of
 freedom make a spanning tree, and the others close loops.
 
 A link that is the child of no joint is welded to the world at its pose, as in URDF; with `floating=True` it is free.
+Several models, as in a world, are one Model whose names begin with theirs, as in "arm::hand".
 """
 
 import warnings
@@ -14,10 +15,12 @@ import numpy as np
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Compound, Fixed, Helical, Joint, Prismatic, Revolute, Spherical
 from ..model import Body, Coupling, Frame, Loop, Model, PlacedJoint, Shape
+from ..model.check import depth_first
+from ..model.parts import complaints
 from . import xml
 from .sdf_frames import MODEL, WORLD, Frames, label, numbers
-from .shapes import mesh_file
-from .xml import Element
+from .shapes import MeshFiles
+from .xml import Element, Lenient
 
 READ = ("link", "joint", "frame", "model", "pose")
 IGNORED = ("self_collide", "static", "plugin", "enable_wind", "allow_auto_disable")
@@ -34,31 +37,45 @@ def read(
     strict: bool = False,
     snap: bool = True,
     package_root: Path | None = None,
+    meshes_outside: bool = False,
+    lenient: bool = False,
 ) -> Model:
     """The model of an SDF text; `name` stands for the text in errors, `folder` is where it was."""
     sdf = xml.parse(source, name)
     scope = sdf.first("world") or sdf
-    models = list(scope.all("model"))
-    if len(models) != 1:
-        raise sdf.error(f"the file has {len(models)} <model> elements; it must have one.")
-    reader = Reader(models[0], snap, sdf.attributes.get("version", "1.7"), folder, package_root)
+    models, worlds = list(scope.all("model")), list(sdf.all("world"))
+    if not models or len(worlds) > 1:
+        what = "no <model>" if not models else f"{len(worlds)} <world> elements; it must have one"
+        raise sdf.error(f"the file has {what}.")
+    whole = models[0] if len(models) == 1 and scope.first("joint") is None else _together(scope, Path(name).stem)
+    meshes = MeshFiles(folder, package_root, meshes_outside)
+    reader = Reader(whole, snap, sdf.attributes.get("version", "1.7"), meshes, Lenient(lenient))
     model = reader.model(scope.first("gravity"))
-    complaints = [body.complaint for body in model.bodies if body.complaint]
-    if complaints and strict:
-        raise ModelError(f"{name}: {' '.join(complaints)}")
-    if complaints:
-        message = "\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *complaints))
+    wrong = complaints(model.bodies)
+    if wrong and strict:
+        raise ModelError(f"{name}: {' '.join(wrong)}")
+    if wrong:
+        message = "\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *wrong))
         warnings.warn(message, ModelWarning, stacklevel=3)
     return model
+
+
+def _together(scope: Element, name: str) -> Element:
+    """The models of a world, or of a file without one, as one model with names such as "arm::hand"."""
+    inside = [x for x in scope.children if x.tag in ("model", "joint", "frame", "include")]
+    attributes = {"name": scope.attributes.get("name", "").strip() or name}
+    return Element("model", attributes, scope.line, scope.source, scope.owner, False, inside)
 
 
 class Reader:
     """Makes a Model of a <model> element."""
 
-    def __init__(self, element: Element, snap: bool, version: str, folder: Path | None, package_root: Path | None):
-        self.element, self.notes, self.places = element, list[str](), (folder, package_root)
+    def __init__(self, element: Element, snap: bool, version: str, meshes: MeshFiles, lenient: Lenient):
+        self.element, self.notes, self.meshes, self.lenient = element, list[str](), meshes, lenient
         self.axes_in_model = version.strip() in ("1.0", "1.1", "1.2", "1.3", "1.4")
-        for model in (element, *element.all("model")):
+        models = [element]
+        for model in models:
+            models += model.all("model")
             for child in model.children:
                 if child.tag == "include":
                     raise child.error("<include> is not read; put the links and joints of that file here.")
@@ -78,11 +95,11 @@ class Reader:
         return Model(
             name=self.element.text("name"),
             bodies=tuple(self._body(link) for link in self.links),
-            joints=tuple(joints),
-            frames=tuple(self._frame(frame) for frame in self.frames.named["frame"]),
+            joints=depth_first(joints),
+            frames=tuple(frame for name in self.frames.named["frame"] if (frame := self._frame(name))),
             loops=tuple(Loop(*self._ends(joint)) for joint in cut),
             couplings=tuple(coupling for joint in tree for coupling in self._mimics(joint)),
-            notes=tuple(self.notes),
+            notes=(*self.notes, *self.meshes.notes, *self.lenient.notes),
             **({} if gravity is None else {"gravity": numbers(gravity, 3)}),
         )
 
@@ -143,25 +160,32 @@ class Reader:
         return Body(name, mass, pose.translation, (tensor + tensor.T) / 2, visuals, collisions)
 
     def _shapes(self, link: str, tag: str) -> tuple[Shape, ...]:
-        out = []
+        out: list[Shape] = []
         for element in self.links[link].all(tag):
-            geometry = element.first("geometry")
-            solid = next((x for x in geometry.children if x.tag in SOLIDS), None) if geometry is not None else None
-            if solid is None:
-                self.notes.append(f'link "{link}", <{tag}>: its geometry is left out')
-                continue
-            size: tuple = tuple(x for key in SOLIDS[solid.tag] for x in numbers(solid.needed(key), 3 if key == "size" else 1))
-            uri = path = None
-            if solid.tag == "mesh":
-                scale, uri = solid.first("scale"), solid.needed("uri").content.strip()
-                size, path = (1.0, 1.0, 1.0) if scale is None else numbers(scale, 3), mesh_file(solid, uri, *self.places)
-            color = (element.first("material") or element).first("diffuse")
-            rgba = None if color is None else numbers(color, 4)
-            out.append(Shape(solid.tag, size, self.frames.placed(element, link), rgba, uri, path, element.attributes.get("name", "")))
+            shape = self.lenient.read(element, lambda element: self._shape(element, link, tag))
+            out += [shape] if shape is not None else []
         return tuple(out)
 
-    def _frame(self, name: str) -> Frame:
+    def _shape(self, element: Element, link: str, tag: str) -> Shape | None:
+        geometry = element.first("geometry")
+        solid = next((x for x in geometry.children if x.tag in SOLIDS), None) if geometry is not None else None
+        if solid is None:
+            self.notes.append(f'link "{link}", <{tag}>: its geometry is left out')
+            return None
+        size: tuple = tuple(x for key in SOLIDS[solid.tag] for x in numbers(solid.needed(key), 3 if key == "size" else 1))
+        uri = path = None
+        if solid.tag == "mesh":
+            scale, uri = solid.first("scale"), solid.needed("uri").content.strip()
+            size, path = (1.0, 1.0, 1.0) if scale is None else numbers(scale, 3), self.meshes.find(solid, uri)
+        color = (element.first("material") or element).first("diffuse")
+        rgba = None if color is None else numbers(color, 4)
+        return Shape(solid.tag, size, self.frames.placed(element, link), rgba, uri, path, element.attributes.get("name", ""))
+
+    def _frame(self, name: str) -> Frame | None:
         link = self.frames.link(name)
+        if link == WORLD:
+            self.notes.append(f'left out: frame "{name}" is fixed to the world')
+            return None
         return Frame(name, link, self.frames.relative_pose(name, link))
 
     # --- joints

@@ -52,6 +52,8 @@ class Frames:
     def resolve(self, name: str, by: Element, at: Element) -> str:
         """The full name of what element `by` refers to by a name in `at`, an element inside it."""
         full = (self._scope[by] + name).removesuffix(f"::{MODEL}")
+        if name == WORLD:
+            return WORLD
         if full == MODEL or any(full in found for found in self.named.values()):
             return full
         known = [x for found in self.named.values() for x in found]
@@ -60,7 +62,7 @@ class Frames:
     def link(self, name: str) -> str:
         """The link to which a frame is fixed: for a joint its child, for a model its first link."""
         passed: list[str] = []
-        while (element := self._element(name)).tag != "link":
+        while name != WORLD and (element := self._element(name)).tag != "link":
             self._check_cycle(name, passed)
             passed.append(name)
             name = self._first_link(name) if element.tag == "model" else self._default_base(name)

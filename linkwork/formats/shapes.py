@@ -1,12 +1,13 @@
 """The visual and collision shapes of URDF links: geometry, colours, and the files of meshes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
+from ..errors import listed
 from ..model import Shape
 from ..spatial import Pose
-from .xml import Element
+from .xml import Element, Lenient
 
 Color = tuple[float, float, float, float]
 
@@ -14,21 +15,21 @@ Color = tuple[float, float, float, float]
 class Shapes:
     """Reads <visual> and <collision> elements. Mesh files are looked up but not opened."""
 
-    def __init__(self, robot: Element, pose: Callable[[Element], Pose], folder: Path | None, package_root: Path | None):
+    def __init__(self, robot: Element, pose: Callable[[Element], Pose], meshes: "MeshFiles", lenient: Lenient):
         self.pose = pose
-        self.folder = folder
-        self.package_root = package_root
+        self.meshes = meshes
+        self.lenient = lenient
         self.colors: dict[str, Color] = {}
         self.notes: list[str] = []
         for material in robot.all("material"):
-            self._color(material)
+            lenient.read(material, self._color)
         for link in robot.all("link"):  # a material named in one link may be defined in another
             for visual in link.all("visual"):
                 for material in visual.all("material"):
-                    self._color(material)
+                    lenient.read(material, self._color)
 
     def of(self, link: Element, tag: str) -> tuple[Shape, ...]:
-        return tuple(shape for element in link.all(tag) if (shape := self._shape(element)))
+        return tuple(shape for element in link.all(tag) if (shape := self.lenient.read(element, self._shape)))
 
     def _shape(self, element: Element) -> Shape | None:
         geometry = element.first("geometry")
@@ -45,7 +46,7 @@ class Shapes:
             self.pose(element),
             None if material is None else self._color(material),
             mesh,
-            None if mesh is None else mesh_file(solid, mesh, self.folder, self.package_root),
+            None if mesh is None else self.meshes.find(solid, mesh),
             element.attributes.get("name", ""),
         )
 
@@ -59,23 +60,54 @@ class Shapes:
         return r, g, b, a
 
 
-def mesh_file(element: Element, uri: str, folder: Path | None, package_root: Path | None) -> str | None:
-    """The path of the mesh file of a URI, or None if there is no such file."""
-    scheme, colon, rest = uri.partition("://")
-    if not colon:
-        return _existing(None if folder is None else folder / uri)
-    if scheme == "file":
-        return _existing(Path(unquote(rest)))
-    if scheme not in ("package", "model") or package_root is None:
-        return None
-    root = package_root.resolve()
-    inside = unquote(rest).lstrip("/")
-    package, _, within = inside.partition("/")
-    places = [inside, within] if package == root.name else [inside]  # the root holds packages, or is this one
-    for place in places:
-        if not (root / place).resolve().is_relative_to(root):
-            raise element.error(f'{element.owner} has mesh "{uri}", which leaves the folder {package_root}.')
-    return next((path for place in places if (path := _existing(root / place))), None)
+class MeshFiles:
+    """Looks up the files of meshes; its notes say which are missing, and which are outside the folder of the model."""
+
+    def __init__(self, folder: Path | None, package_root: Path | None, outside: bool):
+        self.folder, self.package_root, self.outside = folder, package_root, outside
+        self.missing: dict[str, None] = {}
+        self.kept_out: dict[str, None] = {}
+
+    def find(self, element: Element, uri: str) -> str | None:
+        """The path of the mesh file of a URI, or None if there is no such file, or none that may be used."""
+        found = self._found(element, uri)
+        if found is None:
+            self.missing[uri] = None
+        elif not self.may_use(Path(found)):
+            self.kept_out[uri] = None
+            return None
+        return found
+
+    def may_use(self, path: Path) -> bool:
+        roots = (root.resolve() for root in (self.folder, self.package_root) if root is not None)
+        return self.outside or any(path.resolve().is_relative_to(root) for root in roots)
+
+    @property
+    def notes(self) -> list[str]:
+        return mesh_notes(self.missing, self.kept_out)
+
+    def _found(self, element: Element, uri: str) -> str | None:
+        scheme, colon, rest = uri.partition("://")
+        if not colon:
+            return _existing(None if self.folder is None else self.folder / uri)
+        if scheme == "file":
+            return _existing(Path(unquote(rest)))
+        if scheme not in ("package", "model") or self.package_root is None:
+            return None
+        root = self.package_root.resolve()
+        inside = unquote(rest).lstrip("/")
+        package, _, within = inside.partition("/")
+        places = [inside, within] if package == root.name else [inside]  # the root holds packages, or is this one
+        for place in places:
+            if "\0" not in place and not (root / place).resolve().is_relative_to(root):
+                raise element.error(f'{element.owner} has mesh "{uri}", which leaves the folder {self.package_root}.')
+        return next((path for place in places if (path := _existing(root / place))), None)
+
+
+def mesh_notes(missing: Iterable[str], kept_out: Iterable[str]) -> list[str]:
+    """Notes on meshes that are not there, and on those outside the folder of the model."""
+    texts = ("meshes that are not there: {}", "meshes outside the folder of the file, which load uses with meshes_outside=True: {}")
+    return [text.format(listed(which)) for text, which in zip(texts, (list(missing), list(kept_out))) if which]
 
 
 def _existing(path: Path | None) -> str | None:

@@ -11,12 +11,14 @@ import numpy as np
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model import Body, Coupling, Model, PlacedJoint
+from ..model.check import depth_first
 from ..model.gears import with_gears
+from ..model.parts import complaints
 from ..spatial import Pose
 from ..spatial.pose import SNAP
 from . import xml
-from .shapes import Shapes
-from .xml import Element
+from .shapes import MeshFiles, Shapes
+from .xml import Element, Lenient
 
 KINDS: dict[str, type[Joint]] = {
     "fixed": Fixed,
@@ -26,6 +28,7 @@ KINDS: dict[str, type[Joint]] = {
     "floating": Free,
     "planar": Planar,
 }
+WORLD = "world"  # as a parent it needs no <link>
 NO_LIMIT = 1e300  # a larger number stands for no limit
 TURNS = {0: "0", 1: "a quarter turn", 2: "a half turn"}
 ZERO = (0.0, 0.0, 0.0)
@@ -40,6 +43,8 @@ def read(
     strict: bool = False,
     snap: bool = True,
     package_root: Path | None = None,
+    meshes_outside: bool = False,
+    lenient: bool = False,
 ) -> Model:
     """The model of a URDF text; `name` stands for the text in errors, and for the model if the file has no name for it."""
     robot = xml.parse(source, name)
@@ -49,25 +54,27 @@ def read(
     if not links:
         raise robot.error(f"{robot.owner} has no <link>.")
     root = _root(robot, links, joints)
-    placements = Placements(snap)
-    shapes = Shapes(robot, placements.pose, folder, package_root)
+    placements, meshes, optional = Placements(snap), MeshFiles(folder, package_root, meshes_outside), Lenient(lenient)
+    shapes = Shapes(robot, placements.pose, meshes, optional)
     bodies = [_body(link, placements, shapes) for link in links.values()]
-    connected = [_placed_joint(joint, placements) for joint in joints.values()]
-    connected.insert(0, PlacedJoint(_fresh(f"{root}_to_world", joints), None, root, Fixed()))
-    couplings = [coupling for joint in joints.values() if (coupling := _coupling(joint, joints))]
-    complaints = [body.complaint for body in bodies if body.complaint]
-    if complaints and strict:
-        raise ModelError(f"{name}: {' '.join(complaints)}")
+    connected = [_placed_joint(joint, placements, links, optional) for joint in joints.values()]
+    if root is not None:
+        connected.insert(0, PlacedJoint(_fresh(f"{root}_to_world", joints), None, root, Fixed()))
+    couplings = [x for joint in joints.values() if (x := optional.read(joint, lambda joint: _coupling(joint, joints)))]
+    gears = optional.read(robot, lambda robot: _gears(robot, joints), {})
+    wrong = complaints(bodies)
+    if wrong and strict:
+        raise ModelError(f"{name}: {' '.join(wrong)}")
     model = Model(
         name=robot.attributes.get("name", "").strip() or Path(name).stem,
         bodies=tuple(bodies),
-        joints=tuple(connected),
+        joints=depth_first(connected),
         couplings=tuple(couplings),
-        notes=(*placements.notes, *shapes.notes, *complaints),
+        notes=(*placements.notes, *shapes.notes, *meshes.notes, *optional.notes, *wrong),
     )
-    model = with_gears(model, _gears(robot, joints))
-    if complaints:
-        _warn("\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *complaints)))
+    model = with_gears(model, gears)
+    if wrong:
+        _warn("\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *wrong)))
     if couplings and mimic is None:
         names = ", ".join(f'"{coupling.joint}"' for coupling in couplings)
         _warn(f'{name}: these <mimic> joints are independent: {names}. If that is intended, load with mimic="free".')
@@ -117,8 +124,9 @@ def _fresh(name: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element]) -> str:
-    """The one link that is the child of no joint; an error unless the joints form a tree."""
+def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element]) -> str | None:
+    """The one link that is the child of no joint, None if that is a `world` without a <link>; an error unless the joints form a
+    tree."""
     above: dict[str, tuple[str, str]] = {}  # child: (parent, joint)
     for name, joint in joints.items():
         parent, child = (_end(joint, end, links) for end in ("parent", "child"))
@@ -133,7 +141,10 @@ def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element])
     if len(roots) > 1:
         both = f'link "{roots[1]}" is the child of no joint, and neither is "{roots[0]}"'
         raise links[roots[1]].error(f"{both}; a URDF has one root.")
-    reached = set(roots)
+    if roots and (standing := [joint for parent, joint in above.values() if parent not in links]):
+        both = f'joint "{standing[0]}" stands on the world, but link "{roots[0]}" is the child of no joint'
+        raise links[roots[0]].error(f"{both}; a URDF has one root.")
+    reached = {*roots, WORLD} - set(links) | set(roots)
     for link in links:
         trail: list[str] = []
         while link not in reached:
@@ -145,13 +156,13 @@ def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element])
             trail.append(link)
             link = above[link][0]
         reached.update(trail)
-    return roots[0]
+    return roots[0] if roots else None
 
 
 def _end(joint: Element, end: str, links: dict[str, Element]) -> str:
     element = joint.needed(end)
     link = element.text("link")
-    if link not in links:
+    if link not in links and not (end == "parent" and link == WORLD):
         raise element.error(f'{joint.owner} has {end} "{link}", which no <link> defines.{did_you_mean(link, links)}')
     return link
 
@@ -176,12 +187,13 @@ def _body(link: Element, placements: "Placements", shapes: Shapes) -> Body:
 # --- joints
 
 
-def _placed_joint(element: Element, placements: "Placements") -> PlacedJoint:
+def _placed_joint(element: Element, placements: "Placements", links: dict[str, Element], optional: Lenient) -> PlacedJoint:
     parent, child = (element.needed(end).text("link") for end in ("parent", "child"))
-    return PlacedJoint(element.text("name"), parent, child, _joint(element, placements), placements.pose(element))
+    joint, at = _joint(element, placements, optional), placements.pose(element)
+    return PlacedJoint(element.text("name"), parent if parent in links else None, child, joint, at)
 
 
-def _joint(element: Element, placements: "Placements") -> Joint:
+def _joint(element: Element, placements: "Placements", optional: Lenient) -> Joint:
     kind = element.text("type")
     if kind not in KINDS:
         raise element.error(f'{element.owner} has type "{kind}", which URDF does not know.{did_you_mean(kind, KINDS)}')
@@ -191,18 +203,25 @@ def _joint(element: Element, placements: "Placements") -> Joint:
     if kind != "floating":
         physics["axis"] = placements.axis(element)
     if (dynamics := element.first("dynamics")) is not None:
-        physics["damping"] = dynamics.number("damping", 0.0, least=0)
-        physics["friction"] = dynamics.number("friction", 0.0, least=0)
+        physics |= optional.read(dynamics, _passive, {})
     if (limit := element.first("limit")) is not None:
-        physics["effort"] = _bound(limit, "effort")
-        physics["speed"] = _bound(limit, "velocity")
-        if kind in ("revolute", "prismatic") and {"lower", "upper"} & set(limit.attributes):
-            lower, upper = _bound(limit, "lower", 0.0), _bound(limit, "upper", 0.0)
-            if lower is not None and upper is not None and lower > upper:  # Bullet's files write no limit this way
-                placements.note(element, f"lower limit {lower:g} is above upper limit {upper:g}: read as no limit")
-                lower = upper = None
-            physics.update(lower=lower, upper=upper)
+        physics |= optional.read(limit, lambda limit: _limits(element, limit, placements), {})
     return KINDS[kind](**physics)
+
+
+def _passive(dynamics: Element) -> dict:
+    return {name: dynamics.number(name, 0.0, least=0) for name in ("damping", "friction")}
+
+
+def _limits(joint: Element, limit: Element, placements: "Placements") -> dict:
+    found = {"effort": _bound(limit, "effort"), "speed": _bound(limit, "velocity")}
+    if joint.text("type") not in ("revolute", "prismatic") or not {"lower", "upper"} & set(limit.attributes):
+        return found
+    lower, upper = _bound(limit, "lower", 0.0), _bound(limit, "upper", 0.0)
+    if lower is not None and upper is not None and lower > upper:  # Bullet's files write no limit this way
+        placements.note(joint, f"lower limit {lower:g} is above upper limit {upper:g}: read as no limit")
+        lower = upper = None
+    return {**found, "lower": lower, "upper": upper}
 
 
 def _bound(limit: Element, attribute: str, default: float | None = None) -> float | None:

@@ -2,14 +2,16 @@
 
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite, isnan
+from typing import Any
 from xml.parsers import expat
 
 from ..errors import ModelError
 
 COUNTS = {1: "one number is", 3: "three numbers are", 4: "four numbers are"}
+DEEPEST = 200  # elements in each other
 PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE)
 
 
@@ -100,6 +102,23 @@ class Element:
         return self.error(f'{self.owner} has {self._own}{attribute} "{written}"{joined}{why}.')
 
 
+class Lenient:
+    """Reads elements that a model can do without: a bad one is left out, with a note, if that was asked for."""
+
+    def __init__(self, asked: bool):
+        self.asked = asked
+        self.notes: list[str] = []
+
+    def read(self, element: Element, reader: Callable, otherwise: Any = None) -> Any:
+        try:
+            return reader(element)
+        except ModelError as error:
+            if not self.asked:
+                raise
+            self.notes.append(f"left out: {error}")
+            return otherwise
+
+
 def parse(text: str, source: str) -> Element:
     """The root element of a text; `source` is its name in errors."""
     return _parse(text, source, whole=True)
@@ -133,6 +152,8 @@ def _parse(text: str, source: str, whole: bool) -> Element:
     top: list[Element] = []
 
     def start(tag, attributes):
+        if len(stack) == DEEPEST:
+            raise ModelError(f"{source}, line {parser.CurrentLineNumber}: elements are nested more than {DEEPEST} deep.")
         name = attributes.get("name", "").strip()
         inner = len(stack) > 1
         owner = stack[1].owner if inner else f'{tag} "{name}"' if name else f"<{tag}>"

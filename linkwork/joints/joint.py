@@ -7,6 +7,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..lie import Group
+from ..lie.scalars import numbers
 from ..spatial import Pose
 
 Values = float | tuple[float, ...]
@@ -34,7 +35,7 @@ class Joint(ABC):
     gear: float | None = None
 
     def __post_init__(self):
-        axis = np.asarray(self.axis, float)
+        axis = numbers(self.axis)
         if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
             raise ModelError(f"{type(self).__name__} needs an axis of three finite numbers, not all zero; got {self.axis}.")
         object.__setattr__(self, "axis", tuple(float(x) for x in axis))
@@ -74,7 +75,7 @@ class Joint(ABC):
     def each(self, name: str, missing: float = np.nan) -> np.ndarray:
         """One number per velocity of a property given as one value or several; `missing` where there is none."""
         value = getattr(self, name)
-        values = np.atleast_1d(np.asarray(missing if value is None else value, float))
+        values = np.atleast_1d(numbers(missing if value is None else value))
         if values.shape not in {(1,), (self.nv,)} or (value is not None and np.isnan(values).any()):
             raise ModelError(f"{type(self).__name__} has {name} {value}; it takes one number or {self.nv}.")
         return np.broadcast_to(values, (self.nv,)).astype(float)

@@ -49,3 +49,11 @@ like.register = _like.register  # type: ignore[attr-defined]
 def dot(a, b):
     """a · b over the last axis, which is kept with length one."""
     return (a[..., None, :] @ b[..., :, None])[..., 0]
+
+
+def numbers(x) -> np.ndarray:
+    """x as an array of floats; of what holds no numbers, a NaN that no check of a user's input accepts."""
+    try:
+        return np.asarray(x, float)
+    except (TypeError, ValueError, OverflowError):  # None, texts, lists of lists of different lengths, huge integers
+        return np.array(np.nan)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import ModelError, did_you_mean, renamed_keyword
 from ..joints import Fixed, Joint, Revolute
+from ..lie.scalars import numbers
 from ..spatial import Pose
 from .constraints import ALONG_Z, Bond, Distance, Driven, KnifeEdge, Linear, Rolling, Touching
 from .forces import ORIGIN
@@ -72,7 +73,7 @@ class Builder:
 
     def couple(self, joint: str, of: str | None, coefficients=(0.0, 1.0), name: str | None = None) -> "Builder":
         """Bind one joint's coordinate to another's: q(joint) = c0 + c1 q(of) + ..."""
-        self._couplings.append(Coupling(name or f"{joint}_coupling", joint, of, tuple(map(float, coefficients))))
+        self._couplings.append(Coupling(name or f"{joint}_coupling", joint, of, _coefficients(joint, coefficients)))
         return self
 
     def distance(self, name: str, parent: str | None, child: str, length: float, *, at=ORIGIN, on=ORIGIN) -> "Builder":
@@ -129,6 +130,13 @@ class Builder:
         )
 
 
+def _coefficients(joint: str, given) -> tuple[float, ...]:
+    found = numbers(given)
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise ModelError(f'the coupling of joint "{joint}" has coefficients {given}; it takes finite numbers c0, c1 ...')
+    return tuple(map(float, found))
+
+
 def from_dh(table, *, name: str = "arm", modified: bool = False, bodies=None, joints=None, gravity=GRAVITY) -> Model:
     """A serial arm from Denavit-Hartenberg rows (theta, d, a, alpha): offset, length along z, along x, twist about x.
 
@@ -137,7 +145,7 @@ def from_dh(table, *, name: str = "arm", modified: bool = False, bodies=None, jo
     Joint for each row, revolute by default, so that θ is its coordinate plus the offset; a Prismatic one adds to d.
     Links are called link1, link2 ..., joints joint1, joint2 ...
     """
-    table = np.atleast_2d(np.asarray(table, float))
+    table = np.atleast_2d(numbers(table))
     if table.shape[1] != 4 or not np.isfinite(table).all():
         raise ModelError(
             f"{name} has a Denavit-Hartenberg table of shape {table.shape}; "

@@ -47,9 +47,8 @@ def joint_names(placed: PlacedJoint) -> tuple[str, ...]:
 
 
 def base_to_tips(model: "Model") -> tuple[PlacedJoint, ...]:
-    """The joints with every one after the joint of its parent, depth first, otherwise in the order they came."""
+    """The joints in the order they came; one that came before the joint of its parent follows that."""
     carried: dict[str, PlacedJoint] = {}
-    outboard: dict[str | None, list[PlacedJoint]] = {}
     for placed in model.joints:
         if placed.child in carried:
             raise ModelError(
@@ -58,24 +57,41 @@ def base_to_tips(model: "Model") -> tuple[PlacedJoint, ...]:
                 "a loop is closed with a loop joint, not with a second joint in the tree."
             )
         carried[placed.child] = placed
-        outboard.setdefault(placed.parent, []).append(placed)
     for body in model.bodies:
         if body.name not in carried:
             raise ModelError(f'{model.name}: body "{body.name}" hangs on no joint; give it one, if only to the world.')
-    order: list[PlacedJoint] = []
-    stack = outboard.get(None, [])[::-1]
-    while stack:
-        placed = stack.pop()
-        order.append(placed)
-        stack.extend(reversed(outboard.get(placed.child, [])))
-    if len(order) < len(model.joints):
-        reached = {placed.name for placed in order}
-        lost = next(placed for placed in model.joints if placed.name not in reached)
+    order: dict[str | None, PlacedJoint | None] = {None: None}  # by the body carried
+    early: dict[str | None, list[PlacedJoint]] = {}
+    for placed in model.joints:
+        if placed.parent not in order:
+            early.setdefault(placed.parent, []).append(placed)
+            continue
+        stack = [placed]
+        while stack:
+            carrying = stack.pop()
+            order[carrying.child] = carrying
+            stack.extend(reversed(early.pop(carrying.child, [])))
+    if early:
+        lost = next(placed for placed in model.joints if placed.child not in order)
         raise ModelError(
             f'{model.name}: joint "{lost.name}" stands on a cycle of joints that never reaches the world; '
             "close the loop with a loop joint."
         )
-    return tuple(order)
+    return tuple(placed for placed in order.values() if placed is not None)
+
+
+def depth_first(joints: Iterable[PlacedJoint]) -> tuple[PlacedJoint, ...]:
+    """The joints with each one after the joint of its parent, depth first, for files whose order means nothing; joints that
+    hang on no world come last."""
+    joints, outboard = tuple(joints), dict[str | None, list[PlacedJoint]]()
+    for placed in joints:
+        outboard.setdefault(placed.parent, []).append(placed)
+    order: list[PlacedJoint] = []
+    stack = outboard.pop(None, [])[::-1]
+    while stack:
+        order.append(placed := stack.pop())
+        stack.extend(reversed(outboard.pop(placed.child, [])))
+    return (*order, *(placed for left in outboard.values() for placed in left))
 
 
 def _different(model: "Model", kind: str, names: list[str]) -> None:
@@ -90,7 +106,7 @@ def _different(model: "Model", kind: str, names: list[str]) -> None:
 
 def _known(model: "Model", thing: str, kind: str, used: Iterable[str], known: dict[str, None]) -> None:
     for name in used:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             guess = did_you_mean(str(name), known)
             raise ModelError(f'{model.name}: {thing} refers to {kind} "{name}", which is not there.{guess}')
 

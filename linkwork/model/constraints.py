@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import ModelError
+from ..lie.scalars import numbers
 from ..spatial import Pose
 from .forces import ORIGIN, Vector, vector
 
@@ -87,7 +88,7 @@ class Distance(Bond):
     def __post_init__(self):
         super().__post_init__()
         takes = "a positive number of metres. For no distance close the loop with a spherical joint"
-        self._demand(np.isfinite(self.length) and self.length > 0, "length", takes)
+        self._demand(not np.ndim(self.length) and 0 < numbers(self.length) < np.inf, "length", takes)
 
     def standing(self, base, at):
         there = (at @ Pose(translation=self.at)).translation
@@ -106,7 +107,7 @@ class Linear(Bond):
 
     def __post_init__(self):
         pairs = self.terms.items() if isinstance(self.terms, Mapping) else self.terms
-        object.__setattr__(self, "terms", tuple((joint, float(x)) for joint, x in pairs))
+        object.__setattr__(self, "terms", tuple((joint, float(numbers(x))) for joint, x in pairs))
         self._demand(self.terms and np.isfinite([x for _, x in self.terms]).all(), "terms", "finite coefficients of joints")
 
     @property
@@ -186,7 +187,7 @@ class Round(Grounded):
     def __post_init__(self):
         super().__post_init__()
         object.__setattr__(self, "normal", vector(f'constraint "{self.name}"', "normal", self.normal))
-        self._demand(np.isfinite(self.radius) and self.radius > 0, "radius", "a positive number of metres")
+        self._demand(not np.ndim(self.radius) and 0 < numbers(self.radius) < np.inf, "radius", "a positive number of metres")
         self._demand(np.any(self.normal), "normal", "a direction that is not zero")
 
     def standing(self, base, at):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ModelError
+from ..lie.scalars import numbers
 
 Vector = tuple[float, float, float]
 ORIGIN: Vector = (0.0, 0.0, 0.0)
@@ -31,7 +32,7 @@ class Spring:
             object.__setattr__(self, what, vector(f'spring "{self.name}"', what, getattr(self, what)))
         for what in ("stiffness", "length", "damping"):
             value = getattr(self, what)
-            if not (np.isfinite(value) and value >= 0):
+            if numbers(value).ndim or not 0 <= numbers(value) < np.inf:
                 raise ModelError(f'spring "{self.name}" has {what} {value}; it takes a finite number, not negative.')
 
     @property
@@ -65,7 +66,7 @@ Force = Spring | Push
 
 
 def vector(thing: str, what: str, value) -> Vector:
-    x = np.asarray(value, float)
+    x = numbers(value)
     if x.shape != (3,) or not np.isfinite(x).all():
         raise ModelError(f"{thing} has {what} {value}; it takes three finite numbers.")
     return tuple(map(float, x))  # type: ignore[return-value]

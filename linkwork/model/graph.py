@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import ModelError, did_you_mean, listed
 from ..joints import Compound, Joint
 from ..spatial import Pose
+from .check import depth_first
 from .model import GRAVITY, Model
 from .parts import Body, Loop, PlacedJoint
 
@@ -111,7 +112,7 @@ class Graph:
         for joint in self.cotree(cut):
             joint = joint if joint.child is not None else reversed_joint(joint)
             loops.append(Loop(joint.name, joint.parent, joint.child, joint.joint, joint.at, joint.on))
-        return Model(self.name, self.bodies, joints, loops=tuple(loops), gravity=self.gravity)
+        return Model(self.name, self.bodies, depth_first(joints), loops=tuple(loops), gravity=self.gravity)
 
     def coordinates(self, drawn: Mapping[str, object], cut: Iterable[str] = ()) -> np.ndarray:
         """q of the Model from coordinates of the joints as they are drawn, by name."""

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, deprecated, did_you_mean, listed, renamed_keyword
 from ..joints import Fixed, Free
+from ..lie.scalars import numbers
 from ..spatial import Pose
 from . import text
 from .check import base_to_tips, check_names, joint_names
@@ -23,7 +24,8 @@ GRAVITY = (0.0, 0.0, -9.81)
 class Model:
     """Bodies on joints, each body on one joint, a joint standing on another body or on the world (None).
 
-    Whatever order they come in, bodies and joints are kept base to tips, depth first: joint i carries body i.
+    Joint i carries body i. Joints keep the order they come in, which decides that of q and v; only one that comes before the
+    joint of its parent is put after it.
     """
 
     name: str
@@ -38,7 +40,7 @@ class Model:
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self):
-        gravity = np.asarray(self.gravity, float)
+        gravity = numbers(self.gravity)
         if gravity.shape != (3,) or not np.isfinite(gravity).all():
             raise ModelError(
                 f"{self.name} has gravity {self.gravity}; "
@@ -73,12 +75,12 @@ class Model:
         return self.bodies[self.body_index(name)]
 
     def body_index(self, name: str) -> int:
-        if name not in self._body:
+        if not isinstance(name, str) or name not in self._body:
             raise UnknownNameError(f'{self.name} has no body "{name}".{did_you_mean(name, self._body)}')
         return self._body[name]
 
     def joint(self, name: str) -> PlacedJoint:
-        if name not in self._joint:
+        if not isinstance(name, str) or name not in self._joint:
             raise UnknownNameError(f'{self.name} has no joint "{name}".{did_you_mean(name, self._joint)}')
         return self.joints[self._joint[name]]
 
@@ -98,9 +100,9 @@ class Model:
 
     def place(self, name: str) -> tuple[int, Pose]:
         """Where a body or frame of this name is: the index of the body, and the pose on it."""
-        if name in self._frame:
+        if isinstance(name, str) and name in self._frame:
             return self._body[self._frame[name].body], self._frame[name].pose
-        if name not in self._body:
+        if not isinstance(name, str) or name not in self._body:
             raise UnknownNameError(
                 f'{self.name} has no body or frame "{name}".{did_you_mean(name, [*self._body, *self._frame])}'
             )
@@ -177,9 +179,11 @@ class Model:
         """This model with distances, relations, given motion, rolling ... besides those it has; see `linkwork.constraints`."""
         return replace(self, constraints=(*self.constraints, *constraints))
 
-    def with_payload(self, body: str, payload: Body, pose=None) -> "Model":
-        """This model with another body welded to a body or frame."""
+    def with_payload(self, body: str, payload: "Body | float | Mapping", pose=None) -> "Model":
+        """This model with another body welded to a body or frame: a Body, a solid, or a mass in kg, which is a point there; a
+        payload without a name is called `payload`."""
         index, at = self.place(body)
+        payload = as_payload(payload, {body.name for body in self.bodies} | set(self._frame))
         placed = PlacedJoint(f"{payload.name}_weld", self.bodies[index].name, payload.name, Fixed(), at @ Pose.of(pose))
         return replace(self, bodies=(*self.bodies, payload), joints=(*self.joints, placed))
 
@@ -223,17 +227,19 @@ class Model:
             couplings=tuple(c for c in self.couplings if c.joint not in gone and c.of not in gone),
         )
 
-    def floating(self, name: str = "floating_base") -> "Model":
-        """This model with its one root free to move instead of standing on the world."""
+    def floating(self, name: str | None = None) -> "Model":
+        """This model with its one root free to move instead of standing on the world; its joint is called `floating_base`,
+        or `floating_base_` where the model has one of that name, unless named."""
         roots = [placed for placed in self.joints if placed.parent is None]
         if len(roots) != 1 or roots[0].joint.nv:
             raise ModelError(f"{self.name} cannot be set floating: it needs one root that is welded to the world.")
         fitting(self, "be set floating")
-        base = PlacedJoint(name, None, roots[0].child, Free())
+        taken = {used for placed in self.joints if placed is not roots[0] for used in joint_names(placed)}
+        base = PlacedJoint(unused("floating_base", taken) if name is None else name, None, roots[0].child, Free())
         return replace(self, joints=tuple(base if placed is roots[0] else placed for placed in self.joints))
 
     def renumbered(self, order) -> "Model":
-        """The same mechanism with its bodies in another order (names); canonical order still puts parents first."""
+        """The same mechanism with its bodies in another order (names); a body that comes before its parent is put after it."""
         fitting(self, "be renumbered")
         rank = {name: i for i, name in enumerate(order)}
         for name in rank:
@@ -252,7 +258,30 @@ class Model:
         return text.html(self)
 
 
-Model.__init__ = renamed_keyword("Model", "hinges", "joints")(Model.__init__)  # type: ignore[method-assign]
+Model.__init__ = renamed_keyword("Model", "hinges", "joints", [x.name for x in fields(Model)])(Model.__init__)  # type: ignore[method-assign]
+
+
+def as_payload(payload, taken) -> Body:
+    """The body that a payload is: a Body itself, a solid (a dict of mass, center, tensor) or a mass."""
+    if isinstance(payload, Body):
+        return payload
+    name = unused("payload", taken)
+    if isinstance(payload, Mapping):
+        known = [x.name for x in fields(Body)]
+        for key in payload:
+            if key not in known:
+                raise ModelError(f'a payload has an entry "{key}", which a Body has not.{did_you_mean(key, known)}')
+        return Body(**{"name": name, **payload})
+    if isinstance(payload, (int, float, np.number)) and not isinstance(payload, bool):
+        return Body(name, float(payload))
+    raise ModelError(f"a payload is {payload!r}; it takes a Body, a solid such as lw.mechanisms.solids.box(...), or a mass in kg.")
+
+
+def unused(name: str, taken) -> str:
+    """The name, with underscores after it until nothing else has it."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def displacement(joint, q) -> Pose:
@@ -269,7 +298,7 @@ def welded(placed: PlacedJoint, q) -> PlacedJoint:
     """The joint held at these coordinates."""
     nq = placed.joint.nq
     turns = any(part.group.units for _, part, _ in placed.joint.parts)
-    held = np.asarray(q, float)
+    held = numbers(q)
     if held.shape not in {(nq,), (nq,) if turns else ()} or not np.isfinite(held).all():
         takes = f"{nq} coordinates, a unit quaternion among them" if turns else f"one number or {nq}"
         raise ModelError(f'joint "{placed.name}" cannot be locked at {q}; it takes {takes}, finite.')

@@ -1,14 +1,17 @@
 """What a mechanism is made of, as plain frozen data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import ModelError
 from ..joints import Joint
+from ..lie.scalars import numbers
 from ..spatial import Pose, is_physical
 
 ORIGIN = Pose()
+ROUNDING = 1e-12  # of the largest inertia of a mechanism
 ZERO = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
@@ -38,7 +41,7 @@ class Body:
     collisions: tuple[Shape, ...] = ()
 
     def __post_init__(self):
-        center, tensor = np.asarray(self.center, float), np.asarray(self.tensor, float)
+        mass, center, tensor = numbers(self.mass), numbers(self.center), numbers(self.tensor)
         if tensor.shape == (3,):
             tensor = np.diag(tensor)
         if center.shape != (3,) or tensor.shape != (3, 3):
@@ -46,13 +49,15 @@ class Body:
                 f'body "{self.name}" has a centre of shape {center.shape} and a tensor of shape {tensor.shape}; '
                 "it takes a centre (3,) and a tensor (3, 3) or its diagonal (3,)."
             )
-        if not (np.isfinite(self.mass) and np.isfinite(center).all() and np.isfinite(tensor).all()):
+        if mass.ndim:
+            raise ModelError(f'body "{self.name}" has mass {self.mass}; it takes one number.')
+        if not (np.isfinite(mass) and np.isfinite(center).all() and np.isfinite(tensor).all()):
             raise ModelError(f'body "{self.name}" has a mass, centre or tensor that is not finite.')
-        if self.mass < 0:
+        if mass < 0:
             raise ModelError(f'body "{self.name}" has mass {self.mass} kg; it may not be negative.')
         if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max(initial=0.0):
             raise ModelError(f'body "{self.name}" has a tensor that is not symmetric.')
-        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "mass", float(mass))
         object.__setattr__(self, "center", tuple(map(float, center)))
         object.__setattr__(self, "tensor", tuple(tuple(map(float, row)) for row in (tensor + tensor.T) / 2))
 
@@ -66,6 +71,14 @@ class Body:
         if moments[-1] < 0:
             return f'"{self.name}" has principal moments {said} kg m²; none may be negative.'
         return f'"{self.name}" has principal moments {said} kg m²; the largest may not exceed the sum of the others.'
+
+
+def complaints(bodies: Iterable[Body]) -> list[str]:
+    """Why some of these bodies can be no real ones. A tensor that is rounding beside those of the others is none."""
+    bodies = list(bodies)
+    sizes = [np.abs(body.tensor).max() for body in bodies]
+    scale = max([*sizes, *(body.mass * np.dot(body.center, body.center) for body in bodies)], default=0.0)
+    return [said for body, size in zip(bodies, sizes) if size > ROUNDING * scale and (said := body.complaint)]
 
 
 @dataclass(frozen=True)

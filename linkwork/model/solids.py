@@ -3,13 +3,14 @@
     arm.body("link", joint=lw.Revolute(), **solids.box(2.0, (0.1, 0.1, 0.5), center=(0, 0, 0.25)))
 """
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 import numpy as np
 
 from ..errors import ModelError
 from ..spatial import Pose, parallel_axis
-from .parts import Shape
+from .parts import Body, Shape
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -81,8 +82,12 @@ def capsule(mass: float, radius: float, end, start=ORIGIN, color=None) -> Solid:
     return _solid(mass, center, _symmetric(across, about, axis), Shape("capsule", (r, l), pose, color))
 
 
-def together(*solids: Solid) -> Solid:
-    """Several solids as one body: masses add, tensors add about the common centre (Jain, 2.11)."""
+def together(*solids: Solid | Mapping[str, Any]) -> Solid:
+    """Several solids as one body: masses add, tensors add about the common centre (Jain, 2.11).
+
+    A solid may be a dict of your own with a mass and, unless they are zero, its center and tensor.
+    """
+    solids = tuple(map(_whole, solids))
     mass = sum(solid["mass"] for solid in solids)
     if not mass > 0:
         raise ModelError(f"solids together have mass {mass} kg; it must be positive, or they have no centre.")
@@ -91,6 +96,16 @@ def together(*solids: Solid) -> Solid:
         parallel_axis(np.array(solid["tensor"]), solid["mass"], np.array(solid["center"]) - center) for solid in solids
     )
     return _solid(mass, center, tensor, *(shape for solid in solids for shape in solid["visuals"]))
+
+
+def _whole(given) -> Solid:
+    """A solid from what a user gives for one, or an error."""
+    if not isinstance(given, Mapping) or "mass" not in given or not given.keys() <= Solid.__annotations__.keys():
+        what = f"a dict with {', '.join(map(str, given))}" if isinstance(given, Mapping) else repr(given)
+        known = ", ".join(Solid.__annotations__)
+        raise ModelError(f"together was given {what}; it takes solids such as solids.box(...), or dicts of {known}.")
+    body = Body("a solid", given["mass"], given.get("center", ORIGIN), given.get("tensor", ORIGIN))
+    return Solid(mass=body.mass, center=body.center, tensor=body.tensor, visuals=tuple(given.get("visuals", ())))
 
 
 def _solid(mass, center, tensor, *visuals: Shape) -> Solid:

@@ -34,8 +34,10 @@ def rows(model):
 def headline(model) -> str:
     nq, nv = sum(h.joint.nq for h in model.joints), sum(h.joint.nv for h in model.joints)
     facts = [_count(len(model.bodies), "body", "bodies"), f"nq = {nq}", f"nv = {nv}", f"{model.mass:.6g} kg"]
-    facts += [_count(len(model.loops), "loop", "loops")] * bool(model.loops)
-    facts += [_count(len(model.couplings), "coupling", "couplings")] * bool(model.couplings)
+    for parts, *names in ((model.loops, "loop", "loops"), (model.couplings, "coupling", "couplings")):
+        active = sum(x.active for x in parts)
+        facts += [_count(active, *names)] * bool(active)
+        facts += [f"{_count(len(parts) - active, *names)} not active"] * (len(parts) > active)
     facts += [_count(len(model.constraints), "constraint", "constraints")] * bool(model.constraints)
     return f"{model.name}: {', '.join(facts)}"
 

@@ -1,9 +1,12 @@
 """The spatial operators of one SKO model, by their letters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
+import numpy as np
+
 from ..errors import UnknownNameError, deprecated, did_you_mean
+from ..lie.scalars import like
 from . import notation
 from .leaves import Diagonal, Kernel, PickOff, Propagation, Strict, SymmetricDiagonal
 from .operator import Identity, Operator, Space
@@ -20,10 +23,10 @@ class Operators:
         mass.inv() @ tau                                             # (I − H ψ K)* D⁻¹ (I − H ψ K), O(N)
     """
 
-    def __init__(self, sko: SKO, find: Callable = tuple, state: RobotState | None = None):
+    def __init__(self, sko: SKO, find: Callable = tuple, state: RobotState | None = None, places: Sequence | None = None):
         """`find` says where a place is: (node, directions on it). Of a bare SKO model places are given so. `state` is the robot
-        that they are operators of, and its state."""
-        self.sko, self.state = sko, state
+        that they are operators of, and its state; `places` are those that B picks off where none are named: the nodes by default."""
+        self.sko, self.state, self.places = sko, state, places
         self.some = sko.base
         self.find = find
 
@@ -147,8 +150,11 @@ class Operators:
         return self("ψ* H* D⁻¹ H ψ")
 
     def B(self, *places) -> Operator:
-        """Pick-off of places: B f takes forces on them to their nodes, B* V their velocities off the nodes."""
-        found = [self.find(place) for place in places]
+        """Pick-off of places: B f takes forces on them to their nodes, B* V their velocities off the nodes. Without places, of
+        all bodies; of a bare SKO model, of all nodes."""
+        found = [self.find(place) for place in (places or self.places or ())]
+        if not found:
+            found = [(k, like(np.eye(n), self.some)) for k, n in enumerate(self.sko.heights)]
         space = Space("places", tuple(B.shape[-1] for _, B in found))
         return PickOff("B", self, self.sko.tree, self.nodes, space, lambda: found)
 
@@ -194,6 +200,8 @@ class Operators:
     def _symbol(self, name: str) -> Operator:
         if name == "J":
             return self.J
+        if name == "B":
+            return self.B()
         if name not in SYMBOLS:
             raise UnknownNameError(f'no operator is called "{name}".{did_you_mean(name, SYMBOLS)}')
         return getattr(self, SYMBOLS[name])
@@ -205,4 +213,5 @@ class Operators:
 SYMBOLS = {
     "I": "I", "H": "H", "φ": "phi", "φ~": "phi_tilde", "𝓔φ": "E_phi", "M": "M", "armature": "armature", "R": "R", "P": "P",
     "P⁺": "P_plus", "D": "D", "G": "G", "K": "K", "ψ": "psi", "ψ~": "psi_tilde", "𝓔ψ": "E_psi", "Υ": "Upsilon",
+    "Ω": "Omega",
 }  # fmt: skip

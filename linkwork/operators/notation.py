@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Iterator
 
+from ..errors import OptionError
 from .operator import Operator
 
 TOKEN = re.compile(r"\s*(⁻¹|\^-1|[()*+−-]|[^\s()*+−⁻^-]+)")
 ASCII = {
     "phi": "φ", "psi": "ψ", "phi~": "φ~", "psi~": "ψ~", "E_phi": "𝓔φ", "E_psi": "𝓔ψ", "P_plus": "P⁺",
+    "phi_tilde": "φ~", "psi_tilde": "ψ~", "Upsilon": "Υ", "Omega": "Ω",
     "-": "−", "^-1": "⁻¹",
 }  # fmt: skip
 
@@ -18,7 +20,7 @@ def read(text: str, symbol: Callable[[str], Operator]) -> Operator:
     stream = Tokens(tokens, text)
     result = sum_of(stream, symbol)
     if stream.next is not None:
-        raise ValueError(f'"{text}" cannot be read: "{stream.next}" is not expected there.')
+        raise OptionError(f'"{text}" cannot be read: "{stream.next}" is not expected there.')
     return result
 
 
@@ -31,7 +33,7 @@ class Tokens:
     def take(self) -> str:
         token = self.next
         if token is None:
-            raise ValueError(f'"{self.text}" cannot be read: it ends too early.')
+            raise OptionError(f'"{self.text}" cannot be read: it ends too early.')
         self.next = next(self._rest, None)
         return token
 
@@ -59,7 +61,7 @@ def factor_of(tokens, symbol):
     if token == "(":
         result = sum_of(tokens, symbol)
         if tokens.take() != ")":
-            raise ValueError(f'"{tokens.text}" cannot be read: a bracket is not closed.')
+            raise OptionError(f'"{tokens.text}" cannot be read: a bracket is not closed.')
     else:
         result = symbol(token)
     while tokens.next in ("*", "⁻¹"):

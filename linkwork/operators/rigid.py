@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..engine.checks import array_of
 from ..errors import ModelError, ShapeError
 from ..lie.scalars import like
 from ..lie.so3 import tilde as skew
@@ -106,13 +107,15 @@ def operators(robot, q, v=None, t=None) -> Operators:
 
     Inside a kernel q is traced, and so is what is made from it. Places go by name: see `on_node`.
     """
-    model, nodes = nodes_for(robot, q)
+    model, nodes = nodes_for(robot, array_of("q", q))
     for name, x, n in (("q", q, nodes.nq), ("v", v, nodes.tree.nv)):
-        if x is not None and np.shape(x)[-1:] != (n,):
-            raise ShapeError(f"{name} has shape {np.shape(x)}, but {model.name} has n{name} = {n}.")
+        shape = None if x is None else np.shape(array_of(name, x))
+        if (name == "q" or x is not None) and (shape is None or shape[-1:] != (n,)):
+            raise ShapeError(f"{name} has shape {shape}, but {model.name} has n{name} = {n}.")
     q, v = (x if x is None or isinstance(x, type(nodes.gravity)) else np.asarray(x) for x in (q, v))
     system = nodes if isinstance(robot, Model) else robot.lowered.system(nodes)
-    return Operators(rigid(system, q, v), lambda place: on_node(model, nodes, place), RobotState(robot, q, v, t))
+    names = [body.name for body in model.bodies]
+    return Operators(rigid(system, q, v), lambda place: on_node(model, nodes, place), RobotState(robot, q, v, t), names)
 
 
 def nodes_for(robot, q) -> tuple[Model, Nodes]:

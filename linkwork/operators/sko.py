@@ -1,7 +1,7 @@
 """SKO: one tree of blocks, and everything of chapter 9 that follows from it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -231,7 +231,7 @@ class SKO:
         return f"<SKO of {len(self.tree)} nodes, {roots} of them roots, {self.nv} velocities>"
 
 
-SKO.__init__ = renamed_keyword("SKO", "J", "armature")(SKO.__init__)  # type: ignore[method-assign]
+SKO.__init__ = renamed_keyword("SKO", "J", "armature", [x.name for x in fields(SKO)])(SKO.__init__)  # type: ignore[method-assign]
 
 
 def tree_of(parent: Iterable[int], H) -> Tree:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LinkworkError, ModelError
+from ..errors import LinkworkError, ModelError, OptionError
 from ..model import Model
 
 
@@ -34,7 +34,7 @@ class Task:
 
     def __post_init__(self):
         if self.deficient not in ("refuse", "ignore"):
-            raise ValueError(f'deficient is "{self.deficient}"; it may be "refuse" or "ignore".')
+            raise OptionError(f'deficient is "{self.deficient}"; it may be "refuse" or "ignore".')
 
     @cached_property
     def _modes(self):

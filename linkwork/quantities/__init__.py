@@ -1,6 +1,6 @@
 """What can be asked of a system, each quantity with its declaration."""
 
-from .declaration import ARRAYS, QUANTITIES, SIZES, Honours, Quantity, quantity
+from .declaration import ARRAYS, QUANTITIES, SIZES, Given, Honours, Quantity, quantity
 from .energy import center_of_mass, centroidal_momentum, kinetic_energy, passive_force, potential_energy
 from .inertia import (
     coriolis_matrix,
@@ -17,6 +17,7 @@ from .tasks import joint_response, task_acceleration, task_compliance, task_iner
 
 __all__ = [
     "ARRAYS",
+    "Given",
     "Honours",
     "QUANTITIES",
     "Quantity",

@@ -41,8 +41,8 @@ class Bound:
     @staticmethod
     def of(quantity: Quantity, lowered: Lowered, said: tuple = ()) -> "Bound":
         """`said` is what a user says after the name: options, and the names of optional inputs that are given."""
-        extra = tuple(x for x in said if isinstance(x, str) and x in quantity.optional)
-        rest = tuple(x for x in said if x not in extra) if extra else said
+        extra = quantity.given(lowered.model, said)
+        rest = tuple(x for x in said if not quantity.is_given(lowered.model, x)) if extra else said
         options = () if quantity.options is None else quantity.options(lowered.model, *rest)
         return Bound(quantity, lowered, options, extra)
 
@@ -116,7 +116,7 @@ class Bound:
         cores = [len(x) for x in (self.quantity.result if self.quantity.several else (self.quantity.result,))]
 
         def run(*arrays, out=None):
-            arrays = tuple(np.asarray(x).astype(dtype, casting="safe", copy=False) for x in arrays)
+            arrays = tuple(np.asarray(x).astype(dtype, "C", "safe", copy=False) for x in arrays)  # bits depend on the layout in NumPy
             if any(x.shape[x.ndim - len(i.shape) :] != i.shape for x, i in zip(arrays, self.inputs)):
                 raise ValueError("the last axes do not fit")  # as a gufunc would say; the caller finds out which
             batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, self.inputs)))

@@ -47,6 +47,13 @@ class Honours(Flag):
         return ", ".join(each.name.lower().replace("_", " ") for each in Honours if each in self and each.name) or "nothing"
 
 
+@dataclass(frozen=True)
+class Given:
+    """The name of an optional array that is given, among options of a quantity that may be names of bodies."""
+
+    name: str
+
+
 @dataclass(frozen=True, eq=False)
 class Quantity:
     """A declared quantity."""
@@ -76,6 +83,16 @@ class Quantity:
     def optional(self) -> tuple[str, ...]:
         """Arrays that may be left out."""
         return tuple(name for name, x in self._parameters.items() if name in ARRAYS and x.default is not Parameter.empty)
+
+    def given(self, model, said) -> tuple[str, ...]:
+        """Which optional arrays are given, of what a user says after the name: a text is one unless a body is called so."""
+        names = (x.name if isinstance(x, Given) else x for x in said if self.is_given(model, x))
+        return tuple(names)
+
+    def is_given(self, model, x) -> bool:
+        if isinstance(x, Given):
+            return x.name in self.optional
+        return isinstance(x, str) and x in self.optional and not (self.options and any(x == body.name for body in model.bodies))
 
     @cached_property
     def _parameters(self) -> dict[str, Parameter]:

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import OptionError
+from ..lie.scalars import numbers
 from ..spatial import Pose
 
 AXES = "body", "world"
@@ -17,14 +19,14 @@ def one_place(model, body: str):
 
 def place_and_axes(model, body: str, axes: str = "body"):
     if axes not in AXES:
-        raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
+        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
     return (*model.place(body), axes)
 
 
 def task(model, *places):
     """A row of places (number of the body, pose on it, only its point?)."""
     if not places:
-        raise ValueError(f'{model.name}: a task takes places, such as "hand", ("hand", pose) or ("hand", (x, y, z)).')
+        raise OptionError(f'{model.name}: a task takes places, such as "hand", ("hand", pose) or ("hand", (x, y, z)).')
     return (tuple(task_place(model, place) for place in places),)
 
 
@@ -38,9 +40,12 @@ def task_place(model, place):
 
 def whole_place(place, axes: str = "body"):
     """(name, pose or point or None, axes) of a place as a user says it; `axes` where it does not say."""
-    name, where, axes = (place, None, axes) if isinstance(place, str) else (*place, axes)[:3]
+    if isinstance(place, (tuple, list)) and len(place) in (2, 3):
+        name, where, axes = (*place, axes)[:3]
+    else:
+        name, where = place, None
     if axes not in AXES:
-        raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
+        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
     return name, where, axes
 
 
@@ -76,7 +81,7 @@ def hashable(place, axes: str = "body"):
     """A place of a task as a key: points as tuples of numbers, axes only where they are not the body's."""
     name, where, axes = whole_place(place, axes)
     if where is not None and not isinstance(where, Pose):
-        where = tuple(map(float, where)) if np.shape(where) == (3,) else Pose.of(where)
+        where = tuple(map(float, at)) if (at := numbers(where)).shape == (3,) else Pose.of(where)
     if axes == "world":
         return name, where, axes
     return name if where is None else (name, where)

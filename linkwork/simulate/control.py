@@ -8,6 +8,7 @@ import numpy as np
 from numpy import spacing
 
 from ..errors import ShapeError, SimulationError, listed
+from ..lie.scalars import numbers
 from .memory import remembered
 
 Function = Callable[[float, np.ndarray, np.ndarray], object]
@@ -96,7 +97,9 @@ class Controls:
         return tau
 
     def _checked(self, tau, name: str) -> np.ndarray:
-        tau = np.asarray(tau, float)
+        if tau is None:
+            raise ShapeError(f"{name} returned None; it returns tau, or np.zeros({self.robot.nv}) where there is no force.")
+        tau = numbers(tau)
         nv = self.robot.nv
         if tau.shape == (nv,):
             return tau

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
+from ..lie.scalars import numbers
 from .control import Control
 from .held import Keeper
 from .run import ADAPTIVE, FIXED, Carry, Run, Settings
@@ -129,7 +130,7 @@ def _state(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
         q, v = state
     except (TypeError, ValueError):
         raise ShapeError("state is not a pair (q, v).") from None
-    q, v = np.array(q, float), np.array(v, float)
+    q, v = np.array(numbers(q)), np.array(numbers(v))
     for name, x, size, count in (("q", q, "nq", robot.nq), ("v", v, "nv", robot.nv)):
         if x.shape != (count,):
             more = " For a batch of states use lw.rollout." if x.ndim > 1 else ""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..lie import scalars
+from ..lie.scalars import numbers
 from ..lie.so3 import rotation_matrix
 from .shift import homogeneous
 
@@ -33,11 +34,10 @@ class Pose:
             return Pose()
         if isinstance(x, Pose):
             return x
-        x = np.asarray(x, float)
+        given, x = x, numbers(x)
         if x.shape not in {(3,), (3, 3), (4, 4)}:
-            raise ModelError(
-                f"a pose has shape {x.shape}; it must be a position (3,), a rotation (3, 3) or a matrix (4, 4)."
-            )
+            what = f"has shape {x.shape}" if x.shape else f"is {given!r}"
+            raise ModelError(f"a pose {what}; it must be a position (3,), a rotation (3, 3) or a matrix (4, 4).")
         if not np.isfinite(x).all():
             raise ModelError(f"a pose is {x.tolist()}; its numbers must be finite.")
         if x.shape == (3,):
@@ -50,10 +50,13 @@ class Pose:
     @staticmethod
     def rpy(xyz, rpy, *, snap: bool = True) -> "Pose":
         """The <origin> of URDF: rotations about the fixed axes x, y, z in this order, R = Rz(y) Ry(p) Rx(r)."""
+        place, angles = numbers(xyz), numbers(rpy)
+        if place.shape != (3,) or angles.shape != (3,) or not np.isfinite([place, angles]).all():
+            raise ModelError(f"a pose has xyz {xyz} and rpy {rpy}; each takes three finite numbers.")
         q = (0.0, 0.0, 0.0, 1.0)
-        for axis, angle in zip(np.eye(3), rpy):
+        for axis, angle in zip(np.eye(3), angles.tolist()):
             q = multiply(about(axis, angle, snap=snap), q)
-        return Pose(scaled(q), _floats(xyz))
+        return Pose(scaled(q), _floats(place))
 
     @staticmethod
     def turning_z_to(axis) -> "Pose":

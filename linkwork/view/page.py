@@ -1,5 +1,6 @@
 """An HTML page that plays a motion without a server or a network: one file with the scene, the poses and a player."""
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable
 from html import escape
@@ -46,8 +47,7 @@ def record(
         "script": page.joinpath("page.js").read_text(encoding="utf-8"),
     }
     text = page.joinpath("page.html").read_text(encoding="utf-8")
-    for name, part in parts.items():
-        text = text.replace("{{" + name + "}}", part)
+    text = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)  # in one pass: parts are data, whatever they hold
     Path(path).write_text(text, encoding="utf-8")
     return Path(path)
 

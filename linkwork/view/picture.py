@@ -9,11 +9,12 @@ import numpy as np
 
 from ..errors import LinkworkError
 from .camera import Camera, direction
-from .extras import extra, pyplot
+from .extras import check_pictures, extra, pyplot
 from .motion import Motion
 from .raster import Raster
 from .scene import Scene
 
+MOVIES = ".gif", ".mp4", ".webm", ".mkv", ".mov"
 AZIMUTH, ELEVATION = -65.0, 18.0
 TRACE = (0.80, 0.25, 0.20)
 SHADOW = (0.88, 0.88, 0.88, 1.0)
@@ -37,6 +38,7 @@ def snapshot(
     `trace` names bodies or frames whose path up to then is drawn. Angles of view are in degrees, the size in inches.
     Returns the figure; with a path it is also written.
     """
+    check_pictures(path)
     motion = Motion.of(motion)
     shown = motion.at(motion.t[-1] if t is None else t)
     artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, traced_paths(motion, trace, until=shown.t.max()))
@@ -81,8 +83,8 @@ def _writer(path: Path, fps: int):
 
     if path.suffix.lower() == ".gif":
         return animation.PillowWriter(fps=fps)
-    if path.suffix.lower() not in (".mp4", ".webm", ".mkv", ".mov"):
-        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a movie is .gif, .mp4, .webm, .mkv or .mov.')
+    if path.suffix.lower() not in MOVIES:
+        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a movie is {", ".join(MOVIES)}.')
     if not shutil.which(rcParams["animation.ffmpeg_path"]):
         brought = extra("imageio_ffmpeg", f"a movie as {path.suffix} needs ffmpeg on the path, or", "film")
         rcParams["animation.ffmpeg_path"] = brought.get_ffmpeg_exe()

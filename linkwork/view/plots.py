@@ -7,7 +7,7 @@ from os import PathLike
 import numpy as np
 
 from ..errors import LinkworkError, UnknownNameError, did_you_mean, listed
-from .extras import pyplot
+from .extras import check_pictures, plain, pyplot
 from .labels import Label, labels
 from .motion import Motion
 
@@ -44,6 +44,7 @@ def plot(
     By default q and energy. `joints` selects joints by name. Quantities in radians and in metres have separate diagrams.
     Returns the figure; with a path it is also written, in the format of its ending.
     """
+    check_pictures(path)
     motion, chosen = Motion.of(motion), what or ("q", "energy")
     for name in chosen:
         if name not in (*PANELS, "phase"):
@@ -65,7 +66,7 @@ def plot(
         axes.set_xlabel("t [s]" if last else "")
     for row, (x_title, y_title, lines) in enumerate(phases, len(panels)):
         _draw(figure.add_subplot(grid[row]), lines, x_title, y_title)
-    figure.suptitle(motion.model.name if title is None else title)
+    figure.suptitle(plain(motion.model.name) if title is None else title)
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
@@ -80,7 +81,7 @@ def _draw(axes, lines: Sequence[tuple[str, np.ndarray, np.ndarray]], x_title: st
     colormap = pyplot().get_cmap("turbo")
     for i, (name, x, y) in enumerate(lines):
         color = colormap(0.05 + 0.9 * i / (len(lines) - 1)) if len(lines) > MANY else f"C{i}"
-        axes.plot(x, y, label=name, color=color, linewidth=1.2, marker="o" if len(y) == 1 else None)
+        axes.plot(x, y, label=plain(name), color=color, linewidth=1.2, marker="o" if len(y) == 1 else None)
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     axes.grid(alpha=0.3)

@@ -5,7 +5,8 @@ from os import PathLike
 from ..dynamics import Dynamics
 from ..errors import LinkworkError
 from ..model import Model
-from .extras import pyplot
+from ..model.check import depth_first
+from .extras import check_pictures, plain, pyplot
 from .scene import PALETTE
 
 ROW, COLUMN = 0.36, 1.9  # inches
@@ -27,6 +28,7 @@ def plot_tree(model: Model | Dynamics, *, path: str | PathLike | None = None):
     model = model.model if isinstance(model, Dynamics) else model
     if len(model.bodies) > LIMIT:
         raise LinkworkError(f"{model.name} has {len(model.bodies)} bodies; a picture of its tree has room for {LIMIT}.")
+    check_pictures(path)
     place = _places(model)
     columns, rows = (max((xy[i] for xy in place.values()), default=0) + 2 for i in (0, 1))
     figure = pyplot().figure(figsize=(COLUMN * columns + 0.4, max(ROW * rows + 0.5, 1.6)), layout="constrained")
@@ -45,7 +47,7 @@ def plot_tree(model: Model | Dynamics, *, path: str | PathLike | None = None):
         axes.annotate("", place[loop.parent], place[loop.child], arrowprops=LOOP, zorder=2)
     freedom = sum(placed.joint.nv for placed in model.joints)
     title = f"{model.name}: {len(model.bodies)} bodies, {freedom} degrees of freedom, {model.mass:.4g} kg"
-    axes.set_title(title, fontsize=9, loc="left")
+    axes.set_title(plain(title), fontsize=9, loc="left")
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
@@ -62,7 +64,7 @@ def _joint(axes, placed, inboard: tuple[int, int], outboard: tuple[int, int]) ->
 
 
 def _write(axes, text: str, at: tuple[int, int], points: tuple[int, int], **style) -> None:
-    axes.annotate(text, at, points, textcoords="offset points", **style)
+    axes.annotate(plain(text), at, points, textcoords="offset points", **style)
 
 
 def _places(model: Model) -> dict[str | None, tuple[int, int]]:
@@ -70,7 +72,7 @@ def _places(model: Model) -> dict[str | None, tuple[int, int]]:
     place: dict[str | None, tuple[int, int]] = {None: WORLD}
     used: set[str | None] = set()
     row = 0
-    for placed in model.joints:
+    for placed in depth_first(model.joints):
         row += placed.parent in used  # the first one goes straight on
         used.add(placed.parent)
         place[placed.child] = place[placed.parent][0] + 1, row

@@ -31,8 +31,8 @@ HAND = '<link name="hand"/><joint name="wrist" type="fixed"><parent link="{}"/><
 WRONG = [  # what is replaced, by what, and what the error says
     ('<child link="forearm"/>', '<child link="forearm_2"/>',
      'line 13: joint "elbow" has child "forearm_2", which no <link> defines. Did you mean "forearm"?'),
-    ('<parent link="base"/>', '<parent link="world"/>',
-     'line 12: joint "elbow" has parent "world", which no <link> defines. There are: base, forearm.'),
+    ('<parent link="base"/>', '<parent link="floor"/>',
+     'line 12: joint "elbow" has parent "floor", which no <link> defines. There are: base, forearm.'),
     ('<parent link="base"/>', "", 'line 11: joint "elbow" has no <parent>.'),
     ('<child link="forearm"/>', "<child/>", 'line 13: joint "elbow" has no link="..." in its <child>.'),
     ('name="elbow"', "", 'line 11: <joint> has no name="...".'),

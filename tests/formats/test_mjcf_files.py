@@ -86,7 +86,7 @@ def test_a_mesh_that_our_shapes_cannot_hold_is_noted(folder):
 
 def test_a_geom_fitted_to_a_missing_mesh_is_noted(folder):
     model = mjcf.read(MESHES.format(inertial=INERTIAL, mesh=""), folder=folder)
-    assert model.notes == ('left out: geoms fitted to meshes that are not there, of "fitted"',)
+    assert model.notes == ("meshes that are not there: absent.stl", 'left out: geoms fitted to meshes that are not there, of "fitted"')
     assert not model.body("fitted").collisions
 
 

@@ -61,7 +61,8 @@ SPRING = "<axis><xyz>0 0 1</xyz><dynamics><spring_stiffness>2</spring_stiffness>
 FILES = {
     "names 1 joints, but 0 types": lambda: lw.load(ARM, loops=StringIO("joint_name: [j]")),
     "closed loop 1 is 'a'; it takes two names of links or joints": lambda: lw.load(ARM, loops=StringIO("closed_loop: [a]\ntype: [6d]")),
-    "the file has 2 <model> elements; it must have one": lambda: lw.load('<sdf><model name="a"/><model name="b"/></sdf>'),
+    "the file has no <model>": lambda: lw.load('<sdf version="1.7"><world name="w"/></sdf>'),
+    "the file has 2 <world> elements; it must have one": lambda: lw.load('<sdf><world><model name="a"/></world><world/></sdf>'),
     "has the world as its child; make it the parent": sdf_joint("revolute", "<axis/>", parent="a", child="world"),
     "has no <screw_thread_pitch>, metres per turn": sdf_joint("screw", "<axis/>"),
     "which is not a direction": sdf_joint("revolute", "<axis><xyz>0 0 0</xyz></axis>"),

@@ -141,7 +141,7 @@ def test_shapes_and_colours_are_kept():
     ]
     assert body.visuals[0].pose == Pose(translation=(0.0, 0.0, 1.0)) and body.visuals[0].name == "v"
     assert [s.kind for s in body.collisions] == ["sphere"]
-    assert model.notes == ('link "b", <visual>: <torus> is left out',)
+    assert model.notes == ('link "b", <visual>: <torus> is left out', "meshes that are not there: hand.stl")
 
 
 # --- snapping

@@ -33,6 +33,7 @@ from .spatial_loops import bricard, differential, governor
 from .wheels import rolling_disk, snakeboard
 from .zoo import joint_zoo
 
+MOST = 100_000  # of a size in a name: minutes, and a GB; functions take any
 SIZED: dict[str, Callable[..., Model]] = {"chain": chain, "cable": cable, "satellite": satellite}
 PLAIN: dict[str, Callable[..., Model]] = {
     maker.__name__: maker
@@ -75,6 +76,8 @@ def mechanism(name: str) -> Model:
         return {**PLAIN, **SIZED}[kind]()
     if kind not in SIZED:
         raise ModelError(f'"{name}" asks for a size, but {kind} has only one; {", ".join(SIZED)} take a size.')
+    if size.isdecimal() and (len(size) > 6 or int(size) > MOST):
+        raise ModelError(f'"{name}" asks for size {size}; a name makes at most {MOST}, lw.mechanisms.{kind}(n) any number.')
     if not size.isdecimal() or int(size) < 1:
         raise ModelError(f'"{name}" asks for size "{size}"; it takes a whole number from 1, as in "{kind}:100".')
     return SIZED[kind](int(size))

@@ -25,32 +25,37 @@ def humanoid() -> Model:
     body.body("pelvis", joint=Free(), joint_name="floating_base", **hips)
     body.body("trunk", "pelvis", (0.0, 0.0, 0.1), _motor("yaw", -60, 60, 100), joint_name="waist", **chest)
     body.body("head", "trunk", (0.0, 0.0, 0.5), joint_name="neck", **solids.sphere(5.0, 0.11, (0.0, 0.0, 0.1), SKIN))
-    _limbs(body, "left", 1.0)
-    _limbs(body, "right", -1.0)
+    for limb in _arm, _leg:
+        limb(body, "left", 1.0)
+        limb(body, "right", -1.0)
     return body.model()
 
 
-def _limbs(body: Builder, side: str, y: float) -> None:
-    """A leg and an arm; y is 1 on the left and -1 on the right, where rolls and yaws are mirrored."""
+def _leg(body: Builder, side: str, y: float) -> None:
+    """y is 1 on the left and -1 on the right, where rolls and yaws are mirrored."""
     yaw, roll, pitch = _side("yaw", -40, 40, 80, y), _side("roll", -25, 45, 120, y), _motor("pitch", -110, 30, 150)
-    hip = _row(f"{side}_hip", yaw, roll, pitch)
+    hip, knee = _row(f"{side}_hip", yaw, roll, pitch), _motor("pitch", 0, 150, 150)
     ankle = _row(f"{side}_ankle", _motor("pitch", -45, 35, 100), _side("roll", -20, 20, 40, y))
-    shoulder = _row(f"{side}_shoulder", _motor("pitch", -180, 60, 50), _side("roll", -10, 170, 50, y))
     thigh = solids.capsule(8.0, 0.07, (0.0, 0.0, -0.38), (0.0, 0.0, -0.04), TROUSERS)
     shin = solids.capsule(3.5, 0.05, (0.0, 0.0, -0.38), (0.0, 0.0, -0.04), SKIN)
     foot = solids.box(1.0, (0.26, 0.1, 0.06), (0.06, 0.0, -0.05), SHOE)
+    body.body(f"{side}_thigh", "pelvis", (0.0, 0.1 * y, -0.03), hip, joint_name=f"{side}_hip", **thigh)
+    body.body(f"{side}_shin", f"{side}_thigh", (0.0, 0.0, -0.42), knee, joint_name=f"{side}_knee", **shin)
+    body.body(f"{side}_foot", f"{side}_shin", (0.0, 0.0, -0.42), ankle, joint_name=f"{side}_ankle", **foot)
+    body.frame(f"{side}_sole", f"{side}_foot", (0.0, 0.0, -0.08))
+
+
+def _arm(body: Builder, side: str, y: float) -> None:
+    """As _leg."""
+    shoulder = _row(f"{side}_shoulder", _motor("pitch", -180, 60, 50), _side("roll", -10, 170, 50, y))
+    elbow = _motor("pitch", -145, 0, 40)
     upper = solids.capsule(1.0, 0.045, (0.0, 0.0, -0.26), (0.0, 0.0, -0.02), SHIRT)
     lower = solids.together(
         solids.capsule(0.6, 0.035, (0.0, 0.0, -0.22), (0.0, 0.0, -0.03), SKIN),
         solids.sphere(0.4, 0.045, (0.0, 0.0, -0.28), SKIN),
     )
-    knee, elbow = _motor("pitch", 0, 150, 150), _motor("pitch", -145, 0, 40)
-    body.body(f"{side}_thigh", "pelvis", (0.0, 0.1 * y, -0.03), hip, joint_name=f"{side}_hip", **thigh)
-    body.body(f"{side}_shin", f"{side}_thigh", (0.0, 0.0, -0.42), knee, joint_name=f"{side}_knee", **shin)
-    body.body(f"{side}_foot", f"{side}_shin", (0.0, 0.0, -0.42), ankle, joint_name=f"{side}_ankle", **foot)
     body.body(f"{side}_upper_arm", "trunk", (0.0, 0.2 * y, 0.42), shoulder, joint_name=f"{side}_shoulder", **upper)
     body.body(f"{side}_forearm", f"{side}_upper_arm", (0.0, 0.0, -0.28), elbow, joint_name=f"{side}_elbow", **lower)
-    body.frame(f"{side}_sole", f"{side}_foot", (0.0, 0.0, -0.08))
     body.frame(f"{side}_hand", f"{side}_forearm", (0.0, 0.0, -0.28))
 
 
