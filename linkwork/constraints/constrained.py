@@ -382,12 +382,12 @@ class Constrained:
 
     def _checked(self, q, v, tau, external):
         """Arrays of the right shapes, or it is said which is not."""
-        arrays, kind = self._arrays("forward_dynamics", {"q": q, "v": v, "tau": tau, "external": external})
+        given = {"q": q, "v": v, "tau": tau} | ({} if external is None else {"external": external})
+        arrays, kind = self._arrays("forward_dynamics", given)
         return *arrays, *(() if external is not None else (None,)), kind
 
     def _arrays(self, name: str, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
-        """What was given, None left out, as float64 arrays of the right shapes, and the dtype of the result."""
-        given = {x: array for x, array in given.items() if array is not None}
+        """What was given as float64 arrays of the right shapes, and the dtype of the result."""
         if any(isinstance(x, Traced) for x in given.values()):
             raise self._no_kernel_inside(name)
         if any(on_device(x) for x in given.values()):
@@ -400,9 +400,11 @@ class Constrained:
         return [x.astype(float, copy=False) for x in arrays], working_dtype(*arrays)
 
     def _each(self, name: str, given: dict[str, Any], out, function):
-        """function(kind, arrays by name...), in NumPy, over a batch: a sample that is not finite gets NaN, and the others their results."""
+        """function(kind, arrays by name...), in NumPy, over a batch: a sample that is not finite gets NaN, and the others their results.
+        tau and external may be None."""
+        given = {x: array for x, array in given.items() if array is not None or x not in ("tau", "external")}
         arrays, kind = self._arrays(name, given)
-        names = [x for x, array in given.items() if array is not None]
+        names = list(given)
         cores = [len(ARRAYS[x]) for x in names]
         batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
         finite = np.ones(batch, bool)
