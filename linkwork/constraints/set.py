@@ -1,5 +1,6 @@
 """All constraints of a robot together."""
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from ..engine.cache import is_ours
 from ..engine.kernel import Kernel
 from ..engine.program import Input
-from ..errors import ModelError, UnknownNameError
+from ..errors import ModelError, PlainWarning, UnknownNameError
 from ..lie.scalars import like
 from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from ..systems.singular import singular
@@ -144,7 +145,15 @@ class ConstraintSet:
     def traced(self) -> bool:
         """Are there kernels for these constraints?"""
         robot = self.robot
-        return robot.compiled and not robot.rolled and robot.nv > 0 and len(self) > 0 and all(x.traceable for x in self.constraints)
+        if not (robot.compiled and robot.nv and len(self) and all(x.traceable for x in self.constraints)):
+            return False
+        if robot.rolled:
+            warnings.warn(
+                f"{robot.model.name} has {robot.nv} velocities and constraints, which run in plain NumPy, slower: kernels that loop over "
+                "the joints know none yet. Dynamics(model, rolled=False) compiles straight code, compiled=False means this run.",
+                PlainWarning, stacklevel=4,
+            )  # fmt: skip
+        return not robot.rolled
 
     @cached_property
     def _position_rows(self):

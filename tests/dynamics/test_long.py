@@ -80,3 +80,10 @@ def test_directions_that_cannot_move_are_left_out_of_a_task_inertia(compiled):
     still = np.diag(robot.task_compliance(np.ones(2), "link2")) == 0
     assert still.sum() == 3 and np.isfinite(inertia).all() and not inertia[still].any() and abs(independence) < 1e-12
     assert robot.task_inertia(np.ones(2), ("link2", (0.3, 0, 0)))[1].shape == ()
+
+
+def test_loops_of_a_long_mechanism_say_that_they_run_in_numpy():
+    robot = lw.Dynamics(lw.load("four_bar"), rolled=True)
+    q, v = robot.constraints.random_state(seed=0)
+    with pytest.warns(PlainWarning, match="four_bar has 3 velocities and constraints"):
+        robot.forward_dynamics(q, v, 0 * v)
