@@ -17,7 +17,6 @@ TESTS = Path(__file__).parents[1]
 BUILT_IN = {name: lambda name=name: (lw.load(name), {}, ()) for name in ("rolling_disk", "snakeboard")}
 ALL = MAKERS | BUILT_IN
 SHORT = "four_bar", "rolling_disk"  # whose tests are quick
-LARGE = "digit_like", "cassie, MJCF", "cassie, SDF", "pr2"
 
 
 def digest(name: str, seconds: float = 5.0) -> str:
@@ -45,8 +44,7 @@ def of_another_process(name: str, seconds: float) -> str:
 
 def kinds():
     for name in ALL:
-        marks = [] if name in SHORT else [pytest.mark.very_slow] if name in LARGE else [pytest.mark.slow]
-        yield pytest.param(name, 0.5 if name in SHORT else 5.0, marks=marks)
+        yield pytest.param(name, 0.2 if name in SHORT else 5.0, marks=[] if name in SHORT else [pytest.mark.very_slow])
 
 
 @pytest.mark.parametrize("name, seconds", list(kinds()))
