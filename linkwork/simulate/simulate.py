@@ -11,7 +11,8 @@ from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, list
 from ..lie.scalars import numbers
 from .control import Control
 from .held import Keeper
-from .run import ADAPTIVE, FIXED, Carry, Run, Settings
+from .run import Run
+from .settings import ADAPTIVE, FIXED, Carry, Settings
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from . import archive, export
 from .dense import Dense, Ends
 from .events import Occurrence
 from .held import WAYS, Keeper
-from .run import FIXED, Carry, Run, Settings
+from .run import Run
+from .settings import Carry, Settings
 
 ROWS = "t", "q", "v", "vdot", "tau"
 WRITERS = {".npz": archive.save, ".csv": export.to_csv}
@@ -58,7 +59,7 @@ class Trajectory:
     def _of_rows(self) -> Dense:
         """The dense output that the rows are, if they are the ends of all steps."""
         s, missing = self.settings, ""
-        if s.every > 1 or (s.dt is not None and s.method not in FIXED):
+        if s.every > 1 or s.stores_grid:
             missing = "its rows are not all steps, and the file is of an older format"
         ends = Ends(self.t, self.q, self.v, self.vdot, self.tau, archive.is_held(s.control))
         return Dense((ends,), missing)
@@ -79,7 +80,7 @@ class Trajectory:
             evaluations=run.flow.evaluations,
             settings=run.settings,
             carry=run.carry,
-            dense=run.dense.result(columns, run.record),
+            dense=run.stored.dense.result(columns, run.record),
         )
 
     # --- one row, some rows, times in between

@@ -1,0 +1,40 @@
+"""The times of a run: multiples of dt, counted as integers, and sums whose rounding is kept."""
+
+from math import floor
+
+import numpy as np
+
+from ..errors import SimulationError
+
+SLACK = 1e-9  # fraction of a step: two times nearer than that are equal
+
+
+class Grid:
+    """Multiples of dt from a start; two times nearer than `slack` are the same time of the grid."""
+
+    def __init__(self, start: float, dt: float | None, t: float, until: float):
+        """The run goes from t to a time."""
+        self.start, self.dt = start, dt
+        gap = float(np.spacing(max(abs(t), abs(until), abs(start))))
+        if dt is not None and dt < 8 * gap:
+            raise SimulationError(
+                f"dt is {dt} s, but times near {t:.6g} s differ by {gap:.1g} s at least. "
+                "Take a longer dt, or count time from a start nearer to zero."
+            )
+        self.slack = max(SLACK * (dt or 0.0), 2 * gap)
+
+    def number(self, t: float) -> int:
+        """The number of the last time of the grid that is not after t."""
+        return 0 if self.dt is None else floor((t - self.start + self.slack) / self.dt)
+
+    def time(self, k: int) -> tuple[float, float]:
+        """Time k of the grid, and what its rounding leaves out."""
+        return later(self.start, 0.0, k * (self.dt or 0.0))
+
+
+def later(t: float, late: float, h: float) -> tuple[float, float]:
+    """The time h after t + late, and what its rounding leaves out (Knuth's sum of two numbers)."""
+    h = late + h
+    there = t + h
+    moved = there - t
+    return there, (t - (there - moved)) + (h - moved)

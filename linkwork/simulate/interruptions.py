@@ -1,0 +1,96 @@
+"""Events within a step: those that are only recorded, and those that end the step because the run, the state or the forces change."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .events import SAME, Crossing, Occurrence
+from .grid import later
+from .motion_checks import check_motion, checked_reset
+from .step import Failure, Step
+
+if TYPE_CHECKING:
+    from .run import Run
+
+REPEATS = 3, 50  # times that an event may repeat at the same time: the user's, and one of a joint at rest
+
+
+def state_at(run: "Run", found: Crossing, step: Step):
+    """The time and the state of an event within a step."""
+    t = run.t + found.x * step.h  # as the detector has it
+    if found.x >= 1:
+        return t, step.q, step.v
+    q, v = run.flow.within(run.t, step, np.array([found.x]))
+    return t, q[0], v[0]
+
+
+def note(run: "Run", found: Crossing, step: Step) -> None:
+    """Record an event that changes nothing."""
+    t, q, v = state_at(run, found, step)
+    run.stored.up_to(t, run.t, run.late, step)
+    run.occurrences.append(Occurrence(t, run.detector.events[found.number].name, q, v))
+    run.record.add(t, q, v, *run.flow.at(t, q, v))
+
+
+def interrupt(run: "Run", found: Crossing, step: Step) -> None:
+    """End the step at an event that ends the run or changes the state or the forces."""
+    run.stored.up_to(run.t + found.x * step.h, run.t, run.late, step)
+    t, q, v = state_at(run, found, step)
+    passed, moved = t > run.t, t - run.t > SAME * np.spacing(abs(t))
+    _arrive(run, found, step, t, q, v)
+    if passed:
+        run.store()
+        run.accept_step()
+    run.repeats = 0 if moved else run.repeats + 1
+    own = found.number < len(run.detector.events)
+    name, rate = _own_event(run, found.number, t, q, v) if own else (_event_of_joint(run, found.number, t, q, v), 0.0)
+    if name is not None:
+        run.occurrences.append(Occurrence(t, name, q, v))
+    if run.repeats > REPEATS[not own] + len(run.detector.events):
+        raise Failure(
+            f"{name or 'a joint that sticks and slips'} repeats at the same time. What comes to rest there is held by a joint "
+            "limit, not by an event: give the joint a limit and simulate with limits=True, restitution=..., or make the event terminal",
+            complete=True,
+        )
+    if run.status == "finished":
+        _go_on(run, found.number if own else None, rate)
+
+
+def _arrive(run: "Run", found: Crossing, step: Step, t: float, q, v) -> None:
+    """Make the state of the event the present one."""
+    vdot, tau = run.flow.at(t, q, v)
+    run.stored.step(run.t, run.late, step, found.x, run.tau, tau)
+    there, rest = later(run.t, run.late, found.x * step.h)
+    run.t, run.late = t, (there - t) + rest
+    run.q, run.v, run.vdot, run.tau = q, v, vdot, tau
+
+
+def _own_event(run: "Run", number: int, t: float, q, v) -> tuple[str, float]:
+    """Do what an event of the user asks for: its name, and the rate of its function before a reset."""
+    event, rate = run.detector.events[number], 0.0
+    if event.terminal:
+        run.end("event", f'event "{event.name}"')
+    elif event.reset is not None:
+        rate = run.detector.rate(number, t, q, v)
+        run.q, run.v = run.keeper.start(t, *checked_reset(event, t, q, v, run.flow.stops))
+    return event.name, rate
+
+
+def _event_of_joint(run: "Run", number: int, t: float, q, v) -> str | None:
+    """Let a joint stop, stick or slip: the name of what happens, if it has one."""
+    stops = run.flow.stops
+    assert stops is not None
+    run.q, run.v, name = stops.change(number - len(run.detector.events), t, q, v, run.flow)
+    return name
+
+
+def _go_on(run: "Run", just: int | None, rate: float) -> None:
+    """Continue after the user's event `just`, or, if that is None, after one of a joint at rest."""
+    if just is not None:
+        run.restart(just, rate)
+    else:
+        run.vdot, run.tau = run.flow.at(run.t, run.q, run.v)
+        run.integrator.restart(jump=True)
+        run.detector.begin(run.t, run.q, run.v)
+    check_motion(run.vdot, run.q, run.v)
+    run.store()

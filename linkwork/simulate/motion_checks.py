@@ -1,0 +1,63 @@
+"""What ends a run as failed: accelerations that are not finite, a motion that diverges or leaves the constraints, a bad reset."""
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..errors import SimulationError
+from .settings import Settings
+from .step import Failure, Step
+from .stops import Stops
+
+LARGEST = 1e18  # a state past it, in rad, m, rad/s or m/s, has left: its rounding is larger than 100 of them
+
+
+def check_motion(vdot, q, v) -> None:
+    """Raise Failure if an acceleration is not finite, or the state has left."""
+    if not np.isfinite(vdot).all():
+        raise Failure("the acceleration is not finite", int(np.argmin(np.isfinite(vdot))))
+    if max(np.abs(q).max(initial=0.0), np.abs(v).max(initial=0.0)) > LARGEST:
+        raise Failure(
+            f"the motion diverges: q is up to {np.abs(q).max():.2g}, v up to {np.abs(v).max():.2g}. A force or a controller drives it "
+            "away, or the steps are too long: take a smaller dt, or an adaptive method",
+            int(np.argmax(np.abs(v))),
+        )
+
+
+def check_projection(settings: Settings, step: Step, v, vdot) -> None:
+    """Raise Failure if the projection on the constraints changes the velocity by more than a small part of the motion: v is the
+    velocity after it, vdot the acceleration before the step."""
+    most = 0.5 if settings.fixed else 0.1
+    if np.linalg.norm(v - step.v) > most * (np.linalg.norm(step.v) + step.h * np.linalg.norm(vdot)):
+        raise Failure(
+            "the velocity that satisfies the constraints differs from that of the motion: the configuration is near a singular one, "
+            "where several motions are possible (see robot.constraint_report), or the steps are too long. Try other tolerances"
+        )
+
+
+def checked_reset(event, t: float, q, v, stops: Stops | None):
+    """The state after the reset of an event at (t, q, v)."""
+    shapes = q.shape, v.shape
+    q, v = event.reset(t, q.copy(), v.copy())
+    q, v = np.array(q, float), np.array(v, float)
+    if (q.shape, v.shape) != shapes or not (np.isfinite(q).all() and np.isfinite(v).all()):
+        raise Failure(
+            f'the reset of event "{event.name}" returned q of shape {q.shape} and v of shape {v.shape}; '
+            f"it must return finite ones of shapes {shapes[0]} and {shapes[1]}"
+        )
+    if stops is not None:
+        try:
+            stops.check(q, f'is set by the reset of event "{event.name}" to')
+        except SimulationError as error:
+            raise Failure(str(error), complete=True) from None
+    return q, v
+
+
+def said_of(failure: Failure, robot: Dynamics, trouble: str) -> str:
+    """What went wrong, in which joint, and `trouble`, what else there is to say, unless the failure says all."""
+    joint = "" if failure.row is None else f' (joint "{joint_of(robot, failure.row)}")'
+    return f"{failure}{joint}{'' if failure.complete else trouble}"
+
+
+def joint_of(robot: Dynamics, row: int) -> str:
+    """The joint, or the part of a joint, that a row of v belongs to."""
+    return [name for name in robot.joints if robot.v_index(name).start <= row < robot.v_index(name).stop][-1]

@@ -1,0 +1,72 @@
+"""The settings of a run, and what a run needs from the one it continues."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from .control import Control
+from .explicit import RK4, DormandPrince, DormandPrince8, Euler
+from .flow import Flow
+from .midpoint import Midpoint
+from .step import Integrator, Tolerances
+from .stiff import Radau
+
+if TYPE_CHECKING:
+    from ..constraints import Constrained
+
+FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
+ADAPTIVE: dict[str, type] = {"rk45": DormandPrince, "dop853": DormandPrince8, "stiff": Radau}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of `simulate` other than the robot, the state and the times."""
+
+    method: str = "rk45"
+    dt: float | None = None
+    rtol: float = 1e-6
+    atol: float = 1e-9
+    control: Control = None
+    external: Callable | None = None
+    events: tuple = ()
+    limits: bool = False
+    restitution: float = 0.0
+    on_step: Callable | None = None
+    every: int = 1
+    first_step: float | None = None
+    max_step: float = inf
+    progress: bool | None = None
+    constraints: object = "project"
+    keep: "Constrained | None" = None
+    dense: bool | None = None
+    tolerance: float | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """Does the method make fixed steps of length dt?"""
+        return self.method in FIXED
+
+    @property
+    def stores_grid(self) -> bool:
+        """Are rows stored at multiples of dt instead of at the ends of the steps?"""
+        return self.dt is not None and not self.fixed
+
+    def integrator(self, flow: Flow, first_step: float | None) -> Integrator:
+        """The integrator of a run, whose first step may be given."""
+        if self.fixed:
+            return FIXED[self.method](flow)
+        return ADAPTIVE[self.method](flow, Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step)
+
+
+@dataclass(frozen=True)
+class Carry:
+    """What a run needs from the one it continues."""
+
+    grid: float = 0.0  # the time from which fixed steps are counted
+    late: float = 0.0  # what the rounding of the last time leaves out
+    next_step: float | None = None
+    held: dict | None = None  # the last calls of held controllers, and their outputs
+    embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
+    memory: dict | None = None  # what the integrator and the joints at rest know of earlier steps, as lists and numbers
+    goes_on: bool = False  # does the state come from a run, so that it is on the constraints already?

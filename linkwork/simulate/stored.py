@@ -1,0 +1,50 @@
+"""What a run stores: its rows, and the motion within its steps."""
+
+import numpy as np
+
+from .dense import DenseRecord
+from .flow import Flow
+from .grid import Grid
+from .record import Record
+from .settings import Settings
+from .step import Step
+
+
+class Stored:
+    """The rows and the dense output of a run that starts at time t."""
+
+    def __init__(self, flow: Flow, settings: Settings, grid: Grid, t: float):
+        self.flow, self.settings, self.grid = flow, settings, grid
+        self.rows = Record(flow.robot)
+        every_end = settings.fixed and settings.every == 1
+        self.dense = DenseRecord(flow.robot, settings.dense, self.rows if every_end else None, bool(flow.controls.holds))
+        self.number = grid.number(t)  # of the last time of the grid that has a row
+
+    def state(self, t: float, q, v, vdot, tau, row: bool = True) -> None:
+        """Store a state: as a row, and as the end of a step for dense output."""
+        if row:
+            self.rows.add(t, q, v, vdot, tau)
+        if self.settings.fixed and self.dense.ends is not self.rows:
+            self.dense.end(t, q, v, vdot, tau)
+
+    def amend(self, t: float, vdot, tau) -> None:
+        """Replace vdot and tau at time t: the forces have changed there."""
+        self.rows.amend(t, vdot, tau)
+        self.dense.amend(t, vdot, tau)
+
+    def step(self, t: float, late: float, step: Step, x: float, before, after) -> None:
+        """Keep the polynomial of a step from t + late, of which the fraction x was made; tau before and after it."""
+        if not self.settings.fixed:
+            self.dense.step(t, late, step, x, before, after)
+
+    def up_to(self, end: float, t: float, late: float, step: Step) -> None:
+        """Where rows are at multiples of dt, store those after the last row, up to a time within the step from t + late."""
+        if not self.settings.stores_grid:
+            return
+        last, self.number = self.number, max(self.number, self.grid.number(end))
+        times = np.array([self.grid.time(k)[0] for k in range(last + 1, self.number + 1)])
+        times = np.where(times > end - self.grid.slack, end, times)
+        if len(times):
+            x = np.minimum(((times - t) - late) / step.h, 1.0)
+            for at, q, v in zip(times, *self.flow.within(t, step, x)):
+                self.rows.add(at, q, v, *self.flow.at(at, q, v))
