@@ -10,6 +10,7 @@ from ..spatial import phi
 from .augmented import check_closed, rank_tolerance
 from .loop_rows import LoopRows
 from .possible import FORCES, check_possible, tolerance_of
+from .quantities import under_constraints
 from .rank import Factored
 from .rows import Rows
 from .set import ConstraintSet
@@ -80,7 +81,8 @@ def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t, kind) -
     return Forces(cast(lam), tau, cast(vdot), rank, set_.slices, generalized, wrenches, _cuts(set_, q, lam, t, kind), joints)
 
 
-def wrenches_in_joints(set_: ConstraintSet, q, v, vdot, tau, bodies, external, t, kind):
+@under_constraints(joint_wrenches)
+def wrenches_in_joints(set_: ConstraintSet, q, v, vdot, bodies, tau=None, external=None, t=0.0, kind=np.float64):
     """What the joints of bodies (numbers) carry (..., n, 6) while the mechanism moves with v̇ and its joints exert τ; without τ, the
     least forces that make v̇."""
     rows = set_.rows(q, v, t)

@@ -34,8 +34,9 @@ def check_possible(set_: ConstraintSet, rows: Rows, v, vdot, kind=np.float64) ->
         )
 
 
-def possible(set_: ConstraintSet, rows: Rows, vdot):
+def possible(set_: ConstraintSet, q, v, vdot, t=0.0, kind=np.float64):
     """The acceleration nearest to v̇ that keeps the constraints; lengths count against the size of the mechanism."""
+    rows = set_.rows(q, v, t)
     factored = Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows))
     step, _ = factored.preimage((np.matvec(rows.Jc, vdot) + rows.gamma) / set_.scale)
     return vdot - set_.reach * step

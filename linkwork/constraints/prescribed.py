@@ -2,15 +2,18 @@
 
 import numpy as np
 
+from .. import quantities
 from ..errors import ConstraintError, ModelError
 from .augmented import INCONSISTENT, check_closed, rank_tolerance
 from .forces import needed
 from .move_squeeze import free_directions, least_forces
 from .possible import tolerance_of
+from .quantities import under_constraints
 from .rank import Factored
 from .set import ConstraintSet
 
 
+@under_constraints(quantities.hybrid_dynamics)
 def hybrid_dynamics(set_: ConstraintSet, q, v, given, prescribed, external=None, t=0.0, kind=np.float64):
     """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): (..., nv).
 

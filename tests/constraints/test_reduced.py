@@ -22,7 +22,7 @@ def test_velocities_of_a_driven_loop_have_what_the_drive_adds():
     """v = X u + v_p: (3, 0.7) of 0.7, in both views."""
     _, held = driven()
     q = np.array([0.0, 0.2])
-    view, embedded = held.reduced(q), held.embedded(q, np.array([3.0, 0.7]), t=0.0)
+    view, embedded = held.reduced(q, 0.0), held.embedded(q, np.array([3.0, 0.7]), t=0.0)
     np.testing.assert_allclose(embedded.whole(np.array([0.7])), [3.0, 0.7])
     np.testing.assert_allclose(view.velocity(q, [0.7], t=0.0), [3.0, 0.7])
     np.testing.assert_allclose(view.velocity(q, [0.7], t=0.5), [4.0, 0.7])
@@ -31,7 +31,7 @@ def test_velocities_of_a_driven_loop_have_what_the_drive_adds():
 def test_dynamics_in_u_of_a_drive_are_those_of_multipliers():
     _, held = driven()
     t = 0.4
-    q, view = np.array([3 * t + t**2, 0.2]), held.reduced(np.array([0.0, 0.2]))
+    q, view = np.array([3 * t + t**2, 0.2]), held.reduced(np.array([0.0, 0.2]), 0.0)
     v, tau = view.velocity(q, [0.7], t), np.array([0.3, -0.4])
     vdot = held.forward_dynamics(q, v, tau, t=t)
     udot = view.forward_dynamics(q, [0.7], tau, t=t)

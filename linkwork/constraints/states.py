@@ -1,0 +1,118 @@
+"""States that keep constraints: whether one does, and the way back to one that does."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ConstraintError
+from . import assembly, projection
+from .augmented import check_closed
+from .given import fitting
+from .kernels import Pick
+
+if TYPE_CHECKING:
+    from .constrained import Constrained
+
+PUT_BACK = 100 * assembly.CLOSED  # what may be left of c where a state was put back on the constraints
+CLOSE_ENOUGH = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
+ROUNDING = 1e-15
+RETURNS = 20
+
+
+def check(held: "Constrained", q, v, t: float) -> None:
+    """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
+    rows, v = held.set.rows(q, t=t), np.asarray(v, float)
+    close = held.may_be_open(CLOSE_ENOUGH)
+    check_closed(held.set, rows, close)
+    off = np.matvec(rows.Jc, v) - rows.U
+    size = (np.abs(rows.Jc) @ np.abs(v)[..., None])[..., 0].max(-1, keepdims=True, initial=0.0)
+    rounding = 1e-13 * np.abs(rows.Jc).max((-2, -1), initial=0.0)[..., None] * np.abs(v).max(-1, keepdims=True, initial=0.0)
+    if (np.abs(off) > close * (size + np.abs(rows.U)) + rounding).any():
+        name, row = held.set.labels[int(np.argmax(np.abs(off).reshape(-1, len(held)).max(0)))]
+        raise ConstraintError(
+            f'the velocities break "{name}" of {held.robot.model.name} by {np.abs(off).max():.3g} '
+            f"({row}). robot.constraints.project(q, v) gives the nearest that keep the constraints."
+        )
+
+
+def contradiction(held: "Constrained", q, t: float) -> str:
+    """What to say of constraints that contradict each other at q by less than the tolerance, if there is one; else nothing."""
+    if held.tolerance is None:
+        return ""
+    rows = held.set.rows(q, t=t)
+    if not held.set.misfit(rows.c) > PUT_BACK:
+        return ""
+    return (
+        "the constraints contradict each other and are met in the least-squares sense: "
+        f"open are {', '.join(held.set.bad(rows.c, PUT_BACK))}"
+    )
+
+
+def tangent(held: "Constrained", q, w, t: float):
+    """Of velocities w (m, nv) at one q the part that a return to the constraints would leave of them, drives at rest."""
+    if held.set.massless:
+        return w
+    if held.compiled:
+        both = np.concatenate([w, np.zeros_like(w[:1])])  # what drives ask for comes out of zero
+        (_, allowed, _), bad = held.nearest_kernels(np.broadcast_to(q, (len(both), len(q))), both, t=t)
+        if bad is None:
+            return allowed[:-1] - allowed[-1]
+    return projection.tangent(held.set, q, w, t)
+
+
+def returned(held: "Constrained", q, v, t: float, dependent: bool, first: Pick | None = None):
+    """The state on the constraints and the quality of the choice. Steps run as kernels until c is rounding; samples that
+    no choice serves, or that do not get there, are put back in NumPy, by singular values."""
+    q, v = (np.asarray(x, float) for x in (q, v))
+    plain = partial(projection.lift if dependent else projection.project, tolerance=held.may_be_open(PUT_BACK))
+    if not held.compiled or not np.size(q):
+        return plain(held.set, q, v, t), 1.0
+    kernels = held.dependent_kernels if dependent else held.nearest_kernels
+    try:
+        here, slow, size, quality, unserved = _by_steps(partial(kernels, t=t, first=first), q, v)
+    except ValueError:
+        fitting(held.set, {"q": q, "v": v})
+        raise
+    open_ = unserved | (size > PUT_BACK)
+    if open_.any():
+        here, slow, start, fast = (np.broadcast_to(x, (*size.shape, x.shape[-1])) for x in (here, slow, q, v))
+        here, slow = here.copy(), slow.copy()
+        here[open_], slow[open_] = plain(held.set, start[open_], fast[open_], t)
+    return (here, slow), float(np.min(quality)) if quality else 1.0
+
+
+def _by_steps(step, q, v):
+    """Newton steps until c is rounding: q, v, what is left of c, the quality of the choice, and which samples no choice serves."""
+    (there, slow, size, *quality), bad = step(q, v)
+    here, unserved, batch = q, np.zeros(size.shape, bool) if bad is None else bad, size.shape
+    going = size > ROUNDING  # each sample goes on by itself, whatever the others do
+    for _ in range(RETURNS):
+        if not going.any():
+            break
+        (further, slower, less, *better_quality), worse = step(there, v)
+        going = going & (less < 0.5 * size)
+        if not batch:
+            if going:
+                here, there, slow, size, quality = there, further, slower, less, better_quality
+                unserved = unserved if worse is None else worse
+        else:
+            take = going[..., None]
+            here, there, slow = np.where(take, there, here), np.where(take, further, there), np.where(take, slower, slow)
+            size, quality = np.where(going, less, size), [np.where(going, new, old) for new, old in zip(better_quality, quality)]
+            unserved = unserved if worse is None else np.where(going, worse, unserved)
+        going = going & (less > ROUNDING)
+    return here, slow, size, quality, unserved
+
+
+def random_state(held: "Constrained", rng: np.random.Generator, reach: float, t: float):
+    """A state that keeps the constraints, near the assembly closest to neutral."""
+    start = held.assemble(held.robot.neutral(), t=t)
+    for scale in (reach, reach / 2, reach / 4, reach / 8, reach / 16, 0.0):
+        guess = held.robot.integrate(start, scale * rng.uniform(-1, 1, held.nv))
+        try:
+            q = held.assemble(guess, t=t)
+            break
+        except ValueError:
+            continue
+    return held.project(q, rng.standard_normal(held.nv), t=t)
