@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.constraints import Constrained
 
 NO_ARRAYS = {"report", "function", "tolerating", "check", "reduced", "embedded", "integrable", "contradiction", "random_state", "ask",
-             "lifted"}  # fmt: skip
+             "lifted", "may_be_open", "rows", "enough", "check_acceleration", "compliance_root", "actuation"}  # fmt: skip
 METHODS = {
     "residual": lambda held, q, v, tau: held.residual(q),
     "jacobian": lambda held, q, v, tau: held.jacobian(q),
@@ -26,6 +26,9 @@ METHODS = {
     "compliance": lambda held, q, v, tau: held.compliance(q),
     "move_squeeze": lambda held, q, v, tau: held.move_squeeze(q, tau),
     "motor_forces": lambda held, q, v, tau: held.motor_forces(q, v, held.forward_dynamics(q, v, tau), ["crank_joint"]),
+    "possible": lambda held, q, v, tau: held.possible(q, v, tau),
+    "joint_wrenches": lambda held, q, v, tau: held.joint_wrenches(q, v, held.forward_dynamics(q, v, tau), tau=tau),
+    "hybrid_dynamics": lambda held, q, v, tau: held.hybrid_dynamics(q, v, tau, np.zeros_like(v)),
 }
 
 
