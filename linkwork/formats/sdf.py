@@ -224,27 +224,45 @@ class Reader:
     def _mimics(self, joint: Element) -> Iterator[Coupling]:
         """q = multiplier (q(leader) - reference) + offset."""
         axis = joint.first("axis")
-        for mimic in axis.all("mimic") if axis is not None else ():
+
+        def coupling(mimic: Element) -> Coupling:
             name, leader = self.frames.name(joint), self.frames.resolve(mimic.text("joint"), joint, mimic)
             slope, offset, reference = (number(mimic, key, x) for key, x in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0)))
-            yield Coupling(f"{name}_mimic", name, leader, (offset - slope * reference, slope))
+            return Coupling(f"{name}_mimic", name, leader, (offset - slope * reference, slope))
+
+        for mimic in axis.all("mimic") if axis is not None else ():
+            if (found := self.lenient.read(mimic, coupling)) is not None:
+                yield found
 
     def _physics(self, joint: Element, tag: str) -> dict:
         kind, axis, out = joint.text("type"), joint.first(tag), dict[str, float]()
         if axis is None:
             return out
         if (dynamics := axis.first("dynamics")) is not None:
-            out["damping"], out["friction"] = number(dynamics, "damping", 0.0), number(dynamics, "friction", 0.0)
-            if stiffness := number(dynamics, "spring_stiffness", 0.0):
-                if kind == "ball":
-                    raise dynamics.error(f"{label(joint)} has a spring, which a ball joint cannot have here.")
-                out["stiffness"], out["rest"] = stiffness, number(dynamics, "spring_reference", 0.0)
+            out |= self.lenient.read(dynamics, lambda dynamics: passive(joint, dynamics), {})
         if kind not in ("ball", "continuous") and (limit := axis.first("limit")) is not None:
-            for key, ours in (("lower", "lower"), ("upper", "upper"), ("effort", "effort"), ("velocity", "speed")):
-                value = number(limit, key, float("inf"), finite=False)
-                if isfinite(value) and abs(value) < NO_LIMIT and not (key in ("effort", "velocity") and value < 0):
-                    out[ours] = value
+            out |= self.lenient.read(limit, limits, {})
         return out
+
+
+def passive(joint: Element, dynamics: Element) -> dict[str, float]:
+    """Damping, dry friction and spring of a joint."""
+    out = {"damping": number(dynamics, "damping", 0.0), "friction": number(dynamics, "friction", 0.0)}
+    if stiffness := number(dynamics, "spring_stiffness", 0.0):
+        if joint.text("type") == "ball":
+            raise dynamics.error(f"{label(joint)} has a spring, which a ball joint cannot have here.")
+        out |= {"stiffness": stiffness, "rest": number(dynamics, "spring_reference", 0.0)}
+    return out
+
+
+def limits(limit: Element) -> dict[str, float]:
+    """Those that are finite."""
+    out = {}
+    for key, ours in (("lower", "lower"), ("upper", "upper"), ("effort", "effort"), ("velocity", "speed")):
+        value = number(limit, key, float("inf"), finite=False)
+        if isfinite(value) and abs(value) < NO_LIMIT and not (key in ("effort", "velocity") and value < 0):
+            out[ours] = value
+    return out
 
 
 def number(parent: Element, tag: str, default: float, *, finite: bool = True) -> float:

@@ -61,7 +61,9 @@ def read(
     if root is not None:
         connected.insert(0, PlacedJoint(_fresh(f"{root}_to_world", joints), None, root, Fixed()))
     couplings = [x for joint in joints.values() if (x := optional.read(joint, lambda joint: _coupling(joint, joints)))]
-    gears = optional.read(robot, lambda robot: _gears(robot, joints), {})
+    gears: dict[str, float] = {}
+    for transmission in robot.all("transmission"):
+        gears |= optional.read(transmission, lambda transmission: _gear(transmission, joints), {})
     wrong = complaints(bodies)
     if wrong and strict:
         raise ModelError(f"{name}: {' '.join(wrong)}")
@@ -82,22 +84,20 @@ def read(
 
 
 
-def _gears(robot, joints) -> dict[str, float]:
-    """The gear ratios of <transmission> elements that drive one joint: motor speed divided by joint speed."""
-    found = {}
-    for transmission in robot.all("transmission"):
-        driven = list(transmission.all("joint"))
-        parts = [transmission, *transmission.all("actuator"), *driven]
-        ratios = [part.content.strip() for x in parts for part in x.all("mechanicalReduction")]
-        if len(driven) == 1 and len(ratios) == 1 and driven[0].attributes.get("name") in joints:
-            try:
-                ratio = float(ratios[0])
-            except ValueError:
-                ratio = math.nan
-            if not math.isfinite(ratio) or not ratio:
-                raise transmission.error(f'a <mechanicalReduction> is "{ratios[0]}"; it takes a finite number, not zero.')
-            found[driven[0].attributes["name"]] = ratio
-    return found
+def _gear(transmission: Element, joints) -> dict[str, float]:
+    """The gear ratio of a <transmission> that drives one joint: motor speed divided by joint speed."""
+    driven = list(transmission.all("joint"))
+    parts = [transmission, *transmission.all("actuator"), *driven]
+    ratios = [part.content.strip() for x in parts for part in x.all("mechanicalReduction")]
+    if len(driven) != 1 or len(ratios) != 1 or driven[0].attributes.get("name") not in joints:
+        return {}
+    try:
+        ratio = float(ratios[0])
+    except ValueError:
+        ratio = math.nan
+    if not math.isfinite(ratio) or not ratio:
+        raise transmission.error(f'a <mechanicalReduction> is "{ratios[0]}"; it takes a finite number, not zero.')
+    return {driven[0].attributes["name"]: ratio}
 
 
 def _warn(text: str) -> None:

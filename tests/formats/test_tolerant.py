@@ -74,6 +74,19 @@ def test_universal_joints_of_loop_files_may_turn_about_any_two_axes(pair):
     assert [part.axis for _, part, _ in joint.parts] == [tuple(np.eye(3)["XYZ".index(a)]) for a in pair]
 
 
+def on_an_axis(element: str) -> str:
+    return cart("m", 0).replace("</axis>", f"{element}</axis>")
+
+
+def test_one_bad_transmission_is_left_out_alone():
+    gear = (
+        '<transmission name="{0}"><joint name="floating_base"/><actuator name="m">'
+        "<mechanicalReduction>{1}</mechanicalReduction></actuator></transmission>"
+    )
+    model = lw.load(arm(more=gear.format("good", "10") + gear.format("bad", "oops")), lenient=True)
+    assert model.joint("floating_base").joint.gear == 10 and sum(note.startswith("left out: ") for note in model.notes) == 1
+
+
 BAD = {
     "a shape": arm(inside='<visual><geometry><box size="1 x 1"/></geometry></visual>'),
     "a material": arm(more='<material name="m"><color rgba="1 1"/></material>'),
@@ -87,6 +100,9 @@ BAD = {
     "a shape of SDF": sdf(
         f'<model name="m">{LINK.format("a", "").replace("<inertial>", "<visual><geometry><box/></geometry></visual><inertial>")}</model>'
     ),
+    "limits of SDF": sdf(on_an_axis("<limit><lower>x</lower></limit>")),
+    "damping of SDF": sdf(on_an_axis("<dynamics><damping>x</damping></dynamics>")),
+    "a mimic of SDF": sdf(on_an_axis('<mimic joint="nobody"><multiplier>x</multiplier></mimic>')),
 }
 
 
