@@ -14,8 +14,10 @@ def array_of(name: str, x):
         return x
     try:
         return np.asarray(x)
-    except (ValueError, TypeError, OverflowError):
-        raise ShapeError(f"{name} is {x!r}, which is not an array: its rows have different lengths.") from None
+    except (ValueError, TypeError, OverflowError) as error:
+        why = "its rows have different lengths" if "inhomogeneous" in str(error) else str(error)
+        said = repr(x)
+        raise ShapeError(f"{name} is {said if len(said) < 100 else f'{said[:90]} ...'}, which is not an array: {why}.") from None
 
 
 def run_into(run: Callable, arrays, out, name: str):

@@ -144,6 +144,8 @@ class Code:
     It is freed when this object is, so whatever may call the code must hold it.
     """
 
+    _engine = None  # where making one failed
+
     def __init__(self, code: bytes, *symbols: str):
         with LLVM_LOCK:
             _free_unused()
@@ -154,7 +156,8 @@ class Code:
             self.addresses = [self._engine.get_function_address(symbol) for symbol in symbols]
 
     def __del__(self, unused=_unused):
-        unused.append(self._engine)
+        if self._engine is not None:
+            unused.append(self._engine)
 
 
 def _free_unused() -> None:

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from . import functions
 from .functions_circular import sincos
 from .loops import Loop
@@ -44,7 +46,9 @@ class Kind:
         return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
 
     def constant(self, x: float) -> str:
-        x = struct.unpack("<f", struct.pack("<f", x))[0] if self.dtype == "float" else x
+        if self.dtype == "float":
+            with np.errstate(over="ignore"):
+                x = float(np.float32(x))  # past all of them, infinite
         bits = f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
         return bits if self.width == 1 else f"splat ({self.dtype} {bits})"
 

@@ -34,9 +34,9 @@ def signature(beside: Path, *parts: bytes) -> bytes | None:
 
 
 def _configuration() -> Path | None:
-    base = os.environ.get("XDG_CONFIG_HOME")
+    base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     try:
-        return (Path(base) if base else Path.home() / ".config") / "linkwork"
+        return (base if base.is_absolute() else Path.home() / ".config") / "linkwork"  # a relative one is to be ignored (XDG)
     except RuntimeError:  # there is no home
         return None
 

@@ -108,12 +108,16 @@ class Trace:
         r = product(self.residue[a], self.residue[b])
         ref = self.seen.get(r)
         terms = max(self.terms[a], self.terms[b])
-        if ref is not None and self.terms[abs(ref)] <= terms:
+        if ref is not None and self.terms[abs(ref)] + self._is_sum(ref) <= terms:
             return ref
         x, y = self.value(a), self.value(b)
         if x is not None and y is not None:
             return self._constant_of("mul", x, y, r)
         return self._new(("mul", a, b), r, terms)
+
+    def _is_sum(self, a: int) -> bool:
+        """A sum may cancel where an equal product of sums does not: a² − b², (a − b) (a + b)."""
+        return self.nodes[abs(a)][0] == "add"
 
     def _constant_of(self, name: str, x: float, y: float, residue: int) -> int:
         """The sum or product of two numbers; one that is past all floats is infinite from here on."""

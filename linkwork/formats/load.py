@@ -1,5 +1,6 @@
 """load and save: a Model from a file, a text or a name, and back to a file. The format is recognised by the content."""
 
+import warnings
 from dataclasses import replace
 from errno import ENAMETOOLONG, ENOENT, ENOTDIR
 from os import PathLike
@@ -7,8 +8,9 @@ from os.path import isdir
 from pathlib import Path
 from typing import IO
 
-from ..errors import MissingFileError, ModelError, did_you_mean, listed
+from ..errors import MissingFileError, ModelError, ModelWarning, did_you_mean, listed
 from ..model import Model, mechanisms
+from ..model.check import depth_first
 from . import screws, xml
 
 ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf", ".json", ".yaml"  # of files to suggest in errors; the content decides the format
@@ -92,6 +94,12 @@ def save(model: Model, path: str | PathLike, *, lossy: bool = False) -> None:
     from . import screws_writer, urdf_writer
 
     json = Path(path).suffix == ".json"
+    if not json and [x.child for x in depth_first(model.joints)] != [x.child for x in model.joints]:
+        warnings.warn(
+            f"{model.name} has bodies in an order that URDF does not keep: loaded back they come depth first, as do the entries of q. "
+            "model.renumbered([body.name for body in saved.bodies]) has that order too; a .json file keeps this one.",
+            ModelWarning, stacklevel=2,
+        )  # fmt: skip
     Path(path).write_text(screws_writer.written(model) if json else urdf_writer.written(model, lossy=lossy), encoding="utf-8")
 
 

@@ -70,3 +70,24 @@ def test_of_equal_forms_the_one_that_cancels_less_is_kept(divided):
     q = np.array([-1 + 1e-9, 0.7])
     (found,) = interpreter.run(record("forms", forms, (Input("q", (2,)),)), {"q": q})
     np.testing.assert_allclose(found[1:], (1 + q[0]) ** 2 / (3.7 if divided else 1.0), rtol=1e-15)
+
+
+FORMS = {
+    "difference of squares": (lambda x, y: x * x - y * y, lambda x, y: (x - y) * (x + y), (1 + 1e-9, 1.0)),
+    "versine": (lambda x, y: 1 - np.cos(x), lambda x, y: np.sin(x) ** 2 / (1 + np.cos(x)), (1e-6, 0.0)),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_product_is_not_replaced_by_an_equal_sum_that_cancels(name):
+    """x² − y² = (x − y) (x + y),  1 − cos x = sin² x / (1 + cos x)"""
+    expanded, factored, at = FORMS[name]
+    program = record("forms", lambda q: np.stack([expanded(q[0], q[1]), factored(q[0], q[1])]), (Input("q", (2,)),))
+    (found,) = interpreter.run(program, {"q": np.array(at)})
+    np.testing.assert_allclose(found[1], factored(*at), rtol=1e-15)
+
+
+def test_constants_past_single_precision_are_infinite_in_its_kernels():
+    robot = lw.Dynamics(lw.load("pendulum"))
+    for function, expected in ((lambda q: np.minimum(q, 1e300), 1.0), (lambda q: q * 1e300, np.inf), (lambda q: q / 1e-40, np.inf)):
+        assert robot.kernel(function)(np.ones(1, np.float32)) == expected

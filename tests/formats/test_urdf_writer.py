@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork.dynamics import Dynamics
 from linkwork.errors import ModelError
 from linkwork.formats import load, save
@@ -205,3 +206,14 @@ def test_roll_pitch_and_yaw_give_the_rotation_even_near_a_quarter_turn(pitch):
     R = Pose.rpy((0, 0, 0), (0.7, pitch, -0.4), snap=False).rotation
     again = Pose.rpy((0, 0, 0), roll_pitch_yaw(R), snap=False).rotation
     np.testing.assert_allclose(again, R, rtol=0, atol=1e-15)
+
+
+def test_who_saves_an_order_of_bodies_that_urdf_does_not_keep_is_told(tmp_path):
+    builder = lw.Builder("wide")
+    for name, parent in (("a", None), ("b", None), ("c", "a"), ("d", "b")):
+        builder.body(name, parent=parent, joint=lw.Revolute(), mass=1.0, tensor=(1, 1, 1))
+    with pytest.warns(lw.ModelWarning, match="order that URDF does not keep"):
+        lw.save(builder.model(), tmp_path / "wide.urdf")
+    assert [body.name for body in lw.load(tmp_path / "wide.urdf").bodies] == ["a", "c", "b", "d"]
+    lw.save(builder.model(), tmp_path / "wide.json")
+    assert [body.name for body in lw.load(tmp_path / "wide.json").bodies] == ["a", "b", "c", "d"]
