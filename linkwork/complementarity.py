@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .errors import ShapeError
+from .lie.scalars import working_dtype
 
 ZERO = 1e-10  # of the largest entry of a column: a pivot smaller than that is none
 TIE = 1e-12  # of the largest value: two ratios nearer than that are equal
@@ -36,7 +37,7 @@ def lcp(M, q, lo=0.0, hi=np.inf) -> Complementary:
     w = 0; one with lo = hi has any w.
     """
     M, q, lo, hi = _checked(M, q, lo, hi)
-    kind = np.float32 if np.result_type(M, q) == np.float32 else np.float64
+    kind = working_dtype(M, q)
     batch, n = q.shape[:-1], q.shape[-1]
     count = int(np.prod(batch))
     M, q, lo, hi = M.reshape(count, n, n).astype(float), *(x.reshape(count, n).astype(float) for x in (q, lo, hi))

@@ -1,10 +1,8 @@
 """Dynamics: how a mechanism moves. Checks what comes in, picks the kernel, returns."""
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from html import escape
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -12,15 +10,17 @@ from numpy.typing import ArrayLike
 
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
-from .errors import ModelError, PlainWarning, ShapeError, UnknownNameError, did_you_mean, listed
+from .errors import ModelError, UnknownNameError, did_you_mean
 from .export import asked
+from .foreign import ForeignRun, is_foreign
 from .kernels import UserKernel
-from .lie.scalars import working_dtype
-from .model import Model
-from .quantities import QUANTITIES, Given, Quantity
+from .model import Model, coordinates
+from .quantities import Given, Quantity
+from .quantities.binding import binding_notes, bonds
 from .quantities.bound import Bound
-from .quantities.declaration import STRAIGHT_UP_TO
+from .quantities.declaration import STRAIGHT_UP_TO, declared_as
 from .quantities.options import Place, hashable
+from .quantities.runs import Ways, made
 from .systems import DTYPES, Lowered, Producer
 from .varying import Varying
 
@@ -67,18 +67,7 @@ class Dynamics:
 
     @cached_property
     def _rows(self) -> dict[str, tuple[slice, slice]]:
-        rows, nq, nv = {}, 0, 0
-        for placed in self.model.joints:
-            joint = placed.joint
-            if joint.nq:
-                rows[placed.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
-            for name, part, _ in joint.parts:
-                if name and part.nq:
-                    taken = name in rows or self.model.has_joint(name) or name.isdigit()
-                    known = f"{placed.name}.{name}" if taken else name
-                    rows[known] = slice(nq, nq + part.nq), slice(nv, nv + part.nv)
-                nq, nv = nq + part.nq, nv + part.nv
-        return rows
+        return coordinates.joint_rows(self.model)
 
     def q_index(self, joint: str) -> slice:
         """Where the coordinates of a joint are in q."""
@@ -95,22 +84,11 @@ class Dynamics:
 
     def neutral(self) -> np.ndarray:
         """q with every joint at its identity."""
-        parts = [part.group.identity for placed in self.model.joints for _, part, _ in placed.joint.parts]
-        return np.concatenate([np.zeros(0), *parts])
+        return coordinates.neutral(self.model)
 
     def random_state(self, shape=(), seed=None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) drawn at random: angles and distances within their limits, attitudes uniform, velocities normal."""
-        rng = np.random.default_rng(seed)
-        try:
-            shape = (index(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(index, shape))
-        except TypeError:
-            raise ShapeError(f"the batch of random states has shape {shape!r}; it is a whole number, or several.") from None
-        if any(n < 0 for n in shape):
-            raise ShapeError(f"the batch of random states has shape {shape}; no axis can be negative.")
-        q = [np.zeros((*shape, 0))]
-        for placed in self.model.joints:
-            q += [random_element(part, shape, rng) for _, part, _ in placed.joint.parts]
-        return np.concatenate(q, -1), rng.standard_normal((*shape, self.nv))
+        return coordinates.random_state(self.model, shape, seed)
 
     # --- what moves
 
@@ -374,7 +352,7 @@ class Dynamics:
         It runs as the methods do: any batch, `out=`, arrays on a GPU, inside kernels. docs/quantities.md lists all.
         """
         name, *said = what if isinstance(what, (tuple, list)) else (what,)
-        declared = self._declared(name)
+        declared = declared_as(self.model, name)
         if len(arrays) != len(declared.inputs) + len(declared.given(self.model, said)):
             raise TypeError(f"{name} takes {', '.join(declared.inputs)}; got {len(arrays)} arrays.")
         options = asked(self, (name, *said))[1:] if said or declared.options else ()
@@ -393,13 +371,7 @@ class Dynamics:
     def constraints(self):
         """The active loops and couplings, and the constraints of the model, which `forward_dynamics` keeps; None where
         there are none."""
-        return self._constrained() if self._bonds else None
-
-    @property
-    def _bonds(self) -> list[str]:
-        """The names of what binds it besides its joints."""
-        loops, couplings = ([x.name for x in each if x.active] for each in (self.model.loops, self.model.couplings))
-        return [*loops, *couplings, *(x.name for x in self.model.constraints)]
+        return self._constrained() if bonds(self.model) else None
 
     @property
     def _held(self):
@@ -489,39 +461,18 @@ class Dynamics:
             return self.constraints.ask(bound, arguments, out, t)
         if any(isinstance(x, Traced) for x in arguments):
             return bound.function(*arguments)
-        arrays = [np.asarray(x) for x in arguments]
-        self.lowered.check(bound.inputs, arrays)
-        dtype = working_dtype(*arrays)
+        arrays, dtype = self.lowered.checked(bound.inputs, arguments)
         if what not in self._ready[dtype]:
-            self._ready[dtype][what] = self._made(bound, dtype)
-        run = self._ready[dtype][what]
-        return run_into(run, arrays, out, bound.name)
+            ways = Ways(self.compiled, self.rolled, self._by_size)
+            self._ready[dtype][what] = made(bound, dtype, ways, lambda: self.random_state(seed=0)[0])
+        return run_into(self._ready[dtype][what], arrays, out, bound.name)
 
     def _foreign_run(self, what):
         if what not in self._foreign:
-            from .foreign import ForeignRun  # only those who have such arrays wait for it
-
             bound = self.quantity(what)
             kernel = bound.rolled_kernel() if self.rolled else bound.kernel()
             self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, partial(self._run, what))
         return self._foreign[what]
-
-    def _made(self, bound: Bound, dtype):
-        if bound.name in ("forward_dynamics", "mass_matrix_inverse"):
-            self.lowered.refuse_singular(None if self.rolled else self.random_state(seed=0)[0])
-        if not self.compiled or not self.nv:
-            return bound.plain(dtype)
-        if self.rolled and not (self._by_size and self.nv <= bound.quantity.straight_up_to):
-            return bound.rolled(dtype) or self._plain(bound, dtype)
-        return bound.kernel().call(dtype.char)
-
-    def _plain(self, bound: Bound, dtype):
-        why = f"{self.model.name} has {self.nv} velocities" if self._by_size else "rolled=True was asked for"
-        warnings.warn(
-            f"{bound.name} runs in plain NumPy, slower: {why}, and it has no kernel that loops over the joints. "
-            "Dynamics(model, rolled=False) compiles straight code, compiled=False means this run.", PlainWarning, stacklevel=5
-        )  # fmt: skip
-        return bound.plain(dtype)
 
     def quantity(self, what) -> Bound:
         """A declared quantity of this robot, by its name or (name, options...): what exports, variations and kernels on a GPU are
@@ -536,16 +487,11 @@ class Dynamics:
 
     def _bound(self, what) -> Bound:
         name, *said = (what,) if isinstance(what, str) else what
-        declared = name if isinstance(name, Quantity) else self._declared(name)
+        declared = name if isinstance(name, Quantity) else declared_as(self.model, name)
         if declared.refuses and self.constraints is not None:
             bound = f"{self.model.name} has loops, couplings or constraints"
             raise ModelError(f"{bound}, which {declared.name} leaves out. {declared.refuses}.")
         return Bound.of(declared, self.lowered, tuple(said))
-
-    def _declared(self, name: str) -> Quantity:
-        if not isinstance(name, str) or name not in QUANTITIES:
-            raise UnknownNameError(f'{self.model.name} has no quantity "{name}".{did_you_mean(name, QUANTITIES)}')
-        return QUANTITIES[name]
 
     def __getstate__(self):
         rolled = None if self._by_size else self.rolled
@@ -556,41 +502,10 @@ class Dynamics:
         Dynamics.__init__(self, model, **state)
 
     def __str__(self) -> str:
-        return "\n".join([str(self.model), *self._binding_notes()])
-
-    def _binding_notes(self) -> list[str]:
-        """What binds the tree, and which methods leave that out."""
-        if not self._bonds:
-            return []
-        here = [x for x in QUANTITIES.values() if x.name in vars(Dynamics)]
-        tree, kept = ([x.name for x in here if getattr(x, what)] for what in ("of_tree", "constrained"))
-        return [
-            f"bound by {listed(self._bonds)}: print(robot.constraint_report(q))",
-            f"kept by {', '.join([*kept, 'motor_forces', 'simulate'])}",
-            f"of the tree alone, whatever binds it: {', '.join(tree)}",
-        ]
+        return "\n".join([str(self.model), *binding_notes(self.model, vars(Dynamics))])
 
     def __repr__(self) -> str:
         return f"Dynamics({self.model!r})"
 
     def _repr_html_(self) -> str:
-        return "<br>".join([self.model._repr_html_(), *map(escape, self._binding_notes())])
-
-
-def is_foreign(x) -> bool:
-    """Is this an array of torch or CuPy?"""
-    return type(x).__module__.partition(".")[0] in ("torch", "cupy")
-
-
-def random_element(joint, shape, rng):
-    """Coordinates of a joint at random: uniform within limits, or a turn or metre each way where there are none."""
-    q = rng.uniform(-1, 1, (*shape, joint.nq))
-    if joint.group.units:
-        for rows in joint.group.units:
-            x = rng.standard_normal((*shape, rows.stop - rows.start))
-            q[..., rows] = x / np.linalg.norm(x, axis=-1, keepdims=True)
-        return q
-    reach = np.pi * (joint.group.basis[:, :3] != 0).any(1) + (joint.group.basis[:, :3] == 0).all(1)
-    lower, upper = joint.each("lower", -np.inf), joint.each("upper", np.inf)
-    lower, upper = np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)
-    return lower + (upper - lower) * (q + 1) / 2
+        return "<br>".join([self.model._repr_html_(), *map(escape, binding_notes(self.model, vars(Dynamics)))])

@@ -11,6 +11,11 @@ from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
 
 
+def is_foreign(x) -> bool:
+    """Is this an array of torch or CuPy?"""
+    return type(x).__module__.partition(".")[0] in ("torch", "cupy")
+
+
 class ForeignRun:
     """A quantity on such arrays: on the GPU by a kernel there, on the CPU through NumPy."""
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from .engine.array import Traced
-from .engine.checks import array_of, check_arrays, run_into
+from .engine.checks import array_of, checked, run_into
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
 from .errors import ShapeError, TraceError
-from .lie.scalars import working_dtype
 from .quantities import SIZES
 
 
@@ -56,8 +55,7 @@ class UserKernel:
             return self._on_device(arguments)(*arguments, out=out)
         arrays = [np.asarray(array_of(name, x)) for name, x in zip(self.names, arguments)]
         kernel = self.kernel(arrays)
-        check_arrays(self.__name__, kernel.inputs, arrays)
-        dtype = working_dtype(*arrays)
+        arrays, dtype = checked(self.__name__, kernel.inputs, arrays)
         if dtype not in self.ready:
             self.ready[dtype] = kernel.runner(dtype.char)
         run = self.ready[dtype]

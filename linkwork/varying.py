@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from .engine.checks import array_of, check_arrays, run_into
+from .engine.checks import checked, run_into
 from .engine.device import DeviceKernel, Library, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
@@ -13,6 +13,7 @@ from .export import asked
 from .lie.scalars import like, working_dtype
 from .quantities import QUANTITIES, Given
 from .quantities.bound import on_scalars
+from .quantities.declaration import declared_as
 from .quantities.options import hashable
 from .quantities.options import task as task_places
 from .systems import VARIABLE, lower
@@ -46,9 +47,7 @@ class Varying:
     def ask(self, what: str | tuple, *arrays, out=None, **named):
         """A quantity by its name, or (name, options...), as `Dynamics.ask`; constants and optional arrays by name."""
         name, *options = (what,) if isinstance(what, str) else what
-        if name not in QUANTITIES:
-            raise UnknownNameError(f'{self.robot.model.name} has no quantity "{name}".{did_you_mean(name, QUANTITIES)}')
-        return self._run(name, *arrays, *options, out=out, **named)
+        return self._run(declared_as(self.robot.model, name).name, *arrays, *options, out=out, **named)
 
     def __dir__(self):
         return [*super().__dir__(), *self._methods]
@@ -83,9 +82,7 @@ class Varying:
         if any(on_device(x) for x in given):
             return self._on_device(key, kernel, given, named)(out=out)
         constants = {**self._own, **named}
-        every = zip(kernel.inputs, (*given, *(constants[name] for name in self.names)))
-        arrays = [np.asarray(array_of(i.name, x)) for i, x in every]
-        check_arrays(what, kernel.inputs, arrays)
+        arrays, _ = checked(what, kernel.inputs, (*given, *(constants[name] for name in self.names)))
         dtype = working_dtype(*arrays[: len(names)])
         if (key, dtype) not in self.ready:
             self.ready[key, dtype] = kernel.runner(dtype.char)

@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "linkwork"
 
 ORDER = [
-    "errors", "complementarity", "lie", "spatial", "joints", "model", "formats", "sweeps", "engine", "systems", "operators", "quantities",
+    "errors", "lie", "complementarity", "spatial", "joints", "model", "formats", "sweeps", "engine", "systems", "operators", "quantities",
     "constraints", "kernels", "export", "varying", "foreign", "virtual_work", "dynamics",
     "equations", "convert", "simulate", "view", "__init__", "cli", "__main__",
 ]

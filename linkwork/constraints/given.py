@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
-from ..engine.checks import array_of
 from ..engine.device import on_device
 from ..engine.gufunc import put_into
 from ..errors import ConstraintError, ModelError, ShapeError, TraceError
-from ..lie.scalars import numbers, working_dtype
+from ..lie.scalars import numbers
 from ..quantities import ARRAYS
 from .set import ConstraintSet
 
@@ -34,12 +33,10 @@ def some(**optional) -> dict[str, Any]:
     return {name: x for name, x in optional.items() if x is not None}
 
 
-def fitting(set_: ConstraintSet, given: dict[str, Any]) -> list[np.ndarray]:
-    """What was given, by name, as arrays of the right shapes."""
+def fitting(set_: ConstraintSet, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
+    """What was given, by name, as arrays of the right shapes, and the dtype of a result."""
     lowered = set_.robot.lowered
-    arrays = [np.asarray(array_of(name, x)) for name, x in given.items()]
-    lowered.check([lowered.input(name, ARRAYS[name]) for name in given], arrays)
-    return arrays
+    return lowered.checked([lowered.input(name, ARRAYS[name]) for name in given], given.values())
 
 
 def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
@@ -50,8 +47,8 @@ def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[li
             f"{name} of {set_.robot.model.name}, which has loops, couplings or constraints, runs on the CPU: "
             "give it NumPy arrays, such as x.cpu().numpy()."
         )
-    arrays = fitting(set_, given)
-    return [x.astype(float, copy=False) for x in arrays], working_dtype(*arrays)
+    arrays, kind = fitting(set_, given)
+    return [x.astype(float, copy=False) for x in arrays], kind
 
 
 def check_no_kernel(set_: ConstraintSet, name: str, given) -> None:

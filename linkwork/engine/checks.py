@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import LinkworkError, ShapeError
+from ..lie.scalars import working_dtype
 from .program import Input
 
 
@@ -30,6 +31,13 @@ def run_into(run: Callable, arrays, out, name: str):
         raise
     except (TypeError, ValueError) as error:
         raise ShapeError(f"out does not fit {name}: {error}. It takes a writable float array of the result's shape.") from error
+
+
+def checked(owner: str, inputs, given, expected: Callable[[Input], str] | None = None) -> tuple[list[np.ndarray], np.dtype]:
+    """What a user gives for these inputs as arrays that pass `check_arrays`, and the dtype to compute in."""
+    arrays = [np.asarray(array_of(x.name, array)) for x, array in zip(inputs, given)]
+    check_arrays(owner, inputs, arrays, expected)
+    return arrays, working_dtype(*arrays)
 
 
 def check_arrays(owner: str, inputs, arrays, expected: Callable[[Input], str] | None = None) -> None:

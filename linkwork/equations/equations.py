@@ -3,10 +3,9 @@
 import numpy as np
 
 from ..engine.array import Traced
-from ..engine.checks import check_arrays
 from ..engine.kernel import Kernel
 from ..errors import ModelError, did_you_mean
-from ..lie.scalars import like, working_dtype
+from ..lie.scalars import like
 from ..quantities import SIZES
 from ..spatial import Pose
 from . import boltzmann_hamel, coriolis
@@ -102,10 +101,8 @@ class Equations:
         names, arrays = list(arguments), list(arguments.values())
         if any(isinstance(x, Traced) for x in arrays):
             return self._on_scalars(function, place)(*arrays)
-        arrays = [np.asarray(x) for x in arrays]
         inputs = tuple(self.robot.lowered.input(name, SIZES[name]) for name in names)
-        check_arrays(self.robot.model.name, inputs, arrays)
-        dtype = working_dtype(*arrays)
+        arrays, dtype = self.robot.lowered.checked(inputs, arrays)
         key = function, place, dtype
         if key not in self._ready:
             self._ready[key] = self._made(function, place, inputs, dtype)

@@ -5,14 +5,15 @@ from functools import lru_cache
 import numpy as np
 
 from ..engine.checks import array_of
-from ..errors import ModelError, ShapeError
-from ..lie.scalars import like
+from ..engine.program import Input
+from ..errors import ModelError
+from ..lie.scalars import like, working_dtype
 from ..lie.so3 import tilde as skew
 from ..model import Model
 from ..spatial import Pose, bar, phi, phi_inverse, tilde
 from ..spatial.single_body import gyroscopic_inertial
 from ..sweeps import poses, scatter, velocities
-from ..systems import Nodes, lower
+from ..systems import Lowered, Nodes, lower
 from ..systems.rigid import placements
 from .algebra import Operators
 from .sko import SKO
@@ -107,13 +108,12 @@ def operators(robot, q, v=None, t=None) -> Operators:
 
     Inside a kernel q is traced, and so is what is made from it. Places go by name: see `on_node`.
     """
+    lowered = Lowered(robot) if isinstance(robot, Model) else robot.lowered
     model, nodes = nodes_for(robot, array_of("q", q))
-    for name, x, n in (("q", q, nodes.nq), ("v", v, nodes.tree.nv)):
-        shape = None if x is None else np.shape(array_of(name, x))
-        if (name == "q" or x is not None) and (shape is None or shape[-1:] != (n,)):
-            raise ShapeError(f"{name} has shape {shape}, but {model.name} has n{name} = {n}.")
+    given = {"q": array_of("q", q)} | ({} if v is None else {"v": array_of("v", v)})
+    lowered.check([Input(name, lowered.shape((f"n{name}",))) for name in given], given.values())
     q, v = (x if x is None or isinstance(x, type(nodes.gravity)) else np.asarray(x) for x in (q, v))
-    system = nodes if isinstance(robot, Model) else robot.lowered.system(nodes)
+    system = lowered.system(nodes)
     names = [body.name for body in model.bodies]
     return Operators(rigid(system, q, v), lambda place: on_node(model, nodes, place), RobotState(robot, q, v, t), names)
 
@@ -122,7 +122,7 @@ def nodes_for(robot, q) -> tuple[Model, Nodes]:
     """A robot's model and its nodes, over the scalars of q."""
     model = robot if isinstance(robot, Model) else robot.model
     if isinstance(q, np.ndarray | list | tuple):
-        return model, nodes_of(model, np.float32 if np.asarray(q).dtype == np.float32 else np.float64)
+        return model, nodes_of(model, working_dtype(q))
     return model, nodes_of(model, np.float64).mapped(lambda name, index, x: like(x, q))
 
 

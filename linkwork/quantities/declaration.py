@@ -12,6 +12,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from ..engine.cache import is_ours
+from ..errors import UnknownNameError, did_you_mean
 
 SIZES: dict[str, tuple[str | int, ...]] = {
     "q": ("nq",),
@@ -68,6 +69,7 @@ class Quantity:
     long: Callable | None  # where it cannot: how it is composed, for long mechanisms, of quantities that can (long.py)
     straight_up_to: int  # velocities of a mechanism for which its kernel is straight-line code
     of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
+    divides_by_inertia: bool  # has it no value where a joint moves nothing that has inertia?
     refuses: str  # where constraints would change it and it does not know them: what to do instead
 
     @property
@@ -127,6 +129,13 @@ class Quantity:
 QUANTITIES: dict[str, Quantity] = {}
 
 
+def declared_as(model, name) -> Quantity:
+    """The quantity of a name."""
+    if not isinstance(name, str) or name not in QUANTITIES:
+        raise UnknownNameError(f'{model.name} has no quantity "{name}".{did_you_mean(name, QUANTITIES)}')
+    return QUANTITIES[name]
+
+
 def quantity(
     result: tuple,
     honours: Honours,
@@ -138,12 +147,15 @@ def quantity(
     long=None,
     straight_up_to=STRAIGHT_UP_TO,
     of_tree=False,
+    divides_by_inertia=False,
     refuses="",
 ) -> Callable:
     """Declare the function below as a quantity: the fields of `Quantity` say what each argument means."""
 
     def declared(function: Callable) -> Quantity:
-        made = Quantity(function, result, honours, of_joints, product, options, rolls, long, straight_up_to, of_tree, refuses)
+        made = Quantity(
+            function, result, honours, of_joints, product, options, rolls, long, straight_up_to, of_tree, divides_by_inertia, refuses
+        )
         if made.name in QUANTITIES and QUANTITIES[made.name].is_ours and not made.is_ours:
             raise ValueError(f'"{made.name}" is a quantity of linkwork. Give your function another name.')
         QUANTITIES[made.name] = made

@@ -33,7 +33,7 @@ def mass_matrix_solve(system, q, tau):
     return s.tree.join(solved(s, system.still, s.tree.split(tau)))
 
 
-@quantity(("nv", "nv"), NOTHING, of_joints=True, product=(mass_matrix_solve, "tau"), of_tree=True)
+@quantity(("nv", "nv"), NOTHING, of_joints=True, product=(mass_matrix_solve, "tau"), of_tree=True, divides_by_inertia=True)
 def mass_matrix_inverse(system, q):
     """𝓜⁻¹, of the tree: its product with the identity."""
     s = system.blocks(q)

@@ -20,7 +20,7 @@ def inverse_dynamics(system, q, v, vdot, external=None):
     return s.tree.join(tau)
 
 
-@quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True)
+@quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True, divides_by_inertia=True)
 def forward_dynamics(system, q, v, tau, external=None):
     """v̇ of forces τ, which are all of the joint force: passive forces are not part of it. Constraints are kept."""
     s = system.blocks(q)

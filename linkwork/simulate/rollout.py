@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics import Dynamics, is_foreign
+from ..dynamics import Dynamics
+from ..engine.checks import array_of
 from ..engine.cuda import DeviceError
 from ..engine.device import DeviceMarch, Library, on_device, same_place
 from ..engine.march import March
-from ..errors import ShapeError, SimulationError, listed
+from ..errors import ShapeError, SimulationError
+from ..foreign import is_foreign
 from ..kernels import UserKernel
 from ..lie.scalars import working_dtype
 from ..varying import Varying
@@ -109,21 +111,13 @@ def _output_arrays(library: Library, out, rows: int, Q, V):
 def _states(robot, Q0, V0):
     """The array library of the states, and both states broadcast over the batch."""
     device = on_device(Q0) or on_device(V0)
-    Q, V = (Q0, V0) if device else (np.asarray(Q0), np.asarray(V0))
-    for name, x, size, count in (("Q0", Q, "nq", robot.nq), ("V0", V, "nv", robot.nv)):
-        if not x.ndim or x.shape[-1] != count:
-            has = f"{robot.model.name} has {size} = {count} ({listed(robot.joints, 2)})"
-            raise ShapeError(f"{name} has shape {tuple(x.shape)}, but {has}.")
-    try:
-        batch = np.broadcast_shapes(Q.shape[:-1], V.shape[:-1])
-    except ValueError:
-        raise ShapeError(f"the batch axes do not go together: Q0 {tuple(Q.shape[:-1])}, V0 {tuple(V.shape[:-1])}.") from None
+    Q, V = (array_of(*x) if device else np.asarray(array_of(*x)) for x in (("Q0", Q0), ("V0", V0)))
+    robot.lowered.check((robot.lowered.input("Q0", ("nq",)), robot.lowered.input("V0", ("nv",))), (Q, V))
+    batch = np.broadcast_shapes(Q.shape[:-1], V.shape[:-1])
     if device:
         library, _ = same_place(("Q0", "V0"), (Q, V))
         return library, *(library.whole(x, (*batch, x.shape[-1])) for x in (Q, V))
     dtype = working_dtype(Q, V)
-    if any(x.dtype.kind not in "fiub" or x.dtype.itemsize > 8 for x in (Q, V)):
-        raise ShapeError(f"Q0 and V0 have dtypes {Q.dtype} and {V.dtype}; {robot.model.name} takes float64 or float32.")
     return Library(Q), *(np.ascontiguousarray(np.broadcast_to(x, batch + x.shape[-1:]), dtype) for x in (Q, V))
 
 

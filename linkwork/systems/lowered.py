@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from ..engine.cache import is_ours
-from ..engine.checks import check_arrays
+from ..engine.checks import check_arrays, checked
 from ..engine.program import Input
 from ..errors import ModelError, listed
 from ..model import Model
@@ -107,10 +107,14 @@ class Lowered:
         """Arrays have the dtypes and shapes of these inputs, and their batch axes go together; or it is said which do not."""
         check_arrays(self.model.name, inputs, arrays, self._expected)
 
+    def checked(self, inputs, given) -> tuple[list[np.ndarray], np.dtype]:
+        """What is given for these inputs as such arrays, and the dtype to compute in."""
+        return checked(self.model.name, inputs, given, self._expected)
+
     def _expected(self, x: Input) -> str:
         moving = [placed.name for placed in self.model.joints if placed.joint.nv]
         wrenches = f"external wrenches of shape {x.shape}, one for each body"
-        has = wrenches if x.name == "external" else f"{'nq' if x.name[0] == 'q' else 'nv'} = {x.shape[0]}"
+        has = wrenches if x.name == "external" else f"{'nq' if x.name[0] in 'qQ' else 'nv'} = {x.shape[0]}"
         return f"{self.model.name} has {has} ({listed(moving, 2)})"
 
     def refuse_singular(self, at: np.ndarray | None) -> None:

@@ -1,0 +1,65 @@
+"""The coordinates of a model: where those of each joint are in q and v, and configurations, neutral or random."""
+
+from operator import index
+
+import numpy as np
+
+from ..errors import ShapeError
+from .model import Model
+
+
+def joint_rows(model: Model) -> dict[str, tuple[slice, slice]]:
+    """Of each joint that moves, and each part of one that has a name: where it is in q, and where in v."""
+    rows, nq, nv = dict[str, tuple[slice, slice]](), 0, 0
+    for placed in model.joints:
+        joint = placed.joint
+        if joint.nq:
+            rows[placed.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
+        for name, part, _ in joint.parts:
+            if name and part.nq:
+                taken = name in rows or model.has_joint(name) or name.isdigit()
+                known = f"{placed.name}.{name}" if taken else name
+                rows[known] = slice(nq, nq + part.nq), slice(nv, nv + part.nv)
+            nq, nv = nq + part.nq, nv + part.nv
+    return rows
+
+
+def neutral(model: Model) -> np.ndarray:
+    """q with every joint at its identity."""
+    parts = [part.group.identity for placed in model.joints for _, part, _ in placed.joint.parts]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def random_state(model: Model, shape, seed) -> tuple[np.ndarray, np.ndarray]:
+    """(q, v) drawn at random: angles and distances within their limits, attitudes uniform, velocities normal."""
+    rng, shape = np.random.default_rng(seed), batch_shape(shape)
+    q = [np.zeros((*shape, 0))]
+    for placed in model.joints:
+        q += [random_element(part, shape, rng) for _, part, _ in placed.joint.parts]
+    nv = sum(placed.joint.nv for placed in model.joints)
+    return np.concatenate(q, -1), rng.standard_normal((*shape, nv))
+
+
+def batch_shape(shape) -> tuple[int, ...]:
+    """The shape of a batch as a user may say it: 3, or (2, 3)."""
+    try:
+        shape = (index(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(index, shape))
+    except TypeError:
+        raise ShapeError(f"the batch of random states has shape {shape!r}; it is a whole number, or several.") from None
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"the batch of random states has shape {shape}; no axis can be negative.")
+    return shape
+
+
+def random_element(joint, shape, rng):
+    """Coordinates of a joint at random: uniform within limits, or a turn or metre each way where there are none."""
+    q = rng.uniform(-1, 1, (*shape, joint.nq))
+    if joint.group.units:
+        for rows in joint.group.units:
+            x = rng.standard_normal((*shape, rows.stop - rows.start))
+            q[..., rows] = x / np.linalg.norm(x, axis=-1, keepdims=True)
+        return q
+    reach = np.pi * (joint.group.basis[:, :3] != 0).any(1) + (joint.group.basis[:, :3] == 0).all(1)
+    lower, upper = joint.each("lower", -np.inf), joint.each("upper", np.inf)
+    lower, upper = np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)
+    return lower + (upper - lower) * (q + 1) / 2
