@@ -155,11 +155,11 @@ def test_a_kernel_cannot_hold_them_and_says_what_to_do():
             way("hybrid_dynamics")
 
 
-def test_a_body_that_no_joint_carries_is_named():
+def test_what_holds_a_base_that_is_fixed_to_the_world():
+    """its weight, and all that the arm needs; the same where a drive turns the arm"""
     b = lw.Builder("stand").body("base", mass=1.0).body("arm", "base", (1, 0, 0), lw.Revolute(axis=(0, 1, 0)), **PIN)
     for robot in (lw.Dynamics(x.model(), compiled=False) for x in (b, b.drive("arm_joint", np.sin))):
-        assert robot.joint_wrenches([0.0], [1.0], [0.0], t=0.0).shape == (1, 6)
-        with pytest.raises(lw.ModelError, match='"base" is fixed to the world'):
-            robot.joint_wrenches([0.0], [1.0], [0.0], "base", t=0.0)
+        base, arm = robot.joint_wrenches([0.0], [1.0], [0.0], t=0.0)
+        np.testing.assert_allclose(base[3:], arm[3:] + (0, 0, 9.81), atol=1e-12)
     with pytest.raises(lw.ShapeError, match="out has shape"):
         robot.motor_forces([0.0], [1.0], [0.0], t=0.0, out=np.zeros(2))

@@ -210,10 +210,10 @@ def test_roll_pitch_and_yaw_give_the_rotation_even_near_a_quarter_turn(pitch):
 
 def test_who_saves_an_order_of_bodies_that_urdf_does_not_keep_is_told(tmp_path):
     builder = lw.Builder("wide")
-    for name, parent in (("a", None), ("b", None), ("c", "a"), ("d", "b")):
+    for name, parent in (("a", None), ("b", "a"), ("c", "a"), ("d", "b")):
         builder.body(name, parent=parent, joint=lw.Revolute(), mass=1.0, tensor=(1, 1, 1))
     with pytest.warns(lw.ModelWarning, match="order that URDF does not keep"):
         lw.save(builder.model(), tmp_path / "wide.urdf")
-    assert [body.name for body in lw.load(tmp_path / "wide.urdf").bodies] == ["a", "c", "b", "d"]
+    assert [body.name for body in lw.load(tmp_path / "wide.urdf").bodies] == ["world", "a", "b", "d", "c"]
     lw.save(builder.model(), tmp_path / "wide.json")
     assert [body.name for body in lw.load(tmp_path / "wide.json").bodies] == ["a", "b", "c", "d"]
