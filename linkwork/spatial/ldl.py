@@ -5,8 +5,12 @@ import numpy as np
 from ..lie.scalars import like
 
 
-def factor(A, divide=lambda x, pivot: x / pivot):
-    """A = L diag(d) L* with unit lower L: rows of L as lists, pivots d, each of shape (..., 1)."""
+ROUNDING = 1e-14
+
+
+def factor(A, divide=lambda x, pivot: x / pivot, judged=lambda pivot, diagonal: pivot):
+    """A = L diag(d) L* with unit lower L: rows of L as lists, pivots d, each of shape (..., 1). `judged` may take a pivot that is
+    small beside its diagonal entry for zero; then `divide` must know what to do with it."""
     n = A.shape[-1]
     L: list[list] = [[] for _ in range(n)]
     d: list = []
@@ -15,7 +19,7 @@ def factor(A, divide=lambda x, pivot: x / pivot):
         for j in range(i):
             w.append(A[..., i, j, None] - _dot(w, L[j]))
             L[i].append(divide(w[j], d[j]))
-        d.append(A[..., i, i, None] - _dot(w, L[i]))
+        d.append(judged(A[..., i, i, None] - _dot(w, L[i]), A[..., i, i, None]))
     return L, d
 
 
@@ -42,9 +46,9 @@ def substituted(L, d, B, divide=lambda x, pivot: x / pivot):
 
 def inverse(A):
     """(A⁻¹, independence) of a symmetric A without negative eigenvalues: independence (...) is the least pivot over its diagonal
-    entry, 1 at best. A direction whose pivot is zero follows from those before it and is left out: the inverse has zeros in its
-    row and column, and inverts A on the other directions."""
-    L, d = factor(A, _divide)
+    entry, 1 at best. A direction whose pivot is zero, but for rounding in double precision, follows from those before it and is left
+    out: the inverse has zeros in its row and column, and inverts A on the other directions."""
+    L, d = factor(A, _divide, lambda pivot, diagonal: np.where(pivot > ROUNDING * diagonal, pivot, 0.0))
     each = [_divide(pivot, A[..., i, i, None]) for i, pivot in enumerate(d)]
     least = each[0]
     for x in each[1:]:

@@ -160,6 +160,6 @@ def test_what_holds_a_base_that_is_fixed_to_the_world():
     b = lw.Builder("stand").body("base", mass=1.0).body("arm", "base", (1, 0, 0), lw.Revolute(axis=(0, 1, 0)), **PIN)
     for robot in (lw.Dynamics(x.model(), compiled=False) for x in (b, b.drive("arm_joint", np.sin))):
         base, arm = robot.joint_wrenches([0.0], [1.0], [0.0], t=0.0)
-        np.testing.assert_allclose(base[3:], arm[3:] + (0, 0, 9.81), atol=1e-12)
+        np.testing.assert_allclose(base[3:], arm[3:] + np.array((0, 0, 9.81)), atol=1e-12)
     with pytest.raises(lw.ShapeError, match="out has shape"):
         robot.motor_forces([0.0], [1.0], [0.0], t=0.0, out=np.zeros(2))
