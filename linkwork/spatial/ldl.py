@@ -4,7 +4,6 @@ import numpy as np
 
 from ..lie.scalars import like
 
-
 ROUNDING = 1e-14
 
 
