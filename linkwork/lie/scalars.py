@@ -28,7 +28,7 @@ def opaque(x):
 
 def working_dtype(*arrays) -> np.dtype:
     """What to compute in: float32 where the arrays are float32, with smaller numbers at most beside them; else float64."""
-    kinds = [x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype for x in arrays]
+    kinds = [np.dtype(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype).newbyteorder("=") for x in arrays]
     is_single = np.dtype(np.float32) in kinds and np.result_type(*kinds) == np.float32
     return np.dtype(np.float32 if is_single else np.float64)
 
