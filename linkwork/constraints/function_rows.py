@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
+from ..engine.derivatives import along, directional, rate, used
 from ..engine.interpreter import run
 from ..engine.program import Input, Program, record
-from ..engine.tangents import along, directional, rate, used
 from ..errors import ShapeError, TraceError
 from ..model import Holonomic, Pfaffian
 from ..quantities import integrate, qdot
