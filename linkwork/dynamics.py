@@ -25,6 +25,7 @@ from .systems import DTYPES, Lowered, Producer
 from .varying import Varying
 
 Out = np.ndarray | None
+Outs = tuple[np.ndarray, ...] | None
 
 
 class Dynamics:
@@ -153,6 +154,30 @@ class Dynamics:
         if external is None:
             return self._run("forward_dynamics", (q, v, tau), out)
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂tau/∂q, ∂tau/∂v and ∂tau/∂vdot = 𝓜 of `inverse_dynamics` (..., nv, nv); by q along the group, as `integrate` moves, so that
+        columns match v.
+
+        Takes into account: gravity, external; of the tree: loops, couplings and drives are not part of it.
+        """
+        if external is None:
+            return self._run("inverse_dynamics_derivatives", (q, v, vdot), out)
+        return self._run(("inverse_dynamics_derivatives", "external"), (q, v, vdot, external), out)
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves. Robots
+        with loops, couplings or constraints are refused.
+
+        Takes into account: gravity, external.
+        """
+        if external is None:
+            return self._run("forward_dynamics_derivatives", (q, v, tau), out)
+        return self._run(("forward_dynamics_derivatives", "external"), (q, v, tau, external), out)
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """C v + g (..., nv): the force that keeps v as it is.
@@ -506,7 +531,7 @@ class Dynamics:
         return self._foreign[what]
 
     def _made(self, bound: Bound, dtype):
-        if bound.name in ("forward_dynamics", "mass_matrix_inverse"):
+        if bound.name in ("forward_dynamics", "forward_dynamics_derivatives", "mass_matrix_inverse"):
             self.lowered.refuse_singular(None if self.rolled else self.random_state(seed=0)[0])
         if not self.compiled or not self.nv:
             return bound.plain(dtype)
