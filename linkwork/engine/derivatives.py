@@ -5,14 +5,18 @@ inputs:  x̄ = Σ ȳ ∂y/∂x.  Both are values of the same trace, which proves
 
 Two values that were found equal are equal for all inputs, also where inputs are bound by a relation (a unit quaternion): rates
 that keep the relation are then the same. Weights on the entries of a bound input mean something only along such rates.
+
+A loop has the rates of its rounds, which it carries along with its values.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
 from ..errors import TraceError
 from .array import Traced
+from .loops import Loop, Recorder
 from .operations import LEAVES, LOOPS, OPERATIONS, ZERO, operands
 from .trace import Trace
 
@@ -53,19 +57,26 @@ def rates(trace: Trace, refs: list[int], directions: Sequence[Mapping[int, int]]
         for x, to in moving.items():
             if to:
                 found.setdefault(x, {})[n] = to
+    loops = dict[int, list[Parts]]()
     for i in needed(trace, refs, set().union(*directions)):
-        if i not in found and (parts := _rates_of(trace, i, found)):
+        if i not in found and (parts := _rates_of(trace, i, found, loops)):
             found[i] = parts
     return [signed(ref, found.get(abs(ref), {})) for ref in refs]
 
 
-def _rates_of(trace: Trace, i: int, found: Mapping[int, Parts]) -> Parts:
+def _rates_of(trace: Trace, i: int, found: Mapping[int, Parts], loops: dict[int, list[Parts]]) -> Parts:
+    """The rates of a node from those of its operands; `loops` keeps those of the results of loops."""
     name, *arguments = trace.nodes[i]
     if i in trace.moves_as:
         return signed(trace.moves_as[i], found.get(abs(trace.moves_as[i]), {}))
-    if name in LEAVES or found.keys().isdisjoint(operands(trace.nodes[i])):
+    if name in LEAVES or found.keys().isdisjoint(_below(trace, i)):
         return {}
-    row = _row(name)
+    if name == "result":
+        n, loop = arguments
+        if loop not in loops:
+            loops[loop] = loop_rates(trace, loop, [signed(a, found.get(abs(a), {})) for a in trace.nodes[loop][2:]])
+        return loops[loop][n]
+    row = OPERATIONS[name]
     changes = [signed(a, found.get(abs(a), {})) for a in arguments]
     moved = dict.fromkeys(n for each in changes for n in each)
     if row.change is not None:
@@ -124,7 +135,7 @@ def backwards(trace: Trace, refs: list[int], weights: Sequence[Parts], leaves: C
     for i in order:
         if not depends.isdisjoint(_below(trace, i)):
             depends.add(i)
-    found, when = dict[int, Parts](), dict[int, frozenset[int]]()
+    found, when, loops = dict[int, Parts](), dict[int, frozenset[int]](), dict[int, list[Parts]]()
 
     def give(ref: int, parts: Mapping[int, int], truths: frozenset[int]) -> None:
         i = abs(ref)
@@ -139,20 +150,27 @@ def backwards(trace: Trace, refs: list[int], weights: Sequence[Parts], leaves: C
         parts = {n: weight for n, weight in found.get(i, {}).items() if weight}
         if i in leaves or i not in depends or not parts:
             continue
-        for ref, share, truths in _shares(trace, i, parts, when[i], depends):
+        for ref, share, truths in _shares(trace, i, parts, when[i], depends, loops):
             give(ref, share, truths)
     return found
 
 
-def _shares(trace: Trace, i: int, parts: Parts, truths: frozenset[int], depends: Collection[int]):
+def _shares(trace: Trace, i: int, parts: Parts, truths: frozenset[int], depends: Collection[int], loops: dict[int, list[Parts]]):
     """What the operands of a node get of the weights on it: (operand, weights, the truths under which they are not zero)."""
     if i in trace.moves_as:
         yield trace.moves_as[i], parts, truths
         return
     name, *arguments = trace.nodes[i]
-    row = _row(name)
-    slopes = row.derivative(trace, i, *arguments) if row.derivative else ()
+    row = OPERATIONS[name]
+    slopes: Iterable[int | None] = row.derivative(trace, i, *arguments) if row.derivative else ()
     chosen = row.when(*arguments) if row.when else (None,) * len(arguments)
+    if name == "result":
+        n, loop = arguments
+        arguments = trace.nodes[loop][2:]
+        if loop not in loops:
+            own = [{k: trace.one} if abs(a) in depends else {} for k, a in enumerate(arguments)]
+            loops[loop] = loop_rates(trace, loop, own)
+        slopes, chosen = [loops[loop][n].get(k) for k in range(len(arguments))], (None,) * len(arguments)
     for a, slope, truth in zip(arguments, slopes, chosen):
         if slope is None or abs(a) not in depends:
             continue
@@ -176,6 +194,52 @@ def _all(trace: Trace, truths: Iterable[int], weight: int) -> int:
     return weight
 
 
+# --- loops
+
+
+def loop_rates(trace: Trace, node: int, parts: Sequence[Parts]) -> list[Parts]:
+    """The rates of each result of a loop, from those of its operands: of a loop that carries rates along.
+
+    The operands are hidden from the trace, which may know them as other values with rates of their own.
+    """
+    loop, *given = trace.nodes[node][1:]
+    count, numbers = len(loop.carried), list(dict.fromkeys(n for each in parts for n in each))
+    hidden = [trace.opaque(a) for a in given]
+    around = {abs(a): (b if a > 0 else -b, each) for a, b, each in zip(given[count:], hidden[count:], parts[count:])}
+
+    def one_round(values: list[int]) -> tuple[list[int], int]:
+        mine, rest = values[:count], values[count:]
+        moving: list[dict[int, int]] = [{abs(ref): _signed(ref, each.get(n, ZERO)) for ref, each in around.values()} for n in numbers]
+        for k, n in product(range(count), range(len(numbers))):
+            if trace.value(mine[k]) is None:
+                moving[n][abs(mine[k])] = _signed(mine[k], rest[n * count + k])
+        *new, again = _one_more_round(trace, loop, dict(zip(loop.carried, mine)) | {a: ref for a, (ref, _) in around.items()})
+        moved = rates(trace, new, moving)
+        return [*new, *(each.get(n, ZERO) for n in range(len(numbers)) for each in moved)], trace.logic("not", again)
+
+    start = [*hidden[:count], *(each.get(n, ZERO) for n in numbers for each in parts[:count])]
+    _, *found = np.array(Recorder(trace, loop.most).results(one_round, start)[:-1]).reshape(-1, count).tolist()
+    return [{n: ref for n, ref in zip(numbers, row) if ref} for row in zip(*found)] if numbers else [{} for _ in range(count)]
+
+
+def _one_more_round(trace: Trace, loop: Loop, values: dict[int, int]) -> list[int]:
+    """What a loop carries after a round and whether it goes on, with other values in place of those it carries and uses."""
+
+    def at(ref: int) -> int:
+        return _signed(ref, values.get(abs(ref), abs(ref)))
+
+    for i in loop.body:
+        name, *arguments = trace.nodes[i]
+        if name in LOOPS:
+            raise TraceError("a loop (iterate) inside a loop has no derivative yet. Write the rounds of one of them out with a for loop.")
+        values[i] = OPERATIONS[name].traced(trace, *map(at, arguments))
+    return [at(ref) for ref in (*loop.new, loop.again)]
+
+
+def _signed(ref: int, other: int) -> int:
+    return other if ref > 0 else -other
+
+
 # --- what both need
 
 
@@ -197,16 +261,10 @@ def needed(trace: Trace, refs: Iterable[int], leaves: Collection[int] = ()) -> l
 
 def _below(trace: Trace, i: int) -> Iterable[int]:
     """The nodes from which a node has its derivative."""
-    return (abs(trace.moves_as[i]),) if i in trace.moves_as else operands(trace.nodes[i])
-
-
-def _row(name: str):
-    if name in LOOPS:
-        raise TraceError(
-            "a loop (iterate) has no derivative yet. Write its rounds out with a for loop of Python, or differentiate the equation "
-            "that it solves: where f(x, p) = 0, dx = −(∂f/∂x)⁻¹ ∂f/∂p dp."
-        )
-    return OPERATIONS[name]
+    if i in trace.moves_as:
+        return (abs(trace.moves_as[i]),)
+    node = trace.nodes[i]
+    return operands(trace.nodes[node[2]] if node[0] == "result" else node)
 
 
 def signed(ref: int, parts: Mapping[int, int]) -> Parts:
