@@ -16,8 +16,8 @@ from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
-from .lie.scalars import unit, working_dtype
-from .quantities import SIZES, qdot
+from .lie.scalars import working_dtype
+from .quantities import SIZES, coordinate_rates
 
 
 class RobotKernel(ABC):
@@ -136,21 +136,12 @@ class RobotKernel(ABC):
         """Its derivatives as functions of one sample."""
         kernel = self.kernel(arrays)
         if "derived" not in self.ready:
-            on_group = {x.name: partial(coordinate_rates, self.robot) for x in kernel.inputs if x.name in COORDINATES}
+            on_group = {x.name: partial(coordinate_rates, self.robot.lowered.plain()) for x in kernel.inputs if x.name in COORDINATES}
             self.ready["derived"] = Derived(self.__name__, self.function, kernel.inputs, on_group)
         return self.ready["derived"]
 
 
 COORDINATES = "q", "q0", "q1"
-
-
-def coordinate_rates(robot, q: Traced):
-    """q̇ of each velocity (nq, nv), of q with its quaternions made unit, as the sweeps make them."""
-    q, nodes = q.copy(), robot.lowered.plain()
-    for rows in robot.lowered.units:
-        q[rows] = unit(q[rows])
-    columns = [qdot(nodes, q, q.like(e)) for e in np.eye(robot.nv)]
-    return np.stack(columns, -1) if columns else q.like(np.zeros((robot.nq, 0)))
 
 
 def jacobian_of(name: str, of, by, derived: Derived) -> Callable:

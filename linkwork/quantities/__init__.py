@@ -12,7 +12,18 @@ from .inertia import (
     mass_matrix_solve,
     mass_matrix_times,
 )
-from .kinematics import body_accelerations, body_velocities, difference, integrate, jacobian, joint_forces, pose, poses, qdot
+from .kinematics import (
+    body_accelerations,
+    body_velocities,
+    coordinate_rates,
+    difference,
+    integrate,
+    jacobian,
+    joint_forces,
+    pose,
+    poses,
+    qdot,
+)
 from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
 from .tasks import joint_response, task_acceleration, task_compliance, task_inertia, task_jacobian
 
@@ -28,6 +39,7 @@ __all__ = [
     "body_velocities",
     "center_of_mass",
     "centroidal_momentum",
+    "coordinate_rates",
     "coriolis_matrix",
     "coriolis_matrix_times",
     "difference",
