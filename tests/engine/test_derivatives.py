@@ -131,6 +131,41 @@ def test_a_choice_has_the_derivative_of_what_is_chosen(f, at, slope, way):
     np.testing.assert_array_equal(found, [slope])
 
 
+def random_function(seed):
+    """Of (3,) -> (3,): twenty operations on what comes before, choices and unit vectors among them."""
+
+    def function(x):
+        rng = np.random.default_rng(seed)
+        made = [x[0], x[1], x[2]]
+        two = [np.add, np.multiply, np.subtract, np.minimum, np.maximum, np.arctan2, lambda a, b: a / (2.0 + np.sin(b))]
+        one = [np.sin, np.cos, np.tanh, np.abs, lambda a: np.exp(-a * a), lambda a: np.sqrt(1.5 + np.sin(a)), lambda a: a * rng.normal()]
+        for _ in range(20):
+            a, b, c = (made[i] for i in rng.integers(len(made), size=3))
+            kind = rng.integers(4)
+            if kind == 0:
+                made.append(one[rng.integers(len(one))](a))
+            elif kind == 1:
+                made.append(np.where(a > b, b * c, np.sin(c)))
+            elif kind == 2:
+                made += list(lw.lie.scalars.unit(np.stack([a, b, 1.5 + np.cos(c)])))
+            else:
+                made.append(two[rng.integers(len(two))](a, b))
+        return np.stack(made[-3:])
+
+    return function
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_programs_have_the_same_derivatives_both_ways_and_by_differences(block, rng):
+    for seed in range(25 * block, 25 * block + 25):
+        f = random_function(seed)
+        d, x = Derived("f", f, (X,)), rng.standard_normal(3)
+        columns, rows = (value(lambda x, way=way: d.ways[way]((0,), (0,), x), X, x=x) for way in ("columns", "rows"))
+        scale = max(1.0, np.abs(columns).max())
+        np.testing.assert_allclose(columns, rows, atol=1e-12 * scale, rtol=1e-12)
+        np.testing.assert_allclose(columns, slopes(f, x, 1e-6), atol=1e-6 * scale**2)
+
+
 # --- of loops
 
 
