@@ -14,7 +14,7 @@ from .engine.array import Traced
 from .engine.checks import array_of, run_into
 from .errors import ModelError, PlainWarning, ShapeError, UnknownNameError, did_you_mean, listed
 from .export import asked
-from .kernels import UserKernel
+from .kernels import QuantityKernel, UserKernel
 from .lie.scalars import working_dtype
 from .model import Model
 from .quantities import QUANTITIES, Given, Quantity
@@ -45,6 +45,7 @@ class Dynamics:
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
         self._by_size = rolled is None
         self._foreign: dict[object, Callable] = {}  # for arrays of other libraries
+        self._kernels: dict[tuple, QuantityKernel] = {}
         self.made: dict = {}  # what simulations have made of it
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
@@ -467,6 +468,18 @@ class Dynamics:
         if function is None:
             return lambda function: UserKernel(self, function, shapes)
         return UserKernel(self, function, shapes)
+
+    def as_kernel(self, what: str | tuple) -> QuantityKernel:
+        """A quantity as a kernel, with its derivatives: a method's name, or (name, options...).
+
+            robot.as_kernel("forward_dynamics").vjp(q, v, tau, weight)          # weight · ∂vdot by q, v and tau
+            robot.as_kernel("mass_matrix").jacobian()(q)                        # ∂𝓜/∂q (..., nv, nv, nv)
+            robot.as_kernel(("pose", "hand")).jvp(q, v)                         # the rate of a pose
+        """
+        key = asked(self, what)
+        if key not in self._kernels:
+            self._kernels[key] = QuantityKernel(self, self.quantity(key).kernel())
+        return self._kernels[key]
 
     def varying(self, *names: str) -> Varying:
         """This robot with some constants as inputs: mass, center, tensor, at, armature, damping, ..., gravity."""

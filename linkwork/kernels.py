@@ -187,6 +187,34 @@ class DerivativeKernel(RobotKernel):
         return f"<kernel {self.__name__} of {self.robot.model.name}>"
 
 
+class QuantityKernel(RobotKernel):
+    """A declared quantity as a kernel: what a method of the robot computes, with derivatives."""
+
+    def __init__(self, robot, kernel: Kernel):
+        super().__init__(robot, kernel.name, f"{kernel.name} of {robot.model.name}.")
+        self._own = kernel
+
+    @property
+    def names(self) -> list[str]:
+        return [x.name for x in self._own.inputs]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {x.name: x.shape for x in self._own.inputs}
+
+    def function(self, *arguments):
+        return self._own.function(*arguments)
+
+    def argument(self, n):
+        return self.names[n] if n < len(self.names) else f"argument {n}"
+
+    def inputs(self, arrays=None):
+        return self._own.inputs
+
+    def __repr__(self):
+        return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"
+
+
 class UserKernel(RobotKernel):
     """A function of one sample, written with NumPy and the robot's methods.
 

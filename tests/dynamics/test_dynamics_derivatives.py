@@ -88,6 +88,55 @@ def test_two_rods_have_the_numbers_of_the_textbook():
     close(robot.inverse_dynamics_derivatives(q, v, v)[2], robot.mass_matrix(q))
 
 
+# --- of every quantity
+
+
+def found(kernel, **arrays):
+    return run(kernel.program, arrays)[0]
+
+
+@robots("chain", "floating")
+def test_the_gradient_of_energy_is_force(robot):
+    """∂V/∂q = g where there are no springs, ∂T/∂v = 𝓜 v, ∂²T/∂v² = 𝓜"""
+    s = state(robot)
+    close(found(robot.as_kernel("potential_energy").jacobian(), q=s.q), robot.gravity_force(s.q), 1e-11)
+    energy = robot.as_kernel("kinetic_energy")
+    close(found(energy.jacobian(by="v"), q=s.q, v=s.v), robot.mass_matrix(s.q) @ s.v, 1e-11)
+    close(found(energy.hessian(by="v"), q=s.q, v=s.v), robot.mass_matrix(s.q), 1e-11)
+
+
+@robots("floating", "chain")
+def test_the_mass_matrix_changes_symmetrically_and_as_coriolis_forces_say(robot):
+    """∂𝓜 along v = C + C*"""
+    s = state(robot)
+    change = found(robot.as_kernel("mass_matrix").jacobian(), q=s.q)
+    close(change, change.swapaxes(0, 1))
+    C = robot.coriolis_matrix(s.q, s.v)
+    close(change @ s.v, C + C.T, 1e-11)
+
+
+@robots("floating")
+def test_places_move_as_their_jacobians_say(robot):
+    """∂R along v = R ω~ and ∂p along v = R ṗ, [ω; ṗ] = J v"""
+    s, body = state(robot), robot.bodies[-1]
+    T, (w, u) = robot.pose(s.q, body), np.split(robot.jacobian(s.q, body) @ s.v, 2)
+    rate = found(robot.as_kernel(("pose", body)).jvp, q=s.q, dq=s.v)
+    close(rate[:3, :3], T[:3, :3] @ lw.lie.so3.tilde(w))
+    close(rate[:3, 3], T[:3, :3] @ u)
+
+
+def test_constants_that_vary_have_derivatives_too():
+    """∂v̇/∂m by differences, and backwards"""
+    robot = lw.Dynamics(planar_2r((0, -9.81, 0)))
+    s, free = state(robot), robot.varying("mass")
+    kernel, m = free.as_kernel("forward_dynamics"), free.value("mass")
+    by_mass = found(kernel.jacobian(by="mass"), q=s.q, v=s.v, tau=s.tau, mass=m)
+    at = lambda m: found(kernel, q=s.q, v=s.v, tau=s.tau, mass=m)
+    close(by_mass, np.stack([(at(m + 1e-5 * e) - at(m - 1e-5 * e)) / 2e-5 for e in np.eye(2)], -1), 1e-7)
+    *_, back = run(kernel.vjp.program, {"q": s.q, "v": s.v, "tau": s.tau, "mass": m, "weight": s.vdot})
+    close(back, s.vdot @ by_mass)
+
+
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 @pytest.mark.parametrize("name", ["ur5", "panda", "anymal_c"])
 def test_they_are_pinocchios(name):
