@@ -23,16 +23,13 @@ from .quantities import SIZES, coordinate_rates
 class RobotKernel(ABC):
     """A function of one sample over the arrays of a robot, called on any batch of samples."""
 
-    def __init__(self, robot, name: str, doc: str | None):
-        self.robot = robot
+    def __init__(self, robot, function: Callable, name: str, doc: str | None):
+        """`function` is of one sample, over traced arrays."""
+        self.robot, self.function = robot, function
         self.__name__, self.__doc__ = name, doc
         self.ready: dict[Any, Any] = {}
         self._kernel: Kernel | None = None
         self._jacobians: dict[tuple, DerivativeKernel] = {}
-
-    @abstractmethod
-    def function(self, *arguments):
-        """Of one sample, over traced arrays."""
 
     @abstractmethod
     def inputs(self, arrays=None) -> tuple[Input, ...]:
@@ -162,11 +159,9 @@ class DerivativeKernel(RobotKernel):
     """A derivative of another kernel; it takes what that takes, and rates or weights after it."""
 
     def __init__(self, of: RobotKernel, what: str, function: Callable[[Derived], Callable], more: Callable[[Derived], Iterable[Input]]):
-        super().__init__(of.robot, f"{of.__name__}_{what}", f"The {what} of {of.__name__}.")
-        self.of, self._function, self._more = of, function, more
-
-    def function(self, *arguments):
-        return self._function(self.of.derived(arguments))(*arguments)
+        derived = lambda *arguments: function(of.derived(arguments))(*arguments)
+        super().__init__(of.robot, derived, f"{of.__name__}_{what}", f"The {what} of {of.__name__}.")
+        self.of, self._more = of, more
 
     def inputs(self, arrays=None):
         derived = self.of.derived(arrays)
@@ -191,7 +186,7 @@ class QuantityKernel(RobotKernel):
     """A declared quantity as a kernel: what a method of the robot computes, with derivatives."""
 
     def __init__(self, robot, kernel: Kernel):
-        super().__init__(robot, kernel.name, f"{kernel.name} of {robot.model.name}.")
+        super().__init__(robot, kernel.function, kernel.name, f"{kernel.name} of {robot.model.name}.")
         self._own = kernel
 
     @property
@@ -201,9 +196,6 @@ class QuantityKernel(RobotKernel):
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {x.name: x.shape for x in self._own.inputs}
-
-    def function(self, *arguments):
-        return self._own.function(*arguments)
 
     def argument(self, n):
         return self.names[n] if n < len(self.names) else f"argument {n}"
@@ -224,8 +216,7 @@ class UserKernel(RobotKernel):
     """
 
     def __init__(self, robot, function: Callable, shapes: dict):
-        super().__init__(robot, getattr(function, "__name__", "kernel"), function.__doc__)
-        self._function = function
+        super().__init__(robot, function, getattr(function, "__name__", "kernel"), function.__doc__)
         self.names: list[str] = []
         for name, parameter in signature(function).parameters.items():
             if parameter.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
@@ -235,9 +226,6 @@ class UserKernel(RobotKernel):
         if strangers := set(shapes) - set(self.names):
             raise TraceError(f"{self.__name__} has no argument {min(strangers)}; its arguments are {', '.join(self.names)}.")
         self.shapes: dict[str, tuple[int, ...]] = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
-
-    def function(self, *arguments):
-        return self._function(*arguments)
 
     def argument(self, n):
         return self.names[n] if n < len(self.names) else f"argument {n}"
