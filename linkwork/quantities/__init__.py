@@ -1,7 +1,14 @@
 """What can be asked of a system, each quantity with its declaration."""
 
 from .declaration import ARRAYS, QUANTITIES, SIZES, Given, Honours, Quantity, quantity
-from .derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives, inverse_dynamics_rate
+from .derivatives import (
+    forward_dynamics_derivatives,
+    forward_dynamics_gradient,
+    forward_dynamics_rate,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_gradient,
+    inverse_dynamics_rate,
+)
 from .energy import center_of_mass, centroidal_momentum, kinetic_energy, passive_force, potential_energy
 from .inertia import (
     coriolis_matrix,
@@ -46,11 +53,14 @@ __all__ = [
     "explicit_mass_matrix_inverse",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "forward_dynamics_gradient",
+    "forward_dynamics_rate",
     "gravity_force",
     "hybrid_dynamics",
     "integrate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_dynamics_gradient",
     "inverse_dynamics_rate",
     "jacobian",
     "joint_forces",

@@ -7,7 +7,7 @@ from .coriolis_matrix import coriolis_matrix, coriolis_matrix_times
 from .forward_dynamics import accelerations, forward_dynamics, innovations, interbody_forces
 from .gather_scatter import gather, scatter
 from .inverse_dynamics import inverse_dynamics
-from .inverse_dynamics_derivatives import inverse_dynamics_derivatives, inverse_dynamics_rate
+from .inverse_dynamics_derivatives import inverse_dynamics_derivatives, inverse_dynamics_gradient, inverse_dynamics_rate
 from .jacobian import jacobian
 from .kinematics import poses, velocities
 from .mass_matrix import mass_matrix
@@ -35,6 +35,7 @@ __all__ = [
     "interbody_forces",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_dynamics_gradient",
     "inverse_dynamics_rate",
     "jacobian",
     "joint_compliance",

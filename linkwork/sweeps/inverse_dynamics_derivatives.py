@@ -88,3 +88,27 @@ def inverse_dynamics_rate(s, v, V, alpha, f, dq, dv, dvdot, still):
         tau_dot[k] = H[k] @ f_dot + armature[k] @ dvdot[k]
         carried[k] = f_dot + bar(W[k][..., 0]) @ f[k]
     return tau_dot
+
+
+def inverse_dynamics_gradient(s, v, V, alpha, f, weight, still):
+    """Gradients of weight · τ by q, v and v̇, the transpose of `inverse_dynamics_rate`: base to tips, then tips to base.
+
+        U(k) = A* U(p) + H* weight
+        g(k) = M U + Σ A g(j),   h(k) = (V̄ M + (M V)^*)* U − (H* v)~* g + Σ A h(j)         over children j of k
+        ∂v̇:  H g + armature weight,   ∂v:  H (h + V~* g),   ∂q:  H (f^ A* U(p) + (A* α(p))~* g + (A* V(p))~* h)         O(N)
+    """
+    tree, A, H, M, armature = s
+    U, g, h, by_q, by_v, by_vdot = tree.slots(6)
+    U[tree.world] = still
+    for k in tree.base_to_tips():
+        U[k] = A[k].mT @ U[tree.parent[k]] + H[k].mT @ weight[k]
+    for k in tree.tips_to_base():
+        p, Vk = tree.parent[k], V[k][..., 0]
+        g[k] = M[k] @ U[k] + tree.sum(A[j] @ g[j] for j in tree.children[k])
+        h[k] = (hat((M[k] @ V[k])[..., 0]) @ U[k] - M[k] @ (tilde(Vk) @ U[k]) + bar((H[k].mT @ v[k])[..., 0]) @ g[k]
+                + tree.sum(A[j] @ h[j] for j in tree.children[k]))
+        lifted, above = (bar((A[k].mT @ X[p])[..., 0]) for X in (alpha, V))
+        by_q[k]    = H[k] @ (hat(f[k][..., 0]) @ (A[k].mT @ U[p]) - lifted @ g[k] - above @ h[k])
+        by_v[k]    = H[k] @ (h[k] - bar(Vk) @ g[k])
+        by_vdot[k] = H[k] @ g[k] + armature[k] @ weight[k]
+    return by_q, by_v, by_vdot

@@ -71,11 +71,25 @@ def test_the_sweep_is_the_derivative_of_the_program(robot):
 
 @SOME
 def test_a_rate_is_the_derivative_times_its_direction(robot, rng):
-    """τ̇ = ∂τ/∂q dq + ∂τ/∂v dv + 𝓜 dv̇, in one sweep of O(N)"""
+    """τ̇ = ∂τ/∂q dq + ∂τ/∂v dv + 𝓜 dv̇, in one sweep of O(N), and so for v̇"""
     s, along = state(robot, (3,)), rng.standard_normal((3, 3, robot.nv))
     parts = robot.ask("inverse_dynamics_derivatives", s.q, s.v, s.vdot)
     expected = sum(np.matvec(J, d) for J, d in zip(parts, along))
     close(robot.ask("inverse_dynamics_rate", s.q, s.v, s.vdot, *along), expected, 1e-11)
+    parts = robot.ask("forward_dynamics_derivatives", s.q, s.v, s.tau)
+    expected = sum(np.matvec(J, d) for J, d in zip(parts, along))
+    close(robot.ask("forward_dynamics_rate", s.q, s.v, s.tau, *along), expected, 1e-9)
+
+
+@SOME
+def test_a_gradient_is_the_weight_times_the_derivative(robot, rng):
+    """in one sweep of O(N), the transpose of that of rates"""
+    s, weight = state(robot, (3,)), rng.standard_normal((3, robot.nv))
+    for name, given in (("inverse_dynamics", s.vdot), ("forward_dynamics", s.tau)):
+        parts = robot.ask((f"{name}_derivatives", "external"), s.q, s.v, given, s.external)
+        gradient = robot.ask((f"{name}_gradient", "external"), s.q, s.v, given, weight, s.external)
+        for one, J in zip(gradient, parts, strict=True):
+            close(one, np.vecmat(weight, J), 1e-9)
 
 
 def test_two_rods_have_the_numbers_of_the_textbook():
