@@ -13,7 +13,7 @@ from .engine.checks import array_of, run_into
 from .errors import ModelError, UnknownNameError, did_you_mean
 from .export import asked
 from .foreign import ForeignRun, is_foreign
-from .kernels import UserKernel
+from .kernels import QuantityKernel, UserKernel
 from .model import Model, coordinates
 from .quantities import Given, Quantity
 from .quantities.binding import binding_notes, bonds
@@ -25,6 +25,7 @@ from .systems import DTYPES, Lowered, Producer
 from .varying import Varying
 
 Out = np.ndarray | None
+Outs = tuple[np.ndarray, ...] | None
 
 
 class Dynamics:
@@ -44,6 +45,7 @@ class Dynamics:
         self.rolled = self.nv > STRAIGHT_UP_TO if rolled is None else rolled
         self._by_size = rolled is None
         self._foreign: dict[object, Callable] = {}  # for arrays of other libraries
+        self._kernels: dict[tuple, QuantityKernel] = {}
         self.made: dict = {}  # what simulations have made of it
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
@@ -131,6 +133,30 @@ class Dynamics:
         if external is None:
             return self._run("forward_dynamics", (q, v, tau), out)
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂tau/∂q, ∂tau/∂v and ∂tau/∂vdot = 𝓜 of `inverse_dynamics` (..., nv, nv); by q along the group, as `integrate` moves, so that
+        columns match v.
+
+        Takes into account: gravity, external; of the tree: loops, couplings and drives are not part of it.
+        """
+        if external is None:
+            return self._run("inverse_dynamics_derivatives", (q, v, vdot), out)
+        return self._run(("inverse_dynamics_derivatives", "external"), (q, v, vdot, external), out)
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves. Robots
+        with loops, couplings or constraints are refused.
+
+        Takes into account: gravity, external.
+        """
+        if external is None:
+            return self._run("forward_dynamics_derivatives", (q, v, tau), out)
+        return self._run(("forward_dynamics_derivatives", "external"), (q, v, tau, external), out)
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """C v + g (..., nv): the force that keeps v as it is.
@@ -415,6 +441,18 @@ class Dynamics:
         if function is None:
             return lambda function: UserKernel(self, function, shapes)
         return UserKernel(self, function, shapes)
+
+    def as_kernel(self, what: str | tuple) -> QuantityKernel:
+        """A quantity as a kernel, with its derivatives: a method's name, or (name, options...).
+
+            robot.as_kernel("forward_dynamics").vjp(q, v, tau, weight)          # weight · ∂vdot by q, v and tau
+            robot.as_kernel("mass_matrix").jacobian()(q)                        # ∂𝓜/∂q (..., nv, nv, nv)
+            robot.as_kernel(("pose", "hand")).jvp(q, v)                         # the rate of a pose
+        """
+        key = asked(self, what)
+        if key not in self._kernels:
+            self._kernels[key] = QuantityKernel(self, self.quantity(key).kernel())
+        return self._kernels[key]
 
     def varying(self, *names: str) -> Varying:
         """This robot with some constants as inputs: mass, center, tensor, at, armature, damping, ..., gravity."""

@@ -8,14 +8,14 @@ from typing import Any
 from .engine import c, symbols
 from .engine.program import Program, record
 from .errors import OptionError
-from .kernels import UserKernel
+from .kernels import RobotKernel
 from .quantities import QUANTITIES, Given
 from .quantities.options import hashable
 
 
 def program(robot, what) -> Program:
     """The operations of one quantity: a name, or a name and options, such as ("jacobian", "hand", "body")."""
-    if isinstance(what, UserKernel):
+    if isinstance(what, RobotKernel):
         if what.robot.model != robot.model:
             raise OptionError(f"{what!r} is not a kernel of {robot.model.name}; ask the robot that made it.")
         made: Any = what.program  # straight-line always

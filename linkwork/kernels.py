@@ -1,6 +1,8 @@
-"""A user's own function as a gufunc."""
+"""A user's own function as a gufunc, and its derivatives, which are kernels as well."""
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 from inspect import Parameter, signature
 from operator import index
 from typing import Any
@@ -9,34 +11,32 @@ import numpy as np
 
 from .engine.array import Traced
 from .engine.checks import array_of, checked, run_into
+from .engine.derived import Derived
 from .engine.device import DeviceKernel, on_device
 from .engine.kernel import Kernel
-from .errors import ShapeError, TraceError
-from .quantities import SIZES
+from .engine.program import Input
+from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
+from .quantities import SIZES, coordinate_rates
 
 
-class UserKernel:
-    """A function of one sample, written with NumPy and the robot's methods, called on any batch of samples.
+class RobotKernel(ABC):
+    """A function of one sample over the arrays of a robot, called on any batch of samples."""
 
-    Arguments called q, v, vdot, tau, dv, external are the robot's; the others have the shapes given, or the shapes they
-    have in the first call, less the batch axes that q (or v ...) has there. What the function takes from around it is read once,
-    when it is traced.
-    """
-
-    def __init__(self, robot, function: Callable, shapes: dict):
+    def __init__(self, robot, function: Callable, name: str, doc: str | None):
+        """`function` is of one sample, over traced arrays."""
         self.robot, self.function = robot, function
-        self.__name__, self.__doc__ = getattr(function, "__name__", "kernel"), function.__doc__
-        self.names: list[str] = []
-        for name, parameter in signature(function).parameters.items():
-            if parameter.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-                raise TraceError(f"{self.__name__}: a kernel takes plain arguments, not *{name} or keyword-only ones.")
-            self.names.append(name)
-        known = {name: robot.lowered.shape(SIZES[name]) for name in self.names if name in SIZES}
-        if strangers := set(shapes) - set(self.names):
-            raise TraceError(f"{self.__name__} has no argument {min(strangers)}; its arguments are {', '.join(self.names)}.")
-        self.shapes: dict[str, tuple[int, ...]] = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
+        self.__name__, self.__doc__ = name, doc
         self.ready: dict[Any, Any] = {}
         self._kernel: Kernel | None = None
+        self._jacobians: dict[tuple, DerivativeKernel] = {}
+
+    @abstractmethod
+    def inputs(self, arrays=None) -> tuple[Input, ...]:
+        """What it takes; shapes that were not declared are those of the arrays of a call, which may be more than it takes."""
+
+    @abstractmethod
+    def argument(self, n: int) -> str:
+        """What to call argument n in a message before all is known."""
 
     def __call__(self, *arguments, out=None):
         try:
@@ -47,19 +47,22 @@ class UserKernel:
 
     def _call_checked(self, arguments, out):
         """The slow way: checks the arguments, compiles at the first call, or raises."""
-        if len(arguments) != len(self.names):
-            raise TypeError(f"{self.__name__} takes {len(self.names)} arguments ({', '.join(self.names)}); got {len(arguments)}.")
         if any(isinstance(x, Traced) for x in arguments):
             return self.function(*arguments)
         if any(on_device(x) for x in arguments):
             return self._on_device(arguments)(*arguments, out=out)
-        arrays = [np.asarray(array_of(name, x)) for name, x in zip(self.names, arguments)]
+        arrays = [np.asarray(array_of(self.argument(n), x)) for n, x in enumerate(arguments)]
         kernel = self.kernel(arrays)
+        self.check_count([x.name for x in kernel.inputs], len(arrays))
         arrays, dtype = checked(self.__name__, kernel.inputs, arrays)
         if dtype not in self.ready:
             self.ready[dtype] = kernel.runner(dtype.char)
         run = self.ready[dtype]
         return run_into(run, arrays, out, self.__name__)
+
+    def check_count(self, names: Sequence[str], count: int) -> None:
+        if count != len(names):
+            raise TypeError(f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}); got {count}.")
 
     def _on_device(self, arrays) -> DeviceKernel:
         if "GPU" not in self.ready:
@@ -69,8 +72,7 @@ class UserKernel:
     def kernel(self, arrays=None) -> Kernel:
         """The kernel, made when the shapes of all arguments are known."""
         if self._kernel is None:
-            shapes = {**self.shapes, **self._seen(arrays)}
-            inputs = tuple(self.robot.lowered.input(n, shapes[n]) for n in self.names)
+            inputs = self.inputs(arrays)
             kernel = Kernel(self.__name__, self.function, inputs)
             try:
                 results = kernel.program.outputs
@@ -83,20 +85,6 @@ class UserKernel:
             self._kernel = kernel
         return self._kernel
 
-    def _seen(self, arrays) -> dict[str, tuple[int, ...]]:
-        """Shapes of arguments that were not declared, from the arrays of a call."""
-        unknown = [name for name in self.names if name not in self.shapes]
-        if not unknown:
-            return {}
-        shapes = dict(zip(self.names, [x.shape for x in arrays])) if arrays is not None else {}
-        batch = next((len(shapes[n]) - len(self.shapes[n]) for n in self.names if n in self.shapes and n in shapes), -1)
-        if batch < 0:
-            raise TraceError(
-                f"{self.__name__}: the shape of {unknown[0]} is not known. "
-                f"Say it, for a vector of 3: robot.kernel({unknown[0]}=3)(fn)."
-            )
-        return {name: shapes[name][batch:] for name in unknown}
-
     @property
     def program(self):
         """What the kernel does, operation by operation; print it to read it."""
@@ -108,6 +96,156 @@ class UserKernel:
         if dtype not in (np.float64, np.float32):
             raise TraceError(f"{self.__name__}: kernels are made for float64 and float32, not for {dtype}.")
         return self.kernel().gufunc(dtype.char)
+
+    # --- derivatives: those by coordinates q are along the group, as `integrate` moves, one for each velocity
+
+    @cached_property
+    def jvp(self) -> "DerivativeKernel":
+        """Jacobian times vector, a kernel: kernel.jvp(q, v, dq, dv) is the rate of each result while the arguments move with these
+        rates; dq is a velocity (nv,)."""
+        return DerivativeKernel(self, "jvp", lambda d: d.jvp, lambda d: d.rates)
+
+    @cached_property
+    def vjp(self) -> "DerivativeKernel":
+        """Vector times Jacobian, a kernel: kernel.vjp(q, v, weight) is the gradient of weight · result by each argument; that by q
+        has one entry for each velocity (nv,). With several results there is a weight for each."""
+        return DerivativeKernel(self, "vjp", lambda d: d.vjp, lambda d: d.weights)
+
+    def jacobian(self, of: int | Sequence[int] | None = None, by: str | Sequence[str] | None = None) -> "DerivativeKernel":
+        """The Jacobian as a kernel: kernel.jacobian(by="q")(q, v) has shape (..., result, nv), by others (..., result, argument).
+
+        `of` are numbers of results, `by` names of arguments, all if not said. With several there is an array for each pair, those
+        of the first result first. Entries that are zero for every input are not computed.
+        """
+        key = of if of is None or isinstance(of, int) else tuple(of), by if by is None or isinstance(by, str) else tuple(by)
+        if key not in self._jacobians:
+            self._jacobians[key] = DerivativeKernel(self, "jacobian", partial(jacobian_of, self.__name__, *key), lambda d: ())
+        return self._jacobians[key]
+
+    def hessian(self, of: int | Sequence[int] | None = None, by: str | Sequence[str] | None = None) -> "DerivativeKernel":
+        """The Jacobian of the Jacobian as a kernel, (..., result, first, second). By coordinates on a group it is the derivative along
+        the second direction of that along the first, and not symmetric."""
+        return self.jacobian(of, by).jacobian(by=by)
+
+    def derived(self, arrays=None) -> Derived:
+        """Its derivatives as functions of one sample."""
+        kernel = self.kernel(arrays)
+        if "derived" not in self.ready:
+            on_group = {x.name: partial(coordinate_rates, self.robot.lowered.plain()) for x in kernel.inputs if x.name in COORDINATES}
+            self.ready["derived"] = Derived(self.__name__, self.function, kernel.inputs, on_group)
+        return self.ready["derived"]
+
+
+COORDINATES = "q", "q0", "q1"
+
+
+def jacobian_of(name: str, of, by, derived: Derived) -> Callable:
+    """The Jacobian of some results by some arguments, as a user says them."""
+    names, count = [x.name for x in derived.inputs], len(derived.results)
+    chosen = range(count) if of is None else (of,) if isinstance(of, int) else of
+    said = names if by is None else (by,) if isinstance(by, str) else by
+    for n in chosen:
+        if not isinstance(n, int) or not 0 <= n < count:
+            raise OptionError(f"{name} has no result {n!r}; its results are numbered 0 to {count - 1}.")
+    for x in said:
+        if x not in names:
+            raise UnknownNameError(f'{name} has no argument "{x}".{did_you_mean(x, names)}')
+    return partial(derived.jacobian, tuple(chosen), tuple(names.index(x) for x in said))
+
+
+class DerivativeKernel(RobotKernel):
+    """A derivative of another kernel; it takes what that takes, and rates or weights after it."""
+
+    def __init__(self, of: RobotKernel, what: str, function: Callable[[Derived], Callable], more: Callable[[Derived], Iterable[Input]]):
+        derived = lambda *arguments: function(of.derived(arguments))(*arguments)
+        super().__init__(of.robot, derived, f"{of.__name__}_{what}", f"The {what} of {of.__name__}.")
+        self.of, self._more = of, more
+
+    def inputs(self, arrays=None):
+        derived = self.of.derived(arrays)
+        return (*derived.inputs, *self._more(derived))
+
+    def argument(self, n):
+        return self.of.argument(n)
+
+    @property
+    def names(self) -> list[str]:
+        return [x.name for x in self.inputs()]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {x.name: x.shape for x in self.inputs()}
+
+    def __repr__(self):
+        return f"<kernel {self.__name__} of {self.robot.model.name}>"
+
+
+class QuantityKernel(RobotKernel):
+    """A declared quantity as a kernel: what a method of the robot computes, with derivatives."""
+
+    def __init__(self, robot, kernel: Kernel):
+        super().__init__(robot, kernel.function, kernel.name, f"{kernel.name} of {robot.model.name}.")
+        self._own = kernel
+
+    @property
+    def names(self) -> list[str]:
+        return [x.name for x in self._own.inputs]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {x.name: x.shape for x in self._own.inputs}
+
+    def argument(self, n):
+        return self.names[n] if n < len(self.names) else f"argument {n}"
+
+    def inputs(self, arrays=None):
+        return self._own.inputs
+
+    def __repr__(self):
+        return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"
+
+
+class UserKernel(RobotKernel):
+    """A function of one sample, written with NumPy and the robot's methods.
+
+    Arguments called q, v, vdot, tau, dv, external are the robot's; the others have the shapes given, or the shapes they
+    have in the first call, less the batch axes that q (or v ...) has there. What the function takes from around it is read once,
+    when it is traced.
+    """
+
+    def __init__(self, robot, function: Callable, shapes: dict):
+        super().__init__(robot, function, getattr(function, "__name__", "kernel"), function.__doc__)
+        self.names: list[str] = []
+        for name, parameter in signature(function).parameters.items():
+            if parameter.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+                raise TraceError(f"{self.__name__}: a kernel takes plain arguments, not *{name} or keyword-only ones.")
+            self.names.append(name)
+        known = {name: robot.lowered.shape(SIZES[name]) for name in self.names if name in SIZES}
+        if strangers := set(shapes) - set(self.names):
+            raise TraceError(f"{self.__name__} has no argument {min(strangers)}; its arguments are {', '.join(self.names)}.")
+        self.shapes: dict[str, tuple[int, ...]] = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
+
+    def argument(self, n):
+        return self.names[n] if n < len(self.names) else f"argument {n}"
+
+    def inputs(self, arrays=None):
+        if arrays is not None and len(arrays) < len(self.names):
+            self.check_count(self.names, len(arrays))
+        shapes = {**self.shapes, **self._seen(arrays)}
+        return tuple(self.robot.lowered.input(n, shapes[n]) for n in self.names)
+
+    def _seen(self, arrays) -> dict[str, tuple[int, ...]]:
+        """Shapes of arguments that were not declared, from the arrays of a call."""
+        unknown = [name for name in self.names if name not in self.shapes]
+        if not unknown:
+            return {}
+        shapes = dict(zip(self.names, [np.shape(x) for x in arrays])) if arrays is not None else {}
+        batch = next((len(shapes[n]) - len(self.shapes[n]) for n in self.names if n in self.shapes and n in shapes), -1)
+        if batch < 0:
+            raise TraceError(
+                f"{self.__name__}: the shape of {unknown[0]} is not known. Say it, for a vector of 3: robot.kernel({unknown[0]}=3)(fn)."
+            )
+        return {name: shapes[name][batch:] for name in unknown}
 
     def __repr__(self):
         return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"

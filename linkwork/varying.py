@@ -10,6 +10,7 @@ from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import UnknownNameError, did_you_mean
 from .export import asked
+from .kernels import QuantityKernel
 from .lie.scalars import like, working_dtype
 from .quantities import QUANTITIES, Given
 from .quantities.bound import on_scalars
@@ -126,6 +127,16 @@ class Varying:
             return bound.evaluated(nodes, arguments[:count])
 
         return Kernel(bound.name, function, (*bound.inputs, *extra), None if bound.content is None else (*self.content, *bound.content))
+
+    def as_kernel(self, what: str | tuple) -> QuantityKernel:
+        """A quantity as a kernel that takes the varied constants last, with derivatives by them too.
+
+        robot.varying("mass").as_kernel("forward_dynamics").jacobian(by="mass")(q, v, tau, masses)
+        """
+        key = asked(self.robot, what)
+        if ("kernel", key) not in self.ready:
+            self.ready["kernel", key] = QuantityKernel(self.robot, self.kernel(key))
+        return self.ready["kernel", key]
 
     @property
     def own(self) -> dict[str, np.ndarray]:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..engine.array import Traced
+from ..engine.derivatives import along, directional, rate, used
 from ..engine.interpreter import run
 from ..engine.program import Input, Program, record
-from ..engine.tangents import along, directional, rate, used
 from ..errors import ShapeError, TraceError
 from ..model import Holonomic, Pfaffian
-from ..quantities import integrate, qdot
+from ..quantities import coordinate_rates, integrate
 from .coupling_rows import moved
 from .differences import STEP, first, second, step
 from .kinematics import Kinematics
@@ -139,11 +139,12 @@ class HolonomicRows(FunctionRows):
     def traced(self, nodes, q, v, t):
         c = q.like(self.value(q, t))
         time = {} if not self.moves else along(t, 1.0)
-        Jc = directional(c, [along(q, qdot(nodes, q, q.like(e))) for e in np.eye(nodes.tree.nv)])
+        velocities = coordinate_rates(nodes, q)
+        Jc = directional(c, [along(q, column) for column in velocities.T])
         U = -rate(c, time)
         gamma = None
         if v is not None:
-            motion = along(q, qdot(nodes, q, v)) | time
+            motion = along(q, velocities @ v) | time
             gamma = rate(rate(c, motion), motion)
         return c, Jc, U, gamma
 
@@ -178,7 +179,7 @@ class PfaffianRows(FunctionRows):
 
     def traced(self, nodes, q, v, t):
         Jc = q.like(self.matrix(q, nodes.tree.nv))
-        gamma = None if v is None else np.matvec(rate(Jc, along(q, qdot(nodes, q, v))), v)
+        gamma = None if v is None else np.matvec(rate(Jc, along(q, coordinate_rates(nodes, q) @ v)), v)
         return q.like(np.zeros(self.count)), Jc, q.like(self.U), gamma
 
     def by_differences(self, nodes, q, v, t):

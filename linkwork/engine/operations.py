@@ -57,6 +57,7 @@ class Operation:
 
     derivative: Callable | None = None  # (t, result, operands): partial derivatives; None for an operand that has none
     change: Callable | None = None  # (t, operands, their changes): that of the result, by default Σ partial derivative times change
+    when: Callable | None = None  # (operands): the truth of which each is chosen, negative where it must not hold; None for none
 
     def folded(self, *values: float) -> float | None:
         """The value for constants; None is left to the kernel, which answers NaN or infinity as NumPy does."""
@@ -199,6 +200,7 @@ ROWS = [
         instruction="select {B} {0}, {V} {1}, {V} {2}", c="{0} ? {1} : {2}", sympy=_piecewise, casadi="if_else",
         derivative=lambda t, _, truth, a, b: (None, t.number(truth), t.where(truth, ZERO, t.one)),
         change=lambda t, truth, a, b, d, da, db: t.where(truth, da, db),  # what is not chosen may change by no number at all
+        when=lambda truth, a, b: (None, truth, -truth),
     ),
     Operation(
         name="opaque", arity=1, value=_same, free=True, make=lambda t, a: t.opaque(a),

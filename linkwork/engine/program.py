@@ -13,7 +13,7 @@ from ..errors import TraceError
 from .array import Traced, has_traced, lift
 from .loops import Loop
 from .operations import OPERATIONS, operands
-from .residues import sphere
+from .residues import drawn, sphere
 from .trace import Trace
 
 
@@ -28,6 +28,14 @@ class Input:
     @property
     def size(self) -> int:
         return prod(self.shape)
+
+    @property
+    def residues(self) -> list[int]:
+        """The values of its entries by which a trace proves things: unit vectors lie on the sphere."""
+        out = [drawn("in", self.name, i) for i in range(self.size)]
+        for rows in self.units:
+            out[rows] = sphere(rows.stop - rows.start, self.name, rows.start)
+        return out
 
 
 @dataclass(frozen=True)
@@ -173,11 +181,7 @@ def _is_numbers(x) -> bool:
 
 
 def _argument(trace: Trace, x: Input) -> Traced:
-    residues: dict[int, int] = {}
-    for rows in x.units:
-        at = range(rows.start, rows.stop)
-        residues.update(zip(at, sphere(len(at), x.name, rows.start)))
-    refs = [trace.input(x.name, i, residues.get(i)) for i in range(x.size)]
+    refs = [trace.input(x.name, i, residue) for i, residue in enumerate(x.residues)]
     return Traced(trace, np.array(refs, np.int64).reshape(x.shape))
 
 

@@ -32,6 +32,7 @@ class Trace:
         self.label = ""  # what is being traced, for messages
         self.remedy = ""  # what to do about a division by zero there, a sentence of the caller's
         self.truths = False  # is there any?
+        self.moves_as: dict[int, int] = {}  # nodes whose derivatives are those of another: a unit vector that is made one again
         self.depth = 0  # of loops around what is being traced
         self._constants: dict[float, int] = {0.0: ZERO}
         self._not_finite: set[int] = set()  # constants that are infinite or no number
@@ -255,7 +256,12 @@ class Trace:
 
     def unit(self, q: list[int]) -> list[int]:
         """q / |q|, computed though it may be provable that nothing changes; the result lies on the sphere."""
-        q = [self.opaque(a) for a in q]
+        normalised = self._normalised([self.opaque(a) for a in q])
+        if sum(r * r for r in map(self.residue_of, q)) % PRIME == 1:  # |q| = 1 by proof, however q moves
+            self.moves_as |= {abs(u): a if u > 0 else -a for u, a in zip(normalised, q) if u and self.value(u) is None}
+        return normalised
+
+    def _normalised(self, q: list[int]) -> list[int]:
         some = [a for a in q if a]
         length = self._sum(self.absolute(a) for a in some)  # first to this length: squares may be past all floats
         if len(some) == 1:

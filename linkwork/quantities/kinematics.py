@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import spatial, sweeps
-from ..lie.scalars import like
+from ..lie.scalars import like, unit
 from ..sweeps.blocks import at_rest
 from ..systems.rigid import placements
 from . import long
@@ -92,6 +92,20 @@ def difference(system, q0, q1):
 def qdot(system, q, v):
     """The rate of the coordinates at velocity v."""
     return _each_group(system, q, v, lambda group, q, v: group.rate(q, v))
+
+
+def coordinate_rates(system, q):
+    """q̇ of each velocity, as columns (..., nq, nv), of q with its quaternions made unit, as the sweeps make them: the directions of
+    derivatives by q."""
+    columns = [_each_group(system, q, like(e, q), lambda group, q, v: group.rate(_unit(group, q), v)) for e in np.eye(system.tree.nv)]
+    return np.stack(columns, -1) if columns else np.zeros_like(q, shape=(*q.shape, 0))
+
+
+def _unit(group, q):
+    """The coordinates of a group with its quaternions made unit."""
+    for rows in group.units:
+        q = np.concatenate([q[..., : rows.start], unit(q[..., rows]), q[..., rows.stop :]], -1)
+    return q
 
 
 def _each_group(system, q, v, fn):

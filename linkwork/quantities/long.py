@@ -89,3 +89,20 @@ def point(T, V, place) -> Point:
     if body is None:
         return Point(None, X, None, place=X)
     return Point(body, T[..., body, :, :] @ X, None if V is None else phi(X).mT @ V[..., body, :, None], place=X)
+
+
+def inverse_dynamics_derivatives(of, q, v, vdot, external=None):
+    """Column by column, from rates along each velocity."""
+    given, zero = [x[..., None, :] for x in (q, v, vdot)], np.zeros(v.shape[-1], q.dtype)
+    identity = np.eye(len(zero), dtype=q.dtype)
+    extra = {} if external is None else {"external": external[..., None, :, :]}
+    by_q, by_v = (of("inverse_dynamics_rate", *given, *along, zero, **extra).mT for along in ((identity, zero), (zero, identity)))
+    return by_q, by_v, np.broadcast_to(of("mass_matrix", q), by_q.shape).copy()
+
+
+def forward_dynamics_derivatives(of, q, v, tau, external=None):
+    """−𝓜⁻¹ times those of inverse dynamics, column by column."""
+    extra = {} if external is None else {"external": external}
+    by_q, by_v, _ = inverse_dynamics_derivatives(of, q, v, of("forward_dynamics", q, v, tau, **extra), external)
+    changed = (-of("mass_matrix_solve", q[..., None, :], x.mT).mT for x in (by_q, by_v))
+    return *changed, np.broadcast_to(of("mass_matrix_inverse", q), by_q.shape).copy()

@@ -84,12 +84,14 @@ class Others:
     def __init__(self, bound: "Bound", dtype: np.dtype):
         self.bound, self.dtype = bound, dtype
         self.nb, self.forces = bound.lowered.nb, bound.lowered.nodes.forces
-        self._runs: dict[str, Callable] = {}
+        self._runs: dict[tuple[str, ...], Callable] = {}
 
-    def __call__(self, name: str, *arrays):
-        if name not in self._runs:
-            self._runs[name] = rolled(replace(self.bound, quantity=QUANTITIES[name], options=(), extra=()), self.dtype)
-        return self._runs[name](*arrays)
+    def __call__(self, name: str, *arrays, **extra):
+        """Arrays that may be left out are given by name."""
+        key = name, *extra
+        if key not in self._runs:
+            self._runs[key] = rolled(replace(self.bound, quantity=QUANTITIES[name], options=(), extra=tuple(extra)), self.dtype)
+        return self._runs[key](*arrays, *extra.values())
 
 
 def composed(bound: "Bound", function: Callable, dtype: np.dtype) -> Callable:

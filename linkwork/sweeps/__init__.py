@@ -7,10 +7,12 @@ from .coriolis_matrix import coriolis_matrix, coriolis_matrix_times
 from .forward_dynamics import accelerations, forward_dynamics, innovations, interbody_forces
 from .gather_scatter import gather, scatter
 from .inverse_dynamics import inverse_dynamics
+from .inverse_dynamics_derivatives import inverse_dynamics_derivatives, inverse_dynamics_gradient, inverse_dynamics_rate
 from .jacobian import jacobian
 from .kinematics import poses, velocities
 from .mass_matrix import mass_matrix
 from .mass_matrix_inverse import mass_matrix_inverse
+from .mass_matrix_solve import factored, mass_matrix_solve
 from .momentum import kinetic_energy, momentum
 from .operational_space import compliance, compliances, joint_compliance, responses, transitions
 
@@ -26,16 +28,21 @@ __all__ = [
     "composite_inertia",
     "coriolis_matrix",
     "coriolis_matrix_times",
+    "factored",
     "forward_dynamics",
     "gather",
     "innovations",
     "interbody_forces",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_gradient",
+    "inverse_dynamics_rate",
     "jacobian",
     "joint_compliance",
     "kinetic_energy",
     "mass_matrix",
     "mass_matrix_inverse",
+    "mass_matrix_solve",
     "momentum",
     "poses",
     "responses",

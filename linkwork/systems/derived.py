@@ -66,6 +66,10 @@ class Derived(RigidTree):
     def block_rates(self, s: Blocks, v) -> BlockRates:
         return self.producer.block_rates(self.nodes, s, self.nodes.block_rates(s, v), self.q, v)
 
+    def check_rigid(self, who: str):
+        instead = "robot.kernel(lambda q, v, ...: robot.inverse_dynamics(q, v, ...)).jacobian(by=...)"
+        self._check(False, f"makes blocks of which {who} does not know how they change. Differentiate the program: {instead}")
+
     def inertia_of(self, bodies):
         said = "makes blocks that cannot be shared out among bodies fixed together. Name the body on the joint that moves"
         self._check(False, said)

@@ -72,6 +72,9 @@ class RigidTree:
     def block_rates(self, s: Blocks, v) -> BlockRates:
         return block_rates(self, s, v)
 
+    def check_rigid(self, who: str) -> None:
+        """Raises if the blocks are not those of a rigid tree, whose rates are known."""
+
     def whole(self, s: Blocks, vdot):
         """The accelerations (..., nv) of the tree from those of the blocks."""
         return s.tree.join(vdot)

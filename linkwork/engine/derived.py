@@ -1,0 +1,187 @@
+"""Derivatives of functions as functions: Jacobian times vector, vector times Jacobian, and the Jacobian itself.
+
+Each is a function of one sample over traced arrays, as the one it is made from: it is compiled, exported and differentiated again as
+any other. Derivatives by an input that is bound by a relation, or that lies on a group, are along the directions in which it `moves`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from math import prod
+
+import numpy as np
+
+from ..errors import TraceError
+from .array import Traced
+from .derivatives import along, directional, gradients, rate, weighted
+from .operations import LOOPS, OPERATIONS
+from .program import Input, Program, evaluate, record
+
+CLOSE = 4  # where directions and results differ in number by more than this factor, the fewer decide the way
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Derivatives of a function of one sample.
+
+    `moves` gives, for inputs that do not move as their entries do, the rates of the entries along each direction: (entries, directions).
+    """
+
+    name: str
+    function: Callable
+    inputs: tuple[Input, ...]
+    moves: Mapping[str, Callable] = field(default_factory=dict)
+
+    @cached_property
+    def results(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of its results."""
+        return tuple(x.shape for x in record(self.name, self.function, self.inputs).outputs)
+
+    @cached_property
+    def rates(self) -> tuple[Input, ...]:
+        """The further inputs of `jvp`: a rate for each input, called dq for q, v and so on."""
+        taken, out = {x.name for x in self.inputs}, []
+        for x, shape in zip(self.inputs, self.directions):
+            name = next(n for n in (f"d{'_' * k}{x.name}" for k in range(len(taken) + 1)) if n not in taken)
+            taken.add(name)
+            out.append(Input(name, shape))
+        return tuple(out)
+
+    @cached_property
+    def weights(self) -> tuple[Input, ...]:
+        """The further inputs of `vjp`: a weight for each result."""
+        taken, stem = {x.name for x in self.inputs}, "weight"
+        while any(name.startswith(stem) for name in taken):
+            stem += "_"
+        return tuple(Input(stem if len(self.results) == 1 else f"{stem}{n}", shape) for n, shape in enumerate(self.results))
+
+    @cached_property
+    def directions(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the directions of each input: its own, or as many as it moves in."""
+        return tuple(self._directions(x) for x in self.inputs)
+
+    def _directions(self, x: Input) -> tuple[int, ...]:
+        if x.name not in self.moves:
+            return x.shape
+        return record(self.name, self.moves[x.name], (x,)).outputs[0].shape[1:]
+
+    # --- the functions
+
+    def jvp(self, *arguments):
+        """Jacobian times vector: the rates of the results, of arguments and their rates."""
+        count = len(self.inputs)
+        x, rates = arguments[:count], arguments[count:]
+        if not is_formal(self.inputs, x):
+            return inlined(record(f"{self.name}_jvp", self.jvp, (*self.inputs, *self.rates)), arguments)
+        moving: dict[int, int] = {}
+        for at, own, direction in zip(self.inputs, x, rates):
+            moving |= along(own, self._moved(at, own, direction))
+        return unpacked([rate(y, moving) for y in self._values(x)])
+
+    def vjp(self, *arguments):
+        """Vector times Jacobian: weights on the results become weights on the directions of each argument."""
+        count = len(self.inputs)
+        x, weights = arguments[:count], arguments[count:]
+        if not is_formal(self.inputs, x):
+            return inlined(record(f"{self.name}_vjp", self.vjp, (*self.inputs, *self.weights)), arguments)
+        found = weighted(self._values(x), [x[0].like(each) for each in weights], x)
+        return unpacked([self._along_moves(at, own, bar) for at, own, bar in zip(self.inputs, x, found)])
+
+    def jacobian(self, of: Sequence[int], by: Sequence[int], *x):
+        """Results `of` these numbers by inputs of these numbers: arrays (result, directions), `by` running faster."""
+        if not is_formal(self.inputs, x):
+            return inlined(self.jacobian_program(tuple(of), tuple(by)), x)
+        return self.ways[self.way(tuple(of), tuple(by))](of, by, *x)
+
+    def jacobian_program(self, of: tuple[int, ...], by: tuple[int, ...]) -> Program:
+        return record(f"{self.name}_jacobian", partial(self.ways[self.way(of, by)], of, by), self.inputs)
+
+    # --- two ways to a Jacobian
+
+    @cached_property
+    def ways(self) -> dict[str, Callable]:
+        return {"columns": self._columns, "rows": self._rows}
+
+    @cached_property
+    def _chosen(self) -> dict[tuple, str]:
+        return {}
+
+    def way(self, of: tuple[int, ...], by: tuple[int, ...]) -> str:
+        """The way with fewer operations."""
+        if (of, by) not in self._chosen:
+            columns, rows = sum(prod(self.directions[i]) for i in by), sum(prod(self.results[n]) for n in of)
+            ways = ["columns"] if rows > CLOSE * columns else ["rows"] if columns > CLOSE * rows else ["columns", "rows"]
+            self._chosen[of, by] = min(ways, key=partial(self._operations, of, by)) if len(ways) > 1 else ways[0]
+        return self._chosen[of, by]
+
+    def _operations(self, of, by, way: str) -> int:
+        return sum(record(self.name, partial(self.ways[way], of, by), self.inputs).operations.values())
+
+    def _columns(self, of, by, *x):
+        """Direction by direction, forwards."""
+        values, directions = self._values(x), []
+        for i in by:
+            own, size = x[i], prod(self.directions[i])
+            for e in np.eye(size):
+                directions.append(along(own, self._moved(self.inputs[i], own, own.like(e.reshape(self.directions[i])))))
+        ends = np.cumsum([prod(self.directions[i]) for i in by])[:-1]
+        parts = []
+        for n in of:
+            for i, part in zip(by, np.split(directional(values[n], directions).refs, ends, -1)):
+                parts.append(Traced(x[0].trace, part.reshape(values[n].shape + self.directions[i])))
+        return unpacked(parts)
+
+    def _rows(self, of, by, *x):
+        """Result by result, backwards."""
+        values, parts = self._values(x), []
+        for n in of:
+            for i, found in zip(by, gradients(values[n], [x[i] for i in by])):
+                at = self.inputs[i]
+                if at.name in self.moves:
+                    found = found @ self.moves[at.name](x[i])
+                parts.append(found.reshape(values[n].shape + self.directions[i]))
+        return unpacked(parts)
+
+    # ---
+
+    def _values(self, x) -> list[Traced]:
+        found = self.function(*x)
+        return [x[0].like(y) for y in (found if isinstance(found, tuple) else (found,))]
+
+    def _moved(self, at: Input, x: Traced, direction):
+        """The rates of the entries of an input along a direction."""
+        return self.moves[at.name](x) @ direction if at.name in self.moves else direction
+
+    def _along_moves(self, at: Input, x: Traced, weights: Traced) -> Traced:
+        return weights @ self.moves[at.name](x) if at.name in self.moves else weights
+
+
+def unpacked(parts: list):
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def is_formal(inputs: Sequence[Input], arguments: Sequence) -> bool:
+    """Are the arguments the inputs themselves, of a trace that knows of them what these inputs say? Only then are derivatives by
+    them those of what is traced from them: x / 2 of x = 2 y is y, which does not depend on x any more."""
+    for x, given in zip(inputs, arguments, strict=True):
+        if not isinstance(given, Traced) or given.shape != x.shape:
+            return False
+        trace, refs = given.trace, given.refs.ravel().tolist()
+        for i, (ref, residue) in enumerate(zip(refs, x.residues)):
+            if ref <= 0 or trace.nodes[ref] != ("in", x.name, i) or trace.residue[ref] != residue:
+                return False
+    return True
+
+
+def inlined(program: Program, arguments: Sequence):
+    """The results of a program whose arguments are other values of a trace."""
+    trace = next(x.trace for x in arguments if isinstance(x, Traced))
+    some = Traced(trace, 0)
+    lifted = [some.like(x) for x in arguments]
+    for x, given in zip(program.inputs, lifted, strict=True):
+        if given.shape != x.shape:
+            raise TraceError(f"{program.name} takes {x.name} of shape {x.shape}; got {given.shape}.")
+    scalar = {name: partial(row.traced, trace) for name, row in OPERATIONS.items() if name not in LOOPS}
+    entries = {x.name: given.refs.ravel().tolist() for x, given in zip(program.inputs, lifted)}
+    found = evaluate(program, entries, scalar, trace.constant)
+    return unpacked([Traced(trace, np.array(refs, np.int64).reshape(x.shape)) for refs, x in zip(found, program.outputs)])

@@ -1,0 +1,40 @@
+"""Equations with the mass matrix for many columns, by factors that are as sparse as the tree."""
+
+from ..spatial import solve
+
+
+def factored(tree, mass):
+    """𝓜 = L* D L with L(k,i) = 0 unless i is on the path of k: tips to base.
+
+        D(k)   = 𝓜(k,k),   L(k,i) = D⁻¹(k) 𝓜(k,i)                           i inboard of k
+        𝓜(i,j) ← 𝓜(i,j) − 𝓜*(k,i) L(k,j)                                     j at i or inboard of it; Featherstone 2008
+    """
+    rows, D = tree.rows, tree.slots()
+    left: dict = {}
+    L: dict = {}
+    inboard = {k: [i for i, _ in tree.path(tree.parent[k], None, via=lambda i, X: X)] for k in tree.base_to_tips()}
+    for k in tree.base_to_tips():
+        left |= {(k, i): mass[..., rows[k], rows[i]] for i in (k, *inboard[k])}
+    for k in tree.tips_to_base():
+        D[k] = left[k, k]
+        L |= {(k, i): solve(D[k], left[k, i]) for i in inboard[k]}
+        for n, i in enumerate(inboard[k]):
+            for j in inboard[k][n:]:
+                left[i, j] = left[i, j] - left[k, i].mT @ L[k, j]
+    return D, L, inboard
+
+
+def mass_matrix_solve(tree, factors, x):
+    """𝓜⁻¹ x of a block of columns (..., nv, m).
+
+        x ← L⁻* x, tips to base;   x ← D⁻¹ x;   x ← L⁻¹ x, base to tips
+    """
+    (D, L, inboard), x = factors, tree.split_rows(x)
+    for k in tree.tips_to_base():
+        for i in inboard[k]:
+            x[i] = x[i] - L[k, i].mT @ x[k]
+    for k in tree.base_to_tips():
+        x[k] = solve(D[k], x[k])
+        for i in inboard[k]:
+            x[k] = x[k] - L[k, i] @ x[i]
+    return tree.join_rows(x)
