@@ -25,9 +25,14 @@ def check_motion(vdot, q, v) -> None:
 
 def check_projection(settings: Settings, step: Step, v, vdot) -> None:
     """Raise Failure if the projection on the constraints changes the velocity by more than a small part of the motion: v is the
-    velocity after it, vdot the acceleration before the step."""
+    velocity after it, vdot the acceleration before the step.
+
+    A mechanism at rest has no motion but rounding: a change below atol, or one that moves it by less than the rounding of a
+    radian in this step, is none.
+    """
     most = 0.5 if settings.fixed else 0.1
-    if np.linalg.norm(v - step.v) > most * (np.linalg.norm(step.v) + step.h * np.linalg.norm(vdot)):
+    none = np.sqrt(len(v)) * (settings.atol + np.spacing(1.0) / step.h)
+    if not np.linalg.norm(v - step.v) <= most * (np.linalg.norm(step.v) + step.h * np.linalg.norm(vdot)) + none:
         raise Failure(
             "the velocity that satisfies the constraints differs from that of the motion: the configuration is near a singular one, "
             "where several motions are possible (see robot.constraint_report), or the steps are too long. Try other tolerances"

@@ -132,3 +132,39 @@ def test_friction_in_all_joints_of_a_loop_holds_with_all_of_them():
     assert starts == pytest.approx(1.0, abs=1e-6)
     swing = lw.simulate(robot, start, until=2.1, control=lambda t, q, v: 0.99 * most * np.sin(3 * t))
     assert swing.status == "finished" and np.abs(swing.v).max() < 1e-30 and np.abs(swing.q[-1] - q).max() < 1e-12
+
+
+def four_bar(gravity=9.81, **crank):
+    """A crank, a coupler and a rocker; only the crank has friction or limits."""
+    builder = lw.Builder("four bars", gravity=(0, -gravity, 0))
+    builder.body("crank", joint=lw.Revolute(**crank), **solids.capsule(1.0, 0.03, (1, 0, 0)))
+    builder.body("coupler", "crank", (1, 0, 0), lw.Revolute(), **solids.capsule(2.0, 0.03, (2, 0, 0)))
+    builder.body("rocker", None, (2.2, 0, 0), lw.Revolute(), **solids.capsule(1.5, 0.03, (1.5, 0, 0)))
+    builder.loop("pin", "coupler", "rocker", lw.Revolute(), at=(2, 0, 0), on=(1.5, 0, 0))
+    robot = lw.Dynamics(builder.model())
+    return robot, robot.assemble([1.0, -0.7, 1.4], hold=["crank_joint"])
+
+
+@pytest.mark.parametrize("how", [{}, {"method": "dop853"}, {"method": "stiff"}, {"constraints": "embed"}, {"method": "rk4", "dt": 0.05}])
+def test_a_loop_that_friction_holds_stands_still(how):
+    """|X · τ| < c: what rounding leaves of the velocities is no motion, however projection changes it."""
+    robot, q = four_bar(friction=20.0)
+    run = lw.simulate(robot, (q, np.zeros(3)), until=2.0, **how)
+    assert run.status == "finished" and np.abs(run.q - q).max() < 1e-12 and np.abs(run.v).max() < 1e-12
+
+
+def test_a_loop_slides_to_rest():
+    robot, q = four_bar(gravity=0.0, friction=5.0)
+    _, v = robot.constraints.project(q, np.array([3.0, 0, 0]), 0.0, hold=[0])
+    run = lw.simulate(robot, (q, v), until=2.0)
+    work = run.kinetic_energy[0] - 5.0 * abs(run.q[-1] - q)[0]
+    assert run.status == "finished" and np.abs(run.v[-1]).max() < 1e-12 and abs(work) < 1e-4
+
+
+@pytest.mark.parametrize("how", [{}, {"method": "rk4", "dt": 0.01}, {"constraints": "embed"}, {"restitution": 0.5}])
+def test_a_loop_falls_on_the_limit_of_a_joint_and_rests_there(how):
+    robot, q = four_bar(lower=0.8, friction=1.0 if "restitution" in how else 0.0)
+    run = lw.simulate(robot, (q, np.zeros(3)), until=2.0, limits=True, **how)
+    assert run.status == "finished" and run.q[-1, 0] == 0.8 and np.abs(run.v[-1]).max() < 1e-12
+    again = lw.simulate(robot, (run.q[-1], np.zeros(3)), until=0.5, limits=True)
+    assert again.status == "finished" and np.abs(again.q[-1] - run.q[-1]).max() < 1e-12
