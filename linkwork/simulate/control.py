@@ -106,6 +106,5 @@ class Controls:
         if tau.shape == () and nv == 1:
             return tau[None]
         raise ShapeError(
-            f"{name} returned an array of shape {tau.shape}, but {self.robot.model.name} has nv = {nv} "
-            f"({listed(self.robot.joints, 2)})."
+            f"{name} returned an array of shape {tau.shape}, but {self.robot.model.name} has nv = {nv} ({listed(self.robot.joints, 2)})."
         )

@@ -223,6 +223,9 @@ class EventDetector:
             else:
                 return again
         x = brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15)
+        if i >= len(self.events):  # a jump of a force is before the event, if the event is before the jump
+            later = (min(x + k * np.spacing(abs(t)) / step.h, high) for k in (0, 1, 2, 4, 8, SAME))
+            x = next((each for each in later if value(each) <= 0), x)
         onward = zero and i < len(self.events) and self.onward * end > 0
         return again if onward and x * step.h <= SAME * np.spacing(abs(t)) else Crossing(x, i)  # the crossing it starts from, rounded
 

@@ -135,9 +135,7 @@ def _state(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
     for name, x, size, count in (("q", q, "nq", robot.nq), ("v", v, "nv", robot.nv)):
         if x.shape != (count,):
             more = " For a batch of states use lw.rollout." if x.ndim > 1 else ""
-            raise ShapeError(
-                f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).{more}"
-            )
+            raise ShapeError(f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).{more}")
         if not np.isfinite(x).all():
             raise SimulationError(f"{name} of the state has entries that are not finite: {x}.")
     for joint, rows in _quaternions(robot):

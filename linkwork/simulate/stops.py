@@ -20,10 +20,12 @@ from ..lie.group import Additive
 from .compliance import tree_compliance
 from .failure import Failure
 from .memory import remembered
+from .sharing import room_of_forces
 
 REST = 1e-4  # of the fastest impact at a limit: a rebound slower than that is none
 NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
 SAME = 16  # units in the last place: times as near as that are one
+LOOSE = 1e-6  # of a bound: how near to it forces are that let go together
 BOUND = 1e-9  # of the mobility of a joint: what constraints leave of it, if less than that, is rounding
 
 
@@ -52,8 +54,7 @@ class Stops:
         self.limits = [] if restitution is None else limits_of(robot)
         self.dry = _each(robot, "friction")
         self.sliding = np.zeros(robot.nv)  # the direction of each joint with friction; zero for those at rest
-        self.held: dict[int, tuple[float, float]] = {}  # rows of v that forces hold at rest, and the bounds of these forces
-        self.rows = np.zeros(0, int)  # the same rows
+        self.rows = np.zeros(0, int)  # rows of v that forces hold at rest
         self.rest = np.zeros(0, int)  # these, and rows that cannot move while these rest
         self.stopped = np.zeros(len(self.limits), bool)  # limits that hold a joint
         self.force = np.zeros(0)
@@ -62,6 +63,9 @@ class Stops:
         shapes: dict = {"fastest": (robot.nv,), "speed": (robot.nv,), "reach": (len(self.limits),), "push": ()}
         if (earlier := remembered(memory, shapes)) is not None:
             self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in shapes)
+        self.inverse = np.zeros((robot.nv, robot.nv))  # the compliance where joints were last held
+        self.bounds = np.zeros((2, robot.nv))  # of the forces that hold the rows of `rest`
+        self.loosens = False  # do joints that share the work of holding have to let go at this time?
         self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
         self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
         self.off: set[int] = set()  # rows that were at rest at this time and are not held
@@ -77,6 +81,11 @@ class Stops:
         return bool(self.limits) or bool(self.dry.any())
 
     @property
+    def held(self) -> bool:
+        """Is a joint held at rest?"""
+        return len(self.rows) > 0
+
+    @property
     def memory(self) -> dict:
         """What a later part of the run needs: how fast impacts and joints have been, and how large gaps."""
         return {"fastest": self.fastest.tolist(), "speed": self.speed.tolist(), "reach": self.reach.tolist(), "push": float(self.push)}
@@ -90,12 +99,12 @@ class Stops:
         rows = self.rows
         free[rows] = vdot[rows]
         try:
-            inverse = compliance(self.robot, q, t)
+            self.inverse = compliance(self.robot, q, t)
         except ConstraintError:  # no state of the mechanism: the step is too long
             vdot[:] = np.nan
             return
-        self.force = np.linalg.solve(inverse[np.ix_(rows, rows)], -vdot[rows])
-        vdot += inverse[:, rows] @ self.force
+        self.force = np.linalg.solve(self.inverse[np.ix_(rows, rows)], -vdot[rows])
+        vdot += self.inverse[:, rows] @ self.force
         vdot[self.rest] = 0.0
 
     # --- what to watch: each number is positive as long as nothing changes
@@ -108,10 +117,23 @@ class Stops:
         room = np.full(self.robot.nv, inf)
         if self.held:
             flow.at(t, q, v)
-            low, high = np.array(list(self.held.values())).T
-            room[self.rows] = np.minimum(self.force - low, high - self.force)
+            low, high = self.bounds
+            room[self.rows] = np.minimum(self.force - low[self.rows], high[self.rows] - self.force)
+            if self.shares and room.min() <= 0:  # with these shares; are there better ones?
+                room[self.rows] = room_of_forces(self.inverse[np.ix_(self.rest, self.rest)], *self._shared())
         slip = np.where(slips, self.sliding * v, inf)[self._rough]
         return np.concatenate([np.where(self.stopped, inf, gap), slip, room])
+
+    @property
+    def shares(self) -> bool:
+        """Do more forces hold joints at rest than are needed, so that their shares are a matter of choice?"""
+        return len(self.rest) > len(self.rows)
+
+    def _shared(self) -> np.ndarray:
+        """Forces that hold the rows of `rest`, and the bounds of these forces."""
+        force = self.friction
+        force[self.rows] = self.force
+        return np.array([force, *self.bounds])[:, self.rest]
 
     def gap_rates(self, v) -> np.ndarray:
         """How fast each joint moves away from each limit."""
@@ -130,22 +152,31 @@ class Stops:
         elif (i := i - len(self.limits)) < len(self._rough):
             row = int(self._rough[i])
             if row in self.off:
-                self.caught.add(row)
-                self.let_go.pop(row, None)
+                caught = self.off if self.loosens else {row}
+                self.caught |= caught
+                self.let_go = {i: force for i, force in self.let_go.items() if i not in caught}
+                self.loosens = False
                 v[list(self.off)] = 0.0
             v[row] = 0.0
             v[self._rough[np.abs(v[self._rough]) <= NEAR * self.speed[self._rough]]] = 0.0
-        elif (row := i - len(self._rough)) in self.held:
-            (low, high), force = self.held[row], self.force[list(self.rows).index(row)]
-            self.let_go[row] = low if force - low < high - force else high
-            self.caught.discard(row)
+        elif (row := i - len(self._rough)) in self.rows:
+            self._let_go(row)
         self.choose(t, q, v, flow)
         return q, v, name
+
+    def _let_go(self, row: int) -> None:
+        """The force that holds a row, or those that hold all rows together, are at their bounds."""
+        if self.shares:
+            self.loosens, self.caught = True, set()
+        else:
+            low, high, force = *self.bounds[:, row], self.force[list(self.rows).index(row)]
+            self.let_go[row] = low if force - low < high - force else high
+            self.caught.discard(row)
 
     def _at(self, t: float) -> None:
         """Forget what belongs to an earlier time."""
         if abs(t - self.time) > SAME * np.spacing(abs(t)):
-            self.time, self.let_go, self.caught, self.off = t, {}, set(), set()
+            self.time, self.let_go, self.caught, self.off, self.loosens = t, {}, set(), set(), False
 
     def impact(self, i: int, t: float, q, v) -> tuple[np.ndarray, np.ndarray]:
         """q and v after joint i has struck its limit, and others that are at one by then theirs.
@@ -220,22 +251,33 @@ class Stops:
 
         Where forces have just come to their bounds there are several solutions, of which not all remain ones.
         """
-        pinned = np.array([self.let_go.get(int(row), np.nan) for row in rows])
+        pinned = self._pinned(M, free, low, high, rows)
         caught = np.array([int(row) in self.caught for row in rows])
+        least, most = np.where(caught, low - BOUND * np.abs(low), low), np.where(caught, high + BOUND * np.abs(high), high)
         while True:
             kept = ~np.isnan(pinned)
-            bounds = np.where(caught, -inf, np.where(kept, pinned, low)), np.where(caught, inf, np.where(kept, pinned, high))
-            found = lcp(M, free, *bounds)
+            found = lcp(M, free, np.where(kept, pinned, least), np.where(kept, pinned, most))
             if found.solved:
                 wrong = kept & (np.where(pinned == low, -found.w, found.w) > BOUND * self.push)
-                beyond = caught & ((found.z < low - BOUND * np.abs(low)) | (found.z > high + BOUND * np.abs(high)))
-                if not (wrong | beyond).any():
-                    return found
-                pinned[wrong], caught[beyond] = np.nan, False
-            elif kept.any() or caught.any():
-                pinned[:], caught[:] = np.nan, False
+                if not wrong.any():
+                    return found._replace(z=np.clip(found.z, low, high))
+                pinned[wrong] = np.nan
+            elif kept.any():
+                pinned[:] = np.nan
             else:
                 raise Failure(f"no force holds {self._names(rows)} at its limit: other constraints or a drive move it on", complete=True)
+
+    def _pinned(self, M, free, low, high, rows) -> np.ndarray:
+        """The forces of rows that are let go at this time, which are at a bound; not a number for other rows.
+
+        Of joints that share the work of holding, those move off that do so if all bounds are a little narrower.
+        """
+        if self.loosens:
+            inner = [np.where(np.isfinite(x), x + sign * LOOSE * np.abs(x), x) for x, sign in ((low, 1), (high, -1))]
+            found = lcp(M, free, *inner)
+            moves = found.solved & (np.abs(found.w) > BOUND * LOOSE * self.push)
+            self.let_go |= {int(row): x for row, x in zip(rows[moves], np.where(found.w > 0, low, high)[moves])}
+        return np.array([self.let_go.get(int(row), np.nan) for row in rows])
 
     def _bounds(self, q, v) -> tuple[np.ndarray, np.ndarray]:
         """Between which forces each joint can be held: by friction, and by the limits that it touches."""
@@ -246,13 +288,13 @@ class Stops:
         return low, high
 
     def _hold_none(self) -> None:
-        self.held, self.rows, self.rest = {}, np.zeros(0, int), np.zeros(0, int)
+        self.rows, self.rest = np.zeros(0, int), np.zeros(0, int)
         self.stopped, self.force = np.zeros(len(self.limits), bool), np.zeros(0)
 
     def _hold(self, rows, found, low, high, inverse) -> None:
         """Hold the rows whose forces are between bounds; other rows at rest that depend on them rest too."""
         self.rows, self.force = rows[found.between], found.z[found.between]
-        self.held = {int(row): (float(a), float(b)) for row, a, b in zip(self.rows, low[found.between], high[found.between])}
+        self.bounds[:, rows] = low, high
         others = rows[~found.between & (np.diag(inverse)[rows] > 0)]
         block = inverse[np.ix_(self.rows, self.rows)]
         along = inverse[np.ix_(others, self.rows)]

@@ -128,9 +128,7 @@ class Trajectory:
         """q, v, vdot and tau at times t (m,); those of a row where there is one."""
         first, last = self.t.min(), self.t.max()
         if not ((first <= t) & (t <= last)).all():
-            raise SimulationError(
-                f"the trajectory runs from {first:.6g} s to {last:.6g} s; asked for {t.min():.6g} s to {t.max():.6g} s."
-            )
+            raise SimulationError(f"the trajectory runs from {first:.6g} s to {last:.6g} s; asked for {t.min():.6g} s to {t.max():.6g} s.")
         i = np.searchsorted(self.t[self._order], t, side="right") - 1
         i = self._order[i]
         between = self.t[i] != t
