@@ -4,6 +4,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError
+from ..lie.scalars import numbers
 from .settings import Settings
 from .step import Failure, Step
 from .stops import Stops
@@ -42,8 +43,10 @@ def check_projection(settings: Settings, step: Step, v, vdot) -> None:
 def checked_reset(event, t: float, q, v, stops: Stops | None):
     """The state after the reset of an event at (t, q, v)."""
     shapes = q.shape, v.shape
-    q, v = event.reset(t, q.copy(), v.copy())
-    q, v = np.array(q, float), np.array(v, float)
+    found = event.reset(t, q.copy(), v.copy())
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise Failure(f'the reset of event "{event.name}" returned {found!r:.60}; it must return a pair (q, v)', complete=True)
+    q, v = (np.array(numbers(x)) for x in found)
     if (q.shape, v.shape) != shapes or not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise Failure(
             f'the reset of event "{event.name}" returned q of shape {q.shape} and v of shape {v.shape}; '

@@ -35,7 +35,7 @@ class Run:
         self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
         self.integrator = settings.integrator(self.flow, carry.next_step or settings.first_step)
         self.integrator.remember(memory.get(settings.method))
-        self.detector = EventDetector(self.flow, settings.events)
+        self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None
@@ -55,6 +55,7 @@ class Run:
     def carry(self) -> Carry:
         stops = self.flow.stops
         memory = {self.settings.method: self.integrator.memory, "stops": None if stops is None else stops.memory}
+        memory |= {"events": self.detector.memory} if self.detector.events else {}
         return Carry(self.grid.start, self.late, self.next_step, self.controls.held, self.keeper.carry, memory)
 
     def go(self) -> None:
@@ -81,8 +82,7 @@ class Run:
             self.record.add(self.t, self.q, self.v, np.nan, np.nan)
         if self.status == "finished":
             self.message = self.keeper.note(self.t, self.q)
-        if self.detector.unseen and not self.message:
-            self.message = self.detector.unseen_text
+        self.message = self.message or self.detector.text
         if self.record.n and self.record.last != self.t:
             self.store()
 
