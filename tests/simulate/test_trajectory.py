@@ -273,3 +273,18 @@ def test_a_bar_is_quiet_where_nobody_looks(capsys):
     lw.simulate(ARM, SWING[0], until=0.1, progress=True)
     lw.simulate(ARM, SWING[0], until=0.1)
     assert capsys.readouterr().out == ""
+
+
+def test_rows_that_are_not_in_order_of_time_are_not_saved_loaded_or_resumed(tmp_path):
+    run = lw.simulate(lw.Dynamics(lw.load("pendulum")), ([1.0], [0.0]), until=1.0, dense=False)
+    for backwards in (run[::-1], run.at([0.5, 0.1])):
+        with pytest.raises(lw.SimulationError, match="in order of time"):
+            backwards.save(tmp_path / "run.npz")
+        with pytest.raises(lw.SimulationError, match="not in order of time"):
+            backwards.resume(2.0)
+    run.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "run.npz", **arrays | {"t": arrays["t"][::-1].copy()})
+    with pytest.raises(lw.SimulationError, match="times in order"):
+        lw.Trajectory.load(tmp_path / "run.npz")
