@@ -1,6 +1,7 @@
 """Detection of events during a step: a change of sign, then its root on the interpolant of the step."""
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,13 +96,29 @@ class EventDetector:
         self.unseen: dict[str, float] = {}  # events that change faster than they are looked at, and since when
         self.undefined: dict[str, float] = {}  # events whose functions are not numbers, and since when
         n = len(self.events)
-        earlier = remembered(memory, {"unresolved": (n,), "noise": (n,)}) or {}
-        self.unresolved = earlier.get("unresolved", np.zeros(n))  # in how many steps each function changed too fast
-        self.noise = earlier.get("noise", np.zeros(n))  # the rounding of each function, where it was measured
+        self.unresolved = np.zeros(n)  # in how many steps each function changed too fast
+        self.noise = np.zeros(n)  # the rounding of each function, where it was measured
+        self.before, self.stops_before = np.full(n, np.nan), np.zeros(0 if self.stops is None else self.stops.count)
+        shapes: dict = {**dict.fromkeys(("unresolved", "noise", "before"), (n,)), "stops_before": self.stops_before.shape}
+        earlier = remembered(memory, shapes | {"resting": (), "onward": ()})
+        self.begun = earlier is not None  # by an earlier part of the run
+        if earlier is not None:
+            self.unresolved, self.noise, self.before, self.stops_before = (earlier[name] for name in shapes)
+            self.onward, resting = float(earlier["onward"]), int(earlier["resting"])
+            self.resting = resting if 0 <= resting < n else None
 
     @property
     def memory(self) -> dict:
-        return {"unresolved": self.unresolved.tolist(), "noise": self.noise.tolist()}
+        """What a later part of the run needs: the values at its end, and what is known of the functions."""
+        resting = -1 if self.resting is None else self.resting
+        arrays = {"unresolved": self.unresolved, "noise": self.noise, "before": self.before, "stops_before": self.stops_before}
+        return {name: np.asarray(x, float).tolist() for name, x in (arrays | {"resting": resting, "onward": self.onward}).items()}
+
+    def snapshot(self) -> "EventDetector":
+        """A copy that later changes do not reach."""
+        made = copy(self)
+        made.unresolved, made.noise = self.unresolved.copy(), self.noise.copy()
+        return made
 
     @property
     def any(self) -> bool:

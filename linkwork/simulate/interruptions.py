@@ -48,7 +48,7 @@ def interrupt(run: "Run", found: Crossing, step: Step) -> None:
         run.occurrences.append(Occurrence(t, name, q, v))
     if run.repeats > REPEATS[not own] + len(run.detector.events):
         raise Failure(_repeats(name, own), complete=True)
-    if run.status == "finished":
+    if run.status in ("finished", "stopped"):  # after a stop by on_step the run may be resumed
         _go_on(run, found.number if own else None, rate)
 
 

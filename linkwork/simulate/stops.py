@@ -8,6 +8,7 @@ Which joints rest, and which move off, is one complementarity problem for all of
 In between, the equations of motion are smooth: friction of a joint that slides is a constant force against it.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from math import inf
 
@@ -22,6 +23,7 @@ from .failure import Failure
 from .memory import remembered
 from .sharing import room_of_forces
 
+NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
 REST = 1e-4  # of the fastest impact at a limit: a rebound slower than that is none
 NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
 SAME = 16  # units in the last place: times as near as that are one
@@ -60,9 +62,9 @@ class Stops:
         self.force = np.zeros(0)
         self.fastest, self.speed, self.reach = np.zeros(robot.nv), np.zeros(robot.nv), np.zeros(len(self.limits))
         self.push = np.zeros(())  # the largest acceleration that forces at rest have had to prevent
-        shapes: dict = {"fastest": (robot.nv,), "speed": (robot.nv,), "reach": (len(self.limits),), "push": ()}
-        if (earlier := remembered(memory, shapes)) is not None:
-            self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in shapes)
+        earlier = remembered(memory, self._shapes, optional=set(self._shapes) - set(NEEDED))
+        if earlier is not None:
+            self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in NEEDED)
         self.inverse = np.zeros((robot.nv, robot.nv))  # the compliance where joints were last held
         self.bounds = np.zeros((2, robot.nv))  # of the forces that hold the rows of `rest`
         self.loosens = False  # do joints that share the work of holding have to let go at this time?
@@ -70,6 +72,9 @@ class Stops:
         self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
         self.off: set[int] = set()  # rows that were at rest at this time and are not held
         self.time = -inf
+        self.chosen = False  # does it come from an earlier part of the run which joints rest?
+        if earlier is not None and len(earlier) == len(self._shapes):
+            self._remember(earlier)
         self._row = np.array([x.row for x in self.limits], int)
         self._side = np.array([x.side for x in self.limits])
         self._bound = np.array([x.bound for x in self.limits])
@@ -87,8 +92,43 @@ class Stops:
 
     @property
     def memory(self) -> dict:
-        """What a later part of the run needs: how fast impacts and joints have been, and how large gaps."""
-        return {"fastest": self.fastest.tolist(), "speed": self.speed.tolist(), "reach": self.reach.tolist(), "push": float(self.push)}
+        """What a later part of the run needs: how fast impacts and joints have been, how large gaps, what rests and what has just
+        been let go or caught."""
+        scales = {"fastest": self.fastest, "speed": self.speed, "reach": self.reach, "push": self.push}
+        rests = {"sliding": self.sliding, "rows": self._mask(self.rows), "rest": self._mask(self.rest), "bounds": self.bounds}
+        pinned = np.array([self.let_go.get(row, np.nan) for row in range(self.robot.nv)])
+        here = {"stopped": self.stopped, "time": self.time, "loosens": self.loosens, "let_go": pinned}
+        here |= {"caught": self._mask(list(self.caught)), "off": self._mask(list(self.off))}
+        return {name: np.asarray(x, float).tolist() for name, x in (scales | rests | here).items()}
+
+    @property
+    def _shapes(self) -> dict[str, tuple]:
+        """Those of the arrays in `memory`."""
+        nv, limits = (self.robot.nv,), (len(self.limits),)
+        shapes: dict = dict.fromkeys(("fastest", "speed", "sliding", "rows", "rest", "let_go", "caught", "off"), nv)
+        return shapes | {"reach": limits, "stopped": limits, "push": (), "time": (), "loosens": (), "bounds": (2, *nv)}
+
+    def _mask(self, rows) -> np.ndarray:
+        mask = np.zeros(self.robot.nv)
+        mask[np.asarray(rows, int)] = 1.0
+        return mask
+
+    def _remember(self, earlier: dict) -> None:
+        """Go on with what rests and slides at the end of an earlier part of the run."""
+        self.chosen = True
+        self.sliding, self.bounds, self.stopped = earlier["sliding"], earlier["bounds"], earlier["stopped"] > 0
+        self.rows, self.rest = (np.flatnonzero(earlier[name]) for name in ("rows", "rest"))
+        self.force = np.zeros(len(self.rows))
+        self.time, self.loosens = float(earlier["time"]), bool(earlier["loosens"])
+        self.let_go = {int(i): float(earlier["let_go"][i]) for i in np.flatnonzero(~np.isnan(earlier["let_go"]))}
+        self.caught, self.off = (set(np.flatnonzero(earlier[name]).tolist()) for name in ("caught", "off"))
+
+    def snapshot(self) -> "Stops":
+        """A copy that later changes do not reach."""
+        made = copy(self)
+        made.let_go, made.caught, made.off = dict(self.let_go), set(self.caught), set(self.off)
+        made.fastest, made.bounds = self.fastest.copy(), self.bounds.copy()
+        return made
 
     @property
     def friction(self) -> np.ndarray:
@@ -134,6 +174,11 @@ class Stops:
         force = self.friction
         force[self.rows] = self.force
         return np.array([force, *self.bounds])[:, self.rest]
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self.limits) + int(np.count_nonzero(self.dry)) + self.robot.nv
 
     def gap_rates(self, v) -> np.ndarray:
         """How fast each joint moves away from each limit."""

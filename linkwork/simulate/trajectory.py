@@ -225,6 +225,8 @@ class Trajectory:
             raise SimulationError("rows are not in order of time, so that the last one is not the end of the run: resume the run itself.")
         carry = replace(self.carry, goes_on=True, memory=None if changed else self.carry.memory)
         carry = replace(carry, held=None) if "control" in changed else carry
+        if not changed and self.carry.memory is not None:
+            carry = replace(carry, rates=(self.vdot[-1].copy(), self.tau[-1].copy()))
         q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
         run = Run(self.robot, settings, t, q, v, checked_until(until, t), carry)
         run.go()
