@@ -177,10 +177,13 @@ class Run:
         return replace(step, q=q, v=v, rates=None)
 
     def accept_step(self) -> None:
-        """Count a step that was made."""
+        """Count a step that was made, whatever on_step says of the next one."""
         self.steps += 1
-        if self.settings.on_step is not None and self.settings.on_step(self.t, self.q.copy(), self.v.copy()):
-            self.end("stopped", "stopped by on_step")
+        try:
+            if self.settings.on_step is not None and self.settings.on_step(self.t, self.q.copy(), self.v.copy()):
+                self.end("stopped", "stopped by on_step")
+        except KeyboardInterrupt:
+            self.end("stopped", "stopped by Ctrl-C")
 
     def _next_length(self) -> tuple[float, float, float]:
         """The largest length of the next step, the time at its end, and what the rounding of that time leaves out."""
