@@ -9,7 +9,6 @@ In between, the equations of motion are smooth: friction of a joint that slides 
 """
 
 from copy import copy
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -17,9 +16,9 @@ import numpy as np
 from ..complementarity import ZERO, lcp
 from ..dynamics import Dynamics
 from ..errors import ConstraintError, SimulationError
-from ..lie.group import Additive
-from .compliance import tree_compliance
+from .compliance import BOUND, compliance, mobile
 from .failure import Failure
+from .joint_limits import each_velocity, limits_of
 from .memory import remembered
 from .sharing import room_of_forces
 
@@ -28,22 +27,6 @@ REST = 1e-4  # of the fastest impact at a limit: a rebound slower than that is n
 NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
 SAME = 16  # units in the last place: times as near as that are one
 LOOSE = 1e-6  # of a bound: how near to it forces are that let go together
-BOUND = 1e-9  # of the mobility of a joint: what constraints leave of it, if less than that, is rounding
-
-
-@dataclass(frozen=True)
-class Limit:
-    """side (q[row] − bound) ≥ 0: side is 1 for a lower limit, −1 for an upper one."""
-
-    joint: str
-    row: int
-    rate: int  # its row in v
-    side: float
-    bound: float
-
-    @property
-    def name(self) -> str:
-        return f"{self.joint} at its {'lower' if self.side > 0 else 'upper'} limit"
 
 
 class Stops:
@@ -54,7 +37,7 @@ class Stops:
         self.robot = robot
         self.restitution = restitution
         self.limits = [] if restitution is None else limits_of(robot)
-        self.dry = _each(robot, "friction")
+        self.dry = each_velocity(robot, "friction")
         self.sliding = np.zeros(robot.nv)  # the direction of each joint with friction; zero for those at rest
         self.rows = np.zeros(0, int)  # rows of v that forces hold at rest
         self.rest = np.zeros(0, int)  # these, and rows that cannot move while these rest
@@ -361,37 +344,3 @@ class Stops:
                     f"{'lower' if limit.side > 0 else 'upper'} limit {limit.bound:.6g}. "
                     "Start within the limits, or simulate with limits=False."
                 )
-
-
-def compliance(robot: Dynamics, q, t: float) -> np.ndarray:
-    """v̇ for each unit of τ: 𝓜⁻¹, less what constraints take of it."""
-    return tree_compliance(robot, q) if robot.constraints is None else robot.constraints.compliance(q, t)
-
-
-def mobile(robot: Dynamics, inverse, q) -> np.ndarray:
-    """The compliance without what rounding leaves of it in joints that constraints move as they like."""
-    if robot.constraints is None:
-        return inverse
-    moved = np.diag(inverse) * np.diag(robot.mass_matrix(q)) > BOUND
-    return np.where(moved[:, None] & moved, inverse, 0.0)
-
-
-def limits_of(robot: Dynamics) -> list[Limit]:
-    """The limits of all joints whose coordinates add: angles and lengths along an axis."""
-    names = {robot.v_index(name).start: name for name in robot.joints}
-    out, nq, nv = [], 0, 0
-    for placed in robot.model.joints:
-        for _, joint, _ in placed.joint.parts:
-            if isinstance(joint.group, Additive):
-                for side, bounds in ((1.0, joint.each("lower", -inf)), (-1.0, joint.each("upper", inf))):
-                    for i in np.flatnonzero(np.isfinite(bounds)):
-                        name = names.get(nv, placed.name)
-                        out.append(Limit(name, nq + int(i), nv + int(i), side, float(bounds[i])))
-            nq, nv = nq + joint.nq, nv + joint.nv
-    return out
-
-
-def _each(robot: Dynamics, name: str) -> np.ndarray:
-    """A property of the joints, one number per velocity."""
-    parts = [part.each(name) for placed in robot.model.joints for _, part, _ in placed.joint.parts]
-    return np.concatenate([np.zeros(0), *parts])
