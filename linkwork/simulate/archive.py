@@ -58,6 +58,8 @@ def save(path: str | PathLike, trajectory) -> None:
     if trajectory.robot.lowered.producers:
         names = ", ".join(type(x).__name__ for x in trajectory.robot.lowered.producers)
         raise SimulationError(f"a file does not hold {names}, which makes the blocks of this robot; save t, q and v with np.savez.")
+    if not len(trajectory) or (np.diff(trajectory.t) < 0).any():
+        raise SimulationError("a file holds rows in order of time, one at least: save the run itself, or run.at(np.sort(times)).")
     settings = trajectory.settings
     arrays = {name: getattr(trajectory, name) for name in ROWS}
     for i, name in enumerate(("t", "q", "v")):
@@ -140,7 +142,7 @@ def load(path: str | PathLike) -> tuple[Model, dict, dict, dict]:
     columns = {name: header[name] for name in COUNTS} | {name: arrays.pop(name) for name in ROWS}
     check_settings(settings, columns)
     n, nq, nv = len(columns["t"]), columns["q"].shape[1], columns["v"].shape[1]
-    demand(n and np.isfinite(columns["t"]).all(), "finite times")
+    demand(n and np.isfinite(columns["t"]).all() and (np.diff(columns["t"]) >= 0).all(), "finite times in order")
     check_shapes(columns, {"t": (n,), "q": (n, nq), **{name: (n, nv) for name in ROWS[2:]}})
     m = len(header["events"])
     demand(all(isinstance(name, str) for name in header["events"]), "names of events")

@@ -1,10 +1,26 @@
-"""The compliance of a tree, 𝓜⁻¹, from the rates that a run has compiled already: a kernel of its own would take seconds."""
+"""Compliance: 𝓜⁻¹, less what constraints take of it. That of a tree comes from the rates that a run has compiled already: a kernel
+of its own would take seconds."""
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from . import equations
 from .kernels import kernel
+
+BOUND = 1e-9  # of the mobility of a joint: what constraints leave of it, if less than that, is rounding
+
+
+def compliance(robot: Dynamics, q, t: float) -> np.ndarray:
+    """v̇ for each unit of τ: 𝓜⁻¹, less what constraints take of it."""
+    return tree_compliance(robot, q) if robot.constraints is None else robot.constraints.compliance(q, t)
+
+
+def mobile(robot: Dynamics, inverse, q) -> np.ndarray:
+    """The compliance without what rounding leaves of it in joints that constraints move as they like."""
+    if robot.constraints is None:
+        return inverse
+    moved = np.diag(inverse) * np.diag(robot.mass_matrix(q)) > BOUND
+    return np.where(moved[:, None] & moved, inverse, 0.0)
 
 
 def tree_compliance(robot: Dynamics, q) -> np.ndarray:

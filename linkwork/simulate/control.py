@@ -1,6 +1,7 @@
 """Controllers: plain functions of (t, q, v), and sampled ones, whose output is held between sampling instants."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from math import floor, inf
 
@@ -73,6 +74,12 @@ class Controls:
         """The last calls of the held controllers and their outputs: what a continued run needs."""
         return {"calls": [float(x) for x in self.last_calls], "outputs": [x.tolist() for x in self.answers]}
 
+    def snapshot(self) -> "Controls":
+        """A copy that later calls do not change."""
+        made = copy(self)
+        made.last_calls, made.answers = list(self.last_calls), list(self.answers)
+        return made
+
     def sample(self, t: float, q, v) -> bool:
         """Call the held controllers that are due at t; True if there was one."""
         due = [i for i, part in enumerate(self.holds) if part.index(t) > self.last_calls[i]]
@@ -106,6 +113,5 @@ class Controls:
         if tau.shape == () and nv == 1:
             return tau[None]
         raise ShapeError(
-            f"{name} returned an array of shape {tau.shape}, but {self.robot.model.name} has nv = {nv} "
-            f"({listed(self.robot.joints, 2)})."
+            f"{name} returned an array of shape {tau.shape}, but {self.robot.model.name} has nv = {nv} ({listed(self.robot.joints, 2)})."
         )

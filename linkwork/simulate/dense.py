@@ -160,7 +160,7 @@ class DenseRecord:
 
     def step(self, t: float, late: float, step: Step, x: float, tau0, tau1) -> None:
         """Keep the polynomial of a step, of which the fraction x was made; tau at its start and there."""
-        if self.given_up or not x > 0:
+        if self.given_up or self.wanted is False or not x > 0:
             return
         assert isinstance(step.interpolant, Polynomial)
         c = step.interpolant.coefficients

@@ -55,7 +55,7 @@ def euler_end(nodes, q, v, vdot, h):
         group, now, rate = nodes.groups[k], v[k][..., 0], vdot[k][..., 0]
         a, b = now[..., : rotations(group)], now[..., rotations(group) :]
         a1 = a + h * rate[..., : rotations(group)]
-        u  = b + h * (rate[..., rotations(group) :] + cross_product(group, a, b))
+        u = b + h * (rate[..., rotations(group) :] + cross_product(group, a, b))
         q1[k] = group.compose(q[k], element(group, h * a1, h * u))
         v1[k] = np.concatenate([a1, rotated(group, -h * a1, u)], -1)[..., None]
     return nodes.join(q1), tree.join(v1)

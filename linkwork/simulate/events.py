@@ -1,21 +1,27 @@
 """Detection of events during a step: a change of sign, then its root on the interpolant of the step."""
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import SimulationError
+from ..errors import ShapeError, SimulationError
+from ..lie.scalars import numbers
 from .control import read_only
 from .flow import Flow
-from .sampling import Samples
+from .memory import remembered
+from .sampling import NOISY, Samples
 from .step import Step
 
 SAMPLES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # fractions of a step where joints are looked at
 STILL = 1e-6  # of its rate before a reset: a function that changes slower after it has been put to rest
 SHORT = 1e-7  # seconds, for such rates
 SAME = 16  # units in the last place: times as near as that are one
+PATIENCE = 3  # steps in which a function may change faster than it is looked at, before it is looked at less often
+ULPS = np.arange(1.0, 9.0)  # units in the last place: what a function changes within so short a time is its rounding
+SHORTEST = 1e-9  # of a step: no longer than that
 HALVINGS = 64  # in search of the next root after one at the start of a step
 
 
@@ -39,13 +45,26 @@ class Event:
     resolution: float | None = None
 
     def __post_init__(self):
-        if self.resolution is not None and not self.resolution > 0:
+        if self.resolution is not None and not (np.ndim(self.resolution) == 0 and numbers(self.resolution) > 0):
             raise SimulationError(f'event "{self.name}" has resolution {self.resolution!r}; it must be a positive number of seconds.')
         if not callable(self.function) or self.direction not in (-1, 0, 1):
             raise SimulationError(
                 f'event "{self.name}" has function {self.function!r} and direction {self.direction!r}; it needs a function '
                 "of (t, q, v) that returns a number, and a direction of -1, 0 or 1."
             )
+
+    def value(self, t: float, q, v) -> float:
+        """The function at a state, which it may not change; one number, whatever array it is in."""
+        found = self.function(t, *read_only(q, v))
+        if isinstance(found, (float, int)):
+            return float(found)
+        if found is None:
+            raise ShapeError(f'event "{self.name}" returned None; its function of (t, q, v) returns a number.')
+        array = numbers(found)
+        if array.size != 1 or isinstance(found, (str, list, tuple)):
+            what = f"an array of shape {array.shape}" if array.size != 1 else f"{found!r:.60}"
+            raise ShapeError(f'event "{self.name}" returned {what}; its function of (t, q, v) returns one number.')
+        return float(array.reshape(()))
 
 
 class Occurrence(NamedTuple):
@@ -67,28 +86,63 @@ class Crossing(NamedTuple):
 class EventDetector:
     """All events of a run: the user's, then those of joints that come to rest or start to move."""
 
-    def __init__(self, flow: Flow, events: Iterable):
+    def __init__(self, flow: Flow, events: Iterable, memory=None):
+        """`memory` is what an earlier part of the run left."""
         self.flow = flow
         self.stops = flow.stops
         self.events = [_event(event) for event in events]
         self.resting: int | None = None  # the event whose reset has put what it watches to rest, at zero
         self.onward = 0.0  # how fast the function of the event that has just occurred changes after it
         self.unseen: dict[str, float] = {}  # events that change faster than they are looked at, and since when
+        self.undefined: dict[str, float] = {}  # events whose functions are not numbers, and since when
+        n = len(self.events)
+        self.unresolved = np.zeros(n)  # in how many steps each function changed too fast
+        self.noise = np.zeros(n)  # the rounding of each function, where it was measured
+        self.before, self.stops_before = np.full(n, np.nan), np.zeros(0 if self.stops is None else self.stops.count)
+        shapes: dict = {**dict.fromkeys(("unresolved", "noise", "before"), (n,)), "stops_before": self.stops_before.shape}
+        earlier = remembered(memory, shapes | {"resting": (), "onward": ()})
+        self.begun = earlier is not None  # by an earlier part of the run
+        if earlier is not None:
+            self.unresolved, self.noise, self.before, self.stops_before = (earlier[name] for name in shapes)
+            self.onward, resting = float(earlier["onward"]), int(earlier["resting"])
+            self.resting = resting if 0 <= resting < n else None
+
+    @property
+    def memory(self) -> dict:
+        """What a later part of the run needs: the values at its end, and what is known of the functions."""
+        resting = -1 if self.resting is None else self.resting
+        arrays = {"unresolved": self.unresolved, "noise": self.noise, "before": self.before, "stops_before": self.stops_before}
+        return {name: np.asarray(x, float).tolist() for name, x in (arrays | {"resting": resting, "onward": self.onward}).items()}
+
+    def snapshot(self) -> "EventDetector":
+        """A copy that later changes do not reach."""
+        made = copy(self)
+        made.unresolved, made.noise = self.unresolved.copy(), self.noise.copy()
+        return made
 
     @property
     def any(self) -> bool:
         return bool(self.events) or self.stops is not None
 
     @property
-    def unseen_text(self) -> str:
-        """Which events may be missing."""
-        names = ", ".join(f'"{name}" (from t = {t:.6g} s on)' for name, t in self.unseen.items())
-        return f"events may be missing: {names} changes faster than it is looked at; lw.Event(..., resolution=seconds) says how often."
+    def text(self) -> str:
+        """Which events may be missing, and why."""
+        said = []
+        if self.unseen:
+            names = ", ".join(f'"{name}" (from t = {t:.6g} s on)' for name, t in self.unseen.items())
+            said.append(f"{names} changes faster than it is looked at; lw.Event(..., resolution=seconds) says how often")
+        if self.undefined:
+            names = ", ".join(f'"{name}" (first at t = {t:.6g} s)' for name, t in self.undefined.items())
+            said.append(f"{names} is not a number")
+        return f"events may be missing: {'; '.join(said)}." if said else ""
 
     def own(self, t: float, q, v) -> np.ndarray:
         """The values of the user's functions."""
-        q, v = read_only(q, v)
-        return np.array([float(event.function(t, q, v)) for event in self.events])
+        values = np.array([event.value(t, q, v) for event in self.events])
+        if (wrong := np.isnan(values)).any():
+            for i in np.flatnonzero(wrong):
+                self.undefined.setdefault(self.events[i].name, t)
+        return values
 
     def begin(self, t: float, q, v, just: int | None = None, rate: float = 0.0) -> None:
         """Store the values at the start of a smooth motion; that of event `just`, which has just occurred, is zero.
@@ -107,8 +161,8 @@ class EventDetector:
         """How fast the function of the user's event i changes along the motion, but for a factor."""
         vdot, _ = self.flow.at(t, q, v)
         h = max(SHORT, 1e4 * np.spacing(abs(t)))
-        later = t + h, *read_only(self.flow.integrate(q, h * v), v + h * vdot)
-        return float(self.events[i].function(*later)) - float(self.events[i].function(t, *read_only(q, v)))
+        later = t + h, self.flow.integrate(q, h * v), v + h * vdot
+        return self.events[i].value(*later) - self.events[i].value(t, q, v)
 
     def interrupts(self, index: int) -> bool:
         """Does this event end the run or change the state, so that the step must end there?"""
@@ -135,10 +189,13 @@ class EventDetector:
             return np.stack([self.own(t + a * step.h, *state) for a, *state in zip(x, *self._states(t, step, x))])
 
         apart = min((event.resolution for event in self.events if event.resolution is not None), default=np.inf)
-        samples = Samples(values, self.before, max(1, int(np.ceil(step.h / (4 * apart)))))
+        ulp = max(np.spacing(abs(t)), np.spacing(np.abs(step.q).max(initial=0.0)) / (np.abs(step.v).max(initial=0.0) or np.inf))
+        ulps = min(ulp / step.h, SHORTEST) * ULPS
+        samples = Samples(values, self.before, max(1, int(np.ceil(step.h / (4 * apart)))), ulps, self.noise, self.unresolved >= PATIENCE)
         start, low, found = self.before, 0.0, []
         for x, value in samples:
-            crossed = [i for i, (a, b) in enumerate(zip(start, value)) if self._crossed(i, a, b)]
+            seen = np.maximum(np.abs(start), np.abs(value)) > NOISY * self.noise
+            crossed = [i for i, (a, b) in enumerate(zip(start, value)) if seen[i] and self._crossed(i, a, b)]
             here = [self._root(i, t, step, low, x, start[i]) for i in crossed]
             for event in sorted(each for each in here if each is not None):
                 found.append(event)
@@ -146,6 +203,7 @@ class EventDetector:
                     return found
             start, low = value, x
         self.before, self.resting = samples.last, None
+        self.unresolved += samples.unresolved
         for i in np.flatnonzero(samples.unresolved):
             if self.events[i].resolution is None:
                 self.unseen.setdefault(self.events[i].name, t)
@@ -170,7 +228,7 @@ class EventDetector:
     def _value(self, i: int, t: float, q, v) -> float:
         """That of one event alone."""
         if i < len(self.events):
-            return float(self.events[i].function(t, *read_only(q, v)))
+            return self.events[i].value(t, q, v)
         assert self.stops is not None
         return float(self.stops.values(t, q, v, self.flow)[i - len(self.events)])
 
@@ -222,7 +280,15 @@ class EventDetector:
                     break
             else:
                 return again
-        x = brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15)
+        if not start * end < 0:  # at the level of rounding a function may have another sign when it is asked again
+            return Crossing(high, i)
+        try:
+            x = brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15)
+        except ValueError:  # it is not a number in between
+            return Crossing(high, i)
+        if i >= len(self.events):  # a jump of a force is before the event, if the event is before the jump
+            later = (min(x + k * np.spacing(abs(t)) / step.h, high) for k in (0, 1, 2, 4, 8, SAME))
+            x = next((each for each in later if value(each) <= 0), x)
         onward = zero and i < len(self.events) and self.onward * end > 0
         return again if onward and x * step.h <= SAME * np.spacing(abs(t)) else Crossing(x, i)  # the crossing it starts from, rounded
 

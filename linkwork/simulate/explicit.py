@@ -7,6 +7,7 @@ import numpy as np
 from . import equations, tableau
 from .interpolate import Polynomial, Quartic
 from .kernels import kernel
+from .memory import remembered
 from .step import Failure, Integrator, Step, Tolerances
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # factors for the next step: Hairer, Nørsett and Wanner, II.4
@@ -91,7 +92,7 @@ class Adaptive(RungeKutta):
         self.tolerances = tolerances
         self.next_step = first_step
         self.max_step = max_step
-        self.fresh = True
+        self.fresh, self.free = True, np.zeros(0)
 
     @abstractmethod
     def errors(self) -> np.ndarray:
@@ -109,9 +110,18 @@ class Adaptive(RungeKutta):
         self.fresh = True
         self.next_step = None if jump else self.next_step
 
+    @property
+    def memory(self):
+        """The accelerations that joints at rest would have if let go, at the end of the last step."""
+        return None if self.fresh or self.flow.stops is None else {"free": self.free.tolist()}
+
+    def remember(self, memory):
+        if (earlier := remembered(memory, {"free": (self.n,)})) is not None and self.flow.stops is not None:
+            self.free, self.fresh = earlier["free"], False
+
     def step(self, t, q, v, vdot, h):
         if not self.fresh:
-            self.K[0] = self.K[self.stages]
+            self.K[0, 2 * self.n :] = self.free  # the rest are v and vdot
         elif self.flow.stops is not None:
             self.flow(t, q, self.flow.zero, v, self.out[0])
         wanted = self.next_step or self._first(t, q, v, vdot, h)
@@ -133,7 +143,7 @@ class Adaptive(RungeKutta):
         grow = GROW if error == 0 else min(GROW, SAFETY * error ** (-1 / (self.estimate + 1)))
         grow = min(grow, 1.0) if again else grow
         self.next_step = max(grow * h, wanted if not again and h < wanted else 0.0)  # a step cut short is no measure
-        self.fresh = False
+        self.fresh, self.free = False, self.K[self.stages, 2 * self.n :].copy()
         start = self.K[0, : 2 * self.n].copy()
         interpolant = Polynomial(lambda: self.coefficients(start, h, xi, v, v1))  # K is that of this step until the next one
         vdot1 = self.out[self.stages][1].copy()

@@ -45,9 +45,9 @@ def quartic(robot, x, h, xi, v0, a0, v1):
     The acceleration at the end is not used: if a controller switches there, it belongs to the next step.
     """
     w1 = kernel(robot, equations.local_velocity)(xi, v1)
-    r  = xi - h * v0 - h * h / 2 * a0
-    s  = h * (w1 - v0) - h * h * a0
+    r = xi - h * v0 - h * h / 2 * a0
+    s = h * (w1 - v0) - h * h * a0
     c3, c4 = 4 * r - s, s - 3 * r
     local = x * (h * v0 + x * (h * h / 2 * a0 + x * (c3 + x * c4)))
-    rate  = v0 + x * (h * a0 + x / h * (3 * c3 + 4 * x * c4))
+    rate = v0 + x * (h * a0 + x / h * (3 * c3 + 4 * x * c4))
     return local, kernel(robot, equations.body_velocity)(local, rate)

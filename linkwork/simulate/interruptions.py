@@ -47,13 +47,22 @@ def interrupt(run: "Run", found: Crossing, step: Step) -> None:
     if name is not None:
         run.occurrences.append(Occurrence(t, name, q, v))
     if run.repeats > REPEATS[not own] + len(run.detector.events):
-        raise Failure(
-            f"{name or 'a joint that sticks and slips'} repeats at the same time. What comes to rest there is held by a joint "
-            "limit, not by an event: give the joint a limit and simulate with limits=True, restitution=..., or make the event terminal",
-            complete=True,
-        )
-    if run.status == "finished":
+        raise Failure(_repeats(name, own), complete=True)
+    if run.status in ("finished", "stopped"):  # after a stop by on_step the run may be resumed
         _go_on(run, found.number if own else None, rate)
+
+
+def _repeats(name: str | None, own: bool) -> str:
+    """What to say of an event that occurs again and again at the same time: the user's own, or one of a joint."""
+    if own:
+        return (
+            f"{name} repeats at the same time. What comes to rest there is held by a joint limit, not by an event: "
+            "give the joint a limit and simulate with limits=True, restitution=..., or make the event terminal"
+        )
+    return (
+        f"{name or 'joints that stick and slip'}: this repeats at the same time. A force that switches with the motion it makes, like a "
+        "controller that returns sign(v), has no solution there: make it continuous, or sample it with lw.hold(function, rate=...)"
+    )
 
 
 def _arrive(run: "Run", found: Crossing, step: Step, t: float, q, v) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError
+from ..lie.scalars import numbers
 from .settings import Settings
 from .step import Failure, Step
 from .stops import Stops
@@ -25,9 +26,14 @@ def check_motion(vdot, q, v) -> None:
 
 def check_projection(settings: Settings, step: Step, v, vdot) -> None:
     """Raise Failure if the projection on the constraints changes the velocity by more than a small part of the motion: v is the
-    velocity after it, vdot the acceleration before the step."""
+    velocity after it, vdot the acceleration before the step.
+
+    A mechanism at rest has no motion but rounding: a change below atol, or one that moves it by less than the rounding of a
+    radian in this step, is none.
+    """
     most = 0.5 if settings.fixed else 0.1
-    if np.linalg.norm(v - step.v) > most * (np.linalg.norm(step.v) + step.h * np.linalg.norm(vdot)):
+    none = np.sqrt(len(v)) * (settings.atol + np.spacing(1.0) / step.h)
+    if not np.linalg.norm(v - step.v) <= most * (np.linalg.norm(step.v) + step.h * np.linalg.norm(vdot)) + none:
         raise Failure(
             "the velocity that satisfies the constraints differs from that of the motion: the configuration is near a singular one, "
             "where several motions are possible (see robot.constraint_report), or the steps are too long. Try other tolerances"
@@ -37,8 +43,10 @@ def check_projection(settings: Settings, step: Step, v, vdot) -> None:
 def checked_reset(event, t: float, q, v, stops: Stops | None):
     """The state after the reset of an event at (t, q, v)."""
     shapes = q.shape, v.shape
-    q, v = event.reset(t, q.copy(), v.copy())
-    q, v = np.array(q, float), np.array(v, float)
+    found = event.reset(t, q.copy(), v.copy())
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise Failure(f'the reset of event "{event.name}" returned {found!r:.60}; it must return a pair (q, v)', complete=True)
+    q, v = (np.array(numbers(x)) for x in found)
     if (q.shape, v.shape) != shapes or not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise Failure(
             f'the reset of event "{event.name}" returned q of shape {q.shape} and v of shape {v.shape}; '

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ConstraintError
+from .checkpoint import Checkpoint
 from .control import Controls
 from .events import EventDetector, Occurrence
 from .flow import Flow
@@ -33,9 +34,9 @@ class Run:
         self.controls = Controls(robot, settings.control, carry.held)
         self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding, settings.tolerance)
         self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
-        self.integrator = settings.integrator(self.flow, carry.next_step or settings.first_step)
+        self.integrator = settings.integrator(self.flow, carry.next_step if carry.memory else carry.next_step or settings.first_step)
         self.integrator.remember(memory.get(settings.method))
-        self.detector = EventDetector(self.flow, settings.events)
+        self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None
@@ -45,6 +46,8 @@ class Run:
         self.count = self.grid.number(t)
         self.stored = Stored(self.flow, settings, self.grid, t)
         self.next_step = self.integrator.next_step
+        self.rates = carry.rates
+        self.checkpoint: Checkpoint | None = None
 
     @property
     def record(self) -> Record:
@@ -55,6 +58,7 @@ class Run:
     def carry(self) -> Carry:
         stops = self.flow.stops
         memory = {self.settings.method: self.integrator.memory, "stops": None if stops is None else stops.memory}
+        memory |= {"events": self.detector.memory} if self.detector.any else {}
         return Carry(self.grid.start, self.late, self.next_step, self.controls.held, self.keeper.carry, memory)
 
     def go(self) -> None:
@@ -63,10 +67,14 @@ class Run:
             with np.errstate(all="ignore"):
                 self._start()
                 while self.t < self.until and self.status == "finished":
+                    self.checkpoint = Checkpoint(self)
                     self._sample()
                     self._advance()
+                    self.next_step = self.integrator.next_step
                     progress.update(self.t)
         except KeyboardInterrupt:
+            if self.checkpoint is not None:
+                self.checkpoint.restore(self)
             self.end("stopped", "stopped by Ctrl-C")
         except Failure as failure:
             self.end("failed", said_of(failure, self.robot, self.flow.trouble))
@@ -81,8 +89,7 @@ class Run:
             self.record.add(self.t, self.q, self.v, np.nan, np.nan)
         if self.status == "finished":
             self.message = self.keeper.note(self.t, self.q)
-        if self.detector.unseen and not self.message:
-            self.message = self.detector.unseen_text
+        self.message = self.message or self.detector.text
         if self.record.n and self.record.last != self.t:
             self.store()
 
@@ -96,15 +103,19 @@ class Run:
 
     def _start(self) -> None:
         self.q, self.v = self._closed()
-        if self.controls.sample(self.t, self.q, self.v):
+        changed = self.controls.sample(self.t, self.q, self.v)
+        if changed:
             self.integrator.restart(jump=False)
         self.flow.refresh()
-        if self.flow.stops is not None:
-            self.flow.stops.choose(self.t, self.q, self.v, self.flow)
+        stops = self.flow.stops
+        if stops is not None and (changed or not stops.chosen):
+            stops.choose(self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
+        if self.rates is not None and not changed:
+            self.vdot, self.tau = self.rates
         self.store()
         check_motion(self.vdot, self.q, self.v)
-        if self.detector.any:
+        if self.detector.any and (changed or not self.detector.begun):
             self.detector.begin(self.t, self.q, self.v)
 
     def _closed(self):
@@ -166,11 +177,13 @@ class Run:
         return replace(step, q=q, v=v, rates=None)
 
     def accept_step(self) -> None:
-        """Count a step that was made."""
+        """Count a step that was made, whatever on_step says of the next one."""
         self.steps += 1
-        self.next_step = self.integrator.next_step
-        if self.settings.on_step is not None and self.settings.on_step(self.t, self.q.copy(), self.v.copy()):
-            self.end("stopped", "stopped by on_step")
+        try:
+            if self.settings.on_step is not None and self.settings.on_step(self.t, self.q.copy(), self.v.copy()):
+                self.end("stopped", "stopped by on_step")
+        except KeyboardInterrupt:
+            self.end("stopped", "stopped by Ctrl-C")
 
     def _next_length(self) -> tuple[float, float, float]:
         """The largest length of the next step, the time at its end, and what the rounding of that time leaves out."""

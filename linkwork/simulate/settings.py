@@ -69,4 +69,5 @@ class Carry:
     held: dict | None = None  # the last calls of held controllers, and their outputs
     embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
     memory: dict | None = None  # what the integrator and the joints at rest know of earlier steps, as lists and numbers
+    rates: tuple | None = None  # vdot and tau of the state, as the run that is continued has them
     goes_on: bool = False  # does the state come from a run, so that it is on the constraints already?

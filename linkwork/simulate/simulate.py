@@ -1,7 +1,7 @@
 """simulate: the motion of one robot from a state to a later time."""
 
 from collections.abc import Callable, Iterable
-from math import inf, isfinite
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..constraints import Constrained
 
 METHODS = (*ADAPTIVE, *FIXED)
+NUMBERS = "dt", "rtol", "atol", "restitution", "every", "first_step", "max_step", "tolerance"
 UNIT = 1e-6  # how far the norm of a quaternion may be from one
 
 
@@ -69,8 +70,9 @@ def simulate(
     dense      keep the motion within each step, whatever rows are stored, for run(t) and run.at(t): True, False, or None,
                which gives it up when it takes more than 512 MB
 
-    Functions get arrays that are read only: they act by what they return. A run that fails, or is stopped
-    with Ctrl-C, returns the trajectory so far: see `status`, `message` and `resume`.
+    Functions act by what they return: the arrays of control, external and events are read only, those of a reset and of
+    on_step are copies. A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message`
+    and `resume`.
     """
     if not isinstance(robot, Dynamics):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
@@ -81,7 +83,8 @@ def simulate(
     )  # fmt: skip
     checked(robot, settings)
     q, v = _state(robot, state)
-    run = Run(robot, settings, float(start), q, v, checked_until(until, start), Carry(grid=float(start)))
+    until = checked_until(until, start)
+    run = Run(robot, settings, float(start), q, v, until, Carry(grid=float(start)))
     run.go()
     return Trajectory.of(run)
 
@@ -101,6 +104,10 @@ def checked(robot: Dynamics, s: Settings) -> None:
     """Raise SimulationError if a setting is invalid for this robot."""
     if s.method not in METHODS:
         raise SimulationError(f'there is no method "{s.method}".{did_you_mean(str(s.method), METHODS)}')
+    for name in NUMBERS:
+        value = getattr(s, name)
+        if value is not None and not (np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiub"):
+            raise SimulationError(f"{name} is {value!r:.60}; it must be a number.")
     if s.method in FIXED and s.dt is None:
         raise SimulationError(f'method "{s.method}" has fixed steps: give their length, e.g. dt=0.001.')
     Keeper.check(robot, s.constraints, s.keep, s.method, s.tolerance)
@@ -121,7 +128,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
 
 
 def checked_until(until: float, start: float) -> float:
-    if not (isfinite(until) and isfinite(start) and until >= start):
+    if not (all(np.ndim(x) == 0 and np.isfinite(numbers(x)) for x in (until, start)) and until >= start):
         raise SimulationError(f"a run cannot go from {start} s until {until} s; until must be a finite time, not before the start.")
     return float(until)
 
@@ -135,9 +142,7 @@ def _state(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
     for name, x, size, count in (("q", q, "nq", robot.nq), ("v", v, "nv", robot.nv)):
         if x.shape != (count,):
             more = " For a batch of states use lw.rollout." if x.ndim > 1 else ""
-            raise ShapeError(
-                f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).{more}"
-            )
+            raise ShapeError(f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).{more}")
         if not np.isfinite(x).all():
             raise SimulationError(f"{name} of the state has entries that are not finite: {x}.")
     for joint, rows in _quaternions(robot):

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,6 +59,10 @@ class Integrator(ABC):
 
     def remember(self, memory) -> None:  # noqa: B027  most methods store nothing
         """Go on with the memory of an earlier part of the run, unless that is None or does not fit."""
+
+    def snapshot(self) -> "Integrator":
+        """A copy, for its memory, that later steps do not change."""
+        return copy(self)
 
     def state_projected(self) -> None:  # noqa: B027  most methods start from the state they are given
         """Called when the state after a step has been projected on the constraints, which moves it slightly."""

@@ -4,6 +4,7 @@ The local coordinates refer to one configuration until a spherical joint has rot
 jumps, the solver is restarted with the same step length.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +50,11 @@ class Radau(Integrator):
         numbers |= {"h": s.h_abs, "h_old": s.h_abs_old, "error": s.error_norm_old}
         lists: dict = {name: x.tolist() for name, x in arrays.items()}
         return lists | {name: float(x) for name, x in numbers.items()} | {"current": bool(s.current_jac)}
+
+    def snapshot(self):
+        made = copy(self)
+        made.solver = copy(self.solver)
+        return made
 
     def remember(self, memory):
         n, y = self.flow.blocks * self.n, (self.flow.blocks * self.n,)

@@ -8,7 +8,7 @@ Which joints rest, and which move off, is one complementarity problem for all of
 In between, the equations of motion are smooth: friction of a joint that slides is a constant force against it.
 """
 
-from dataclasses import dataclass
+from copy import copy
 from math import inf
 
 import numpy as np
@@ -16,30 +16,17 @@ import numpy as np
 from ..complementarity import ZERO, lcp
 from ..dynamics import Dynamics
 from ..errors import ConstraintError, SimulationError
-from ..lie.group import Additive
-from .compliance import tree_compliance
+from .compliance import BOUND, compliance, mobile
 from .failure import Failure
+from .joint_limits import each_velocity, limits_of
 from .memory import remembered
+from .sharing import room_of_forces
 
+NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
 REST = 1e-4  # of the fastest impact at a limit: a rebound slower than that is none
 NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
 SAME = 16  # units in the last place: times as near as that are one
-BOUND = 1e-9  # of the mobility of a joint: what constraints leave of it, if less than that, is rounding
-
-
-@dataclass(frozen=True)
-class Limit:
-    """side (q[row] − bound) ≥ 0: side is 1 for a lower limit, −1 for an upper one."""
-
-    joint: str
-    row: int
-    rate: int  # its row in v
-    side: float
-    bound: float
-
-    @property
-    def name(self) -> str:
-        return f"{self.joint} at its {'lower' if self.side > 0 else 'upper'} limit"
+LOOSE = 1e-6  # of a bound: how near to it forces are that let go together
 
 
 class Stops:
@@ -50,22 +37,27 @@ class Stops:
         self.robot = robot
         self.restitution = restitution
         self.limits = [] if restitution is None else limits_of(robot)
-        self.dry = _each(robot, "friction")
+        self.dry = each_velocity(robot, "friction")
         self.sliding = np.zeros(robot.nv)  # the direction of each joint with friction; zero for those at rest
-        self.held: dict[int, tuple[float, float]] = {}  # rows of v that forces hold at rest, and the bounds of these forces
-        self.rows = np.zeros(0, int)  # the same rows
+        self.rows = np.zeros(0, int)  # rows of v that forces hold at rest
         self.rest = np.zeros(0, int)  # these, and rows that cannot move while these rest
         self.stopped = np.zeros(len(self.limits), bool)  # limits that hold a joint
         self.force = np.zeros(0)
         self.fastest, self.speed, self.reach = np.zeros(robot.nv), np.zeros(robot.nv), np.zeros(len(self.limits))
         self.push = np.zeros(())  # the largest acceleration that forces at rest have had to prevent
-        shapes: dict = {"fastest": (robot.nv,), "speed": (robot.nv,), "reach": (len(self.limits),), "push": ()}
-        if (earlier := remembered(memory, shapes)) is not None:
-            self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in shapes)
+        earlier = remembered(memory, self._shapes, optional=set(self._shapes) - set(NEEDED))
+        if earlier is not None:
+            self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in NEEDED)
+        self.inverse = np.zeros((robot.nv, robot.nv))  # the compliance where joints were last held
+        self.bounds = np.zeros((2, robot.nv))  # of the forces that hold the rows of `rest`
+        self.loosens = False  # do joints that share the work of holding have to let go at this time?
         self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
         self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
         self.off: set[int] = set()  # rows that were at rest at this time and are not held
         self.time = -inf
+        self.chosen = False  # does it come from an earlier part of the run which joints rest?
+        if earlier is not None and len(earlier) == len(self._shapes):
+            self._remember(earlier)
         self._row = np.array([x.row for x in self.limits], int)
         self._side = np.array([x.side for x in self.limits])
         self._bound = np.array([x.bound for x in self.limits])
@@ -77,9 +69,49 @@ class Stops:
         return bool(self.limits) or bool(self.dry.any())
 
     @property
+    def held(self) -> bool:
+        """Is a joint held at rest?"""
+        return len(self.rows) > 0
+
+    @property
     def memory(self) -> dict:
-        """What a later part of the run needs: how fast impacts and joints have been, and how large gaps."""
-        return {"fastest": self.fastest.tolist(), "speed": self.speed.tolist(), "reach": self.reach.tolist(), "push": float(self.push)}
+        """What a later part of the run needs: how fast impacts and joints have been, how large gaps, what rests and what has just
+        been let go or caught."""
+        scales = {"fastest": self.fastest, "speed": self.speed, "reach": self.reach, "push": self.push}
+        rests = {"sliding": self.sliding, "rows": self._mask(self.rows), "rest": self._mask(self.rest), "bounds": self.bounds}
+        pinned = np.array([self.let_go.get(row, np.nan) for row in range(self.robot.nv)])
+        here = {"stopped": self.stopped, "time": self.time, "loosens": self.loosens, "let_go": pinned}
+        here |= {"caught": self._mask(list(self.caught)), "off": self._mask(list(self.off))}
+        return {name: np.asarray(x, float).tolist() for name, x in (scales | rests | here).items()}
+
+    @property
+    def _shapes(self) -> dict[str, tuple]:
+        """Those of the arrays in `memory`."""
+        nv, limits = (self.robot.nv,), (len(self.limits),)
+        shapes: dict = dict.fromkeys(("fastest", "speed", "sliding", "rows", "rest", "let_go", "caught", "off"), nv)
+        return shapes | {"reach": limits, "stopped": limits, "push": (), "time": (), "loosens": (), "bounds": (2, *nv)}
+
+    def _mask(self, rows) -> np.ndarray:
+        mask = np.zeros(self.robot.nv)
+        mask[np.asarray(rows, int)] = 1.0
+        return mask
+
+    def _remember(self, earlier: dict) -> None:
+        """Go on with what rests and slides at the end of an earlier part of the run."""
+        self.chosen = True
+        self.sliding, self.bounds, self.stopped = earlier["sliding"], earlier["bounds"], earlier["stopped"] > 0
+        self.rows, self.rest = (np.flatnonzero(earlier[name]) for name in ("rows", "rest"))
+        self.force = np.zeros(len(self.rows))
+        self.time, self.loosens = float(earlier["time"]), bool(earlier["loosens"])
+        self.let_go = {int(i): float(earlier["let_go"][i]) for i in np.flatnonzero(~np.isnan(earlier["let_go"]))}
+        self.caught, self.off = (set(np.flatnonzero(earlier[name]).tolist()) for name in ("caught", "off"))
+
+    def snapshot(self) -> "Stops":
+        """A copy that later changes do not reach."""
+        made = copy(self)
+        made.let_go, made.caught, made.off = dict(self.let_go), set(self.caught), set(self.off)
+        made.fastest, made.bounds = self.fastest.copy(), self.bounds.copy()
+        return made
 
     @property
     def friction(self) -> np.ndarray:
@@ -90,12 +122,12 @@ class Stops:
         rows = self.rows
         free[rows] = vdot[rows]
         try:
-            inverse = compliance(self.robot, q, t)
+            self.inverse = compliance(self.robot, q, t)
         except ConstraintError:  # no state of the mechanism: the step is too long
             vdot[:] = np.nan
             return
-        self.force = np.linalg.solve(inverse[np.ix_(rows, rows)], -vdot[rows])
-        vdot += inverse[:, rows] @ self.force
+        self.force = np.linalg.solve(self.inverse[np.ix_(rows, rows)], -vdot[rows])
+        vdot += self.inverse[:, rows] @ self.force
         vdot[self.rest] = 0.0
 
     # --- what to watch: each number is positive as long as nothing changes
@@ -108,10 +140,28 @@ class Stops:
         room = np.full(self.robot.nv, inf)
         if self.held:
             flow.at(t, q, v)
-            low, high = np.array(list(self.held.values())).T
-            room[self.rows] = np.minimum(self.force - low, high - self.force)
+            low, high = self.bounds
+            room[self.rows] = np.minimum(self.force - low[self.rows], high[self.rows] - self.force)
+            if self.shares and room.min() <= 0:  # with these shares; are there better ones?
+                room[self.rows] = room_of_forces(self.inverse[np.ix_(self.rest, self.rest)], *self._shared())
         slip = np.where(slips, self.sliding * v, inf)[self._rough]
         return np.concatenate([np.where(self.stopped, inf, gap), slip, room])
+
+    @property
+    def shares(self) -> bool:
+        """Do more forces hold joints at rest than are needed, so that their shares are a matter of choice?"""
+        return len(self.rest) > len(self.rows)
+
+    def _shared(self) -> np.ndarray:
+        """Forces that hold the rows of `rest`, and the bounds of these forces."""
+        force = self.friction
+        force[self.rows] = self.force
+        return np.array([force, *self.bounds])[:, self.rest]
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self.limits) + int(np.count_nonzero(self.dry)) + self.robot.nv
 
     def gap_rates(self, v) -> np.ndarray:
         """How fast each joint moves away from each limit."""
@@ -130,22 +180,31 @@ class Stops:
         elif (i := i - len(self.limits)) < len(self._rough):
             row = int(self._rough[i])
             if row in self.off:
-                self.caught.add(row)
-                self.let_go.pop(row, None)
+                caught = self.off if self.loosens else {row}
+                self.caught |= caught
+                self.let_go = {i: force for i, force in self.let_go.items() if i not in caught}
+                self.loosens = False
                 v[list(self.off)] = 0.0
             v[row] = 0.0
             v[self._rough[np.abs(v[self._rough]) <= NEAR * self.speed[self._rough]]] = 0.0
-        elif (row := i - len(self._rough)) in self.held:
-            (low, high), force = self.held[row], self.force[list(self.rows).index(row)]
-            self.let_go[row] = low if force - low < high - force else high
-            self.caught.discard(row)
+        elif (row := i - len(self._rough)) in self.rows:
+            self._let_go(row)
         self.choose(t, q, v, flow)
         return q, v, name
+
+    def _let_go(self, row: int) -> None:
+        """The force that holds a row, or those that hold all rows together, are at their bounds."""
+        if self.shares:
+            self.loosens, self.caught = True, set()
+        else:
+            low, high, force = *self.bounds[:, row], self.force[list(self.rows).index(row)]
+            self.let_go[row] = low if force - low < high - force else high
+            self.caught.discard(row)
 
     def _at(self, t: float) -> None:
         """Forget what belongs to an earlier time."""
         if abs(t - self.time) > SAME * np.spacing(abs(t)):
-            self.time, self.let_go, self.caught, self.off = t, {}, set(), set()
+            self.time, self.let_go, self.caught, self.off, self.loosens = t, {}, set(), set(), False
 
     def impact(self, i: int, t: float, q, v) -> tuple[np.ndarray, np.ndarray]:
         """q and v after joint i has struck its limit, and others that are at one by then theirs.
@@ -220,22 +279,33 @@ class Stops:
 
         Where forces have just come to their bounds there are several solutions, of which not all remain ones.
         """
-        pinned = np.array([self.let_go.get(int(row), np.nan) for row in rows])
+        pinned = self._pinned(M, free, low, high, rows)
         caught = np.array([int(row) in self.caught for row in rows])
+        least, most = np.where(caught, low - BOUND * np.abs(low), low), np.where(caught, high + BOUND * np.abs(high), high)
         while True:
             kept = ~np.isnan(pinned)
-            bounds = np.where(caught, -inf, np.where(kept, pinned, low)), np.where(caught, inf, np.where(kept, pinned, high))
-            found = lcp(M, free, *bounds)
+            found = lcp(M, free, np.where(kept, pinned, least), np.where(kept, pinned, most))
             if found.solved:
                 wrong = kept & (np.where(pinned == low, -found.w, found.w) > BOUND * self.push)
-                beyond = caught & ((found.z < low - BOUND * np.abs(low)) | (found.z > high + BOUND * np.abs(high)))
-                if not (wrong | beyond).any():
-                    return found
-                pinned[wrong], caught[beyond] = np.nan, False
-            elif kept.any() or caught.any():
-                pinned[:], caught[:] = np.nan, False
+                if not wrong.any():
+                    return found._replace(z=np.clip(found.z, low, high))
+                pinned[wrong] = np.nan
+            elif kept.any():
+                pinned[:] = np.nan
             else:
                 raise Failure(f"no force holds {self._names(rows)} at its limit: other constraints or a drive move it on", complete=True)
+
+    def _pinned(self, M, free, low, high, rows) -> np.ndarray:
+        """The forces of rows that are let go at this time, which are at a bound; not a number for other rows.
+
+        Of joints that share the work of holding, those move off that do so if all bounds are a little narrower.
+        """
+        if self.loosens:
+            inner = [np.where(np.isfinite(x), x + sign * LOOSE * np.abs(x), x) for x, sign in ((low, 1), (high, -1))]
+            found = lcp(M, free, *inner)
+            moves = found.solved & (np.abs(found.w) > BOUND * LOOSE * self.push)
+            self.let_go |= {int(row): x for row, x in zip(rows[moves], np.where(found.w > 0, low, high)[moves])}
+        return np.array([self.let_go.get(int(row), np.nan) for row in rows])
 
     def _bounds(self, q, v) -> tuple[np.ndarray, np.ndarray]:
         """Between which forces each joint can be held: by friction, and by the limits that it touches."""
@@ -246,13 +316,13 @@ class Stops:
         return low, high
 
     def _hold_none(self) -> None:
-        self.held, self.rows, self.rest = {}, np.zeros(0, int), np.zeros(0, int)
+        self.rows, self.rest = np.zeros(0, int), np.zeros(0, int)
         self.stopped, self.force = np.zeros(len(self.limits), bool), np.zeros(0)
 
     def _hold(self, rows, found, low, high, inverse) -> None:
         """Hold the rows whose forces are between bounds; other rows at rest that depend on them rest too."""
         self.rows, self.force = rows[found.between], found.z[found.between]
-        self.held = {int(row): (float(a), float(b)) for row, a, b in zip(self.rows, low[found.between], high[found.between])}
+        self.bounds[:, rows] = low, high
         others = rows[~found.between & (np.diag(inverse)[rows] > 0)]
         block = inverse[np.ix_(self.rows, self.rows)]
         along = inverse[np.ix_(others, self.rows)]
@@ -274,37 +344,3 @@ class Stops:
                     f"{'lower' if limit.side > 0 else 'upper'} limit {limit.bound:.6g}. "
                     "Start within the limits, or simulate with limits=False."
                 )
-
-
-def compliance(robot: Dynamics, q, t: float) -> np.ndarray:
-    """v̇ for each unit of τ: 𝓜⁻¹, less what constraints take of it."""
-    return tree_compliance(robot, q) if robot.constraints is None else robot.constraints.compliance(q, t)
-
-
-def mobile(robot: Dynamics, inverse, q) -> np.ndarray:
-    """The compliance without what rounding leaves of it in joints that constraints move as they like."""
-    if robot.constraints is None:
-        return inverse
-    moved = np.diag(inverse) * np.diag(robot.mass_matrix(q)) > BOUND
-    return np.where(moved[:, None] & moved, inverse, 0.0)
-
-
-def limits_of(robot: Dynamics) -> list[Limit]:
-    """The limits of all joints whose coordinates add: angles and lengths along an axis."""
-    names = {robot.v_index(name).start: name for name in robot.joints}
-    out, nq, nv = [], 0, 0
-    for placed in robot.model.joints:
-        for _, joint, _ in placed.joint.parts:
-            if isinstance(joint.group, Additive):
-                for side, bounds in ((1.0, joint.each("lower", -inf)), (-1.0, joint.each("upper", inf))):
-                    for i in np.flatnonzero(np.isfinite(bounds)):
-                        name = names.get(nv, placed.name)
-                        out.append(Limit(name, nq + int(i), nv + int(i), side, float(bounds[i])))
-            nq, nv = nq + joint.nq, nv + joint.nv
-    return out
-
-
-def _each(robot: Dynamics, name: str) -> np.ndarray:
-    """A property of the joints, one number per velocity."""
-    parts = [part.each(name) for placed in robot.model.joints for _, part, _ in placed.joint.parts]
-    return np.concatenate([np.zeros(0), *parts])

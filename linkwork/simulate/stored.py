@@ -16,7 +16,8 @@ class Stored:
     def __init__(self, flow: Flow, settings: Settings, grid: Grid, t: float):
         self.flow, self.settings, self.grid = flow, settings, grid
         self.rows = Record(flow.robot)
-        every_end = settings.fixed and settings.every == 1
+        by_rows = settings.fixed or (settings.dense is False and settings.method != "dop853")  # whose order a quartic does not have
+        every_end = by_rows and settings.every == 1 and not settings.stores_grid
         self.dense = DenseRecord(flow.robot, settings.dense, self.rows if every_end else None, bool(flow.controls.holds))
         self.number = grid.number(t)  # of the last time of the grid that has a row
 

@@ -110,7 +110,7 @@ class Trajectory:
         """
         t = np.asarray(t, float)
         q, v, _, _ = self._between(t.ravel())
-        return q.reshape(*t.shape, -1), v.reshape(*t.shape, -1)
+        return q.reshape(*t.shape, q.shape[-1]), v.reshape(*t.shape, v.shape[-1])
 
     def at(self, t) -> "Trajectory":
         """The trajectory at other times (n,); vdot is the slope of v, tau is linear within each step."""
@@ -126,11 +126,11 @@ class Trajectory:
 
     def _between(self, t) -> list[np.ndarray]:
         """q, v, vdot and tau at times t (m,); those of a row where there is one."""
-        first, last = self.t.min(), self.t.max()
+        if not len(t):
+            return [getattr(self, name)[:0] for name in ROWS[1:]]
+        first, last = self.t.min(initial=np.inf), self.t.max(initial=-np.inf)
         if not ((first <= t) & (t <= last)).all():
-            raise SimulationError(
-                f"the trajectory runs from {first:.6g} s to {last:.6g} s; asked for {t.min():.6g} s to {t.max():.6g} s."
-            )
+            raise SimulationError(f"the trajectory runs from {first:.6g} s to {last:.6g} s; asked for {t.min():.6g} s to {t.max():.6g} s.")
         i = np.searchsorted(self.t[self._order], t, side="right") - 1
         i = self._order[i]
         between = self.t[i] != t
@@ -221,8 +221,12 @@ class Trajectory:
             raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) must pass them again.")
         checked(self.robot, settings)
         changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - {"on_step", "progress", "every"}
+        if not len(self) or self.t[-1] < self.t.max():
+            raise SimulationError("rows are not in order of time, so that the last one is not the end of the run: resume the run itself.")
         carry = replace(self.carry, goes_on=True, memory=None if changed else self.carry.memory)
         carry = replace(carry, held=None) if "control" in changed else carry
+        if not changed and self.carry.memory is not None:
+            carry = replace(carry, rates=(self.vdot[-1].copy(), self.tau[-1].copy()))
         q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
         run = Run(self.robot, settings, t, q, v, checked_until(until, t), carry)
         run.go()
@@ -277,7 +281,7 @@ class Trajectory:
 
     def __repr__(self) -> str:
         ended = "" if self.status == "finished" else f", {self.status}"
-        times = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s"
+        times = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s" if len(self) else "no times"
         return f"<Trajectory of {self.robot.model.name}: {times}, {len(self)} rows, {self.settings.method}{ended}>"
 
     def __str__(self) -> str:

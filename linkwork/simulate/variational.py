@@ -57,9 +57,9 @@ def _discrete_momenta(nodes, q, xi, tau, h, external):
     tree, h = nodes.tree, h[..., None]
     middle, v = _moved(nodes, q, xi, 0.5), xi / h
     p, slope = _slopes(nodes, middle, v)
-    still  = np.zeros_like(v)
+    still = np.zeros_like(v)
     weight = quantities.inverse_dynamics(nodes, middle, still, still, external)
-    outer  = tree.split(tau + quantities.passive_force(nodes, middle, v) - weight)
+    outer = tree.split(tau + quantities.passive_force(nodes, middle, v) - weight)
     rates, steps = tree.split(v), tree.split(xi)
     before, after = tree.slots(2)
     for k in tree.base_to_tips():
@@ -74,11 +74,11 @@ def _ends(group, xi, p, f):
     n = rotations(group)
     a, b = xi[..., :n], xi[..., n:]
     m = f[..., :n] + _lever(group, p[..., n:], b)
-    low  = _pulled(group, a, "left", p[..., :n], -m / 2)
+    low = _pulled(group, a, "left", p[..., :n], -m / 2)
     high = _pulled(group, a, "right", p[..., :n], m / 2)
     push, shift = f[..., n:] / 2, p[..., n:]
     before = np.concatenate([low, rotated(group, a / 2, shift - push)], -1)
-    after  = np.concatenate([high, rotated(group, -a / 2, shift + push)], -1)
+    after = np.concatenate([high, rotated(group, -a / 2, shift + push)], -1)
     return before[..., None], after[..., None]
 
 

@@ -14,7 +14,7 @@ FINE = {"method": "dop853", "rtol": 1e-12, "atol": 1e-12}
 def test_free_asymmetric_body():
     """Jacobi's elliptic functions (Landau and Lifshitz, section 37), I₁ < I₂ < I₃ and M² > 2 E I₂:
 
-        ω₁ = a₁ cn(τ, m),   ω₂ = a₂ sn(τ, m),   ω₃ = a₃ dn(τ, m),    τ = k t
+    ω₁ = a₁ cn(τ, m),   ω₂ = a₂ sn(τ, m),   ω₃ = a₃ dn(τ, m),    τ = k t
     """
     I = np.array([1.0, 2.0, 3.0])
     robot = lw.Dynamics(lw.Builder("body").body("body", joint=lw.Spherical(), tensor=I, mass=1.0).model())

@@ -38,6 +38,7 @@ def test_a_force_of_the_state(method):
 
 def test_a_controller_of_a_robot():
     """Computed torque makes every joint a critically damped spring of its own."""
+
     def torque(t, q, v):
         return ARM.inverse_dynamics(q, v, -4 * v - 4 * q)
 
@@ -94,6 +95,7 @@ def test_controllers_add_up_each_at_its_own_rate():
         def control(t, q, v):
             counts[name] += 1
             return [force]
+
         return lw.hold(control, rate={"fast": 20.0, "slow": 3.0}[name])
 
     drive = [counted("fast", 1.0), counted("slow", 2.0), lambda t, q, v: [t]]

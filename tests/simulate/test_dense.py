@@ -205,3 +205,20 @@ def test_events_at_a_late_time():
         run = lw.simulate(PENDULUM, START, start=start, until=start + 2, events=[down], method="rk4", dt=1e-3)
         runs.append([event.t - start for event in run.events])
     np.testing.assert_allclose(runs[1], runs[0], atol=5e-7)
+
+
+def test_no_times_give_no_rows():
+    run = lw.simulate(lw.Dynamics(lw.load("double_pendulum")), (np.array([2.0, 0.5]), np.zeros(2)), until=0.5)
+    q, v = run([])
+    assert q.shape == v.shape == (0, 2) and run(np.zeros((0, 3)))[0].shape == (0, 3, 2)
+    assert len(run.at([])) == 0 and "0 rows" in str(run.at([]))
+
+
+def test_without_dense_output_the_motion_is_known_between_rows_that_are_all_steps():
+    """rk45 with a row for each step: a quartic through the rows."""
+    robot, start = lw.Dynamics(lw.load("double_pendulum")), (np.array([2.0, 0.5]), np.zeros(2))
+    run, dense = (lw.simulate(robot, start, until=1.0, rtol=1e-8, dense=how) for how in (False, True))
+    np.testing.assert_allclose(run(0.123)[0], dense(0.123)[0], atol=1e-5)
+    for how in ({"every": 2}, {"dt": 0.1}, {"method": "dop853"}):
+        with pytest.raises(lw.SimulationError, match="made with dense=False"):
+            lw.simulate(robot, start, until=1.0, dense=False, **how)(0.1234)

@@ -79,9 +79,7 @@ def test_the_discrete_momenta_become_the_momentum(robot):
 
 
 @pytest.mark.parametrize("name", ["universal", "free", "planar", "schoenflies", "helical"])
-@pytest.mark.parametrize(
-    "function", [equations.local_rates, equations.euler_step, equations.rk4_step, variational.midpoint_residual]
-)
+@pytest.mark.parametrize("function", [equations.local_rates, equations.euler_step, equations.rk4_step, variational.midpoint_residual])
 def test_a_kernel_is_its_equation(name, function):
     """Traced and compiled, or run in plain NumPy."""
     fast, slow = (lw.Dynamics(MECHANISMS[name], compiled=compiled) for compiled in (True, False))

@@ -201,6 +201,74 @@ def test_a_reset_of_the_wrong_shape_is_a_failure_that_says_so():
     assert 'the reset of event "floor" returned q of shape (1,) and v of shape ()' in run.message
 
 
+@pytest.mark.parametrize("wrong", [None, 3.0, lambda: 0])
+def test_a_reset_that_returns_no_state_is_a_failure_that_says_so(wrong):
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[lw.Event(height, "floor", reset=lambda t, q, v: wrong)])
+    assert run.status == "failed" and 'the reset of event "floor" returned' in run.message and "a pair (q, v)" in run.message
+
+
+@pytest.mark.parametrize(("value", "said"), [(None, "returned None"), ("up", "returned 'up'"), (np.zeros(2), r"an array of shape \(2,\)")])
+def test_an_event_that_returns_no_number_is_refused(value, said):
+    with pytest.raises(lw.ShapeError, match=f'event "odd" .*{said}'):
+        lw.simulate(BALL, ([2.0], [0.0]), until=1.0, events=[lw.Event(lambda t, q, v: value, "odd")])
+
+
+def test_an_event_may_return_an_array_of_one_number():
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=1.0, events=[lw.Event(lambda t, q, v: q, "floor", terminal=True)])
+    assert run.status == "event" and run.t[-1] == pytest.approx(np.sqrt(4 / g), abs=1e-9)
+
+
+def test_an_event_that_is_not_a_number_is_told_and_costs_no_more_than_others():
+    """It has no sign, so that it does not occur where it is not a number."""
+    calls = []
+
+    def function(t, q, v):
+        calls.append(t)
+        return np.log(q[0]) if q[0] > 0 else np.nan
+
+    run = lw.simulate(PENDULUM, ([1.2], [0.0]), until=1.0, events=[lw.Event(function, "log")])
+    assert run.status == "finished" and '"log" (first at t = ' in run.message and "is not a number" in run.message
+    assert not run.events or abs(run.events[0].q[0] - 1) < 1e-9
+    assert len(calls) < 1000
+
+
+ROUNDING = {
+    "one": lambda t, q, v: np.sin(q[0]) ** 2 + np.cos(q[0]) ** 2 - 1,
+    "saw": lambda t, q, v: (q[0] + 1e8) - 1e8 - q[0],
+    "random": lambda t, q, v: np.sin(1e15 * t + 1e14 * q[0]),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDING)
+def test_an_event_that_is_rounding_ends_no_run_and_takes_no_hour(name):
+    calls = []
+    function = ROUNDING[name]
+    event = lw.Event(lambda t, q, v: (calls.append(t), function(t, q, v))[1], name)
+    run = lw.simulate(PENDULUM, ([1.2], [0.0]), until=1.0, events=[event])
+    assert run.status == "finished" and len(calls) < 60_000 and (not run.events or "events may be missing" in run.message)
+
+
+def test_no_fast_event_is_taken_for_a_slow_one():
+    """sin(ω t + 0.1) with up to thousands of zeros in a step: samples that agree with a quartic by chance lose none."""
+    for rate in (1533.3333333333335, 2007.6923076923078):
+        event = lw.Event(lambda t, q, v, rate=rate: np.sin(rate * t + 0.1), "wave")
+        run = lw.simulate(PENDULUM, ([1.2], [0.0]), until=1.0, events=[event])
+        assert run.message == "" and len(run.events) == int((rate + 0.1) / np.pi)
+
+
+@pytest.mark.parametrize("wrong", [{"resolution": "a"}, {"resolution": [1.0]}, {"resolution": -1.0}])
+def test_a_resolution_that_is_no_time_is_refused(wrong):
+    with pytest.raises(lw.SimulationError, match="it must be a positive number of seconds"):
+        lw.Event(height, **wrong)
+
+
+@pytest.mark.parametrize("name", ["dt", "rtol", "atol", "restitution", "every", "first_step", "max_step", "tolerance", "until", "start"])
+def test_a_setting_that_is_no_number_is_refused(name):
+    for wrong in ("a", [1.0]):
+        with pytest.raises(lw.SimulationError, match=f"{name}|a run cannot go"):
+            lw.simulate(BALL, ([2.0], [0.0]), **({"until": 1.0} | {name: wrong}))
+
+
 @pytest.mark.parametrize("wrong", [{"function": 3}, {"function": height, "direction": 2}])
 def test_an_event_that_is_none_is_refused(wrong):
     with pytest.raises(lw.SimulationError, match="it needs a function of"):

@@ -17,6 +17,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 @every_method
 def test_a_force_that_is_no_number_ends_the_run(method):
     """The second joint's motor gives NaN from t = 1 on."""
+
     def control(t, q, v):
         return np.array([0.0, np.nan if t >= 1 else 0.1])
 

@@ -59,7 +59,6 @@ def test_in_between_the_error_falls_with_the_order_of_the_dense_output(case, met
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.4)
 
 
-
 @pytest.mark.parametrize("method", ["rk45", "dop853", "stiff"])
 @pytest.mark.parametrize("case", CASES)
 def test_rows_apart_from_the_steps_are_as_exact_as_the_steps(case, method):

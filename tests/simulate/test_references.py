@@ -56,9 +56,7 @@ def test_simple_pendulum():
 
 def test_simple_pendulum_period():
     """Four times the way to the bottom."""
-    robot = lw.Dynamics(
-        lw.Builder("A01").body("bob", joint=lw.Revolute(axis=(0, 1, 0)), **solids.point(1.0, (0, 0, -1))).model()
-    )
+    robot = lw.Dynamics(lw.Builder("A01").body("bob", joint=lw.Revolute(axis=(0, 1, 0)), **solids.point(1.0, (0, 0, -1))).model())
     bottom = lw.Event(lambda t, q, v: q[0], "bottom", terminal=True)
     run = lw.simulate(robot, ([np.pi / 2], [0.0]), until=5.0, events=[bottom], **FINE)
     assert run.status == "event"

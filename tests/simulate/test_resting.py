@@ -5,6 +5,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.model import solids
+from linkwork.simulate.sharing import room_of_forces
 
 
 def arm(n=3, compiled=False, **joint):
@@ -130,5 +131,70 @@ def test_friction_in_all_joints_of_a_loop_holds_with_all_of_them():
     assert run.status == "finished"
     starts = run.t[np.flatnonzero(np.abs(run.v).max(-1) > 0)[0] - 1]
     assert starts == pytest.approx(1.0, abs=1e-6)
-    swing = lw.simulate(robot, start, until=2.1, control=lambda t, q, v: 0.99 * most * np.sin(3 * t))
-    assert swing.status == "finished" and np.abs(swing.v).max() < 1e-30 and np.abs(swing.q[-1] - q).max() < 1e-12
+    for part, rate in ((0.9, 7), (0.99, 3), (0.999, 11)):
+        swing = lw.simulate(robot, start, until=2.1, control=lambda t, q, v, f=part, w=rate: f * most * np.sin(w * t))
+        assert swing.status == "finished" and np.abs(swing.v).max() < 1e-30 and np.abs(swing.q[-1] - q).max() < 1e-12
+
+
+def four_bar(gravity=9.81, **crank):
+    """A crank, a coupler and a rocker; only the crank has friction or limits."""
+    builder = lw.Builder("four bars", gravity=(0, -gravity, 0))
+    builder.body("crank", joint=lw.Revolute(**crank), **solids.capsule(1.0, 0.03, (1, 0, 0)))
+    builder.body("coupler", "crank", (1, 0, 0), lw.Revolute(), **solids.capsule(2.0, 0.03, (2, 0, 0)))
+    builder.body("rocker", None, (2.2, 0, 0), lw.Revolute(), **solids.capsule(1.5, 0.03, (1.5, 0, 0)))
+    builder.loop("pin", "coupler", "rocker", lw.Revolute(), at=(2, 0, 0), on=(1.5, 0, 0))
+    robot = lw.Dynamics(builder.model())
+    return robot, robot.assemble([1.0, -0.7, 1.4], hold=["crank_joint"])
+
+
+@pytest.mark.parametrize("how", [{}, {"method": "dop853"}, {"method": "stiff"}, {"constraints": "embed"}, {"method": "rk4", "dt": 0.05}])
+def test_a_loop_that_friction_holds_stands_still(how):
+    """|X · τ| < c: what rounding leaves of the velocities is no motion, however projection changes it."""
+    robot, q = four_bar(friction=20.0)
+    run = lw.simulate(robot, (q, np.zeros(3)), until=2.0, **how)
+    assert run.status == "finished" and np.abs(run.q - q).max() < 1e-12 and np.abs(run.v).max() < 1e-12
+
+
+def test_a_loop_slides_to_rest():
+    robot, q = four_bar(gravity=0.0, friction=5.0)
+    _, v = robot.constraints.project(q, np.array([3.0, 0, 0]), 0.0, hold=[0])
+    run = lw.simulate(robot, (q, v), until=2.0)
+    work = run.kinetic_energy[0] - 5.0 * abs(run.q[-1] - q)[0]
+    assert run.status == "finished" and np.abs(run.v[-1]).max() < 1e-12 and abs(work) < 1e-4
+
+
+@pytest.mark.parametrize("how", [{}, {"method": "rk4", "dt": 0.01}, {"constraints": "embed"}, {"restitution": 0.5}])
+def test_a_loop_falls_on_the_limit_of_a_joint_and_rests_there(how):
+    robot, q = four_bar(lower=0.8, friction=1.0 if "restitution" in how else 0.0)
+    run = lw.simulate(robot, (q, np.zeros(3)), until=2.0, limits=True, **how)
+    assert run.status == "finished" and run.q[-1, 0] == 0.8 and np.abs(run.v[-1]).max() < 1e-12
+    again = lw.simulate(robot, (run.q[-1], np.zeros(3)), until=0.5, limits=True)
+    assert again.status == "finished" and np.abs(again.q[-1] - run.q[-1]).max() < 1e-12
+
+
+def test_shares_of_holding_forces_are_within_bounds_if_any_are():
+    """Three forces that do the same: only their sum counts, 3 c at most; of two that differ, each has its own bound."""
+    one, c = np.ones((3, 3)), np.array([1.0, 2.0, 3.0])
+    for total in (0.0, 5.9, 6.0, 6.1):
+        room = room_of_forces(one, np.array([total, 0, 0]), -c, c)
+        assert room == pytest.approx(min(1.0, (6 - total) / 3))
+    assert room_of_forces(np.eye(2), np.array([0.5, 0.0]), -c[:2], c[:2]) == pytest.approx(0.5)
+    assert room_of_forces(one, np.array([9.0, 0, 0]), -c, np.array([1.0, 2.0, np.inf])) > 0
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"method": "dop853"}, {"method": "stiff"}, {"method": "rk4", "dt": 0.0153}, {"method": "midpoint", "dt": 0.0107}]
+)
+def test_a_force_that_jumps_lifts_a_joint_off_its_limit(how):
+    """Pressed on until t = 1, lifted with 1 m/s² from then on: q = (t − 1)²/2."""
+    joint = lw.Prismatic(axis=(0, 0, 1), lower=0.0, upper=10.0)
+    robot = lw.Dynamics(lw.Builder("ball").body("ball", joint=joint, **solids.point(1.0)).model())
+    run = lw.simulate(robot, ([0.0], [0.0]), until=2.0, limits=True, control=lambda t, q, v: [9.81 + (1.0 if t > 1 else -1.0)], **how)
+    assert run.status == "finished" and run.q[-1] == pytest.approx(0.5, abs=1e-9)
+
+
+def test_a_pulse_overcomes_friction_as_long_as_it_lasts():
+    """a = 1 from 1 s to 1.3 s, then −1 until rest: 0.09 m."""
+    robot = lw.Dynamics(lw.Builder("block").body("block", joint=lw.Prismatic(axis=(1, 0, 0), friction=1.0), **solids.point(1.0)).model())
+    run = lw.simulate(robot, ([0.0], [0.0]), until=3.0, method="dop853", control=lambda t, q, v: [2.0 if 1 <= t < 1.3 else 0.0])
+    assert run.status == "finished" and run.q[-1] == pytest.approx(0.09, abs=1e-5) and run.v[-1] == 0

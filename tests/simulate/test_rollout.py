@@ -99,9 +99,7 @@ def test_single_precision_stays_single(robot):
 def test_the_steps_of_rk4_are_of_fourth_order():
     Q, V = BLOCK.random_state((3,), seed=6)
     exact = lw.rollout(BLOCK, Q, V, dt=0.001, steps=1000, method="rk4", every=1000).q[:, -1]
-    errors = [
-        np.abs(BLOCK.difference(exact, lw.rollout(BLOCK, Q, V, dt=1 / n, steps=n, method="rk4").q[:, -1])).max() for n in (20, 40)
-    ]
+    errors = [np.abs(BLOCK.difference(exact, lw.rollout(BLOCK, Q, V, dt=1 / n, steps=n, method="rk4").q[:, -1])).max() for n in (20, 40)]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4, abs=0.3)
 
 

@@ -9,6 +9,7 @@ import pytest
 from zoo import MECHANISMS
 
 import linkwork as lw
+from linkwork.model import solids
 from linkwork.simulate import archive
 
 ARM = lw.Dynamics(lw.load("planar_2r"))
@@ -273,3 +274,56 @@ def test_a_bar_is_quiet_where_nobody_looks(capsys):
     lw.simulate(ARM, SWING[0], until=0.1, progress=True)
     lw.simulate(ARM, SWING[0], until=0.1)
     assert capsys.readouterr().out == ""
+
+
+def test_rows_that_are_not_in_order_of_time_are_not_saved_loaded_or_resumed(tmp_path):
+    run = lw.simulate(lw.Dynamics(lw.load("pendulum")), ([1.0], [0.0]), until=1.0, dense=False)
+    for backwards in (run[::-1], run.at([0.5, 0.1])):
+        with pytest.raises(lw.SimulationError, match="in order of time"):
+            backwards.save(tmp_path / "run.npz")
+        with pytest.raises(lw.SimulationError, match="not in order of time"):
+            backwards.resume(2.0)
+    run.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "run.npz", **arrays | {"t": arrays["t"][::-1].copy()})
+    with pytest.raises(lw.SimulationError, match="times in order"):
+        lw.Trajectory.load(tmp_path / "run.npz")
+
+
+METHODS = {"rk45": {}, "dop853": {}, "stiff": {}, "rk4": {"dt": 0.02}, "midpoint": {"dt": 0.02}}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_that_is_stopped_within_a_step_goes_on_to_the_bit(method, tmp_path):
+    """Ctrl-C in any call of the controller, during steps, impacts and rests, also with the file in between: the rows are those of a run
+    that was not stopped."""
+    builder = lw.Builder("ball")
+    builder.body("ball", joint=lw.Prismatic(axis=(0, 0, 1), lower=-0.3, friction=0.1), **solids.point(1.0))
+    robot, calls = lw.Dynamics(builder.model()), []
+
+    def run(stop):
+        def control(t, q, v):
+            calls.append(t)
+            if len(calls) == stop:
+                raise KeyboardInterrupt
+            return [0.1 * np.sin(3 * t)]
+
+        calls.clear()
+        made = lw.simulate(
+            robot, ([0.0], [0.0]), until=0.8, limits=True, restitution=0.3, control=control, method=method, **METHODS[method]
+        )
+        return made, control
+
+    (whole, _), count = run(-1), len(calls)
+    for k, stop in enumerate(np.random.default_rng(0).integers(2, count, 6)):
+        part, control = run(int(stop))
+        assert part.status == "stopped" and part.t[-1] < 0.8
+        if k % 2:
+            part.save(tmp_path / "run.npz")
+            part = lw.Trajectory.load(tmp_path / "run.npz").resume(0.8, control=control)
+        else:
+            part = part.resume(0.8)
+        for name in ("t", "q", "v", "vdot", "tau"):
+            np.testing.assert_array_equal(getattr(part, name), getattr(whole, name))
+        assert [event.t for event in part.events] == [event.t for event in whole.events]
