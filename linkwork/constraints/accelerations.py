@@ -1,5 +1,6 @@
 """Forward dynamics under constraints: by kernels of embedded loops, or in NumPy by one of three methods."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..quantities import forward_dynamics as dynamics
 from .augmented import Solution, augmented, rank_tolerance
 from .embedded import embedded_dynamics
 from .forces import needed
-from .given import arrays_of, one_time, some
+from .given import arrays_of, one_time, some, where_finite
 from .kernels import ChoiceKernels
 from .projected import projected
 
@@ -56,7 +57,8 @@ def forward_dynamics(held: "Constrained", q, v, tau, external=None, *, t=None, m
     if quick:
         vdot = _by_kernels(held, q, v, tau, external, one_time(held.set, t))
     else:
-        vdot = in_numpy(held, q, v, tau, external, t=t, method=method, stabilization=stabilization)
+        run = partial(in_numpy, held, t=t, method=method, stabilization=stabilization)
+        vdot = where_finite([q, v, tau, *push], (1, 1, 1, 2), run)
     vdot = vdot.astype(kind, copy=False)
     return run_into(lambda x, out=None: x if out is None else put_into(out, x), (vdot,), out, "forward_dynamics")
 

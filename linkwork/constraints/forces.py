@@ -93,7 +93,7 @@ def wrenches_in_joints(set_: ConstraintSet, q, v, vdot, bodies, tau=None, extern
     if tau is not None:
         size = (np.abs(force) + np.abs(tau)).max(-1, initial=0.0)
         allowed = np.maximum(tolerance_of(kind, FORCES), 100 * set_.misfit(rows.c)) * size
-        if (np.abs(left).max(-1, initial=0.0) > allowed).any():
+        if not (np.abs(left).max(-1, initial=0.0) <= allowed).all():
             raise ConstraintError(
                 f"{set_.robot.model.name}: tau does not make this vdot: forces along the joints are off by {np.abs(left).max():.3g}. "
                 "vdot = robot.forward_dynamics(q, v, tau) is what it makes; without tau, the least forces that make vdot are taken."

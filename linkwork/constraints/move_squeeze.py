@@ -99,7 +99,7 @@ def motor_forces(set_: ConstraintSet, q, v, vdot, motors=None, external=None, W=
         tau, left = _least_in_metric(set_, free, force, on, W)
     size = (np.abs(force) * set_.reach).max(-1, initial=0.0)
     allowed = np.maximum(tolerance_of(kind, FORCES), 100 * set_.misfit(rows.c)) * size
-    if (np.abs(left * set_.reach).max(-1, initial=0.0) > allowed).any():
+    if not (np.abs(left * set_.reach).max(-1, initial=0.0) <= allowed).all():
         named = ", ".join(set_.robot.joints if motors is None else (motors,) if isinstance(motors, str) else motors) or "(none)"
         raise ConstraintError(
             f"the motors {named} of {set_.robot.model.name} cannot make this motion: forces along its velocities are off by "

@@ -23,7 +23,7 @@ def check_possible(set_: ConstraintSet, rows: Rows, v, vdot, kind=np.float64) ->
     speeds = (np.abs(vdot) + np.abs(v) * np.abs(v) / set_.reach) / set_.reach
     size = np.matvec(np.abs(Jc), speeds).max(-1, initial=0.0) + np.abs(rows.gamma / set_.scale).max(-1, initial=0.0) + NOTHING
     allowed = np.maximum(tolerance_of(kind, INCONSISTENT), 100 * set_.misfit(rows.c)) * size
-    wrong = np.abs(left) > np.asarray(allowed)[..., None]
+    wrong = ~(np.abs(left) <= np.asarray(allowed)[..., None])
     if wrong.any():
         which = np.flatnonzero(wrong.reshape(-1, len(set_)).any(0))
         names = ", ".join(dict.fromkeys(f'"{set_.labels[i][0]}"' for i in which))

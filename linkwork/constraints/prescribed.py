@@ -56,7 +56,7 @@ def _check_prescribed(set_: ConstraintSet, rows, left, wanted, v, kind) -> None:
     size = np.abs(wanted).max(-1, initial=0.0) + np.abs(v / set_.reach).max(-1, initial=0.0) ** 2
     allowed = np.maximum(tolerance_of(kind, INCONSISTENT), 100 * set_.misfit(rows.c)) * size
     off = np.abs(left).max(-1, initial=0.0)
-    if (off > allowed).any():
+    if not (off <= allowed).all():
         robot, m = set_.robot, len(set_)
         broken = np.abs(left).reshape(-1, left.shape[-1]).max(0) > np.min(allowed)
         joints = [x for x in robot.joints if broken[m:][robot.v_index(x)].any()]

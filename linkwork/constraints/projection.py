@@ -84,9 +84,10 @@ def project_position(set_: ConstraintSet, q, t, free, tolerance):
         if size <= 1e-15:
             break
         there = set_.robot.integrate(q, -correction(set_, q, rows.Jc[keep], rows.c[keep], free, max(RANK, 10 * float(size))))
-        after = set_.rows(there, t=t)
+        after = set_.rows_on_trial(there, t=t)
         if not set_.misfit(after.c) < 0.5 * size:
             break
+        set_.check_numbers(after, there)
         q, rows, size = there, after, set_.misfit(after.c)
     if not size <= tolerance:
         raise ConstraintError(

@@ -89,9 +89,11 @@ def row_scale(W):
 
 def without_small_rows(Jc, scale, reach):
     """Jc with zeros for rows that are next to nothing, in units of `scale` for rows and `reach` for velocities: what a
-    file's rounding (π/2 as 1.5708) makes of a row that forbids what cannot happen."""
+    file's rounding (π/2 as 1.5708) makes of a row that forbids what cannot happen. A row that is no number stays, and makes no other
+    one small."""
     size = np.linalg.norm(Jc * reach, axis=-1) / scale
-    return np.where((size > RANK * size.max(-1, keepdims=True, initial=0.0))[..., None], Jc, 0.0)
+    largest = np.where(np.isfinite(size), size, 0.0).max(-1, keepdims=True, initial=0.0)
+    return np.where((size <= RANK * largest)[..., None], 0.0, Jc)
 
 
 def dependent_rows(Jc, least: float = RANK) -> dict[int, np.ndarray]:

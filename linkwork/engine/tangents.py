@@ -55,9 +55,18 @@ def rates(trace: Trace, refs: list[int], directions: Sequence[Mapping[int, int]]
         if nodes[i][0] in LOOPS:
             raise TraceError("a loop (iterate) has no derivative here.")
         row, arguments = OPERATIONS[nodes[i][0]], nodes[i][1:]
-        if row.derivative is not None:  # a truth has none
+        if row.change is not None:
+            each = {n: row.change(trace, *arguments, *(_along(found, a, n) for a in arguments)) for n in moved}
+            found[i] = {n: ref for n, ref in each.items() if ref}
+        elif row.derivative is not None:  # a truth has none
             found[i] = _summed(trace, arguments, row.derivative(trace, i, *arguments), found)
     return [{n: to if ref > 0 else -to for n, to in found.get(abs(ref), {}).items()} for ref in refs]
+
+
+def _along(found, a: int, n: int) -> int:
+    """The rate of an operand in direction n."""
+    to = found.get(abs(a), {}).get(n, ZERO)
+    return to if a > 0 else -to
 
 
 def _summed(trace: Trace, arguments, partials, found) -> dict[int, int]:

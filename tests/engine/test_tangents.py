@@ -55,3 +55,10 @@ def test_a_loop_has_no_rate_and_says_so():
 
     with pytest.raises(TraceError, match="has no derivative"):
         record("loop", function, [Input("x", (1,))])
+
+
+def test_the_side_of_where_that_is_not_taken_has_no_rate():
+    """d/dx where(x > 0, √x, x²) at −2 is 2 x, though √x has none there."""
+    made = record("f", lambda x: (rate(np.where(x > 0, np.sqrt(x), x * x), along(x, np.ones(1))),), (Input("x", (1,)),))
+    with np.errstate(all="ignore"):
+        assert run(made, {"x": np.array([-2.0])})[0] == -4.0
