@@ -20,7 +20,7 @@ from .distance_rows import DistanceRows
 from .driven_rows import DrivenRows
 from .function_rows import HolonomicRows, PfaffianRows
 from .kinematics import Kinematics, NodeKinematics
-from .loop_rows import LoopRows, size_of
+from .loop_rows import LoopRows
 from .rank import without_small_rows
 from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
 from .rows import Constraint, Rows, stacked
@@ -78,7 +78,7 @@ class ConstraintSet:
     @cached_property
     def size(self) -> float:
         """A length of the mechanism: the longest way between two of its joints."""
-        return size_of(self.robot.model)
+        return self.robot.model.size
 
     @cached_property
     def scale(self) -> np.ndarray:
