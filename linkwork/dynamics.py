@@ -492,7 +492,7 @@ class Dynamics:
         self.lowered.check(bound.inputs, arrays)
         dtype = working_dtype(*arrays)
         if what not in self._ready[dtype]:
-            self._ready[dtype][what] = self._made(bound, dtype)
+            self._ready[dtype][what] = bound.quantity.demanding(self._made(bound, dtype))
         run = self._ready[dtype][what]
         return run_into(run, arrays, out, bound.name)
 

@@ -88,7 +88,7 @@ class Varying:
         check_arrays(what, kernel.inputs, arrays)
         dtype = working_dtype(*arrays[: len(names)])
         if (key, dtype) not in self.ready:
-            self.ready[key, dtype] = kernel.runner(dtype.char)
+            self.ready[key, dtype] = QUANTITIES[what].demanding(kernel.runner(dtype.char))
         values = (x.astype(dtype, copy=False) for x in arrays)
         return run_into(self.ready[key, dtype], tuple(values), out, what)
 

@@ -13,12 +13,13 @@ from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
 from . import accelerations, assembly, compliance, forces, move_squeeze, possible, projection, quantities, states
 from . import prescribed as prescribed_joints
-from .augmented import OPEN, Solution, check_closed, rank_tolerance
+from .augmented import OPEN, Solution, check_closed
 from .embedded import Embedded
-from .given import each, fitting, one_time, some
+from .given import each, fitting, one_configuration, one_time, some
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
+from .multipliers import rank_tolerance
 from .precision import in_given_precision
 from .rank import Factored
 from .reduced import Reduced
@@ -109,8 +110,7 @@ class Constrained:
 
     def report(self, q, t=None) -> Report:
         """Rows, rank, mobility, redundant rows, open loops at q; print it."""
-        fitting(self.set, {"q": q})
-        return report(self.set, q, self._time(t))
+        return report(self.set, one_configuration(self.set, "constraint_report", q), self._time(t))
 
     # --- kernels and the choice of dependent velocities
 
@@ -269,7 +269,7 @@ class Constrained:
 
     def actuation(self, q, motors=None, t=None) -> move_squeeze.Actuation:
         """What motors (names of joints; None: all) can do at one configuration: print it."""
-        return move_squeeze.actuation(self.set, np.asarray(q, float), motors, self._time(t))
+        return move_squeeze.actuation(self.set, one_configuration(self.set, "actuation", q), motors, self._time(t))
 
     @in_given_precision
     def move_squeeze(self, q, tau, W=None, t=None):
@@ -290,7 +290,7 @@ class Constrained:
 
     def reduced(self, q, t=None) -> Reduced:
         """The minimal view, its velocities chosen at q."""
-        return Reduced.of(self.set, q, self._time(t))
+        return Reduced.of(self.set, one_configuration(self.set, "reduced", q), self._time(t))
 
     def embedded(self, q, v=None, external=None, *, t=None) -> Embedded:
         """The SKO model in minimal velocities at a state: every operator and sweep of chapter 9 runs on it."""
@@ -300,7 +300,7 @@ class Constrained:
 
     def integrable(self, q, t=None) -> bool:
         """Do the constraints bind positions, or only velocities?"""
-        return integrable(self.set, q, self._time(t))
+        return integrable(self.set, one_configuration(self.set, "integrable", q), self._time(t))
 
     def __repr__(self) -> str:
         plain = [f'"{x.name}"' for x in self.set.constraints if not x.traceable]

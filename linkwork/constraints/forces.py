@@ -7,12 +7,11 @@ import numpy as np
 from ..errors import ConstraintError
 from ..quantities import joint_wrenches
 from ..spatial import phi
-from .augmented import check_closed, rank_tolerance
+from .augmented import check_closed
 from .loop_rows import LoopRows
+from .multipliers import multipliers, needed
 from .possible import FORCES, check_possible, tolerance_of
 from .quantities import under_constraints
-from .rank import Factored
-from .rows import Rows
 from .set import ConstraintSet
 
 
@@ -57,14 +56,6 @@ def _numbers(x) -> str:
     return f"({', '.join(f'{e:.4g}' for e in x)})"
 
 
-def multipliers(set_: ConstraintSet, rows: Rows, force):
-    """(λ, what is left of the force, rank): Jc* λ is nearest to a generalized force (..., nv), and λ of least length; forces count
-    as moments, at a distance that is the size of the mechanism."""
-    factored = Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows))
-    lam = factored.combination(set_.reach * force) / set_.scale
-    return lam, force - np.matvec(rows.Jc.mT, lam), factored.rank
-
-
 def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t, kind) -> Forces:
     """Of accelerations that forces τ make."""
     rows = set_.rows(q, v, t)
@@ -100,12 +91,6 @@ def wrenches_in_joints(set_: ConstraintSet, q, v, vdot, bodies, tau=None, extern
             )
     every = every_wrench(set_, q, lam, t)
     return joint_wrenches(set_.system, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
-
-
-def needed(set_: ConstraintSet, q, v, vdot, external):
-    """𝓜 v̇ + 𝓒 of the tree: what its joints and its constraints exert together."""
-    robot = set_.robot
-    return robot.inverse_dynamics(q, v, vdot) if external is None else robot.inverse_dynamics(q, v, vdot, external)
 
 
 def every_wrench(set_: ConstraintSet, q, lam, t) -> dict[str, dict[int | None, np.ndarray]]:

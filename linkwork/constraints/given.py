@@ -42,6 +42,14 @@ def fitting(set_: ConstraintSet, given: dict[str, Any]) -> list[np.ndarray]:
     return arrays
 
 
+def one_configuration(set_: ConstraintSet, name: str, q) -> np.ndarray:
+    """q (nq,) of what is about one configuration."""
+    (q,) = fitting(set_, {"q": q})
+    if q.ndim > 1:
+        raise ShapeError(f"{name} is about one configuration, but q has shape {q.shape}: call it for each of them.")
+    return q.astype(float, copy=False)
+
+
 def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
     """What was given for a quantity, as float64 arrays of the right shapes, and the dtype of the result."""
     check_no_kernel(set_, name, given.values())

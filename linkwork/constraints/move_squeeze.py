@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ConstraintError, ShapeError
-from .augmented import check_closed, rank_tolerance
-from .forces import needed
+from .augmented import check_closed
+from .free_motion import free_directions
+from .multipliers import needed
 from .possible import FORCES, check_possible, tolerance_of
 from .rank import Factored
 from .set import ConstraintSet
@@ -56,12 +57,6 @@ class Actuation:
         said += "which they can all move" if self.complete else f"of which they can move {self.rank}"
         squeeze = f"redundantly actuated by {self.redundancy}: of the forces that make a motion, the least are taken"
         return f"{said}; {squeeze if self.redundancy else 'the forces of a motion are unique'}"
-
-
-def free_directions(set_: ConstraintSet, rows):
-    """F (..., nv, nv), which projects on what the constraints leave free, velocities without units."""
-    basis = Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows)).row_space()
-    return np.eye(set_.robot.nv) - basis.mT @ basis
 
 
 def least_forces(set_: ConstraintSet, free, force, may):

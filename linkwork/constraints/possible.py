@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..errors import ConstraintError
-from .augmented import INCONSISTENT, rank_tolerance
+from .augmented import INCONSISTENT, check_closed
+from .multipliers import rank_tolerance
 from .rank import Factored
 from .rows import Rows
 from .set import ConstraintSet
@@ -37,6 +38,7 @@ def check_possible(set_: ConstraintSet, rows: Rows, v, vdot, kind=np.float64) ->
 def possible(set_: ConstraintSet, q, v, vdot, t=0.0, kind=np.float64):
     """The acceleration nearest to v̇ that keeps the constraints; lengths count against the size of the mechanism."""
     rows = set_.rows(q, v, t)
+    check_closed(set_, rows)
     factored = Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows))
     step, _ = factored.preimage((np.matvec(rows.Jc, vdot) + rows.gamma) / set_.scale)
     return vdot - set_.reach * step

@@ -5,8 +5,9 @@ import numpy as np
 from ..errors import ConstraintError
 from ..operators.rigid import rigid
 from .assembly import CLOSED
-from .augmented import INCONSISTENT, rank_tolerance, square_root
+from .augmented import INCONSISTENT, square_root
 from .loops import Loops
+from .multipliers import rank_tolerance
 from .partition import partition
 from .rank import RANK, Factored
 from .set import ConstraintSet
