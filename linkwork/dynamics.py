@@ -347,7 +347,7 @@ class Dynamics:
         out: Out = None,
     ) -> np.ndarray:
         """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin; external as in
-        `inverse_dynamics`. Without names, of all bodies that a joint that moves carries.
+        `inverse_dynamics`. Without names, of all bodies. A body that is fixed to another, or to the world, is carried by a joint too.
 
         Under constraints vdot does not say which part of the forces comes from motors: tau does, and must make vdot. Without it the
         least forces of the joints that make vdot are taken, none where it moves by itself. What constraints exert on bodies is in

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import ConstraintError
 from ..quantities import joint_wrenches
+from ..quantities.options import some_bodies
 from ..spatial import phi
 from .augmented import check_closed
 from .loop_rows import LoopRows
@@ -32,8 +33,8 @@ class Forces:
     Constraints that are not here are rows over velocities, functions of the user among them: `generalized` has all that is known."""
     cuts: dict[str, np.ndarray]  # loop: wrench (..., 6) on its child, in the loop's frame there, at its origin
     joints: dict[str, np.ndarray]
-    """body: wrench (..., 6) that its joint exerts on it, τ included, in its axes, at its origin. With `wrenches` and gravity it
-    balances the body; what is known only as a generalized force acts as forces of the joints."""
+    """every body: wrench (..., 6) that its joint, or what it is fixed to, exerts on it, τ included, in its axes, at its origin.
+    With `wrenches` and gravity it balances the body; what is known only as a generalized force acts as forces of the joints."""
 
     def of(self, name: str) -> np.ndarray:
         """The multipliers of one constraint."""
@@ -61,13 +62,12 @@ def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t, kind) -
     rows = set_.rows(q, v, t)
     lam, _, rank = multipliers(set_, rows, needed(set_, q, v, vdot, external) - tau)
     every = every_wrench(set_, q, lam, t)
-    nodes, names = set_.nodes, set_.robot.bodies
-    bodies = _carried(nodes)
+    names, (bodies,) = set_.robot.bodies, some_bodies(set_.robot.model)
     f = joint_wrenches(set_.system, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
     cast = lambda x: x.astype(kind, copy=False)
     generalized = {x: cast(np.matvec(rows.Jc[..., at, :].mT, lam[..., at])) for x, at in set_.slices.items()}
     wrenches = {x: {None if i is None else names[i]: cast(w) for i, w in found.items()} for x, found in every.items()}
-    joints = {names[i]: cast(f[..., n, :]) for n, i in enumerate(bodies)}
+    joints = {name: cast(f[..., i, :]) for i, name in enumerate(names)}
     tau = cast(np.matvec(rows.Jc.mT, lam))
     return Forces(cast(lam), tau, cast(vdot), rank, set_.slices, generalized, wrenches, _cuts(set_, q, lam, t, kind), joints)
 
@@ -123,12 +123,3 @@ def _cuts(set_: ConstraintSet, q, lam, t, kind):
             f = x.force(motion, lam[..., set_.slices[x.name]])  # on the child, in the joint's frame on it
             out[x.name] = np.matvec(phi(x.frame.matrix), f).astype(kind, copy=False)
     return out
-
-
-def _carried(nodes):
-    """Bodies that stand on a joint that moves: one for each such node is enough, the first."""
-    seen: dict[int, int] = {}
-    for i, k in enumerate(nodes.on):
-        if k != nodes.tree.world:
-            seen.setdefault(k, i)
-    return list(seen.values())
