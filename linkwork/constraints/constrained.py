@@ -303,8 +303,8 @@ class Constrained:
         return integrable(self.set, one_configuration(self.set, "integrable", q), self._time(t))
 
     def __repr__(self) -> str:
-        plain = [f'"{x.name}"' for x in self.set.constraints if not x.traceable]
-        said = f"; no kernels, because {', '.join(plain)} cannot be traced, or would be too long" if plain else ""
+        plain = [f'"{x.name}" {x.why_plain or "has no kernel"}' for x in self.set.constraints if not x.traceable]
+        said = f"; no kernels: {'; '.join(plain)}" if plain else ""
         return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows{said}>"
 
 
