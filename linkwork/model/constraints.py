@@ -152,8 +152,8 @@ class Holonomic(Bond):
 
 @dataclass(frozen=True)
 class Pfaffian(Bond):
-    """Rows given by the user: matrix(q) (count, nv), or matrix(q, t), times v is `value`. Also for quantities that are conserved and are to stay
-    so under projection. What is said of the function of `Holonomic` holds for `matrix`."""
+    """Rows given by the user: matrix(q) (count, nv), or matrix(q, t), times v is `value`. Also for quantities that are conserved and
+    are to stay so under projection. What is said of the function of `Holonomic` holds for `matrix`."""
 
     matrix: Callable
     count: int = 1

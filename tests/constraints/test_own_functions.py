@@ -132,7 +132,10 @@ def test_rows_of_one_s_own_move_in_time(plain):
     np.testing.assert_allclose(vdot[1], 1.5 * vdot[0] + 2.0, rtol=1e-9)
 
 
-@pytest.mark.parametrize("function", [lambda q, t: q[1] - t, lambda q, *, t=0.0: q[1] - t, lambda q, t=0.0: q[1] - t, lambda *x: x[0][1] - x[1]])
+TIMED = [lambda q, t: q[1] - t, lambda q, *, t=0.0: q[1] - t, lambda q, t=0.0: q[1] - t, lambda *x: x[0][1] - x[1]]
+
+
+@pytest.mark.parametrize("function", TIMED)
 def test_time_is_given_however_it_is_taken(function):
     held = two_rods(Holonomic("x", function), compiled=False)
     assert held.set.moving == ("x",)
