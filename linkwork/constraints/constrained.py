@@ -1,13 +1,13 @@
 """A robot with its constraints: the state stays the tree's (q, v), and every motion keeps the loops closed."""
 
 from collections.abc import Callable, Iterable
-from copy import copy
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, OptionError, deprecated
+from ..lie.scalars import numbers
 from ..quantities import SIZES
 from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
@@ -60,11 +60,15 @@ class Constrained:
     def tolerating(self, tolerance: float) -> "Constrained":
         """These constraints where they may contradict each other by a tolerance, of a radian or of the mechanism's size: what
         cannot be closed is met in the least-squares sense, up to that."""
-        if not 0 <= tolerance <= OPEN:
-            raise ModelError(f"tolerance is {tolerance}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
-        made = copy(self)
-        made.tolerance = float(tolerance)
+        made = object.__new__(Constrained)
+        vars(made).update(vars(self), tolerance=checked_tolerance(tolerance))
         return made
+
+    def __getstate__(self):
+        return {"set": self.set, "tolerance": self.tolerance}
+
+    def __setstate__(self, state):
+        self.robot, self.set, self.tolerance, self._functions = state["set"].robot, state["set"], state["tolerance"], {}
 
     def may_be_open(self, closed: float) -> float:
         """How open constraints may be, where `closed` is what rounding leaves."""
@@ -163,7 +167,7 @@ class Constrained:
         """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
         constraints that contradict each other are met in the least-squares sense, up to that."""
         fitting(self.set, {"q": q})
-        tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else tolerance
+        tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else checked_tolerance(tolerance)
         return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
     def check(self, q, v, t=None) -> None:
@@ -306,6 +310,12 @@ class Constrained:
         plain = [f'"{x.name}" {x.why_plain or "has no kernel"}' for x in self.set.constraints if not x.traceable]
         said = f"; no kernels: {'; '.join(plain)}" if plain else ""
         return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows{said}>"
+
+
+def checked_tolerance(tolerance) -> float:
+    if np.ndim(tolerance) or not 0 <= numbers(tolerance) <= OPEN:
+        raise ModelError(f"tolerance is {tolerance!r}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
+    return float(tolerance)
 
 
 def _listed(hold) -> tuple:

@@ -76,6 +76,7 @@ class Embedded:
 
     sko: SKO
     system: LoopSystem
+    made_of: tuple  # set, q, v, external, t
 
     @staticmethod
     def of(set_: ConstraintSet, loops: Loops, q, v, external=None, t=0.0) -> "Embedded":
@@ -84,7 +85,10 @@ class Embedded:
         system = system_at(loops, choices, t)
         s = system.blocks(q)
         r = system.rates(s, v, external=external)
-        return Embedded(SKO(*s, r.a, r.b, r.base), system)
+        return Embedded(SKO(*s, r.a, r.b, r.base), system, (set_, q, v, external, t))
+
+    def __reduce__(self):
+        return _embedded, self.made_of
 
     @property
     def independent(self) -> np.ndarray:
@@ -111,3 +115,7 @@ class Embedded:
         for g, (e, _) in enumerate(system.roots):
             parts[e] = system.X[e].mT @ tau[..., system.loops.columns[g], None]
         return tree.join(parts)
+
+
+def _embedded(set_: ConstraintSet, q, v, external, t) -> Embedded:
+    return Embedded.of(set_, Loops(set_, set_.nodes), q, v, external, t)

@@ -32,6 +32,7 @@ class ConstraintSet:
 
     robot: Any
     constraints: tuple[Constraint, ...]
+    more: tuple = ()  # what was given besides the model, as it was given
 
     @staticmethod
     def of(robot, *more: Constraint) -> "ConstraintSet":
@@ -43,7 +44,10 @@ class ConstraintSet:
         for name in names:
             if names.count(name) > 1:
                 raise ModelError(f'{model.name} has two constraints of the name "{name}"; each needs a name of its own.')
-        return ConstraintSet(robot, all_of_them)
+        return ConstraintSet(robot, all_of_them, more)
+
+    def __reduce__(self):
+        return ConstraintSet.of, (self.robot, *self.more)
 
     @cached_property
     def nodes(self):

@@ -1,5 +1,7 @@
 """Calls of constrained robots at the edge: open loops, one configuration where one is meant, batches of none."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,24 @@ def test_every_method_shares_loads_alike(name):
     lam = robot.constraint_forces(q, v, tau).lam
     for method in METHODS:
         np.testing.assert_allclose(held.solution(q, v, tau, method=method).lam, lam, atol=1e-6 * np.abs(lam).max())
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, np.nan, np.inf, "a", [1e-6]])
+def test_a_tolerance_is_a_small_number(plain, tolerance):
+    for call in (lambda: plain.assemble([1.0, -0.7, 1.4], tolerance=tolerance), lambda: plain.constraints.tolerating(tolerance)):
+        with pytest.raises(lw.ModelError, match=r"tolerance is .*; it must be a number"):
+            call()
+
+
+def test_views_of_a_constrained_robot_pickle_as_the_robot_does(state):
+    """The same numbers come out of a copy, kernels and further constraints among them."""
+    robot = lw.Dynamics(lw.load("four_bar"))
+    held, (q, v), tau = robot.constraints, state, np.ones(3)
+    found = held.forward_dynamics(q, v, tau)  # makes kernels, which do not travel
+    view, embedded = held.reduced(q), held.embedded(q, v)
+    one, two, three, four = pickle.loads(pickle.dumps((held, view, embedded, held.tolerating(1e-6))))
+    assert (one.forward_dynamics(q, v, tau) == found).all() and one.names == held.names and four.tolerance == 1e-6
+    assert (two.mass_matrix(q) == view.mass_matrix(q)).all() and (two.independent == view.independent).all()
+    assert (three.whole(np.ones(1)) == embedded.whole(np.ones(1))).all()
+    more = lw.constraints.of(robot, lw.constraints.Linear("tie", {"crank_joint": 1.0}))
+    assert pickle.loads(pickle.dumps(more)).names == [*held.names, "tie"]
