@@ -79,7 +79,7 @@ def where_finite(arrays, cores, function: Callable) -> np.ndarray:
         finite &= np.isfinite(x).all(tuple(range(x.ndim - n, x.ndim)))
     if finite.all():
         result = function(*arrays)
-        return np.broadcast_to(result, batch + result.shape[len(batch) :])
+        return result if result.shape[: len(batch)] == batch else np.broadcast_to(result, batch + result.shape[len(batch) :]).copy()
     found = function(*(np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)))
     result = np.full((*batch, *found.shape[1:]), np.nan)
     result[finite] = found
