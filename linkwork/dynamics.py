@@ -502,7 +502,8 @@ class Dynamics:
         arrays, dtype = self.lowered.checked(bound.inputs, arguments)
         if what not in self._ready[dtype]:
             ways = Ways(self.compiled, self.rolled, self._by_size)
-            self._ready[dtype][what] = made(bound, dtype, ways, lambda: self.random_state(seed=0)[0])
+            run = made(bound, dtype, ways, lambda: self.random_state(seed=0)[0])
+            self._ready[dtype][what] = bound.quantity.demanding(run)
         return run_into(self._ready[dtype][what], arrays, out, bound.name)
 
     def _foreign_run(self, what):

@@ -86,7 +86,7 @@ class Varying:
         arrays, _ = checked(what, kernel.inputs, (*given, *(constants[name] for name in self.names)))
         dtype = working_dtype(*arrays[: len(names)])
         if (key, dtype) not in self.ready:
-            self.ready[key, dtype] = kernel.runner(dtype.char)
+            self.ready[key, dtype] = QUANTITIES[what].demanding(kernel.runner(dtype.char))
         values = (x.astype(dtype, copy=False) for x in arrays)
         return run_into(self.ready[key, dtype], tuple(values), out, what)
 

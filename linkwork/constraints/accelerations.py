@@ -1,5 +1,6 @@
 """Forward dynamics under constraints: by kernels of embedded loops, or in NumPy by one of three methods."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,11 +9,11 @@ from ..engine.checks import run_into
 from ..engine.gufunc import put_into
 from ..errors import LinkworkError, ModelError, TraceError
 from ..quantities import forward_dynamics as dynamics
-from .augmented import Solution, augmented, rank_tolerance
+from .augmented import Solution, augmented
 from .embedded import embedded_dynamics
-from .forces import needed
-from .given import arrays_of, one_time, some
+from .given import arrays_of, one_time, some, where_finite
 from .kernels import ChoiceKernels
+from .multipliers import multipliers, needed
 from .projected import projected
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def forward_dynamics(held: "Constrained", q, v, tau, external=None, *, t=None, m
     if quick:
         vdot = _by_kernels(held, q, v, tau, external, one_time(held.set, t))
     else:
-        vdot = in_numpy(held, q, v, tau, external, t=t, method=method, stabilization=stabilization)
+        run = partial(in_numpy, held, t=t, method=method, stabilization=stabilization)
+        vdot = where_finite([q, v, tau, *push], (1, 1, 1, 2), run)
     vdot = vdot.astype(kind, copy=False)
     return run_into(lambda x, out=None: x if out is None else put_into(out, x), (vdot,), out, "forward_dynamics")
 
@@ -103,18 +105,11 @@ def solution(held: "Constrained", q, v, tau, external, t: float, method: str, st
     if method == "embedded":
         vdot = embedded_dynamics(held.loops, q, v, tau, external, t)
         return _with_multipliers(held, q, v, tau, vdot, external, t)
-    vdot, lam = projected(held.set, q, v, tau, external, t)
-    rows = held.set.rows(q, t=t)
-    return Solution(vdot, lam, _rank(held, rows), rows.Jc)
+    return _with_multipliers(held, q, v, tau, projected(held.set, q, v, tau, external, t), external, t)
 
 
 def _with_multipliers(held: "Constrained", q, v, tau, vdot, external, t: float) -> Solution:
     """The multipliers of accelerations that are known: 𝓜 v̇ + 𝓒 − τ = Jc* λ."""
     rows = held.set.rows(q, v, t)
-    force = needed(held.set, q, v, vdot, external) - tau
-    lam = np.matvec(np.linalg.pinv(rows.Jc.mT, rcond=np.max(rank_tolerance(held.set, rows))), force)
-    return Solution(vdot, lam, _rank(held, rows), rows.Jc)
-
-
-def _rank(held: "Constrained", rows):
-    return np.linalg.matrix_rank(held.set.without_units(rows.Jc), rtol=1e-9)
+    lam, _, rank = multipliers(held.set, rows, needed(held.set, q, v, vdot, external) - tau)
+    return Solution(vdot, lam, rank, rows.Jc)

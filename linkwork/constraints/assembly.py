@@ -40,12 +40,13 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
         step = min(1.0, TURN / max(np.abs(dv).max(initial=0.0), 1e-300))
         while step > 1e-6:
             there = robot.integrate(q, step * dv)
-            after = set_.rows(there, t=t)
+            after = set_.rows_on_trial(there, t=t)
             if np.linalg.norm(after.c / set_.scale) < size * (1 - 1e-4 * step):
                 break
             step /= 2
         else:
             break
+        set_.check_numbers(after, there)
         q, rows, size = there, after, np.linalg.norm(after.c / set_.scale)
     if not set_.misfit(rows.c) <= tolerance:
         motion = set_.motion(q, t=t)

@@ -13,7 +13,7 @@ values of W at each state. λ is then the one of least length, v̇ does not depe
 inconsistent set, and raises.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,8 @@ from ..errors import ConstraintError, ModelError, deprecated
 from ..operators.rigid import rigid
 from ..operators.sko import SKO
 from ..sweeps import accelerations, at_rest, innovations
-from .rank import RANK, Factored, without_small_rows
+from .multipliers import multipliers, rank_tolerance
+from .rank import Factored, without_small_rows
 from .set import ConstraintSet
 
 OPEN = 1e-2  # of a radian or of the size of the mechanism: a loop as open as that is not a state of it
@@ -132,7 +133,10 @@ def augmented(set_: ConstraintSet, q, v, tau, external=None, t=0.0, stabilizatio
     factored = Factored(pulls.square_root(), rank_tolerance(set_, rows))
     lam, left = factored.solve(-(wanted + gamma))
     check_consistent(set_, rows, left, wanted + gamma, np.abs(gamma) + np.abs(wanted))
-    return Solution(free + pulls.corrections(lam), lam, factored.rank, np.where(noise[..., None], 0.0, Jc))
+    vdot, Jc = free + pulls.corrections(lam), np.where(noise[..., None], 0.0, Jc)
+    if (factored.rank < len(set_)).any():  # rows share a load in many ways
+        lam, _, _ = multipliers(set_, replace(rows, Jc=Jc), np.matvec(Jc.mT, lam))
+    return Solution(vdot, lam, factored.rank, Jc)
 
 
 def check_inertia(set_: ConstraintSet, sko: SKO) -> None:
@@ -147,12 +151,6 @@ def check_inertia(set_: ConstraintSet, sko: SKO) -> None:
                     f'{set_.robot.model.name}: joint "{set_.nodes.labels[k]}" moves nothing that has inertia along it, so it has no '
                     'acceleration without the constraints. Use method="embedded", or give what it carries a mass.'
                 )
-
-
-def rank_tolerance(set_: ConstraintSet, rows):
-    """The least singular value that says something: where the loops are not quite closed, rows that follow from others
-    seem not to, by as much."""
-    return np.maximum(RANK, 10 * set_.misfit(rows.c))
 
 
 def baumgarte(rows, speed, omega, zeta):

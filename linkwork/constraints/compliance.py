@@ -3,7 +3,7 @@
 import numpy as np
 
 from .augmented import check_closed
-from .move_squeeze import free_directions
+from .free_motion import free_directions, free_inertia
 from .set import ConstraintSet
 
 
@@ -12,9 +12,8 @@ def compliance_root(set_: ConstraintSet, q, t: float) -> np.ndarray:
 
         R = F L⁻*,   F 𝓜 F + s B = L L*        B and F = I − B project on what Jc binds, and what it leaves free; s any mass
     """
-    rows, reach, nv = set_.rows(q, t=t), set_.reach, set_.robot.nv
+    rows = set_.rows(q, t=t)
     check_closed(set_, rows)
-    M = set_.robot.mass_matrix(q) * reach[:, None] * reach
-    free, s = free_directions(set_, rows), np.trace(M, axis1=-2, axis2=-1)[..., None, None] / max(nv, 1)
-    L = np.linalg.cholesky(free @ M @ free + s * (np.eye(nv) - free))
-    return reach[:, None] * np.linalg.solve(L, free).mT
+    free = free_directions(set_, rows)
+    L = np.linalg.cholesky(free_inertia(set_, q, free))
+    return set_.reach[:, None] * np.linalg.solve(L, free).mT

@@ -24,7 +24,7 @@ from ..spatial import Pose, phi, solve
 from ..spatial.ldl import factor
 from ..systems import lower
 from .kinematics import Kinematics, inverse
-from .loop_rows import LoopRows, log, size_of
+from .loop_rows import LoopRows, log
 from .rows import Rows
 
 RANK = 1e-9
@@ -44,7 +44,7 @@ class CompoundLoopRows(LoopRows):
     @staticmethod
     def of(loop: Loop, model: Model) -> "CompoundLoopRows":
         simple = LoopRows.of(loop, model)
-        return CompoundLoopRows(loop.name, loop, simple.parent, simple.child, size_of(model))
+        return CompoundLoopRows(loop.name, loop, simple.parent, simple.child, model.size)
 
     # --- the joint by itself
 

@@ -1,24 +1,25 @@
 """A robot with its constraints: the state stays the tree's (q, v), and every motion keeps the loops closed."""
 
 from collections.abc import Callable, Iterable
-from copy import copy
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, OptionError, deprecated
+from ..lie.scalars import numbers
 from ..quantities import SIZES
 from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
 from . import accelerations, assembly, compliance, forces, move_squeeze, possible, projection, quantities, states
 from . import prescribed as prescribed_joints
-from .augmented import OPEN, Solution, check_closed, rank_tolerance
+from .augmented import OPEN, Solution, check_closed
 from .embedded import Embedded
-from .given import each, fitting, one_time, some
+from .given import each, fitting, one_configuration, one_time, some
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
+from .multipliers import rank_tolerance
 from .precision import in_given_precision
 from .rank import Factored
 from .reduced import Reduced
@@ -59,11 +60,15 @@ class Constrained:
     def tolerating(self, tolerance: float) -> "Constrained":
         """These constraints where they may contradict each other by a tolerance, of a radian or of the mechanism's size: what
         cannot be closed is met in the least-squares sense, up to that."""
-        if not 0 <= tolerance <= OPEN:
-            raise ModelError(f"tolerance is {tolerance}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
-        made = copy(self)
-        made.tolerance = float(tolerance)
+        made = object.__new__(Constrained)
+        vars(made).update(vars(self), tolerance=checked_tolerance(tolerance))
         return made
+
+    def __getstate__(self):
+        return {"set": self.set, "tolerance": self.tolerance}
+
+    def __setstate__(self, state):
+        self.robot, self.set, self.tolerance, self._functions = state["set"].robot, state["set"], state["tolerance"], {}
 
     def may_be_open(self, closed: float) -> float:
         """How open constraints may be, where `closed` is what rounding leaves."""
@@ -109,8 +114,7 @@ class Constrained:
 
     def report(self, q, t=0.0) -> Report:
         """Rows, rank, mobility, redundant rows, open loops at q; print it."""
-        fitting(self.set, {"q": q})
-        return report(self.set, q, self._time(t))
+        return report(self.set, one_configuration(self.set, "constraint_report", q), self._time(t))
 
     # --- kernels and the choice of dependent velocities
 
@@ -163,7 +167,7 @@ class Constrained:
         """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
         constraints that contradict each other are met in the least-squares sense, up to that."""
         fitting(self.set, {"q": q})
-        tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else tolerance
+        tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else checked_tolerance(tolerance)
         return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
     def check(self, q, v, t=0.0) -> None:
@@ -269,7 +273,7 @@ class Constrained:
 
     def actuation(self, q, motors=None, t=None) -> move_squeeze.Actuation:
         """What motors (names of joints; None: all) can do at one configuration: print it."""
-        return move_squeeze.actuation(self.set, np.asarray(q, float), motors, self._time(t))
+        return move_squeeze.actuation(self.set, one_configuration(self.set, "actuation", q), motors, self._time(t))
 
     @in_given_precision
     def move_squeeze(self, q, tau, W=None, t=0.0):
@@ -290,7 +294,7 @@ class Constrained:
 
     def reduced(self, q, t=0.0) -> Reduced:
         """The minimal view, its velocities chosen at q."""
-        return Reduced.of(self.set, q, self._time(t))
+        return Reduced.of(self.set, one_configuration(self.set, "reduced", q), self._time(t))
 
     def embedded(self, q, v=None, external=None, *, t=None) -> Embedded:
         """The SKO model in minimal velocities at a state: every operator and sweep of chapter 9 runs on it."""
@@ -300,12 +304,18 @@ class Constrained:
 
     def integrable(self, q, t=0.0) -> bool:
         """Do the constraints bind positions, or only velocities?"""
-        return integrable(self.set, q, self._time(t))
+        return integrable(self.set, one_configuration(self.set, "integrable", q), self._time(t))
 
     def __repr__(self) -> str:
-        plain = [f'"{x.name}"' for x in self.set.constraints if not x.traceable]
-        said = f"; no kernels, because {', '.join(plain)} cannot be traced, or would be too long" if plain else ""
+        plain = [f'"{x.name}" {x.why_plain or "has no kernel"}' for x in self.set.constraints if not x.traceable]
+        said = f"; no kernels: {'; '.join(plain)}" if plain else ""
         return f"<{self.robot.model.name} with {len(self.names)} constraints, {len(self)} rows{said}>"
+
+
+def checked_tolerance(tolerance) -> float:
+    if np.ndim(tolerance) or not 0 <= numbers(tolerance) <= OPEN:
+        raise ModelError(f"tolerance is {tolerance!r}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
+    return float(tolerance)
 
 
 def _listed(hold) -> tuple:

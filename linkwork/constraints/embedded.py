@@ -36,6 +36,8 @@ def by_choice(loops: Loops, arrays, cores, t, evaluate) -> list[np.ndarray]:
     alike: dict[tuple[Choice, ...], list[int]] = {}
     for i, q in enumerate(flat[0]):
         alike.setdefault(loops.choose(q, drive), []).append(i)
+    if not alike:  # an empty batch has a shape
+        alike[loops.choose(loops.set.robot.neutral(), drive, closed=True)] = []
     out: list[np.ndarray] = []
     for choices, which in alike.items():
         found = evaluate(choices, *(x[which] for x in flat))
@@ -74,14 +76,19 @@ class Embedded:
 
     sko: SKO
     system: LoopSystem
+    made_of: tuple  # set, q, v, external, t
 
     @staticmethod
     def of(set_: ConstraintSet, loops: Loops, q, v, external=None, t=0.0) -> "Embedded":
-        first = q[(0,) * (q.ndim - 1)]
-        system = system_at(loops, loops.choose(first, set_.by_name(set_.driven(t))), t)
+        first, drive = q.reshape(-1, q.shape[-1])[:1], set_.by_name(set_.driven(t))
+        choices = loops.choose(first[0], drive) if len(first) else loops.choose(set_.robot.neutral(), drive, closed=True)
+        system = system_at(loops, choices, t)
         s = system.blocks(q)
         r = system.rates(s, v, external=external)
-        return Embedded(SKO(*s, r.a, r.b, r.base), system)
+        return Embedded(SKO(*s, r.a, r.b, r.base), system, (set_, q, v, external, t))
+
+    def __reduce__(self):
+        return _embedded, self.made_of
 
     @property
     def independent(self) -> np.ndarray:
@@ -108,3 +115,7 @@ class Embedded:
         for g, (e, _) in enumerate(system.roots):
             parts[e] = system.X[e].mT @ tau[..., system.loops.columns[g], None]
         return tree.join(parts)
+
+
+def _embedded(set_: ConstraintSet, q, v, external, t) -> Embedded:
+    return Embedded.of(set_, Loops(set_, set_.nodes), q, v, external, t)

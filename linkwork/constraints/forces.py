@@ -6,13 +6,13 @@ import numpy as np
 
 from ..errors import ConstraintError
 from ..quantities import joint_wrenches
+from ..quantities.options import some_bodies
 from ..spatial import phi
-from .augmented import check_closed, rank_tolerance
+from .augmented import check_closed
 from .loop_rows import LoopRows
+from .multipliers import multipliers, needed
 from .possible import FORCES, check_possible, tolerance_of
 from .quantities import under_constraints
-from .rank import Factored
-from .rows import Rows
 from .set import ConstraintSet
 
 
@@ -33,8 +33,8 @@ class Forces:
     Constraints that are not here are rows over velocities, functions of the user among them: `generalized` has all that is known."""
     cuts: dict[str, np.ndarray]  # loop: wrench (..., 6) on its child, in the loop's frame there, at its origin
     joints: dict[str, np.ndarray]
-    """body: wrench (..., 6) that its joint exerts on it, τ included, in its axes, at its origin. With `wrenches` and gravity it
-    balances the body; what is known only as a generalized force acts as forces of the joints."""
+    """every body: wrench (..., 6) that its joint, or what it is fixed to, exerts on it, τ included, in its axes, at its origin.
+    With `wrenches` and gravity it balances the body; what is known only as a generalized force acts as forces of the joints."""
 
     def of(self, name: str) -> np.ndarray:
         """The multipliers of one constraint."""
@@ -57,26 +57,17 @@ def _numbers(x) -> str:
     return f"({', '.join(f'{e:.4g}' for e in x)})"
 
 
-def multipliers(set_: ConstraintSet, rows: Rows, force):
-    """(λ, what is left of the force, rank): Jc* λ is nearest to a generalized force (..., nv), and λ of least length; forces count
-    as moments, at a distance that is the size of the mechanism."""
-    factored = Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows))
-    lam = factored.combination(set_.reach * force) / set_.scale
-    return lam, force - np.matvec(rows.Jc.mT, lam), factored.rank
-
-
 def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t, kind) -> Forces:
     """Of accelerations that forces τ make."""
     rows = set_.rows(q, v, t)
     lam, _, rank = multipliers(set_, rows, needed(set_, q, v, vdot, external) - tau)
     every = every_wrench(set_, q, lam, t)
-    nodes, names = set_.nodes, set_.robot.bodies
-    bodies = _carried(nodes)
+    names, (bodies,) = set_.robot.bodies, some_bodies(set_.robot.model)
     f = joint_wrenches(set_.system, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
     cast = lambda x: x.astype(kind, copy=False)
     generalized = {x: cast(np.matvec(rows.Jc[..., at, :].mT, lam[..., at])) for x, at in set_.slices.items()}
     wrenches = {x: {None if i is None else names[i]: cast(w) for i, w in found.items()} for x, found in every.items()}
-    joints = {names[i]: cast(f[..., n, :]) for n, i in enumerate(bodies)}
+    joints = {name: cast(f[..., i, :]) for i, name in enumerate(names)}
     tau = cast(np.matvec(rows.Jc.mT, lam))
     return Forces(cast(lam), tau, cast(vdot), rank, set_.slices, generalized, wrenches, _cuts(set_, q, lam, t, kind), joints)
 
@@ -93,19 +84,13 @@ def wrenches_in_joints(set_: ConstraintSet, q, v, vdot, bodies, tau=None, extern
     if tau is not None:
         size = (np.abs(force) + np.abs(tau)).max(-1, initial=0.0)
         allowed = np.maximum(tolerance_of(kind, FORCES), 100 * set_.misfit(rows.c)) * size
-        if (np.abs(left).max(-1, initial=0.0) > allowed).any():
+        if not (np.abs(left).max(-1, initial=0.0) <= allowed).all():
             raise ConstraintError(
                 f"{set_.robot.model.name}: tau does not make this vdot: forces along the joints are off by {np.abs(left).max():.3g}. "
                 "vdot = robot.forward_dynamics(q, v, tau) is what it makes; without tau, the least forces that make vdot are taken."
             )
     every = every_wrench(set_, q, lam, t)
     return joint_wrenches(set_.system, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
-
-
-def needed(set_: ConstraintSet, q, v, vdot, external):
-    """𝓜 v̇ + 𝓒 of the tree: what its joints and its constraints exert together."""
-    robot = set_.robot
-    return robot.inverse_dynamics(q, v, vdot) if external is None else robot.inverse_dynamics(q, v, vdot, external)
 
 
 def every_wrench(set_: ConstraintSet, q, lam, t) -> dict[str, dict[int | None, np.ndarray]]:
@@ -138,12 +123,3 @@ def _cuts(set_: ConstraintSet, q, lam, t, kind):
             f = x.force(motion, lam[..., set_.slices[x.name]])  # on the child, in the joint's frame on it
             out[x.name] = np.matvec(phi(x.frame.matrix), f).astype(kind, copy=False)
     return out
-
-
-def _carried(nodes):
-    """Bodies that stand on a joint that moves: one for each such node is enough, the first."""
-    seen: dict[int, int] = {}
-    for i, k in enumerate(nodes.on):
-        if k != nodes.tree.world:
-            seen.setdefault(k, i)
-    return list(seen.values())

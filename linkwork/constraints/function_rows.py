@@ -14,7 +14,7 @@ from ..engine.array import Traced
 from ..engine.derivatives import along, directional, rate, used
 from ..engine.interpreter import run
 from ..engine.program import Input, Program, record
-from ..errors import ShapeError, TraceError
+from ..errors import ModelError, ShapeError, TraceError
 from ..model import Holonomic, Pfaffian
 from ..quantities import coordinate_rates, integrate
 from .coupling_rows import moved
@@ -51,21 +51,41 @@ class FunctionRows(Constraint):
         return self.traceable
 
     @cached_property
-    def moves(self) -> bool:  # type: ignore[override]
-        return takes_time(self.function)
+    def time(self) -> str | None:
+        """How the function takes time: "by place", "by name", or not at all (None)."""
+        return time_of(self.function, self.name)
 
-    @cached_property
+    @property
+    def moves(self) -> bool:  # type: ignore[override]
+        return self.time is not None
+
+    def called(self, q, t):
+        """What the function gives."""
+        if self.time is None:
+            return self.function(q)
+        return self.function(q, t) if self.time == "by place" else self.function(q, t=t)
+
+    @property
     def program(self) -> Program | None:
         """(q, v, t) -> c, Jc, U, γ; None where the function cannot be traced, or is too long for a kernel."""
+        return None if isinstance(self._recorded, str) else self._recorded
+
+    @property
+    def why_plain(self) -> str:  # type: ignore[override]
+        return self._recorded if isinstance(self._recorded, str) else ""
+
+    @cached_property
+    def _recorded(self) -> Program | str:
+        """The program, or why there is none."""
         inputs = self.lowered.input("q", ("nq",)), self.lowered.input("v", ("nv",)), Input("t", ())
         nodes = self.lowered.plain()
         try:
             made = record(self.name, lambda q, v, t: self.traced(nodes, q, v, t), inputs)
         except ShapeError:
             raise
-        except Exception:  # whatever the function does with what is no array of numbers
-            return None
-        return made if len(made.live) <= LONGEST else None
+        except Exception as error:  # whatever the function does with what is no array of numbers
+            return f"cannot be traced: {error}"
+        return made if len(made.live) <= LONGEST else f"takes {len(made.live)} operations, and kernels {LONGEST} at most"
 
     @abstractmethod
     def traced(self, nodes, q: Traced, v: Traced | None, t: Traced) -> tuple:
@@ -134,7 +154,7 @@ class HolonomicRows(FunctionRows):
 
     def value(self, q, t):
         """c (count,)."""
-        return self._shaped(self.function(q, t) if self.moves else self.function(q), (self.count,))
+        return self._shaped(self.called(q, t), (self.count,))
 
     def traced(self, nodes, q, v, t):
         c = q.like(self.value(q, t))
@@ -160,11 +180,10 @@ class HolonomicRows(FunctionRows):
 
 @dataclass(frozen=True, eq=False)
 class PfaffianRows(FunctionRows):
-    """Rows Jc(q) v = U, U constant:  γ = J̇c v."""
+    """Rows Jc(q, t) v = U, or Jc(q) v = U, U constant:  γ = J̇c v."""
 
     values: tuple[float, ...] | float = 0.0
     holonomic = False
-    moves = False
 
     @staticmethod
     def of(x: Pfaffian, robot) -> "PfaffianRows":
@@ -174,31 +193,41 @@ class PfaffianRows(FunctionRows):
     def U(self):
         return np.broadcast_to(np.asarray(self.values, float), (self.count,))
 
-    def matrix(self, q, nv):
-        return self._shaped(self.function(q), (self.count, nv))
+    def matrix(self, q, t, nv):
+        return self._shaped(self.called(q, t), (self.count, nv))
 
     def traced(self, nodes, q, v, t):
-        Jc = q.like(self.matrix(q, nodes.tree.nv))
-        gamma = None if v is None else np.matvec(rate(Jc, along(q, coordinate_rates(nodes, q) @ v)), v)
+        Jc = q.like(self.matrix(q, t, nodes.tree.nv))
+        time = along(t, 1.0) if self.moves else {}
+        gamma = None if v is None else np.matvec(rate(Jc, along(q, coordinate_rates(nodes, q) @ v) | time), v)
         return q.like(np.zeros(self.count)), Jc, q.like(self.U), gamma
 
     def by_differences(self, nodes, q, v, t):
         def at(s):
-            return np.asarray(self.matrix(q if v is None else integrate(nodes, q, s * v), nodes.tree.nv), float)
+            return np.asarray(self.matrix(q if v is None else integrate(nodes, q, s * v), t + s, nodes.tree.nv), float)
 
         zero = np.zeros(self.count)
         return zero, at(0.0), self.U, zero if v is None else first(at, step(v)) @ v
 
 
-def takes_time(function: Callable) -> bool:
-    """Does it have a second argument that must be given, or one called t?"""
+def time_of(function: Callable, name: str) -> str | None:
+    """How a function takes time: "by place", as a second argument that must be given or is called t, "by name", as an argument t that
+    has no place, or not at all."""
     try:
         arguments = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # a function that does not say
-        return True
+        return "by place"
     places = [x for x in arguments if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
-    rest = any(x.kind == x.VAR_POSITIONAL for x in arguments)
-    return rest if len(places) < 2 else places[1].default is inspect.Parameter.empty or places[1].name == "t"
+    named = [x for x in arguments if x.kind == x.KEYWORD_ONLY]
+    must = [x.name for x in (*places[2:], *(x for x in named if x.name != "t")) if x.default is x.empty]
+    if must or not (places or any(x.kind == x.VAR_POSITIONAL for x in arguments)):
+        takes = f"must be given {', '.join(must)} too" if must else "takes none"
+        raise ModelError(f'constraint "{name}": its function is called with q, or with q and t, but {takes}.')
+    if any(x.name == "t" for x in named):
+        return "by name"
+    if len(places) < 2:
+        return "by place" if any(x.kind == x.VAR_POSITIONAL for x in arguments) else None
+    return "by place" if places[1].default is places[1].empty or places[1].name == "t" else None
 
 
 def _together(x):

@@ -39,6 +39,14 @@ def fitting(set_: ConstraintSet, given: dict[str, Any]) -> tuple[list[np.ndarray
     return lowered.checked([lowered.input(name, ARRAYS[name]) for name in given], given.values())
 
 
+def one_configuration(set_: ConstraintSet, name: str, q) -> np.ndarray:
+    """q (nq,) of what is about one configuration."""
+    ((q,), _) = fitting(set_, {"q": q})
+    if q.ndim > 1:
+        raise ShapeError(f"{name} is about one configuration, but q has shape {q.shape}: call it for each of them.")
+    return q.astype(float, copy=False)
+
+
 def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
     """What was given for a quantity, as float64 arrays of the right shapes, and the dtype of the result."""
     check_no_kernel(set_, name, given.values())
@@ -60,25 +68,28 @@ def check_no_kernel(set_: ConstraintSet, name: str, given) -> None:
         )
 
 
-def each(set_: ConstraintSet, name: str, function: Callable, given: dict[str, Any], t, out, **options):
-    """function(set, arrays by name..., options..., t=, kind=), in NumPy, over a batch: a sample that is not finite gets NaN, and
-    the others their results."""
-    t = one_time(set_, t)
-    arrays, kind = arrays_of(set_, name, given)
-    names, cores = list(given), [len(ARRAYS[x]) for x in given]
+def where_finite(arrays, cores, function: Callable) -> np.ndarray:
+    """function(arrays...) over a batch: NaN for a sample that is not finite. `cores` are the dimensions of one sample of each array."""
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
     finite = np.ones(batch, bool)
     for x, n in zip(arrays, cores):
         finite &= np.isfinite(x).all(tuple(range(x.ndim - n, x.ndim)))
     if finite.all():
-        result = function(set_, **dict(zip(names, arrays)), **options, t=t, kind=kind)
-        result = np.broadcast_to(result, batch + result.shape[len(batch) :])
-    else:
-        some = [np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)]
-        found = function(set_, **dict(zip(names, some)), **options, t=t, kind=kind)
-        result = np.full((*batch, *found.shape[1:]), np.nan)
-        result[finite] = found
-    result = result.astype(kind)
+        result = function(*arrays)
+        return result if result.shape[: len(batch)] == batch else np.broadcast_to(result, batch + result.shape[len(batch) :]).copy()
+    found = function(*(np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)))
+    result = np.full((*batch, *found.shape[1:]), np.nan)
+    result[finite] = found
+    return result
+
+
+def each(set_: ConstraintSet, name: str, function: Callable, given: dict[str, Any], t, out, **options):
+    """function(set, arrays by name..., options..., t=, kind=), in NumPy, over a batch: a sample that is not finite gets NaN, and
+    the others their results."""
+    t = one_time(set_, t)
+    arrays, kind = arrays_of(set_, name, given)
+    run = lambda *arrays: function(set_, **dict(zip(given, arrays)), **options, t=t, kind=kind)
+    result = where_finite(arrays, [len(ARRAYS[x]) for x in given], run).astype(kind)
     if out is not None and np.shape(out) != result.shape:
         raise ShapeError(f"out has shape {np.shape(out)}, but {name} of these arrays has {result.shape}.")
     return result if out is None else put_into(out, result)

@@ -103,7 +103,7 @@ class Choices:
                 q = self.assemble(q, tolerance=tolerance)
             except ConstraintError:
                 return None
-            return q if np.isfinite(self.set.rows(q).Jc).all() else None
+            return q if np.isfinite(self.set.rows_on_trial(q).Jc).all() else None
 
     def at(self, q, t=0.0, closed: bool = False) -> Pick:
         """The choice at a configuration; with `closed` its loops are taken to be closed whatever the numbers say."""
@@ -161,6 +161,8 @@ class ChoiceKernels:
     def _with_other_choices(self, arrays, drive, results, serves, first, t):
         bad = np.atleast_1d(serves == 0)
         whole = [np.broadcast_to(x, bad.shape + i.shape) for x, i in zip(arrays, self.inputs)]
+        for x, i in zip(whole, self.inputs):  # NaN in, NaN out
+            bad &= np.isfinite(x).all(tuple(range(x.ndim - len(i.shape), x.ndim)))
         views = [x if np.ndim(serves) else x[None] for x in results]
         for i in range(0 if first is not None else 1, MOST):
             if not bad.any():

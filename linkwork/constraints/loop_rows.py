@@ -13,7 +13,6 @@ half turn (their Remark 4) is no solution: it has c of length π.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -62,13 +61,6 @@ def nearest(group: Group, X):
 def log(T):
     """The twist of a pose, of smallest angle."""
     return SE3.log(np.concatenate([quaternion_from_matrix(T[..., :3, :3]), T[..., :3, 3]], -1))
-
-
-def size_of(model: Model) -> float:
-    """A length of a mechanism: the longest way between two of its joints."""
-    parts: tuple[Any, ...] = (*model.joints, *model.loops)
-    ways = [x.translation for part in parts for x in (part.at, part.on)]
-    return float(max((np.linalg.norm(x) for x in ways), default=0.0)) or 1.0
 
 
 @dataclass(frozen=True, eq=False)

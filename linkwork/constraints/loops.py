@@ -63,6 +63,12 @@ class Loops:
         each = [self.set.holonomic[self.set.slices[x.name]] for x in self.set.constraints]
         return [np.concatenate([np.zeros(0, bool), *(each[i] for i in numbers)]) for numbers in self.constraints]
 
+    @cached_property
+    def given_by_functions(self) -> list[list[int]]:
+        """The rows of each loop that functions of the user give."""
+        parts = [[self.set.constraints[i] for i in numbers] for numbers in self.constraints]
+        return [[i for i, x in enumerate([x for x in each for _ in x.labels]) if x.functions] for each in parts]
+
     # --- rows, over any scalar
 
     def rows(self, nodes: Nodes, g: int, q, v=None, drive=None) -> Rows:
@@ -108,13 +114,23 @@ class Loops:
         set_, q = self.set, np.asarray(q, float)
         weight = self._weights(q)
         parts = self.all_rows(self.nodes, q, drive=drive)
+        if not closed and np.isfinite(q).all():
+            self._check_numbers(parts)
         least = LEFT if closed else max(LEFT, 10 * float(self.misfit(parts, q)))
         out = []
         for g, (columns, rows) in enumerate(zip(self.columns, parts)):
             Jc = without_small_rows(rows.Jc / self.scales(g)[:, None], 1.0, set_.reach[columns])
+            Jc = np.where(np.isfinite(Jc).all(-1, keepdims=True), Jc, 0.0)  # NaN in, NaN out
             used, dependent = pivoted(Jc, weight[columns], least, self.binding[g])
             out.append(Choice(tuple(used), tuple(dependent), tuple(j for j in range(len(columns)) if j not in dependent)))
         return tuple(out)
+
+    def _check_numbers(self, parts: list[Rows]) -> None:
+        wrong = np.zeros(len(self.set), bool)
+        for g, rows in enumerate(parts):
+            at = np.concatenate([np.arange(len(wrong))[self.set.slices[self.set.constraints[i].name]] for i in self.constraints[g]])
+            wrong[at] = ~(np.isfinite(rows.Jc).all(-1) & np.isfinite(rows.c[..., 0]))
+        self.set.refuse(wrong)
 
     def _weights(self, q):
         """How much each velocity moves: the square root of its own inertia, all joints outboard held."""

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ConstraintError, ShapeError
-from .augmented import check_closed, rank_tolerance
-from .forces import needed
+from .augmented import check_closed
+from .free_motion import free_directions
+from .multipliers import needed
 from .possible import FORCES, check_possible, tolerance_of
 from .rank import Factored
 from .set import ConstraintSet
@@ -58,12 +59,6 @@ class Actuation:
         return f"{said}; {squeeze if self.redundancy else 'the forces of a motion are unique'}"
 
 
-def free_directions(set_: ConstraintSet, rows):
-    """F (..., nv, nv), which projects on what the constraints leave free, velocities without units."""
-    basis = Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows)).row_space()
-    return np.eye(set_.robot.nv) - basis.mT @ basis
-
-
 def least_forces(set_: ConstraintSet, free, force, may):
     """(τ, what is left): of all τ (..., nv), zero where `may` is zero, with the effect of a force (..., nv) the least one; forces count
     as moments, at a distance that is the size of the mechanism.
@@ -99,7 +94,7 @@ def motor_forces(set_: ConstraintSet, q, v, vdot, motors=None, external=None, W=
         tau, left = _least_in_metric(set_, free, force, on, W)
     size = (np.abs(force) * set_.reach).max(-1, initial=0.0)
     allowed = np.maximum(tolerance_of(kind, FORCES), 100 * set_.misfit(rows.c)) * size
-    if (np.abs(left * set_.reach).max(-1, initial=0.0) > allowed).any():
+    if not (np.abs(left * set_.reach).max(-1, initial=0.0) <= allowed).all():
         named = ", ".join(set_.robot.joints if motors is None else (motors,) if isinstance(motors, str) else motors) or "(none)"
         raise ConstraintError(
             f"the motors {named} of {set_.robot.model.name} cannot make this motion: forces along its velocities are off by "

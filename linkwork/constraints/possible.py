@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..errors import ConstraintError
-from .augmented import INCONSISTENT, rank_tolerance
+from .augmented import INCONSISTENT, check_closed
+from .multipliers import rank_tolerance
 from .rank import Factored
 from .rows import Rows
 from .set import ConstraintSet
@@ -23,7 +24,7 @@ def check_possible(set_: ConstraintSet, rows: Rows, v, vdot, kind=np.float64) ->
     speeds = (np.abs(vdot) + np.abs(v) * np.abs(v) / set_.reach) / set_.reach
     size = np.matvec(np.abs(Jc), speeds).max(-1, initial=0.0) + np.abs(rows.gamma / set_.scale).max(-1, initial=0.0) + NOTHING
     allowed = np.maximum(tolerance_of(kind, INCONSISTENT), 100 * set_.misfit(rows.c)) * size
-    wrong = np.abs(left) > np.asarray(allowed)[..., None]
+    wrong = ~(np.abs(left) <= np.asarray(allowed)[..., None])
     if wrong.any():
         which = np.flatnonzero(wrong.reshape(-1, len(set_)).any(0))
         names = ", ".join(dict.fromkeys(f'"{set_.labels[i][0]}"' for i in which))
@@ -37,6 +38,7 @@ def check_possible(set_: ConstraintSet, rows: Rows, v, vdot, kind=np.float64) ->
 def possible(set_: ConstraintSet, q, v, vdot, t=0.0, kind=np.float64):
     """The acceleration nearest to v̇ that keeps the constraints; lengths count against the size of the mechanism."""
     rows = set_.rows(q, v, t)
+    check_closed(set_, rows)
     factored = Factored(set_.without_units(rows.Jc), rank_tolerance(set_, rows))
     step, _ = factored.preimage((np.matvec(rows.Jc, vdot) + rows.gamma) / set_.scale)
     return vdot - set_.reach * step

@@ -3,21 +3,26 @@
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ..engine.checks import array_of
 from ..lie.scalars import working_dtype
+from ..quantities import ARRAYS
 
 Method = TypeVar("Method", bound=Callable)
+NUMBERS = {*ARRAYS, "u", "udot", "w"}  # arguments that are arrays of the state, or of forces
 
 
 def in_given_precision(method: Method) -> Method:
-    """A method that takes float arrays of any precision, computes in float64, and returns the precision they came in."""
+    """A method that takes arrays of any precision, computes in float64, and returns what `working_dtype` says of them."""
+    names = list(signature(method).parameters)[1:]
 
     @wraps(method)
     def run(self, *given, **named):
-        kind = given_kind(*given, *named.values())
+        kind = given_kind({name: x for name, x in (*zip(names, given), *named.items()) if name in NUMBERS and x is not None})
         if kind is None:
             return method(self, *given, **named)
         wide = [_wide(x) for x in given], {name: _wide(x) for name, x in named.items()}
@@ -26,13 +31,12 @@ def in_given_precision(method: Method) -> Method:
     return run  # type: ignore[return-value]
 
 
-def given_kind(*given) -> np.dtype | None:
-    """The precision of the arrays among arguments if it is less than double, else None: numbers in lists are double."""
-    kinds = [x.dtype for x in given if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
-    listed = any(isinstance(e, float) for x in given if isinstance(x, (list, tuple)) for e in x)
-    if not kinds or listed:
+def given_kind(given: dict[str, Any]) -> np.dtype | None:
+    """The precision of arrays if it is less than double, else None."""
+    arrays = [array_of(name, x) for name, x in given.items()]
+    if not arrays or not all(isinstance(x, np.ndarray) and x.dtype.kind in "fiub" for x in arrays):
         return None
-    kind = working_dtype(*(np.empty(0, x) for x in kinds))
+    kind = working_dtype(*arrays)
     return kind if kind.itemsize < 8 else None
 
 

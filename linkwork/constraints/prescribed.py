@@ -4,9 +4,10 @@ import numpy as np
 
 from .. import quantities
 from ..errors import ConstraintError, ModelError
-from .augmented import INCONSISTENT, check_closed, rank_tolerance
-from .forces import needed
-from .move_squeeze import free_directions, least_forces
+from .augmented import INCONSISTENT, check_closed
+from .free_motion import free_directions, free_inertia, left_free
+from .move_squeeze import least_forces
+from .multipliers import needed, rank_tolerance
 from .possible import tolerance_of
 from .quantities import under_constraints
 from .rank import Factored
@@ -24,7 +25,8 @@ def hybrid_dynamics(set_: ConstraintSet, q, v, given, prescribed, external=None,
 
     Where more is prescribed than can move by itself, the least forces are returned that make v̇.
     """
-    held = (np.asarray(prescribed) != 0) * np.ones_like(given)
+    quantities.hybrid_dynamics.demands(q, v, given, prescribed)
+    held = prescribed * np.ones_like(given)
     rows, robot, nv = set_.rows(q, v, t), set_.robot, set_.robot.nv
     check_closed(set_, rows)
     told = held[..., :, None] * np.eye(nv)
@@ -34,13 +36,10 @@ def hybrid_dynamics(set_: ConstraintSet, q, v, given, prescribed, external=None,
     wanted = stack([-rows.gamma / set_.scale, held * given / set_.reach], -1)
     w, left = factored.preimage(wanted)
     _check_prescribed(set_, rows, left, wanted, v, kind)
-    basis = factored.row_space()
-    bound = basis.mT @ basis
-    M, tau = robot.mass_matrix(q) * set_.reach[:, None] * set_.reach, (1 - held) * given
-    free, s = np.eye(nv) - bound, np.trace(M, axis1=-2, axis2=-1)[..., None, None] / max(nv, 1)
+    free, tau = left_free(factored), (1 - held) * given
     push = np.matvec(free, set_.reach * (tau - needed(set_, q, v, set_.reach * w, external)))
     try:
-        u = np.linalg.solve(free @ M @ free + s * bound, push[..., None])[..., 0]
+        u = np.linalg.solve(free_inertia(set_, q, free), push[..., None])[..., 0]
     except np.linalg.LinAlgError:
         raise ModelError(
             f"{robot.model.name}: a motion that its constraints and the prescribed joints leave free moves nothing that has inertia. "
@@ -56,7 +55,7 @@ def _check_prescribed(set_: ConstraintSet, rows, left, wanted, v, kind) -> None:
     size = np.abs(wanted).max(-1, initial=0.0) + np.abs(v / set_.reach).max(-1, initial=0.0) ** 2
     allowed = np.maximum(tolerance_of(kind, INCONSISTENT), 100 * set_.misfit(rows.c)) * size
     off = np.abs(left).max(-1, initial=0.0)
-    if (off > allowed).any():
+    if not (off <= allowed).all():
         robot, m = set_.robot, len(set_)
         broken = np.abs(left).reshape(-1, left.shape[-1]).max(0) > np.min(allowed)
         joints = [x for x in robot.joints if broken[m:][robot.v_index(x)].any()]

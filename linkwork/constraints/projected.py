@@ -8,23 +8,24 @@ Which velocities are independent is decided at the state by the projective crite
 
 import numpy as np
 
-from .augmented import check_closed, check_consistent, rank_tolerance
+from .augmented import check_closed, check_consistent
+from .multipliers import needed, rank_tolerance
 from .partition import partition
 from .rank import Factored
 from .set import ConstraintSet
 
 
 def projected(set_: ConstraintSet, q, v, tau, external=None, t=0.0, independent=None):
-    """v̇ and the multipliers (..., m) of given forces."""
+    """v̇ (..., nv) of given forces."""
     q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1], () if external is None else external.shape[:-2])
     whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, tau)]
     wrench = None if external is None else np.broadcast_to(external, batch + external.shape[-2:])
-    vdot, lam = np.zeros(whole[1].shape), np.zeros((*batch, len(set_)))
+    vdot = np.zeros(whole[1].shape)
     for i in np.ndindex(*batch):
         one, push = [x[i] for x in whole], None if wrench is None else wrench[i]
-        vdot[i], lam[i] = _projected(set_, one[0], one[1], one[2], push, t, independent)
-    return vdot, lam
+        vdot[i] = _projected(set_, one[0], one[1], one[2], push, t, independent)
+    return vdot
 
 
 def _projected(set_, q, v, tau, external, t, independent):
@@ -34,11 +35,9 @@ def _projected(set_, q, v, tau, external, t, independent):
     p = partition(M, Jc, rank_tolerance(set_, rows), independent)
     bend = np.zeros(len(v))
     bend[p.dependent] = -np.linalg.solve(Jc[np.ix_(p.used, p.dependent)], rows.gamma[p.used])
-    bias = robot.inverse_dynamics(q, v, bend, external) if external is not None else robot.inverse_dynamics(q, v, bend)
-    u = np.linalg.solve(p.X.T @ M @ p.X, p.X.T @ (tau - bias))
+    u = np.linalg.solve(p.X.T @ M @ p.X, p.X.T @ (tau - needed(set_, q, v, bend, external)))
     vdot = p.X @ u + bend
     # what no acceleration gives, but for the rounding of γ
     _, left = Factored(Jc * set_.reach, rank_tolerance(set_, rows)).solve(-rows.gamma)
     check_consistent(set_, rows, left, rows.gamma, np.abs(Jc) @ (np.abs(vdot) + v * v))
-    lam = np.linalg.lstsq(Jc.T, M @ (vdot - bend) + bias - tau, rcond=float(rank_tolerance(set_, rows)))[0]
-    return vdot, lam
+    return vdot

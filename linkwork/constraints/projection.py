@@ -5,8 +5,9 @@ import numpy as np
 from ..errors import ConstraintError
 from ..operators.rigid import rigid
 from .assembly import CLOSED
-from .augmented import INCONSISTENT, rank_tolerance, square_root
+from .augmented import INCONSISTENT, square_root
 from .loops import Loops
+from .multipliers import rank_tolerance
 from .partition import partition
 from .rank import RANK, Factored
 from .set import ConstraintSet
@@ -84,9 +85,10 @@ def project_position(set_: ConstraintSet, q, t, free, tolerance):
         if size <= 1e-15:
             break
         there = set_.robot.integrate(q, -correction(set_, q, rows.Jc[keep], rows.c[keep], free, max(RANK, 10 * float(size))))
-        after = set_.rows(there, t=t)
+        after = set_.rows_on_trial(there, t=t)
         if not set_.misfit(after.c) < 0.5 * size:
             break
+        set_.check_numbers(after, there)
         q, rows, size = there, after, set_.misfit(after.c)
     if not size <= tolerance:
         raise ConstraintError(

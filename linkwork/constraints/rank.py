@@ -26,7 +26,7 @@ class Factored:
 
     @cached_property
     def _svd(self):
-        return np.linalg.svd(self.W / self.scale[..., None], full_matrices=True)
+        return np.linalg.svd(self.W / self.scale[..., None], full_matrices=False)  # of many rows, whole bases take far longer
 
     @cached_property
     def sigma(self):
@@ -47,37 +47,36 @@ class Factored:
 
     def solve(self, d):
         """λ (..., m) with W W* λ = d, of least length, and the part of d (..., m) that is left."""
-        U = self._svd[0]
-        x = np.vecmat(d / self.scale, U)
-        kept = np.where(self.counts, x, 0.0)
-        lam = np.matvec(U, kept / np.where(self.counts, self.sigma, 1.0) ** 2) / self.scale
-        return lam, self.scale * np.matvec(U, x - kept)
+        U, s, _ = self._svd
+        counts, scaled = self.counts[..., : s.shape[-1]], d / self.scale
+        kept = np.where(counts, np.vecmat(scaled, U), 0.0)
+        lam = np.matvec(U, kept / np.where(counts, s, 1.0) ** 2) / self.scale
+        return lam, self.scale * (scaled - np.matvec(U, kept))
 
     def combination(self, x):
         """λ (..., m) of least length, rows scaled to one, whose W* λ is nearest to x (..., n)."""
         U, s, Vh = self._svd
         count = s.shape[-1]
-        part = np.matvec(Vh, x)[..., :count] / np.where(self.counts[..., :count], s, np.inf)
-        return np.matvec(U[..., :count], part) / self.scale
+        part = np.matvec(Vh, x) / np.where(self.counts[..., :count], s, np.inf)
+        return np.matvec(U, part) / self.scale
 
     def preimage(self, d):
         """x (..., n) of least length whose W x is nearest to d (..., m), rows scaled to one, and what is left of d."""
         U, s, Vh = self._svd
         count, scaled = s.shape[-1], d / self.scale
-        part = np.vecmat(scaled, U)[..., :count]
-        kept = np.where(self.counts[..., :count], part, 0.0)
-        x = np.vecmat(kept / np.where(self.counts[..., :count], s, 1.0), Vh[..., :count, :])
-        return x, self.scale * (scaled - np.matvec(U[..., :count], kept))
+        kept = np.where(self.counts[..., :count], np.vecmat(scaled, U), 0.0)
+        x = np.vecmat(kept / np.where(self.counts[..., :count], s, 1.0), Vh)
+        return x, self.scale * (scaled - np.matvec(U, kept))
 
     def row_space(self):
         """Orthonormal rows that span those of W, and zeros: (..., min(m, n), n)."""
         count = min(self.W.shape[-2:])
-        return np.where(self.counts[..., :count, None], self._svd[2][..., :count, :], 0.0)
+        return np.where(self.counts[..., :count, None], self._svd[2], 0.0)
 
     def null(self):
         """An orthonormal basis of the columns' null space, one sample: (n, n − rank)."""
-        Vh = self._svd[2]
-        return Vh[..., int(self.rank) :, :].mT
+        rank = int(self.rank)
+        return np.linalg.qr(self._svd[2][:rank].T, mode="complete")[0][:, rank:]
 
 
 def row_scale(W):
@@ -89,9 +88,11 @@ def row_scale(W):
 
 def without_small_rows(Jc, scale, reach):
     """Jc with zeros for rows that are next to nothing, in units of `scale` for rows and `reach` for velocities: what a
-    file's rounding (π/2 as 1.5708) makes of a row that forbids what cannot happen."""
+    file's rounding (π/2 as 1.5708) makes of a row that forbids what cannot happen. A row that is no number stays, and makes no other
+    one small."""
     size = np.linalg.norm(Jc * reach, axis=-1) / scale
-    return np.where((size > RANK * size.max(-1, keepdims=True, initial=0.0))[..., None], Jc, 0.0)
+    largest = np.where(np.isfinite(size), size, 0.0).max(-1, keepdims=True, initial=0.0)
+    return np.where((size <= RANK * largest)[..., None], 0.0, Jc)
 
 
 def dependent_rows(Jc, least: float = RANK) -> dict[int, np.ndarray]:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ConstraintError, ShapeError
+from .augmented import check_closed
+from .multipliers import needed
 from .precision import in_given_precision
 from .projection import independent
 from .rank import RANK
@@ -39,8 +41,9 @@ class Reduced:
 
     @staticmethod
     def of(set_: ConstraintSet, q, t=0.0) -> "Reduced":
-        q = np.asarray(q, float)
-        return Reduced(set_, np.asarray(independent(set_, q, set_.rows(q, t=t), t)))
+        rows = set_.rows(q, t=t)
+        check_closed(set_, rows)
+        return Reduced(set_, np.asarray(independent(set_, q, rows, t)))
 
     @cached_property
     def dependent(self) -> np.ndarray:
@@ -67,6 +70,7 @@ class Reduced:
 
     def _split(self, q, v=None, t=0.0) -> Split:
         rows, n = self.set.rows(np.asarray(q, float), v, t), self.set.robot.nv
+        check_closed(self.set, rows)
         scaled = rows.Jc / self.set.scale[:, None]
         left, right = scaled[..., self.dependent], scaled[..., self.independent]
         sigma = np.linalg.svd(left, compute_uv=False)
@@ -112,13 +116,13 @@ class Reduced:
         """X* τ (..., nu) of the forces that make u̇."""
         state, v, s = self._state(q, u, t)
         vdot = np.matvec(s.X, self._checked("udot", udot)) + s.bend
-        return np.vecmat(self._needed(state, v, vdot, external), s.X)
+        return np.vecmat(needed(self.set, state, v, vdot, external), s.X)
 
     @in_given_precision
     def forward_dynamics(self, q, u, tau, external=None, t=0.0) -> np.ndarray:
         """u̇ (..., nu) of forces τ (..., nv) in the joints."""
         state, v, s = self._state(q, u, t)
-        rest = np.vecmat(np.asarray(tau, float) - self._needed(state, v, s.bend, external), s.X)
+        rest = np.vecmat(np.asarray(tau, float) - needed(self.set, state, v, s.bend, external), s.X)
         M = s.X.mT @ self.set.robot.mass_matrix(state) @ s.X
         return np.linalg.solve(M, rest[..., None])[..., 0]
 
@@ -126,11 +130,6 @@ class Reduced:
         q = np.asarray(q, float)
         v = self.velocity(q, np.asarray(u, float), t)
         return q, v, self._split(q, v, t)
-
-    def _needed(self, q, v, vdot, external):
-        """𝓜 v̇ + 𝓒 of the tree."""
-        robot = self.set.robot
-        return robot.inverse_dynamics(q, v, vdot) if external is None else robot.inverse_dynamics(q, v, vdot, external)
 
     def _checked(self, name: str, x):
         x = np.asarray(x, float)

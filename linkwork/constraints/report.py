@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import ConstraintError
 from .assembly import CLOSED, MOST, assemble, contradiction
-from .augmented import rank_tolerance
+from .multipliers import rank_tolerance
 from .rank import Factored, dependent_rows
 from .set import ConstraintSet
 

@@ -32,7 +32,7 @@ def nearest_step(system: LoopSystem, q, v):
     _, eps, nu = innovations(s, P, D, G, at_rest(s, nodes.still, s.tree.split_rows(Jc.mT)))
     A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})  # Jc 𝓜⁻¹ Jc*
     for i, pivot in enumerate(factor(A)[1]):
-        system.invalidate(pivot[..., 0] <= APART * A[..., i, i])
+        system.demand(pivot[..., 0] > APART * A[..., i, i])
     position = Jc[..., holonomic, :].mT @ solve(A[..., holonomic, :][..., holonomic], c[..., holonomic, :])
     velocity = Jc.mT @ solve(A, Jc @ v[..., None] - U)
     step = s.tree.join_rows(solved(s, nodes.still, s.tree.split_rows(np.concatenate([position, velocity], -1))))
@@ -55,7 +55,7 @@ def dependent_step(system: LoopSystem, q, v):
             for i, j in enumerate(choice.dependent):
                 step[..., columns[j], :] = found[..., i, :]
     quality = system.quality()
-    system.invalidate(quality < LEAST_PIVOT)
+    system.demand(quality >= LEAST_PIVOT)
     slow = v - step[..., 1]
     system.check_velocities(system.rows, slow, system.misfit)
     return integrate(nodes, q, -step[..., 0]), slow, system.misfit, quality

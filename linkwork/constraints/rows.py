@@ -38,6 +38,7 @@ class Constraint(ABC):
     name: str
     holonomic = True
     traceable = False  # can its rows be written out as a kernel?
+    why_plain = ""  # where they cannot, and it is known why: the reason
     moves = False  # do they depend on time?
     functions: tuple[Callable, ...] = ()  # of the user's, that rows are made by
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine.cache import is_ours
 from ..engine.kernel import Kernel
 from ..engine.program import Input
-from ..errors import ModelError, PlainWarning, UnknownNameError
+from ..errors import ConstraintError, ModelError, PlainWarning, UnknownNameError
 from ..lie.scalars import like
 from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from ..systems.singular import singular
@@ -20,7 +20,7 @@ from .distance_rows import DistanceRows
 from .driven_rows import DrivenRows
 from .function_rows import HolonomicRows, PfaffianRows
 from .kinematics import Kinematics, NodeKinematics
-from .loop_rows import LoopRows, size_of
+from .loop_rows import LoopRows
 from .rank import without_small_rows
 from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
 from .rows import Constraint, Rows, stacked
@@ -32,6 +32,7 @@ class ConstraintSet:
 
     robot: Any
     constraints: tuple[Constraint, ...]
+    more: tuple = ()  # what was given besides the model, as it was given
 
     @staticmethod
     def of(robot, *more: Constraint) -> "ConstraintSet":
@@ -43,7 +44,10 @@ class ConstraintSet:
         for name in names:
             if names.count(name) > 1:
                 raise ModelError(f'{model.name} has two constraints of the name "{name}"; each needs a name of its own.')
-        return ConstraintSet(robot, all_of_them)
+        return ConstraintSet(robot, all_of_them, more)
+
+    def __reduce__(self):
+        return ConstraintSet.of, (self.robot, *self.more)
 
     @cached_property
     def nodes(self):
@@ -78,7 +82,7 @@ class ConstraintSet:
     @cached_property
     def size(self) -> float:
         """A length of the mechanism: the longest way between two of its joints."""
-        return size_of(self.robot.model)
+        return self.robot.model.size
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -114,7 +118,13 @@ class ConstraintSet:
         return Kinematics(self.nodes, np.asarray(q, float), None if v is None else np.asarray(v, float), t)
 
     def rows(self, q, v=None, t=0.0) -> Rows:
-        """All rows, one below the other; by kernels where every constraint has one."""
+        """All rows, one below the other; a constraint that gives no numbers at a state that is made of numbers raises."""
+        found = self.rows_on_trial(q, v, t)
+        self.check_numbers(found, q, v)
+        return found
+
+    def rows_on_trial(self, q, v=None, t=0.0) -> Rows:
+        """The same where a search may have gone too far: what is no number stays so. By kernels where every constraint has one."""
         if self.traced and np.size(q):
             state = [q] if v is None else [q, v]
             run = self._position_rows if v is None else self._rows
@@ -128,7 +138,29 @@ class ConstraintSet:
         """All rows over the velocities of the nodes that constraints hold on to, and then of the joints; and those nodes."""
         held = set().union(*(x.touched(self.nodes) for x in self.constraints if x.embeddable)) - {self.nodes.tree.world}
         motion = NodeKinematics(self.nodes, np.asarray(q, float), np.asarray(v, float), t, members=tuple(sorted(held)))
-        return stacked([x.rows(motion) for x in self.constraints], motion), motion.members
+        found = stacked([x.rows(motion) for x in self.constraints], motion)
+        self.check_numbers(found, q, v)
+        return found, motion.members
+
+    def check_numbers(self, rows: Rows, q, v=None) -> None:
+        """Rows at states that are made of numbers are numbers; or it is said whose are not."""
+        parts = [x for x in (rows.c, rows.Jc, rows.U, rows.gamma) if x is not None]
+        if all(np.isfinite(x).all() for x in parts):
+            return
+        given = np.isfinite(q).all(-1) & (True if v is None else np.isfinite(v).all(-1))
+        wrong = False
+        for x in parts:
+            wrong = wrong | ~(np.isfinite(x) if x is not rows.Jc else np.isfinite(x).all(-1))
+        self.refuse(wrong & given[..., None])
+
+    def refuse(self, wrong) -> None:
+        """Raises where some rows (..., m) are no numbers."""
+        if wrong.any():
+            names = dict.fromkeys(f'"{self.labels[i][0]}"' for i in np.flatnonzero(wrong.reshape(-1, len(self)).any(0)))
+            raise ConstraintError(
+                f"{self.robot.model.name}: {', '.join(names)} is not a number in this state, or changes by none (NaN or infinity). "
+                "Take a state where it is defined, or write its function so that it and its derivatives are."
+            )
 
     @cached_property
     def embeddable(self) -> bool:

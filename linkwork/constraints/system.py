@@ -132,20 +132,25 @@ class LoopSystem:
             least = np.minimum(least, np.abs(pivot) / self.reference[..., i])
         return least
 
-    def invalidate(self, bad) -> None:
-        self.serves = np.where(bad, 0.0, self.serves)
+    def demand(self, good) -> None:
+        """Without it the choice does not serve; what is no number is not good."""
+        self.serves = np.where(good, self.serves, 0.0)
 
     def check_pivots(self) -> None:
         """Loops are closed, and pivots are still good."""
-        self.invalidate(self.quality() < LEAST_PIVOT)
-        self.invalidate(self.misfit > OPEN)
+        self.demand(self.quality() >= LEAST_PIVOT)
+        self.demand(self.misfit <= OPEN)
+        for g, rows in enumerate(self.rows):
+            own = self.loops.given_by_functions[g]  # which may be no numbers
+            self.demand(sum(np.abs(rows.Jc[..., i, j]) for i in own for j in range(rows.Jc.shape[-1])) < np.inf)
 
     def _check_redundant_rows(self, vdot) -> None:
         """Rows that were not needed are kept too."""
         if self.reference is None:
             return
         self.check_pivots()
-        self.invalidate(self.redundant_residual(vdot) > np.maximum(INCONSISTENT, 100 * self.misfit))
+        self.demand(self.redundant_residual(vdot) <= np.maximum(INCONSISTENT, 100 * self.misfit))
+        self.demand(sum(np.abs(vdot[..., i]) for i in range(self.nv)) < np.inf)
 
     def redundant_residual(self, vdot):
         """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of (...)."""
@@ -154,7 +159,7 @@ class LoopSystem:
     def check_velocities(self, rows: list[Rows], v, misfit) -> None:
         """Velocities that keep the rows that are enough keep the others, Jc v = U."""
         left = self._relative_residual(rows, v, [-x.U for x in rows], v)
-        self.invalidate(left > np.maximum(INCONSISTENT, 100 * misfit))
+        self.demand(left <= np.maximum(INCONSISTENT, 100 * misfit))
 
     def _relative_residual(self, rows: list[Rows], x, constant, some):
         found = []

@@ -1,6 +1,6 @@
 """What makes bodies and joints a mechanism: every name is known and used once, every body hangs on the world."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError, did_you_mean
@@ -24,6 +24,8 @@ def check_names(model: "Model") -> None:
         _known(model, f'joint "{placed.name}"', "body", _unless_none(placed.parent), known)
     for loop in model.loops:
         _known(model, f'loop "{loop.name}"', "body", (loop.child, *_unless_none(loop.parent)), known)
+        if loop.child == loop.parent:
+            raise ModelError(f'{model.name}: loop "{loop.name}" ties body "{loop.child}" to itself; it takes two bodies.')
     for frame in model.frames:
         _known(model, f'frame "{frame.name}"', "body", (frame.body,), known)
     _different(model, "force", [force.name for force in model.forces])
@@ -31,10 +33,13 @@ def check_names(model: "Model") -> None:
     for force in model.forces:
         _known(model, f'force "{force.name}"', "body or frame", force.bodies, places)
     if model.couplings or model.constraints:
-        joints = dict.fromkeys(name for placed in model.joints for name in joint_names(placed))
+        joints = {name: (placed.name, name.removeprefix(f"{placed.name}.")) for placed in model.joints for name in joint_names(placed)}
         for coupling in model.couplings:
             used = (coupling.joint, *_unless_none(coupling.of))
             _known(model, f'coupling "{coupling.name}"', "joint", used, joints)
+            if coupling.of is not None and joints[coupling.of] == joints[coupling.joint]:
+                itself = f'coupling "{coupling.name}" makes joint "{coupling.joint}" follow itself'
+                raise ModelError(f"{model.name}: {itself}; it takes two joints.")
         for x in model.constraints:
             _known(model, f'constraint "{x.name}"', "body or frame", x.bodies, places)
             _known(model, f'constraint "{x.name}"', "joint", x.joints, joints)
@@ -104,7 +109,7 @@ def _different(model: "Model", kind: str, names: list[str]) -> None:
         seen.add(name)
 
 
-def _known(model: "Model", thing: str, kind: str, used: Iterable[str], known: dict[str, None]) -> None:
+def _known(model: "Model", thing: str, kind: str, used: Iterable[str], known: Mapping[str, object]) -> None:
     for name in used:
         if not isinstance(name, str) or name not in known:
             guess = did_you_mean(str(name), known)

@@ -140,8 +140,9 @@ class Holonomic(Bond):
     """A function given by the user, of all coordinates: function(q) (count,) = 0, or function(q, t) if it moves in time.
 
     Written in NumPy it becomes part of the kernels, and its derivatives are exact. Arrays that it captures are taken as they are
-    when the robot is first asked. One that cannot be traced (it branches on numbers, or asks for a float) is called sample by
-    sample, slowly, and its derivatives come from differences; `print(robot.constraints)` says so.
+    when the robot is first asked. One that cannot be traced (it branches on numbers, asks for a float, or puts entries together by
+    np.array: np.stack does) is called sample by sample, slowly, and its derivatives come from differences; `print(robot.constraints)`
+    says why.
     """
 
     function: Callable
@@ -151,8 +152,8 @@ class Holonomic(Bond):
 
 @dataclass(frozen=True)
 class Pfaffian(Bond):
-    """Rows given by the user: matrix(q) (count, nv) times v is `value`. Also for quantities that are conserved and are to stay
-    so under projection. What is said of the function of `Holonomic` holds for `matrix`."""
+    """Rows given by the user: matrix(q) (count, nv), or matrix(q, t), times v is `value`. Also for quantities that are conserved and
+    are to stay so under projection. What is said of the function of `Holonomic` holds for `matrix`."""
 
     matrix: Callable
     count: int = 1

@@ -163,6 +163,12 @@ class Model:
 
     # --- other models from this one
 
+    @cached_property
+    def size(self) -> float:
+        """A length of the mechanism, in metres: the longest way between two of its joints; 1 where there is none."""
+        ways = [x.translation for parts in (self.joints, self.loops) for part in parts for x in (part.at, part.on)]
+        return float(max((np.linalg.norm(x) for x in ways), default=0.0)) or 1.0
+
     def with_gravity(self, gravity) -> "Model":
         return replace(self, gravity=gravity)
 

@@ -20,7 +20,9 @@ class Task:
 
     Λ exists only while the directions are independent. Whether they are is decided here from numbers, sample by sample:
     `rank` tells, and what needs Λ refuses with a RankError. A task made with deficient="ignore" takes the
-    pseudo-inverse instead, directions scaled to equal compliance: what cannot be moved gets no force.
+    pseudo-inverse instead: what cannot be moved gets no force, and of an acceleration that is asked for the part that can be reached is
+    met exactly, the part orthogonal to it left out. Orthogonal is meant with turns as lengths, at a distance that is the size of the
+    mechanism: so no choice of axes changes anything.
     """
 
     names: tuple[str, ...]  # of the places
@@ -28,7 +30,9 @@ class Task:
     compliance: np.ndarray  # Λ̲ = J Y J* (..., m, m), Y = 𝓜⁻¹ or under constraints Y_C, what a force does to v̇
     response: np.ndarray  # Y J* (..., nv, m)
     bias: np.ndarray  # 𝓒 of the mechanism (..., nv)
-    drift: np.ndarray  # J̇ v (..., m), and J v̇ of what constraints make of v alone
+    drift: np.ndarray  # J̇ v (..., m)
+    imposed: np.ndarray | float = 0.0  # J v̇ of what constraints make of v alone (..., m)
+    lengths: np.ndarray | float = 1.0  # that directions are measured at (m,): the size of the mechanism for turns, 1 for others
     deficient: str = "refuse"  # or "ignore"
     tolerance: float = 1e-12  # least eigenvalue of Λ̲, scaled to ones on its diagonal, that counts as not zero
 
@@ -38,16 +42,18 @@ class Task:
 
     @cached_property
     def _modes(self):
-        """(scale, eigenvalues, eigenvectors, which count): Λ̲ = s Q diag(λ) Q* s with s² the diagonal."""
+        """(scale, eigenvalues, eigenvectors): Λ̲ = s Q diag(λ) Q* s with s² the diagonal."""
         diagonal = np.diagonal(self.compliance, axis1=-2, axis2=-1)
-        scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        values, vectors = np.linalg.eigh(self.compliance / scale[..., :, None] / scale[..., None, :])
-        return scale, values, vectors, values > self.tolerance
+        return self._scaled(np.sqrt(np.where(diagonal > 0, diagonal, 1.0)))
+
+    def _scaled(self, scale):
+        return scale, *np.linalg.eigh(self.compliance / scale[..., :, None] / scale[..., None, :])
 
     @property
     def rank(self):
         """How many directions are independent (...)."""
-        return self._modes[3].sum(-1)
+        rounding = 10 * self.compliance.shape[-1] * np.finfo(self.compliance.dtype).eps
+        return (self._modes[1] > max(self.tolerance, rounding)).sum(-1)
 
     @cached_property
     def inertia(self):
@@ -63,7 +69,10 @@ class Task:
                 f"independent here{where}. Ask for fewer directions, move off the singular configuration, "
                 'or make the task with deficient="ignore".'
             )
-        scale, values, vectors, counts = self._modes
+        whole = (self.rank == m)[..., None]
+        lengths = np.broadcast_to(1 / np.asarray(self.lengths, self.compliance.dtype), self.compliance.shape[:-1])
+        scale, values, vectors = self._scaled(np.where(whole, self._modes[0], lengths))
+        counts = np.arange(m) >= m - self.rank[..., None]  # eigenvalues ascend
         left = vectors / scale[..., :, None] * np.where(counts, 1 / np.where(counts, values, 1.0), 0.0)[..., None, :]
         return left @ (vectors / scale[..., :, None]).mT
 
@@ -78,8 +87,9 @@ class Task:
         return np.eye(self.J.shape[-1]) - self.consistent_inverse @ self.J
 
     def acceleration(self, tau):
-        """α = J Y (τ − 𝓒) + drift (..., m): rates of the velocities of the places, component-wise in the axes of the task."""
-        return np.matvec(self.response.mT, tau - self.bias) + self.drift
+        """α = J v̇ + drift (..., m), J v̇ = J Y (τ − 𝓒) + imposed: rates of the velocities of the places, component-wise in the axes of
+        the task."""
+        return np.matvec(self.response.mT, tau - self.bias) + self.imposed + self.drift
 
     def task_bias(self, tau=0.0):
         """C_os = −Λ α(τ) (..., m): the force that keeps the task from accelerating            Jain (10.8), (10.42)."""
@@ -124,7 +134,7 @@ class RobotState:
 def task(op, *places, deficient="refuse", axes="body") -> Task:
     """The task of places of a model whose operators `op` are, at their state:
 
-        Λ̲ = J Y J*,   α = J Y (τ − 𝓒) + drift                 Y = 𝓜⁻¹, under constraints Y_C = ∂v̇/∂τ   Jain, chapters 10, 11
+        Λ̲ = J Y J*,   α = J Y (τ − 𝓒) + imposed + drift       Y = 𝓜⁻¹, under constraints Y_C = ∂v̇/∂τ   Jain, chapters 10, 11
     """
     if axes not in ("body", "world"):
         raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
@@ -136,11 +146,18 @@ def task(op, *places, deficient="refuse", axes="body") -> Task:
     if axes == "world":
         turn, rate = _to_world(op, found)
         J, drift, compliance, response = turn @ J, np.matvec(turn, drift) + rate, turn @ compliance @ turn.mT, response @ turn.mT
+    imposed = np.zeros_like(drift)
     if constraints is not None:
-        compliance, response, more = _constrained(op, constraints, J)
-        drift = drift + more
+        compliance, response, imposed = _constrained(op, constraints, J)
     names = tuple(place if isinstance(place, str) else f"a place on {place[0]}" for place in places)
-    return Task(names, J, compliance, response, op.sko.bias, drift, deficient)
+    return Task(names, J, compliance, response, op.sko.bias, drift, imposed, _lengths(op, found), deficient)
+
+
+def _lengths(op, found):
+    """Where turns count as lengths (m,): at the size of the mechanism; operators of a bare SKO model know of no such size."""
+    size = 1.0 if op.state is None else op.state.model.size
+    each = [np.repeat((size, 1.0), (n - 3, 3)) if n in (3, 6) else np.ones(n) for n in (B.shape[-1] for _, B in found)]
+    return np.concatenate(each)
 
 
 def _constrained(op, constraints, J):

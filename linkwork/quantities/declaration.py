@@ -70,6 +70,7 @@ class Quantity:
     straight_up_to: int  # velocities of a mechanism for which its kernel is straight-line code
     of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
     divides_by_inertia: bool  # has it no value where a joint moves nothing that has inertia?
+    demands: Callable | None  # of its inputs, in their order: raises where their numbers mean nothing
     refuses: str  # where constraints would change it and it does not know them: what to do instead
 
     @property
@@ -122,6 +123,18 @@ class Quantity:
         of_tree = "; of the tree: loops, couplings and drives are not part of it" if self.of_tree else ""
         return f"Takes into account: {self.honours}{of_tree}."
 
+    def demanding(self, run: Callable) -> Callable:
+        """A run of it on arrays that raises where their numbers mean nothing."""
+        if self.demands is None:
+            return run
+        demands, count = self.demands, len(self.inputs)
+
+        def checked(*arrays, **options):
+            demands(*arrays[:count])
+            return run(*arrays, **options)
+
+        return checked
+
     def __call__(self, system, *arguments) -> Any:
         return self.function(system, *arguments)
 
@@ -148,14 +161,16 @@ def quantity(
     straight_up_to=STRAIGHT_UP_TO,
     of_tree=False,
     divides_by_inertia=False,
+    demands=None,
     refuses="",
 ) -> Callable:
     """Declare the function below as a quantity: the fields of `Quantity` say what each argument means."""
 
     def declared(function: Callable) -> Quantity:
         made = Quantity(
-            function, result, honours, of_joints, product, options, rolls, long, straight_up_to, of_tree, divides_by_inertia, refuses
-        )
+            function, result, honours, of_joints, product, options, rolls, long, straight_up_to, of_tree, divides_by_inertia, demands,
+            refuses,
+        )  # fmt: skip
         if made.name in QUANTITIES and QUANTITIES[made.name].is_ours and not made.is_ours:
             raise ValueError(f'"{made.name}" is a quantity of linkwork. Give your function another name.')
         QUANTITIES[made.name] = made

@@ -9,7 +9,7 @@ import linkwork as lw
 from linkwork.constraints import Pfaffian
 from linkwork.model import solids
 
-from .gallery import mixed
+from .gallery import mixed, rod
 
 PIN = {"mass": 1.0, "center": (0.3, 0.1, 0.05), "tensor": (0.1, 0.2, 0.25)}
 BUILT_IN = ["four_bar", "slider_crank", "peaucellier", "strandbeest", "squeezer", "bricard", "governor", "differential", "intelsat",
@@ -218,3 +218,20 @@ def test_wheels_and_edges_say_in_whose_axes_they_slip():
     roll, edge = moving("roll")[0], moving("knife edge")[0]
     assert set(roll.constraints.set.constraints[0].labels) == {"wheel slips along x of the world", "wheel slips along y of the world"}
     assert edge.constraints.set.constraints[0].labels == ("wheel slips along (0.287, 0.958, 0) of wheel",)
+
+
+def test_every_body_has_the_wrench_that_carries_it():
+    """A body that is welded on a loop, or to the world, is carried by what it is fixed to: as `joint_wrenches` has it."""
+    b = lw.Builder("four bar", gravity=(0, -9.81, 0))
+    b.body("plinth", mass=3.0, tensor=(1, 1, 1))
+    b.body("crank", "plinth", None, lw.Revolute(), **rod(1.0)).body("coupler", "crank", (1, 0, 0), lw.Revolute(), **rod(2.0))
+    b.body("camera", "coupler", (0.5, 0.1, 0), lw.Fixed(), mass=0.4, tensor=(0.01, 0.01, 0.01))
+    b.body("rocker", None, (2.2, 0, 0), lw.Revolute(), **rod(1.5))
+    b.loop("pin", "coupler", "rocker", lw.Revolute(), at=(2, 0, 0), on=(1.5, 0, 0))
+    robot = lw.Dynamics(b.model(), compiled=False)
+    q, v = robot.constraints.project(robot.assemble([1.0, -0.7, 1.4]), np.array([0.5, 0.1, 0.2]))
+    tau = np.array([3.0, 0.0, 0.0])
+    forces = robot.constraint_forces(q, v, tau)
+    assert [*forces.joints] == robot.bodies
+    close(np.array([*forces.joints.values()]), robot.joint_wrenches(q, v, forces.vdot, tau=tau), forces.lam)
+    close(forces.joints["plinth"][3:], robot.pose(q, "crank")[:3, :3] @ forces.joints["crank"][3:] + [0, 3.0 * 9.81, 0], forces.lam)

@@ -155,11 +155,12 @@ def test_a_kernel_cannot_hold_them_and_says_what_to_do():
             way("hybrid_dynamics")
 
 
-def test_what_holds_a_base_that_is_fixed_to_the_world():
-    """its weight, and all that the arm needs; the same where a drive turns the arm"""
+def test_a_body_that_is_fixed_is_carried_too():
+    """What holds a base to the world is what holds the arm on it, and its own weight."""
     b = lw.Builder("stand").body("base", mass=1.0).body("arm", "base", (1, 0, 0), lw.Revolute(axis=(0, 1, 0)), **PIN)
     for robot in (lw.Dynamics(x.model(), compiled=False) for x in (b, b.drive("arm_joint", np.sin))):
         base, arm = robot.joint_wrenches([0.0], [1.0], [0.0], t=0.0)
-        np.testing.assert_allclose(base[3:], arm[3:] + np.array((0, 0, 9.81)), atol=1e-12)
+        close(base[3:], arm[3:] + np.array([0.0, 0.0, 9.81]))
+        close(robot.joint_wrenches([0.0], [1.0], [0.0], "base", t=0.0), [base])
     with pytest.raises(lw.ShapeError, match="out has shape"):
         robot.motor_forces([0.0], [1.0], [0.0], t=0.0, out=np.zeros(2))

@@ -151,7 +151,7 @@ def test_a_distance_is_kept_and_is_a_function_of_ones_own():
     robot = lw.Dynamics(m.model(), compiled=False)
     on = np.array([0.1, 0.2, 0.3])
     rod = constraints.of(robot, Distance("rod", None, "bob", 2.0, at=(0, 0, 1), on=tuple(on)))
-    own = constraints.of(robot, Holonomic("own", lambda q, t: [np.linalg.norm((robot.pose(q, "bob") @ [*on, 1])[:3] - [0, 0, 1]) - 2.0]))
+    own = constraints.of(robot, Holonomic("own", lambda q: [np.linalg.norm((robot.pose(q, "bob") @ [*on, 1])[:3] - [0, 0, 1]) - 2.0]))
     q = rod.assemble(robot.random_state(seed=0)[0])
     v = rod.project(q, np.random.default_rng(0).standard_normal(6))[1]
     tau = np.zeros(6)

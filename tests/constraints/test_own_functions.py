@@ -105,7 +105,7 @@ def test_rows_of_a_function_have_the_rate_of_differences():
 
 def test_a_function_that_cannot_be_traced_runs_in_numpy_and_says_so():
     held = two_rods(Holonomic("tie", lambda q: float(q[0]) - q[1]))
-    assert not held.compiled and 'no kernels, because "tie" cannot be traced' in repr(held)
+    assert not held.compiled and 'no kernels: "tie" cannot be traced' in repr(held)
     same = two_rods(Holonomic("tie", lambda q: q[0] - q[1]), compiled=False)
     q, v = np.array([0.3, 0.3]), np.array([0.5, 0.5])
     np.testing.assert_allclose(held.forward_dynamics(q, v, v), same.forward_dynamics(q, v, v), atol=1e-9)
@@ -114,3 +114,40 @@ def test_a_function_that_cannot_be_traced_runs_in_numpy_and_says_so():
 def test_a_function_of_the_wrong_size_is_named():
     with pytest.raises(lw.ShapeError, match=r'rows of "x" have shape \(2,\); with count = 1'):
         two_rods(Holonomic("x", lambda q: q), compiled=False).residual(np.zeros(2))
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_rows_of_one_s_own_move_in_time(plain):
+    """γ = J̇c v with ∂Jc/∂t: (1 + t) v₀ = v₁ gives v̇₁ = (1 + t) v̇₀ + v₀."""
+
+    def matrix(q, t):
+        return [[1 + t if not plain else 1 + float(t), -1.0]]
+
+    held = two_rods(Pfaffian("x", matrix), compiled=False)
+    assert held.set.moving == ("x",) and held.compiled is False and held.set.constraints[0].traceable is not plain
+    with pytest.raises(constraints.ConstraintError, match="say when"):
+        held.jacobian(np.zeros(2))
+    v = np.array([2.0, 3.0])
+    vdot = held.forward_dynamics(np.array([0.3, 0.4]), v, np.ones(2), t=0.5)
+    np.testing.assert_allclose(vdot[1], 1.5 * vdot[0] + 2.0, rtol=1e-9)
+
+
+TIMED = [lambda q, t: q[1] - t, lambda q, *, t=0.0: q[1] - t, lambda q, t=0.0: q[1] - t, lambda *x: x[0][1] - x[1]]
+
+
+@pytest.mark.parametrize("function", TIMED)
+def test_time_is_given_however_it_is_taken(function):
+    held = two_rods(Holonomic("x", function), compiled=False)
+    assert held.set.moving == ("x",)
+    np.testing.assert_allclose(held.residual(np.array([0.0, 2.0]), t=0.5), [1.5])
+
+
+@pytest.mark.parametrize("function", [lambda: 0.0, lambda q, t, more: q[0], lambda q, *, time: q[0], lambda *, t: t])
+def test_a_function_that_takes_something_else_is_refused(function):
+    with pytest.raises(lw.ModelError, match='constraint "x": its function is called with q'):
+        two_rods(Holonomic("x", function), compiled=False).residual(np.zeros(2), t=0.0)
+
+
+def test_a_function_that_is_not_traced_says_why():
+    held = two_rods(Holonomic("x", lambda q: np.array([q[0] - q[1]])))
+    assert "np.stack instead of np.array" in repr(held)

@@ -83,3 +83,16 @@ def test_views_answer_in_the_precision_of_what_came():
     found += [view.inverse_dynamics(q, u, u), view.forward_dynamics(q, u, tau)]
     found += [embedded.whole(v[embedded.independent]), embedded.forces(tau)]
     assert {x.dtype for x in found} == {np.dtype(np.float32)}
+
+
+def test_methods_of_constraints_and_of_robots_have_one_rule():
+    """float32 beside int64, or beside numbers in lists however deep, is float64 everywhere; what is no array of the state says nothing."""
+    held, q, v, _ = state(False)
+    q32, v32 = q.astype(np.float32), v.astype(np.float32)
+    for beside in (np.zeros(3, int), [0.0, 0.0, 0.0], [[0.0, 0.0, 0.0]], [0, 0, 0]):
+        wanted = held.robot.joint_wrenches(q32, beside, np.zeros(3, np.float32)).dtype
+        assert wanted == np.float64
+        assert held.bias(q32, beside).dtype == held.solution(q32, v32, beside).vdot.dtype == wanted
+        assert held.forward_dynamics(q32, v32, beside).dtype == held.constraint_forces(q32, v32, beside).lam.dtype == wanted
+    assert held.project(q32, v32, hold=[0])[0].dtype == np.float32
+    assert held.solution(q32, v32, v32, stabilization=(1.0, 1.0)).vdot.dtype == np.float32

@@ -25,7 +25,7 @@ def test_velocities_of_a_driven_loop_have_what_the_drive_adds():
     view, embedded = held.reduced(q, 0.0), held.embedded(q, np.array([3.0, 0.7]), t=0.0)
     np.testing.assert_allclose(embedded.whole(np.array([0.7])), [3.0, 0.7])
     np.testing.assert_allclose(view.velocity(q, [0.7], t=0.0), [3.0, 0.7])
-    np.testing.assert_allclose(view.velocity(q, [0.7], t=0.5), [4.0, 0.7])
+    np.testing.assert_allclose(view.velocity([1.75, 0.2], [0.7], t=0.5), [4.0, 0.7])
 
 
 def test_dynamics_in_u_of_a_drive_are_those_of_multipliers():

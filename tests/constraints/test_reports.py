@@ -79,7 +79,7 @@ def test_contradictory_drives_are_named():
     drives = constraints.Driven("slow", "wheel_joint", lambda t: t * t), constraints.Driven("fast", "wheel_joint", lambda t: 2 * t * t)
     held = constraints.of(lw.Dynamics(m.model(), compiled=False), *drives)
     with pytest.raises(ConstraintError, match='"slow", "fast" contradict'):
-        held.forward_dynamics(np.zeros(1), np.zeros(1), np.zeros(1))
+        held.forward_dynamics(np.zeros(1), np.zeros(1), np.zeros(1), t=0.0)
 
 
 def test_a_bricard_linkage_moves_though_it_should_not():

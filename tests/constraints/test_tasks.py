@@ -115,3 +115,49 @@ def test_accelerations_of_a_tree_s_task_in_world_axes():
     close(found, (at[0] - at[1]) / (2 * h), found, 1e-6)
     names = [(body, where) if where else body for body, where, _ in place]
     close(robot.operators(q, v).task(*names, axes="world").acceleration(tau), found, found)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "four_bar", "planar_2r"])
+def test_what_of_a_task_can_be_reached_is_met_whatever_the_axes(name):
+    """Λ = Λ̲⁺: of w the nearest acceleration in the range of Λ̲ is met, in body axes and in the world's."""
+    robot, q, v = lw.Dynamics(lw.load(name), compiled=False), np.array([0.4, 0.7, 0.2]), np.array([1.0, -0.5, 0.3])
+    q, v = q[: robot.nv], v[: robot.nv]
+    if robot.constraints is not None:
+        q, v = robot.constraints.project(robot.assemble(q), v)
+    body, wanted, got = robot.bodies[-1], np.array([0.3, -1.0, 2.0]), {}
+    R = robot.pose(q, body)[:3, :3]
+    for axes, turn in (("body", R.T), ("world", np.eye(3))):
+        task = robot.operators(q, v).task((body, (0.3, 0.1, -1.0)), deficient="ignore", axes=axes)
+        close(task.inertia, np.linalg.pinv(task.compliance, rcond=1e-9), task.inertia, 1e-7)
+        w = turn @ wanted + task.acceleration(np.zeros(robot.nv))
+        vdot = robot.forward_dynamics(q, v, task.control(w))
+        found = task.J @ vdot + task.drift - task.acceleration(np.zeros(robot.nv))
+        U = np.linalg.svd(task.compliance)[0][:, : int(task.rank)]
+        close(found, U @ (U.T @ (turn @ wanted)), wanted, 1e-7)
+        got[axes] = vdot
+    close(got["body"], got["world"], got["body"], 1e-7)
+
+
+def test_a_whole_body_that_can_hardly_move_is_moved_alike_in_all_axes():
+    """Six directions of a planar arm's hand, three of which it can move."""
+    robot, q, v = lw.Dynamics(lw.load("planar_2r"), compiled=False), np.array([0.3, 0.8]), np.array([0.2, -0.1])
+    R = robot.pose(q, "link2")[:3, :3]
+    wanted, got = np.arange(1.0, 7.0), []
+    for axes, turn in (("body", R.T), ("world", np.eye(3))):
+        task = robot.operators(q, v).task("link2", deficient="ignore", axes=axes)
+        w = np.concatenate([turn @ wanted[:3], turn @ wanted[3:]])
+        got.append(robot.forward_dynamics(q, v, task.control(w + task.acceleration(np.zeros(2)))))
+    close(got[0], got[1], got[0], 1e-9)
+
+
+@both
+@every
+def test_the_drift_of_a_task_is_what_its_jacobian_turns(name, axes):
+    """α = J v̇ + J̇ v, drift = J̇ v by differences."""
+    robot, q, v, tau, t = moving(name)
+    place, h = robot.bodies[-1], 1e-5
+    task = robot.operators(q, v, t=t).task(place, axes=axes)
+    J = [robot.task_jacobian(robot.integrate(q, s * v), place, axes=axes) for s in (h, -h)]
+    close(task.drift, (J[0] - J[1]) @ v / (2 * h), np.abs(v).max() ** 2 + 1, 1e-5)
+    vdot = robot.forward_dynamics(q, v, tau, t=t)
+    close(task.J @ vdot + task.drift, task.acceleration(tau), np.abs(vdot).max() + np.abs(v).max() ** 2 + np.abs(tau).max(), 1e-6)

@@ -41,7 +41,8 @@ def test_a_result_has_the_shape_that_is_declared(name):
     q, v = robot.random_state((3,), seed=0)
     declared, place = QUANTITIES[name], (robot.bodies[-1],) if QUANTITIES[name].options else ()
     sizes = {"task": 6, "bodies": 1, "nv": 6, "nq": 6, "nb": len(robot.bodies)}
-    found = getattr(robot, name)(*(q if x[0] == "q" else v for x in declared.inputs), *place)
+    given = {"prescribed": (v > 0).astype(float)}
+    found = getattr(robot, name)(*(q if x[0] == "q" else given.get(x, v) for x in declared.inputs), *place)
     shapes = declared.result if declared.several else (declared.result,)
     for x, shape in zip(found if declared.several else (found,), shapes):
         assert x.shape == (3, *(sizes.get(n, n) for n in shape))

@@ -327,3 +327,9 @@ def test_a_derivative_that_is_not_there_is_named(said):
     with pytest.raises((LinkworkError, TypeError)) as error:
         WRONG[said](ARM.kernel(lambda q, v: q * v))
     assert said.partition(" Did")[0] in str(error.value)
+
+
+def test_the_side_of_where_that_is_not_taken_has_no_rate():
+    """d/dx where(x > 0, √x, x²) at −2 is 2 x, though √x has none there."""
+    made = record("f", lambda x: (rate(np.where(x > 0, np.sqrt(x), x * x), along(x, np.ones(1))),), (Input("x", (1,)),))
+    assert run(made, {"x": np.array([-2.0])})[0] == -4.0

@@ -141,3 +141,15 @@ def test_a_body_that_cannot_be_real_says_why():
         '"a" has principal moments 1, 1, -0.5 kg m²; none may be negative.'
     )
     assert Body("a", 1.0, tensor=(1, 1, 2)).complaint is None
+
+
+def test_nothing_is_tied_to_itself():
+    def arm():
+        b = lw.Builder("arm").body("a", None, None, lw.Revolute(), mass=1.0)
+        return b.body("b", "a", (1, 0, 0), lw.Universal(), mass=1.0)
+
+    for b in (arm().couple("a_joint", "a_joint"), arm().couple("b_joint.2", "2")):
+        with pytest.raises(lw.ModelError, match="follow itself"):
+            b.model()
+    with pytest.raises(lw.ModelError, match='loop "pin" ties body "a" to itself'):
+        arm().loop("pin", "a", "a", lw.Revolute(), on=(1, 0, 0)).model()
