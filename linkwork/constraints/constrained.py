@@ -36,7 +36,7 @@ class Constrained:
         held = lw.constraints.of(robot, Distance(...), ...)      and more
 
     It owns the rows, the choice of dependent velocities, what happens to samples that no choice serves, and the return to
-    the constraints. No call changes what a later call gives.
+    the constraints. No call changes what a later call gives. Times t may be left out where no constraint moves in time.
     """
 
     def __init__(self, robot, *more: Constraint):
@@ -80,17 +80,17 @@ class Constrained:
     # --- the constraints themselves
 
     @in_given_precision
-    def residual(self, q, t=0.0):
+    def residual(self, q, t=None):
         """c(q, t) (..., m), zero where the constraints are kept."""
         return self.set.residual(q, self._time(t))
 
     @in_given_precision
-    def jacobian(self, q, t=0.0):
+    def jacobian(self, q, t=None):
         """Jc (..., m, nv)."""
         return self.set.rows(q, t=self._time(t)).Jc
 
     @in_given_precision
-    def bias(self, q, v, t=0.0):
+    def bias(self, q, v, t=None):
         """γ (..., m) of Jc v̇ + γ = 0."""
         return self.set.rows(q, v, self._time(t)).gamma
 
@@ -112,7 +112,7 @@ class Constrained:
         order = qr((factored.W / factored.scale[:, None]).T, mode="r", pivoting=True)[1] if len(self) else np.zeros(0, int)
         return np.sort(order[: int(factored.rank)])
 
-    def report(self, q, t=0.0) -> Report:
+    def report(self, q, t=None) -> Report:
         """Rows, rank, mobility, redundant rows, open loops at q; print it."""
         return report(self.set, one_configuration(self.set, "constraint_report", q), self._time(t))
 
@@ -163,19 +163,19 @@ class Constrained:
     # --- states that keep the constraints
 
     @in_given_precision
-    def assemble(self, q, hold: Iterable[str | int] = (), t=0.0, tolerance: float | None = None) -> np.ndarray:
+    def assemble(self, q, hold: Iterable[str | int] = (), t=None, tolerance: float | None = None) -> np.ndarray:
         """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
         constraints that contradict each other are met in the least-squares sense, up to that."""
         fitting(self.set, {"q": q})
         tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else checked_tolerance(tolerance)
         return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
-    def check(self, q, v, t=0.0) -> None:
+    def check(self, q, v, t=None) -> None:
         """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
         states.check(self, q, v, self._time(t))
 
     @in_given_precision
-    def project(self, q, v, t=0.0, hold: Iterable[str | int] = (), fixed=None):
+    def project(self, q, v, t=None, hold: Iterable[str | int] = (), fixed=None):
         """(q, v) put back on the constraints, nearest in the metric of the mass matrix; where a joint moves nothing with
         inertia, so that there is no such metric, by `lift`.
 
@@ -192,7 +192,7 @@ class Constrained:
         return states.returned(self, q, v, self._time(t), dependent=self.set.massless)[0]
 
     @in_given_precision
-    def lift(self, q, v, t=0.0):
+    def lift(self, q, v, t=None):
         """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
         return states.returned(self, q, v, self._time(t), dependent=True)[0]
 
@@ -201,15 +201,15 @@ class Constrained:
         return states.returned(self, q, v, self._time(t), dependent=True, first=first)
 
     @in_given_precision
-    def tangent(self, q, w, t=0.0):
+    def tangent(self, q, w, t=None):
         """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
         return states.tangent(self, q, w, self._time(t))
 
-    def random_state(self, seed=None, reach=1.0, t=0.0):
+    def random_state(self, seed=None, reach=1.0, t=None):
         """A state that keeps the constraints, near the assembly closest to neutral."""
         return states.random_state(self, np.random.default_rng(seed), reach, self._time(t))
 
-    def contradiction(self, q, t=0.0) -> str:
+    def contradiction(self, q, t=None) -> str:
         """What to say of constraints that contradict each other at q by less than the tolerance, if there is one; else nothing."""
         return states.contradiction(self, q, self._time(t))
 
@@ -220,19 +220,19 @@ class Constrained:
         """How forward dynamics runs by default."""
         return accelerations.picked(self)
 
-    def forward_dynamics(self, q, v, tau, external=None, *, t=0.0, method=None, stabilization=None, out=None):
+    def forward_dynamics(self, q, v, tau, external=None, *, t=None, method=None, stabilization=None, out=None):
         """v̇ (..., nv) that forces τ make under the constraints; `method` as in `solution`, None for `picked`.
 
         Where there are kernels (`picked` is "embedded kernel") they run by default.
         """
         return accelerations.forward_dynamics(self, q, v, tau, external, t=t, method=method, stabilization=stabilization, out=out)
 
-    def in_numpy(self, q, v, tau, external=None, *, t=0.0, method=None, stabilization=None):
+    def in_numpy(self, q, v, tau, external=None, *, t=None, method=None, stabilization=None):
         """v̇ without kernels."""
         return accelerations.in_numpy(self, q, v, tau, external, t=t, method=method, stabilization=stabilization)
 
     @in_given_precision
-    def solution(self, q, v, tau, external=None, *, t=0.0, method="augmented", stabilization=None) -> Solution:
+    def solution(self, q, v, tau, external=None, *, t=None, method="augmented", stabilization=None) -> Solution:
         """v̇ and multipliers."""
         return accelerations.solution(self, q, v, tau, external, self._time(t), method, stabilization)
 
@@ -247,7 +247,7 @@ class Constrained:
     # --- forces
 
     @in_given_precision
-    def constraint_forces(self, q, v, tau, external=None, *, t=0.0) -> forces.Forces:
+    def constraint_forces(self, q, v, tau, external=None, *, t=None) -> forces.Forces:
         """Multipliers, the wrenches of constraints on bodies, and those in the joints of the tree."""
         (q, v, tau, *push), kind = accelerations.checked(self, q, v, tau, external)
         external = push[0] if push else None
@@ -276,23 +276,23 @@ class Constrained:
         return move_squeeze.actuation(self.set, one_configuration(self.set, "actuation", q), motors, self._time(t))
 
     @in_given_precision
-    def move_squeeze(self, q, tau, W=None, t=0.0):
+    def move_squeeze(self, q, tau, W=None, t=None):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
         return move_squeeze.move_squeeze(self.set, q, tau, W, self._time(t))
 
     @in_given_precision
-    def compliance(self, q, t=0.0) -> np.ndarray:
+    def compliance(self, q, t=None) -> np.ndarray:
         """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: Y = Y*, Jc Y = 0, Y 𝓜 X = X."""
         root = self.compliance_root(q, t)
         return root @ root.mT
 
-    def compliance_root(self, q, t=0.0) -> np.ndarray:
+    def compliance_root(self, q, t=None) -> np.ndarray:
         """R (..., nv, nv) with Y = R R*: of J Y J* = (J R) (J R)* it keeps the rank, and every digit of what hardly moves."""
         return compliance.compliance_root(self.set, q, self._time(t))
 
     # --- other views
 
-    def reduced(self, q, t=0.0) -> Reduced:
+    def reduced(self, q, t=None) -> Reduced:
         """The minimal view, its velocities chosen at q."""
         return Reduced.of(self.set, one_configuration(self.set, "reduced", q), self._time(t))
 
@@ -302,7 +302,7 @@ class Constrained:
         v = np.zeros((*q.shape[:-1], self.nv)) if v is None else np.asarray(v, float)
         return Embedded.of(self.set, self.loops, q, v, external, self._time(t))
 
-    def integrable(self, q, t=0.0) -> bool:
+    def integrable(self, q, t=None) -> bool:
         """Do the constraints bind positions, or only velocities?"""
         return integrable(self.set, one_configuration(self.set, "integrable", q), self._time(t))
 
