@@ -114,8 +114,8 @@ def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
     held = constraints.of(robot, Pfaffian("roll", slip, count=2), Touching("touch", "ball", r, axis=None), drive)
     q = robot.neutral()
     q[robot.q_index("ball_joint")] = *lw.Pose.rpy((0, 0, 0), (0.3, 0.4, 0.5)).quaternion, 0.7, -0.2, r
-    q, v = held.project(q, [0.0, 0.3, 0.5, -0.4, 1.0, 2.0, 0.0])
-    vdot, R = held.forward_dynamics(q, v, np.zeros(7)), robot.pose(q, "ball")[:3, :3]
+    q, v = held.project(q, [0.0, 0.3, 0.5, -0.4, 1.0, 2.0, 0.0], t=0.0)
+    vdot, R = held.forward_dynamics(q, v, np.zeros(7), t=0.0), robot.pose(q, "ball")[:3, :3]
     omega, speed = v[free][:3], v[free][3:]
     pull = R @ (vdot[free][3:] + np.cross(omega, speed))
     np.testing.assert_allclose(pull, 2 / 7 * turn * np.cross(k, R @ speed), rtol=0, atol=1e-9)

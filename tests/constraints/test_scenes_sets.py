@@ -154,17 +154,17 @@ def test_what_is_said_twice_holds_once(name):
     """Every way to solve it gives what the smaller set gives; the report counts what is too much and names where it is from."""
     (held, guess), (enough, _) = (make() for make in SOLVED[name])
     rng = np.random.default_rng(0)
-    q, v = held.project(held.assemble(guess), rng.standard_normal(held.nv))
+    q, v = held.project(held.assemble(guess, t=0.0), rng.standard_normal(held.nv), t=0.0)
     tau = rng.standard_normal(held.nv)
     expected = kkt(enough.set, q, v, tau)[0]
     close = lambda x: np.testing.assert_allclose(x, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max()))
-    close(held.forward_dynamics(q, v, tau, method="augmented"))
-    close(held.forward_dynamics(q, v, tau, method="projected"))
-    close(constraints.of(lw.Dynamics(held.robot.model)).forward_dynamics(q, v, tau))
-    report = held.report(q)
-    assert report.closed and report.rank == enough.report(q).rank
+    close(held.forward_dynamics(q, v, tau, t=0.0, method="augmented"))
+    close(held.forward_dynamics(q, v, tau, t=0.0, method="projected"))
+    close(constraints.of(lw.Dynamics(held.robot.model)).forward_dynamics(q, v, tau, t=0.0))
+    report = held.report(q, t=0.0)
+    assert report.closed and report.rank == enough.report(q, t=0.0).rank
     assert len(report.redundant) == report.rows - report.rank == str(report).count("redundant:")
-    forces = held.constraint_forces(q, v, tau)
+    forces = held.constraint_forces(q, v, tau, t=0.0)
     needed = held.robot.inverse_dynamics(q, v, forces.vdot)
     np.testing.assert_allclose(needed, tau + forces.tau, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(needed).max()))
 
@@ -211,15 +211,15 @@ REFUSED = {
 }  # fmt: skip
 
 ASKED = {
-    "assemble": lambda held, q: held.assemble(q),
-    "project": lambda held, q: held.project(q, np.ones(held.nv)),
-    "forward": lambda held, q: held.forward_dynamics(q, *moving(held, q)),
+    "assemble": lambda held, q: held.assemble(q, t=0.0),
+    "project": lambda held, q: held.project(q, np.ones(held.nv), t=0.0),
+    "forward": lambda held, q: held.forward_dynamics(q, *moving(held, q), t=0.0),
 }
 
 
 def moving(held, q):
     """A velocity that no row forbids, in every way it can go, and no force."""
-    G = held.jacobian(q)
+    G = held.jacobian(q, t=0.0)
     v = np.ones(held.nv)
     return v - np.linalg.pinv(G, rcond=1e-9) @ (G @ v), np.zeros(held.nv)
 
@@ -231,4 +231,4 @@ def test_what_cannot_be_is_named(name):
     with pytest.raises(ConstraintError, match=said):
         ASKED[asked](held, q)
     if asked == "assemble":
-        assert not held.report(q).closed
+        assert not held.report(q, t=0.0).closed
