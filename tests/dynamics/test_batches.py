@@ -163,6 +163,7 @@ def test_every_public_quantity_is_called_here():
     described |= {"operators", "kernel", "varying", "program", "export_c", "symbolic", "quantity"}
     described |= {"hybrid_dynamics", "task_jacobian", "task_compliance", "task_inertia", "joint_wrenches"}  # tests/operators
     described |= {"ask"}  # tests/test_extending.py
+    described |= {"as_kernel", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"}  # tests of derivatives
     described |= {"constraints", "constraint_report", "assemble", "constraint_forces", "motor_forces"}  # tests/constraints
     assert methods - described <= {name.split()[0] for name in CALLS}
     assert set(CALLS) == set(SHAPES)
