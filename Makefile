@@ -71,11 +71,7 @@ $(BIN)/python:
 	$(PIP) --editable ".[test]"
 	@touch $@ .venv/.installed
 
-.venv/.installed-# Damaged files, calls with strange arrays, kernels from random programs, killed processes: all of them; `make test` takes a sample.
-test-hostile: lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --slow-part=all tests/hostile
-
-test-browser: .venv/.installed-test
+.venv/.installed-test-browser: .venv/.installed-test
 	$(PIP) --editable ".[test-browser]"
 	@touch $@
 
