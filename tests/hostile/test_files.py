@@ -104,8 +104,9 @@ SDF = """<sdf version="1.7"><world name="w"><gravity>0 0 -9.8</gravity>
 <screw_thread_pitch>0.1</screw_thread_pitch></joint>
 <joint name="u" type="universal"><parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis><axis2><xyz>1 0 0</xyz>
 </axis2></joint></model>
-<model name="two"><model name="inner"><link name="a"/></model><link name="b"/>
-<joint name="j" type="prismatic"><parent>inner::a</parent><child>b</child><axis><xyz>1 0 0</xyz><mimic joint="j">
+<model name="two"><model name="inner"><link name="a"/></model><link name="b"/><link name="c"/>
+<joint name="l" type="prismatic"><parent>b</parent><child>c</child><axis><xyz>0 1 0</xyz></axis></joint>
+<joint name="j" type="prismatic"><parent>inner::a</parent><child>b</child><axis><xyz>1 0 0</xyz><mimic joint="l">
 <multiplier>2</multiplier></mimic></axis></joint>
 </model></world></sdf>"""
 MJCF = """<mujoco model="m"><compiler angle="radian"/><option gravity="0 0 -9.8"/><default><joint damping="0.1"/></default>
