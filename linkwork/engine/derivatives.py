@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import TraceError
 from .array import Traced
-from .loops import Loop, Recorder
+from .loops import Loop, Recorder, ordered
 from .operations import LEAVES, LOOPS, OPERATIONS, ZERO, operands
 from .trace import Trace
 
@@ -245,18 +245,7 @@ def _signed(ref: int, other: int) -> int:
 
 def needed(trace: Trace, refs: Iterable[int], leaves: Collection[int] = ()) -> list[int]:
     """The nodes that derivatives of these references go through, each after its operands; nothing below the leaves."""
-    order, done = list[int](), set[int]()
-    for ref in refs:
-        stack = [(abs(ref), False)]
-        while stack:
-            i, ready = stack.pop()
-            if ready:
-                order.append(i)
-            elif i not in done:
-                done.add(i)
-                stack.append((i, True))
-                stack.extend((j, False) for j in (() if i in leaves else _below(trace, i)))
-    return order
+    return ordered(refs, lambda i: () if i in leaves else _below(trace, i))
 
 
 def _below(trace: Trace, i: int) -> Iterable[int]:

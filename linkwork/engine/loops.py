@@ -142,7 +142,7 @@ class Recorder:
         again = trace.logic("not", trace.logic("or", finished, done))
         again = trace.logic("and", again, trace.compare("lt", kept[counter], trace.constant(self.most)))
         inside = self._dependent(leaves.values())
-        body = ordered(trace.nodes, [*kept.values(), again], inside - set(leaves.values()))
+        body = self._ordered([*kept.values(), again], inside - set(leaves.values()))
         loop = Loop(self.most, tuple(leaves.values()), tuple(kept.values()), again, tuple(body))
         starts = [self.start[k] for k in leaves]
         key = "loop", self.most, *map(trace.residue_of, (*starts, *leaves.values(), *loop.new, again))
@@ -163,14 +163,19 @@ class Recorder:
                 out.add(i)
         return out
 
+    def _ordered(self, refs: Iterable[int], among: Container[int]) -> list[int]:
+        """The nodes that these references need `among` some, each after its operands."""
+        nodes = self.trace.nodes
+        return ordered((ref for ref in refs if abs(ref) in among), lambda i: (j for j in operands(nodes[i]) if j in among))
+
     def _leave(self, leaves: dict[int, int]) -> None:
         """What depends on a carried value is not seen from outside."""
         self.trace.depth = self.depth
         self.trace.forget(self._dependent(leaves.values()))
 
 
-def ordered(nodes: list[tuple], refs: Iterable[int], among: Container[int]) -> list[int]:
-    """The nodes that these references need `among` some, each after its operands."""
+def ordered(refs: Iterable[int], below: Callable[[int], Iterable[int]]) -> list[int]:
+    """The nodes of these references and all below them, each after those that are below it."""
     order, done = list[int](), set[int]()
     for ref in refs:
         stack = [(abs(ref), False)]
@@ -178,10 +183,10 @@ def ordered(nodes: list[tuple], refs: Iterable[int], among: Container[int]) -> l
             i, ready = stack.pop()
             if ready:
                 order.append(i)
-            elif i in among and i not in done:
+            elif i not in done:
                 done.add(i)
                 stack.append((i, True))
-                stack.extend((j, False) for j in operands(nodes[i]))
+                stack.extend((j, False) for j in below(i))
     return order
 
 
