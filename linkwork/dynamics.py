@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .actuation import Actuated
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
 from .errors import ModelError, UnknownNameError, did_you_mean
@@ -365,6 +366,10 @@ class Dynamics:
         if external is None:
             return self._run(("joint_wrenches", *bodies), (q, v, vdot), out, t)
         return self._run(("joint_wrenches", *bodies, Given("external")), (q, v, vdot, external), out, t)
+
+    def actuated(self, *joints: str):
+        """A view of the robot with motors at these joints only: what they feel, what follows by itself, what is conserved."""
+        return Actuated(self, *joints)
 
     # --- any declared quantity, your own among them
 

@@ -1,5 +1,6 @@
 """What can be asked of a system, each quantity with its declaration."""
 
+from .actuation import generalized_jacobian, hybrid_matrix, hybrid_matrix_times
 from .declaration import ARRAYS, QUANTITIES, SIZES, Given, Honours, Quantity, quantity
 from .derivatives import (
     forward_dynamics_derivatives,
@@ -55,8 +56,11 @@ __all__ = [
     "forward_dynamics_derivatives",
     "forward_dynamics_gradient",
     "forward_dynamics_rate",
+    "generalized_jacobian",
     "gravity_force",
     "hybrid_dynamics",
+    "hybrid_matrix",
+    "hybrid_matrix_times",
     "integrate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",

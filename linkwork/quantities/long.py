@@ -25,6 +25,14 @@ def jacobian(of, q, body, place, axes="body"):
     return in_axes(of, q, body, place, axes, J)
 
 
+def generalized_jacobian(of, q, prescribed, body, place, axes="body"):
+    """J_G row by row, transposed: J* of the six unit wrenches, what active joints feel of it with the passive ones giving way."""
+    J = jacobian(of, q, body, place, axes)
+    held = prescribed[..., None, :]
+    felt = of("hybrid_matrix_times", q[..., None, :], held, np.where(held > 0, 0, J))  # passive forces J_p*: the motors hold still
+    return np.where(held > 0, J - felt, 0)
+
+
 def in_axes(of, q, body, place, axes: str, X):
     """Spatial rows (..., 6, n) in the axes of a place, as they are or turned into the world's."""
     if axes == "body":

@@ -1,0 +1,136 @@
+"""What stays as it is in a robot with passive joints, whatever its motors do (Jain, 16.26 to 16.28).
+
+A passive joint that neither the kinetic nor the potential energy knows has a momentum that does not change. On a group the directions
+are those of the parent's axes: moving q to exp(ε ξ) ∘ q, which is the velocity Ad⁻¹(q) ξ, is such a symmetry where it leaves T and U
+alone at every v; then ξ · Ad⁻* p is constant, p = (𝓜 v) of that joint. For a base that flies freely these are the linear and angular
+momentum in world axes, about a fixed point: those about the moving base, as in (16.27), change.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SAMPLES = 12
+SMALL = 1e-9  # relative: a derivative below is rounding
+
+
+@dataclass(frozen=True)
+class Integral:
+    """A momentum that is conserved."""
+
+    joint: str
+    node: int
+    direction: np.ndarray  # ξ, in the algebra of the joint, in the parent's axes
+
+    def __str__(self):
+        one = np.flatnonzero(np.abs(self.direction) > 0.5)
+        if self.direction.size == 1:
+            return f"momentum of {self.joint}"
+        which = f"along velocity {one[0]}" if len(one) == 1 and np.isclose(abs(self.direction[one[0]]), 1) else f"along {self.direction}"
+        return f"momentum of {self.joint} {which}, in its parent's axes"
+
+
+@dataclass(frozen=True)
+class Integrals:
+    """Momenta of passive joints that are conserved while no force acts at these joints."""
+
+    view: Any
+    found: tuple[Integral, ...]
+    integrable: bool  # are all passive momenta conserved, and is v_p = J_D v_a a relation between positions?
+
+    @property
+    def complete(self) -> bool:
+        """Are they as many as the passive velocities? Then these follow from the active ones."""
+        return len(self.found) == len(self.view.passive)
+
+    def values(self, q, v) -> np.ndarray:
+        """The momenta (..., n)."""
+        q, v = np.asarray(q, float), np.asarray(v, float)
+        p = self.view.robot.ask("mass_matrix_times", q, v)
+        system = self.view.robot.lowered.plain()
+        parts = []
+        for each in self.found:
+            moved = symmetry(system, q, each.node) @ each.direction
+            parts.append(np.sum(moved * p[..., system.tree.rows[each.node]], -1))
+        return np.stack(parts, -1) if parts else np.zeros((*p.shape[:-1], 0))
+
+    def __str__(self):
+        view = self.view
+        lines = [f"{view.robot.model.name} with motors at {', '.join(view.joints)}: {len(self.found)} of {len(view.passive)} passive momenta are conserved"]
+        lines += [f"  {each}" for each in self.found]
+        if self.integrable:
+            lines.append("  from rest the passive joints are functions of the active ones")
+        elif self.complete:
+            lines.append("  from rest the passive velocities follow from the active ones, their positions from the path taken")
+        return "\n".join(lines)
+
+
+def symmetry(system, q, k: int) -> np.ndarray:
+    """Ad⁻¹(q) of the group of a node: velocities of a motion in the parent's axes."""
+    group = system.groups[k]
+    own = system.split(q)[k]
+    return group.Ad(group.inverse(own))
+
+
+def integrals_of(view) -> Integrals:
+    robot = view.robot
+    q, v = robot.random_state((SAMPLES,), seed=16)
+    T, U = robot.kinetic_energy(q, v), robot.potential_energy(q)
+    by_q = [robot.as_kernel("kinetic_energy").jacobian(by="q")(q, v), robot.as_kernel("potential_energy").jacobian(by="q")(q)]
+    scale = [np.abs(T).max(), max(np.abs(U).max(), np.abs(by_q[1]).max())]
+    found = []
+    system = robot.lowered.plain()
+    if robot.constraints is None:
+        for joint in view.passive_joints:
+            if is_damped(robot, joint):
+                continue
+            for k in nodes_of(system, robot.v_index(joint)):
+                X, rows = symmetry(system, q, k), system.tree.rows[k]
+                felt = [(each[:, None, rows] @ X)[:, 0] / (size or 1.0) for each, size in zip(by_q, scale)]
+                _, s, V = np.linalg.svd(np.concatenate(felt))
+                s = np.concatenate([s, np.zeros(len(V) - len(s))])
+                found += [Integral(joint, k, tidy(V[i])) for i in reversed(range(len(V))) if s[i] < SMALL]
+    all_kept = len(found) == len(view.passive)
+    flat = all_kept and all(np.abs(curvature(view, one)).max(initial=0.0) < 1e-7 for one in q[:3])
+    return Integrals(view, tuple(found), bool(flat))
+
+
+def nodes_of(system, rows: slice) -> list[int]:
+    """The nodes of a joint: a compound joint has several."""
+    return [k for k, own in enumerate(system.tree.rows) if own.stop > own.start and rows.start <= own.start < rows.stop]
+
+
+def is_damped(robot, joint: str) -> bool:
+    placed = next(x for x in robot.model.joints if x.name == joint)
+    return bool(np.any(placed.joint.damping) or np.any(placed.joint.friction))
+
+
+def tidy(direction: np.ndarray) -> np.ndarray:
+    """Rounding off, and the first entry that is not zero positive."""
+    direction = np.where(np.abs(direction) < 1e-12, 0.0, direction)
+    return direction * np.sign(direction[np.flatnonzero(direction)[0]])
+
+
+def curvature(view, q) -> np.ndarray:
+    """F(a, b) = D_a A b − D_b A a + [A a, A b] − A [a, b] with A = J_D, D_a the derivative along (a, A a)."""
+    robot, active, passive = view.robot, view.active, view.passive
+    S = robot.ask("hybrid_matrix", q, view.prescribed)
+    dS = robot.as_kernel("hybrid_matrix").jacobian(by="q")(q, view.prescribed)
+    A, dA = S[np.ix_(passive, active)], dS[np.ix_(passive, active, np.arange(robot.nv))]
+    along = np.zeros((robot.nv, len(active)))
+    along[active], along[passive] = np.eye(len(active)), A
+    moved = dA @ along  # (passive, b, a): D_a A b
+    bracket = brackets(robot.lowered.plain(), along)
+    F = moved.transpose(0, 2, 1) - moved + bracket[passive] - np.einsum("pc,cab->pab", A, bracket[active])
+    return F
+
+
+def brackets(system, fields: np.ndarray) -> np.ndarray:
+    """[x, y] of velocities, joint by joint, for all pairs of columns (nv, n, n)."""
+    out = np.zeros((len(fields), fields.shape[1], fields.shape[1]))
+    for k, rows in enumerate(system.tree.rows):
+        if rows.stop > rows.start:
+            own = fields[rows]
+            out[rows] = np.einsum("aij,jb->iab", system.groups[k].ad(own.T), own)
+    return out
