@@ -116,14 +116,13 @@ def curvature(view, q) -> np.ndarray:
     """F(a, b) = D_a A b − D_b A a + [A a, A b] − A [a, b] with A = J_D, D_a the derivative along (a, A a)."""
     robot, active, passive = view.robot, view.active, view.passive
     S = robot.ask("hybrid_matrix", q, view.prescribed)
-    dS = robot.as_kernel("hybrid_matrix").jacobian(by="q")(q, view.prescribed)
-    A, dA = S[np.ix_(passive, active)], dS[np.ix_(passive, active, np.arange(robot.nv))]
+    A = S[np.ix_(passive, active)]
     along = np.zeros((robot.nv, len(active)))
     along[active], along[passive] = np.eye(len(active)), A
-    moved = dA @ along  # (passive, b, a): D_a A b
+    rate = robot.as_kernel("hybrid_matrix").jvp(q, view.prescribed, along.T, np.zeros(robot.nv))
+    moved = rate[:, passive[:, None], active].transpose(1, 0, 2)  # (passive, a, b): D_a A b
     bracket = brackets(robot.lowered.plain(), along)
-    F = moved.transpose(0, 2, 1) - moved + bracket[passive] - np.einsum("pc,cab->pab", A, bracket[active])
-    return F
+    return moved - moved.mT + bracket[passive] - np.einsum("pc,cab->pab", A, bracket[active])
 
 
 def brackets(system, fields: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ from ..sweeps.blocks import at_rest
 from ..systems import prescribed as prescribed_joints
 from . import long
 from .declaration import Honours, quantity
-from .kinematics import FAR
 from .kinematics import pose as where_is
 from .options import place_and_axes
 
@@ -52,7 +51,7 @@ def hybrid_matrix(system, q, prescribed):
 
 
 @quantity(
-    (6, "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.generalized_jacobian, straight_up_to=FAR, demands=yes_or_no,
+    (6, "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.generalized_jacobian, demands=yes_or_no,
     refuses=UNDER_CONSTRAINTS.format(name="generalized_jacobian"),
 )  # fmt: skip
 def generalized_jacobian(system, q, prescribed, body, place, axes="body"):
