@@ -28,7 +28,7 @@ def follow(view, path: Callable, joints: tuple[str, ...], stiffness: float, damp
         position, velocity, acceleration = (np.asarray(x, float) for x in path(t))
         for x in (position, velocity, acceleration):
             if x.shape != chosen.shape:
-                raise ShapeError(f"path({t:g}) has an entry of shape {x.shape}; each of the three has one number for each of {len(joints)} joints.")
+                raise ShapeError(f"path({t:g}) has an array of shape {x.shape}; each of its three has {len(joints)} numbers, one a joint.")
         wanted = acceleration + damping * (velocity - v[chosen]) + stiffness * (position - q[places])
         own = robot.passive_force(q, v)  # springs, damping and friction of the joints, which act by themselves
         force = own[view.passive]

@@ -57,7 +57,8 @@ class Integrals:
 
     def __str__(self):
         view = self.view
-        lines = [f"{view.robot.model.name} with motors at {', '.join(view.joints)}: {len(self.found)} of {len(view.passive)} passive momenta are conserved"]
+        kept = f"{len(self.found)} of {len(view.passive)} passive momenta are conserved"
+        lines = [f"{view.robot.model.name} with motors at {', '.join(view.joints)}: {kept}"]
         lines += [f"  {each}" for each in self.found]
         if self.integrable:
             lines.append("  from rest the passive joints are functions of the active ones")
@@ -113,14 +114,19 @@ def tidy(direction: np.ndarray) -> np.ndarray:
 
 
 def curvature(view, q) -> np.ndarray:
-    """F(a, b) = D_a A b − D_b A a + [A a, A b] − A [a, b] with A = J_D, D_a the derivative along (a, A a)."""
+    """F(a, b) = D_a A b − D_b A a + [A a, A b] − A [a, b] with A = J_D = −𝓜_pp⁻¹ 𝓜_pa, D_a the derivative along (a, A a):
+
+    D_a A b = −𝓜_pp⁻¹ [D_a 𝓜 (b, A b)]_p
+    """
     robot, active, passive = view.robot, view.active, view.passive
-    S = robot.ask("hybrid_matrix", q, view.prescribed)
-    A = S[np.ix_(passive, active)]
+    if not len(passive):
+        return np.zeros((0, len(active), len(active)))
+    A = view.disturbance_jacobian(q)
     along = np.zeros((robot.nv, len(active)))
     along[active], along[passive] = np.eye(len(active)), A
-    rate = robot.as_kernel("hybrid_matrix").jvp(q, view.prescribed, along.T, np.zeros(robot.nv))
-    moved = rate[:, passive[:, None], active].transpose(1, 0, 2)  # (passive, a, b): D_a A b
+    rate = robot.as_kernel("mass_matrix").jvp(q, along.T)
+    compliance = view.hybrid_blocks(q).pp
+    moved = -(compliance @ (rate @ along)[:, passive]).transpose(1, 0, 2)  # (passive, a, b): D_a A b
     bracket = brackets(robot.lowered.plain(), along)
     return moved - moved.mT + bracket[passive] - np.einsum("pc,cab->pab", A, bracket[active])
 

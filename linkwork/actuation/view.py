@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ConstraintError, ModelError, OptionError, ShapeError
+from ..quantities.options import Place, hashable
 from .control import follow
 from .integrals import Integrals, curvature, integrals_of
 
@@ -92,7 +93,7 @@ class Actuated:
         return np.where(held, found, given), np.where(held, given, found)
 
     def computed_torque(
-        self, q: ArrayLike, v: ArrayLike, acceleration: ArrayLike, *places, passive: ArrayLike | None = None, axes: str = "body",
+        self, q: ArrayLike, v: ArrayLike, acceleration: ArrayLike, *places: Place, passive: ArrayLike | None = None, axes: str = "body",
         force: ArrayLike | None = None, external: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """(tau, vdot) with which the places, said as for `robot.task_jacobian`, accelerate as wanted; without places, the active joints.
@@ -114,7 +115,7 @@ class Actuated:
         if places:
             J = self.robot.task_jacobian(q, *places, axes=axes)
             if wanted.shape[-1:] != J.shape[-2:-1]:
-                raise ShapeError(f"acceleration has shape {wanted.shape}; these places have {J.shape[-2]} directions: (..., {J.shape[-2]}).")
+                raise ShapeError(f"acceleration has shape {wanted.shape}; these places have {J.shape[-2]} directions.")
             rows.append(J[..., self.active] + J[..., self.passive] @ JD)
             missing.append(wanted - (J @ drift[..., None])[..., 0] - self._turning(q, v, places, axes, J))
         else:
@@ -127,10 +128,10 @@ class Actuated:
 
     def _turning(self, q, v, places, axes, J) -> np.ndarray:
         """J̇ v of places: what they accelerate with when v does not change."""
-        told = [(*((place,) if isinstance(place, str) else place), None)[:2] + (axes,) if axes != "body" else place for place in places]
-        nothing = np.zeros(self.robot.nv)
-        vdot = self.robot.forward_dynamics(q, v, nothing)
-        return self.robot.ask(("task_acceleration", *told), q, v, nothing + 0 * v) - (J @ vdot[..., None])[..., 0]
+        none = np.zeros(self.robot.nv)
+        vdot = self.robot.forward_dynamics(q, v, none)
+        moving = self.robot.ask(("task_acceleration", *(hashable(place, axes) for place in places)), q, v, none)
+        return moving - (J @ vdot[..., None])[..., 0]
 
     def _spread(self, x: ArrayLike, rows: np.ndarray, name: str) -> np.ndarray:
         """Entries of the active or passive joints in their places of a vector (..., nv), others zero."""

@@ -1,4 +1,4 @@
-"""Jain, sections 16.1 to 16.5: what motors and passive joints do to each other, places that motors move, momenta that they cannot change."""
+"""Jain, sections 16.1 to 16.5: what motors and passive joints do to each other, places that motors move, momenta that stay."""
 
 import numpy as np
 import pytest
@@ -93,7 +93,7 @@ def test_passive_joints_accelerate_as_told():
     view, q, v = robot.actuated("lower_joint"), np.array([0.4, 1.1]), np.array([0.3, -0.7])
     _, drift = view.hybrid_dynamics(q, v, [0.0])
     needed = (0.5 - drift[0]) / view.disturbance_jacobian(q)[0, 0]
-    tau, vdot = view.computed_torque(q, v, [needed], passive=[0.5])
+    _, vdot = view.computed_torque(q, v, [needed], passive=[0.5])
     close(vdot, np.array([0.5, needed]), 1e-12)
     with pytest.raises(ConstraintError, match="miss by"):
         view.computed_torque(q, v, [needed + 1], passive=[0.5])
@@ -108,7 +108,8 @@ def test_the_momentum_of_a_free_base_is_an_integral():
     view = robot.actuated("a_joint", "b_joint", "c_joint")
     assert len(view.integrals.found) == 6 and view.integrals.complete and not view.integrals.integrable
     q, v = robot.random_state(seed=4)
-    run = lw.simulate(robot, (q, v), until=0.4, control=lambda t, q, v: np.array([0] * 6 + [np.sin(t), 1.0, -np.cos(3 * t)]), rtol=1e-10, atol=1e-12, progress=False)
+    control = lambda t, q, v: np.array([0] * 6 + [np.sin(t), 1.0, -np.cos(3 * t)])
+    run = lw.simulate(robot, (q, v), until=0.4, control=control, rtol=1e-10, atol=1e-12, progress=False)
     kept = view.integrals.values(run.q, run.v)
     close(kept, np.broadcast_to(kept[0], kept.shape), 1e-8)
 
@@ -161,7 +162,8 @@ def test_a_passive_joint_follows_a_path_that_its_neighbour_makes():
         return [0.1 * np.sin(2 * t)], [0.2 * np.cos(2 * t)], [-0.4 * np.sin(2 * t)]
 
     control = view.follow(path, "upper_joint")
-    run = lw.simulate(robot, (np.array([0.0, 1.2]), np.array([0.2, -1.0])), until=1.0, control=control, rtol=1e-10, atol=1e-12, progress=False)
+    start = np.array([0.0, 1.2]), np.array([0.2, -1.0])
+    run = lw.simulate(robot, start, until=1.0, control=control, rtol=1e-10, atol=1e-12, progress=False)
     close(run.q[:, 0], 0.1 * np.sin(2 * run.t), 1e-8)
 
 
