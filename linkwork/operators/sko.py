@@ -10,7 +10,6 @@ import numpy as np
 from .. import sweeps
 from ..errors import ModelError, ShapeError, deprecated, renamed_keyword
 from ..model.tree import Tree
-from ..spatial import logdet
 from ..sweeps import Blocks, Rates, at_rest
 from ..sweeps.divide_and_conquer import divide_and_conquer, with_massive_nodes
 from ..sweeps.lyapunov import backward_element
@@ -148,7 +147,7 @@ class SKO:
     @cached_property
     def log_determinant(self):
         """log det 𝓜 = Σ log det D(k)                                                      Jain (9.53)."""
-        return self.tree.total({k: logdet(self.D[k]) for k in self.tree.base_to_tips()})
+        return sweeps.log_determinant(self.blocks, self.D)
 
     # --- forward dynamics (Jain, Algorithms 9.5, 7.3, 16.2, 10.6)
 

@@ -1,7 +1,14 @@
 """Algorithms. Each is one sweep or two over a tree of blocks, written as the book writes it; none knows a joint, a base or a size."""
 
-from .articulated_inertia import articulated_inertia
-from .articulated_rates import articulated_rates, compliance_rates, composite_rates, log_determinant_slopes, transition_rates
+from .articulated_inertia import articulated_inertia, log_determinant
+from .articulated_rates import (
+    articulated_rates,
+    compliance_rates,
+    composite_rates,
+    log_determinant_rate,
+    log_determinant_slopes,
+    transition_rates,
+)
 from .blocks import BlockRates, Blocks, Rates, at_rest
 from .composite_inertia import composite_inertia
 from .coriolis_matrix import coriolis_matrix, coriolis_matrix_times
@@ -45,6 +52,8 @@ __all__ = [
     "jacobian",
     "joint_compliance",
     "kinetic_energy",
+    "log_determinant",
+    "log_determinant_rate",
     "log_determinant_slopes",
     "mass_matrix",
     "mass_matrix_derivative",

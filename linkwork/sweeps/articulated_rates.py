@@ -64,6 +64,14 @@ def compliance_rates(s, d, D, D_dot, psi, psi_dot, Upsilon, base):
     return rate
 
 
+def log_determinant_rate(s, D, D_dot):
+    """d log det 𝓜/dt = Σ Tr{D⁻¹(k) Ḋ(k)}                                     Jain (18.66)."""
+    own = s.tree.slots()
+    for k in s.tree.base_to_tips():
+        own[k] = np.trace(solve(D[k], D_dot[k]), axis1=-2, axis2=-1)
+    return s.tree.total(own)
+
+
 def log_determinant_slopes(s, P_plus, Upsilon):
     """∂ log det 𝓜/∂q of a rigid tree, columns, from the compliances.
 
