@@ -1,6 +1,6 @@
 """SKO: one tree of blocks, and everything of chapter 9 that follows from it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,14 @@ from ..sweeps.lyapunov import backward_element
 from ..systems import prescribed as prescribed_joints
 
 
+@dataclass(frozen=True)
+class Changes:
+    """How the blocks of an SKO model change with its configuration."""
+
+    rates: Callable  # of v (..., nv): the rates of the entries of A, H and M, as BlockRates; armatures are constant
+    is_rigid: bool = False  # is Ȧ = A Δ̄ with Δ = H* v, and are H and M constant?
+
+
 @dataclass(frozen=True, eq=False)
 class SKO:
     """A tree or forest of nodes with blocks of any sizes, at one state or a batch of them (Jain, section 9.1).
@@ -29,6 +37,7 @@ class SKO:
     armature  inertia that sits in the joint, zero by default
     a, b    Coriolis acceleration and gyroscopic force, columns; zero by default
     base    acceleration of the world, a column: minus gravity, or zero
+    changes   how the blocks change with the configuration, for rates of operators; not known by default
 
     Blocks are given node by node and may have leading batch axes. Vectors of the joints are (..., nv); what belongs to
     nodes is kept in slots, indexed by node, as columns.
@@ -42,6 +51,7 @@ class SKO:
     a: Any = None
     b: Any = None
     base: Any = None
+    changes: Changes | None = None
 
     def __post_init__(self):
         set_ = lambda name, value: object.__setattr__(self, name, value)

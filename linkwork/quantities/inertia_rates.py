@@ -1,4 +1,4 @@
-"""How the mass matrix changes, and its determinant: along v, and along each velocity, on the group as `integrate` moves (Jain, chapter 18)."""
+"""How the mass matrix and its determinant change: along v, and along each velocity, as `integrate` moves (Jain, chapter 18)."""
 
 import numpy as np
 
