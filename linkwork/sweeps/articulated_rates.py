@@ -42,7 +42,7 @@ def articulated_rates(s, d, P, D, G, P_plus):
 
 
 def transition_rates(s, d, G, G_dot):
-    """ψ̇(p,k) = Å (I − G H) − A (Ġ H + G H̊*)                                  Jain (18.47)."""
+    """ψ̇(p,k) = Å (I − G H) − A (Ġ H + G H̊*)                                  Jain, Lemma 18.11."""
     rate = s.tree.slots()
     for k in s.tree.base_to_tips():
         A, H = s.A[k], s.H[k]

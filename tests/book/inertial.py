@@ -116,7 +116,7 @@ class Moving:
 
     @cached_property
     def lam(self):
-        """λ̌ = Ṗ − (V_S^ω)~ P + P (V_S^ω)~: the rate of P seen from the parent's side of the joint (18.42)."""
+        """λ̌ = Ṗ − (V_S^ω)~ P + P (V_S^ω)~: the rate of P seen from the parent's side of the joint (lemma 18.11)."""
         turning = self.til(self.S(self.V_w))
         return self.rate("P") - turning @ self.P + self.P @ turning
 

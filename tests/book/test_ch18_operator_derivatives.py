@@ -82,7 +82,7 @@ def test_the_inertial_coriolis_acceleration(name, i):
 
 @along_everything
 def test_rates_about_another_point_of_each_body(name, i, rng):
-    """Δ̇_B/O = V̄_B/O with V_B/O = [0; v(O) − v(B)], and φ̇_B(p,k) = V̄^v(B_k) − V̄^v(B_p) (18.15) to (18.18)."""
+    """Δ̇_B/O = V̄_B/O with V_B/O = [0; v(O) − v(B)], and φ̇_B(p,k) = V̄^v(B_k) − V̄^v(B_p) (exercises 18.4, 18.5)."""
     m = moving(name, i)
     offset = [m.node_axes.T[k][..., :3, :3] @ rng.standard_normal(3) for k in range(m.n)]  # from O to B, fixed in the body
     linear = lambda x: np.concatenate([np.concatenate([0 * y, y], -1)[..., None] for y in x], -2)
