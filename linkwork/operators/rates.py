@@ -23,7 +23,7 @@ from . import notation
 from .leaves import Diagonal, InverseDiagonal, Kernel, Leaf, PickOff, SymmetricDiagonal
 from .operator import Identity, Operator, Product, Space, Sum, product, total
 from .rules import NoRuleError, of_diagonal
-from .sko import SKO
+from .sko import SKO, Changes
 
 RIGID = {  # of rigid mechanisms; Ṗ of Algorithm 18.1
     "φ":   "φ~ Δ̄ φ",                                                          # Lemma 18.3
@@ -175,12 +175,13 @@ class Motion:
     """An SKO model that moves along v: rates of all its letters, computed when first needed."""
 
     def __init__(self, home, v, index: str):
-        if home.sko.changes is None:
+        changes: Changes | None = home.sko.changes
+        if changes is None:
             raise ModelError(
                 "these operators do not say how their blocks change with the configuration, so they have no rates. Those of a robot do: "
                 "robot.operators(q, v). For blocks of your own say it in SKO(..., changes=Changes(rates))."
             )
-        self.home, self.v, self.index = home, v, index
+        self.home, self.changes, self.v, self.index = home, changes, v, index
 
     @property
     def sko(self) -> SKO:
@@ -188,11 +189,11 @@ class Motion:
 
     @property
     def table(self) -> dict[str, str]:
-        return RIGID if self.sko.changes.is_rigid else GENERAL
+        return RIGID if self.changes.is_rigid else GENERAL
 
     @cached_property
     def d(self) -> Any:
-        return self.sko.changes.rates(self.v)
+        return self.changes.rates(self.v)
 
     @cached_property
     def R(self):

@@ -26,7 +26,7 @@ def rigid(nodes, q, v=None, external=None) -> SKO:
     s = nodes.blocks(q)
     r = nodes.rates(s, v, external=external)
     changes = Changes(lambda v: nodes.entry_rates(s, v), nodes.is_rigid)
-    return SKO(*s, r.a, r.b, r.base, changes)
+    return SKO(s.tree, s.A, s.H, s.M, s.armature, r.a, r.b, r.base, changes)
 
 
 def with_inertial_rates(nodes: Nodes, q, v) -> SKO:

@@ -58,7 +58,8 @@ def block_rates(nodes, s: Blocks, v) -> BlockRates:
 
 def entry_rates(nodes, s: Blocks, v) -> BlockRates:
     """Rates of the entries of the blocks, seen in the axes of each node: φ̇(p,k) = φ(p,k) Δ̄(k), Δ = H* v; H and M stay."""
-    rate, A, H, N = s.tree.split(v), *s.tree.slots(3)
+    rate = s.tree.split(v)
+    A, H, N = s.tree.slots(3)
     for k in s.tree.base_to_tips():
         A[k] = s.A[k] @ bar((s.H[k].mT @ rate[k])[..., 0])
         H[k], N[k] = np.zeros_like(s.H[k].mT), np.zeros_like(s.M[k])
