@@ -180,6 +180,34 @@ class Dynamics:
         """
         return self._run("coriolis_matrix", (q, v), out)
 
+    def mass_matrix_rate(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """d𝓜/dt (..., nv, nv) while the mechanism moves with v.
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("mass_matrix_rate", (q, v), out)
+
+    def mass_matrix_derivative(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """∂𝓜/∂q (..., nv, nv, nv), the last axis the velocity along which q moves, on the group as `integrate` moves.
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("mass_matrix_derivative", (q,), out)
+
+    def log_determinant(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """log det 𝓜 (...).
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("log_determinant", (q,), out)
+
+    def log_determinant_gradient(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """∂ log det 𝓜/∂q (..., nv) along each velocity, on the group as `integrate` moves, in O(N).
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("log_determinant_gradient", (q,), out)
+
     def passive_force(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """Springs, damping and friction of the joints, and the model's springs and pushes between points (..., nv); no
         part of forward_dynamics.

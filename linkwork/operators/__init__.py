@@ -5,10 +5,11 @@ from .geared import geared, velocities_of_all, with_elastic_gears
 from .operator import Operator
 from .rigid import about_a_fixed_point, operators, prescribed, rigid, shifted, with_inertial_rates
 from .rules import NoRuleError
-from .sko import SKO
+from .sko import SKO, Changes
 from .tasks import RankError, Task
 
 __all__ = [
+    "Changes",
     "NoRuleError",
     "Operator",
     "Operators",

@@ -5,11 +5,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import UnknownNameError, deprecated, did_you_mean
+from ..errors import OptionError, ShapeError, UnknownNameError, deprecated, did_you_mean
 from ..lie.scalars import like
+from ..model.coordinates import joint_rows
 from . import notation
 from .leaves import Diagonal, Kernel, PickOff, Propagation, Strict, SymmetricDiagonal
-from .operator import Identity, Operator, Space
+from .operator import Identity, Operator, Space, as_array
+from .rates import rate
 from .sko import SKO
 from .tasks import RobotState, Task, task
 
@@ -195,9 +197,10 @@ class Operators:
 
     def __call__(self, text: str) -> Operator:
         """The operator that a text in the book's notation describes: op("(I − H ψ K)* D⁻¹ (I − H ψ K)")."""
-        return notation.read(text, self._symbol)
+        return notation.read(text, self.symbol)
 
-    def _symbol(self, name: str) -> Operator:
+    def symbol(self, name: str) -> Operator:
+        """The operator of a letter."""
         if name == "J":
             return self.J
         if name == "B":
@@ -205,6 +208,61 @@ class Operators:
         if name not in SYMBOLS:
             raise UnknownNameError(f'no operator is called "{name}".{did_you_mean(name, SYMBOLS)}')
         return getattr(self, SYMBOLS[name])
+
+    def has_letter(self, A) -> bool:
+        """Is A one of these operators, and not blocks of somebody's that are called so?"""
+        return A.home is self and A.name in SYMBOLS and A.blocks is getattr(self, SYMBOLS[A.name]).blocks
+
+    # --- how they change (Jain, chapter 18)
+
+    def rate(self, A: Operator, v=None) -> Operator:
+        """Ȧ, how the entries of A change while the robot moves with v, or with the v that these operators are taken at.
+
+            op.rate(op("H φ M φ* H*"))                  # H φ~ Δ̄ φ M φ* H* + H φ M φ* Δ̄* φ~* H*
+        """
+        given = self.state.v if v is None and self.state is not None else v
+        if given is None:
+            raise OptionError("the rate of an operator is along a velocity: robot.operators(q, v).rate(A), or op.rate(A, v).")
+        return rate(A, self._velocity(given))
+
+    def sensitivity(self, A: Operator, joint: str | int, axis: int | None = None) -> Operator:
+        """∂A/∂q along one velocity, on the group as `integrate` moves: that of a joint by its name, of a joint with several velocities
+        by the number of its axis too; or by its number in v.
+
+            op.sensitivity(op.phi, "elbow")             # φ~ H̄_elbow φ
+        """
+        at, index = self._which(joint, axis)
+        return rate(A, like(np.eye(self.sko.nv)[at], self.some), index)
+
+    def _velocity(self, v):
+        v = as_array(v, self.some)
+        if v.ndim == 0 or v.shape[-1] != self.sko.nv:
+            raise ShapeError(f"v has shape {v.shape}, but there are nv = {self.sko.nv} velocities.")
+        return like(v, self.some)
+
+    def _which(self, joint, axis) -> tuple[int, str]:
+        """A velocity's number, and how it is printed."""
+        if isinstance(joint, str) and self.state is not None:
+            rows = joint_rows(self.state.model)
+            if joint not in rows:
+                raise UnknownNameError(f'{self.state.model.name} has no joint "{joint}" that moves.{did_you_mean(joint, rows)}')
+            own = range(self.sko.nv)[rows[joint][1]]
+            if len(own) == 1 and axis is None:
+                return own[0], joint
+            if axis is None or not -len(own) <= axis < len(own):
+                said = "none is named" if axis is None else f"axis is {axis}"
+                raise OptionError(
+                    f'joint "{joint}" has {len(own)} velocities, and {said}: sensitivity(A, "{joint}", axis), axis 0 to {len(own) - 1}.'
+                )
+            return own[axis], f"{joint}[{own.index(own[axis])}]"
+        if isinstance(joint, str):
+            raise UnknownNameError(
+                f'operators of a bare SKO model know no joint "{joint}": give the number of a velocity, 0 to {self.sko.nv - 1}.'
+            )
+        if axis is not None or not -self.sko.nv <= joint < self.sko.nv:
+            raise OptionError(f"there is no velocity {joint}; they are numbered 0 to {self.sko.nv - 1}, and a number takes no axis.")
+        at = range(self.sko.nv)[joint]
+        return at, str(at)
 
     def __repr__(self) -> str:
         return f"<Operators {' '.join(SYMBOLS)} of {self.sko!r}>"

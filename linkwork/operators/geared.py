@@ -10,7 +10,8 @@ from ..errors import ModelError
 from ..lie.scalars import like
 from ..model.tree import concatenated
 from ..spatial import blocks as four
-from .sko import SKO
+from ..sweeps import BlockRates
+from .sko import SKO, Changes
 
 
 def geared(sko: SKO, gears) -> SKO:
@@ -22,6 +23,7 @@ def geared(sko: SKO, gears) -> SKO:
         sko, gears,
         lambda k, H_m, H_l: concatenated([gears[k][1] * H_m, H_l], -1),
         lambda k, motor, link: gears[k][1] ** 2 * motor + link,
+        lambda: velocities_of_all(sko, gears),
     )  # fmt: skip
 
 
@@ -30,37 +32,52 @@ def with_elastic_gears(sko: SKO, gears) -> SKO:
 
         A = [φ_m, φ_l],   H = diag(H_m, H_l),   M = diag(M_m, M_l),   armature = diag(armature_m, armature_l)   Jain (12.1) to (12.4)
     """
-    return merged(sko, gears, lambda k, H_m, H_l: diagonal(H_m, H_l), lambda k, motor, link: diagonal(motor, link))
+    both = lambda k, motor, link: diagonal(motor, link)
+    return merged(sko, gears, both, both, lambda: reordered(sko, gears))
 
 
-def merged(sko, gears, joined_H, joined_inertia):
-    """The model with each rotor in one node with the link it drives; a child of such a node stands on its link."""
+def merged(sko, gears, joined_H, joined_inertia, velocities):
+    """The model with each rotor in one node with the link it drives; a child of such a node stands on its link. `velocities` gives
+    X with v of the whole tree = X v."""
     tree = sko.tree
     check_gears(tree, gears)
     rotors = {m for m, _ in gears.values()}
     kept = [k for k in tree.base_to_tips() if k not in rotors]
     number = {tree.world: tree.world, **{k: i for i, k in enumerate(kept)}}
-    rooms: tuple[list, ...] = tuple([] for _ in range(6))
-    for k in kept:
-        block = [sko.A[k], sko.H[k], sko.M[k], sko.armature[k], sko.a[k], sko.b[k]]
-        if k in gears:
-            m, _ = gears[k]
-            block = [
-                concatenated([sko.A[m], sko.A[k]], -1),
-                joined_H(k, sko.H[m], sko.H[k]),
-                diagonal(sko.M[m], sko.M[k]),
-                joined_inertia(k, sko.armature[m], sko.armature[k]),
-                concatenated([sko.a[m], sko.a[k]], -2),
-                concatenated([sko.b[m], sko.b[k]], -2),
-            ]
-        p = tree.parent[k]
-        if p in gears:
-            motor = np.zeros_like(block[0], shape=(sko.M[gears[p][0]].shape[-1], block[0].shape[-1]))
-            block[0] = concatenated([motor, block[0]], -2)
-        for room, x in zip(rooms, block):
-            room.append(x)
-    A, H, M, armature, a, b = rooms
-    return SKO([number[tree.parent[k]] for k in kept], A, H, M, armature, a, b, sko.base)
+
+    def shifts(A):
+        return [shift(A, k) for k in kept]
+
+    def shift(A, k):
+        own, p = concatenated([A[gears[k][0]], A[k]], -1) if k in gears else A[k], tree.parent[k]
+        if p not in gears:
+            return own
+        motor = np.zeros_like(own, shape=(sko.M[gears[p][0]].shape[-1], own.shape[-1]))
+        return concatenated([motor, own], -2)
+
+    def joined(x, join):
+        return [join(k, x[gears[k][0]], x[k]) if k in gears else x[k] for k in kept]
+
+    both, stacked = lambda k, motor, link: diagonal(motor, link), lambda k, motor, link: concatenated([motor, link], -2)
+
+    def rates(v):
+        d = sko.changes.rates((velocities() @ v[..., None])[..., 0])
+        H = joined({k: d.H[k].mT for k in tree.base_to_tips()}, joined_H)
+        return BlockRates(shifts(d.A), [x.mT for x in H], joined(d.N, both))
+
+    return SKO(
+        [number[tree.parent[k]] for k in kept],
+        shifts(sko.A), joined(sko.H, joined_H), joined(sko.M, both), joined(sko.armature, joined_inertia),
+        joined(sko.a, stacked), joined(sko.b, stacked), sko.base, sko.changes and Changes(rates),
+    )  # fmt: skip
+
+
+def reordered(sko: SKO, gears):
+    """X with v of the whole tree = X v, where v has the velocity of a rotor just before that of what it drives."""
+    rows, rotors = sko.tree.rows, {m for m, _ in gears.values()}
+    own = lambda k: np.arange(sko.nv)[rows[k]]
+    order = [np.concatenate([own(gears[k][0]), own(k)] if k in gears else [own(k)]) for k in sko.tree.base_to_tips() if k not in rotors]
+    return like(np.eye(sko.nv)[:, np.concatenate(order)], sko.base)
 
 
 def velocities_of_all(sko: SKO, gears):

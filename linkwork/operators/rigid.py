@@ -16,7 +16,7 @@ from ..sweeps import poses, scatter, velocities
 from ..systems import Lowered, Nodes, lower
 from ..systems.rigid import placements
 from .algebra import Operators
-from .sko import SKO
+from .sko import SKO, Changes
 from .tasks import RobotState
 
 
@@ -25,7 +25,8 @@ def rigid(nodes, q, v=None, external=None) -> SKO:
     v = np.zeros_like(nodes.gravity, shape=(nodes.tree.nv,)) if v is None else v
     s = nodes.blocks(q)
     r = nodes.rates(s, v, external=external)
-    return SKO(s.tree, s.A, s.H, s.M, s.armature, r.a, r.b, r.base)
+    changes = Changes(lambda v: nodes.entry_rates(s, v), nodes.is_rigid)
+    return SKO(s.tree, s.A, s.H, s.M, s.armature, r.a, r.b, r.base, changes)
 
 
 def with_inertial_rates(nodes: Nodes, q, v) -> SKO:

@@ -12,7 +12,7 @@ from ..errors import LinkworkError, ShapeError
 from ..spatial import logdet
 from .leaves import Diagonal, InverseDiagonal, Leaf, Propagation, SymmetricDiagonal
 from .operator import Identity, Operator, Product, Sum
-from .sko import SKO
+from .sko import SKO, Changes
 
 
 class NoRuleError(LinkworkError, NotImplementedError):
@@ -167,4 +167,21 @@ def mass_matrix_model(A) -> SKO | None:
     if rest:
         blocks = [(c, B.blocks()) for c, B in rest]
         Y = {k: sum((c * b[k] for c, b in blocks[1:]), blocks[0][0] * blocks[0][1][k]) for k in H.tree.base_to_tips()}
-    return SKO(H.tree, phi.blocks(), H.blocks(), X.blocks(), Y)
+    return SKO(H.tree, phi.blocks(), H.blocks(), X.blocks(), Y, changes=changes(H, phi, X, [B for _, B in rest]))
+
+
+def changes(H, phi, X, rest) -> Changes | None:
+    """How the blocks of such a model change: as those of the one that H and φ are from, where X is its M or constant."""
+    home = H.home
+    known = home.has_letter(H) and H.name == "H" and home.has_letter(phi) and phi.name == "φ" and home.sko.changes is not None
+    if not known or any(map(leaf_changes, rest)) or (leaf_changes(X) and not (home.has_letter(X) and X.name == "M")):
+        return None
+    mine = home.sko.changes
+    if home.has_letter(X) or mine.is_rigid:
+        return mine
+    return Changes(lambda v: (d := mine.rates(v))._replace(N={k: np.zeros_like(d.N[k]) for k in H.tree.base_to_tips()}))
+
+
+def leaf_changes(A) -> bool:
+    """Does a diagonal change with the configuration? Armatures and blocks of one's own do not."""
+    return A.home.has_letter(A) and A.name != "armature"

@@ -1,6 +1,6 @@
 """SKO: one tree of blocks, and everything of chapter 9 that follows from it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -10,11 +10,18 @@ import numpy as np
 from .. import sweeps
 from ..errors import ModelError, ShapeError, deprecated, renamed_keyword
 from ..model.tree import Tree
-from ..spatial import logdet
 from ..sweeps import Blocks, Rates, at_rest
 from ..sweeps.divide_and_conquer import divide_and_conquer, with_massive_nodes
 from ..sweeps.lyapunov import backward_element
 from ..systems import prescribed as prescribed_joints
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How the blocks of an SKO model change with its configuration."""
+
+    rates: Callable  # of v (..., nv): the rates of the entries of A, H and M, as BlockRates; armatures are constant
+    is_rigid: bool = False  # is Ȧ = A Δ̄ with Δ = H* v, and are H and M constant?
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +37,7 @@ class SKO:
     armature  inertia that sits in the joint, zero by default
     a, b    Coriolis acceleration and gyroscopic force, columns; zero by default
     base    acceleration of the world, a column: minus gravity, or zero
+    changes   how the blocks change with the configuration, for rates of operators; not known by default
 
     Blocks are given node by node and may have leading batch axes. Vectors of the joints are (..., nv); what belongs to
     nodes is kept in slots, indexed by node, as columns.
@@ -43,6 +51,7 @@ class SKO:
     a: Any = None
     b: Any = None
     base: Any = None
+    changes: Changes | None = None
 
     def __post_init__(self):
         set_ = lambda name, value: object.__setattr__(self, name, value)
@@ -148,7 +157,7 @@ class SKO:
     @cached_property
     def log_determinant(self):
         """log det 𝓜 = Σ log det D(k)                                                      Jain (9.53)."""
-        return self.tree.total({k: logdet(self.D[k]) for k in self.tree.base_to_tips()})
+        return sweeps.log_determinant(self.blocks, self.D)
 
     # --- forward dynamics (Jain, Algorithms 9.5, 7.3, 16.2, 10.6)
 

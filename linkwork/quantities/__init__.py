@@ -20,6 +20,13 @@ from .inertia import (
     mass_matrix_solve,
     mass_matrix_times,
 )
+from .inertia_rates import (
+    log_determinant,
+    log_determinant_gradient,
+    mass_matrix_derivative,
+    mass_matrix_rate,
+    mass_matrix_rate_times,
+)
 from .kinematics import (
     body_accelerations,
     body_velocities,
@@ -71,8 +78,13 @@ __all__ = [
     "joint_response",
     "joint_wrenches",
     "kinetic_energy",
+    "log_determinant",
+    "log_determinant_gradient",
     "mass_matrix",
+    "mass_matrix_derivative",
     "mass_matrix_inverse",
+    "mass_matrix_rate",
+    "mass_matrix_rate_times",
     "mass_matrix_solve",
     "mass_matrix_times",
     "passive_force",

@@ -108,6 +108,11 @@ def inverse_dynamics_derivatives(of, q, v, vdot, external=None):
     return by_q, by_v, np.broadcast_to(of("mass_matrix", q), by_q.shape).copy()
 
 
+def mass_matrix_derivative(of, q):
+    """Its rate along each velocity."""
+    return np.moveaxis(of("mass_matrix_rate", q[..., None, :], np.eye(of.nv, dtype=q.dtype)), -3, -1)
+
+
 def forward_dynamics_derivatives(of, q, v, tau, external=None):
     """−𝓜⁻¹ times those of inverse dynamics, column by column."""
     extra = {} if external is None else {"external": external}

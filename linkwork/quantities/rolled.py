@@ -83,7 +83,7 @@ class Others:
 
     def __init__(self, bound: "Bound", dtype: np.dtype):
         self.bound, self.dtype = bound, dtype
-        self.nb, self.forces = bound.lowered.nb, bound.lowered.nodes.forces
+        self.nb, self.nv, self.forces = bound.lowered.nb, bound.lowered.nv, bound.lowered.nodes.forces
         self._runs: dict[tuple[str, ...], Callable] = {}
 
     def __call__(self, name: str, *arrays, **extra):

@@ -1,6 +1,14 @@
 """Algorithms. Each is one sweep or two over a tree of blocks, written as the book writes it; none knows a joint, a base or a size."""
 
-from .articulated_inertia import articulated_inertia
+from .articulated_inertia import articulated_inertia, log_determinant
+from .articulated_rates import (
+    articulated_rates,
+    compliance_rates,
+    composite_rates,
+    log_determinant_rate,
+    log_determinant_slopes,
+    transition_rates,
+)
 from .blocks import BlockRates, Blocks, Rates, at_rest
 from .composite_inertia import composite_inertia
 from .coriolis_matrix import coriolis_matrix, coriolis_matrix_times
@@ -12,6 +20,7 @@ from .jacobian import jacobian
 from .kinematics import poses, velocities
 from .mass_matrix import mass_matrix
 from .mass_matrix_inverse import mass_matrix_inverse
+from .mass_matrix_rate import mass_matrix_derivative, mass_matrix_rate, mass_matrix_rate_times
 from .mass_matrix_solve import factored, mass_matrix_solve
 from .momentum import kinetic_energy, momentum
 from .operational_space import compliance, compliances, joint_compliance, responses, transitions
@@ -22,10 +31,13 @@ __all__ = [
     "Rates",
     "accelerations",
     "articulated_inertia",
+    "articulated_rates",
     "at_rest",
     "compliance",
+    "compliance_rates",
     "compliances",
     "composite_inertia",
+    "composite_rates",
     "coriolis_matrix",
     "coriolis_matrix_times",
     "factored",
@@ -40,13 +52,20 @@ __all__ = [
     "jacobian",
     "joint_compliance",
     "kinetic_energy",
+    "log_determinant",
+    "log_determinant_rate",
+    "log_determinant_slopes",
     "mass_matrix",
+    "mass_matrix_derivative",
     "mass_matrix_inverse",
+    "mass_matrix_rate",
+    "mass_matrix_rate_times",
     "mass_matrix_solve",
     "momentum",
     "poses",
     "responses",
     "scatter",
+    "transition_rates",
     "transitions",
     "velocities",
 ]

@@ -1,6 +1,8 @@
 """Inertia of whole subtrees, moving freely."""
 
-from ..spatial import solve
+import numpy as np
+
+from ..spatial import logdet, solve
 
 
 def articulated_inertia(s):
@@ -19,3 +21,11 @@ def articulated_inertia(s):
         G[k]      = solve(D[k], H[k] @ P[k]).mT
         P_plus[k] = P[k] - G[k] @ (H[k] @ P[k])
     return P, D, G, P_plus
+
+
+def log_determinant(s, D):
+    """log det 𝓜 = Σ log det D(k)                      Jain (9.53), (18.66)."""
+    own = s.tree.slots()
+    for k in s.tree.base_to_tips():
+        own[k] = np.zeros_like(s.M[k], shape=()) + logdet(D[k])
+    return s.tree.total(own)

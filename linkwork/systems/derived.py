@@ -66,6 +66,16 @@ class Derived(RigidTree):
     def block_rates(self, s: Blocks, v) -> BlockRates:
         return self.producer.block_rates(self.nodes, s, self.nodes.block_rates(s, v), self.q, v)
 
+    def entry_rates(self, s: Blocks, v) -> BlockRates:
+        """Those of a rigid tree with these blocks, and what the producer adds to rates."""
+        own = self.nodes.entry_rates(s, v)
+        if type(self.producer).block_rates is Producer.block_rates:
+            return own
+        rigid, made = self.nodes.block_rates(s, v), self.block_rates(s, v)
+        return BlockRates(*({k: x[k] + z[k] - y[k] for k in s.tree.base_to_tips()} for x, y, z in zip(own, rigid, made)))
+
+    is_rigid = False
+
     def check_rigid(self, who: str):
         instead = "robot.kernel(lambda q, v, ...: robot.inverse_dynamics(q, v, ...)).jacobian(by=...)"
         self._check(False, f"makes blocks of which {who} does not know how they change. Differentiate the program: {instead}")

@@ -1,6 +1,8 @@
 """Rigid trees: blocks of six, rates taken in each node's own frame."""
 
-from ..spatial import phi
+import numpy as np
+
+from ..spatial import bar, phi
 from ..sweeps.blocks import BlockRates, Blocks, Rates, at_rest
 from ..sweeps.kinematics import coriolis_accelerations, gyroscopic_forces, gyroscopic_matrices, velocities, without
 
@@ -54,6 +56,16 @@ def block_rates(nodes, s: Blocks, v) -> BlockRates:
     return BlockRates(s.tree.constant(nodes.still @ nodes.still.mT), H, N)
 
 
+def entry_rates(nodes, s: Blocks, v) -> BlockRates:
+    """Rates of the entries of the blocks, seen in the axes of each node: φ̇(p,k) = φ(p,k) Δ̄(k), Δ = H* v; H and M stay."""
+    rate = s.tree.split(v)
+    A, H, N = s.tree.slots(3)
+    for k in s.tree.base_to_tips():
+        A[k] = s.A[k] @ bar((s.H[k].mT @ rate[k])[..., 0])
+        H[k], N[k] = np.zeros_like(s.H[k].mT), np.zeros_like(s.M[k])
+    return BlockRates(A, H, N)
+
+
 class RigidTree:
     """The interface of a system, for a rigid tree: blocks and rates at a state, and the way back to the velocities of the tree.
 
@@ -71,6 +83,11 @@ class RigidTree:
 
     def block_rates(self, s: Blocks, v) -> BlockRates:
         return block_rates(self, s, v)
+
+    def entry_rates(self, s: Blocks, v) -> BlockRates:
+        return entry_rates(self, s, v)
+
+    is_rigid = True  # its blocks change as those of a rigid tree do
 
     def check_rigid(self, who: str) -> None:
         """Raises if the blocks are not those of a rigid tree, whose rates are known."""
