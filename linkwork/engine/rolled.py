@@ -82,6 +82,16 @@ class RolledTrace(Trace):
         """A value from memory; the same one twice is one."""
         return self.seen.get(residue) or self._new(("in", source, index), residue)
 
+    def again(self, ref: int) -> int:
+        """A value that the same group has computed in an earlier segment, with all that is known of it."""
+        a, sign = abs(ref), 1 if ref > 0 else -1
+        node = self.nodes[a]
+        if node[0] == "const" or self.home[a] in (None, self.segment):
+            return ref
+        if node[0] == "in" and node[1][0] in ("table", "arg"):
+            return sign * self.leaf(node[1], node[2], self.residue[a])
+        return sign * self.leaf((OWN, a), 0, self.residue[a])
+
 
 @dataclass(eq=False)
 class Segment:
@@ -92,11 +102,13 @@ class Segment:
 
 @dataclass(eq=False)
 class ClassStep:
-    """What one class of group does in one loop: terms summed over its children first, then the rest."""
+    """What one class of group does in one loop: terms summed over its children, the rest, and last what it gives to its children."""
 
     group_class: int
     body: Segment
     children: Segment
+    giving: Segment = field(default_factory=lambda: Segment({}))
+    given: dict[tuple, int] = field(default_factory=dict)  # a name -> what each child gets under it
     values: dict = field(default_factory=dict)  # (slot, member) -> references
     sums: dict[int, int] = field(default_factory=dict)  # term -> its sum over the children
     totals: list = field(default_factory=list)  # (number of a total, references)
@@ -161,16 +173,7 @@ class Slot:
         if (c, member) not in self.stored:
             raise TraceError("a value was asked of a node before it was put there.")
         _, refs = self.stored[c, member]
-        trace, out = tree.trace, []
-        for ref in refs.ravel().tolist():
-            node, sign = trace.nodes[abs(ref)], 1 if ref > 0 else -1
-            if node[0] == "const" or trace.home[abs(ref)] is None:
-                out.append(ref)
-            elif node[0] == "in" and node[1][0] in ("table", "arg"):
-                out.append(sign * trace.leaf(node[1], node[2], trace.residue[abs(ref)]))
-            else:
-                out.append(sign * trace.leaf((OWN, abs(ref)), 0, trace.residue[abs(ref)]))
-        return np.array(out, np.int64).reshape(refs.shape)
+        return np.array([tree.trace.again(ref) for ref in refs.ravel().tolist()], np.int64).reshape(refs.shape)
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,9 @@ class RolledTree:
         self._step: ClassStep | None = None
         self.root_sums: dict[int, int] = {}
         self.root_segment = Segment({})
+        self.root_giving = Segment({})
+        self.root_given: dict[tuple, int] = {}
+        self.turn: int | None = None  # the number of loops after which roots are summed and given to; all of them if None
         self.within = False  # are the children asked for members of the same group?
         self._slots = self._totals = 0
         self.parent, self.children = _Parents(self), _Children(self)
@@ -227,7 +233,7 @@ class RolledTree:
 
     def _travel(self, outward: bool):
         if not self.loops or self.loops[-1].outward != outward:
-            self.loops.append(NodeLoop(outward, [self._fresh(c) for c in self.kinds]))
+            self.new_loop(outward)
         steps = self.loops[-1].steps  # a loop in the same direction as the one before is the same loop
         start = [step.snapshot() for step in steps]
         while True:
@@ -254,8 +260,11 @@ class RolledTree:
                     self.trace.reciprocal(ZERO)
                 return
 
-    def _fresh(self, c):
-        return ClassStep(c, Segment(dict(self.trace.seen)), Segment(dict(self.trace.seen)))
+    def new_loop(self, outward: bool) -> NodeLoop:
+        """One more loop over all groups."""
+        seen = self.trace.seen
+        self.loops.append(NodeLoop(outward, [ClassStep(c, Segment(dict(seen)), Segment(dict(seen))) for c in self.kinds]))
+        return self.loops[-1]
 
     # --- slots and what is known of them
 
