@@ -82,6 +82,10 @@ class RolledTrace(Trace):
         """A value from memory; the same one twice is one."""
         return self.seen.get(residue) or self._new(("in", source, index), residue)
 
+    def repeat(self, node: tuple, like: int) -> int:
+        """A node that computes once more what another one has computed."""
+        return self._new(node, self.residue[like], self.terms[like])
+
     def again(self, ref: int) -> int:
         """A value that the same group has computed in an earlier segment, with all that is known of it."""
         a, sign = abs(ref), 1 if ref > 0 else -1
@@ -205,7 +209,7 @@ class RolledTree:
         self.patterns: dict[tuple[int, str], Pattern] = {}
         self.touched: set[Slot] = set()
         self.tables: dict[int, list[np.ndarray]] = {c: [] for c in self.kinds}
-        self._step: ClassStep | None = None
+        self.current: ClassStep | None = None
         self.root_sums: dict[int, int] = {}
         self.root_segment = Segment({})
         self.root_giving = Segment({})
@@ -219,9 +223,9 @@ class RolledTree:
     @property
     def step(self) -> ClassStep:
         """The step being traced."""
-        if self._step is None:
+        if self.current is None:
             raise TraceError("a value of one node was asked for outside of every loop over nodes.")
-        return self._step
+        return self.current
 
     # --- travel
 
@@ -245,10 +249,10 @@ class RolledTree:
             for step in steps:
                 members = self.representative[step.group_class]
                 before = self.trace.enter(step.body, step.body.seen)
-                self._step = step
+                self.current = step
                 for m in range(len(members)) if outward else reversed(range(len(members))):
                     yield Handle(members[m], OWN, m)
-                self._step = None
+                self.current = None
                 self.trace.enter(*before)
             for slot in self.touched:
                 for role in (PARENT, CHILD):
@@ -324,7 +328,7 @@ class RolledTree:
 
     def sum(self, terms):
         """Σ over the children of the node at hand, or over the roots."""
-        step, trace = self._step, self.trace
+        step, trace = self.current, self.trace
         if self.within:  # the one child is a member of the same group
             return sum(terms, 0.0)
         if step is None:
@@ -354,8 +358,7 @@ class RolledTree:
 
     def total(self, x):
         """Σ over all nodes."""
-        number = self._totals
-        self._totals += 1
+        number = self.new_total()
         shape, size = None, 0
         for step in self.loops[-1].steps:
             parts = [refs for (slot, _), refs in step.values.items() if slot is x]
@@ -366,6 +369,10 @@ class RolledTree:
             step.totals.append((number, term.refs.ravel().tolist()))
         leaves = [self.trace.leaf(("total", number), e, drawn("total", number, e)) for e in range(size)]
         return Traced(self.trace, np.array(leaves, np.int64).reshape(shape))
+
+    def new_total(self) -> int:
+        self._totals += 1
+        return self._totals - 1
 
     # --- in and out
 

@@ -1,10 +1,12 @@
 """The nodes of a model as a rolled kernel sees them: constants in tables, one representative for each class of joint."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..engine import rolled_derivatives as derivatives
 from ..engine.array import Traced, lift
+from ..engine.program import Input
 from ..engine.rolled import Argument, Columns, Groups, Joined, RolledTree, Slot, Table
 from ..engine.rolled_program import RolledProgram
 from ..engine.trace import Trace
@@ -124,7 +126,42 @@ def _as_rotations(key, rows):
 
 def rolled_program(name: str, nodes: Nodes, function, inputs) -> RolledProgram:
     """A function of (nodes, arguments...) traced on rolled nodes."""
-    rolled = RolledNodes(nodes)
-    kinds = {"external": "w"}
-    arguments = [rolled.argument(x.name, kinds.get(x.name, "q" if x.name[0] == "q" else "v")) for x in inputs]
+    return _traced(RolledNodes(nodes), name, function, inputs)
+
+
+def _traced(rolled: RolledNodes, name: str, function, inputs) -> RolledProgram:
+    arguments = [rolled.argument(x.name, kind_of(x)) for x in inputs]
     return RolledProgram(name, rolled.tree, tuple(inputs), function(rolled, *arguments))
+
+
+def kind_of(x: Input) -> str:
+    """What the numbers of an input are: coordinates, velocities or wrenches."""
+    return "w" if x.name == "external" else "q" if x.name[0] == "q" else "v"
+
+
+def rolled_jvp(name: str, nodes: Nodes, function, inputs, rates: Sequence[Input], coordinate_rates: Callable) -> RolledProgram:
+    """The rates of its results, of the inputs and a rate for each; `coordinate_rates` gives, of a group and its coordinates, their rates
+    along each velocity."""
+    rolled = RolledNodes(nodes)
+    program = _traced(rolled, name, function, inputs)
+    return derivatives.jvp(program, f"{name}_jvp", (*inputs, *rates), _moving(rolled, inputs, rates, coordinate_rates))
+
+
+def rolled_vjp(name: str, nodes: Nodes, function, inputs, weights: Sequence[Input], coordinate_rates: Callable) -> RolledProgram:
+    """Weights on the directions of each input, of the inputs and a weight for each result."""
+    rolled = RolledNodes(nodes)
+    program = _traced(rolled, name, function, inputs)
+    moving = _moving(rolled, inputs, inputs, coordinate_rates)
+    return derivatives.vjp(program, f"{name}_vjp", (*inputs, *weights), [x.name for x in weights], moving)
+
+
+def _moving(rolled: RolledNodes, inputs, rates, coordinate_rates: Callable) -> list[derivatives.Moving]:
+    def along_group(c, x):
+        return coordinate_rates(rolled.groups[rolled.tree.representative[c][-1]], x)
+
+    out = []
+    for x, rate in zip(inputs, rates):
+        kind = kind_of(x)
+        direction = rolled.argument(rate.name, "v" if kind == "q" else kind)
+        out.append(derivatives.Moving(rolled.argument(x.name, kind), direction, along_group if kind == "q" else None))
+    return out
