@@ -451,7 +451,8 @@ class Dynamics:
         """
         key = asked(self, what)
         if key not in self._kernels:
-            self._kernels[key] = QuantityKernel(self, self.quantity(key).kernel())
+            bound = self.quantity(key)
+            self._kernels[key] = QuantityKernel(self, bound.kernel(), bound.rolled_whole if self.rolled and self.nv else lambda: None)
         return self._kernels[key]
 
     def varying(self, *names: str) -> Varying:

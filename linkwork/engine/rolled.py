@@ -424,7 +424,7 @@ class Argument:
     """A vector that is passed in, with a part for each group; without a name, it is zero."""
 
     name: str | None
-    which: str | int  # parts begin at q_start ("q") or v_start ("v") of the groups, or all have this many numbers
+    which: str | int  # parts begin at q_start ("q") or v_start ("v") of the groups, or all have this many numbers; 0: one part for all
     size: int
     widths: tuple[int, ...]  # per node
     units: dict[int, tuple[slice, ...]] = field(default_factory=dict, compare=False)  # per node

@@ -44,8 +44,8 @@ class _Derivative:
 
     def __init__(self, program: RolledProgram, moving: Sequence[Moving]):
         """The program is used up."""
-        if program.given:
-            raise TraceError(f"{program.name} is a gradient over all nodes, which has no derivative yet. Use Dynamics(model, rolled=False).")
+        if program.tree.turn is not None:
+            raise TraceError(f"{program.name} is a gradient by loops over all nodes, which has no derivative yet: take kernel.jvp.vjp instead.")
         self.program, self.tree, self.trace = program, program.tree, program.trace
         self.moving = {x.argument.name: x for x in moving}
         self.loops = list(self.tree.loops)

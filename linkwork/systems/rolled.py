@@ -1,11 +1,15 @@
 """The nodes of a model as a rolled kernel sees them: constants in tables, one representative for each class of joint."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..engine import rolled_derivatives as derivatives
 from ..engine.array import Traced, lift
+from ..engine.derived import rate_inputs, weight_inputs
+from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..engine.rolled import Argument, Columns, Groups, Joined, RolledTree, Slot, Table
 from ..engine.rolled_program import RolledProgram
@@ -65,15 +69,15 @@ class RolledNodes(RigidTree):
     still = Nodes.still
     falling = Nodes.falling
 
-    def argument(self, name: str | None, which: str) -> Argument:
-        """A vector of coordinates ("q"), of velocities ("v") or of wrenches ("w"), one for each moving node."""
+    def argument(self, name: str | None, kind: str | int, size: int = 0) -> Argument:
+        """A vector of coordinates ("q"), of velocities ("v"), of so many numbers for each moving node, or with 0 one for all nodes."""
         nodes = self._nodes
-        if which == "q":
+        if kind == "q":
             units = {k: group.units for k, group in enumerate(nodes.groups)}
             return Argument(name, "q", nodes.nq, tuple(group.nq for group in nodes.groups), units)
-        if which == "w":
-            return Argument(name, 6, 6 * len(self.tree.groups.members), tuple(6 for _ in nodes.groups))
-        return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
+        if kind == "v":
+            return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
+        return Argument(name, kind, int(kind) * len(self.tree.groups.members) or size, tuple(int(kind) for _ in nodes.groups))
 
     def split(self, q: Argument):
         return Columns(self.tree, q, column=False)
@@ -90,21 +94,47 @@ class RolledNodes(RigidTree):
 
 def on_bodies(slot: Slot, nodes: Nodes, via: Callable, bodies: list[int]) -> Joined:
     """The values that a slot holds for all groups; those of bodies are made of them when the kernel has run."""
-    members, world = grouped(nodes).members, nodes.tree.world
-    shape = next(iter(slot.stored.values()))[1].shape
-    group_of = {k: g for g, row in enumerate(members) for k in row} | {world: -1}
-    at = [group_of[nodes.on[i]] for i in bodies]
-    places = np.array([nodes.places[i] for i in bodies])
-    of_world = np.zeros(shape) if slot.world is None else np.vectorize(slot.tree.trace.value, otypes=[float])(slot.world)
+    after = OnBodies(slot, nodes, via, bodies)
+    return Joined(slot, after.count, after.count * after.groups, after)
 
-    def after(x):
-        rows = x.reshape(*x.shape[:-1], len(members), *shape)
-        if -1 in at:  # the world has the last row
-            rows = np.concatenate([rows, np.broadcast_to(of_world[None], (*rows.shape[:-3], 1, *shape)).astype(x.dtype)], -3)
-        return columns_as_vectors(via(rows[..., at, :, :], places.astype(x.dtype)))
 
-    count = int(np.prod(shape))
-    return Joined(slot, count, count * len(members), after)
+class OnBodies:
+    """What bodies have, of what the groups have that carry them: linear, but for bodies on the world."""
+
+    def __init__(self, slot: Slot, nodes: Nodes, via: Callable, bodies: list[int]):
+        members, world = grouped(nodes).members, nodes.tree.world
+        group_of = {k: g for g, row in enumerate(members) for k in row} | {world: -1}
+        self.via, self.groups = via, len(members)
+        self.shape = next(iter(slot.stored.values()))[1].shape
+        self.count = int(np.prod(self.shape))
+        self.at = [group_of[nodes.on[i]] for i in bodies]
+        self.places = np.array([nodes.places[i] for i in bodies])
+        of_world = np.zeros(self.shape) if slot.world is None else np.vectorize(slot.tree.trace.value, otypes=[float])(slot.world)
+        self.of_world = of_world
+
+    def __call__(self, x):
+        return self._on_bodies(x, self.of_world)
+
+    def rate(self, x):
+        return self._on_bodies(x, np.zeros(self.shape))
+
+    def _on_bodies(self, x, of_world):
+        rows = x.reshape(*x.shape[:-1], self.groups, *self.shape)
+        if -1 in self.at:  # the world has the last row
+            world = np.broadcast_to(of_world[None], (*rows.shape[:-3], 1, *self.shape)).astype(x.dtype)
+            rows = np.concatenate([rows, world], -3)
+        return columns_as_vectors(self.via(rows[..., self.at, :, :], self.places.astype(x.dtype)))
+
+    def transposed(self, weights):
+        """Weights on the values of groups from those on the values of bodies."""
+        units = np.eye(self.count, dtype=weights.dtype).reshape(self.count, 1, *self.shape)
+        columns = self.via(units, self.places.astype(weights.dtype))  # (count, bodies, rows, columns)
+        whole = weights[..., None] if columns.shape[-1] == 1 else weights
+        if whole.shape[-3:] != columns.shape[1:]:
+            raise ValueError("the last axes do not fit")  # as a gufunc would say; the caller finds out which
+        out = np.zeros((*whole.shape[:-3], self.groups + 1, self.count), weights.dtype)
+        np.add.at(out, (..., self.at, slice(None)), np.einsum("kbij,...bij->...bk", columns, whole))  # type: ignore[arg-type]
+        return out[..., :-1, :].reshape(*whole.shape[:-3], self.groups * self.count)
 
 
 def _as_rotations(key, rows):
@@ -124,44 +154,74 @@ def _as_rotations(key, rows):
     return residues.ravel().tolist()
 
 
-def rolled_program(name: str, nodes: Nodes, function, inputs) -> RolledProgram:
-    """A function of (nodes, arguments...) traced on rolled nodes."""
-    return _traced(RolledNodes(nodes), name, function, inputs)
+def kind_of(x: Input) -> str | int:
+    """What the numbers of an input are, for `RolledNodes.argument`."""
+    return 6 if x.name == "external" else "q" if x.name[0] == "q" else "v"
 
 
-def _traced(rolled: RolledNodes, name: str, function, inputs) -> RolledProgram:
-    arguments = [rolled.argument(x.name, kind_of(x)) for x in inputs]
-    return RolledProgram(name, rolled.tree, tuple(inputs), function(rolled, *arguments))
+@dataclass(frozen=True, eq=False)
+class RolledFunction:
+    """A function of one sample as a loop over nodes, and its derivatives, which are such functions again."""
 
+    name: str
+    inputs: tuple[Input, ...]
+    kinds: tuple[str | int, ...]  # of each input, for `RolledNodes.argument`
+    made: Callable[[], tuple[RolledNodes, RolledProgram]]  # anew each time
 
-def kind_of(x: Input) -> str:
-    """What the numbers of an input are: coordinates, velocities or wrenches."""
-    return "w" if x.name == "external" else "q" if x.name[0] == "q" else "v"
+    @staticmethod
+    def of(name: str, nodes: Nodes, function: Callable, inputs: Sequence[Input]) -> "RolledFunction":
+        """A function of (nodes, arguments...)."""
+        kinds = tuple(map(kind_of, inputs))
 
+        def made():
+            rolled = RolledNodes(nodes)
+            arguments = [rolled.argument(x.name, kind) for x, kind in zip(inputs, kinds)]
+            return rolled, RolledProgram(name, rolled.tree, tuple(inputs), function(rolled, *arguments))
 
-def rolled_jvp(name: str, nodes: Nodes, function, inputs, rates: Sequence[Input], coordinate_rates: Callable) -> RolledProgram:
-    """The rates of its results, of the inputs and a rate for each; `coordinate_rates` gives, of a group and its coordinates, their rates
-    along each velocity."""
-    rolled = RolledNodes(nodes)
-    program = _traced(rolled, name, function, inputs)
-    return derivatives.jvp(program, f"{name}_jvp", (*inputs, *rates), _moving(rolled, inputs, rates, coordinate_rates))
+        return RolledFunction(name, tuple(inputs), kinds, made)
 
+    @cached_property
+    def kernel(self) -> Kernel:
+        return Kernel(self.name, self.made, self.inputs, record=lambda name, made, inputs: made()[1])
 
-def rolled_vjp(name: str, nodes: Nodes, function, inputs, weights: Sequence[Input], coordinate_rates: Callable) -> RolledProgram:
-    """Weights on the directions of each input, of the inputs and a weight for each result."""
-    rolled = RolledNodes(nodes)
-    program = _traced(rolled, name, function, inputs)
-    moving = _moving(rolled, inputs, inputs, coordinate_rates)
-    return derivatives.vjp(program, f"{name}_vjp", (*inputs, *weights), [x.name for x in weights], moving)
+    @cached_property
+    def results(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of its results."""
+        return tuple(x.shape for x in self.kernel.program.outputs)
 
+    def jvp(self, coordinate_rates: Callable) -> "RolledFunction":
+        """The rates of its results, of the inputs and a rate for each; `coordinate_rates` gives, of a group and its coordinates, their
+        rates along each velocity."""
+        nodes = self.made()[0]
+        kinds = tuple("v" if kind == "q" else kind for kind in self.kinds)
+        rates = rate_inputs(self.inputs, [(nodes.tree.nv,) if kind == "q" else x.shape for x, kind in zip(self.inputs, self.kinds)])
+        name, inputs = f"{self.name}_jvp", (*self.inputs, *rates)
 
-def _moving(rolled: RolledNodes, inputs, rates, coordinate_rates: Callable) -> list[derivatives.Moving]:
-    def along_group(c, x):
-        return coordinate_rates(rolled.groups[rolled.tree.representative[c][-1]], x)
+        def made():
+            rolled, program = self.made()
+            return rolled, derivatives.jvp(program, name, inputs, self._moving(rolled, rates, coordinate_rates))
 
-    out = []
-    for x, rate in zip(inputs, rates):
-        kind = kind_of(x)
-        direction = rolled.argument(rate.name, "v" if kind == "q" else kind)
-        out.append(derivatives.Moving(rolled.argument(x.name, kind), direction, along_group if kind == "q" else None))
-    return out
+        return RolledFunction(name, inputs, (*self.kinds, *kinds), made)
+
+    def vjp(self, coordinate_rates: Callable) -> "RolledFunction":
+        """Weights on the directions of each input, of the inputs and a weight for each result."""
+        weights = weight_inputs(self.inputs, self.results)
+        kinds = tuple(x.which if isinstance(x, Joined) else 0 for x in self.kernel.program.results)
+        name, inputs = f"{self.name}_vjp", (*self.inputs, *weights)
+
+        def made():
+            rolled, program = self.made()
+            moving = self._moving(rolled, self.inputs, coordinate_rates)
+            return rolled, derivatives.vjp(program, name, inputs, [x.name for x in weights], moving)
+
+        return RolledFunction(name, inputs, (*self.kinds, *kinds), made)
+
+    def _moving(self, rolled: RolledNodes, rates: Sequence[Input], coordinate_rates: Callable) -> list[derivatives.Moving]:
+        def along_group(c, x):
+            return coordinate_rates(rolled.groups[rolled.tree.representative[c][-1]], x)
+
+        out = []
+        for x, kind, rate in zip(self.inputs, self.kinds, rates):
+            direction = rolled.argument(rate.name, "v" if kind == "q" else kind, rate.size)
+            out.append(derivatives.Moving(rolled.argument(x.name, kind, x.size), direction, along_group if kind == "q" else None))
+        return out
