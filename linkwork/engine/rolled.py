@@ -379,8 +379,8 @@ class RolledTree:
     def constant(self, x):
         return _Everywhere(x)
 
-    def split(self, x: "Argument"):
-        return Columns(self, x, column=True)
+    def split(self, x):
+        return x.parts(self, column=True)
 
     def join(self, x: Slot):
         return Joined(x, "v", self.nv)
@@ -432,6 +432,9 @@ class Argument:
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.size,)
+
+    def parts(self, tree: RolledTree, column: bool) -> "Columns":
+        return Columns(tree, self, column)
 
     def __array_function__(self, function, types, args, kwargs):
         if function is np.zeros_like:

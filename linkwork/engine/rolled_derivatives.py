@@ -54,6 +54,7 @@ class _Derivative:
         for step in program.steps:
             step.results.clear()
         self.active = self._active()
+        self.for_all = [i for i in self.leaves(None) if self.source(i)[0][0] == "arg"]  # inputs that are the same for all groups
 
     def last(self, c: int) -> int:
         """The last member of a class of group: the one that moves, and that others stand on."""
@@ -87,6 +88,10 @@ class _Derivative:
     def source(self, leaf: int) -> tuple[tuple, int]:
         _, source, index = self.trace.nodes[leaf]
         return source, index
+
+    def same_for_all(self, x: Argument, index: int) -> int:
+        """An entry of an argument that is the same for all groups."""
+        return self.trace.leaf(("arg", x.name, 0), index, drawn("arg", x.name, index))
 
     @contextmanager
     def inside(self, step: ClassStep, segment: Segment):
@@ -153,6 +158,7 @@ class _Rates(_Derivative):
         self.shared = {key: (self.slot(key[0], len(some)), some) for key, some in shared.items()}
 
     def results(self) -> tuple:
+        self._before_loops()
         for loop in self.loops:
             for step in loop.steps:
                 self._step(step)
@@ -174,6 +180,21 @@ class _Rates(_Derivative):
         """The rate of a value."""
         found = self.rate.get(abs(ref), ZERO)
         return found if ref > 0 else -found
+
+    def _before_loops(self) -> None:
+        """The rates of what is the same for all groups."""
+        trace, moving = self.trace, dict[int, int]()
+        for i in self.for_all:
+            (_, name, _), index = self.source(i)
+            moving[i] = self.same_for_all(self.moving[name].direction, index)
+        known = set(self.for_all)
+        for i in self.program.order(None):
+            below = [j for j in operands(trace.nodes[i]) if j in self.active]
+            if below and known.issuperset(below):
+                known.add(i)
+        refs = sorted(known)
+        self.rate |= {i: each[0] for i, each in zip(refs, rates(trace, refs, [moving])) if each}
+        self.known = {i: self.rate[i] for i in refs if i in self.rate}
 
     def _step(self, step: ClassStep) -> None:
         program = self.program
@@ -202,15 +223,17 @@ class _Rates(_Derivative):
 
     def _find(self, segment: Segment | None, wanted: Iterable[int]) -> None:
         """The rates of some nodes of a segment."""
-        refs = [abs(ref) for ref in dict.fromkeys(map(abs, wanted)) if abs(ref) in self.active]
+        refs = [i for i in dict.fromkeys(map(abs, wanted)) if i in self.active and i not in self.known]
         found = rates(self.trace, refs, [self._moving(segment)]) if refs else []
         self.rate |= {i: each[0] for i, each in zip(refs, found) if each}
 
     def _moving(self, segment: Segment | None) -> dict[int, int]:
         """The leaves of a segment, each with its rate."""
-        out, names = dict[int, int](), dict[str, None]()
+        out, names = dict(self.known), dict[str, None]()
         for i in self.leaves(segment):
             (kind, *what), index = self.source(i)
+            if i in out:
+                continue
             if kind == "arg":
                 names[what[0]] = None
             elif kind == OWN and what[0] in self.rate:
@@ -272,6 +295,7 @@ class _Weights(_Derivative):
         self.of_own: dict[int, list[int]] = {}  # node -> weights from later loops of the same group
         self.of_input: dict[tuple[int, str], list[tuple[int, int]]] = {}  # (class, name) -> (entry, weight)
         self.of_total: dict[tuple[int, int], int] = {}
+        self.of_all: dict[tuple[str, int], int] = {}  # (name, entry) -> weight from after the loops
         self.from_children: list[tuple[Slot, list[tuple[int, int]]]] = []  # weights on what children read, and on which (slot, index)
         self.from_parent: list[tuple[int, int, int]] = []  # (loop, slot, index) of what a parent has summed up: names of what it gives
         self.last_steps: dict[int, ClassStep] = {}
@@ -281,7 +305,7 @@ class _Weights(_Derivative):
         self._finals()
         for n in reversed(range(len(self.loops))):
             self._loop(n, self.loops[n])
-        return tuple(self._gathered(x) for x in self.moving.values())
+        return tuple(self._gathered(x) if x.argument.which else self._added_up(x.argument) for x in self.moving.values())
 
     def _finals(self) -> None:
         """After the loops: weights on totals, and those that the roots are given."""
@@ -295,6 +319,8 @@ class _Weights(_Derivative):
             if weight := found.get(i, {}).get(0):
                 if kind == "total":
                     self.of_total[what[0], index] = weight
+                elif kind == "arg":
+                    self.of_all[what[0], index] = weight
                 else:
                     of_terms[what[1]] = weight
         tree.root_giving.seen, turn = dict(trace.seen), len(self.loops)
@@ -325,7 +351,7 @@ class _Weights(_Derivative):
         """The transposed step: weights on what it reads of its parent, and on the terms that it sums over its children."""
         trace, c = self.trace, step.group_class
         given = self._weights_on(step, mine)
-        leaves = self.leaves(step.body)
+        leaves = [*self.leaves(step.body), *self.for_all]
         at = _Again(trace, self.program.own)
         found = backwards(trace, [ref for ref, _ in given], [{0: weight} for _, weight in given], leaves, at) if leaves else {}
         of_above, of_terms = dict[tuple[int, int], int](), dict[int, int]()
@@ -395,6 +421,22 @@ class _Weights(_Derivative):
                     raise TraceError("a sum over children has values of the parent in it, which has no gradient yet: multiply the sum by them.")
                 out[n, source[1], index] = weight
         return out
+
+    def _added_up(self, x: Argument) -> Traced:
+        """The weights on an input that is the same for all groups: the sum of theirs, and what comes from after the loops."""
+        number, trace = self.tree.new_total(), self.trace
+        found = dict[int, None]()
+        for c, step in self.last_steps.items():
+            refs = [ZERO] * x.size
+            with self.inside(step, step.body):
+                for j, weight in self.of_input.get((c, x.name or ""), ()):
+                    refs[j] = trace.add(refs[j], trace.again(weight))
+            step.totals.append((number, refs))
+            found |= dict.fromkeys(j for j, ref in enumerate(refs) if ref)
+        out = [self.of_all.get((x.name or "", j), ZERO) for j in range(x.size)]
+        for j in found:
+            out[j] = trace.add(out[j], trace.leaf(("total", number), j, drawn("total", number, j)))
+        return Traced(trace, np.array(out, np.int64))
 
     def _gathered(self, x: Moving) -> Joined:
         """The weights on the directions of an input, from all loops."""

@@ -12,7 +12,7 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..spatial import phi
 from ..systems import Nodes
-from ..systems.rolled import RolledFunction, grouped
+from ..systems.rolled import RolledFunction
 from .declaration import QUANTITIES, Honours
 from .kinematics import group_rates
 from .options import Weld, some_bodies
@@ -203,7 +203,7 @@ class WrenchesOnNodes:
     """A wrench for each moving node from one for each body, flat."""
 
     def __init__(self, nodes: Nodes):
-        members = grouped(nodes).members
+        members = nodes.moving.members
         group_of = {k: g for g, row in enumerate(members) for k in row}
         self.bodies, self.count = len(nodes.on), len(members)
         self.moving = [i for i, k in enumerate(nodes.on) if k != nodes.tree.world]

@@ -11,39 +11,13 @@ from ..engine.array import Traced, lift
 from ..engine.derived import rate_inputs, weight_inputs
 from ..engine.kernel import Kernel
 from ..engine.program import Input
-from ..engine.rolled import Argument, Columns, Groups, Joined, RolledTree, Slot, Table
+from ..engine.rolled import Argument, Joined, RolledTree, Slot, Table
 from ..engine.rolled_program import RolledProgram
 from ..engine.trace import Trace
 from ..lie.so3 import rotation_matrix
 from .labelled import REMEDY
 from .nodes import Nodes, chosen, columns_as_vectors
 from .rigid import RigidTree
-
-
-def grouped(nodes: Nodes) -> Groups:
-    """Each moving node with the nodes that only place it; groups of the same joints and placements are one class."""
-    members, kinds, parent, q_start, v_start = [], [], [], [], []
-    group_of: dict[int, int] = {-1: -1}
-    row: list[int] = []
-    for k, group in enumerate(nodes.groups):
-        row.append(k)
-        if group.nv:
-            kinds.append(tuple((nodes.groups[i], _placing(nodes, i)) for i in row))
-            parent.append(group_of[nodes.tree.parent[row[0]]])
-            members.append(tuple(row))
-            q_start.append(nodes.q_rows[k].start)
-            v_start.append(nodes.tree.rows[k].start)
-            group_of[k] = len(members) - 1
-            row = []
-    known = list(dict.fromkeys(kinds))
-    classes = {kind: c for c, kind in enumerate(known)}
-    return Groups(tuple(members), tuple(classes[k] for k in kinds), tuple(parent), tuple(q_start), tuple(v_start))
-
-
-def _placing(nodes: Nodes, k: int) -> tuple[bool, tuple[bool, ...]]:
-    """Does a node's fixed placement move, and about which axes does it turn? One alone makes a sparse rotation."""
-    turning = nodes.quaternion[k][:3] != 0
-    return bool(nodes.translation[k].any()), tuple(turning.tolist()) if turning.sum() < 2 else ()
 
 
 class RolledNodes(RigidTree):
@@ -53,7 +27,7 @@ class RolledNodes(RigidTree):
 
     def __init__(self, nodes: Nodes):
         self._nodes = nodes
-        self.tree = tree = RolledTree(grouped(nodes), nodes.tree.widths)
+        self.tree = tree = RolledTree(nodes.moving, nodes.tree.widths)
         tree.trace.remedy = REMEDY
         self.groups, self.H = nodes.groups, nodes.H
         self.gravity = Traced(tree.trace, lift(tree.trace, nodes.gravity))
@@ -79,8 +53,8 @@ class RolledNodes(RigidTree):
             return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
         return Argument(name, kind, int(kind) * len(self.tree.groups.members) or size, tuple(int(kind) for _ in nodes.groups))
 
-    def split(self, q: Argument):
-        return Columns(self.tree, q, column=False)
+    def split(self, q):
+        return q.parts(self.tree, column=False)
 
     def join(self, slot) -> Joined:
         return Joined(slot, "q", self.nq)
@@ -102,7 +76,7 @@ class OnBodies:
     """What bodies have, of what the groups have that carry them: linear, but for bodies on the world."""
 
     def __init__(self, slot: Slot, nodes: Nodes, via: Callable, bodies: list[int]):
-        members, world = grouped(nodes).members, nodes.tree.world
+        members, world = nodes.moving.members, nodes.tree.world
         group_of = {k: g for g, row in enumerate(members) for k in row} | {world: -1}
         self.via, self.groups = via, len(members)
         self.shape = next(iter(slot.stored.values()))[1].shape
@@ -166,6 +140,7 @@ class RolledFunction:
     name: str
     inputs: tuple[Input, ...]
     kinds: tuple[str | int, ...]  # of each input, for `RolledNodes.argument`
+    nv: int
     made: Callable[[], tuple[RolledNodes, RolledProgram]]  # anew each time
 
     @staticmethod
@@ -178,7 +153,7 @@ class RolledFunction:
             arguments = [rolled.argument(x.name, kind) for x, kind in zip(inputs, kinds)]
             return rolled, RolledProgram(name, rolled.tree, tuple(inputs), function(rolled, *arguments))
 
-        return RolledFunction(name, tuple(inputs), kinds, made)
+        return RolledFunction(name, tuple(inputs), kinds, nodes.tree.nv, made)
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -192,16 +167,15 @@ class RolledFunction:
     def jvp(self, coordinate_rates: Callable) -> "RolledFunction":
         """The rates of its results, of the inputs and a rate for each; `coordinate_rates` gives, of a group and its coordinates, their
         rates along each velocity."""
-        nodes = self.made()[0]
         kinds = tuple("v" if kind == "q" else kind for kind in self.kinds)
-        rates = rate_inputs(self.inputs, [(nodes.tree.nv,) if kind == "q" else x.shape for x, kind in zip(self.inputs, self.kinds)])
+        rates = rate_inputs(self.inputs, [(self.nv,) if kind == "q" else x.shape for x, kind in zip(self.inputs, self.kinds)])
         name, inputs = f"{self.name}_jvp", (*self.inputs, *rates)
 
         def made():
             rolled, program = self.made()
             return rolled, derivatives.jvp(program, name, inputs, self._moving(rolled, rates, coordinate_rates))
 
-        return RolledFunction(name, inputs, (*self.kinds, *kinds), made)
+        return RolledFunction(name, inputs, (*self.kinds, *kinds), self.nv, made)
 
     def vjp(self, coordinate_rates: Callable) -> "RolledFunction":
         """Weights on the directions of each input, of the inputs and a weight for each result."""
@@ -214,7 +188,7 @@ class RolledFunction:
             moving = self._moving(rolled, self.inputs, coordinate_rates)
             return rolled, derivatives.vjp(program, name, inputs, [x.name for x in weights], moving)
 
-        return RolledFunction(name, inputs, (*self.kinds, *kinds), made)
+        return RolledFunction(name, inputs, (*self.kinds, *kinds), self.nv, made)
 
     def _moving(self, rolled: RolledNodes, rates: Sequence[Input], coordinate_rates: Callable) -> list[derivatives.Moving]:
         def along_group(c, x):
