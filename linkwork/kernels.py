@@ -248,6 +248,7 @@ class UserKernel(RobotKernel):
 
     def __init__(self, robot, function: Callable, shapes: dict):
         super().__init__(robot, function, getattr(function, "__name__", "kernel"), function.__doc__)
+        self._why = ""  # it is no loop over the joints
         self.names: list[str] = []
         for name, parameter in signature(function).parameters.items():
             if parameter.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
@@ -266,6 +267,26 @@ class UserKernel(RobotKernel):
             self.check_count(self.names, len(arrays))
         shapes = {**self.shapes, **self._seen(arrays)}
         return tuple(self.robot.lowered.input(n, shapes[n]) for n in self.names)
+
+    def rolled(self, arrays=None):
+        robot = self.robot
+        if not robot.rolled or not robot.nv or robot.constraints is not None or robot.lowered.producers:
+            return None
+        if "rolled" not in self.ready:
+            inputs = self.inputs(arrays)
+            try:
+                self.ready["rolled"] = Rolled.of_function(self.__name__, robot.lowered.nodes, self.function, inputs)
+            except Exception as error:  # it is straight-line code, which fails by itself if the function is wrong
+                self.ready["rolled"], self._why = None, str(error)
+        return self.ready["rolled"]
+
+    def kernel(self, arrays=None):
+        try:
+            return super().kernel(arrays)
+        except TraceError as error:
+            if self._why:
+                error.add_note(f"{self.__name__} is not traced as loops over the joints either: {self._why}")
+            raise
 
     def _seen(self, arrays) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments that were not declared, from the arrays of a call."""

@@ -37,6 +37,7 @@ class Moving:
     argument: Argument
     direction: Argument
     matrix: Callable | None = None
+    shape: tuple[int, ...] | None = None  # of an input that is the same for all groups
 
 
 class _Derivative:
@@ -305,7 +306,7 @@ class _Weights(_Derivative):
         self._finals()
         for n in reversed(range(len(self.loops))):
             self._loop(n, self.loops[n])
-        return tuple(self._gathered(x) if x.argument.which else self._added_up(x.argument) for x in self.moving.values())
+        return tuple(self._gathered(x) if x.argument.which else self._added_up(x.argument).reshape(x.shape) for x in self.moving.values())
 
     def _finals(self) -> None:
         """After the loops: weights on totals, and those that the roots are given."""

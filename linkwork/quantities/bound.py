@@ -110,6 +110,10 @@ class Bound:
         """The same with what is to be done around it, and with derivatives; None where it is not one loop."""
         return rolled.whole(self)
 
+    def of_whole(self, arguments):
+        """The quantity of vectors over all nodes, inside a function that is traced as loops over them."""
+        return rolled.of_whole(self, arguments)
+
     def rolled(self, dtype: np.dtype) -> Callable | None:
         """A rolled run, called as a gufunc is; None where there is none."""
         return rolled.run(self, dtype)

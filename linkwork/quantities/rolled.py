@@ -10,9 +10,12 @@ import numpy as np
 from ..engine.gufunc import put_into
 from ..engine.kernel import Kernel
 from ..engine.program import Input
+from ..engine.rolled import Joined
+from ..errors import TraceError
 from ..spatial import phi
 from ..systems import Nodes
 from ..systems.rolled import RolledFunction
+from ..systems.rolled_vectors import Whole, rolled_function
 from .declaration import QUANTITIES, Honours
 from .kinematics import group_rates
 from .options import Weld, some_bodies
@@ -91,6 +94,12 @@ class Rolled:
         function = _function(bound, inputs)
         return Rolled(function, bound.inputs, tuple(before), function.kernel.program.after)  # type: ignore[union-attr]
 
+    @staticmethod
+    def of_function(name: str, nodes: Nodes, function: Callable, inputs: tuple[Input, ...]) -> "Rolled":
+        """A user's function of vectors over all nodes."""
+        made = rolled_function(name, nodes, function, inputs)
+        return Rolled(made, inputs, (None,) * len(inputs), (None,) * len(made.results))
+
     @property
     def differentiable(self) -> bool:
         """Has it derivatives by loops over the nodes? A gradient has none: take the gradient of a rate."""
@@ -138,6 +147,19 @@ class Rolled:
         back = tuple(None if f is None else Linear(f.transposed, f) for f in self.after)  # type: ignore[attr-defined]
         ahead = tuple(None if f is None else Linear(f.transposed, f) for f in self.before)  # type: ignore[attr-defined]
         return Rolled(function, (*self.inputs, *given), (*self.before, *back), ahead)
+
+
+def of_whole(bound: "Bound", arguments):
+    """A quantity inside a user's function that is traced as loops over the nodes."""
+    system = next(x.system for x in arguments if isinstance(x, Whole))
+    if not possible(bound) or bound.quantity.product is not None or not all(isinstance(x, Whole) for x in arguments):
+        raise TraceError(f"{bound.name} is not one loop over the joints, or not of vectors over all of them.")
+    found = bound.of_system(system, arguments)
+    several = found if isinstance(found, tuple) else (found,)
+    if any(isinstance(x, Joined) and x.which not in ("q", "v") for x in several):
+        raise TraceError(f"{bound.name} is of bodies, which a kernel that loops over the joints does not return.")
+    several = tuple(Whole(system, str(x.which), x.slot) if isinstance(x, Joined) else x for x in several)
+    return several if isinstance(found, tuple) else several[0]
 
 
 @dataclass(frozen=True)

@@ -197,5 +197,6 @@ class RolledFunction:
         out = []
         for x, kind, rate in zip(self.inputs, self.kinds, rates):
             direction = rolled.argument(rate.name, "v" if kind == "q" else kind, rate.size)
-            out.append(derivatives.Moving(rolled.argument(x.name, kind, x.size), direction, along_group if kind == "q" else None))
+            along = along_group if kind == "q" else None
+            out.append(derivatives.Moving(rolled.argument(x.name, kind, x.size), direction, along, x.shape))
         return out
