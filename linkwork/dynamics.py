@@ -23,6 +23,7 @@ from .quantities.declaration import STRAIGHT_UP_TO, declared_as
 from .quantities.options import Place, hashable
 from .quantities.runs import Ways, made
 from .systems import DTYPES, Lowered, Producer
+from .systems.rolled_vectors import Whole
 from .varying import Varying
 
 Out = np.ndarray | None
@@ -484,7 +485,8 @@ class Dynamics:
         """
         key = asked(self, what)
         if key not in self._kernels:
-            self._kernels[key] = QuantityKernel(self, self.quantity(key).kernel())
+            bound = self.quantity(key)
+            self._kernels[key] = QuantityKernel(self, bound.kernel(), bound.rolled_whole if self.rolled and self.nv else lambda: None)
         return self._kernels[key]
 
     def varying(self, *names: str) -> Varying:
@@ -530,6 +532,8 @@ class Dynamics:
         arguments = [array_of(x.name, given) for x, given in zip(bound.inputs, arguments)]
         if bound.quantity.constrained and self.constraints is not None:
             return self.constraints.ask(bound, arguments, out, t)
+        if any(isinstance(x, Whole) for x in arguments):
+            return bound.of_whole(arguments)
         if any(isinstance(x, Traced) for x in arguments):
             return bound.function(*arguments)
         arrays, dtype = self.lowered.checked(bound.inputs, arguments)

@@ -17,6 +17,7 @@ from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
 from .quantities import SIZES, coordinate_rates
+from .quantities.rolled import Rolled
 
 
 class RobotKernel(ABC):
@@ -52,11 +53,12 @@ class RobotKernel(ABC):
         if any(on_device(x) for x in arguments):
             return self._on_device(arguments)(*arguments, out=out)
         arrays = [np.asarray(array_of(self.argument(n), x)) for n, x in enumerate(arguments)]
-        kernel = self.kernel(arrays)
-        self.check_count([x.name for x in kernel.inputs], len(arrays))
-        arrays, dtype = checked(self.__name__, kernel.inputs, arrays)
+        rolled = self.rolled(arrays)
+        inputs = self.kernel(arrays).inputs if rolled is None else rolled.inputs
+        self.check_count([x.name for x in inputs], len(arrays))
+        arrays, dtype = checked(self.__name__, inputs, arrays)
         if dtype not in self.ready:
-            self.ready[dtype] = kernel.runner(dtype.char)
+            self.ready[dtype] = self.kernel(arrays).runner(dtype.char) if rolled is None else rolled.run(dtype)
         run = self.ready[dtype]
         return run_into(run, arrays, out, self.__name__)
 
@@ -66,11 +68,23 @@ class RobotKernel(ABC):
 
     def _on_device(self, arrays) -> DeviceKernel:
         if "GPU" not in self.ready:
-            self.ready["GPU"] = DeviceKernel(self.kernel(arrays))
+            rolled = self.rolled(arrays)
+            self.ready["GPU"] = DeviceKernel(self.kernel(arrays) if rolled is None else self._by_itself(rolled))
         return self.ready["GPU"]
 
+    def rolled(self, arrays=None) -> Rolled | None:
+        """Itself as a loop over the nodes, for a robot whose kernels are; None where it is straight-line code."""
+        return None
+
+    def _by_itself(self, rolled: Rolled) -> Kernel:
+        """The kernel of a loop over the nodes that needs nothing around it."""
+        if rolled.kernel is None:
+            raise TraceError(f"{self.__name__} of a long mechanism is no one kernel: NumPy makes of values of joints what it takes or returns of "
+                             "bodies. Call it with NumPy arrays, or use Dynamics(model, rolled=False).")  # fmt: skip
+        return rolled.kernel
+
     def kernel(self, arrays=None) -> Kernel:
-        """The kernel, made when the shapes of all arguments are known."""
+        """The straight-line kernel, made when the shapes of all arguments are known."""
         if self._kernel is None:
             inputs = self.inputs(arrays)
             kernel = Kernel(self.__name__, self.function, inputs)
@@ -87,7 +101,7 @@ class RobotKernel(ABC):
 
     @property
     def program(self):
-        """What the kernel does, operation by operation; print it to read it."""
+        """What the kernel does, operation by operation, as straight-line code; print it to read it."""
         return self.kernel().program
 
     def gufunc(self, dtype=np.float64) -> np.ufunc:
@@ -95,7 +109,8 @@ class RobotKernel(ABC):
         dtype = np.dtype(dtype)
         if dtype not in (np.float64, np.float32):
             raise TraceError(f"{self.__name__}: kernels are made for float64 and float32, not for {dtype}.")
-        return self.kernel().gufunc(dtype.char)
+        rolled = self.rolled()
+        return (self.kernel() if rolled is None else self._by_itself(rolled)).gufunc(dtype.char)
 
     # --- derivatives: those by coordinates q are along the group, as `integrate` moves, one for each velocity
 
@@ -103,13 +118,13 @@ class RobotKernel(ABC):
     def jvp(self) -> "DerivativeKernel":
         """Jacobian times vector, a kernel: kernel.jvp(q, v, dq, dv) is the rate of each result while the arguments move with these
         rates; dq is a velocity (nv,)."""
-        return DerivativeKernel(self, "jvp", lambda d: d.jvp, lambda d: d.rates)
+        return DerivativeKernel(self, "jvp", lambda d: d.jvp, lambda d: d.rates, Rolled.jvp)
 
     @cached_property
     def vjp(self) -> "DerivativeKernel":
         """Vector times Jacobian, a kernel: kernel.vjp(q, v, weight) is the gradient of weight · result by each argument; that by q
         has one entry for each velocity (nv,). With several results there is a weight for each."""
-        return DerivativeKernel(self, "vjp", lambda d: d.vjp, lambda d: d.weights)
+        return DerivativeKernel(self, "vjp", lambda d: d.vjp, lambda d: d.weights, Rolled.vjp)
 
     def jacobian(self, of: int | Sequence[int] | None = None, by: str | Sequence[str] | None = None) -> "DerivativeKernel":
         """The Jacobian as a kernel: kernel.jacobian(by="q")(q, v) has shape (..., result, nv), by others (..., result, argument).
@@ -156,12 +171,22 @@ def jacobian_of(name: str, of, by, derived: Derived) -> Callable:
 class DerivativeKernel(RobotKernel):
     """A derivative of another kernel; it takes what that takes, and rates or weights after it."""
 
-    def __init__(self, of: RobotKernel, what: str, function: Callable[[Derived], Callable], more: Callable[[Derived], Iterable[Input]]):
+    def __init__(self, of: RobotKernel, what: str, function: Callable[[Derived], Callable], more: Callable[[Derived], Iterable[Input]],
+                 rolled: Callable[[Rolled], Rolled] | None = None):  # fmt: skip
+        """Of a straight-line kernel the `function` and what `more` it takes, of a loop over nodes `rolled`, if there is one."""
         derived = lambda *arguments: function(of.derived(arguments))(*arguments)
         super().__init__(of.robot, derived, f"{of.__name__}_{what}", f"The {what} of {of.__name__}.")
-        self.of, self._more = of, more
+        self.of, self._more, self._roll = of, more, rolled
+        self._rolled: Rolled | None = None
+
+    def rolled(self, arrays=None):
+        if self._rolled is None and self._roll is not None and (of := self.of.rolled(arrays)) and of.differentiable:
+            self._rolled = self._roll(of)
+        return self._rolled
 
     def inputs(self, arrays=None):
+        if (rolled := self.rolled(arrays)) is not None:
+            return rolled.inputs
         derived = self.of.derived(arrays)
         return (*derived.inputs, *self._more(derived))
 
@@ -183,9 +208,17 @@ class DerivativeKernel(RobotKernel):
 class QuantityKernel(RobotKernel):
     """A declared quantity as a kernel: what a method of the robot computes, with derivatives."""
 
-    def __init__(self, robot, kernel: Kernel):
+    def __init__(self, robot, kernel: Kernel, roll: Callable[[], Rolled | None] = lambda: None):
+        """`roll` gives the same as a loop over the nodes, or None."""
         super().__init__(robot, kernel.function, kernel.name, f"{kernel.name} of {robot.model.name}.")
-        self._own = kernel
+        self._own, self._roll = kernel, roll
+
+    @cached_property
+    def _rolled(self) -> Rolled | None:
+        return self._roll()
+
+    def rolled(self, arrays=None):
+        return self._rolled
 
     @property
     def names(self) -> list[str]:
@@ -215,6 +248,7 @@ class UserKernel(RobotKernel):
 
     def __init__(self, robot, function: Callable, shapes: dict):
         super().__init__(robot, function, getattr(function, "__name__", "kernel"), function.__doc__)
+        self._why = ""  # it is no loop over the joints
         self.names: list[str] = []
         for name, parameter in signature(function).parameters.items():
             if parameter.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
@@ -233,6 +267,26 @@ class UserKernel(RobotKernel):
             self.check_count(self.names, len(arrays))
         shapes = {**self.shapes, **self._seen(arrays)}
         return tuple(self.robot.lowered.input(n, shapes[n]) for n in self.names)
+
+    def rolled(self, arrays=None):
+        robot = self.robot
+        if not robot.rolled or not robot.nv or robot.constraints is not None or robot.lowered.producers:
+            return None
+        if "rolled" not in self.ready:
+            inputs = self.inputs(arrays)
+            try:
+                self.ready["rolled"] = Rolled.of_function(self.__name__, robot.lowered.nodes, self.function, inputs)
+            except Exception as error:  # it is straight-line code, which fails by itself if the function is wrong
+                self.ready["rolled"], self._why = None, str(error)
+        return self.ready["rolled"]
+
+    def kernel(self, arrays=None):
+        try:
+            return super().kernel(arrays)
+        except TraceError as error:
+            if self._why:
+                error.add_note(f"{self.__name__} is not traced as loops over the joints either: {self._why}")
+            raise
 
     def _seen(self, arrays) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments that were not declared, from the arrays of a call."""

@@ -33,6 +33,10 @@ def method(function: Callable) -> Callable:
     return lambda self, *args, **options: function(self, *args, **options)
 
 
+class Wider(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of many traced arrays, which decides what arithmetic with one of them is."""
+
+
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose entries are references to the scalars of a trace."""
 
@@ -120,6 +124,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     # --- NumPy's protocols
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+        if any(isinstance(x, Wider) for x in inputs):
+            return NotImplemented
         options = {name: x for name, x in options.items() if name not in ("dtype", "casting", "order", "subok")}
         if out is not None and not all(isinstance(x, Traced) for x in out):
             raise TraceError(f"np.{ufunc.__name__} cannot write into a plain array in a kernel; use what it returns.")

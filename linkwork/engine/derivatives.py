@@ -9,7 +9,7 @@ that keep the relation are then the same. Weights on the entries of a bound inpu
 A loop has the rates of its rounds, which it carries along with its values.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -124,11 +124,13 @@ def _gathered(x: Traced, found: Mapping[int, Parts], count: int) -> Traced:
     return Traced(x.trace, np.array(rows, np.int64).reshape(count, x.size))
 
 
-def backwards(trace: Trace, refs: list[int], weights: Sequence[Parts], leaves: Collection[int]) -> dict[int, Parts]:
+def backwards(
+    trace: Trace, refs: list[int], weights: Sequence[Parts], leaves: Collection[int], at: Callable[[int], int] = lambda ref: ref
+) -> dict[int, Parts]:
     """For each leaf the weights that are not zero, by the number of the row; from results to leaves.
 
     `weights` are those of each reference. A value that only a choice uses (np.where) has weights only where it is chosen: there
-    may be no slope elsewhere.
+    may be no slope elsewhere. `at` gives the value of a reference where the weights are computed, if that is another place.
     """
     order = needed(trace, refs, leaves)
     depends = set(leaves)
@@ -150,20 +152,21 @@ def backwards(trace: Trace, refs: list[int], weights: Sequence[Parts], leaves: C
         parts = {n: weight for n, weight in found.get(i, {}).items() if weight}
         if i in leaves or i not in depends or not parts:
             continue
-        for ref, share, truths in _shares(trace, i, parts, when[i], depends, loops):
+        for ref, share, truths in _shares(trace, i, parts, when[i], depends, loops, at):
             give(ref, share, truths)
     return found
 
 
-def _shares(trace: Trace, i: int, parts: Parts, truths: frozenset[int], depends: Collection[int], loops: dict[int, list[Parts]]):
+def _shares(trace: Trace, i: int, parts: Parts, truths: frozenset[int], depends: Collection[int], loops: dict[int, list[Parts]], at):
     """What the operands of a node get of the weights on it: (operand, weights, the truths under which they are not zero)."""
     if i in trace.moves_as:
         yield trace.moves_as[i], parts, truths
         return
     name, *arguments = trace.nodes[i]
     row = OPERATIONS[name]
-    slopes: Iterable[int | None] = row.derivative(trace, i, *arguments) if row.derivative else ()
-    chosen = row.when(*arguments) if row.when else (None,) * len(arguments)
+    here = () if name == "result" else (at(i), *map(at, arguments))
+    slopes: Iterable[int | None] = row.derivative(trace, *here) if row.derivative else ()
+    chosen = row.when(*here[1:]) if row.when else (None,) * len(arguments)
     if name == "result":
         n, loop = arguments
         arguments = trace.nodes[loop][2:]

@@ -4,7 +4,7 @@ Each is a function of one sample over traced arrays, as the one it is made from:
 any other. Derivatives by an input that is bound by a relation, or that lies on a group, are along the directions in which it `moves`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
@@ -39,21 +39,13 @@ class Derived:
 
     @cached_property
     def rates(self) -> tuple[Input, ...]:
-        """The further inputs of `jvp`: a rate for each input, called dq for q, v and so on."""
-        taken, out = {x.name for x in self.inputs}, []
-        for x, shape in zip(self.inputs, self.directions):
-            name = next(n for n in (f"d{'_' * k}{x.name}" for k in range(len(taken) + 1)) if n not in taken)
-            taken.add(name)
-            out.append(Input(name, shape))
-        return tuple(out)
+        """The further inputs of `jvp`: a rate for each input."""
+        return rate_inputs(self.inputs, self.directions)
 
     @cached_property
     def weights(self) -> tuple[Input, ...]:
         """The further inputs of `vjp`: a weight for each result."""
-        taken, stem = {x.name for x in self.inputs}, "weight"
-        while any(name.startswith(stem) for name in taken):
-            stem += "_"
-        return tuple(Input(stem if len(self.results) == 1 else f"{stem}{n}", shape) for n, shape in enumerate(self.results))
+        return weight_inputs(self.inputs, self.results)
 
     @cached_property
     def directions(self) -> tuple[tuple[int, ...], ...]:
@@ -154,6 +146,24 @@ class Derived:
 
     def _along_moves(self, at: Input, x: Traced, weights: Traced) -> Traced:
         return weights @ self.moves[at.name](x) if at.name in self.moves else weights
+
+
+def rate_inputs(inputs: Sequence[Input], shapes: Iterable[tuple[int, ...]]) -> tuple[Input, ...]:
+    """A rate for each input, called dq for q, dv for v and so on."""
+    taken, out = {x.name for x in inputs}, []
+    for x, shape in zip(inputs, shapes):
+        name = next(n for n in (f"d{'_' * k}{x.name}" for k in range(len(taken) + 1)) if n not in taken)
+        taken.add(name)
+        out.append(Input(name, shape))
+    return tuple(out)
+
+
+def weight_inputs(inputs: Sequence[Input], shapes: Sequence[tuple[int, ...]]) -> tuple[Input, ...]:
+    """A weight for each result."""
+    taken, stem = {x.name for x in inputs}, "weight"
+    while any(name.startswith(stem) for name in taken):
+        stem += "_"
+    return tuple(Input(stem if len(shapes) == 1 else f"{stem}{n}", shape) for n, shape in enumerate(shapes))
 
 
 def unpacked(parts: list):

@@ -82,6 +82,20 @@ class RolledTrace(Trace):
         """A value from memory; the same one twice is one."""
         return self.seen.get(residue) or self._new(("in", source, index), residue)
 
+    def repeat(self, node: tuple, like: int) -> int:
+        """A node that computes once more what another one has computed."""
+        return self._new(node, self.residue[like], self.terms[like])
+
+    def again(self, ref: int) -> int:
+        """A value that the same group has computed in an earlier segment, with all that is known of it."""
+        a, sign = abs(ref), 1 if ref > 0 else -1
+        node = self.nodes[a]
+        if node[0] == "const" or self.home[a] in (None, self.segment):
+            return ref
+        if node[0] == "in" and node[1][0] in ("table", "arg"):
+            return sign * self.leaf(node[1], node[2], self.residue[a])
+        return sign * self.leaf((OWN, a), 0, self.residue[a])
+
 
 @dataclass(eq=False)
 class Segment:
@@ -92,11 +106,13 @@ class Segment:
 
 @dataclass(eq=False)
 class ClassStep:
-    """What one class of group does in one loop: terms summed over its children first, then the rest."""
+    """What one class of group does in one loop: terms summed over its children, the rest, and last what it gives to its children."""
 
     group_class: int
     body: Segment
     children: Segment
+    giving: Segment = field(default_factory=lambda: Segment({}))
+    given: dict[tuple, int] = field(default_factory=dict)  # a name -> what each child gets under it
     values: dict = field(default_factory=dict)  # (slot, member) -> references
     sums: dict[int, int] = field(default_factory=dict)  # term -> its sum over the children
     totals: list = field(default_factory=list)  # (number of a total, references)
@@ -161,16 +177,7 @@ class Slot:
         if (c, member) not in self.stored:
             raise TraceError("a value was asked of a node before it was put there.")
         _, refs = self.stored[c, member]
-        trace, out = tree.trace, []
-        for ref in refs.ravel().tolist():
-            node, sign = trace.nodes[abs(ref)], 1 if ref > 0 else -1
-            if node[0] == "const" or trace.home[abs(ref)] is None:
-                out.append(ref)
-            elif node[0] == "in" and node[1][0] in ("table", "arg"):
-                out.append(sign * trace.leaf(node[1], node[2], trace.residue[abs(ref)]))
-            else:
-                out.append(sign * trace.leaf((OWN, abs(ref)), 0, trace.residue[abs(ref)]))
-        return np.array(out, np.int64).reshape(refs.shape)
+        return np.array([tree.trace.again(ref) for ref in refs.ravel().tolist()], np.int64).reshape(refs.shape)
 
 
 @dataclass(frozen=True)
@@ -202,9 +209,12 @@ class RolledTree:
         self.patterns: dict[tuple[int, str], Pattern] = {}
         self.touched: set[Slot] = set()
         self.tables: dict[int, list[np.ndarray]] = {c: [] for c in self.kinds}
-        self._step: ClassStep | None = None
+        self.current: ClassStep | None = None
         self.root_sums: dict[int, int] = {}
         self.root_segment = Segment({})
+        self.root_giving = Segment({})
+        self.root_given: dict[tuple, int] = {}
+        self.turn: int | None = None  # the number of loops after which roots are summed and given to; all of them if None
         self.within = False  # are the children asked for members of the same group?
         self._slots = self._totals = 0
         self.parent, self.children = _Parents(self), _Children(self)
@@ -213,9 +223,9 @@ class RolledTree:
     @property
     def step(self) -> ClassStep:
         """The step being traced."""
-        if self._step is None:
+        if self.current is None:
             raise TraceError("a value of one node was asked for outside of every loop over nodes.")
-        return self._step
+        return self.current
 
     # --- travel
 
@@ -227,7 +237,7 @@ class RolledTree:
 
     def _travel(self, outward: bool):
         if not self.loops or self.loops[-1].outward != outward:
-            self.loops.append(NodeLoop(outward, [self._fresh(c) for c in self.kinds]))
+            self.new_loop(outward)
         steps = self.loops[-1].steps  # a loop in the same direction as the one before is the same loop
         start = [step.snapshot() for step in steps]
         while True:
@@ -239,10 +249,10 @@ class RolledTree:
             for step in steps:
                 members = self.representative[step.group_class]
                 before = self.trace.enter(step.body, step.body.seen)
-                self._step = step
+                self.current = step
                 for m in range(len(members)) if outward else reversed(range(len(members))):
                     yield Handle(members[m], OWN, m)
-                self._step = None
+                self.current = None
                 self.trace.enter(*before)
             for slot in self.touched:
                 for role in (PARENT, CHILD):
@@ -254,8 +264,11 @@ class RolledTree:
                     self.trace.reciprocal(ZERO)
                 return
 
-    def _fresh(self, c):
-        return ClassStep(c, Segment(dict(self.trace.seen)), Segment(dict(self.trace.seen)))
+    def new_loop(self, outward: bool) -> NodeLoop:
+        """One more loop over all groups."""
+        seen = self.trace.seen
+        self.loops.append(NodeLoop(outward, [ClassStep(c, Segment(dict(seen)), Segment(dict(seen))) for c in self.kinds]))
+        return self.loops[-1]
 
     # --- slots and what is known of them
 
@@ -315,7 +328,7 @@ class RolledTree:
 
     def sum(self, terms):
         """Σ over the children of the node at hand, or over the roots."""
-        step, trace = self._step, self.trace
+        step, trace = self.current, self.trace
         if self.within:  # the one child is a member of the same group
             return sum(terms, 0.0)
         if step is None:
@@ -345,8 +358,7 @@ class RolledTree:
 
     def total(self, x):
         """Σ over all nodes."""
-        number = self._totals
-        self._totals += 1
+        number = self.new_total()
         shape, size = None, 0
         for step in self.loops[-1].steps:
             parts = [refs for (slot, _), refs in step.values.items() if slot is x]
@@ -358,13 +370,17 @@ class RolledTree:
         leaves = [self.trace.leaf(("total", number), e, drawn("total", number, e)) for e in range(size)]
         return Traced(self.trace, np.array(leaves, np.int64).reshape(shape))
 
+    def new_total(self) -> int:
+        self._totals += 1
+        return self._totals - 1
+
     # --- in and out
 
     def constant(self, x):
         return _Everywhere(x)
 
-    def split(self, x: "Argument"):
-        return Columns(self, x, column=True)
+    def split(self, x):
+        return x.parts(self, column=True)
 
     def join(self, x: Slot):
         return Joined(x, "v", self.nv)
@@ -408,7 +424,7 @@ class Argument:
     """A vector that is passed in, with a part for each group; without a name, it is zero."""
 
     name: str | None
-    which: str | int  # parts begin at q_start ("q") or v_start ("v") of the groups, or all have this many numbers
+    which: str | int  # parts begin at q_start ("q") or v_start ("v") of the groups, or all have this many numbers; 0: one part for all
     size: int
     widths: tuple[int, ...]  # per node
     units: dict[int, tuple[slice, ...]] = field(default_factory=dict, compare=False)  # per node
@@ -416,6 +432,9 @@ class Argument:
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.size,)
+
+    def parts(self, tree: RolledTree, column: bool) -> "Columns":
+        return Columns(tree, self, column)
 
     def __array_function__(self, function, types, args, kwargs):
         if function is np.zeros_like:

@@ -1,7 +1,10 @@
 """A rolled program as LLVM IR: loops over groups of nodes, one block of straight-line code per class of group."""
 
+from collections.abc import Iterable
+from contextlib import contextmanager
+
 from .llvm import Kind, Writer, uses_of
-from .operations import LEAVES
+from .operations import operands
 from .rolled import CHILD, OWN, PARENT, ClassStep
 from .rolled_program import RolledProgram
 
@@ -69,10 +72,14 @@ class _Function:
             return self.get(self.place(record, program.shared[what, source[1], index]))
         if what == "sum":
             return self.sums[source[2]]
+        if what == "given":
+            return self.get(self.place(self.here, program.given[source[1:]]))
         return self.get(self.place(self.world, program.totals[source[1], index]))
 
     def start(self, which: str | int) -> str:
-        """Where the part of an argument for this group begins."""
+        """Where the part of an argument for this group begins; one of size 0 is the same for all groups."""
+        if which == 0:
+            return "0"
         if isinstance(which, int):
             return self.writer.emit(f"mul i64 {self.group}, {which}")
         return self.entry(f"%d.{which}", self.group)
@@ -94,17 +101,18 @@ class _Function:
             self.do(f"%d.{pointer} = load ptr, ptr {slot}")
         self.do("%n = load i64, ptr %d.n")
         self.world = self.record_of("%n")
-        later = self._after_loops()
-        finals = [ref for *_, ref in program.finals]
-        globals_ = program.order(None)
-        uses = uses_of(program.trace.nodes, program.live, finals)
-        self.writer.run([i for i in globals_ if i not in later], uses)
+        levels, turn = self._levels(), self.turn
+        stored = [ref for given in (program.tree.root_given, *(s.given for s in program.steps)) for ref in given.values()]
+        uses = uses_of(program.trace.nodes, program.live, [*(ref for *_, ref in program.finals), *stored])
+        self.writer.run([i for i, level in levels.items() if level == 0], uses)
         self._world()
-        for loop in program.tree.loops:
+        for n, loop in enumerate(program.tree.loops, 1):
             self._loop(loop)
-        if program.tree.root_sums:
-            self._sum(program.tree.root_segment, program.tree.root_sums, "%n")
-        self.writer.run([i for i in globals_ if i in later], uses)
+            if n == turn and program.tree.root_sums:
+                self._sum(program.tree.root_segment, program.tree.root_sums, "%n")
+            self.writer.run([i for i, level in levels.items() if level == n], uses)
+            if n == turn:
+                self._give(program.tree.root_giving, program.tree.root_given, "%n")
         n_in = len(program.inputs)
         for n, j, ref in program.finals:
             self.put(self.writer.at(ref), self.argument(n_in + n, "0", j))
@@ -114,15 +122,23 @@ class _Function:
         head = f"define internal void @{name}({arguments}, ptr %work, ptr %data{strides}) noinline nounwind{attributes}"
         return head + " {\nentry:\n" + "\n".join([*self.writer.lines, "ret void", "}"]) + "\n"
 
-    def _after_loops(self) -> set[int]:
-        """Global values that depend on what the loops find."""
-        nodes = self.program.trace.nodes
-        later: set[int] = set()
-        for i in self.program.order(None):
-            name, *args = nodes[i]
-            if (name == "in" and args[0][0] in ("sum", "total")) or (name not in LEAVES and later & set(map(abs, args))):
-                later.add(i)
-        return later
+    @property
+    def turn(self) -> int:
+        """The number of loops after which roots are summed and given to."""
+        tree = self.program.tree
+        return len(tree.loops) if tree.turn is None else tree.turn
+
+    def _levels(self) -> dict[int, int]:
+        """Global values, each with the number of loops after which it is known."""
+        program, out = self.program, dict[int, int]()
+        last = {number: n for n, loop in enumerate(program.tree.loops, 1) for step in loop.steps for number, _ in step.totals}
+        for i in program.order(None):
+            name, *args = program.trace.nodes[i]
+            if name == "in":
+                out[i] = {"sum": self.turn, "total": last.get(args[0][1], 0)}.get(args[0][0], 0)
+            else:
+                out[i] = max((out[j] for j in operands(program.trace.nodes[i]) if j in out), default=0)
+        return out
 
     def _world(self) -> None:
         for (role, number, index), place in self.program.shared.items():
@@ -131,6 +147,23 @@ class _Function:
                     self.put(self.writer.at(ref), self.place(self.world, place))
         for place in self.program.totals.values():
             self.put(self.kind.constant(0.0), self.place(self.world, place))
+        self._clear_given()
+
+    def _clear_given(self) -> None:
+        """What nobody gives is zero: to roots what groups give, to other groups what the world gives."""
+        program, zero = self.program, self.kind.constant(0.0)
+        by_world = [place for name, place in program.given.items() if name in program.tree.root_given]
+        by_groups = [place for name, place in program.given.items() if name not in program.tree.root_given]
+        if by_groups:
+            with self._each(self.label("clear"), *self._children("%n")) as j:
+                record = self.record_of(self.entry("%d.list", j))
+                for place in by_groups:
+                    self.put(zero, self.place(record, place))
+        if by_world:
+            with self._each(self.label("clear"), "0", "%n") as j:
+                record = self.record_of(j)
+                for place in by_world:
+                    self.put(zero, self.place(record, place))
 
     def _loop(self, loop) -> None:
         emit, name, steps = self.writer.emit, self.label("loop"), loop.steps
@@ -172,8 +205,8 @@ class _Function:
                 stores += [(place, ref) for k, ref in program.contributions(role, number, index) if k == c]
         found = [((number, e), ref) for number, refs in step.totals for e, ref in enumerate(refs)]
         totals = [(program.totals[key], ref) for key, ref in found if key in program.totals]
-        wanted = [ref for _, ref in stores] + [ref for _, ref in totals] + [ref for *_, ref in step.results]
-        writer.run(order, uses_of(program.trace.nodes, order, wanted))
+        wanted = [ref for _, ref in stores] + [ref for _, ref in totals] + [ref for *_, ref in step.results] + [*step.given.values()]
+        writer.run(order, uses_of(program.trace.nodes, [*order, *program.order(step.giving)], wanted))
         for place, ref in stores:
             self.put(writer.at(ref), self.place(self.here, place))
         for place, ref in totals:
@@ -181,6 +214,25 @@ class _Function:
             self.put(writer.emit(f"fadd {self.kind.vector} {self.get(pointer)}, {writer.at(ref)}"), pointer)
         for n, j, which, ref in step.results:
             self.put(writer.at(ref), self.argument(len(program.inputs) + n, self.start(which), j))
+        self._give(step.giving, step.given, self.group)
+
+    # --- children
+
+    def _children(self, group: str) -> tuple[str, str]:
+        """Where the list of a group's children begins and ends."""
+        return self.entry("%d.first", group), self.entry("%d.first", self.writer.emit(f"add i64 {group}, 1"))
+
+    @contextmanager
+    def _each(self, name: str, first: str, last: str, sums: Iterable[str] = ()):
+        """A loop over numbers, for its body; `sums` are the lines of what it adds up."""
+        before, head, body, end, after = (f"{name}.{x}" for x in ("before", "head", "body", "end", "after"))
+        self.do(f"br label %{before}\n{before}:\nbr label %{head}\n{head}:")
+        self.do(f"%{name}.j = phi i64 [ {first}, %{before} ], [ %{name}.next, %{end} ]")
+        self.writer.lines.extend(sums)
+        more = self.writer.emit(f"icmp slt i64 %{name}.j, {last}")
+        self.do(f"br i1 {more}, label %{body}, label %{after}\n{body}:")
+        yield f"%{name}.j"
+        self.do(f"br label %{end}\n{end}:\n%{name}.next = add i64 %{name}.j, 1\nbr label %{head}\n{after}:")
 
     def _sum(self, segment, sums: dict[int, int], group: str) -> None:
         """Σ over the children of a group, all sums of a step in one loop."""
@@ -188,22 +240,30 @@ class _Function:
         terms = [a for a, leaf in sums.items() if leaf in program.alive or -leaf in program.alive]
         if not terms:
             return
-        first = self.entry("%d.first", group)
-        last = self.entry("%d.first", writer.emit(f"add i64 {group}, 1"))
-        before, head, body, after = (f"{name}.{x}" for x in ("before", "head", "body", "after"))
-        self.do(f"br label %{before}\n{before}:\nbr label %{head}\n{head}:")
-        self.do(f"%{name}.j = phi i64 [ {first}, %{before} ], [ %{name}.next, %{name}.end ]")
-        for a in terms:
-            self.sums[a] = f"%{name}.s{a}"
-            self.do(f"%{name}.s{a} = phi {V} [ {self.kind.constant(0.0)}, %{before} ], [ %{name}.t{a}, %{name}.end ]")
-        more = writer.emit(f"icmp slt i64 %{name}.j, {last}")
-        self.do(f"br i1 {more}, label %{body}, label %{after}\n{body}:")
-        self.below = self.record_of(self.entry("%d.list", f"%{name}.j"))
-        order = program.order(segment)
-        writer.run(order, uses_of(program.trace.nodes, order, terms))
-        for a in terms:
-            self.do(f"%{name}.t{a} = fadd {V} %{name}.s{a}, {writer.at(a)}")
-        self.do(f"br label %{name}.end\n{name}.end:\n%{name}.next = add i64 %{name}.j, 1\nbr label %{head}\n{after}:")
+        first, last = self._children(group)
+        self.sums |= {a: f"%{name}.s{a}" for a in terms}
+        zero = self.kind.constant(0.0)
+        lines = [f"{self.sums[a]} = phi {V} [ {zero}, %{name}.before ], [ %{name}.t{a}, %{name}.end ]" for a in terms]
+        with self._each(name, first, last, lines) as j:
+            self.below = self.record_of(self.entry("%d.list", j))
+            order = program.order(segment)
+            writer.run(order, uses_of(program.trace.nodes, order, terms))
+            for a in terms:
+                self.do(f"%{name}.t{a} = fadd {V} %{name}.s{a}, {writer.at(a)}")
+
+    def _give(self, segment, given: dict[tuple, int], group: str) -> None:
+        """What a group computes for each of its children, in their records."""
+        program, writer = self.program, self.writer
+        wanted = [(program.given[name], ref) for name, ref in given.items() if name in program.given]
+        if not wanted:
+            return
+        first, last = self._children(group)
+        with self._each(self.label("give"), first, last) as j:
+            self.below = self.record_of(self.entry("%d.list", j))
+            order = program.order(segment)
+            writer.run(order, uses_of(program.trace.nodes, order, [ref for _, ref in wanted]))
+            for place, ref in wanted:
+                self.put(writer.at(ref), self.place(self.below, place))
 
 
 def function(program: RolledProgram, kind: Kind, name: str, attributes: str, strided: bool = False) -> str:

@@ -18,10 +18,11 @@ class RolledProgram:
 
     def __init__(self, name: str, tree: RolledTree, inputs: tuple[Input, ...], results):
         self.name, self.tree, self.trace, self.inputs = name, tree, tree.trace, inputs
+        self.results = results if isinstance(results, tuple) else (results,)
         self.finals: list[tuple[int, int, int]] = []  # (output, entry, reference) after all loops
         outputs = []
         self.after: tuple[Callable | None, ...] = ()  # for each result, what makes of it what is to be returned
-        for n, result in enumerate(results if isinstance(results, tuple) else (results,)):
+        for n, result in enumerate(self.results):
             if isinstance(result, Joined):
                 for c in tree.kinds:
                     step, refs = result.slot.stored[c, len(tree.representative[c]) - 1]
@@ -40,41 +41,54 @@ class RolledProgram:
         self._find_live()
 
     def _find_live(self) -> None:
-        tree, nodes = self.tree, self.trace.nodes
-        steps = [step for loop in tree.loops for step in loop.steps]
+        self.steps = [step for loop in self.tree.loops for step in loop.steps]
         self.alive: set[int] = set()
         self.own: dict[int, int] = {}  # node -> its place in the record of its group
         self.shared: dict[tuple, int] = {}  # (role, slot, index) -> place
         self.totals: dict[tuple[int, int], int] = {}  # (total, entry) -> place
-        stack = [abs(ref) for step in steps for *_, ref in step.results] + [abs(ref) for *_, ref in self.finals]
-        places = 0
+        self.given: dict[tuple, int] = {}  # what a group gets from its parent, by name -> place
+        stack = [abs(ref) for step in self.steps for *_, ref in step.results] + [abs(ref) for *_, ref in self.finals]
+        self.record = 0  # numbers kept for each group
         while stack:
             i = stack.pop()
             if i in self.alive:
                 continue
             self.alive.add(i)
-            name, *args = nodes[i]
+            name, *args = self.trace.nodes[i]
             if name != "in":
-                stack.extend(operands(nodes[i]))
+                stack.extend(operands(self.trace.nodes[i]))
                 continue
+            stack.extend(self.origins(i))
             source, index = args
             kind = source[0]
             if kind == OWN:
-                if source[1] not in self.own:
-                    self.own[source[1]] = places
-                    places += 1
-                stack.append(source[1])
-            elif kind in (PARENT, CHILD) and (kind, source[1], index) not in self.shared:
-                self.shared[kind, source[1], index] = places
-                places += 1
-                stack.extend(abs(ref) for _, ref in self.contributions(kind, source[1], index))
-            elif kind == "sum":
-                stack.append(source[2])
-            elif kind == "total" and (source[1], index) not in self.totals:
-                self.totals[source[1], index] = places
-                places += 1
-                stack.extend(abs(refs[index]) for step in steps for number, refs in step.totals if number == source[1])
-        self.record = places  # numbers kept for each group
+                self._place(self.own, source[1])
+            elif kind in (PARENT, CHILD):
+                self._place(self.shared, (kind, source[1], index))
+            elif kind == "total":
+                self._place(self.totals, (source[1], index))
+            elif kind == "given":
+                self._place(self.given, source[1:])
+
+    def _place(self, places: dict, key) -> None:
+        if key not in places:
+            places[key] = self.record
+            self.record += 1
+
+    def origins(self, leaf: int) -> list[int]:
+        """The nodes of other segments or steps that a leaf takes its value from."""
+        _, (kind, *what), index = self.trace.nodes[leaf]
+        if kind == OWN:
+            return [what[0]]
+        if kind in (PARENT, CHILD):
+            return [abs(ref) for _, ref in self.contributions(kind, what[0], index)]
+        if kind == "sum":
+            return [what[1]]
+        if kind == "total":
+            return [abs(refs[index]) for step in self.steps for number, refs in step.totals if number == what[0]]
+        if kind == "given":
+            return [abs(given[tuple(what)]) for given in (self.tree.root_given, *(s.given for s in self.steps)) if tuple(what) in given]
+        return []
 
     def contributions(self, role: str, number: int, index: int):
         """Who stores entry `index` of a slot: (class, or None for the world, signed reference)."""

@@ -106,6 +106,14 @@ class Bound:
         """A loop over the nodes that is this quantity by itself, or None."""
         return rolled.kernel(self)
 
+    def rolled_whole(self) -> "rolled.Rolled | None":
+        """The same with what is to be done around it, and with derivatives; None where it is not one loop."""
+        return rolled.whole(self)
+
+    def of_whole(self, arguments):
+        """The quantity of vectors over all nodes, inside a function that is traced as loops over them."""
+        return rolled.of_whole(self, arguments)
+
     def rolled(self, dtype: np.dtype) -> Callable | None:
         """A rolled run, called as a gufunc is; None where there is none."""
         return rolled.run(self, dtype)

@@ -101,6 +101,12 @@ def coordinate_rates(system, q):
     return np.stack(columns, -1) if columns else np.zeros_like(q, shape=(*q.shape, 0))
 
 
+def group_rates(group, q):
+    """The same of one joint, from its group and its coordinates."""
+    columns = [group.rate(_unit(group, q), like(e, q)) for e in np.eye(group.nv)]
+    return np.stack(columns, -1)
+
+
 def _unit(group, q):
     """The coordinates of a group with its quaternions made unit."""
     for rows in group.units:

@@ -1,8 +1,8 @@
 """Quantities by rolled kernels: a loop over the nodes, constants in tables. Matrices come column by column from products."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +10,14 @@ import numpy as np
 from ..engine.gufunc import put_into
 from ..engine.kernel import Kernel
 from ..engine.program import Input
+from ..engine.rolled import Joined
+from ..errors import TraceError
 from ..spatial import phi
 from ..systems import Nodes
-from ..systems.rolled import grouped, rolled_program
+from ..systems.rolled import RolledFunction
+from ..systems.rolled_vectors import Whole, rolled_function
 from .declaration import QUANTITIES, Honours
+from .kinematics import group_rates
 from .options import Weld, some_bodies
 
 if TYPE_CHECKING:
@@ -29,10 +33,13 @@ def possible(bound: "Bound") -> bool:
 
 def kernel(bound: "Bound") -> Kernel | None:
     """The rolled kernel that is this quantity by itself; None where there is none, or more is to be done around it."""
-    if not possible(bound) or bound.quantity.product is not None or bound.inputs[-1].name == "external":
-        return None
-    made = _kernel(bound)
-    return None if any(made.program.after) else made  # type: ignore[union-attr]
+    made = whole(bound)
+    return None if made is None else made.kernel
+
+
+def whole(bound: "Bound") -> "Rolled | None":
+    """This quantity by one rolled kernel, or None: a matrix comes column by column."""
+    return Rolled.of(bound) if possible(bound) and bound.quantity.product is None else None
 
 
 def run(bound: "Bound", dtype: np.dtype) -> Callable | None:
@@ -50,32 +57,120 @@ def rolled(bound: "Bound", dtype: np.dtype) -> Callable:
         product, vector = bound.quantity.product
         inputs = (*bound.inputs, Input(vector, (bound.lowered.nv,)))
         return by_columns(_kernel(replace(bound, quantity=product), inputs).gufunc(dtype.char))
-    if bound.inputs[-1].name == "external":
-        groups = grouped(bound.lowered.nodes)
-        made = _kernel(bound, (*bound.inputs[:-1], Input("external", (6 * len(groups.members),))))
-        return _finished(made, with_wrenches_on_nodes(made.gufunc(dtype.char), bound.lowered.nodes, groups, dtype))
-    made = _kernel(bound)
-    return _finished(made, made.call(dtype.char))
+    return Rolled.of(bound).run(dtype)
 
 
 def _kernel(bound: "Bound", inputs=None) -> Kernel:
+    return _function(bound, inputs).kernel
+
+
+def _function(bound: "Bound", inputs=None) -> RolledFunction:
     def function(system, *arrays):
         return bound.of_system(system, arrays)
 
-    return Kernel(bound.name, function, bound.inputs if inputs is None else inputs, record=partial(_recorded, bound.lowered.nodes))
+    return RolledFunction.of(bound.name, bound.lowered.nodes, function, bound.inputs if inputs is None else inputs)
 
 
-def _finished(made: Kernel, run: Callable) -> Callable:
-    """The run of a kernel, and what is to be done with its result."""
-    after = next(filter(None, made.program.after), None)  # type: ignore[union-attr]
-    if after is None:
-        return run
+@dataclass(frozen=True, eq=False)
+class Rolled:
+    """A rolled kernel, what is done before it with arrays that it does not take as they are, and what after it with its results;
+    and its derivatives, which are the same kind of thing.
 
-    def finished(*arrays, out=None):
-        found = after(run(*arrays))
-        return found if out is None else put_into(out, found)
+    What is done before is linear, what is done after has a linear `rate`; both can be `transposed`. None: nothing is done.
+    """
 
-    return finished
+    function: RolledFunction
+    inputs: tuple[Input, ...]  # as they are given
+    before: tuple[Callable | None, ...]
+    after: tuple[Callable | None, ...]
+
+    @staticmethod
+    def of(bound: "Bound") -> "Rolled":
+        """A quantity that can be rolled."""
+        inputs, before = bound.inputs, [None for _ in bound.inputs]
+        if inputs[-1].name == "external":
+            before[-1] = WrenchesOnNodes(bound.lowered.nodes)  # type: ignore[call-overload]
+            inputs = (*inputs[:-1], Input("external", (6 * before[-1].count,)))  # type: ignore[attr-defined]
+        function = _function(bound, inputs)
+        return Rolled(function, bound.inputs, tuple(before), function.kernel.program.after)  # type: ignore[union-attr]
+
+    @staticmethod
+    def of_function(name: str, nodes: Nodes, function: Callable, inputs: tuple[Input, ...]) -> "Rolled":
+        """A user's function of vectors over all nodes."""
+        made = rolled_function(name, nodes, function, inputs)
+        return Rolled(made, inputs, (None,) * len(inputs), (None,) * len(made.results))
+
+    @property
+    def differentiable(self) -> bool:
+        """Has it derivatives by loops over the nodes? A gradient has none: take the gradient of a rate."""
+        return self.function.kernel.program.tree.turn is None  # type: ignore[union-attr]
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel that is all of it, or None."""
+        return None if any((*self.before, *self.after)) else self.function.kernel
+
+    @cached_property
+    def results(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of its results."""
+        return tuple(shape if after is None else after(np.zeros(shape)).shape for shape, after in zip(self.function.results, self.after))
+
+    def run(self, dtype: np.dtype) -> Callable:
+        """Called as a gufunc is."""
+        run = self.function.kernel.call(dtype.char)
+        if self.kernel is not None:
+            return run
+
+        def around(*arrays, out=None):
+            with np.errstate(all="ignore"):
+                given = [x if f is None else f(np.asarray(x).astype(dtype, casting="safe", copy=False)) for x, f in zip(arrays, self.before)]
+                found = run(*given)
+                several = found if isinstance(found, tuple) else (found,)
+                several = tuple(x if f is None else f(x) for x, f in zip(several, self.after))
+            return put_into(out, *several) if out is not None else several if len(several) > 1 else several[0]
+
+        return around
+
+    def jvp(self) -> "Rolled":
+        """The rates of its results."""
+        function = self.function.jvp(group_rates)
+        rates = function.inputs[len(self.inputs) :]
+        given = tuple(rate if f is None else Input(rate.name, x.shape) for rate, x, f in zip(rates, self.inputs, self.before))
+        after = tuple(None if f is None else Linear(getattr(f, "rate", f), f.transposed) for f in self.after)  # type: ignore[attr-defined]
+        return Rolled(function, (*self.inputs, *given), (*self.before, *self.before), after)
+
+    def vjp(self) -> "Rolled":
+        """Weights on the directions of its inputs."""
+        function = self.function.vjp(group_rates)
+        weights = function.inputs[len(self.inputs) :]
+        given = tuple(Input(x.name, shape) for x, shape in zip(weights, self.results))
+        back = tuple(None if f is None else Linear(f.transposed, f) for f in self.after)  # type: ignore[attr-defined]
+        ahead = tuple(None if f is None else Linear(f.transposed, f) for f in self.before)  # type: ignore[attr-defined]
+        return Rolled(function, (*self.inputs, *given), (*self.before, *back), ahead)
+
+
+def of_whole(bound: "Bound", arguments):
+    """A quantity inside a user's function that is traced as loops over the nodes."""
+    system = next(x.system for x in arguments if isinstance(x, Whole))
+    if not possible(bound) or bound.quantity.product is not None or not all(isinstance(x, Whole) for x in arguments):
+        raise TraceError(f"{bound.name} is not one loop over the joints, or not of vectors over all of them.")
+    found = bound.of_system(system, arguments)
+    several = found if isinstance(found, tuple) else (found,)
+    if any(isinstance(x, Joined) and x.which not in ("q", "v") for x in several):
+        raise TraceError(f"{bound.name} is of bodies, which a kernel that loops over the joints does not return.")
+    several = tuple(Whole(system, str(x.which), x.slot) if isinstance(x, Joined) else x for x in several)
+    return several if isinstance(found, tuple) else several[0]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear function of arrays, and its transposed."""
+
+    function: Callable
+    transposed: Callable
+
+    def __call__(self, x):
+        return self.function(x)
 
 
 class Others:
@@ -110,10 +205,6 @@ def composed(bound: "Bound", function: Callable, dtype: np.dtype) -> Callable:
     return run
 
 
-def _recorded(nodes, name, function, inputs):
-    return rolled_program(name, nodes, function, inputs)
-
-
 def by_columns(product):
     """A matrix from its product with a vector: the columns of the identity are one more batch axis."""
 
@@ -130,26 +221,33 @@ def by_columns(product):
     return run
 
 
-def with_wrenches_on_nodes(kernel, nodes: Nodes, groups, dtype: np.dtype):
-    """A kernel whose last argument is a wrench for each moving node, called with one for each body."""
-    group_of = {k: g for g, members in enumerate(groups.members) for k in members}
-    moving = [i for i, k in enumerate(nodes.on) if k != nodes.tree.world]
-    to = np.array([group_of[nodes.on[i]] for i in moving])
-    one_each = len(set(to.tolist())) == len(to)
-    shifts = np.array([phi(nodes.places[i]) for i in moving], dtype)
+class WrenchesOnNodes:
+    """A wrench for each moving node from one for each body, flat."""
 
-    def run(*arrays, out=None):
-        *rest, external = map(np.asarray, arrays)
-        if external.shape[-2:] != (len(nodes.on), 6):
+    def __init__(self, nodes: Nodes):
+        members = nodes.moving.members
+        group_of = {k: g for g, row in enumerate(members) for k in row}
+        self.bodies, self.count = len(nodes.on), len(members)
+        self.moving = [i for i, k in enumerate(nodes.on) if k != nodes.tree.world]
+        self.to = np.array([group_of[nodes.on[i]] for i in self.moving])
+        self.one_each = len(set(self.to.tolist())) == len(self.to)
+        self.shifts = np.array([phi(nodes.places[i]) for i in self.moving])
+
+    def __call__(self, external):
+        if external.shape[-2:] != (self.bodies, 6):
             raise ValueError("the last axes do not fit")  # as a gufunc would say; the caller finds out which
-        total = np.zeros((*external.shape[:-2], len(groups.members), 6), dtype)
-        with np.errstate(all="ignore"):
-            moved = (shifts @ external[..., moving, :, None].astype(dtype, casting="safe", copy=False))[..., 0]
-            if one_each:
-                total[..., to, :] = moved
-            else:
-                np.add.at(total, (..., to, slice(None)), moved)  # type: ignore[arg-type]
-        flat = total.reshape(*total.shape[:-2], 6 * len(groups.members))
-        return kernel(*rest, flat) if out is None else kernel(*rest, flat, out=out)
+        dtype = external.dtype
+        total = np.zeros((*external.shape[:-2], self.count, 6), dtype)
+        moved = (self.shifts.astype(dtype, copy=False) @ external[..., self.moving, :, None])[..., 0]
+        if self.one_each:
+            total[..., self.to, :] = moved
+        else:
+            np.add.at(total, (..., self.to, slice(None)), moved)  # type: ignore[arg-type]
+        return total.reshape(*total.shape[:-2], 6 * self.count)
 
-    return run
+    def transposed(self, weights):
+        """Weights on the wrenches of bodies from those on the wrenches of nodes."""
+        rows = weights.reshape(*weights.shape[:-1], self.count, 6)[..., self.to, :, None]
+        out = np.zeros((*weights.shape[:-1], self.bodies, 6), weights.dtype)
+        out[..., self.moving, :] = (self.shifts.astype(weights.dtype, copy=False).mT @ rows)[..., 0]
+        return out

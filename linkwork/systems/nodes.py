@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.rolled import Groups
 from ..lie import Group
 from ..lie.scalars import like
 from ..lie.so3 import rotation_matrix
 from ..model.tree import Tree, concatenated
 from ..spatial import Pose, homogeneous, inertia, phi
+from .node_groups import grouped
 from .regrouping import regrouped
 from .rigid import RigidTree
 
@@ -55,6 +57,11 @@ class Nodes(RigidTree):
     @property
     def nq(self) -> int:
         return self.q_rows[-1].stop if self.q_rows else 0
+
+    @cached_property
+    def moving(self) -> Groups:
+        """Each moving node with the nodes that only place it."""
+        return grouped(self)
 
     def digest(self) -> str:
         """A name for everything in here that decides the dynamics."""

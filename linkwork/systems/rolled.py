@@ -1,43 +1,23 @@
 """The nodes of a model as a rolled kernel sees them: constants in tables, one representative for each class of joint."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from ..engine import rolled_derivatives as derivatives
 from ..engine.array import Traced, lift
-from ..engine.rolled import Argument, Columns, Groups, Joined, RolledTree, Slot, Table
+from ..engine.derived import rate_inputs, weight_inputs
+from ..engine.kernel import Kernel
+from ..engine.program import Input
+from ..engine.rolled import Argument, Joined, RolledTree, Slot, Table
 from ..engine.rolled_program import RolledProgram
 from ..engine.trace import Trace
 from ..lie.so3 import rotation_matrix
 from .labelled import REMEDY
 from .nodes import Nodes, chosen, columns_as_vectors
 from .rigid import RigidTree
-
-
-def grouped(nodes: Nodes) -> Groups:
-    """Each moving node with the nodes that only place it; groups of the same joints and placements are one class."""
-    members, kinds, parent, q_start, v_start = [], [], [], [], []
-    group_of: dict[int, int] = {-1: -1}
-    row: list[int] = []
-    for k, group in enumerate(nodes.groups):
-        row.append(k)
-        if group.nv:
-            kinds.append(tuple((nodes.groups[i], _placing(nodes, i)) for i in row))
-            parent.append(group_of[nodes.tree.parent[row[0]]])
-            members.append(tuple(row))
-            q_start.append(nodes.q_rows[k].start)
-            v_start.append(nodes.tree.rows[k].start)
-            group_of[k] = len(members) - 1
-            row = []
-    known = list(dict.fromkeys(kinds))
-    classes = {kind: c for c, kind in enumerate(known)}
-    return Groups(tuple(members), tuple(classes[k] for k in kinds), tuple(parent), tuple(q_start), tuple(v_start))
-
-
-def _placing(nodes: Nodes, k: int) -> tuple[bool, tuple[bool, ...]]:
-    """Does a node's fixed placement move, and about which axes does it turn? One alone makes a sparse rotation."""
-    turning = nodes.quaternion[k][:3] != 0
-    return bool(nodes.translation[k].any()), tuple(turning.tolist()) if turning.sum() < 2 else ()
 
 
 class RolledNodes(RigidTree):
@@ -47,7 +27,7 @@ class RolledNodes(RigidTree):
 
     def __init__(self, nodes: Nodes):
         self._nodes = nodes
-        self.tree = tree = RolledTree(grouped(nodes), nodes.tree.widths)
+        self.tree = tree = RolledTree(nodes.moving, nodes.tree.widths)
         tree.trace.remedy = REMEDY
         self.groups, self.H = nodes.groups, nodes.H
         self.gravity = Traced(tree.trace, lift(tree.trace, nodes.gravity))
@@ -63,18 +43,18 @@ class RolledNodes(RigidTree):
     still = Nodes.still
     falling = Nodes.falling
 
-    def argument(self, name: str | None, which: str) -> Argument:
-        """A vector of coordinates ("q"), of velocities ("v") or of wrenches ("w"), one for each moving node."""
+    def argument(self, name: str | None, kind: str | int, size: int = 0) -> Argument:
+        """A vector of coordinates ("q"), of velocities ("v"), of so many numbers for each moving node, or with 0 one for all nodes."""
         nodes = self._nodes
-        if which == "q":
+        if kind == "q":
             units = {k: group.units for k, group in enumerate(nodes.groups)}
             return Argument(name, "q", nodes.nq, tuple(group.nq for group in nodes.groups), units)
-        if which == "w":
-            return Argument(name, 6, 6 * len(self.tree.groups.members), tuple(6 for _ in nodes.groups))
-        return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
+        if kind == "v":
+            return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
+        return Argument(name, kind, int(kind) * len(self.tree.groups.members) or size, tuple(int(kind) for _ in nodes.groups))
 
-    def split(self, q: Argument):
-        return Columns(self.tree, q, column=False)
+    def split(self, q):
+        return q.parts(self.tree, column=False)
 
     def join(self, slot) -> Joined:
         return Joined(slot, "q", self.nq)
@@ -88,21 +68,47 @@ class RolledNodes(RigidTree):
 
 def on_bodies(slot: Slot, nodes: Nodes, via: Callable, bodies: list[int]) -> Joined:
     """The values that a slot holds for all groups; those of bodies are made of them when the kernel has run."""
-    members, world = grouped(nodes).members, nodes.tree.world
-    shape = next(iter(slot.stored.values()))[1].shape
-    group_of = {k: g for g, row in enumerate(members) for k in row} | {world: -1}
-    at = [group_of[nodes.on[i]] for i in bodies]
-    places = np.array([nodes.places[i] for i in bodies])
-    of_world = np.zeros(shape) if slot.world is None else np.vectorize(slot.tree.trace.value, otypes=[float])(slot.world)
+    after = OnBodies(slot, nodes, via, bodies)
+    return Joined(slot, after.count, after.count * after.groups, after)
 
-    def after(x):
-        rows = x.reshape(*x.shape[:-1], len(members), *shape)
-        if -1 in at:  # the world has the last row
-            rows = np.concatenate([rows, np.broadcast_to(of_world[None], (*rows.shape[:-3], 1, *shape)).astype(x.dtype)], -3)
-        return columns_as_vectors(via(rows[..., at, :, :], places.astype(x.dtype)))
 
-    count = int(np.prod(shape))
-    return Joined(slot, count, count * len(members), after)
+class OnBodies:
+    """What bodies have, of what the groups have that carry them: linear, but for bodies on the world."""
+
+    def __init__(self, slot: Slot, nodes: Nodes, via: Callable, bodies: list[int]):
+        members, world = nodes.moving.members, nodes.tree.world
+        group_of = {k: g for g, row in enumerate(members) for k in row} | {world: -1}
+        self.via, self.groups = via, len(members)
+        self.shape = next(iter(slot.stored.values()))[1].shape
+        self.count = int(np.prod(self.shape))
+        self.at = [group_of[nodes.on[i]] for i in bodies]
+        self.places = np.array([nodes.places[i] for i in bodies])
+        of_world = np.zeros(self.shape) if slot.world is None else np.vectorize(slot.tree.trace.value, otypes=[float])(slot.world)
+        self.of_world = of_world
+
+    def __call__(self, x):
+        return self._on_bodies(x, self.of_world)
+
+    def rate(self, x):
+        return self._on_bodies(x, np.zeros(self.shape))
+
+    def _on_bodies(self, x, of_world):
+        rows = x.reshape(*x.shape[:-1], self.groups, *self.shape)
+        if -1 in self.at:  # the world has the last row
+            world = np.broadcast_to(of_world[None], (*rows.shape[:-3], 1, *self.shape)).astype(x.dtype)
+            rows = np.concatenate([rows, world], -3)
+        return columns_as_vectors(self.via(rows[..., self.at, :, :], self.places.astype(x.dtype)))
+
+    def transposed(self, weights):
+        """Weights on the values of groups from those on the values of bodies."""
+        units = np.eye(self.count, dtype=weights.dtype).reshape(self.count, 1, *self.shape)
+        columns = self.via(units, self.places.astype(weights.dtype))  # (count, bodies, rows, columns)
+        whole = weights[..., None] if columns.shape[-1] == 1 else weights
+        if whole.shape[-3:] != columns.shape[1:]:
+            raise ValueError("the last axes do not fit")  # as a gufunc would say; the caller finds out which
+        out = np.zeros((*whole.shape[:-3], self.groups + 1, self.count), weights.dtype)
+        np.add.at(out, (..., self.at, slice(None)), np.einsum("kbij,...bij->...bk", columns, whole))  # type: ignore[arg-type]
+        return out[..., :-1, :].reshape(*whole.shape[:-3], self.groups * self.count)
 
 
 def _as_rotations(key, rows):
@@ -122,9 +128,75 @@ def _as_rotations(key, rows):
     return residues.ravel().tolist()
 
 
-def rolled_program(name: str, nodes: Nodes, function, inputs) -> RolledProgram:
-    """A function of (nodes, arguments...) traced on rolled nodes."""
-    rolled = RolledNodes(nodes)
-    kinds = {"external": "w"}
-    arguments = [rolled.argument(x.name, kinds.get(x.name, "q" if x.name[0] == "q" else "v")) for x in inputs]
-    return RolledProgram(name, rolled.tree, tuple(inputs), function(rolled, *arguments))
+def kind_of(x: Input) -> str | int:
+    """What the numbers of an input are, for `RolledNodes.argument`."""
+    return 6 if x.name == "external" else "q" if x.name[0] == "q" else "v"
+
+
+@dataclass(frozen=True, eq=False)
+class RolledFunction:
+    """A function of one sample as a loop over nodes, and its derivatives, which are such functions again."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    kinds: tuple[str | int, ...]  # of each input, for `RolledNodes.argument`
+    nv: int
+    made: Callable[[], tuple[RolledNodes, RolledProgram]]  # anew each time
+
+    @staticmethod
+    def of(name: str, nodes: Nodes, function: Callable, inputs: Sequence[Input]) -> "RolledFunction":
+        """A function of (nodes, arguments...)."""
+        kinds = tuple(map(kind_of, inputs))
+
+        def made():
+            rolled = RolledNodes(nodes)
+            arguments = [rolled.argument(x.name, kind) for x, kind in zip(inputs, kinds)]
+            return rolled, RolledProgram(name, rolled.tree, tuple(inputs), function(rolled, *arguments))
+
+        return RolledFunction(name, tuple(inputs), kinds, nodes.tree.nv, made)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return Kernel(self.name, self.made, self.inputs, record=lambda name, made, inputs: made()[1])
+
+    @cached_property
+    def results(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of its results."""
+        return tuple(x.shape for x in self.kernel.program.outputs)
+
+    def jvp(self, coordinate_rates: Callable) -> "RolledFunction":
+        """The rates of its results, of the inputs and a rate for each; `coordinate_rates` gives, of a group and its coordinates, their
+        rates along each velocity."""
+        kinds = tuple("v" if kind == "q" else kind for kind in self.kinds)
+        rates = rate_inputs(self.inputs, [(self.nv,) if kind == "q" else x.shape for x, kind in zip(self.inputs, self.kinds)])
+        name, inputs = f"{self.name}_jvp", (*self.inputs, *rates)
+
+        def made():
+            rolled, program = self.made()
+            return rolled, derivatives.jvp(program, name, inputs, self._moving(rolled, rates, coordinate_rates))
+
+        return RolledFunction(name, inputs, (*self.kinds, *kinds), self.nv, made)
+
+    def vjp(self, coordinate_rates: Callable) -> "RolledFunction":
+        """Weights on the directions of each input, of the inputs and a weight for each result."""
+        weights = weight_inputs(self.inputs, self.results)
+        kinds = tuple(x.which if isinstance(x, Joined) else 0 for x in self.kernel.program.results)
+        name, inputs = f"{self.name}_vjp", (*self.inputs, *weights)
+
+        def made():
+            rolled, program = self.made()
+            moving = self._moving(rolled, self.inputs, coordinate_rates)
+            return rolled, derivatives.vjp(program, name, inputs, [x.name for x in weights], moving)
+
+        return RolledFunction(name, inputs, (*self.kinds, *kinds), self.nv, made)
+
+    def _moving(self, rolled: RolledNodes, rates: Sequence[Input], coordinate_rates: Callable) -> list[derivatives.Moving]:
+        def along_group(c, x):
+            return coordinate_rates(rolled.groups[rolled.tree.representative[c][-1]], x)
+
+        out = []
+        for x, kind, rate in zip(self.inputs, self.kinds, rates):
+            direction = rolled.argument(rate.name, "v" if kind == "q" else kind, rate.size)
+            along = along_group if kind == "q" else None
+            out.append(derivatives.Moving(rolled.argument(x.name, kind, x.size), direction, along, x.shape))
+        return out

@@ -13,7 +13,6 @@ from zoo.mechanisms import JOINTS
 import linkwork as lw
 from linkwork.engine import compiler
 from linkwork.quantities import QUANTITIES
-from linkwork.systems.rolled import grouped
 
 ROLLED = {name: lw.Dynamics(m, rolled=True) for name, m in MECHANISMS.items()}
 BY_LOOPS = [name for name in CALLS if QUANTITIES[name.split()[0]].rolls]
@@ -115,7 +114,7 @@ def test_memory_grows_with_the_number_of_bodies_and_no_faster():
 def test_joints_of_one_type_are_one_class_whatever_their_numbers():
     """Dense tables, not patterns of zeros: a class for each type of joint and of placement, which differ at the ends."""
     plan = [(None, JOINTS["revolute"]), *((i, JOINTS["prismatic" if i % 2 else "revolute"]) for i in range(39))]
-    groups = grouped(lw.Dynamics(grown("many", plan)).lowered.nodes)
+    groups = lw.Dynamics(grown("many", plan)).lowered.nodes.moving
     assert len(groups.members) == 40 and len(set(groups.classes[2:-1])) == 2 and len(set(groups.classes)) <= 5
 
 

@@ -16,7 +16,7 @@ from linkwork.engine.program import Input
 from linkwork.engine.rounds import rounds
 from linkwork.errors import TraceError
 from linkwork.sweeps import at_rest, inverse_dynamics
-from linkwork.systems.rolled import rolled_program
+from linkwork.systems.rolled import RolledFunction
 
 MOST = 40
 
@@ -44,7 +44,7 @@ def sweeps(n):
     nodes = lw.Dynamics(lw.load(f"chain:{n}"), compiled=False).lowered.nodes
     inputs = Input("q", (n,)), Input("v", (n,))
     function = partial(settle, stiffness=stiffness_of(n))
-    return nodes, Kernel("settle", function, inputs, record=lambda name, f, inputs: rolled_program(name, nodes, f, inputs))
+    return nodes, RolledFunction.of("settle", nodes, function, inputs).kernel
 
 
 def test_a_rolled_sweep_is_repeated_until_each_sample_is_done(rng):
