@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.device import on_device
-from ..errors import OptionError
+from ..errors import OptionError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..model.coordinates import entry_names
@@ -45,12 +45,16 @@ class Linearization:
         return f"Linearization({how}; states {', '.join(self.states)}; inputs {', '.join(self.inputs)})"
 
 
-def linearize(robot, q, v, tau, external=None, *, dt=None, method: str = "rk4") -> Linearization:
-    """A and B of a tree at a state."""
+def linearize(robot, q, v, tau, external=None, *, t=None, dt=None, method: str = "rk4", states=None) -> Linearization:
+    """A and B at a state."""
     if method not in (*STEPS, "zoh"):
         raise OptionError(f'linearize has no method "{method}"; it takes {", ".join([*STEPS, "zoh"])}.')
     q, v, tau = (x if on_device(x) else np.asarray(x) for x in (q, v, tau))
     push = () if external is None else (external,)
+    if robot.constraints is not None:
+        return under_constraints(robot, q, v, tau, push, t, dt, method, states)
+    if states is not None and list(states) != (whole := named_states(robot, range(robot.nv), range(robot.nv))):
+        raise OptionError(f"the states of {robot.model.name}, which nothing binds, are {', '.join(whole)}, in this order.")
     if dt is None or method == "zoh":
         A, B = kernel(robot, continuous, push)(q, v, tau, *push)
         A, B = (A, B) if dt is None else held_over_a_step(A, B, dt)
@@ -58,8 +62,42 @@ def linearize(robot, q, v, tau, external=None, *, dt=None, method: str = "rk4") 
         h = np.asarray(dt, v.dtype if v.dtype.kind == "f" else float) if not on_device(q) else dt
         end, _ = kernel(robot, step, push, method)(q, v, tau, h, *push)
         A, B = kernel(robot, linear_step, push, method)(q, v, tau, h, end, *push)
+    return named(robot, A, B, range(robot.nv), range(robot.nv), dt)
+
+
+def under_constraints(robot, q, v, tau, push, t, dt, method: str, states) -> Linearization:
+    """A and B in minimal coordinates."""
+    if dt is not None and method != "zoh":
+        raise OptionError(
+            f'{robot.model.name} has loops, couplings or constraints, and a step "{method}" of it goes back to these in a number of rounds '
+            'that is not known before. linearize(..., dt=..., method="zoh") is the exponential of the continuous A and B.'
+        )
+    own, slopes = robot.passive_force(q, v), robot.as_kernel("passive_force").jacobian()(q, v)
+    found = robot.constraints.linearization(q, v, tau + own, brackets(robot, v), slopes, *push, t=t, which=numbered(robot, states))
+    A, B = (found.A, found.B) if dt is None else held_over_a_step(found.A, found.B, dt)
+    return named(robot, A, B, found.positions, found.velocities, dt)
+
+
+def named(robot, A, B, positions, velocities, dt) -> Linearization:
     _, names = entry_names(robot.model)
-    return Linearization(A, B, [f"{x}.{name}" for x in "qv" for name in names], [f"tau.{name}" for name in names], dt)
+    return Linearization(A, B, named_states(robot, positions, velocities), [f"tau.{name}" for name in names], dt)
+
+
+def named_states(robot, positions, velocities) -> list[str]:
+    _, names = entry_names(robot.model)
+    return [*(f"q.{names[i]}" for i in positions), *(f"v.{names[i]}" for i in velocities)]
+
+
+def numbered(robot, states):
+    """The numbers in v of positions and velocities that are named, or None."""
+    if states is None:
+        return None
+    _, names = entry_names(robot.model)
+    known = {f"{x}.{name}": i for x in "qv" for i, name in enumerate(names)}
+    for x in states:
+        if x not in known:
+            raise UnknownNameError(f'{robot.model.name} has no state "{x}".{did_you_mean(x, known)}')
+    return tuple(np.array([known[x] for x in states if x[0] == kind], int) for kind in "qv")
 
 
 def held_over_a_step(A, B, dt):
