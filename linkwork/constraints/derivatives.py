@@ -26,6 +26,7 @@ from .quantities import under_constraints
 from .rank import Factored
 from .rows import Rows
 from .set import ConstraintSet
+from .sharing import Sharing
 from .slopes import Slopes
 
 
@@ -65,6 +66,8 @@ class MotionSlopes:
     """How a motion under constraints changes with its state, its forces and time."""
 
     set: ConstraintSet
+    q: Any
+    t: float
     rows: Rows
     M: Any
     vdot: Any
@@ -88,7 +91,7 @@ class MotionSlopes:
         slopes = set_.slopes(q, v, vdot, lam, t)
         push = () if external is None else (external,)
         needed_q, needed_v, _ = robot.inverse_dynamics_derivatives(q, v, vdot, *push)
-        return MotionSlopes(set_, rows, M, vdot, lam, allowed, placed, slopes, needed_q, needed_v)
+        return MotionSlopes(set_, q, t, rows, M, vdot, lam, allowed, placed, slopes, needed_q, needed_v)
 
     # --- along changes that keep the constraints
 
@@ -137,6 +140,15 @@ class MotionSlopes:
         q = whole @ a.q + (self.needed_q + self.needed_v @ self.v_q) @ self.placed.P
         t = np.matvec(whole, a.t) + np.matvec(self.needed_q, self.q_t) + np.matvec(self.needed_v, self.v_t)
         return By(q, whole @ a.v + self.needed_v @ self.allowed.P, whole @ a.tau - eye, t)
+
+    @cached_property
+    def multipliers_by(self) -> By:
+        """δλ of any change (..., m, nv), λ of least length where rows are redundant, as in `constraint_forces`."""
+        pull, force, placed, time = self.slopes.pull, self.force_by, self.placed.P, self.q_t[..., None]
+        shared = Sharing.of(self.set, self.q, self.rows.Jc, self.lam, rank_tolerance(self.set, self.rows), self.t)
+        left_t = force.t[..., None] - pull @ time - self.slopes.pull_t[..., None]
+        q, t = shared.change(force.q - pull @ placed, placed), shared.change(left_t, time, 1.0)[..., 0]
+        return By(q, shared.change(force.v), shared.change(force.tau), t)
 
 
 # --- as declared quantities

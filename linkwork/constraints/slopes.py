@@ -12,7 +12,6 @@ from ..engine.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like
 from ..quantities import coordinate_rates
-from .differences import first
 from .kinematics import Kinematics
 from .rows import stacked
 
@@ -54,45 +53,66 @@ class RowSlopes:
         set_, arrays = self.set, (q, v, vdot, lam)
         if not set_.drives:
             return Slopes(*self._run(*arrays), *map(np.zeros_like, (lam, lam, v)))
-        given = np.array([x.given(t) for x in set_.drives])
-        rate = np.array([drive_rate(x, t) for x in set_.drives])
+        given, rate = self._driven(t)
         *found, speed, turn, pull = self._run(*arrays, given)
         by_t = (np.einsum("...ijk,jk->...i", x, rate) for x in (speed, turn, pull))
         return Slopes(*found, *by_t)
 
-    @cached_property
-    def _inputs(self) -> tuple[Input, ...]:
-        lowered, m = self.set.robot.lowered, len(self.set)
-        state = [lowered.input(x, ("nq" if x == "q" else "nv",)) for x in ("q", "v", "vdot")]
-        drive = [Input("drive", (len(self.set.drives), 3))] if self.set.drives else []
-        return (*state, Input("lam", (m,)), *drive)
+    def sharing(self, q, y, t: float) -> tuple[Any, Any, Any, Any]:
+        """How Jc y and half the squared lengths of the rows change with q (..., m, nv) and with time (..., m): what decides how rows
+        that follow from each other share a load. Velocities are measured against their reach."""
+        set_ = self.set
+        if not set_.drives:
+            return *self._shared(q, y), np.zeros((*y.shape[:-1], len(set_))), np.zeros((*y.shape[:-1], len(set_)))
+        given, rate = self._driven(t)
+        *found, product, length = self._shared(q, y, given)
+        return *found, *(np.einsum("...ijk,jk->...i", x, rate) for x in (product, length))
 
-    def _said(self, q, v, vdot, lam, *drive):
-        """Jc* λ, Jc v − U and Jc v̇ + γ of one sample."""
+    def _driven(self, t: float):
+        """f, ḟ and f̈ of what is driven, and their rates, each (n, 3)."""
+        given = np.array([(*x.given(t), x.jerk(t)) for x in self.set.drives])
+        return given[:, :3], given[:, 1:]
+
+    def _rows(self, q, v, drive):
         set_ = self.set
         nodes = set_.robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
         drive = set_.by_name(drive)
         motion = Kinematics(nodes, q, v, set_.time(drive), drive)
-        rows = stacked([x.rows(motion) for x in set_.constraints], motion)
+        return stacked([x.rows(motion) for x in set_.constraints], motion)
+
+    def _said(self, q, v, vdot, lam, *drive):
+        """Jc* λ, Jc v − U and Jc v̇ + γ of one sample."""
+        rows = self._rows(q, v, drive)
         return rows.Jc.mT @ lam, rows.Jc @ v - rows.U, rows.Jc @ vdot + rows.gamma
+
+    def _lengths(self, q, y, *drive):
+        """Jc y and ½ |row|² of one sample."""
+        Jc = self._rows(q, None, drive).Jc * like(self.set.reach, q)
+        return Jc @ y, 0.5 * (Jc * Jc).sum(-1)
 
     @cached_property
     def _run(self):
-        set_, lowered = self.set, self.set.robot.lowered
-        derived = Derived("rows", self._said, self._inputs, {"q": partial(coordinate_rates, lowered.plain())})
-
-        def slopes(*arrays):
+        def slopes(derived, *arrays):
             by_q = derived.jacobian((0, 1, 2), (0,), *arrays)
-            by_v = derived.jacobian((2,), (1,), *arrays)
-            by_drive = derived.jacobian((1, 2, 0), (4,), *arrays) if set_.drives else ()
-            return *by_q, by_v, *by_drive
+            by_drive = derived.jacobian((1, 2, 0), (4,), *arrays) if self.set.drives else ()
+            return *by_q, derived.jacobian((2,), (1,), *arrays), *by_drive
 
+        return self._kernel("constraint_slopes", self._said, slopes, ("q", "v", "vdot", "lam"))
+
+    @cached_property
+    def _shared(self):
+        def slopes(derived, *arrays):
+            by_q = derived.jacobian((0, 1), (0,), *arrays)
+            return *by_q, *(derived.jacobian((0, 1), (2,), *arrays) if self.set.drives else ())
+
+        return self._kernel("constraint_sharing", self._lengths, slopes, ("q", "y"))
+
+    def _kernel(self, name: str, said, slopes, inputs):
+        set_, lowered = self.set, self.set.robot.lowered
+        sizes = {"q": ("nq",), "lam": (len(set_),)}
+        drive = [Input("drive", (len(set_.drives), 3))] if set_.drives else []
+        made = (*(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs), *drive)
+        derived = Derived(name, said, made, {"q": partial(coordinate_rates, lowered.plain())})
         content = (lowered.digest, set_.content) if set_.is_ours else None
-        kernel = Kernel("constraint_slopes", slopes, self._inputs, content)
+        kernel = Kernel(name, partial(slopes, derived), made, content)
         return kernel.gufunc("d") if set_.traced else called(kernel.program)
-
-
-def drive_rate(x, t: float) -> tuple[float, float, float]:
-    """The rates of f, ḟ and f̈ of a constraint that moves; the last of them by differences of the one before."""
-    _, rate, bend = x.given(t)
-    return rate, bend, float(first(lambda s: np.array(x.given(t + s)[2])))
