@@ -72,7 +72,7 @@ def under_constraints(robot, q, v, tau, push, t, dt, method: str, states) -> Lin
             f'{robot.model.name} has loops, couplings or constraints, and a step "{method}" of it goes back to these in a number of rounds '
             'that is not known before. linearize(..., dt=..., method="zoh") is the exponential of the continuous A and B.'
         )
-    own, slopes = robot.passive_force(q, v), robot.as_kernel("passive_force").jacobian()(q, v)
+    own, slopes = robot.passive_force(q, v), passive_slopes(robot, q, v)
     found = robot.constraints.linearization(q, v, tau + own, brackets(robot, v), slopes, *push, t=t, which=numbered(robot, states))
     A, B = (found.A, found.B) if dt is None else held_over_a_step(found.A, found.B, dt)
     return named(robot, A, B, found.positions, found.velocities, dt)
@@ -128,17 +128,34 @@ def kernel(robot, maker: Callable, push: tuple, *options: str) -> Callable:
 
 def continuous(robot, pushed: bool) -> Callable:
     """(q, v, τ) -> A, B, with the forces that the mechanism exerts on itself."""
-    passive = robot.as_kernel("passive_force").jacobian()
 
     def linearization(q, v, tau, external=None):
-        own = robot.passive_force(q, v)
-        by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau + own, external)
-        pull, damping = passive(q, v)
+        by_q, by_v, by_tau = of_tree(robot, q, v, tau, external)
         zero = np.zeros_like(by_tau)
-        A = [-brackets(robot, v) + zero, like(np.eye(robot.nv), zero) + zero], [by_q + by_tau @ pull, by_v + by_tau @ damping]
+        A = [-brackets(robot, v) + zero, like(np.eye(robot.nv), zero) + zero], [by_q, by_v]
         return stacked(A), stacked([[zero], [by_tau]])
 
     return linearization
+
+
+def of_tree(robot, q, v, tau, external=None):
+    """∂v̇ by q, v and τ of a tree with the forces that it exerts on itself, over any scalar."""
+    by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau + robot.passive_force(q, v), external)
+    pull, damping = passive_slopes(robot, q, v)
+    return by_q + by_tau @ pull, by_v + by_tau @ damping, by_tau
+
+
+def passive_slopes(robot, q, v):
+    """∂/∂q and ∂/∂v of the forces that a mechanism exerts on itself."""
+    return robot.as_kernel("passive_force").jacobian()(q, v)
+
+
+def accelerations(robot, q, v, tau, t=None):
+    """∂v̇ by q and v with the forces that the mechanism exerts on itself; under constraints along them."""
+    if robot.constraints is None:
+        return of_tree(robot, q, v, tau)[:2]
+    at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t)
+    return tuple(x + at.allowed.Y @ own for x, own in zip((at.by_q, at.by_v), passive_slopes(robot, q, v)))
 
 
 def step(robot, pushed: bool, method: str) -> Callable:
