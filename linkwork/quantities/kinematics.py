@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import spatial, sweeps
 from ..lie.scalars import like, unit
+from ..spatial.ldl import solve
 from ..sweeps.blocks import at_rest
 from ..systems.rigid import placements
 from . import long
@@ -99,6 +100,16 @@ def coordinate_rates(system, q):
     derivatives by q."""
     columns = [_each_group(system, q, like(e, q), lambda group, q, v: group.rate(_unit(group, q), v)) for e in np.eye(system.tree.nv)]
     return np.stack(columns, -1) if columns else np.zeros_like(q, shape=(*q.shape, 0))
+
+
+def coordinate_weights(system, q, weight):
+    """Weights on the entries of q (..., nq) that say what weights along the velocities (..., nv) do:  E (E* E)⁻¹ weight,  q̇ = E v."""
+
+    def lifted(group, q, weight):
+        E = np.stack([group.rate(_unit(group, q), like(e, q)) for e in np.eye(group.nv)], -1)
+        return (E @ solve(E.mT @ E, weight[..., None]))[..., 0]
+
+    return _each_group(system, q, weight, lifted)
 
 
 def _unit(group, q):
