@@ -15,6 +15,7 @@ from .export import asked
 from .foreign import ForeignRun, is_foreign
 from .kernels import QuantityKernel, UserKernel
 from .model import Model, coordinates
+from .motion.linearize import Linearization, linearize
 from .quantities import Given, Quantity
 from .quantities.binding import binding_notes, bonds
 from .quantities.bound import Bound
@@ -157,6 +158,30 @@ class Dynamics:
         if external is None:
             return self._run("forward_dynamics_derivatives", (q, v, tau), out)
         return self._run(("forward_dynamics_derivatives", "external"), (q, v, tau, external), out)
+
+    def linearize(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        dt: float | None = None,
+        external: ArrayLike | None = None,
+        *,
+        method: str = "rk4",
+    ) -> Linearization:
+        """A, B of small changes about a motion, in continuous time or over one step of length dt, with the names of states and inputs.
+
+            A, B = robot.linearize(q, v, tau)                                     # δẋ = A δx + B δτ,  x = (δq, δv)
+            A, B = robot.linearize(q, v, tau, dt=0.01)                            # δx' = A δx + B δτ, of one step with constant τ
+            robot.linearize(q, v, tau).states                                     # ["q.shoulder", "q.elbow", "v.shoulder", "v.elbow"]
+
+        δq is along the group, as `integrate` moves, from the motion itself, so that A is (..., 2 nv, 2 nv) and over many steps these
+        matrices are multiplied. `method` is the step whose exact derivative this is, "rk4" or "euler", the steps of `rollout`; "zoh" is
+        the exponential of the continuous A, B instead, exact where these do not change: about an equilibrium.
+
+        Takes into account: gravity, joint springs, friction, point forces, external.
+        """
+        return linearize(self, q, v, tau, external, dt=dt, method=method)
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """C v + g (..., nv): the force that keeps v as it is.

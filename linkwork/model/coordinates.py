@@ -24,6 +24,16 @@ def joint_rows(model: Model) -> dict[str, tuple[slice, slice]]:
     return rows
 
 
+def entry_names(model: Model) -> tuple[list[str], list[str]]:
+    """A name for each entry of q, and of v: its joint or part of a joint, with an index if that has several entries."""
+    names: tuple[dict[int, str], dict[int, str]] = {}, {}
+    for joint, both in joint_rows(model).items():  # the parts of a joint come after it
+        for found, rows in zip(names, both):
+            width = rows.stop - rows.start
+            found |= {rows.start + i: joint if width == 1 else f"{joint}[{i}]" for i in range(width)}
+    return tuple([found[i] for i in sorted(found)] for found in names)  # type: ignore[return-value]
+
+
 def neutral(model: Model) -> np.ndarray:
     """q with every joint at its identity."""
     parts = [part.group.identity for placed in model.joints for _, part, _ in placed.joint.parts]

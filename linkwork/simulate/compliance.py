@@ -4,7 +4,7 @@ of its own would take seconds."""
 import numpy as np
 
 from ..dynamics import Dynamics
-from . import equations
+from ..motion import equations
 from .kernels import kernel
 
 BOUND = 1e-9  # of the mobility of a joint: what constraints leave of it, if less than that, is rounding

@@ -4,7 +4,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from . import equations, tableau
+from ..motion import equations
+from . import tableau
 from .interpolate import Polynomial, Quartic
 from .kernels import kernel
 from .memory import remembered

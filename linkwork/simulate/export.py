@@ -12,16 +12,6 @@ from .safe_file import replacing
 ENERGIES = "kinetic_energy", "potential_energy", "energy"
 
 
-def names(robot, count: int, index) -> list[str]:
-    """A name for each entry of q or v: its joint or part of a joint, with an index if that has several entries."""
-    out = [""] * count
-    for joint in robot.joints:  # the parts of a joint come after it
-        rows = index(joint)
-        width = rows.stop - rows.start
-        out[rows] = [joint] if width == 1 else [f"{joint}[{i}]" for i in range(width)]
-    return out
-
-
 def table(trajectory) -> dict[str, np.ndarray]:
     """The columns of a table by name: q.<joint>, v.<joint>, tau.<joint> and the energies."""
     columns: dict[str, np.ndarray] = {}

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ShapeError
-from . import equations
+from ..motion import equations
 from .control import Controls, read_only
 from .held import ConstrainedRates, Keeper
 from .kernels import kernel

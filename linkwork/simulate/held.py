@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import quantities
 from ..errors import ConstraintError, ModelError, SimulationError
-from . import equations
+from ..motion import equations
 
 if TYPE_CHECKING:
     from ..constraints import Constrained

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import equations
+from ..motion import equations
 from .kernels import kernel
 
 

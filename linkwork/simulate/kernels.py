@@ -12,8 +12,8 @@ from ..errors import SimulationError
 from ..kernels import UserKernel
 from ..lie.group import Additive
 from ..lie.scalars import like
+from ..motion import equations
 from ..varying import Varying
-from . import equations
 from .held import ConstrainedRates
 
 

@@ -15,14 +15,12 @@ from ..errors import ShapeError, SimulationError
 from ..foreign import is_foreign
 from ..kernels import UserKernel
 from ..lie.scalars import working_dtype
+from ..motion.equations import STEPS
 from ..varying import Varying
-from . import equations
 from .kernels import cache_of, more_than_a_tree
 from .rollout_inputs import RolloutInputs
 from .stepwise import Stepwise
 from .whole_step import whole_step
-
-STEPS = {"euler": equations.euler_step, "rk4": equations.rk4_step}
 
 
 class Rollout(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError
+from ..model import coordinates
 from . import archive, export
 from .dense import Dense, Ends
 from .events import Occurrence
@@ -196,11 +197,11 @@ class Trajectory:
     @cached_property
     def q_names(self) -> list[str]:
         """The name of each coordinate: its joint, with an index if the joint has several."""
-        return export.names(self.robot, self.robot.nq, self.robot.q_index)
+        return coordinates.entry_names(self.robot.model)[0]
 
     @cached_property
     def v_names(self) -> list[str]:
-        return export.names(self.robot, self.robot.nv, self.robot.v_index)
+        return coordinates.entry_names(self.robot.model)[1]
 
     # --- continuing
 

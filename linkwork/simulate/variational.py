@@ -12,8 +12,8 @@ import numpy as np
 from .. import quantities
 from ..lie import SO3
 from ..lie.scalars import dot, like
+from ..motion.rotation_translation import angular_velocity, cross_product, element, rotated, rotations
 from ..sweeps.lagrangian import kinetic_slopes
-from .rotation_translation import angular_velocity, cross_product, element, rotated, rotations
 
 
 def momentum(nodes, q, v):

@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork.engine import ptx, ptx_march, ptx_rolled
 from linkwork.engine.device import _even
 from linkwork.engine.program import Input, record
-from linkwork.simulate import equations
+from linkwork.motion import equations
 from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
 
 NAMES = ["forward_dynamics", "inverse_dynamics", "mass_matrix", "integrate", "difference", "kinetic_energy", "poses"]

@@ -8,7 +8,7 @@ from emulated import emulated
 
 import linkwork as lw
 from linkwork.engine import ptx, ptx_march
-from linkwork.simulate import equations
+from linkwork.motion import equations
 from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
 
 ROBOT = lw.Dynamics(lw.load("satellite"))

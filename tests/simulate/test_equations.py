@@ -5,7 +5,8 @@ import pytest
 from zoo import MECHANISMS, close, differences, every_mechanism, physics, robots, state
 
 import linkwork as lw
-from linkwork.simulate import equations, variational
+from linkwork.motion import equations
+from linkwork.simulate import variational
 from linkwork.simulate.kernels import kernel
 from linkwork.sweeps.lagrangian import kinetic_slopes
 

@@ -35,9 +35,9 @@ def body_velocity(nodes, xi, rate):
 # --- whole steps
 
 
-def euler_step(nodes, q, v, tau, h):
+def euler_step(nodes, q, v, tau, h, external=None):
     """The state after a semi-implicit Euler step with constant τ."""
-    return euler_end(nodes, q, v, acceleration(nodes, q, v, tau), h)
+    return euler_end(nodes, q, v, acceleration(nodes, q, v, tau, external), h)
 
 
 def euler_end(nodes, q, v, vdot, h):
@@ -61,15 +61,18 @@ def euler_end(nodes, q, v, vdot, h):
     return nodes.join(q1), tree.join(v1)
 
 
-def rk4_step(nodes, q, v, tau, h):
-    """The state after a classical Runge-Kutta step in local coordinates, with constant τ."""
+def rk4_step(nodes, q, v, tau, h, external=None):
+    """The state after a classical Runge-Kutta step in local coordinates, with constant τ and constant wrenches."""
     h = h[..., None]
-    x1, a1 = v, acceleration(nodes, q, v, tau)
-    x2, a2 = local_rates(nodes, q, h / 2 * x1, v + h / 2 * a1, tau)
-    x3, a3 = local_rates(nodes, q, h / 2 * x2, v + h / 2 * a2, tau)
-    x4, a4 = local_rates(nodes, q, h * x3, v + h * a3, tau)
+    x1, a1 = v, acceleration(nodes, q, v, tau, external)
+    x2, a2 = local_rates(nodes, q, h / 2 * x1, v + h / 2 * a1, tau, external)
+    x3, a3 = local_rates(nodes, q, h / 2 * x2, v + h / 2 * a2, tau, external)
+    x4, a4 = local_rates(nodes, q, h * x3, v + h * a3, tau, external)
     xi = h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
     return quantities.integrate(nodes, q, xi), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+
+
+STEPS = {"euler": euler_step, "rk4": rk4_step}
 
 
 def _each(nodes, function, xi, v):
