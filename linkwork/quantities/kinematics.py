@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import spatial, sweeps
 from ..lie.scalars import like, unit
+from ..spatial.ldl import solve
 from ..sweeps.blocks import at_rest
 from ..systems.rigid import placements
 from . import long
@@ -105,6 +106,16 @@ def group_rates(group, q):
     """The same of one joint, from its group and its coordinates."""
     columns = [group.rate(_unit(group, q), like(e, q)) for e in np.eye(group.nv)]
     return np.stack(columns, -1)
+
+
+def coordinate_weights(system, q, weight):
+    """Weights on the entries of q (..., nq) that say what weights along the velocities (..., nv) do:  E (E* E)⁻¹ weight,  q̇ = E v."""
+
+    def lifted(group, q, weight):
+        E = group_rates(group, q)
+        return (E @ solve(E.mT @ E, weight[..., None]))[..., 0]
+
+    return _each_group(system, q, weight, lifted)
 
 
 def _unit(group, q):

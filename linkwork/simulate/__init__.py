@@ -3,7 +3,24 @@
 from .control import Hold, hold
 from .events import Event, Occurrence
 from .rollout import Rollout, rollout
+from .rollout_gradient import RolloutGradient, rollout_gradient
+from .sensitivity import CostGradient, Sensitivity, adjoint
 from .simulate import METHODS, simulate
 from .trajectory import Trajectory
 
-__all__ = ["METHODS", "Event", "Hold", "Occurrence", "Rollout", "Trajectory", "hold", "rollout", "simulate"]
+__all__ = [
+    "METHODS",
+    "CostGradient",
+    "Event",
+    "Hold",
+    "Occurrence",
+    "Rollout",
+    "RolloutGradient",
+    "Sensitivity",
+    "Trajectory",
+    "adjoint",
+    "hold",
+    "rollout",
+    "rollout_gradient",
+    "simulate",
+]

@@ -41,6 +41,7 @@ class Settings:
     keep: "Constrained | None" = None
     dense: bool | None = None
     tolerance: float | None = None
+    sensitivity: tuple[str, ...] = ()
 
     @property
     def fixed(self) -> bool:

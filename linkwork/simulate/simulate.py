@@ -1,6 +1,7 @@
 """simulate: the motion of one robot from a state to a later time."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from ..lie.scalars import numbers
 from .control import Control
 from .held import Keeper
 from .run import Run
+from .sensitivity import wanted
 from .settings import ADAPTIVE, FIXED, Carry, Settings
 from .trajectory import Trajectory
 
@@ -47,6 +49,7 @@ def simulate(
     keep: "Constrained | None" = None,
     tolerance: float | None = None,
     dense: bool | None = None,
+    sensitivity: bool | str | Iterable[str] = (),
 ) -> Trajectory:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
 
@@ -69,6 +72,8 @@ def simulate(
                is met in the least-squares sense, and the trajectory's message says so
     dense      keep the motion within each step, whatever rows are stored, for run(t) and run.at(t): True, False, or None,
                which gives it up when it takes more than 512 MB
+    sensitivity  "state" (or True) and names of constants that `robot.varying` knows, e.g. ("state", "mass"): `run.sensitivity` has
+               the derivatives of the state by these. They are exact for the steps made, and no part of the error control
 
     Functions act by what they return: the arrays of control, external and events are read only, those of a reset and of
     on_step are copies. A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message`
@@ -82,6 +87,8 @@ def simulate(
         progress, constraints, keep, dense, tolerance,
     )  # fmt: skip
     checked(robot, settings)
+    if names := wanted(robot, settings, sensitivity):
+        settings = replace(settings, sensitivity=names, dense=True)
     q, v = _state(robot, state)
     until = checked_until(until, start)
     run = Run(robot, settings, float(start), q, v, until, Carry(grid=float(start)))

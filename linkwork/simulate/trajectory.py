@@ -17,6 +17,7 @@ from .dense import Dense, Ends
 from .events import Occurrence
 from .held import WAYS, Keeper
 from .run import Run
+from .sensitivity import Sensitivity, sensitivity
 from .settings import Carry, Settings
 
 ROWS = "t", "q", "v", "vdot", "tau"
@@ -193,6 +194,13 @@ class Trajectory:
     def pose(self, body: str) -> np.ndarray:
         """World from one body or frame (n, 4, 4)."""
         return self.robot.pose(self.q, body)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """Derivatives of the states of all rows by the first, and by constants, as `simulate(sensitivity=...)` asked for."""
+        if not self.settings.sensitivity:
+            raise SimulationError('this run was made without sensitivities: simulate(..., sensitivity=("state", "mass")).')
+        return sensitivity(self, tuple(self.settings.sensitivity))
 
     @cached_property
     def q_names(self) -> list[str]:
