@@ -135,28 +135,79 @@ class Dynamics:
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, passive: bool = False, out: Outs = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂tau/∂q, ∂tau/∂v and ∂tau/∂vdot = 𝓜 of `inverse_dynamics` (..., nv, nv); by q along the group, as `integrate` moves, so that
-        columns match v.
+        columns match v. With `passive`, of inverse_dynamics − passive_force: what motors add to the model's springs and dampers.
 
         Takes into account: gravity, external; of the tree: loops, couplings and drives are not part of it.
         """
-        if external is None:
-            return self._run("inverse_dynamics_derivatives", (q, v, vdot), out)
-        return self._run(("inverse_dynamics_derivatives", "external"), (q, v, vdot, external), out)
+        return self._derivatives("inverse_dynamics_derivatives", (q, v, vdot), external, passive, out)
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, passive: bool = False, out: Outs = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves. Robots
-        with loops, couplings or constraints are refused.
+        """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves. With
+        `passive`, at the forces tau + passive_force(q, v), which change with q and v. Robots with loops, couplings or constraints are
+        refused.
 
         Takes into account: gravity, external.
         """
-        if external is None:
-            return self._run("forward_dynamics_derivatives", (q, v, tau), out)
-        return self._run(("forward_dynamics_derivatives", "external"), (q, v, tau, external), out)
+        return self._derivatives("forward_dynamics_derivatives", (q, v, tau), external, passive, out)
+
+    def _derivatives(self, name: str, given, external, passive: bool, out):
+        name = f"{name}_with_passive_forces" if passive else name
+        return self._run(name, given, out) if external is None else self._run((name, "external"), (*given, external), out)
+
+    def jacobian_derivative(self, q: ArrayLike, body: str, axes: str = "body", *, out: Out = None) -> np.ndarray:
+        """∂J/∂q of `jacobian` (..., 6, nv, nv), the kinematic Hessian: entry (r, a, c) is how column a changes along the velocity c. Times
+        v it is the rate of J.
+
+        Takes into account: nothing.
+        """
+        return self._run(("jacobian_derivative", body, axes), (q,), out)
+
+    def center_of_mass_jacobian(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The velocity of the centre of mass from v, in the world (..., 3, nv).
+
+        Takes into account: nothing.
+        """
+        return self._run("center_of_mass_jacobian", (q,), out)
+
+    def centroidal_momentum_derivatives(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """∂h/∂q and ∂h/∂v of `centroidal_momentum` (..., 6, nv); the latter is the centroidal momentum matrix.
+
+        Takes into account: nothing.
+        """
+        return self._run("centroidal_momentum_derivatives", (q, v), out)
+
+    def kinetic_energy_gradient(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """∂T/∂q and ∂T/∂v = 𝓜 v (..., nv).
+
+        Takes into account: nothing.
+        """
+        return self._run("kinetic_energy_gradient", (q, v), out)
+
+    def potential_energy_gradient(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """∂U/∂q (..., nv): the force that holds the mechanism still against gravity and springs.
+
+        Takes into account: gravity, joint springs, point forces.
+        """
+        return self._run("potential_energy_gradient", (q,), out)
+
+    def gravity_force_derivative(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """∂g/∂q of `gravity_force` (..., nv, nv).
+
+        Takes into account: gravity; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("gravity_force_derivative", (q,), out)
+
+    def passive_force_derivatives(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """∂Q/∂q and ∂Q/∂v of `passive_force` (..., nv, nv): minus the stiffness and the damping of the model.
+
+        Takes into account: joint springs, point forces.
+        """
+        return self._run("passive_force_derivatives", (q, v), out)
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """C v + g (..., nv): the force that keeps v as it is.

@@ -40,6 +40,13 @@ def jacobian(system, q, body, place, axes="body"):
     return J
 
 
+@quantity((6, "nv", "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.jacobian_derivative)
+def jacobian_derivative(system, q, body, place, axes="body"):
+    """∂J/∂q, the kinematic Hessian: entry (r, a, c) is how column a of `jacobian` changes along the velocity c."""
+    system.check_rigid("jacobian_derivative")
+    return sweeps.jacobian_derivative(system.tree, system.on[body], jacobian(system, q, body, place, axes), axes)
+
+
 @quantity(("nb", 6), NOTHING)
 def body_velocities(system, q, v):
     """Spatial velocity of every body, in its axes, at its origin                                    Jain, Algorithm 3.2."""
@@ -99,6 +106,11 @@ def coordinate_rates(system, q):
     derivatives by q."""
     columns = [_each_group(system, q, like(e, q), lambda group, q, v: group.rate(_unit(group, q), v)) for e in np.eye(system.tree.nv)]
     return np.stack(columns, -1) if columns else np.zeros_like(q, shape=(*q.shape, 0))
+
+
+def directions(group, q):
+    """The same of one joint's coordinates."""
+    return np.stack([group.rate(_unit(group, q), like(e, q)) for e in np.eye(group.nv)], -1)
 
 
 def _unit(group, q):

@@ -8,12 +8,12 @@ from .forward_dynamics import accelerations, forward_dynamics, innovations, inte
 from .gather_scatter import gather, scatter
 from .inverse_dynamics import inverse_dynamics
 from .inverse_dynamics_derivatives import inverse_dynamics_derivatives, inverse_dynamics_gradient, inverse_dynamics_rate
-from .jacobian import jacobian
+from .jacobian import jacobian, jacobian_derivative
 from .kinematics import poses, velocities
 from .mass_matrix import mass_matrix
 from .mass_matrix_inverse import mass_matrix_inverse
 from .mass_matrix_solve import factored, mass_matrix_solve
-from .momentum import kinetic_energy, momentum
+from .momentum import kinetic_energy, kinetic_energy_gradient, momentum, momentum_derivatives, momentum_rate
 from .operational_space import compliance, compliances, joint_compliance, responses, transitions
 
 __all__ = [
@@ -38,12 +38,16 @@ __all__ = [
     "inverse_dynamics_gradient",
     "inverse_dynamics_rate",
     "jacobian",
+    "jacobian_derivative",
     "joint_compliance",
     "kinetic_energy",
+    "kinetic_energy_gradient",
     "mass_matrix",
     "mass_matrix_inverse",
     "mass_matrix_solve",
     "momentum",
+    "momentum_derivatives",
+    "momentum_rate",
     "poses",
     "responses",
     "scatter",
