@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .differentiate import Derivatives
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
 from .errors import ModelError, UnknownNameError, did_you_mean
@@ -504,6 +505,36 @@ class Dynamics:
         if key not in self._kernels:
             self._kernels[key] = QuantityKernel(self, self.quantity(key).kernel())
         return self._kernels[key]
+
+    def derivative(
+        self,
+        what: str | tuple,
+        *arrays: ArrayLike,
+        by: str | Sequence[str] = "q",
+        of: int | None = None,
+        order: int = 1,
+        out: Any = None,
+        **constants: ArrayLike,
+    ) -> Any:
+        """The derivative of a quantity, a name or (name, options...), by one of its arguments or by a constant of the model.
+
+            robot.derivative("center_of_mass", q)                               # (..., 3, nv); by q along the group, as `integrate` moves
+            robot.derivative(("jacobian", "hand", "world"), q)                  # (..., 6, nv, nv)
+            robot.derivative("inverse_dynamics", q, v, vdot, by="mass")         # (..., nv, nb)
+            robot.derivative("kinetic_energy", q, v, by=("q", "v"), order=2)    # (..., nv, nv) by q q, q v, v q, v v
+
+        Constants are those of `varying`: mass, center, tensor, at, armature, damping, friction, stiffness, gravity; other values than the
+        model's own are given by name, mass=masses. With several results, `of` is the number of one, or there is an array for each. Second
+        derivatives on a group are iterated, the last axis the direction of the second, and not symmetric.
+
+        The program of the quantity is differentiated and compiled at the first call. `inverse_dynamics_derivatives` and others that have
+        a method of their own are faster by that: docs/derivatives.md.
+        """
+        return self._differentiated(what, arrays, by, of, order, constants, out)
+
+    @cached_property
+    def _differentiated(self) -> Derivatives:
+        return Derivatives(self)
 
     def varying(self, *names: str) -> Varying:
         """This robot with some constants as inputs: mass, center, tensor, at, armature, damping, ..., gravity."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .engine import interpreter
 from .engine.array import Traced
 from .engine.checks import array_of, checked, run_into
 from .engine.derived import Derived
@@ -56,9 +57,14 @@ class RobotKernel(ABC):
         self.check_count([x.name for x in kernel.inputs], len(arrays))
         arrays, dtype = checked(self.__name__, kernel.inputs, arrays)
         if dtype not in self.ready:
-            self.ready[dtype] = kernel.runner(dtype.char)
+            self.ready[dtype] = kernel.runner(dtype.char) if self.compiled else interpreter.called(kernel.program)
         run = self.ready[dtype]
         return run_into(run, arrays, out, self.__name__)
+
+    @property
+    def compiled(self) -> bool:
+        """Is it compiled? Otherwise NumPy evaluates it, operation by operation."""
+        return True
 
     def check_count(self, names: Sequence[str], count: int) -> None:
         if count != len(names):
@@ -169,6 +175,10 @@ class DerivativeKernel(RobotKernel):
         return self.of.argument(n)
 
     @property
+    def compiled(self):
+        return self.of.compiled
+
+    @property
     def names(self) -> list[str]:
         return [x.name for x in self.inputs()]
 
@@ -200,6 +210,10 @@ class QuantityKernel(RobotKernel):
 
     def inputs(self, arrays=None):
         return self._own.inputs
+
+    @property
+    def compiled(self):
+        return self.robot.compiled
 
     def __repr__(self):
         return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"

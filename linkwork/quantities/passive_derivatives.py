@@ -17,7 +17,6 @@ from . import long
 from .declaration import Honours, quantity
 from .energy import joint_spring
 from .kinematics import directions
-from .motion import gravity_force
 from .point_forces import at_point, point_force
 from .points import conservative, pull, pull_derivatives, pushed
 
@@ -40,11 +39,12 @@ def gravity_force_derivative(system, q):
 def potential_energy_gradient(system, q):
     """∂U/∂q: the forces that hold the mechanism against gravity, springs, and pushes that are constant in the world."""
     system.check_rigid("potential_energy_gradient")
-    tree, coordinates = system.tree, system.split(q)
-    spring = tree.slots()
-    for k in tree.base_to_tips():
-        spring[k] = joint_spring(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k])
-    return point_force(system, q, system.zeros, tree.join(spring), conservative(system.forces), -1.0) + gravity_force(system, q)
+    s, coordinates = system.blocks(q), system.split(q)
+    gravity, _, _ = sweeps.inverse_dynamics(s, system.rates_at_rest(s), s.tree.split(system.zeros))
+    tau = s.tree.slots()
+    for k in s.tree.base_to_tips():
+        tau[k] = gravity[k] + joint_spring(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k])
+    return point_force(system, q, system.zeros, s.tree.join(tau), conservative(system.forces), -1.0)
 
 
 @quantity((SQUARE,) * 2, SPRINGS, rolls=False, long=long.passive_force_derivatives)
@@ -52,7 +52,7 @@ def passive_force_derivatives(system, q, v):
     """∂Q/∂q and ∂Q/∂v of `passive_force`; dry friction does not change until the motion turns round."""
     tree, coordinates = system.tree, system.split(q)
     by_q, by_v = {}, {}
-    for k in tree.base_to_tips():
+    for k in filter(tree.widths.__getitem__, tree.base_to_tips()):
         by_q[k, k] = -spring_derivative(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k])
         by_v[k, k] = -system.damping[k][..., None] * like(np.eye(tree.widths[k]), system.damping[k])
     found = tree.matrix(by_q), tree.matrix(by_v)

@@ -96,7 +96,7 @@ class Others:
 
     def plain(self, name: str, *arrays):
         """In plain NumPy, for what is little work."""
-        return QUANTITIES[name].function(self.bound.lowered.plain(self.dtype), *arrays)
+        return replace(self.bound, quantity=QUANTITIES[name], options=(), extra=()).plain(self.dtype)(*arrays)
 
 
 def composed(bound: "Bound", function: Callable, dtype: np.dtype) -> Callable:
