@@ -1,6 +1,7 @@
 """`robot.derivative`: any quantity, by arguments or constants, first order or second; constants against an imaginary step."""
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -55,14 +56,18 @@ def test_accelerations_change_as_forces_that_are_not_met(robot):
         close(found, -np.einsum("sij,sj...->si...", inverse, forces), 1e-11)
 
 
+def force(free, s, constant, x):
+    return free.passive_force(s.q, s.v, **{constant: x})
+
+
 @pytest.mark.slow
 @robots("geared")
 def test_passive_forces_change_with_springs_and_dampers(robot):
     s = state(robot)
     for constant in ("stiffness", "damping", "friction"):
         found = robot.derivative("passive_force", s.q, s.v, by=constant)
-        model = robot.varying(constant).value(constant)
-        at = lambda x: robot.varying(constant).passive_force(s.q, s.v, **{constant: x})
+        free = robot.varying(constant)
+        model, at = free.value(constant), partial(force, free, s, constant)
         for i in np.flatnonzero(model):  # a spring that is not there has no force that grows: its joint may be far from any rest
             close(found[:, i], (at(model + np.eye(robot.nv)[i]) - at(model)), 1e-11)  # linear in each
 
@@ -139,10 +144,9 @@ def test_methods_are_the_derivatives_of_the_programs(robot):
     s, body = state(robot, (2,)), robot.bodies[-1]
     close(robot.jacobian_derivative(s.q, body), robot.derivative(("jacobian", body), s.q))
     close(robot.center_of_mass_jacobian(s.q), robot.derivative("center_of_mass", s.q))
-    for one, other in zip(robot.centroidal_momentum_derivatives(s.q, s.v), robot.derivative("centroidal_momentum", s.q, s.v, by=("q", "v"))):
-        close(one, other, 1e-11)
-    for one, other in zip(robot.kinetic_energy_gradient(s.q, s.v), robot.derivative("kinetic_energy", s.q, s.v, by=("q", "v"))):
-        close(one, other, 1e-11)
+    for name, method in (("centroidal_momentum", robot.centroidal_momentum_derivatives), ("kinetic_energy", robot.kinetic_energy_gradient)):
+        for one, other in zip(method(s.q, s.v), robot.derivative(name, s.q, s.v, by=("q", "v")), strict=True):
+            close(one, other, 1e-11)
     close(robot.gravity_force_derivative(s.q), robot.derivative("gravity_force", s.q), 1e-11)
 
 

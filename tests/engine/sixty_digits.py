@@ -50,9 +50,13 @@ class Exact:
     def __call__(self, robot, *arrays):
         names = [x.name for x in self.program.inputs][: len(arrays)]
         with mpmath.workdps(DIGITS):
-            given = {name: [e if isinstance(e, mpmath.mpf) else mpmath.mpf(float(e)) for e in np.ravel(x)] for name, x in (*zip(names, arrays), *constants(robot).items())}
+            given = {name: list(map(exactly, np.ravel(x))) for name, x in (*zip(names, arrays), *constants(robot).items())}
             (entries,) = evaluate(self.program, given, SCALAR, mpmath.mpf)
         return np.array(entries, object).reshape(self.program.outputs[0].shape)
+
+
+def exactly(x):
+    return x if isinstance(x, mpmath.mpf) else mpmath.mpf(float(x))
 
 
 class ExactDerivative:

@@ -1,4 +1,4 @@
-"""Every derivative against differences of 60 digits, to 1e-12 of the largest entry: all joints, and states where formulas divide by zero."""
+"""Derivatives against differences of 60 digits, to 1e-12 of the largest entry: all joints, and states where formulas divide by zero."""
 
 import numpy as np
 import pytest
