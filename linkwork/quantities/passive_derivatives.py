@@ -88,9 +88,9 @@ def of_points(system, q, v):
     for force, places in system.forces:
         ends = [at_point(system, q, v, place) for place in places]
         if isinstance(force, Spring):
-            yield _of_spring(force, *ends, v, before)
+            yield _of_spring(force, ends, v, before)
         else:
-            F, N = pushed(force, *ends)
+            F, N = pushed(force, ends[0])
             change = turning(ends[0], F, N, before)
             if force.axes == "body":
                 w, u = in_world(ends[0])
@@ -98,8 +98,9 @@ def of_points(system, q, v):
             yield change, np.zeros_like(change)
 
 
-def _of_spring(spring, one, other, v, before):
+def _of_spring(spring, ends, v, before):
     """F pulls the first point and −F the other: Q = −D* F, D the rate of the way between them per velocity."""
+    one, other = ends
     way, rate, F = pull(spring, one, other)
     by_way, by_rate = pull_derivatives(spring, way, rate)
     held = [(sign, end) for sign, end in ((-1.0, one), (1.0, other)) if end.body is not None]

@@ -52,7 +52,7 @@ def pulls(forces, point: Callable) -> Iterator[tuple[Point, Any, Any]]:
             _, _, F = pull(force, *ends)
             yield from ((end, sign * F, None) for end, sign in zip(ends, (1.0, -1.0)) if end.body is not None)
         else:
-            yield ends[0], *pushed(force, *ends)
+            yield ends[0], *pushed(force, ends[0])
 
 
 def conservative(forces):

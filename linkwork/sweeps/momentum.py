@@ -54,7 +54,8 @@ def momentum_derivatives(s, V):
 
 def kinetic_energy_gradient(s, V, v):
     """∂T/∂q = Ψ* h, along the group, and ∂T/∂v = H h + armature v = 𝓜 v, tips to base: columns of each node; O(N)."""
-    h, by_q, by_v = subtree_momentum(s, V), *s.tree.slots(2)
+    h = subtree_momentum(s, V)
+    by_q, by_v = s.tree.slots(2)
     for k in s.tree.base_to_tips():
         by_q[k] = -s.H[k] @ (bar((s.A[k].mT @ V[s.tree.parent[k]])[..., 0]) @ h[k])
         by_v[k] = s.H[k] @ h[k] + s.armature[k] @ v[k]
