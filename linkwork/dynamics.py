@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .actuation import Actuated
+from .differentiate import Derivatives
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
 from .errors import ModelError, UnknownNameError, did_you_mean
@@ -138,30 +139,89 @@ class Dynamics:
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, passive: bool = False, out: Outs = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂tau/∂q, ∂tau/∂v and ∂tau/∂vdot = 𝓜 of `inverse_dynamics` (..., nv, nv); by q along the group, as `integrate` moves, so that
-        columns match v.
+        columns match v. With `passive`, of inverse_dynamics − passive_force: what motors add to the model's springs and dampers.
 
         Takes into account: gravity, external; of the tree: loops, couplings and drives are not part of it.
         """
-        if external is None:
-            return self._run("inverse_dynamics_derivatives", (q, v, vdot), out)
-        return self._run(("inverse_dynamics_derivatives", "external"), (q, v, vdot, external), out)
+        return self._derivatives("inverse_dynamics_derivatives", (q, v, vdot), external, passive, out)
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, t: float | None = None, out: Outs = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        passive: bool = False,
+        t: float | None = None,
+        out: Outs = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves.
+        """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves. With
+        `passive`, at the forces tau + passive_force(q, v), which change with q and v.
 
         Under constraints they are along these: of forward dynamics at `robot.constraints.project(q, v)`, so that a change that would
         break them is put back first. Derivatives by time and those of forces are in `robot.constraints.derivatives(q, v, tau)`.
 
         Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
-        if external is None:
-            return self._run("forward_dynamics_derivatives", (q, v, tau), out, t)
-        return self._run(("forward_dynamics_derivatives", "external"), (q, v, tau, external), out, t)
+        return self._derivatives("forward_dynamics_derivatives", (q, v, tau), external, passive, out, t)
+
+    def _derivatives(self, name: str, given, external, passive: bool, out, t=None):
+        name = f"{name}_with_passive_forces" if passive else name
+        return self._run(name, given, out, t) if external is None else self._run((name, "external"), (*given, external), out, t)
+
+    def jacobian_derivative(self, q: ArrayLike, body: str, axes: str = "body", *, out: Out = None) -> np.ndarray:
+        """∂J/∂q of `jacobian` (..., 6, nv, nv), the kinematic Hessian: entry (r, a, c) is how column a changes along the velocity c. Times
+        v it is the rate of J.
+
+        Takes into account: nothing.
+        """
+        return self._run(("jacobian_derivative", body, axes), (q,), out)
+
+    def center_of_mass_jacobian(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The velocity of the centre of mass from v, in the world (..., 3, nv).
+
+        Takes into account: nothing.
+        """
+        return self._run("center_of_mass_jacobian", (q,), out)
+
+    def centroidal_momentum_derivatives(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """∂h/∂q and ∂h/∂v of `centroidal_momentum` (..., 6, nv); the latter is the centroidal momentum matrix.
+
+        Takes into account: nothing.
+        """
+        return self._run("centroidal_momentum_derivatives", (q, v), out)
+
+    def kinetic_energy_gradient(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """∂T/∂q and ∂T/∂v = 𝓜 v (..., nv).
+
+        Takes into account: nothing.
+        """
+        return self._run("kinetic_energy_gradient", (q, v), out)
+
+    def potential_energy_gradient(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """∂U/∂q (..., nv): the force that holds the mechanism still against gravity and springs.
+
+        Takes into account: gravity, joint springs, point forces.
+        """
+        return self._run("potential_energy_gradient", (q,), out)
+
+    def gravity_force_derivative(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """∂g/∂q of `gravity_force` (..., nv, nv).
+
+        Takes into account: gravity; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("gravity_force_derivative", (q,), out)
+
+    def passive_force_derivatives(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """∂Q/∂q and ∂Q/∂v of `passive_force` (..., nv, nv): minus the stiffness and the damping of the model.
+
+        Takes into account: joint springs, point forces.
+        """
+        return self._run("passive_force_derivatives", (q, v), out)
 
     def linearize(
         self,
@@ -521,6 +581,36 @@ class Dynamics:
             bound = self.quantity(key)
             self._kernels[key] = QuantityKernel(self, bound.kernel(), bound.rolled_whole if self.rolled and self.nv else lambda: None)
         return self._kernels[key]
+
+    def derivative(
+        self,
+        what: str | tuple,
+        *arrays: ArrayLike,
+        by: str | Sequence[str] = "q",
+        of: int | None = None,
+        order: int = 1,
+        out: Any = None,
+        **constants: ArrayLike,
+    ) -> Any:
+        """The derivative of a quantity, a name or (name, options...), by one of its arguments or by a constant of the model.
+
+            robot.derivative("center_of_mass", q)                               # (..., 3, nv); by q along the group, as `integrate` moves
+            robot.derivative(("jacobian", "hand", "world"), q)                  # (..., 6, nv, nv)
+            robot.derivative("inverse_dynamics", q, v, vdot, by="mass")         # (..., nv, nb)
+            robot.derivative("kinetic_energy", q, v, by=("q", "v"), order=2)    # (..., nv, nv) by q q, q v, v q, v v
+
+        Constants are those of `varying`: mass, center, tensor, at, armature, damping, friction, stiffness, gravity; other values than the
+        model's own are given by name, mass=masses. With several results, `of` is the number of one, or there is an array for each. Second
+        derivatives on a group are iterated, the last axis the direction of the second, and not symmetric.
+
+        The program of the quantity is differentiated and compiled at the first call. `inverse_dynamics_derivatives` and others that have
+        a method of their own are faster by that: docs/derivatives.md.
+        """
+        return self._differentiated(what, arrays, by, of, order, constants, out)
+
+    @cached_property
+    def _differentiated(self) -> Derivatives:
+        return Derivatives(self)
 
     def varying(self, *names: str) -> Varying:
         """This robot with some constants as inputs: mass, center, tensor, at, armature, damping, ..., gravity."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .engine import interpreter
 from .engine.array import Traced
 from .engine.checks import array_of, checked, run_into
 from .engine.derived import Derived
@@ -58,9 +59,18 @@ class RobotKernel(ABC):
         self.check_count([x.name for x in inputs], len(arrays))
         arrays, dtype = checked(self.__name__, inputs, arrays)
         if dtype not in self.ready:
-            self.ready[dtype] = self.kernel(arrays).runner(dtype.char) if rolled is None else rolled.run(dtype)
+            self.ready[dtype] = self._runner(arrays, dtype) if rolled is None else rolled.run(dtype)
         run = self.ready[dtype]
         return run_into(run, arrays, out, self.__name__)
+
+    @property
+    def compiled(self) -> bool:
+        """Is it compiled? Otherwise NumPy evaluates it, operation by operation."""
+        return True
+
+    def _runner(self, arrays, dtype: np.dtype) -> Callable:
+        kernel = self.kernel(arrays)
+        return kernel.runner(dtype.char) if self.compiled else interpreter.called(kernel.program)
 
     def check_count(self, names: Sequence[str], count: int) -> None:
         if count != len(names):
@@ -194,6 +204,10 @@ class DerivativeKernel(RobotKernel):
         return self.of.argument(n)
 
     @property
+    def compiled(self):
+        return self.of.compiled
+
+    @property
     def names(self) -> list[str]:
         return [x.name for x in self.inputs()]
 
@@ -233,6 +247,10 @@ class QuantityKernel(RobotKernel):
 
     def inputs(self, arrays=None):
         return self._own.inputs
+
+    @property
+    def compiled(self):
+        return self.robot.compiled
 
     def __repr__(self):
         return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"

@@ -70,6 +70,8 @@ class Varying:
 
     def _run(self, what, *arguments, out=None, **named):
         """Arguments as the robot's own method takes them, and constants by name."""
+        if f"{what}_with_passive_forces" in QUANTITIES and named.pop("passive", False):
+            what = f"{what}_with_passive_forces"
         key, given = self._asked(what, list(arguments), named)
         if key not in self.ready:
             self.ready[key] = self.kernel(key)

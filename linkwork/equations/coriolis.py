@@ -18,8 +18,9 @@ from ..lie.embedding import tilde as skew
 from ..lie.scalars import like
 from ..spatial import bar, blocks, hat, inertia_parameters
 from ..sweeps import poses
+from ..sweeps.jacobian import brackets
 from ..systems.rigid import placements
-from .kinematic_derivatives import brackets, jacobian_derivatives, jacobian_rate, node_inertias, node_jacobians, precedes
+from .kinematic_derivatives import jacobian_derivatives, jacobian_rate, node_inertias, node_jacobians, precedes
 
 
 def christoffel_symbols(nodes, q):

@@ -12,7 +12,6 @@ from . import boltzmann_hamel, coriolis
 from . import kinematic_derivatives as kinematics
 
 CUBES_UP_TO = 12  # largest nv for which arrays of nv³ entries are compiled; larger ones run in NumPy
-SQUARES_UP_TO = 24  # the same for derivatives of Jacobians, of 6 nv² entries
 FORMS = {
     "christoffel": coriolis.christoffel,
     "binet": coriolis.binet,
@@ -79,7 +78,7 @@ class Equations:
 
     def jacobian_derivatives(self, q, body: str):
         """∂K_a along each velocity c, for a body or frame, in its own axes (..., 6, nv, nv): Müller and Terze (27)."""
-        return self._run(kinematics.body_jacobian_derivatives, {"q": q}, at=body)
+        return self.robot.jacobian_derivative(q, body)
 
     def jacobian_rate(self, q, v, body: str):
         """K̇ of a body or frame, in its own axes (..., 6, nv)."""
@@ -109,7 +108,7 @@ class Equations:
         return self._ready[key](*(x.astype(dtype, copy=False) for x in arrays))
 
     def _made(self, function, place, inputs, dtype):
-        limit = CUBES_UP_TO if not place else SQUARES_UP_TO if function is kinematics.body_jacobian_derivatives else np.inf
+        limit = np.inf if place else CUBES_UP_TO
         if self.robot.compiled and not self.robot.rolled and 0 < self.robot.nv <= limit:
             lowered = self.robot.lowered
             content = (lowered.digest, function.__module__, function.__name__, place) if lowered.is_ours else None

@@ -12,14 +12,9 @@ import numpy as np
 from ..lie.embedding import tilde as skew
 from ..lie.scalars import like
 from ..model.tree import concatenated
-from ..quantities import jacobian, pose
-from ..spatial import tilde
+from ..quantities import jacobian, jacobian_derivative, pose
+from ..sweeps.jacobian import brackets, owners
 from ..systems.rigid import placements, shifts
-
-
-def owners(tree) -> np.ndarray:
-    """The node of each velocity."""
-    return np.repeat(np.arange(len(tree)), tree.widths).astype(int)
 
 
 def precedes(tree) -> np.ndarray:
@@ -53,12 +48,6 @@ def node_inertias(nodes):
     return nodes.stack([*nodes.M, like(np.zeros((6, 6)), nodes.gravity)])
 
 
-def brackets(K):
-    """[K_a, K_c] of every two columns: (..., 6, nv, nv) of (..., 6, nv)."""
-    columns = K.mT
-    return np.moveaxis(tilde(columns) @ K[..., None, :, :], -3, -2)
-
-
 def jacobian_derivatives(nodes, K):
     """∂_c K_a (..., 6, nv, nv), the last axis c."""
     return brackets(K) * like(precedes(nodes.tree), K)
@@ -69,27 +58,9 @@ def jacobian_rate(nodes, K, v):
     return (jacobian_derivatives(nodes, K) @ v[..., None, :, None])[..., 0]
 
 
-def carriers(nodes, body) -> np.ndarray:
-    """The indices of the velocities that move a body: those of the joints between it and the world."""
-    own, k, path = owners(nodes.tree), nodes.on[body], set()
-    while k != nodes.tree.world:
-        path.add(k)
-        k = nodes.tree.parent[k]
-    return np.flatnonzero([k in path for k in own])
-
-
-def body_jacobian_derivatives(nodes, q, body, place):
-    """∂_c K_a of a frame on a body (..., 6, nv, nv): zero except for the joints that move the body."""
-    K, moving = jacobian(nodes, q, body, place), carriers(nodes, body)
-    order = like(precedes(nodes.tree)[np.ix_(moving, moving)], K)
-    out = np.zeros_like(K, shape=(*K.shape, K.shape[-1]))
-    out[..., moving[:, None], moving] = brackets(K[..., moving]) * order
-    return out
-
-
 def body_jacobian_rate(nodes, q, v, body, place):
     """K̇ of a frame on a body at velocity v (..., 6, nv)."""
-    return (body_jacobian_derivatives(nodes, q, body, place) @ v[..., None, :, None])[..., 0]
+    return (jacobian_derivative(nodes, q, body, place) @ v[..., None, :, None])[..., 0]
 
 
 def body_acceleration(nodes, q, v, vdot, body, place):

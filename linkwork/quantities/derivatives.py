@@ -7,6 +7,8 @@ from ..lie.scalars import like
 from ..sweeps.blocks import at_rest
 from . import long
 from .declaration import Honours, quantity
+from .energy import passive_force
+from .passive_derivatives import SPRINGS, passive_force_derivatives
 
 TREE = Honours.GRAVITY | Honours.EXTERNAL
 SQUARE = "nv", "nv"
@@ -86,8 +88,33 @@ def inverse_dynamics_derivatives(system, q, v, vdot, external=None):
 @quantity((SQUARE,) * 3, BOUND, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives, divides_by_inertia=True)
 def forward_dynamics_derivatives(system, q, v, tau, external=None):
     """∂v̇/∂q = −𝓜⁻¹ ∂τ/∂q, ∂v̇/∂v = −𝓜⁻¹ ∂τ/∂v and ∂v̇/∂τ = 𝓜⁻¹, at the v̇ of these forces."""
-    s, V, _, _, _, alpha, f = forward_motion(system, "forward_dynamics_derivatives", q, v, tau, external)
+    return solved(system, "forward_dynamics_derivatives", q, v, tau, external)
+
+
+@quantity(
+    (SQUARE,) * 3, TREE | SPRINGS, of_joints=True, rolls=False, long=long.inverse_dynamics_derivatives_with_passive_forces, of_tree=True,
+)  # fmt: skip
+def inverse_dynamics_derivatives_with_passive_forces(system, q, v, vdot, external=None):
+    """The same of τ − Q, what motors have to add to the passive forces Q of the model."""
+    by_q, by_v, M = inverse_dynamics_derivatives(system, q, v, vdot, external)
+    of_q, of_v = passive_force_derivatives(system, q, v)
+    return by_q - of_q, by_v - of_v, M
+
+
+@quantity(
+    (SQUARE,) * 3, TREE | Honours.PASSIVE, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives_with_passive_forces,
+    divides_by_inertia=True, refuses=UNDER_CONSTRAINTS,
+)  # fmt: skip
+def forward_dynamics_derivatives_with_passive_forces(system, q, v, tau, external=None):
+    """The same of v̇ under the forces τ + Q, Q the passive forces of the model."""
+    passive = passive_force_derivatives(system, q, v)
+    return solved(system, "forward_dynamics_derivatives", q, v, tau + passive_force(system, q, v), external, passive)
+
+
+def solved(system, who: str, q, v, tau, external, passive=(0.0, 0.0)):
+    """∂v̇/∂q, ∂v̇/∂v and ∂v̇/∂τ at the v̇ of forces τ, of which parts change with q and v as `passive` says."""
+    s, V, _, _, _, alpha, f = forward_motion(system, who, q, v, tau, external)
     by_q, by_v = sweeps.inverse_dynamics_derivatives(s, system.block_rates(s, v), V, alpha, f)
     factors = sweeps.factored(s.tree, sweeps.mass_matrix(s, sweeps.composite_inertia(s)))
-    columns = -by_q, -by_v, like(np.eye(s.tree.nv), q)
+    columns = passive[0] - by_q, passive[1] - by_v, like(np.eye(s.tree.nv), q)
     return tuple(sweeps.mass_matrix_solve(s.tree, factors, x)[..., : s.tree.nv] for x in columns)

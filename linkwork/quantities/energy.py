@@ -24,7 +24,7 @@ def potential_energy(system, q):
     moment = moment_of_mass(tree, placements(system, q), system.moment)[..., :3, :]
     energy = tree.slots()
     for k in tree.base_to_tips():
-        away = _from_rest(system, k, coordinates[k])[..., None]
+        away = from_rest(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k])[..., None]
         energy[k] = 0.5 * (away.mT @ (system.stiffness[k][..., None] * away))
     total = (tree.total(energy) - system.gravity[..., None, :] @ moment)[..., 0, 0]
     return point_energy(system, q, total)
@@ -37,17 +37,20 @@ def passive_force(system, q, v):
     tree, coordinates, rates = system.tree, system.split(q), system.tree.split(v)
     tau = tree.slots()
     for k in tree.base_to_tips():
-        group, c = system.groups[k], system.friction[k][..., None]
-        away = _from_rest(system, k, coordinates[k])
-        spring = group.dexp_inverse(away, side="right").mT @ (system.stiffness[k] * away)[..., None]
+        spring, c = joint_spring(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k]), system.friction[k][..., None]
         tau[k] = -spring - system.damping[k][..., None] * rates[k] - c * np.sign(rates[k])
     return point_force(system, q, v, tree.join(tau))
 
 
-def _from_rest(system, k, q):
-    """The way of a joint from where its spring rests, in exponential coordinates; zero where there is no spring."""
-    group = system.groups[k]
-    return np.where(system.stiffness[k] > 0, group.log(group.compose(group.inverse(system.rest[k]), q)), 0.0)
+def joint_spring(group, q, stiffness, rest):
+    """S⁻*(ξ) k ξ, a column: the force that holds the spring of a joint, the gradient of ½ ξ* k ξ along the group."""
+    away = from_rest(group, q, stiffness, rest)
+    return group.dexp_inverse(away, side="right").mT @ (stiffness * away)[..., None]
+
+
+def from_rest(group, q, stiffness, rest):
+    """ξ, the way of a joint from where its spring rests, in exponential coordinates; zero where there is no spring."""
+    return np.where(stiffness > 0, group.log(group.compose(group.inverse(rest), q)), 0.0)
 
 
 @quantity((3,), Honours.NOTHING)

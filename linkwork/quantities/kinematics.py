@@ -41,6 +41,13 @@ def jacobian(system, q, body, place, axes="body"):
     return J
 
 
+@quantity((6, "nv", "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.jacobian_derivative)
+def jacobian_derivative(system, q, body, place, axes="body"):
+    """∂J/∂q, the kinematic Hessian: entry (r, a, c) is how column a of `jacobian` changes along the velocity c."""
+    system.check_rigid("jacobian_derivative")
+    return sweeps.jacobian_derivative(system.tree, system.on[body], jacobian(system, q, body, place, axes), axes)
+
+
 @quantity(("nb", 6), NOTHING)
 def body_velocities(system, q, v):
     """Spatial velocity of every body, in its axes, at its origin                                    Jain, Algorithm 3.2."""

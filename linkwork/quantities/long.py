@@ -7,9 +7,10 @@ from functools import partial
 
 import numpy as np
 
+from .. import sweeps
 from ..spatial import phi
 from ..spatial.ldl import inverse
-from .points import Point, energy, pulls
+from .points import Point, conservative, energy, pulls
 
 
 def pose(of, q, body, place):
@@ -119,3 +120,59 @@ def forward_dynamics_derivatives(of, q, v, tau, external=None):
     by_q, by_v, _ = inverse_dynamics_derivatives(of, q, v, of("forward_dynamics", q, v, tau, **extra), external)
     changed = (-of("mass_matrix_solve", q[..., None, :], x.mT).mT for x in (by_q, by_v))
     return *changed, np.broadcast_to(of("mass_matrix_inverse", q), by_q.shape).copy()
+
+
+def forward_dynamics_derivatives_with_passive_forces(of, q, v, tau, external=None):
+    extra = {} if external is None else {"external": external}
+    tau = tau + passive_force(of, q, v)
+    passive = passive_force_derivatives(of, q, v)
+    by_q, by_v, _ = inverse_dynamics_derivatives(of, q, v, of("forward_dynamics", q, v, tau, **extra), external)
+    changed = (of("mass_matrix_solve", q[..., None, :], (p - x).mT).mT for p, x in zip(passive, (by_q, by_v)))
+    return *changed, np.broadcast_to(of("mass_matrix_inverse", q), by_q.shape).copy()
+
+
+def inverse_dynamics_derivatives_with_passive_forces(of, q, v, vdot, external=None):
+    by_q, by_v, M = inverse_dynamics_derivatives(of, q, v, vdot, external)
+    of_q, of_v = passive_force_derivatives(of, q, v)
+    return by_q - of_q, by_v - of_v, M
+
+
+def passive_force_derivatives(of, q, v):
+    """Joint by joint, and along the paths of points: little work of its own."""
+    return of.plain("passive_force_derivatives", q, v)
+
+
+def gravity_force_derivative(of, q):
+    zero = np.zeros_like(q, shape=(*q.shape[:-1], of.nv))
+    return inverse_dynamics_derivatives(of, q, zero, zero)[0]
+
+
+def potential_energy_gradient(of, q):
+    """That of gravity and of the joints, less J* of the wrenches of springs and pushes between points."""
+    T = of("poses", q)
+    wrenches = np.zeros((*q.shape[:-1], of.nb, 6), q.dtype)
+    for at, force, torque in pulls(conservative(of.forces), partial(point, T, np.zeros((*T.shape[:-2], 6), T.dtype))):
+        wrenches[..., at.body, :] += (phi(at.place) @ at.wrench(force, torque))[..., 0]
+    return of("potential_energy_gradient", q) - of("joint_forces", q, wrenches)
+
+
+def jacobian_derivative(of, q, body, place, axes="body"):
+    nodes = of.nodes
+    return sweeps.jacobian_derivative(nodes.tree, nodes.on[body], jacobian(of, q, body, place, axes), axes)
+
+
+def center_of_mass_jacobian(of, q):
+    """Linear momentum of each velocity by the mass."""
+    return momentum_matrix(of, q)[..., 3:, :] / of.mass
+
+
+def centroidal_momentum_derivatives(of, q, v):
+    """Column by column, from rates along each velocity."""
+    identity, zero = np.eye(v.shape[-1], dtype=q.dtype), np.zeros(v.shape[-1], q.dtype)
+    by_q = of("centroidal_momentum_rate", q[..., None, :], v[..., None, :], identity, zero).mT
+    return by_q, np.broadcast_to(momentum_matrix(of, q), by_q.shape).copy()
+
+
+def momentum_matrix(of, q):
+    """The centroidal momentum of each unit of velocity, columns."""
+    return of("centroidal_momentum", q[..., None, :], np.eye(of.nv, dtype=q.dtype)).mT

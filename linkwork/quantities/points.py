@@ -49,32 +49,59 @@ def pulls(forces, point: Callable) -> Iterator[tuple[Point, Any, Any]]:
     for force, places in forces:
         ends = [point(place) for place in places]
         if isinstance(force, Spring):
-            pull = _pull(force, *ends)
-            yield from ((end, sign * pull, None) for end, sign in zip(ends, (1.0, -1.0)) if end.body is not None)
+            _, _, F = pull(force, *ends)
+            yield from ((end, sign * F, None) for end, sign in zip(ends, (1.0, -1.0)) if end.body is not None)
         else:
-            turn = ends[0].rotation if force.axes == "body" else like(np.eye(3), ends[0].T)
-            yield ends[0], *((turn @ like(x, ends[0].T)[:, None])[..., 0] for x in (force.force, force.torque))
+            yield ends[0], *pushed(force, ends[0])
+
+
+def conservative(forces):
+    """Those that have a potential energy: springs, and pushes by a force that is constant in the world."""
+    return tuple(x for x in forces if isinstance(x[0], Spring) or (x[0].axes == "world" and not any(x[0].torque)))
 
 
 def energy(forces, point: Callable, total):
     """`total` and the potential energy of springs, and of pushes by a force that is constant in the world."""
-    for force, places in forces:
+    for force, places in conservative(forces):
         ends = [point(place) for place in places]
         if isinstance(force, Spring):
             way = ends[1].position - ends[0].position
             stretch = np.sqrt(dot(way, way)) - force.length
             total = total + (force.stiffness / 2 * stretch * stretch)[..., 0]
-        elif force.axes == "world" and not any(force.torque):
+        else:
             total = total - dot(ends[0].position, like(force.force, ends[0].T))[..., 0]
     return total
 
 
-def _pull(spring: Spring, one: Point, other: Point):
-    """The force on the first point, in world axes:  k (L − length) + d L̇  along the line to the second."""
+def pushed(push, end: Point):
+    """Force and torque of a push, in world axes."""
+    turn = end.rotation if push.axes == "body" else like(np.eye(3), end.T)
+    return tuple((turn @ like(x, end.T)[:, None])[..., 0] for x in (push.force, push.torque))
+
+
+def pull(spring: Spring, one: Point, other: Point):
+    """The way from the first point to the second, its rate, and the force on the first, k (L − length) + d L̇ along the way; world axes."""
     way = other.position - one.position
     rate = sum(sign * end.velocity for end, sign in ((other, 1.0), (one, -1.0)) if end.body is not None)
+    factor, _ = _factor(spring, way, rate)
+    return way, rate, factor * way
+
+
+def pull_derivatives(spring: Spring, way, rate):
+    """∂F/∂way and ∂F/∂rate (..., 3, 3) of the force F = g way, with u = way / L:
+
+        ∂F/∂way = g I + u (k length u + d (rate − 2 (u · rate) u))* / L,   ∂F/∂rate = d u u*
+    """
+    factor, L = _factor(spring, way, rate)
+    u = way / L
+    slope = (spring.stiffness * spring.length * u + spring.damping * (rate - 2 * dot(u, rate) * u)) / L
+    return factor[..., None] * like(np.eye(3), way) + u[..., None] * slope[..., None, :], spring.damping * u[..., None] * u[..., None, :]
+
+
+def _factor(spring: Spring, way, rate):
+    """g of the force g way,  k (1 − length / L) + d way · rate / L²,  and L; for points that meet, k and 1."""
     square = dot(way, way)
     apart = square > 0
     L = np.sqrt(np.where(apart, square, 1.0))
     stretch = spring.stiffness * (1 - np.where(apart, spring.length / L, 0.0))
-    return (stretch + spring.damping * dot(way, rate) / (L * L)) * way
+    return stretch + spring.damping * dot(way, rate) / (L * L), L

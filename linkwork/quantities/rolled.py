@@ -178,7 +178,8 @@ class Others:
 
     def __init__(self, bound: "Bound", dtype: np.dtype):
         self.bound, self.dtype = bound, dtype
-        self.nb, self.nv, self.forces = bound.lowered.nb, bound.lowered.nv, bound.lowered.nodes.forces
+        self.nb, self.nv, self.nodes, self.forces = bound.lowered.nb, bound.lowered.nv, bound.lowered.nodes, bound.lowered.nodes.forces
+        self.mass = float(sum(body.mass for body in bound.lowered.model.bodies))
         self._runs: dict[tuple[str, ...], Callable] = {}
 
     def __call__(self, name: str, *arrays, **extra):
@@ -187,6 +188,10 @@ class Others:
         if key not in self._runs:
             self._runs[key] = rolled(replace(self.bound, quantity=QUANTITIES[name], options=(), extra=tuple(extra)), self.dtype)
         return self._runs[key](*arrays, *extra.values())
+
+    def plain(self, name: str, *arrays):
+        """In plain NumPy, for what is little work."""
+        return replace(self.bound, quantity=QUANTITIES[name], options=(), extra=()).plain(self.dtype)(*arrays)
 
 
 def composed(bound: "Bound", function: Callable, dtype: np.dtype) -> Callable:

@@ -16,13 +16,13 @@ from .forward_dynamics import accelerations, forward_dynamics, innovations, inte
 from .gather_scatter import gather, scatter
 from .inverse_dynamics import inverse_dynamics
 from .inverse_dynamics_derivatives import inverse_dynamics_derivatives, inverse_dynamics_gradient, inverse_dynamics_rate
-from .jacobian import jacobian
+from .jacobian import jacobian, jacobian_derivative
 from .kinematics import poses, velocities
 from .mass_matrix import mass_matrix
 from .mass_matrix_inverse import mass_matrix_inverse
 from .mass_matrix_rate import mass_matrix_derivative, mass_matrix_rate, mass_matrix_rate_times
 from .mass_matrix_solve import factored, mass_matrix_solve
-from .momentum import kinetic_energy, momentum
+from .momentum import kinetic_energy, kinetic_energy_gradient, momentum, momentum_derivatives, momentum_rate
 from .operational_space import compliance, compliances, joint_compliance, responses, transitions
 
 __all__ = [
@@ -50,8 +50,10 @@ __all__ = [
     "inverse_dynamics_gradient",
     "inverse_dynamics_rate",
     "jacobian",
+    "jacobian_derivative",
     "joint_compliance",
     "kinetic_energy",
+    "kinetic_energy_gradient",
     "log_determinant",
     "log_determinant_rate",
     "log_determinant_slopes",
@@ -62,6 +64,8 @@ __all__ = [
     "mass_matrix_rate_times",
     "mass_matrix_solve",
     "momentum",
+    "momentum_derivatives",
+    "momentum_rate",
     "poses",
     "responses",
     "scatter",

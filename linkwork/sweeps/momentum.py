@@ -1,4 +1,8 @@
-"""Energy, momentum and the centre of mass of a whole mechanism."""
+"""Energy, momentum and the centre of mass of a whole mechanism, and how they change."""
+
+from ..model.tree import concatenated
+from ..spatial import bar, hat, tilde
+from .composite_inertia import composite_inertia
 
 
 def kinetic_energy(s, V, v):
@@ -19,8 +23,58 @@ def moment_of_mass(tree, X, moment):
 
 def momentum(s, V):
     """Spatial momentum about the world's origin, tips to base:  h = Σ A(0,k) M(k) V(k)   Jain, Exercise 4.1."""
-    tree, A = s.tree, s.A
-    h = tree.slots()
+    h = subtree_momentum(s, V)
+    return s.tree.sum(s.A[j] @ h[j] for j in s.tree.children[s.tree.world])
+
+
+def subtree_momentum(s, V):
+    """h(k) = M(k) V(k) + Σ A(k,j) h(j), tips to base: what moves with node k, at the node."""
+    h = s.tree.slots()
+    for k in s.tree.tips_to_base():
+        h[k] = s.M[k] @ V[k] + s.tree.sum(s.A[j] @ h[j] for j in s.tree.children[k])
+    return h
+
+
+def momentum_derivatives(s, V):
+    """∂h/∂q, along the group, and ∂h/∂v of the momentum about the world's origin, one column per velocity.
+
+        ∂h/∂q(k) = A(0,k) [R Ψ − h^ H*](k),   ∂h/∂v(k) = A(0,k) R(k) H*(k)
+
+    R(k) and h(k) are inertia and momentum of what moves with node k, Ψ = (A* V(p))~ H* the rate of V(k) per velocity; O(N depth).
+    """
+    R, h = composite_inertia(s), subtree_momentum(s, V)
+    by_q, by_v = {}, {}
+    for k in s.tree.base_to_tips():
+        Psi = tilde((s.A[k].mT @ V[s.tree.parent[k]])[..., 0]) @ s.H[k].mT
+        start = concatenated([R[k] @ Psi - hat(h[k][..., 0]) @ s.H[k].mT, R[k] @ s.H[k].mT], -1)
+        F, r = s.tree.carried(k, start, via=lambda j, F: s.A[j] @ F), s.H[k].shape[-2]
+        by_q[k], by_v[k] = F[..., :r], F[..., r:]
+    return tuple(s.tree.matrix(x, height=R[0].shape[-1] if len(s.tree) else 6) for x in (by_q, by_v))
+
+
+def kinetic_energy_gradient(s, V, v):
+    """∂T/∂q = Ψ* h, along the group, and ∂T/∂v = H h + armature v = 𝓜 v, tips to base: columns of each node; O(N)."""
+    h = subtree_momentum(s, V)
+    by_q, by_v = s.tree.slots(2)
+    for k in s.tree.base_to_tips():
+        by_q[k] = -s.H[k] @ (bar((s.A[k].mT @ V[s.tree.parent[k]])[..., 0]) @ h[k])
+        by_v[k] = s.H[k] @ h[k] + s.armature[k] @ v[k]
+    return by_q, by_v
+
+
+def momentum_rate(s, V, dq, dv, still):
+    """ḣ of the momentum about the world's origin while q moves with the velocity dq and v with the rate dv.
+
+        W(k) = H* dq,   V̇(k) = A* V̇(p) + (A* V(p))~ W(k) + H* dv
+        ḣ(k) = M V̇ + Σ A (ḣ + W̄ h)(j)                                     over children j of k; O(N)
+    """
+    tree, A, H, M, _ = s
+    h = subtree_momentum(s, V)
+    W, V_dot, carried = tree.slots(3)
+    V_dot[tree.world] = still
+    for k in tree.base_to_tips():
+        W[k]     = H[k].mT @ dq[k]
+        V_dot[k] = A[k].mT @ V_dot[tree.parent[k]] + tilde((A[k].mT @ V[tree.parent[k]])[..., 0]) @ W[k] + H[k].mT @ dv[k]
     for k in tree.tips_to_base():
-        h[k] = s.M[k] @ V[k] + tree.sum(A[j] @ h[j] for j in tree.children[k])
-    return tree.sum(A[j] @ h[j] for j in tree.children[tree.world])
+        carried[k] = M[k] @ V_dot[k] + bar(W[k][..., 0]) @ h[k] + tree.sum(A[j] @ carried[j] for j in tree.children[k])
+    return tree.sum(A[j] @ carried[j] for j in tree.children[tree.world])

@@ -18,6 +18,8 @@ SCALAR = {
     "sin": mpmath.sin,
     "cos": mpmath.cos,
     "sqrt": mpmath.sqrt,
+    "atan2": mpmath.atan2,
+    "sign": mpmath.sign,
     "abs": abs,
     "lt": operator.lt,
     "le": operator.le,
@@ -48,9 +50,35 @@ class Exact:
     def __call__(self, robot, *arrays):
         names = [x.name for x in self.program.inputs][: len(arrays)]
         with mpmath.workdps(DIGITS):
-            given = {name: [mpmath.mpf(float(e)) for e in np.ravel(x)] for name, x in (*zip(names, arrays), *constants(robot).items())}
+            given = {name: list(map(exactly, np.ravel(x))) for name, x in (*zip(names, arrays), *constants(robot).items())}
             (entries,) = evaluate(self.program, given, SCALAR, mpmath.mpf)
         return np.array(entries, object).reshape(self.program.outputs[0].shape)
+
+
+def exactly(x):
+    return x if isinstance(x, mpmath.mpf) else mpmath.mpf(float(x))
+
+
+class ExactDerivative:
+    """The derivatives of a quantity by differences of 60 digits, exact to some 35: by q along the group, and by other arguments."""
+
+    STEP = mpmath.mpf(10) ** -20
+
+    def __init__(self, robot, name: str, *options):
+        self.quantity, self.integrate = Exact(robot, name, *options), Exact(robot, "integrate")
+        self.names = [x.name for x in self.quantity.program.inputs]
+
+    def __call__(self, robot, by: str, *arrays):
+        i, columns = self.names.index(by), []
+        moved = (lambda x, dx: self.integrate(robot, x, dx)) if by == "q" else (lambda x, dx: np.array(list(map(mpmath.mpf, x))) + dx)
+        with mpmath.workdps(DIGITS):
+            for e in np.eye(robot.nv):
+                ends = []
+                for sign in (1, -1):
+                    x = moved(arrays[i], np.array([sign * self.STEP * mpmath.mpf(c) for c in e]))
+                    ends.append(self.quantity(robot, *arrays[:i], x, *arrays[i + 1 :]))
+                columns.append((ends[0] - ends[1]) / (2 * self.STEP))
+        return np.stack(columns, -1)
 
 
 def constants(robot) -> dict[str, np.ndarray]:

@@ -1,0 +1,68 @@
+"""Derivatives of the centre of mass, of momentum and of kinetic energy, those by q along the group."""
+
+import numpy as np
+
+from .. import sweeps
+from ..lie.embedding import tilde
+from ..sweeps.momentum import moment_of_mass
+from ..systems.rigid import placed_blocks, placements
+from . import long
+from .declaration import Honours, quantity
+
+NOTHING = Honours.NOTHING
+
+
+def masses(system, who: str, q):
+    """Blocks at q, and the centre of mass and the mass of all, columns."""
+    system.check_rigid(who)
+    X = placements(system, q)
+    total = moment_of_mass(system.tree, X, system.moment)
+    return placed_blocks(system, X), total[..., :3, :] / total[..., 3:, :], total[..., 3:, :]
+
+
+@quantity((3, "nv"), NOTHING, rolls=False, long=long.center_of_mass_jacobian)
+def center_of_mass_jacobian(system, q):
+    """ċ per velocity, in the world: linear momentum by the mass."""
+    s, _, mass = masses(system, "center_of_mass_jacobian", q)
+    _, by_v = sweeps.momentum_derivatives(s, s.tree.constant(system.still) | {s.tree.world: system.still})
+    return by_v[..., 3:, :] / mass
+
+
+@quantity(((6, "nv"),) * 2, NOTHING, rolls=False, long=long.centroidal_momentum_derivatives)
+def centroidal_momentum_derivatives(system, q, v):
+    """∂h/∂q, and ∂h/∂v, the centroidal momentum matrix, of the momentum about the centre of mass c:
+
+        ∂[n − c × f; f] = [∂n − c × ∂f + f × ∂c; ∂f]
+    """
+    s, c, mass = masses(system, "centroidal_momentum_derivatives", q)
+    V = sweeps.velocities(s, s.tree.split(v), system.still)
+    f = (system.still + sweeps.momentum(s, V))[..., 3:, 0]
+    by_q, by_v = sweeps.momentum_derivatives(s, V)
+    return about(c, by_q, tilde(f) @ by_v[..., 3:, :] / mass), about(c, by_v)
+
+
+@quantity((6,), NOTHING)
+def centroidal_momentum_rate(system, q, v, dq, dv):
+    """The rate of `centroidal_momentum` while q moves with the velocity dq and v with the rate dv; for dq = v and dv = v̇, what gravity
+    and forces from outside exert about the centre of mass."""
+    s, c, mass = masses(system, "centroidal_momentum_rate", q)
+    v, dq, dv = (s.tree.split(x) for x in (v, dq, dv))
+    V, W = (sweeps.velocities(s, x, system.still) for x in (v, dq))
+    f, moving = ((system.still + sweeps.momentum(s, x))[..., 3:, :] for x in (V, W))
+    h_dot = system.still + sweeps.momentum_rate(s, V, dq, dv, system.still)
+    return about(c, h_dot, tilde(f[..., 0]) @ moving / mass)[..., 0]
+
+
+def about(c, h, more=0.0):
+    """Columns of momentum about the world's origin, moved to a point c; `more` is added to their angular rows."""
+    n, f = h[..., :3, :], h[..., 3:, :]
+    return np.concatenate([n - tilde(c[..., 0]) @ f + more, f], -2)
+
+
+@quantity((("nv",),) * 2, NOTHING, of_joints=True)
+def kinetic_energy_gradient(system, q, v):
+    """∂T/∂q, and ∂T/∂v = 𝓜 v, the generalized momentum."""
+    system.check_rigid("kinetic_energy_gradient")
+    s, rates = system.blocks(q), system.tree.split(v)
+    found = sweeps.kinetic_energy_gradient(s, sweeps.velocities(s, rates, system.still), rates)
+    return tuple(map(s.tree.join, found))
