@@ -51,8 +51,14 @@ def names(text):
                 yield match[1], match.groupdict().get("year")
 
 
+@cache
+def all_texts():
+    return [(f"{path.relative_to(ROOT)}:{line}", text) for path in (*CODE, *PAGES) for line, text in texts(path)]
+
+
+@cache
 def everywhere(find):
-    return [(f"{path.relative_to(ROOT)}:{line}", found) for path in (*CODE, *PAGES) for line, text in texts(path) for found in find(text)]
+    return [(where, found) for where, text in all_texts() for found in find(text)]
 
 
 @cache

@@ -196,7 +196,7 @@ def pinocchio_everything():
     return model
 
 
-@pytest.fixture(scope="module", params=ROBOTS)
+@pytest.fixture(scope="module", params=[pytest.param(x, marks=pytest.mark.slow) if x in ("pr2", "simple_humanoid") else x for x in ROBOTS])
 def pair(request):
     """(ours, Pinocchio's, the convention)."""
     file, floating = ROBOTS[request.param]

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 ALWAYS = "loops_four_bar", "loops_slider_crank", "loops_snakeboard"  # of the gallery of loops; of the others a tenth a day
+LONG = ("why_quasi_velocities",)
+
+
+def is_slow(name: str) -> bool:
+    return name in LONG or (name.startswith("loops_") and name not in ALWAYS)
+
+
 EXAMPLES = [
-    pytest.param(file, id=file.stem, marks=[pytest.mark.slow] if file.stem.startswith("loops_") and file.stem not in ALWAYS else [])
+    pytest.param(file, id=file.stem, marks=[pytest.mark.slow] if is_slow(file.stem) else [])
     for file in sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 ]
 

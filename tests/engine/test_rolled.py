@@ -37,7 +37,7 @@ def test_a_rolled_kernel_is_its_sweep(mechanism, name):
     agree(robot, name, state(robot))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(parts=30)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @every_call
 def test_every_rolled_kernel_is_its_sweep(mechanism, name):
@@ -48,7 +48,7 @@ def test_every_rolled_kernel_is_its_sweep(mechanism, name):
         agree(robot, name, each(state(robot, (5,)), np.float32), 1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(parts=30)
 @pytest.mark.parametrize("name", TIMED)
 @pytest.mark.parametrize("call", CALLS)
 def test_every_rolled_robot_is_its_sweep(name, call):

@@ -36,6 +36,7 @@ def test_the_matrix_of_maximal_coordinates_is_sparse():
     assert entries[40] < 2.2 * entries[20] < 4.9 * entries[10]
 
 
+@pytest.mark.slow
 def test_maximal_coordinates_drift_and_generalized_ones_cannot():
     """The same double pendulum, the same method and step: joints come apart by more and more, and the motion is the same."""
     robot = plain(lw.load("double_pendulum"))

@@ -65,7 +65,10 @@ def without_files(spec):
     return m
 
 
-@pytest.fixture(scope="module", params=[*ROBOTS, "tricky"])
+LARGE = "simple_humanoid", "shadow_hand", "humanoid", "cassie"
+
+
+@pytest.fixture(scope="module", params=[*(pytest.param(x, marks=pytest.mark.slow) if x in LARGE else x for x in ROBOTS), "tricky"])
 def both(request):
     """(ours, MuJoCo's) of each robot, ours without dry friction, which is a constraint in MuJoCo."""
     if request.param == "tricky":
@@ -286,6 +289,7 @@ def test_the_model_is_called_as_the_file_says_or_after_the_file():
     assert robot_of(one("")).name == "text"
 
 
+@pytest.mark.slow
 def test_one_humanoid_from_two_formats_has_the_same_dynamics():
     """simple_humanoid as URDF and as MJCF: joints by name, whatever their order."""
     urdf, xml = (lw.Dynamics(lw.load(MODELS / f"simple_humanoid/simple_humanoid.{end}")) for end in ("urdf", "xml"))

@@ -100,6 +100,7 @@ def test_a_model_is_frozen():
         HUMANOID.name = "robot"
 
 
+@pytest.mark.slow
 def test_ten_thousand_links_are_no_trouble():
     """Nothing recurses and nothing is quadratic: this would fail or take minutes."""
     chain = mechanism("chain:10000")

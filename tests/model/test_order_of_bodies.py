@@ -50,7 +50,14 @@ def test_files_are_read_depth_first():
     assert lw.Dynamics(lw.load(f"<robot>{text}</robot>")).bodies == list("wabc")
 
 
-@pytest.mark.parametrize("way", [{"compiled": False}, {"rolled": False}, {"rolled": True}], ids=["plain", "straight", "rolled"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param({"compiled": False}, id="plain"),
+        pytest.param({"rolled": False}, id="straight", marks=pytest.mark.slow),
+        pytest.param({"rolled": True}, id="rolled", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("loop", [False, True], ids=["tree", "bound"])
 def test_nothing_but_rows_and_columns_depends_on_the_order(way, loop):
     breadth, depth = lw.Dynamics(tree(STEPS, loop), **way), lw.Dynamics(tree("abdfce", loop), compiled=False)

@@ -99,6 +99,7 @@ def test_a_jacobian_and_a_determinant_compile():
     close(logdet, np.linalg.slogdet(robot.mass_matrix(s.q))[1], 1e-11)
 
 
+@pytest.mark.slow
 def test_the_hands_and_feet_of_a_humanoid():
     """Λ of two feet and two hands, compiled, against (J 𝓜⁻¹ J*)⁻¹ in dense matrices."""
     model, robot, q = humanoid()
@@ -136,7 +137,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("mechanism", ["chain", "floating", "universal"])
+@pytest.mark.parametrize("mechanism", ["universal", *(pytest.param(x, marks=pytest.mark.slow) for x in ("chain", "floating"))])
 def test_a_kernel_is_its_sweep(mechanism, name):
     """kernel(q, ...) = sweep(q, ...), on nodes split for it and on nodes as they are."""
     model = MECHANISMS[mechanism]

@@ -36,7 +36,7 @@ def exact():
     return runs
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [pytest.param(x, marks=[pytest.mark.slow] if x in ("euler", "midpoint") else []) for x in METHODS])
 @pytest.mark.parametrize("robot", [PENDULUM, BLOCK], ids=["double_pendulum", "free_body"])
 def test_few_rows_do_not_make_the_motion_between_them_worse(exact, robot, method):
     how, error = METHODS[method]

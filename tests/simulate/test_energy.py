@@ -71,6 +71,7 @@ def test_the_midpoint_rule_is_symmetric():
     np.testing.assert_allclose(-back.v[-1], v, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_an_adaptive_method_keeps_energy_to_its_tolerance():
     """At 1e-12 over 100 s: relative drift below 1e-8."""
     run = lw.simulate(PENDULUM, SWING, until=100.0, **FINE)

@@ -95,6 +95,7 @@ def test_a_kernel_is_its_equation(name, function):
         close(a, b, 1e-11)
 
 
+@pytest.mark.slow
 @robots("tree", "geared", "floating")
 def test_the_midpoint_rule_is_of_second_order_on_every_joint(robot):
     """All types of joints, rotors and springs; without dry friction, which has corners."""

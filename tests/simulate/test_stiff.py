@@ -24,6 +24,7 @@ def start(chain):
     return q, v
 
 
+@pytest.mark.slow
 def test_an_implicit_method_makes_steps_as_long_as_the_motion_allows(chain, start):
     explicit = lw.simulate(chain, start, until=0.2, method="rk45")
     implicit = lw.simulate(chain, start, until=0.2, method="stiff")
