@@ -12,6 +12,7 @@ from .actuation import Actuated
 from .differentiate import Derivatives
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
+from .engine.gufunc import put_into
 from .errors import ModelError, UnknownNameError, did_you_mean
 from .export import asked
 from .foreign import ForeignRun, is_foreign
@@ -167,6 +168,11 @@ class Dynamics:
 
         Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
+        if passive and self.constraints is not None:
+            by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, np.add(tau, self.passive_force(q, v)), external, t=t)
+            of_q, of_v = self.passive_force_derivatives(q, v)
+            found = by_q + by_tau @ of_q, by_v + by_tau @ of_v, by_tau
+            return found if out is None else put_into(out, *found)
         return self._derivatives("forward_dynamics_derivatives", (q, v, tau), external, passive, out, t)
 
     def _derivatives(self, name: str, given, external, passive: bool, out, t=None):

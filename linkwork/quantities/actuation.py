@@ -44,7 +44,7 @@ def hybrid_matrix(system, q, prescribed):
 
         (τ_a, v̇_p) = [S_aa, S_ap; −S_ap*, S_pp] (v̇_a, τ_p)           Jain (16.4), (16.11); no inverse is formed
 
-    in the order of v. S_aa is the inertia that motors feel, S_pp = 𝓜_pp⁻¹, −S_ap* the disturbance Jacobian (16.23)."""
+    in the order of v. S_aa is the inertia that motors feel, S_pp = 𝓜_pp⁻¹, −S_ap* is called disturbance Jacobian, Jain (16.23)."""
     s = system.blocks(q)
     r = at_rest(s, system.still, s.tree.split_rows(like(np.eye(s.tree.nv), q)))
     return s.tree.join_rows(prescribed_joints.dynamics(s, r, s.tree.split(prescribed)))[..., : s.tree.nv]

@@ -13,6 +13,7 @@ from .passive_derivatives import SPRINGS, passive_force_derivatives
 TREE = Honours.GRAVITY | Honours.EXTERNAL
 SQUARE = "nv", "nv"
 BOUND = TREE | Honours.CONSTRAINTS
+UNDER_CONSTRAINTS = "robot.forward_dynamics_derivatives(q, v, tau, passive=True) keeps them"
 
 
 def rigid_motion(system, who: str, q, v, vdot, external):
