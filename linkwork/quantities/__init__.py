@@ -12,6 +12,18 @@ from .derivatives import (
     inverse_dynamics_gradient,
     inverse_dynamics_rate,
 )
+from .diagonal import (
+    diagonal_coriolis,
+    diagonal_dynamics,
+    diagonal_force,
+    diagonal_velocity,
+    force_of_diagonal,
+    mass_matrix_root,
+    mass_matrix_root_inverse,
+    mass_matrix_root_rate,
+    mass_matrix_root_rate_times,
+    velocity_of_diagonal,
+)
 from .energy import center_of_mass, centroidal_momentum, kinetic_energy, passive_force, potential_energy
 from .inertia import (
     coriolis_matrix,
@@ -72,8 +84,13 @@ __all__ = [
     "coordinate_weights",
     "coriolis_matrix",
     "coriolis_matrix_times",
+    "diagonal_coriolis",
+    "diagonal_dynamics",
+    "diagonal_force",
+    "diagonal_velocity",
     "difference",
     "explicit_mass_matrix_inverse",
+    "force_of_diagonal",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_dynamics_derivatives_with_passive_forces",
@@ -105,6 +122,10 @@ __all__ = [
     "mass_matrix_inverse",
     "mass_matrix_rate",
     "mass_matrix_rate_times",
+    "mass_matrix_root",
+    "mass_matrix_root_inverse",
+    "mass_matrix_root_rate",
+    "mass_matrix_root_rate_times",
     "mass_matrix_solve",
     "mass_matrix_times",
     "passive_force",
@@ -119,4 +140,5 @@ __all__ = [
     "task_compliance",
     "task_inertia",
     "task_jacobian",
+    "velocity_of_diagonal",
 ]

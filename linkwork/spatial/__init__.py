@@ -2,7 +2,7 @@
 
 from .cross import bar, hat, tilde
 from .inertia import inertia, inertia_parameters, is_physical, kinetic_energy, momentum, parallel_axis, point_masses
-from .ldl import logdet, solve
+from .ldl import logdet, root, root_solve, root_transposed_solve, solve
 from .pose import Pose
 from .shift import blocks, homogeneous, phi, phi_inverse
 
@@ -22,6 +22,9 @@ __all__ = [
     "phi",
     "phi_inverse",
     "point_masses",
+    "root",
+    "root_solve",
+    "root_transposed_solve",
     "solve",
     "tilde",
 ]

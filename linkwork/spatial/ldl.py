@@ -39,8 +39,7 @@ def substituted(L, d, B, divide=lambda x, pivot: x / pivot):
     x: list = [None] * n
     for i in reversed(range(n)):
         x[i] = divide(y[i], d[i]) - _dot([L[j][i] for j in range(i + 1, n)], x[i + 1 :])
-    shape = np.broadcast_shapes(*(e.shape for e in x))
-    return np.stack([np.broadcast_to(e, shape) for e in x], -2)
+    return _stacked(x, B)
 
 
 def inverse(A):
@@ -65,6 +64,44 @@ def logdet(A):
     """log det A = Σ log d for symmetric positive definite A."""
     _, d = factor(A)
     return sum((np.log(x[..., 0]) for x in d), 0.0)
+
+
+def root(A):
+    """W (..., n, n), lower triangular with a positive diagonal, with W W* = A for symmetric positive definite A (Cholesky)."""
+    n = A.shape[-1]
+    if n == 0:
+        return A
+    L, d = factor(A)
+    scale = [np.sqrt(pivot) for pivot in d]
+    zero = np.zeros_like(scale[0])
+    rows = [[*(x * y for x, y in zip(L[i], scale)), scale[i], *[zero] * (n - 1 - i)] for i in range(n)]
+    shape = np.broadcast_shapes(*(x.shape for row in rows for x in row))
+    return np.stack([np.concatenate([np.broadcast_to(x, shape) for x in row], -1) for row in rows], -2)
+
+
+def root_solve(W, B):
+    """W⁻¹ B for lower triangular W and a block of columns B (..., n, m)."""
+    x: list = []
+    for i in range(W.shape[-1]):
+        x.append((B[..., i, :] - _dot([W[..., i, j, None] for j in range(i)], x)) / W[..., i, i, None])
+    return _stacked(x, B)
+
+
+def root_transposed_solve(W, B):
+    """W⁻* B for lower triangular W and a block of columns B (..., n, m)."""
+    n = W.shape[-1]
+    x: list = [None] * n
+    for i in reversed(range(n)):
+        x[i] = (B[..., i, :] - _dot([W[..., j, i, None] for j in range(i + 1, n)], x[i + 1 :])) / W[..., i, i, None]
+    return _stacked(x, B)
+
+
+def _stacked(rows, B):
+    """Rows as a block; B where there are none."""
+    if not rows:
+        return B
+    shape = np.broadcast_shapes(*(x.shape for x in rows))
+    return np.stack([np.broadcast_to(x, shape) for x in rows], -2)
 
 
 def _dot(a, b):

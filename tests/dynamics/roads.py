@@ -15,6 +15,7 @@ from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Program
 from linkwork.model import solids
 from linkwork.quantities import QUANTITIES
+from linkwork.quantities.diagonal import diagonal_form
 from linkwork.quantities.options import task as places_of
 
 T = 0.4  # s: when, for those that move in time
@@ -119,14 +120,14 @@ def case_of(name: str, model=None) -> Case:
     prescribed[:, -1] = 1.0
     dv = rng.standard_normal((2, robot.nv))
     given = {"q": q, "q0": q, "q1": robot.integrate(q, 0.3 * dv), "v": v, "dv": dv, "vdot": vdot, "tau": tau, "external": external}
-    given |= {"dq": v, "dvdot": dv, "dtau": dv, "weight": dv}
+    given |= {"dq": v, "dvdot": dv, "dtau": dv, "weight": dv, "eta": v, "zeta": tau}
     return Case(given | {"given": np.where(prescribed > 0, vdot, tau), "prescribed": prescribed}, t)
 
 
 def what(name: str, model: lw.Model):
     """The quantity, of the last body or a point of it where it is one of a place."""
     declared, body = QUANTITIES[name], model.bodies[-1].name
-    if declared.options is None:
+    if declared.options in (None, diagonal_form):
         return name
     return name, (body, (0.1, 0.2, 0.3)) if declared.options is places_of else body
 
