@@ -109,7 +109,7 @@ class Varying:
             axes = named.pop("axes", "body")
             options = [hashable(place, axes) for place in options]
         options += [named.pop(name) for name in ("body", "axes") if declared.options and name in named]
-        if declared.options and not options:
+        if declared.needs_options and not options:
             raise TypeError(f"{what} takes {', '.join(declared.inputs)} and the name of a body or frame.")
         for name in declared.optional:
             if named.get(name, ()) is None:

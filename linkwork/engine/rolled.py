@@ -433,10 +433,6 @@ class Argument:
     def shape(self) -> tuple[int, ...]:
         return (self.size,)
 
-    def parts(self, tree: RolledTree, column: bool) -> Slot:
-        """Its columns, node by node: a vector that was joined can be split again."""
-        return self.slot
-
     def parts(self, tree: RolledTree, column: bool) -> "Columns":
         return Columns(tree, self, column)
 
@@ -535,3 +531,7 @@ class Joined:
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.size,)
+
+    def parts(self, tree: RolledTree, column: bool) -> Slot:
+        """Its columns, node by node: a vector that was joined can be split again."""
+        return self.slot

@@ -98,6 +98,12 @@ class Quantity:
         return isinstance(x, str) and x in self.optional and not (self.options and any(x == body.name for body in model.bodies))
 
     @cached_property
+    def needs_options(self) -> bool:
+        """Must a user say more than its arrays, such as a body?"""
+        said = [] if self.options is None else list(signature(self.options).parameters.values())[1:]
+        return any(x.default is Parameter.empty for x in said)
+
+    @cached_property
     def _parameters(self) -> dict[str, Parameter]:
         _, *rest = signature(self.function).parameters.items()
         return dict(rest)

@@ -15,7 +15,6 @@ from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Program
 from linkwork.model import solids
 from linkwork.quantities import QUANTITIES
-from linkwork.quantities.diagonal import diagonal_form
 from linkwork.quantities.options import task as places_of
 
 T = 0.4  # s: when, for those that move in time
@@ -127,7 +126,7 @@ def case_of(name: str, model=None) -> Case:
 def what(name: str, model: lw.Model):
     """The quantity, of the last body or a point of it where it is one of a place."""
     declared, body = QUANTITIES[name], model.bodies[-1].name
-    if declared.options in (None, diagonal_form):
+    if not declared.needs_options:
         return name
     return name, (body, (0.1, 0.2, 0.3)) if declared.options is places_of else body
 

@@ -24,7 +24,7 @@ def arrays(robot, declared, rng):
 
 
 def asked(robot, name):
-    return (name, robot.bodies[-1]) if QUANTITIES[name].options else name
+    return (name, robot.bodies[-1]) if QUANTITIES[name].needs_options else name
 
 
 @pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")
