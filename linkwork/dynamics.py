@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .actuation import Actuated
+from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
@@ -498,6 +499,10 @@ class Dynamics:
     def actuated(self, *joints: str):
         """A view of the robot with motors at these joints only: what they feel, what follows by itself, what is conserved."""
         return Actuated(self, *joints)
+
+    def diagonal(self) -> Diagonal:
+        """A view of the robot in velocities η whose mass matrix is the identity; `.unnormalized` in ξ, where it is block diagonal."""
+        return Diagonal(self)
 
     # --- any declared quantity, your own among them
 

@@ -32,8 +32,12 @@ def christoffel_symbols(nodes, q):
     """
     K = node_jacobians(nodes, q)
     MB = node_inertias(nodes) @ brackets(K).reshape(*K.shape[:-1], -1)
-    F = (K.mT @ MB).reshape(*K.shape[:-2], *(K.shape[-1:] * 3)).sum(-4)  # F[x, y, z] = Σ K_x* M [K_y, K_z]
-    sign = 2 * like(precedes(nodes.tree), q) - 1
+    return of_brackets(nodes, (K.mT @ MB).reshape(*K.shape[:-2], *(K.shape[-1:] * 3)).sum(-4))
+
+
+def of_brackets(nodes, F):
+    """Γ_abc, or their derivatives, of F[x, y, z] = Σ K_x* M [K_y, K_z]."""
+    sign = 2 * like(precedes(nodes.tree), F) - 1
     return (np.moveaxis(F, -3, -2) + np.moveaxis(F, -3, -1) + F * sign) / 2
 
 

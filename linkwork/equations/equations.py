@@ -8,10 +8,11 @@ from ..errors import ModelError, did_you_mean
 from ..lie.scalars import like
 from ..quantities import SIZES
 from ..spatial import Pose
-from . import boltzmann_hamel, coriolis
+from . import boltzmann_hamel, coriolis, riemann
 from . import kinematic_derivatives as kinematics
 
 CUBES_UP_TO = 12  # largest nv for which arrays of nv³ entries are compiled; larger ones run in NumPy
+FOURTH_POWERS_UP_TO = 4  # and arrays of nv⁴ entries
 FORMS = {
     "christoffel": coriolis.christoffel,
     "binet": coriolis.binet,
@@ -46,6 +47,20 @@ class Equations:
     def christoffel_symbols(self, q):
         """Γ_abc of the first kind (..., nv, nv, nv): (C v)_a = Σ Γ_abc v_b v_c. Müller and Terze (47)."""
         return self._run(coriolis.christoffel_symbols, {"q": q})
+
+    def riemann(self, q):
+        """R_hijk of the mass matrix as a metric (..., nv, nv, nv, nv). Where all are zero at every q, and only there, coordinates exist in
+        which the mass matrix is the identity, and no velocity-dependent forces are left: Jain (19.1) to (19.11).
+
+        For two velocities R_1212 is the Gaussian curvature times det 𝓜.
+        """
+        c, J = self.structure_constants(), coriolis.rotors(self.robot.lowered.plain(), np.zeros(1))
+        if np.any(np.tensordot(J, c, 1)):
+            raise ModelError(
+                f"{self.robot.model.name} has armature at a joint whose velocities do not commute: rotors have no gyroscopic forces there, so "
+                "its motion is none of a metric, which riemann needs. Take the armature away, or give the rotors bodies of their own."
+            )
+        return self._run(riemann.riemann_symbols, {"q": q})
 
     def coriolis_matrix(self, q, v, form: str = "christoffel"):
         """C (..., nv, nv) in one of its forms: christoffel, binet, momentum, centers, body, boltzmann_hamel.
@@ -108,7 +123,7 @@ class Equations:
         return self._ready[key](*(x.astype(dtype, copy=False) for x in arrays))
 
     def _made(self, function, place, inputs, dtype):
-        limit = np.inf if place else CUBES_UP_TO
+        limit = np.inf if place else FOURTH_POWERS_UP_TO if function is riemann.riemann_symbols else CUBES_UP_TO
         if self.robot.compiled and not self.robot.rolled and 0 < self.robot.nv <= limit:
             lowered = self.robot.lowered
             content = (lowered.digest, function.__module__, function.__name__, place) if lowered.is_ours else None
