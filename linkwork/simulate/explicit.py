@@ -61,7 +61,7 @@ class RungeKutta(Integrator):
     def advance(self, t, q, v, vdot, h):
         """ξ and v after h, and the integral of the accelerations that joints at rest would have if free."""
         K, n = self.K, self.n
-        K[0, :n], K[0, n : 2 * n] = v, vdot
+        K[0, :n], K[0, n : 2 * n] = self.flow.velocity(q, v), vdot
         for i in range(1, self.stages):
             dy = (h * self.rows[i]) @ K[:i]
             self.flow(t + self.C[i] * h, q, dy[:n], v + dy[n : 2 * n], self.out[i])
@@ -126,7 +126,7 @@ class Adaptive(RungeKutta):
         elif self.flow.stops is not None:
             self.flow(t, q, self.flow.zero, v, self.out[0])
         wanted = self.next_step or self._first(t, q, v, vdot, h)
-        speed = self.tolerances.fastest_rotation(v)
+        speed = self.tolerances.fastest_rotation(self.flow.velocity(q, v))
         wanted = min(wanted, self.max_step, LARGEST_ROTATION / speed if speed else np.inf)
         least, again = 10 * np.spacing(abs(t)), False
         h = min(wanted, h)
@@ -161,12 +161,13 @@ class Adaptive(RungeKutta):
     def _first(self, t, q, v, vdot, h):
         """A first step from the size of the first two derivatives (Hairer, Nørsett and Wanner, II.4)."""
         scale = self.tolerances.tolerance(q, v, v, v[:0])
-        here = np.concatenate([v, vdot])
+        rate = self.flow.velocity(q, v)
+        here = np.concatenate([rate, vdot])
         d0 = _rms(np.concatenate([self.tolerances.size(q), v]) / scale)
         d1 = _rms(here / scale)
         h0 = min(h, 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
         out = self.out[1]
-        self.flow(t + h0, q, h0 * v, v + h0 * vdot, out)
+        self.flow(t + h0, q, h0 * rate, v + h0 * vdot, out)
         d2 = _rms((np.concatenate(out[:2]) - here) / scale) / h0
         largest = max(d1, d2)
         h1 = max(1e-6, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1 / (self.estimate + 1))

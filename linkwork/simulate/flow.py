@@ -73,6 +73,10 @@ class Flow:
             if self.stops.held:
                 self.stops.hold(t, self.integrate(q, xi), out[1], out[2])
 
+    def velocity(self, q, v) -> np.ndarray:
+        """ξ̇ at the start of a step, ξ = 0: the robot's velocities."""
+        return v
+
     def at(self, t: float, q, v) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and τ of a state."""
         out = tuple(np.empty((self.blocks, self.robot.nv)))

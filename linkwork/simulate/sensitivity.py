@@ -81,6 +81,8 @@ def check(robot: Dynamics, s: Settings) -> None:
         why = f"{robot.model.name} has loops, couplings or constraints"
     elif s.external is not None:
         why = "`external` has no derivative here: say its force as a control, robot.joint_forces(q, external)"
+    elif s.velocities != "v":
+        why = f'velocities="{s.velocities}" has none; take velocities="v"'
     elif s.method == "midpoint":
         why = 'method "midpoint" has none; take another, e.g. "rk4"'
     elif Stops(robot, s.restitution if s.limits else None, None).any:

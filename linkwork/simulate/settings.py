@@ -6,6 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from .control import Control
+from .diagonal import DiagonalFlow, InDiagonalVelocities
 from .explicit import RK4, DormandPrince, DormandPrince8, Euler
 from .flow import Flow
 from .midpoint import Midpoint
@@ -42,6 +43,7 @@ class Settings:
     dense: bool | None = None
     tolerance: float | None = None
     sensitivity: tuple[str, ...] = ()
+    velocities: str = "v"
 
     @property
     def fixed(self) -> bool:
@@ -55,6 +57,12 @@ class Settings:
 
     def integrator(self, flow: Flow, first_step: float | None) -> Integrator:
         """The integrator of a run, whose first step may be given."""
+        if self.velocities == "eta":
+            changed = DiagonalFlow(flow)
+            return InDiagonalVelocities(changed, self._method(changed, first_step))
+        return self._method(flow, first_step)
+
+    def _method(self, flow, first_step: float | None) -> Integrator:
         if self.fixed:
             return FIXED[self.method](flow)
         return ADAPTIVE[self.method](flow, Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step)

@@ -11,6 +11,7 @@ from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from ..lie.scalars import numbers
 from .control import Control
+from .diagonal import check_diagonal
 from .held import Keeper
 from .run import Run
 from .sensitivity import wanted
@@ -50,6 +51,7 @@ def simulate(
     tolerance: float | None = None,
     dense: bool | None = None,
     sensitivity: bool | str | Iterable[str] = (),
+    velocities: str = "v",
 ) -> Trajectory:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
 
@@ -74,6 +76,8 @@ def simulate(
                which gives it up when it takes more than 512 MB
     sensitivity  "state" (or True) and names of constants that `robot.varying` knows, e.g. ("state", "mass"): `run.sensitivity` has
                the derivatives of the state by these. They are exact for the steps made, and no part of the error control
+    velocities  "v", or "eta": the equations are integrated in velocities whose mass matrix is the identity (`robot.diagonal`), of
+               trees, by "rk45", "dop853" or "rk4"; the trajectory has v in any case
 
     Functions act by what they return: the arrays of control, external and events are read only, those of a reset and of
     on_step are copies. A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message`
@@ -84,7 +88,7 @@ def simulate(
     limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
-        progress, constraints, keep, dense, tolerance,
+        progress, constraints, keep, dense, tolerance, velocities=velocities,
     )  # fmt: skip
     checked(robot, settings)
     if names := wanted(robot, settings, sensitivity):
@@ -117,6 +121,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
             raise SimulationError(f"{name} is {value!r:.60}; it must be a number.")
     if s.method in FIXED and s.dt is None:
         raise SimulationError(f'method "{s.method}" has fixed steps: give their length, e.g. dt=0.001.')
+    check_diagonal(robot, s)
     Keeper.check(robot, s.constraints, s.keep, s.method, s.tolerance)
     for name in ("dt", "first_step", "max_step"):
         value = getattr(s, name)
