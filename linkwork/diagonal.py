@@ -99,7 +99,7 @@ class Diagonal(Factored):
         """A control (t, q, v) -> τ with ζ = −gain η, gain a number or one for each velocity, not negative: each η(k) is damped by itself,
         and the kinetic energy never grows by it                                                     Jain, Lemma 19.10.
 
-            lw.simulate(robot, (q, v), until=5.0, control=robot.diagonal().rate_feedback(2.0))
+            lw.simulate(robot, (q, v), until=5.0, control=robot.diagonal().rate_feedback(gain))
         """
         c = np.asarray(gain, float)
         if c.shape not in ((), (self.robot.nv,)) or not (c >= 0).all():
@@ -132,4 +132,4 @@ class Unnormalized(Factored):
 
     def mass_matrix(self, q: ArrayLike) -> np.ndarray:
         """D (..., nv, nv), block diagonal."""
-        return self.robot.operators(q).D.dense()
+        return self.robot.ask("diagonal_mass", q)

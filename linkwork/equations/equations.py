@@ -57,8 +57,8 @@ class Equations:
         c, J = self.structure_constants(), coriolis.rotors(self.robot.lowered.plain(), np.zeros(1))
         if np.any(np.tensordot(J, c, 1)):
             raise ModelError(
-                f"{self.robot.model.name} has armature at a joint whose velocities do not commute: rotors have no gyroscopic forces there, so "
-                "its motion is none of a metric, which riemann needs. Take the armature away, or give the rotors bodies of their own."
+                f"{self.robot.model.name} has armature at a joint whose velocities do not commute: rotors have no gyroscopic forces there, "
+                "so its motion is none of a metric, which riemann needs. Take the armature away, or give the rotors bodies of their own."
             )
         return self._run(riemann.riemann_symbols, {"q": q})
 

@@ -15,8 +15,8 @@ def riemann_symbols(nodes, q):
 
         R_hijk = ∂_j Γ_hik − ∂_k Γ_hij − Γ_ahj 𝓜⁻¹_ab Γ_bik + Γ_ahk 𝓜⁻¹_ab Γ_bij − c_sjk Γ_his              Jain (19.10)
 
-    ∂_j is the derivative along the velocity e_j, c the structure constants of the joints: zero where each has one velocity, so that these are
-    the symbols of the book. R_hijk = −R_ihjk = −R_hikj = R_jkhi; nv² (nv² − 1) / 12 of them are independent.
+    ∂_j is the derivative along the velocity e_j, c the structure constants of the joints: zero where each has one velocity, so that these
+    are the symbols of the book. R_hijk = −R_ihjk = −R_hikj = R_jkhi; nv² (nv² − 1) / 12 of them are independent.
     """
     G, c = christoffel_symbols(nodes, q), like(structure(nodes), q)
     n = G.shape[-1]

@@ -25,7 +25,8 @@ SIZES: dict[str, tuple[str | int, ...]] = {
     "external": ("nb", 6),
 }  # shapes of one sample, by the name of the argument; a user's kernel knows them too
 STRAIGHT_UP_TO = 80  # velocities; beyond, kernels loop over the nodes
-ARRAYS = SIZES | dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta"), ("nv",))  # and names that only a quantity has
+OTHERS = "given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta"  # names that only a quantity has
+ARRAYS = SIZES | dict.fromkeys(OTHERS, ("nv",))
 
 
 class Honours(Flag):

@@ -108,6 +108,20 @@ def mass_matrix_root_inverse(system, q, form="eta"):
     return s.tree.join_rows(forces(s, G, W, identity(s, q)))[..., : s.tree.nv]
 
 
+@quantity(("nv",), NOTHING, **OF_TREE)
+def diagonal_mass_times(system, q, eta):
+    """D ξ, given as `eta`."""
+    s, _, D, _, _, _ = factors(system, q, "xi")
+    return s.tree.join(diagonal.times(s, D, s.tree.split(eta)))
+
+
+@quantity(("nv", "nv"), NOTHING, product=(diagonal_mass_times, "eta"), **OF_TREE)
+def diagonal_mass(system, q):
+    """D with F D F* = 𝓜, the mass matrix of ξ: a block for each joint; that of η is the identity               Jain (19.37)."""
+    s, _, D, _, _, _ = factors(system, q, "xi")
+    return s.tree.join_rows(diagonal.times(s, D, identity(s, q)))[..., : s.tree.nv]
+
+
 @quantity(("nv",), NOTHING, options=diagonal_form, **OF_TREE)
 def mass_matrix_root_rate_times(system, q, v, zeta, form="eta"):
     """ṁ ζ, or Ḟ ζ."""

@@ -178,7 +178,8 @@ def dense_of(stored: dict, columns: dict, robot) -> Dense | None:
 def check_settings(settings: dict, counts: dict) -> None:
     """The types of what a file says; `simulate.checked` sees to the values."""
     known = {"method": _text, "dt": _maybe, "rtol": _number, "atol": _number, "limits": _flag, "restitution": _number}
-    known |= {"every": _whole, "first_step": _maybe, "max_step": _number, "progress": _maybe_flag, "dense": _maybe_flag, "velocities": _text}
+    known |= {"every": _whole, "first_step": _maybe, "max_step": _number, "progress": _maybe_flag, "dense": _maybe_flag}
+    known |= {"velocities": _text}
     for name, good in known.items():
         demand(name not in settings or good(settings[name]), name)
     how = settings.get("constraints")

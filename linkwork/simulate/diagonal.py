@@ -22,7 +22,7 @@ METHODS = "rk45", "dop853", "rk4"
 def check_diagonal(robot, s: "Settings") -> None:
     """Raise SimulationError if the run cannot be made in the velocities that are asked for."""
     if s.velocities not in VELOCITIES:
-        raise SimulationError(f'there are no velocities "{s.velocities}".{did_you_mean(str(s.velocities), VELOCITIES)} They are "v" or "eta".')
+        raise SimulationError(f'velocities is "{s.velocities}"; it may be "v" or "eta".{did_you_mean(str(s.velocities), VELOCITIES)}')
     if s.velocities == "v":
         return
     said = 'velocities="eta" integrates'

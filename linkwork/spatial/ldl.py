@@ -67,7 +67,7 @@ def logdet(A):
 
 
 def root(A):
-    """W (..., n, n), lower triangular with a positive diagonal, with W W* = A for symmetric positive definite A (Cholesky)."""
+    """W (..., n, n), lower triangular with a positive diagonal, with W W* = A for symmetric positive definite A."""
     n = A.shape[-1]
     if n == 0:
         return A

@@ -10,7 +10,6 @@ from .articulated_rates import (
     transition_rates,
 )
 from .blocks import BlockRates, Blocks, Rates, at_rest
-from . import diagonal
 from .composite_inertia import composite_inertia
 from .coriolis_matrix import coriolis_matrix, coriolis_matrix_times
 from .forward_dynamics import accelerations, forward_dynamics, innovations, interbody_forces

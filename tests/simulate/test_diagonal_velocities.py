@@ -71,8 +71,8 @@ def test_a_run_is_saved_and_continued(tmp_path):
 def test_rate_feedback_takes_energy_out(gain):
     """ζ = −c η: d/dt ½ |η|² = −η · c η (lemma 19.10), without gravity; with one gain η decays as exp(−c t) in length."""
     robot = lw.Dynamics(lw.load("double_pendulum").with_gravity((0, 0, 0)), compiled=False)
-    d = robot.diagonal()
-    run = lw.simulate(robot, (np.array([0.3, 1.0]), np.array([1.0, -2.0])), until=1.0, control=d.rate_feedback(gain), rtol=1e-10, progress=False)
+    start, control = (np.array([0.3, 1.0]), np.array([1.0, -2.0])), robot.diagonal().rate_feedback(gain)
+    run = lw.simulate(robot, start, until=1.0, control=control, rtol=1e-10, progress=False)
     energy = robot.kinetic_energy(run.q, run.v)
     assert (np.diff(energy) < 0).all()
     if np.ndim(gain) == 0:
