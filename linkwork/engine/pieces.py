@@ -13,6 +13,7 @@ from .order import END, read_by
 from .program import Program
 
 LONGEST = 12_000  # operations that still make one function
+MOST_RESULTS = 2_500  # entries of results that one function still writes: LLVM compares each store with those before it
 CALL = 8  # operations that a call of the library counts for: values in use around it must be saved
 PIECE = 300  # operations of a piece
 
@@ -28,7 +29,8 @@ class Cut:
 
 
 def is_long(program: Program) -> bool:
-    return sum(program.operations.values()) + CALL * calls(program) > LONGEST
+    results = sum(len(output.refs) for output in program.outputs)
+    return sum(program.operations.values()) + CALL * calls(program) > LONGEST or results > MOST_RESULTS
 
 
 def workspace(program: Program) -> int:
