@@ -366,6 +366,17 @@ class Dynamics:
             return self._run(("joint_wrenches", *bodies), (q, v, vdot), out, t)
         return self._run(("joint_wrenches", *bodies, Given("external")), (q, v, vdot, external), out, t)
 
+    def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).
+
+            other = lw.Dynamics(robot.model.rebased("hand"))
+            q_other, v_other = robot.rebase(q, v, "hand")
+            q, v = other.rebase(q_other, v_other, "torso")            # and back to the old root
+
+        Takes into account: nothing.
+        """
+        return self._run(("rebase", body), (q, v), out)
+
     # --- any declared quantity, your own among them
 
     def ask(self, what: str | tuple, *arrays: ArrayLike, t: float | None = None, out: Any = None) -> Any:

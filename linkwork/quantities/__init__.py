@@ -32,6 +32,7 @@ from .kinematics import (
     qdot,
 )
 from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
+from .rebasing import rebase
 from .tasks import joint_response, task_acceleration, task_compliance, task_inertia, task_jacobian
 
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "potential_energy",
     "qdot",
     "quantity",
+    "rebase",
     "task_acceleration",
     "task_compliance",
     "task_inertia",

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ..spatial import phi
+from ..spatial import homogeneous, phi
 from ..spatial.ldl import inverse
 from .points import Point, energy, pulls
 
@@ -106,3 +106,26 @@ def forward_dynamics_derivatives(of, q, v, tau, external=None):
     by_q, by_v, _ = inverse_dynamics_derivatives(of, q, v, of("forward_dynamics", q, v, tau, **extra), external)
     changed = (-of("mass_matrix_solve", q[..., None, :], x.mT).mT for x in (by_q, by_v))
     return *changed, np.broadcast_to(of("mass_matrix_inverse", q), by_q.shape).copy()
+
+
+def rebase(of, q, v, way):
+    """From the poses and velocities of the bodies that are the old root, the new one and what the tree stands on."""
+    from .rebasing import rearranged
+
+    nodes = of.bound.lowered.plain(q.dtype)
+    own, rates = nodes.split(q), nodes.tree.split(v)
+    root = None
+    if way.base is not None:
+        T, V = of("poses", q), of("body_velocities", q, v)
+        (old, on), (new, there) = ((i, pose.matrix.astype(q.dtype)) for i, pose in way.roots)
+        X = T[..., new, :, :] @ there
+        root = back(T[..., old, :, :] @ on) @ X, phi(there).mT @ V[..., new, :, None]
+        if way.parent is not None:
+            root = root[0], root[1] - phi(back(T[..., way.parent, :, :]) @ X).mT @ V[..., way.parent, :, None]
+    return rearranged(way, [(nodes.groups[k], own[k], rates[k]) for k in range(len(nodes.tree))], root)
+
+
+def back(T):
+    """The inverse of a pose."""
+    R = T[..., :3, :3].mT
+    return homogeneous(R, -(R @ T[..., :3, 3:])[..., 0])
