@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
-from .errors import ModelError, UnknownNameError, did_you_mean
+from .errors import ModelError, OptionError, UnknownNameError, did_you_mean
 from .export import asked
 from .foreign import ForeignRun, is_foreign
 from .kernels import QuantityKernel, UserKernel
@@ -120,19 +120,37 @@ class Dynamics:
         return self._run(("inverse_dynamics", "external"), (q, v, vdot, external), out)
 
     def forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, t: float | None = None, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        method: str = "articulated",
+        out: Out = None,
     ) -> np.ndarray:
         """vdot = 𝓜⁻¹ (tau − C v − g + J* external) (..., nv); tau is all of the joint force.
 
-        Loops, couplings and constraints of the model are kept; if some move in time, t says when.
+        Loops, couplings and constraints of the model are kept; if some move in time, t says when. `method` "base_invariant" is for
+        mechanisms with a free base and without constraints: it does not depend on which body is the root.
 
         Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
+        if method != "articulated":
+            return self._base_invariant(method, q, v, tau, external, out)
         if self.constraints is not None:
             return self.constraints.forward_dynamics(q, v, tau, external, t=t, out=out)
         if external is None:
             return self._run("forward_dynamics", (q, v, tau), out)
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
+
+    def _base_invariant(self, method: str, q, v, tau, external, out):
+        if method != "base_invariant":
+            raise OptionError(f'method is "{method}"; it may be "articulated" or "base_invariant".')
+        if external is None:
+            return self._run("base_invariant_dynamics", (q, v, tau), out)
+        return self._run(("base_invariant_dynamics", "external"), (q, v, tau, external), out)
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
@@ -335,6 +353,21 @@ class Dynamics:
         Takes into account: loops, couplings, rolling, drives.
         """
         return self._task("task_inertia", q, places, axes, t, out)
+
+    def operational_inertias(self, q: ArrayLike, *bodies: str, out: Out = None) -> np.ndarray:
+        """Υ⁻¹ (..., n, 6, 6) of these bodies of a free mechanism, without names of all: what a force on each feels of its own inertia
+        and that of the others, in its axes, at its origin. `task_inertia` has it for places on any mechanism.
+
+        Takes into account: nothing.
+        """
+        return self._run(("operational_inertias", *bodies), (q,), out)
+
+    def body_compliances(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """Υ = J 𝓜⁻¹ J* (..., nb, 6, 6) of every body: its acceleration under a force on itself, in its axes, at its origin.
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("body_compliances", (q,), out)
 
     def _task(self, name: str, q, places, axes, t, out):
         return self._run((name, *(hashable(place, axes) for place in places)), (q,), out, t)

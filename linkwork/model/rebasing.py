@@ -39,7 +39,7 @@ def way(model: "Model", body: str) -> tuple[PlacedJoint, tuple[PlacedJoint, ...]
     """The joint that carries the tree `body` belongs to, and the joints from its root to the body, which are to be turned round."""
     carrying = {placed.child: placed for placed in model.joints}
     path = [carrying[name] for name in model.path(body)]
-    end = next((i for i, placed in enumerate(path) if isinstance(placed.joint, Free)), len(path) - 1)
+    end = max((i for i, placed in enumerate(path) if isinstance(placed.joint, Free)), default=len(path) - 1)
     base = path[end]
     if isinstance(base.joint, Free) and base.joint != Free(axis=base.joint.axis):
         raise ModelError(

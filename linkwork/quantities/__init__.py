@@ -1,5 +1,6 @@
 """What can be asked of a system, each quantity with its declaration."""
 
+from .base_invariant import base_invariant_dynamics, body_compliances, operational_inertias
 from .declaration import ARRAYS, QUANTITIES, SIZES, Given, Honours, Quantity, quantity
 from .derivatives import (
     forward_dynamics_derivatives,
@@ -42,8 +43,10 @@ __all__ = [
     "QUANTITIES",
     "Quantity",
     "SIZES",
+    "base_invariant_dynamics",
     "bias",
     "body_accelerations",
+    "body_compliances",
     "body_velocities",
     "center_of_mass",
     "centroidal_momentum",
@@ -72,6 +75,7 @@ __all__ = [
     "mass_matrix_inverse",
     "mass_matrix_solve",
     "mass_matrix_times",
+    "operational_inertias",
     "passive_force",
     "pose",
     "poses",

@@ -102,6 +102,21 @@ class Quantity:
         _, *rest = signature(self.function).parameters.items()
         return dict(rest)
 
+    @cached_property
+    def takes_options(self) -> bool:
+        """Does a user say more than arrays? `options` may only check that a model has such a quantity."""
+        return bool(self._said)
+
+    @cached_property
+    def needs_options(self) -> bool:
+        """Must a user say more?"""
+        return any(x.default is x.empty and x.kind is not x.VAR_POSITIONAL for x in self._said)
+
+    @cached_property
+    def _said(self) -> list[Parameter]:
+        """What `options` takes after the model."""
+        return [] if self.options is None else list(signature(self.options).parameters.values())[1:]
+
     @property
     def is_ours(self) -> bool:
         """Is it the library's own?"""

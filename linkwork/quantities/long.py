@@ -10,6 +10,7 @@ import numpy as np
 from ..spatial import homogeneous, phi
 from ..spatial.ldl import inverse
 from .points import Point, energy, pulls
+from .roots import rearranged
 
 
 def pose(of, q, body, place):
@@ -108,10 +109,18 @@ def forward_dynamics_derivatives(of, q, v, tau, external=None):
     return *changed, np.broadcast_to(of("mass_matrix_inverse", q), by_q.shape).copy()
 
 
+def base_invariant_dynamics(of, q, v, tau, external=None):
+    """Forward dynamics from the root: the same numbers by one sweep each way."""
+    extra = {} if external is None else {"external": external}
+    return of("forward_dynamics", q, v, tau, **extra)
+
+
+def operational_inertias(of, q, bodies):
+    return inverse(of("body_compliances", q)[..., list(bodies), :, :])[0]
+
+
 def rebase(of, q, v, way):
     """From the poses and velocities of the bodies that are the old root, the new one and what the tree stands on."""
-    from .rebasing import rearranged
-
     nodes = of.bound.lowered.plain(q.dtype)
     own, rates = nodes.split(q), nodes.tree.split(v)
     root = None

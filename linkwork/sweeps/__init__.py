@@ -4,6 +4,7 @@ from .articulated_inertia import articulated_inertia
 from .blocks import BlockRates, Blocks, Rates, at_rest
 from .composite_inertia import composite_inertia
 from .coriolis_matrix import coriolis_matrix, coriolis_matrix_times
+from .dual import base_invariant_dynamics, dual_articulated_inertia, dual_innovations
 from .forward_dynamics import accelerations, forward_dynamics, innovations, interbody_forces
 from .gather_scatter import gather, scatter
 from .inverse_dynamics import inverse_dynamics
@@ -23,11 +24,14 @@ __all__ = [
     "accelerations",
     "articulated_inertia",
     "at_rest",
+    "base_invariant_dynamics",
     "compliance",
     "compliances",
     "composite_inertia",
     "coriolis_matrix",
     "coriolis_matrix_times",
+    "dual_articulated_inertia",
+    "dual_innovations",
     "factored",
     "forward_dynamics",
     "gather",
