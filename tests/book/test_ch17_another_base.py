@@ -98,7 +98,7 @@ def test_rebased_twice_is_the_identity(model):
         assert [x.name for x in again.joints] == [x.name for x in model.joints]
         if not any(isinstance(x.joint, lw.Compound) for x in model.joints):
             assert again == model
-        q, v = plain(model).random_state(seed=4)
+        q, _ = plain(model).random_state(seed=4)
         close(plain(again).poses(q), plain(model).poses(q), 1e-12)
 
 
