@@ -233,6 +233,41 @@ class Dynamics:
         """
         return self._run("centroidal_momentum", (q, v), out)
 
+    def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """A (..., 6, nv) with A v the centroidal momentum.
+
+        Takes into account: nothing.
+        """
+        return self._run("centroidal_momentum_matrix", (q,), out)
+
+    def centroidal_momentum_rate(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The rate A vdot + Å v of the centroidal momentum (..., 6): the wrench of all that acts from outside, gravity included.
+
+        Takes into account: nothing.
+        """
+        return self._run("centroidal_momentum_rate", (q, v, vdot), out)
+
+    def centroidal_inertia(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The mechanism as one rigid body (..., 6, 6): its inertia about the centre of mass, in world axes.
+
+        Takes into account: nothing.
+        """
+        return self._run("centroidal_inertia", (q,), out)
+
+    def average_velocity(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The velocity of that rigid body with the same momentum (..., 6), at the centre of mass, in world axes.
+
+        Takes into account: nothing.
+        """
+        return self._run("average_velocity", (q, v), out)
+
+    def momentum(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """About the world's origin, in world axes, angular first (..., 6): what a free mechanism keeps.
+
+        Takes into account: nothing.
+        """
+        return self._run("momentum", (q, v), out)
+
     def poses(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
         """World from body, for every body (..., nb, 4, 4).
 
@@ -434,6 +469,12 @@ class Dynamics:
         from .operators import operators
 
         return operators(self, q, v, t)
+
+    def free_flying(self):
+        """This robot in the velocities of its joints alone, its free base moving as momentum says: see `FreeFlying`."""
+        from .free_flying import FreeFlying
+
+        return FreeFlying(self)
 
     # --- what binds it besides its joints
 

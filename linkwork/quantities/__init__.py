@@ -10,7 +10,7 @@ from .derivatives import (
     inverse_dynamics_gradient,
     inverse_dynamics_rate,
 )
-from .energy import center_of_mass, centroidal_momentum, kinetic_energy, passive_force, potential_energy
+from .energy import center_of_mass, kinetic_energy, passive_force, potential_energy
 from .inertia import (
     coriolis_matrix,
     coriolis_matrix_times,
@@ -32,6 +32,15 @@ from .kinematics import (
     poses,
     qdot,
 )
+from .momentum import (
+    average_velocity,
+    centroidal_inertia,
+    centroidal_momentum,
+    centroidal_momentum_matrix,
+    centroidal_momentum_rate,
+    free_flying_velocity,
+    momentum,
+)
 from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
 from .rebasing import rebase
 from .tasks import joint_response, task_acceleration, task_compliance, task_inertia, task_jacobian
@@ -43,13 +52,17 @@ __all__ = [
     "QUANTITIES",
     "Quantity",
     "SIZES",
+    "average_velocity",
     "base_invariant_dynamics",
     "bias",
     "body_accelerations",
     "body_compliances",
     "body_velocities",
     "center_of_mass",
+    "centroidal_inertia",
     "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_rate",
     "coordinate_rates",
     "coriolis_matrix",
     "coriolis_matrix_times",
@@ -59,6 +72,7 @@ __all__ = [
     "forward_dynamics_derivatives",
     "forward_dynamics_gradient",
     "forward_dynamics_rate",
+    "free_flying_velocity",
     "gravity_force",
     "hybrid_dynamics",
     "integrate",
@@ -75,6 +89,7 @@ __all__ = [
     "mass_matrix_inverse",
     "mass_matrix_solve",
     "mass_matrix_times",
+    "momentum",
     "operational_inertias",
     "passive_force",
     "pose",

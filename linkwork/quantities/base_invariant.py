@@ -30,7 +30,8 @@ def check_free(model, body: str) -> None:
     if not free:
         raise ModelError(
             f'{model.name}: no free joint carries body "{body}", so that the rest of the mechanism has no finite inertia: the world is '
-            "part of it. robot.forward_dynamics(q, v, tau) and robot.task_inertia(q, body) do for every base; model.floating() sets it free."
+            "part of it. robot.forward_dynamics(q, v, tau) and robot.task_inertia(q, body) are for every base; "
+            "model.floating() sets it free."
         )
     if heavy := [x.name for x in free if x.joint.each("armature").any()]:
         raise ModelError(

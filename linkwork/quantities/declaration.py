@@ -25,7 +25,8 @@ SIZES: dict[str, tuple[str | int, ...]] = {
     "external": ("nb", 6),
 }  # shapes of one sample, by the name of the argument; a user's kernel knows them too
 STRAIGHT_UP_TO = 80  # velocities; beyond, kernels loop over the nodes
-ARRAYS = SIZES | dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight"), ("nv",))  # and names that only a quantity has
+OWN = dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight"), ("nv",)) | {"momentum": (6,)}  # that only a quantity has
+ARRAYS = SIZES | OWN
 
 
 class Honours(Flag):

@@ -119,6 +119,21 @@ def operational_inertias(of, q, bodies):
     return inverse(of("body_compliances", q)[..., list(bodies), :, :])[0]
 
 
+def centroidal_momentum_matrix(of, q):
+    """Column by column, the momentum of each velocity."""
+    return of("centroidal_momentum", q[..., None, :], np.eye(of.bound.lowered.nv, dtype=q.dtype)).mT
+
+
+def free_flying_velocity(of, q, v, momentum):
+    """From the momentum of unit velocities of the base, and that of the joints alone."""
+    joints = v.copy()
+    joints[..., :6] = 0.0
+    base = np.eye(6, v.shape[-1], dtype=q.dtype)
+    R = of("momentum", q[..., None, :], base).mT
+    joints[..., :6] = np.linalg.solve(R, (momentum - of("momentum", q, joints))[..., None])[..., 0]
+    return joints
+
+
 def rebase(of, q, v, way):
     """From the poses and velocities of the bodies that are the old root, the new one and what the tree stands on."""
     nodes = of.bound.lowered.plain(q.dtype)

@@ -16,6 +16,7 @@ from linkwork.engine.program import Program
 from linkwork.model import solids
 from linkwork.quantities import QUANTITIES
 from linkwork.quantities.base_invariant import of_free_base, of_free_bodies
+from linkwork.quantities.momentum import of_one_free_root
 from linkwork.quantities.options import task as places_of
 from linkwork.quantities.roots import to_root
 
@@ -72,7 +73,7 @@ def long() -> lw.Model:
     return model
 
 
-FREE = of_free_base, of_free_bodies, to_root  # options of quantities of mechanisms that a free joint carries
+FREE = of_free_base, of_free_bodies, of_one_free_root, to_root  # options of quantities of mechanisms that a free joint carries
 MECHANISMS = {
     "tree": arm,
     "loop": lambda: lw.load("four_bar"),
@@ -127,6 +128,7 @@ def case_of(name: str, model=None) -> Case:
     prescribed[:, -1] = 1.0
     dv = rng.standard_normal((2, robot.nv))
     given = {"q": q, "q0": q, "q1": robot.integrate(q, 0.3 * dv), "v": v, "dv": dv, "vdot": vdot, "tau": tau, "external": external}
+    given |= {"momentum": rng.standard_normal((2, 6))}
     given |= {"dq": v, "dvdot": dv, "dtau": dv, "weight": dv}
     return Case(given | {"given": np.where(prescribed > 0, vdot, tau), "prescribed": prescribed}, t)
 
