@@ -182,6 +182,30 @@ def test_the_way_back_undoes_it_and_a_line_to_and_fro_does_nothing():
         flight.turned(circle, cycle=0.5)
 
 
+# --- wheels
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_reaction_wheel_turns_its_craft_the_other_way(axis):
+    """J ω = −I ψ̇ e, J the inertia of the whole about its centre, I that of the wheel."""
+    robot = plain(lw.load("reaction_wheels"))
+    q, e = robot.neutral(), np.eye(3)[axis]
+    spin = 0.5 * 2.0 * 0.12**2
+    omega = robot.free_flying().base_velocity(q, 100.0 * e)[:3]
+    close(robot.centroidal_inertia(q)[:3, :3] @ omega, -100.0 * spin * e, 1e-12)
+
+
+@pytest.mark.parametrize("gyro", range(1, 5))
+def test_a_control_moment_gyro_pushes_by_the_rate_of_its_gimbal(gyro):
+    """torque = δ̇ g × h, h the momentum of the wheel, g the axis of the gimbal."""
+    robot = plain(lw.load("moment_gyros"))
+    v, h, rate = np.zeros(robot.nv), 0.5 * 5.0 * 0.15**2 * 400.0, 0.3
+    v[robot.v_index(f"gimbal_{gyro}")], v[robot.v_index(f"spin_{gyro}")] = rate, 400.0
+    axes = [np.array(robot.model.joint(f"{name}_{gyro}").joint.axis) for name in ("gimbal", "spin")]
+    torque = robot.inverse_dynamics(robot.neutral(), v, np.zeros(robot.nv))[:6]
+    close(torque, [*(rate * h * np.cross(*axes)), 0, 0, 0], 1e-11)
+
+
 # --- motion in the momentum-reduced form
 
 
