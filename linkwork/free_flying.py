@@ -165,7 +165,7 @@ class FreeFlying:
 
     @cached_property
     def _step(self):
-        """One step of the classical Runge-Kutta method without commutators (Celledoni, Marthinsen, Owren 2003), as a kernel."""
+        """One step of the classical Runge-Kutta method without commutators (Celledoni 2003), as a kernel."""
         robot = self.robot
 
         def step(q, v, tau, momentum, h):
