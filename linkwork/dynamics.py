@@ -445,6 +445,13 @@ class Dynamics:
         """
         return self._run(("rebase", body), (q, v), out)
 
+    def rebase_force(self, q: ArrayLike, tau: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
+        """The forces (..., nv) of the robot whose root is `body` that do the same as tau at q: their power is the same in every motion.
+
+        Takes into account: nothing.
+        """
+        return self._run(("rebase_force", body), (q, tau), out)
+
     # --- any declared quantity, your own among them
 
     def ask(self, what: str | tuple, *arrays: ArrayLike, t: float | None = None, out: Any = None) -> Any:

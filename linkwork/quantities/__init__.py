@@ -42,7 +42,7 @@ from .momentum import (
     momentum,
 )
 from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
-from .rebasing import rebase
+from .rebasing import rebase, rebase_force
 from .tasks import joint_response, task_acceleration, task_compliance, task_inertia, task_jacobian
 
 __all__ = [
@@ -98,6 +98,7 @@ __all__ = [
     "qdot",
     "quantity",
     "rebase",
+    "rebase_force",
     "task_acceleration",
     "task_compliance",
     "task_inertia",

@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from ..spatial import homogeneous, phi
+from ..spatial import homogeneous, phi, phi_inverse
 from ..spatial.ldl import inverse
 from .points import Point, energy, pulls
-from .roots import rearranged
+from .roots import rearranged, rearranged_forces
 
 
 def pose(of, q, body, place):
@@ -147,6 +147,21 @@ def rebase(of, q, v, way):
         if way.parent is not None:
             root = root[0], root[1] - phi(back(T[..., way.parent, :, :]) @ X).mT @ V[..., way.parent, :, None]
     return rearranged(way, [(nodes.groups[k], own[k], rates[k]) for k in range(len(nodes.tree))], root)
+
+
+def rebase_force(of, q, tau, way):
+    """The wrench on the old base, carried to the new one, and what it does along the joints between."""
+    nodes = of.bound.lowered.plain(q.dtype)
+    own, force = nodes.split(q), nodes.tree.split(tau)
+    if way.base is not None:
+        T = of("poses", q)
+        (old, on), (new, there) = ((i, pose.matrix.astype(q.dtype)) for i, pose in way.roots)
+        f = phi_inverse(back(T[..., old, :, :] @ on) @ T[..., new, :, :] @ there) @ force[way.base]
+        wrenches = np.zeros((*f.shape[:-2], of.nb, 6), q.dtype)
+        wrenches[..., new, :] = (phi(there) @ f)[..., 0]
+        along = nodes.tree.split(of("joint_forces", q, wrenches))
+        force |= {i: force[i] - along[i] for i in way.turned} | {way.base: f}
+    return rearranged_forces(way, [(nodes.groups[k], own[k], force[k]) for k in range(len(nodes.tree))])
 
 
 def back(T):

@@ -19,6 +19,7 @@ class Rebasing(NamedTuple):
     base: int | None  # the number of the free joint that carries the root
     roots: tuple[tuple[int, Pose], ...]  # old and new: number of the body, pose of the joint's frame on it
     parent: int | None  # the number of the body that the free joint stands on
+    turned: tuple[int, ...]  # the numbers of the parts that are turned round, inverted or not
 
 
 def to_root(model, body: str):
@@ -29,14 +30,15 @@ def to_root(model, body: str):
     row = []
     for placed in model.rebased(body).joints:
         parts = range(len(model.joint(placed.name).joint.parts))
-        turned = changed.get(placed.name)
-        for i in parts if turned is None else reversed(parts):
+        inverse = changed.get(placed.name)
+        for i in parts if inverse is None else reversed(parts):
             if (placed.name, i) in number:
-                row.append((number[placed.name, i], turned is not None and i in turned))
+                row.append((number[placed.name, i], inverse is not None and i in inverse))
     on = base.on @ base.joint.frame
     roots = tuple((model.body_index(name), on) for name in (base.child, body))
     parent = None if base.parent is None else model.body_index(base.parent)
-    return (Rebasing(tuple(row), number[base.name, 0] if isinstance(base.joint, Free) else None, roots, parent),)
+    turned = tuple(i for (name, _), i in number.items() if name in changed)
+    return (Rebasing(tuple(row), number[base.name, 0] if isinstance(base.joint, Free) else None, roots, parent, turned),)
 
 
 def rearranged(way: Rebasing, parts, root):
@@ -53,3 +55,12 @@ def rearranged(way: Rebasing, parts, root):
         q.append(own[..., None])
         v.append(rate)
     return concatenated(q, -2)[..., 0], concatenated(v, -2)[..., 0]
+
+
+def rearranged_forces(way: Rebasing, parts):
+    """The forces of joints (group, q, column τ) in their new order: of an inverted one −Ad⁻* τ."""
+    forces = []
+    for i, inverted in way.row:
+        group, own, force = parts[i]
+        forces.append(-group.Ad(group.inverse(own)).mT @ force if inverted else force)
+    return concatenated(forces, -2)[..., 0]

@@ -121,6 +121,17 @@ def test_operational_inertias_do_not_depend_on_the_root(model):
         close(other.operational_inertias(q, *robot.bodies), expected, 1e-10)
 
 
+@pytest.mark.parametrize("name", ["floating", "massless"])
+def test_compliance_between_bodies_does_not_depend_on_the_root(name):
+    """Ω of any two bodies (lemma 17.3)."""
+    robot = plain(MECHANISMS[name])
+    s, bodies = state(robot), robot.bodies
+    expected = robot.task_compliance(s.q, *bodies)
+    for body in bodies:
+        other = plain(robot.model.rebased(body))
+        close(other.task_compliance(robot.rebase(s.q, s.v, body)[0], *bodies), expected, 1e-9)
+
+
 def slider():
     """A free base of 1 kg, a slider of 2 kg along x through its centre."""
     craft = lw.Builder("slider", gravity=(0, 0, 0))
