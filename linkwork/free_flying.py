@@ -152,15 +152,15 @@ class FreeFlying:
                 f"{self.robot.model.name} has gravity, which changes its momentum. Use model.with_gravity((0, 0, 0)), or lw.simulate."
             )
         momentum = self._momentum(momentum)
-        q, v = np.array(q, float), self.velocity(q, u, momentum)
-        tau, h, rows = np.zeros_like(v), np.array(float(dt)), [(0.0, q, v)]
+        at, v = np.array(q, float), self.velocity(q, u, momentum)
+        tau, h, rows = np.zeros_like(v), np.array(float(dt)), [(0.0, at, v)]
         count = round(until / dt)
         for i in range(count):
             if control is not None:
-                tau[..., 6:] = self._checked("control's answer", control(i * dt, q.copy(), v.copy()))
-            q, v = self._step(q, v, tau, momentum, h)
+                tau[..., 6:] = self._checked("control's answer", control(i * dt, at.copy(), v.copy()))
+            at, v = self._step(at, v, tau, momentum, h)
             if (i + 1) % every == 0 or i + 1 == count:
-                rows.append(((i + 1) * dt, q, v))
+                rows.append(((i + 1) * dt, at, v))
         return Flight(*map(np.array, zip(*rows)))
 
     @cached_property

@@ -67,8 +67,8 @@ def base_to_tips(model: "Model") -> tuple[PlacedJoint, ...]:
             raise ModelError(f'{model.name}: body "{body.name}" hangs on no joint; give it one, if only to the world.')
     order = parents_first(model.joints)
     if len(order) < len(model.joints):
-        placed = {x.name for x in order}
-        lost = next(x for x in model.joints if x.name not in placed)
+        standing = {x.name for x in order}
+        lost = next(x for x in model.joints if x.name not in standing)
         raise ModelError(
             f'{model.name}: joint "{lost.name}" stands on a cycle of joints that never reaches the world; '
             "close the loop with a loop joint."
