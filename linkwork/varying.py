@@ -104,12 +104,12 @@ class Varying:
         """The quantity with its options, and the arrays given for it in order: what the robot's own method takes."""
         declared = QUANTITIES[what]
         count = len(declared.inputs)
-        options, given = arguments[count:] if declared.options else [], arguments[:count] if declared.options else arguments
+        options, given = (arguments[count:], arguments[:count]) if declared.takes_options else ([], arguments)
         if declared.options is task_places:
             axes = named.pop("axes", "body")
             options = [hashable(place, axes) for place in options]
-        options += [named.pop(name) for name in ("body", "axes") if declared.options and name in named]
-        if declared.options and not options:
+        options += [named.pop(name) for name in ("body", "axes") if declared.takes_options and name in named]
+        if declared.needs_options and not options:
             raise TypeError(f"{what} takes {', '.join(declared.inputs)} and the name of a body or frame.")
         for name in declared.optional:
             if named.get(name, ()) is None:

@@ -25,7 +25,8 @@ SIZES: dict[str, tuple[str | int, ...]] = {
     "external": ("nb", 6),
 }  # shapes of one sample, by the name of the argument; a user's kernel knows them too
 STRAIGHT_UP_TO = 80  # velocities; beyond, kernels loop over the nodes
-ARRAYS = SIZES | dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight"), ("nv",))  # and names that only a quantity has
+OWN = dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight"), ("nv",)) | {"momentum": (6,)}  # that only a quantity has
+ARRAYS = SIZES | OWN
 
 
 class Honours(Flag):
@@ -101,6 +102,21 @@ class Quantity:
     def _parameters(self) -> dict[str, Parameter]:
         _, *rest = signature(self.function).parameters.items()
         return dict(rest)
+
+    @cached_property
+    def takes_options(self) -> bool:
+        """Does a user say more than arrays? `options` may only check that a model has such a quantity."""
+        return bool(self._said)
+
+    @cached_property
+    def needs_options(self) -> bool:
+        """Must a user say more?"""
+        return any(x.default is x.empty and x.kind is not x.VAR_POSITIONAL for x in self._said)
+
+    @cached_property
+    def _said(self) -> list[Parameter]:
+        """What `options` takes after the model."""
+        return [] if self.options is None else list(signature(self.options).parameters.values())[1:]
 
     @property
     def is_ours(self) -> bool:

@@ -112,8 +112,9 @@ class OnBodies:
 
 
 def _as_rotations(key, rows):
-    """Exact values for poses that turn: those of a rotation drawn at random, so that R R* = I can be proved."""
-    turns = rows.reshape(-1, 4, 4)[:, :3, :3]
+    """Exact values for poses that turn: those of a rotation drawn at random, so that R R* = I can be proved; and of a translation,
+    if they move too."""
+    turns, moves = rows.reshape(-1, 4, 4)[:, :3, :3], rows.reshape(-1, 4, 4)[:, :3, 3]
     if (turns == turns[0]).all():
         return None
     trace = Trace()
@@ -124,6 +125,9 @@ def _as_rotations(key, rows):
     R = rotation_matrix(Traced(trace, q)).refs
     residues = np.zeros((4, 4), object)
     residues[:3, :3] = np.vectorize(trace.residue_of, otypes=[object])(R)
+    for i in range(3):
+        if moves[:, i].any():
+            residues[i, 3] = trace.residue_of(trace.input(repr(key), 4 + i))
     residues[3, 3] = 1
     return residues.ravel().tolist()
 

@@ -75,7 +75,7 @@ def test_momentum_changes_by_what_acts_from_outside(robot):
     """With dq = v and dv = v̇ of a free fall, ḣ = [0; m g] where no joint holds on to the world"""
     s = state(robot, (3,))
     by_q, by_v = robot.centroidal_momentum_derivatives(s.q, s.v)
-    found = robot.ask("centroidal_momentum_rate", s.q, s.v, s.tau, s.vdot)
+    found = robot.ask("centroidal_momentum_change", s.q, s.v, s.tau, s.vdot)
     close(found, np.matvec(by_q, s.tau) + np.matvec(by_v, s.vdot), 1e-11)
 
 
@@ -85,7 +85,7 @@ def test_a_free_body_keeps_its_momentum_and_falls():
     vdot = robot.forward_dynamics(s.q, s.v, s.tau * (np.arange(robot.nv) >= 6))  # its joints push, nothing holds its base
     mass = sum(body.mass for body in robot.model.bodies)
     expected = np.concatenate([np.zeros(3), mass * np.array(robot.model.gravity)])
-    close(robot.ask("centroidal_momentum_rate", s.q, s.v, s.v, vdot), expected, 1e-11)
+    close(robot.ask("centroidal_momentum_change", s.q, s.v, s.v, vdot), expected, 1e-11)
 
 
 # --- gravity, springs, dampers, pushes
