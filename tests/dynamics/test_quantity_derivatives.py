@@ -196,3 +196,12 @@ def test_blocks_that_somebody_else_makes_are_refused():
         with pytest.raises(ModelError, match=r"jacobian\(by"):
             getattr(other, method)(q, *more)
     close(other.derivative("kinetic_energy", q, q + 1, by="v"), other.mass_matrix(q) @ (q + 1))
+
+
+@robots("geared")
+def test_dry_friction_at_rest_is_no_damper(robot):
+    """∂Q/∂v at v = 0, by the sweep and by the program"""
+    q, zero = state(robot).q, np.zeros(robot.nv)
+    _, by_v = robot.passive_force_derivatives(q, zero)
+    close(by_v, -np.diag(robot.varying("damping").value("damping")))
+    close(robot.derivative("passive_force", q, zero, by="v"), by_v)
