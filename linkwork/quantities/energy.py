@@ -48,8 +48,8 @@ def joint_spring(group, q, stiffness, rest):
 
 
 def from_rest(group, q, stiffness, rest):
-    """ξ, the way of a joint from where its spring rests, in exponential coordinates; zero where there is no spring."""
-    return np.where(stiffness > 0, group.log(group.compose(group.inverse(rest), q)), 0.0)
+    """ξ, the way of a joint from where its spring rests, in exponential coordinates; zero for a joint without a spring."""
+    return np.where(np.sum(stiffness, -1, keepdims=True) > 0, group.log(group.compose(group.inverse(rest), q)), 0.0)
 
 
 @quantity((3,), Honours.NOTHING)

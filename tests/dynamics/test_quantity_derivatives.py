@@ -122,6 +122,23 @@ def test_the_gradient_of_potential_energy_is_what_holds_the_mechanism(robot):
     close(hessian, differences(held, held.potential_energy_gradient, s.q), 1e-9)
 
 
+SOFT = {"spherical": lw.Spherical(stiffness=(1.0, 2.0, 0.0)), "planar": lw.Planar(stiffness=(0.0, 2.0, 1.0)),
+        "free": lw.Free(stiffness=(0, 0, 0, 1.0, 2.0, 3.0))}  # fmt: skip
+
+
+@pytest.mark.parametrize("joint", SOFT.values(), ids=SOFT)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_spring_along_some_directions_of_a_joint_has_an_energy(joint, compiled):
+    """Q = −∂U/∂q, U = ½ ξ* k ξ, though k is zero in places and the directions of a group depend on each other"""
+    builder = lw.Builder("soft", (0, 0, 0))
+    builder.body("block", joint=joint, mass=1.0, tensor=(0.1, 0.1, 0.1))
+    robot = lw.Dynamics(builder.model(), compiled=compiled)
+    s = state(robot, (2,))
+    slope = differences(robot, robot.potential_energy, s.q)
+    close(-robot.passive_force(s.q, 0 * s.v), slope, 1e-9)
+    close(robot.potential_energy_gradient(s.q), slope, 1e-9)
+
+
 @SPRUNG
 def test_with_passive_forces_they_are_part_of_what_changes(robot):
     """∂(ID − Q), and ∂v̇ = 𝓜⁻¹ (∂Q − ∂τ) at the v̇ of τ + Q, which differences approach"""
@@ -196,3 +213,12 @@ def test_blocks_that_somebody_else_makes_are_refused():
         with pytest.raises(ModelError, match=r"jacobian\(by"):
             getattr(other, method)(q, *more)
     close(other.derivative("kinetic_energy", q, q + 1, by="v"), other.mass_matrix(q) @ (q + 1))
+
+
+@robots("geared")
+def test_dry_friction_at_rest_is_no_damper(robot):
+    """∂Q/∂v at v = 0, by the sweep and by the program"""
+    q, zero = state(robot).q, np.zeros(robot.nv)
+    _, by_v = robot.passive_force_derivatives(q, zero)
+    close(by_v, -np.diag(robot.varying("damping").value("damping")))
+    close(robot.derivative("passive_force", q, zero, by="v"), by_v)

@@ -121,6 +121,17 @@ def test_constants_may_vary_there(cupy):
     same(varying.forward_dynamics(*map(cupy.asarray, (q, v, u)), mass=cupy.asarray(masses)), expected)
 
 
+def test_derivatives_are_taken_there(cupy):
+    """by q and by constants, the model's own and others"""
+    here, there = (lw.Dynamics(lw.load("double_pendulum")) for _ in range(2))
+    q, v = here.random_state(70, seed=0)
+    masses = np.linspace(0.5, 2, 70)[:, None] * here.varying("mass").value("mass")
+    given = [cupy.asarray(x) for x in (q, v, v)]
+    same(there.derivative("inverse_dynamics", *given, by="mass"), here.derivative("inverse_dynamics", q, v, v, by="mass"))
+    same(there.derivative("inverse_dynamics", *given, mass=cupy.asarray(masses)), here.derivative("inverse_dynamics", q, v, v, mass=masses))
+    same(there.gravity_force_derivative(given[0]), here.gravity_force_derivative(q))
+
+
 def test_functions_of_the_batch_are_asked_there(cupy):
     q, v, target = state()
     again = np.zeros((70, 5))
