@@ -81,11 +81,21 @@ class Backwards:
         library, V, batch = inputs.library, inputs.V, inputs.batch
         self.weight = [library.full(tuple(V.shape), 0.0, V) for _ in weights]
         shapes = inputs.shapes()
-        self.by_stream = {name: self._room(x, (inputs.steps, *batch, *shapes[name])) for name, x in _some(inputs.streams)}
+        self.by_stream = {name: self._rows(x, shapes[name]) for name, x in _some(inputs.streams)}
         self.by_constant = {name: self._room(x, (*batch, *shapes[name])) for name, x in _some(inputs.constants)}
 
     def _room(self, like, shape):
         return self.inputs.library.full(shape, 0.0, like)
+
+    def _rows(self, like, shape):
+        """Room for each step, (steps, batch..., shape...); on a GPU with the samples last in memory."""
+        inputs = self.inputs
+        if inputs.library.host:
+            return self._room(like, (inputs.steps, *inputs.batch, *shape))
+        x = self._room(like, (inputs.steps, *shape, *inputs.batch))
+        for _ in shape:
+            x = inputs.library.moved(x, 1, -1)
+        return x
 
     def __call__(self, spacing: int, run: Rollout | None) -> None:
         """Go back from the last step to the first, from one stored state to the one before."""

@@ -1,7 +1,7 @@
 """How a run depends on where it started and on constants of its robot: forwards, and backwards from a cost.
 
-Both go over the same derivatives of the run's own steps (step_derivatives.py). Where an event of the user makes the state jump, x⁺ = r(t, x⁻)
-when g(t, x) = 0, a change of the state changes the time of the jump as well (the saltation matrix):
+Both go over the same derivatives of the run's own steps (step_derivatives.py). Where an event of the user makes the state jump,
+x⁺ = r(t, x⁻) when g(t, x) = 0, a change of the state changes the time of the jump as well (the saltation matrix):
 
     δx⁺ = (R + (f⁺ − R f⁻ − ∂r/∂t) ∇g / (∂g/∂t + ∇g · f⁻)) δx⁻,      R = ∂r/∂x,  f the rates before and after
 """
