@@ -69,7 +69,8 @@ def rollout_gradient(
     back = Backwards(robot, method, controls, reset, inputs, _weights(inputs, weights, steps // every + 1), every)
     back(_spacing(inputs, steps, checkpoint), run)
     by = {name: library.moved(x, 0, len(inputs.batch)) for name, x in back.by_stream.items()}
-    return RolloutGradient(*back.weight, by.pop(TAU, None), dict(back.by_constant), by)
+    by_q, by_v = back.weight
+    return RolloutGradient(by_q, by_v, by.pop(TAU, None), dict(back.by_constant), by)
 
 
 class Backwards:
@@ -227,5 +228,6 @@ def _of_tensors(robot, *arguments, **how) -> RolloutGradient:
     Q0, V0, controls, weights, reset, given, each_step, run = as_numpy(*arguments)
     run = None if run is None else Rollout(*run)
     found = rollout_gradient(robot, Q0, V0, controls, weights=weights, reset=reset, given=given, each_step=each_step, run=run, **how)
-    whole = [None if x is None else tensor(x.copy()) for x in found[:3]]
-    return RolloutGradient(*whole, *({name: tensor(x.copy()) for name, x in part.items()} for part in found[3:]))
+    by_q, by_v, by_controls = (None if x is None else tensor(x.copy()) for x in found[:3])
+    given, each_step = ({name: tensor(x.copy()) for name, x in part.items()} for part in (found.given, found.each_step))
+    return RolloutGradient(by_q, by_v, by_controls, given, each_step)

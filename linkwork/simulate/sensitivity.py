@@ -6,10 +6,10 @@ x⁺ = r(t, x⁻) when g(t, x) = 0, a change of the state changes the time of th
     δx⁺ = (R + (f⁺ − R f⁻ − ∂r/∂t) ∇g / (∂g/∂t + ∇g · f⁻)) δx⁻,      R = ∂r/∂x,  f the rates before and after
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError, did_you_mean
 from ..kernels import UserKernel
 from ..systems import VARIABLE
+from .archive import is_missing
 from .control import Hold
 from .settings import Settings
 from .step_derivatives import Derivatives, StepDerivatives, Steps
@@ -127,8 +128,10 @@ class _Walk:
         self.run, self.robot, self.names = run, run.robot, tuple(x for x in names if x != STATE)
         if run.dense is None or not run.dense.parts or not len(run.t):
             raise SimulationError("derivatives of a run need the motion within its steps: simulate with dense=True.")
-        control = run.settings.control
-        parts = [] if control is None else list(control) if isinstance(control, (list, tuple)) else [control]
+        if any(is_missing(getattr(run.settings, name)) for name in ("control", "events")):
+            raise SimulationError("a file does not hold functions, which derivatives of this run need: simulate it again.")
+        control: Any = run.settings.control
+        parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
         kernels = [_traced(self.robot, x.function if isinstance(x, Hold) else x, "control", "tqv") for x in parts]
         self.holds = [(x, k) for x, k in zip(parts, kernels) if isinstance(x, Hold)]
         self.of = Derivatives(self.robot, [k for x, k in zip(parts, kernels) if not isinstance(x, Hold)], self.names)
@@ -180,7 +183,7 @@ class _Walk:
         r = _traced(robot, event.reset, f'the reset of event "{event.name}"', "tqv", None)
         after = tuple(r(t, q, v))
         tau = self.held[max(n - 1, 0)]
-        f0, f1 = (self._rate(seen.t, *state, tau) for state in ((q, v), after))
+        f0, f1 = (self._rate(seen.t, at[0], at[1], tau) for at in ((q, v), after))
         g_t, *g_x = g.jacobian()(t, q, v)
         slope = np.concatenate(g_x)
         qt, qq, qv, vt, vq, vv = r.jacobian()(t, q, v)

@@ -51,10 +51,9 @@ class Steps:
 
     @staticmethod
     def of(robot: Dynamics, dense: Dense, end: float) -> "Steps":
-        parts = [_steps(robot, part, ends[0]) for part, ends in zip(dense.parts, [*(p.t for p in dense.parts[1:]), [end]])]
-        if len(parts) != 1:
-            raise SimulationError("a run resumed by another method has no derivatives; derive each part by itself.")
-        return parts[0]
+        if len(dense.parts) != 1:
+            raise SimulationError("a run that was resumed by another method has no derivatives; derive each part by itself.")
+        return _steps(robot, dense.parts[0], end)
 
 
 def _steps(robot, part, end) -> Steps:
@@ -231,7 +230,8 @@ class StepDerivatives:
         s, n = self.steps, self.of.robot.nv
         h = s.h[:, None]
         y, dy0 = np.concatenate([s.xi, s.v], -1), np.concatenate([0 * self.dv, self.dv], -2)
-        K, dK = [], []
+        K: list[np.ndarray] = []
+        dK: list[np.ndarray] = []
         for i in range(len(B)):
             Y = y + h * sum((A[i, j] * K[j] for j in range(i)), 0 * y)
             dY = dy0 + h[..., None] * sum((A[i, j] * dK[j] for j in range(i)), 0 * dy0)

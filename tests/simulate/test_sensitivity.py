@@ -140,6 +140,20 @@ def test_a_running_cost_jumps_with_the_state():
     close([found.q[0], found.v[0]], expected, 1e-3)
 
 
+def test_a_run_from_a_file_or_resumed_has_the_same_sensitivity(tmp_path):
+    state, how = (np.array([0.3, 0.2]), np.zeros(2)), {"method": "rk4", "dt": 0.01, "sensitivity": ("state",)}
+    run = lw.simulate(ARM, state, until=0.1, **how)
+    run.save(tmp_path / "run.npz")
+    again = lw.Trajectory.load(tmp_path / "run.npz")
+    np.testing.assert_array_equal(again.sensitivity["state"], run.sensitivity["state"])
+    whole = lw.simulate(ARM, state, until=0.2, **how).sensitivity["state"]
+    close(run.resume(until=0.2).sensitivity["state"][-1], whole[-1], 1e-10)
+    controlled = lw.simulate(ARM, state, until=0.1, control=damped, **how)
+    controlled.save(tmp_path / "run.npz")
+    with pytest.raises(lw.SimulationError, match="a file does not hold functions"):
+        lw.Trajectory.load(tmp_path / "run.npz").sensitivity  # noqa: B018
+
+
 def test_what_has_no_derivative_says_so():
     state = np.array([0.3, 0.2]), np.zeros(2)
     with pytest.raises(lw.SimulationError, match='"midpoint" has none'):
