@@ -148,16 +148,18 @@ class Dynamics:
         return self._run(("inverse_dynamics_derivatives", "external"), (q, v, vdot, external), out)
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, out: Outs = None
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, t: float | None = None, out: Outs = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves. Robots
-        with loops, couplings or constraints are refused.
+        """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves.
 
-        Takes into account: gravity, external.
+        Under constraints they are along these: of forward dynamics at `robot.constraints.project(q, v)`, so that a change that would
+        break them is put back first. Derivatives by time and those of forces are in `robot.constraints.derivatives(q, v, tau)`.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
         if external is None:
-            return self._run("forward_dynamics_derivatives", (q, v, tau), out)
-        return self._run(("forward_dynamics_derivatives", "external"), (q, v, tau, external), out)
+            return self._run("forward_dynamics_derivatives", (q, v, tau), out, t)
+        return self._run(("forward_dynamics_derivatives", "external"), (q, v, tau, external), out, t)
 
     def linearize(
         self,
@@ -167,7 +169,9 @@ class Dynamics:
         dt: float | None = None,
         external: ArrayLike | None = None,
         *,
+        t: float | None = None,
         method: str = "rk4",
+        states: Sequence[str] | None = None,
     ) -> Linearization:
         """A, B of small changes about a motion, in continuous time or over one step of length dt, with the names of states and inputs.
 
@@ -179,9 +183,13 @@ class Dynamics:
         matrices are multiplied. `method` is the step whose exact derivative this is, "rk4" or "euler", the steps of `rollout`; "zoh" is
         the exponential of the continuous A, B instead, exact where these do not change: about an equilibrium.
 
-        Takes into account: gravity, joint springs, friction, point forces, external.
+        Under constraints x are the changes of independent positions and velocities alone, which `states` names: as few as the mechanism
+        has, chosen at the (first) state; `states=` names them, such as those of an earlier call. If some constraints move in time, t says
+        when. dt takes method="zoh" then.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, friction, point forces, external.
         """
-        return linearize(self, q, v, tau, external, dt=dt, method=method)
+        return linearize(self, q, v, tau, external, t=t, dt=dt, method=method, states=states)
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """C v + g (..., nv): the force that keeps v as it is.

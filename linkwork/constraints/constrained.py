@@ -11,9 +11,10 @@ from ..lie.scalars import numbers
 from ..quantities import SIZES
 from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
-from . import accelerations, assembly, compliance, forces, move_squeeze, possible, projection, quantities, states
+from . import accelerations, assembly, compliance, forces, minimal, move_squeeze, possible, projection, quantities, states
 from . import prescribed as prescribed_joints
 from .augmented import OPEN, Solution, check_closed
+from .derivatives import MotionSlopes
 from .embedded import Embedded
 from .given import each, fitting, one_configuration, one_time, some
 from .integrability import integrable
@@ -243,6 +244,21 @@ class Constrained:
     def ask(self, bound: Bound, arrays, out=None, t=None):
         """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
         return quantities.ask(self, bound, arrays, out, t)
+
+    @in_given_precision
+    def derivatives(self, q, v, tau, external=None, *, t=None) -> MotionSlopes:
+        """How accelerations and forces of constraints change with q, v, τ and t, along the constraints: `.vdot_by`, `.force_by`,
+        `.multipliers_by`, each with q, v, tau and t."""
+        (q, v, tau, *push), _ = accelerations.checked(self, q, v, tau, external)
+        return MotionSlopes.of(self.set, q, v, tau, push[0] if push else None, self._time(t))
+
+    @in_given_precision
+    def linearization(self, q, v, tau, brackets, passive, external=None, *, t=None, which=None) -> minimal.Minimal:
+        """A and B in minimal coordinates, as `Dynamics.linearize` says; `brackets` are ad(v), and `passive` the slopes by q and v of
+        forces that are part of τ, each (..., nv, nv); `which` are the numbers of independent positions and velocities, if they are
+        not to be chosen here."""
+        (q, v, tau, *push), _ = accelerations.checked(self, q, v, tau, external)
+        return minimal.linearization(self.set, q, v, tau, brackets, passive, push[0] if push else None, self._time(t), which)
 
     # --- forces
 

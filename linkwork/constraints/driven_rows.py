@@ -1,13 +1,14 @@
 """A joint that is driven: it follows a function of time."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from ..lie.scalars import like
 from ..model import Driven
 from .coupling_rows import moved, one_coordinate
-from .differences import first, second
+from .differences import with_rates
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
 from .wrenches import JointAxis, along_joints
@@ -17,7 +18,7 @@ from .wrenches import JointAxis, along_joints
 class DrivenRows(Constraint):
     """A joint follows a function of time:  c = q − f(t),   U = ḟ,   γ = −f̈.
 
-    Derivatives that are not given come from differences of sixth order.
+    Derivatives that are not given come from its trace, or, of a function that only gives numbers, from differences of sixth order.
     """
 
     name: str
@@ -41,9 +42,22 @@ class DrivenRows(Constraint):
     def given(self, t) -> tuple[float, float, float]:
         """f, ḟ and f̈."""
         x = self.drive
-        rate = first(lambda s: x.function(t + s)) if x.rate is None else x.rate(t)
-        bend = second(lambda s: x.function(t + s)) if x.acceleration is None else x.acceleration(t)
+        rate = self._followed(0, t)[1] if x.rate is None else x.rate(t)
+        bend = x.acceleration(t) if x.acceleration is not None else self._followed(0, t)[2] if x.rate is None else self._followed(1, t)[1]
         return float(x.function(t)), float(rate), float(bend)
+
+    def jerk(self, t) -> float:
+        order = 2 if self.drive.acceleration is not None else 1 if self.drive.rate is not None else 0
+        return float(self._followed(order, t)[3 - order])
+
+    def _followed(self, order: int, t) -> tuple[float, ...]:
+        """The rate of this order as a function of time, with its own rates up to the third of the drive."""
+        return self._functions[order](t)
+
+    @cached_property
+    def _functions(self) -> tuple:
+        x = self.drive
+        return tuple(f and with_rates(f, 3 - n) for n, f in enumerate((x.function, x.rate, x.acceleration)))
 
     def rows(self, motion: Kinematics) -> Rows:
         q, (i, j) = motion.q, self.at

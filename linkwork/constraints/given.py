@@ -68,17 +68,25 @@ def check_no_kernel(set_: ConstraintSet, name: str, given) -> None:
         )
 
 
-def where_finite(arrays, cores, function: Callable) -> np.ndarray:
-    """function(arrays...) over a batch: NaN for a sample that is not finite. `cores` are the dimensions of one sample of each array."""
+def where_finite(arrays, cores, function: Callable) -> Any:
+    """function(arrays...) over a batch, one result or several: NaN for a sample that is not finite. `cores` are the dimensions of one
+    sample of each array."""
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
     finite = np.ones(batch, bool)
     for x, n in zip(arrays, cores):
         finite &= np.isfinite(x).all(tuple(range(x.ndim - n, x.ndim)))
     if finite.all():
-        result = function(*arrays)
-        return result if result.shape[: len(batch)] == batch else np.broadcast_to(result, batch + result.shape[len(batch) :]).copy()
-    found = function(*(np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)))
-    result = np.full((*batch, *found.shape[1:]), np.nan)
+        fill = lambda x: x if x.shape[: len(batch)] == batch else np.broadcast_to(x, batch + x.shape[len(batch) :]).copy()
+        found = function(*arrays)
+    else:
+        fill = lambda x: _among(x, finite)
+        found = function(*(np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)))
+    return tuple(map(fill, found)) if isinstance(found, tuple) else fill(found)
+
+
+def _among(found, finite):
+    """Results of the finite samples, NaN for the others."""
+    result = np.full((*finite.shape, *found.shape[1:]), np.nan)
     result[finite] = found
     return result
 
@@ -89,7 +97,12 @@ def each(set_: ConstraintSet, name: str, function: Callable, given: dict[str, An
     t = one_time(set_, t)
     arrays, kind = arrays_of(set_, name, given)
     run = lambda *arrays: function(set_, **dict(zip(given, arrays)), **options, t=t, kind=kind)
-    result = where_finite(arrays, [len(ARRAYS[x]) for x in given], run).astype(kind)
-    if out is not None and np.shape(out) != result.shape:
-        raise ShapeError(f"out has shape {np.shape(out)}, but {name} of these arrays has {result.shape}.")
-    return result if out is None else put_into(out, result)
+    found = where_finite(arrays, [len(ARRAYS[x]) for x in given], run)
+    results = tuple(x.astype(kind) for x in (found if isinstance(found, tuple) else (found,)))
+    if out is None:
+        return results if isinstance(found, tuple) else results[0]
+    into = out if isinstance(out, tuple) else (out,)
+    if [np.shape(x) for x in into] != [x.shape for x in results]:
+        said = ", ".join(str(np.shape(x)) for x in into), ", ".join(str(x.shape) for x in results)
+        raise ShapeError(f"out has shape {said[0]}, but {name} of these arrays has {said[1]}.")
+    return put_into(out, *results)

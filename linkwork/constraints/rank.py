@@ -73,6 +73,10 @@ class Factored:
         count = min(self.W.shape[-2:])
         return np.where(self.counts[..., :count, None], self._svd[2], 0.0)
 
+    def column_space(self):
+        """Orthonormal columns that span those of W, rows scaled to one, and zeros: (..., m, min(m, n))."""
+        return np.where(self.counts[..., None, : min(self.W.shape[-2:])], self._svd[0], 0.0)
+
     def null(self):
         """An orthonormal basis of the columns' null space, one sample: (n, n − rank)."""
         rank = int(self.rank)

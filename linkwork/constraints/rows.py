@@ -65,6 +65,10 @@ class Constraint(ABC):
         """What moves it, and its first two rates: time itself, unless it follows a function of time."""
         return float(t), 1.0, 0.0
 
+    def jerk(self, t) -> float:
+        """The third rate of what moves it."""
+        return 0.0
+
     @property
     def lengths(self) -> np.ndarray:
         """Which rows are measured in metres; the others are in radians, or numbers."""

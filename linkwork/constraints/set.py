@@ -24,6 +24,7 @@ from .loop_rows import LoopRows
 from .rank import without_small_rows
 from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
 from .rows import Constraint, Rows, stacked
+from .slopes import RowSlopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +213,11 @@ class ConstraintSet:
 
         content = (robot.lowered.digest, self.content) if self.is_ours else None
         return Kernel("constraint_rows", function, (*state[:n], *drive), content).gufunc("d")
+
+    @cached_property
+    def slopes(self) -> RowSlopes:
+        """How the rows change with the state."""
+        return RowSlopes(self)
 
     @cached_property
     def drives(self) -> tuple[Constraint, ...]:

@@ -10,7 +10,7 @@ from .declaration import Honours, quantity
 
 TREE = Honours.GRAVITY | Honours.EXTERNAL
 SQUARE = "nv", "nv"
-UNDER_CONSTRAINTS = "robot.inverse_dynamics_derivatives(q, v, vdot) are those of the tree; derivatives under constraints are not there yet"
+BOUND = TREE | Honours.CONSTRAINTS
 
 
 def rigid_motion(system, who: str, q, v, vdot, external):
@@ -41,7 +41,7 @@ def inverse_dynamics_rate(system, q, v, vdot, dq, dv, dvdot, external=None):
     return s.tree.join(sweeps.inverse_dynamics_rate(s, v, V, alpha, f, dq, dv, dvdot, system.still))
 
 
-@quantity(("nv",), TREE, of_joints=True, refuses=UNDER_CONSTRAINTS)
+@quantity(("nv",), BOUND, of_joints=True)
 def forward_dynamics_rate(system, q, v, tau, dq, dv, dtau, external=None):
     """The rate of `forward_dynamics` while q moves with the velocity dq, v with the rate dv and τ with dtau: 𝓜⁻¹ (dtau − τ̇), τ̇ the rate of
     inverse dynamics at this v̇."""
@@ -63,7 +63,7 @@ def inverse_dynamics_gradient(system, q, v, vdot, weight, external=None):
     return tuple(map(s.tree.join, found))
 
 
-@quantity((("nv",),) * 3, TREE, of_joints=True, refuses=UNDER_CONSTRAINTS)
+@quantity((("nv",),) * 3, BOUND, of_joints=True)
 def forward_dynamics_gradient(system, q, v, tau, weight, external=None):
     """weight · ∂v̇/∂q, weight · ∂v̇/∂v and weight · ∂v̇/∂τ of `forward_dynamics`: −λ ∂τ and λ = 𝓜⁻¹ weight."""
     s, V, P, D, G, alpha, f = forward_motion(system, "forward_dynamics_gradient", q, v, tau, external)
@@ -83,10 +83,7 @@ def inverse_dynamics_derivatives(system, q, v, vdot, external=None):
     return by_q, by_v, sweeps.mass_matrix(s, sweeps.composite_inertia(s))
 
 
-@quantity(
-    (SQUARE,) * 3, TREE, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives,
-    divides_by_inertia=True, refuses=UNDER_CONSTRAINTS,
-)  # fmt: skip
+@quantity((SQUARE,) * 3, BOUND, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives, divides_by_inertia=True)
 def forward_dynamics_derivatives(system, q, v, tau, external=None):
     """∂v̇/∂q = −𝓜⁻¹ ∂τ/∂q, ∂v̇/∂v = −𝓜⁻¹ ∂τ/∂v and ∂v̇/∂τ = 𝓜⁻¹, at the v̇ of these forces."""
     s, V, _, _, _, alpha, f = forward_motion(system, "forward_dynamics_derivatives", q, v, tau, external)

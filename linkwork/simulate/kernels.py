@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 
 import numpy as np
 
 from ..dynamics import Dynamics
+from ..engine.derived import Derived
+from ..engine.interpreter import called
 from ..engine.kernel import Kernel
 from ..errors import SimulationError
 from ..kernels import UserKernel
-from ..lie.group import Additive
 from ..lie.scalars import like
 from ..motion import equations
 from ..varying import Varying
@@ -33,6 +35,19 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
         else:
             ready[key] = _plain(robot, function, dtype, friction)
     return ready[key]
+
+
+def slopes_of(robot: Dynamics, function: Callable, by: str, *options: str, friction: bool = True) -> Callable:
+    """The derivative of such a function by one of its arguments, called as a gufunc is."""
+    key = function.__name__, options, f"by {by}", friction
+    if key not in robot.made:
+        plain = _kernel(robot, function, *key[:2], friction)
+        derived = Derived(plain.name, plain.function, plain.inputs)
+        at = [x.name for x in plain.inputs].index(by)
+        content = None if plain.content is None else (plain.content, by)
+        made = Kernel(f"{plain.name}_slopes", partial(derived.jacobian, (0,), (at,)), plain.inputs, content)
+        robot.made[key] = made.gufunc("d") if robot.compiled and robot.nv else called(made.program)
+    return robot.made[key]
 
 
 def cache_of(robot, *kernels) -> dict:
@@ -120,7 +135,7 @@ def _euler_end(robot, friction):
     nodes = robot.lowered.plain()
 
     def end(q, v, vdot, h):
-        if not _adds(robot):
+        if not robot.lowered.nodes.additive:
             return equations.euler_end(nodes, q, v, vdot, h)
         v = v + h * vdot
         return robot.integrate(q, h * v), v
@@ -131,14 +146,9 @@ def _euler_end(robot, friction):
 def _velocity(function):
     def made(robot, friction):
         nodes = robot.lowered.plain()
-        return (lambda xi, v: v) if _adds(robot) else (lambda xi, v: function(nodes, xi, v))
+        return (lambda xi, v: v) if robot.lowered.nodes.additive else (lambda xi, v: function(nodes, xi, v))
 
     return made
-
-
-def _adds(robot) -> bool:
-    """Do all coordinates add?"""
-    return all(isinstance(group, Additive) for group in robot.lowered.nodes.groups)
 
 
 LARGE: dict[Callable, Callable] = {

@@ -5,22 +5,22 @@ import numpy as np
 from . import variational
 from .compliance import tree_compliance
 from .interpolate import Quartic
-from .kernels import kernel
+from .kernels import kernel, slopes_of
 from .memory import remembered
 from .step import Failure, Integrator, Step
 
 CLOSE = 1e-15**2  # (correction / step)² at which the iteration has converged
 ROUNDING = 1e-10**2  # a correction smaller than this that grows again is rounding
 SLOW = 0.3**2  # convergence slower than this factor, squared, is given up
-PROBE = 1e-7  # increment of finite differences, relative to the step
+PROBE = 1e-7  # increment of differences, relative to the step, where functions of the user take part
 HISTORY = np.array([[1, 0, 0, 0], [2, -1, 0, 0], [3, -3, 1, 0], [4, -6, 4, -1]])  # extrapolation of equal steps
 
 
 class Midpoint(Integrator):
     """Solves p₀(ξ) = 𝓜 v for the ξ of a step.
 
-    First with the approximate Jacobian 𝓜/h, which suffices unless forces are stiff; else by Newton's method with a
-    Jacobian from finite differences, reused until convergence slows.
+    First with the approximate Jacobian 𝓜/h, which suffices unless forces are stiff; else by Newton's method with the
+    Jacobian of an earlier step, until convergence slows.
     """
 
     order = 2
@@ -120,7 +120,16 @@ class Midpoint(Integrator):
         return r
 
     def _jacobian(self, xi):
-        """∂p₀/∂ξ by finite differences, one column for each velocity."""
+        """∂p₀/∂ξ; by differences, one column for each velocity, where functions of the user take part."""
+        if self.flow.reacts or self.robot.rolled:
+            return self._differences(xi)
+        slopes = slopes_of(self.robot, variational.midpoint_residual, "xi", *self.options, friction=self.friction)
+        J = slopes(self.q, self.p, xi, *self._forces(xi))
+        if self.flow.stops is not None and self.flow.stops.held:
+            J[self.flow.stops.rows] = np.eye(self.n)[self.flow.stops.rows]
+        return J
+
+    def _differences(self, xi):
         d = PROBE * np.maximum(np.abs(xi), np.abs(xi).max(initial=0.0) or 1.0)
         here = self._residual(xi)
         columns = [(self._residual(xi + step) - here) / e for step, e in zip(np.diag(d), d)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from .interpolate import Polynomial
 from .memory import remembered
+from .slopes import known, rate_slopes
 from .step import Failure, Integrator, Step, Tolerances
 
 FAR = 1.0  # radians
@@ -117,7 +118,11 @@ class Radau(Integrator):
         return self.solver
 
     def _jacobian(self, t, y):
-        """∂(ξ̇, v̇)/∂(ξ, v) by finite differences, all columns at once."""
+        """∂(ξ̇, v̇)/∂(ξ, v); by differences, all columns at once, where functions of the user take part."""
+        if known(self.flow):
+            slopes, n = rate_slopes(self.flow, self.origin + t, self.base, y[: self.n], y[self.n : 2 * self.n]), 2 * self.n
+            if slopes is not None:
+                return np.pad(slopes, (0, len(y) - n))
         size = np.maximum(self.tolerances.sizes, 1e-3 * self.tolerances.sizes.max(initial=1e-300))
         size = np.concatenate([size, *[size / (self.next_step or 1.0)] * (self.flow.blocks - 1)])
         d = PROBE * np.maximum(np.abs(y), size)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..lie import Group
+from ..lie.group import Additive
 from ..lie.scalars import like
 from ..lie.so3 import rotation_matrix
 from ..model.tree import Tree, concatenated
@@ -55,6 +56,11 @@ class Nodes(RigidTree):
     @property
     def nq(self) -> int:
         return self.q_rows[-1].stop if self.q_rows else 0
+
+    @property
+    def additive(self) -> bool:
+        """Do all coordinates add, so that they are velocities times time?"""
+        return all(isinstance(group, Additive) for group in self.groups)
 
     def digest(self) -> str:
         """A name for everything in here that decides the dynamics."""
