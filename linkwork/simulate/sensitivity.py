@@ -72,14 +72,16 @@ def wanted(robot: Dynamics, settings: Settings, sensitivity) -> tuple[str, ...]:
             raise SimulationError(f'sensitivity to "{name}": there is no such constant.{did_you_mean(str(name), [STATE, *VARIABLE])}')
     if names:
         check(robot, settings)
+    if robot.constraints is not None and "at" in names:
+        raise SimulationError(f'sensitivity to "at": lengths of {robot.model.name}, which close its loops, have no derivative here.')
     return names
 
 
 def check(robot: Dynamics, s: Settings) -> None:
     """Raise if the derivatives of such a run are not there."""
     why = ""
-    if robot.constraints is not None:
-        why = f"{robot.model.name} has loops, couplings or constraints"
+    if robot.constraints is not None and (why := _constrained(robot, s)):
+        why = f"{robot.model.name} has loops, couplings or constraints, {why}"
     elif s.external is not None:
         why = "`external` has no derivative here: say its force as a control, robot.joint_forces(q, external)"
     elif s.method == "midpoint":
@@ -88,6 +90,17 @@ def check(robot: Dynamics, s: Settings) -> None:
         why = "joints that stop at limits or stick by dry friction have none; say impacts as events with a reset"
     if why:
         raise SimulationError(f"derivatives of this run are not there: {why}.")
+
+
+def _constrained(robot: Dynamics, s: Settings) -> str:
+    """What is not there under constraints."""
+    if robot.constraints is not None and robot.constraints.set.moving:
+        return "which move in time"
+    if s.constraints != "project" or s.keep is not None:
+        return 'on which derivatives are put back as the run is: constraints="project" alone has them'
+    if s.method not in ("rk4", "rk45", "dop853"):
+        return f'with which method "{s.method}" has none; take "rk45", "dop853" or "rk4"'
+    return "with which events may not reset the state" if any(getattr(event, "reset", None) for event in s.events) else ""
 
 
 def sensitivity(run: "Trajectory", names: tuple[str, ...]) -> Sensitivity:
@@ -197,12 +210,18 @@ class _Walk:
         u, _, _ = self.of.control(np.array([t]), q[None], v[None])
         return np.concatenate([v, self.of.vdot(q, v, u[0] + tau)])
 
+    @property
+    def _first(self):
+        """What remains of changes of the first state."""
+        found = self.of.put_back(self.run.q[:1], self.run.v[:1])
+        return found.reshape(found.shape[-2:])
+
     # --- forwards
 
     def forwards(self, names) -> Sensitivity:
         n, J, N = self.robot.nv, self.made.matrix, len(self.steps.t)
         size = J.shape[-1] - n  # columns of the result: first state, constants
-        S, Ts = np.eye(2 * n, size), [np.zeros((n, size)) for _ in self.holds]
+        S, Ts = self._first @ np.eye(2 * n, size), [np.zeros((n, size)) for _ in self.holds]
         starts, ends, held = np.empty((N + 1, 2 * n, size)), np.empty((N, 2 * n, size)), np.empty((N, n, size))
         constants = np.eye(size)[2 * n :]
         jumps = {k: [x.matrix for x in self.jumps if x.n == k] for k in {x.n for x in self.jumps}}
@@ -216,8 +235,8 @@ class _Walk:
             held[k] = sum(Ts, np.zeros((n, size)))
             S = ends[k] = J[k] @ np.concatenate([S, held[k], constants])
         rows = self._at_rows(starts, ends, held, constants)
-        parts = np.split(rows, np.cumsum([2 * n, *(x.size for x in self.of.varying.own.values())])[:-1], -1)
-        by = {STATE: parts[0], **{k: p.reshape(*p.shape[:2], *x.shape) for (k, x), p in zip(self.of.varying.own.items(), parts[1:])}}
+        parts = np.split(rows, np.cumsum([2 * n, *(x.size for x in self.of.own.values())])[:-1], -1)
+        by = {STATE: parts[0], **{k: p.reshape(*p.shape[:2], *x.shape) for (k, x), p in zip(self.of.own.items(), parts[1:])}}
         return Sensitivity(self.run.t, {name: by[name] for name in names})
 
     def _at_rows(self, starts, ends, held, constants):
@@ -267,8 +286,9 @@ class _Walk:
                         weight, forces[i] = weight + forces[i] @ slopes[k], np.zeros(n)
             for jump in reversed([x for x in self.jumps if x.n == k]):
                 weight = weight @ jump.matrix + self._lost(rate, jump) * jump.time
-        parts = np.split(by, np.cumsum([x.size for x in self.of.varying.own.values()])[:-1]) if self.names else []
-        named = {name: part.reshape(x.shape) for (name, x), part in zip(self.of.varying.own.items(), parts)}
+        weight = weight @ self._first
+        parts = np.split(by, np.cumsum([x.size for x in self.of.own.values()])[:-1]) if self.names else []
+        named = {name: part.reshape(x.shape) for (name, x), part in zip(self.of.own.items(), parts)}
         return CostGradient(cost, weight[:n], weight[n:], self.steps.t, by_tau, named)
 
     def _lost(self, rate, jump: Jump) -> float:
