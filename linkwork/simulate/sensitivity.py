@@ -8,20 +8,19 @@ x⁺ = r(t, x⁻) when g(t, x) = 0, a change of the state changes the time of th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError, did_you_mean
-from ..kernels import UserKernel
 from ..systems import VARIABLE
 from .archive import is_missing
 from .control import Hold
 from .settings import Settings
 from .step_derivatives import Derivatives, StepDerivatives, Steps
 from .stops import Stops
+from .traced_functions import traced
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -145,7 +144,7 @@ class _Walk:
             raise SimulationError("a file does not hold functions, which derivatives of this run need: simulate it again.")
         control: Any = run.settings.control
         parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
-        kernels = [_traced(self.robot, x.function if isinstance(x, Hold) else x, "control", "tqv") for x in parts]
+        kernels = [traced(self.robot, x.function if isinstance(x, Hold) else x, "control", "tqv") for x in parts]
         self.holds = [(x, k) for x, k in zip(parts, kernels) if isinstance(x, Hold)]
         self.of = Derivatives(self.robot, [k for x, k in zip(parts, kernels) if not isinstance(x, Hold)], self.names)
         self.steps = Steps.of(self.robot, run.dense, float(run.t[-1]))
@@ -192,8 +191,8 @@ class _Walk:
 
     def _jump(self, n: int, event, seen) -> Jump:
         robot, t, q, v = self.robot, np.array(seen.t), seen.q, seen.v
-        g = _traced(robot, event.function, f'event "{event.name}"', "tqv", ())
-        r = _traced(robot, event.reset, f'the reset of event "{event.name}"', "tqv", None)
+        g = traced(robot, event.function, f'event "{event.name}"', "tqv", ())
+        r = traced(robot, event.reset, f'the reset of event "{event.name}"', "tqv", None)
         after = tuple(r(t, q, v))
         tau = self.held[max(n - 1, 0)]
         f0, f1 = (self._rate(seen.t, at[0], at[1], tau) for at in ((q, v), after))
@@ -264,9 +263,9 @@ class _Walk:
     def backwards(self, final, running) -> CostGradient:
         n, J, N = self.robot.nv, self.made.matrix, len(self.steps.t)
         weight, along, cost = np.zeros(2 * n), np.zeros((N, J.shape[-1])), 0.0
-        rate = None if running is None else _traced(self.robot, running, "running", ("t", "q", "v", "tau"), ())
+        rate = None if running is None else traced(self.robot, running, "running", ("t", "q", "v", "tau"), ())
         if final is not None:
-            end = _traced(self.robot, final, "final", "qv", ())
+            end = traced(self.robot, final, "final", "qv", ())
             q, v = self.run.q[-1], self.run.v[-1]
             weight, cost = np.concatenate(end.jacobian()(q, v)), float(end(q, v))
         if rate is not None:
@@ -298,26 +297,3 @@ class _Walk:
         tau, t = self.held[max(jump.n - 1, 0)], np.array([jump.t])
         ends = [rate(t, q[None], v[None], self.of.control(t, q[None], v[None])[0] + tau)[0] for q, v in (jump.before, jump.after)]
         return float(ends[0] - ends[1])
-
-
-def _traced(robot: Dynamics, function: Callable, what: str, names, shape=("nv",)) -> UserKernel:
-    """A function of a user as a kernel that returns arrays of this shape; None is any."""
-
-    def asked(*arguments):
-        found = function(*arguments)
-        if shape is None:
-            return found
-        found = arguments[-1] * 0.0 if found is None else arguments[-1].like(found)
-        return found.reshape(robot.lowered.shape(shape))
-
-    asked.__name__ = what
-    asked.__signature__ = Signature([Parameter(x, Parameter.POSITIONAL_OR_KEYWORD) for x in names])  # type: ignore[attr-defined]
-    kernel = UserKernel(robot, asked, {"t": ()} if "t" in names else {})
-    try:
-        kernel.kernel()
-    except Exception as error:
-        raise SimulationError(
-            f"{what} has no derivative: it could not be traced ({type(error).__name__}: {error}). It must be written with NumPy and the "
-            "robot's methods, branches as np.where, as a function of robot.kernel is."
-        ) from error
-    return kernel
