@@ -30,7 +30,7 @@ def rates(flow, t, q, y):
     return out.ravel()
 
 
-@robots("tree", "floating", "spherical", "planar 2R")
+@robots("floating", "planar 2R")
 def test_the_slopes_of_the_rates_of_a_tree_are_exact(robot):
     """∂(ξ̇, v̇)/∂(ξ, v), springs and damping included"""
     s, flow = state(robot), flow_of(robot)
@@ -49,7 +49,7 @@ def test_the_slopes_under_constraints_are_those_of_the_rates(name):
     close(found, expected, 1e-6)
 
 
-@robots("tree", "floating", "planar 2R")
+@robots("floating", "planar 2R")
 def test_the_slopes_of_a_midpoint_step_are_exact(robot):
     """∂p₀/∂ξ of p₀(ξ) = 𝓜 v"""
     s, h = state(robot), np.array(0.01)
