@@ -17,6 +17,7 @@ from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
 from .quantities import SIZES, coordinate_rates
+from .quantities.components import ByComponents
 
 
 class RobotKernel(ABC):
@@ -29,6 +30,7 @@ class RobotKernel(ABC):
         self.ready: dict[Any, Any] = {}
         self._kernel: Kernel | None = None
         self._jacobians: dict[tuple, DerivativeKernel] = {}
+        self._components: dict[tuple, DerivativeKernel] = {}
 
     @abstractmethod
     def inputs(self, arrays=None) -> tuple[Input, ...]:
@@ -126,6 +128,15 @@ class RobotKernel(ABC):
         """The Jacobian of the Jacobian as a kernel, (..., result, first, second). By coordinates on a group it is the derivative along
         the second direction of that along the first, and not symmetric."""
         return self.jacobian(of, by).jacobian(by=by)
+
+    def by_components(self, what: str, by: tuple[int, ...]) -> "DerivativeKernel":
+        """The "jvp", "vjp" or "jacobian" by arguments of these numbers, as torch, JAX and CasADi have it: q is a vector like any other, and
+        derivatives by it have an entry for each component (see quantities/components.py)."""
+        if (what, by) not in self._components:
+            components = lambda d: ByComponents(d, self.robot.lowered.plain(), by)
+            function, more = lambda d: components(d).function(what), lambda d: components(d).more(what)
+            self._components[what, by] = DerivativeKernel(self, what, function, more)
+        return self._components[what, by]
 
     def derived(self, arrays=None) -> Derived:
         """Its derivatives as functions of one sample."""

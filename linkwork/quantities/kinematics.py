@@ -97,11 +97,11 @@ def qdot(system, q, v):
 def coordinate_rates(system, q):
     """q̇ of each velocity, as columns (..., nq, nv), of q with its quaternions made unit, as the sweeps make them: the directions of
     derivatives by q."""
-    columns = [_each_group(system, q, like(e, q), lambda group, q, v: group.rate(_unit(group, q), v)) for e in np.eye(system.tree.nv)]
+    columns = [_each_group(system, q, like(e, q), lambda group, q, v: group.rate(unit_coordinates(group, q), v)) for e in np.eye(system.tree.nv)]
     return np.stack(columns, -1) if columns else np.zeros_like(q, shape=(*q.shape, 0))
 
 
-def _unit(group, q):
+def unit_coordinates(group, q):
     """The coordinates of a group with its quaternions made unit."""
     for rows in group.units:
         q = np.concatenate([q[..., : rows.start], unit(q[..., rows]), q[..., rows.stop :]], -1)
