@@ -454,6 +454,16 @@ class Dynamics:
             self._kernels[key] = QuantityKernel(self, self.quantity(key).kernel())
         return self._kernels[key]
 
+    @cached_property
+    def jax(self):
+        """The methods as functions of JAX arrays, for jit, vmap, grad and jacfwd; robot.jax(kernel) is a kernel as such a function.
+
+            jax.grad(lambda q: robot.jax.potential_energy(q))(q)
+        """
+        from .foreign.jax_functions import JaxFunctions  # which imports JAX
+
+        return JaxFunctions(self)
+
     def varying(self, *names: str) -> Varying:
         """This robot with some constants as inputs: mass, center, tensor, at, armature, damping, ..., gravity."""
         return Varying(self, *names)

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "linkwork"
 
 ORDER = [
     "errors", "lie", "complementarity", "spatial", "joints", "model", "formats", "sweeps", "engine", "systems", "operators", "quantities",
-    "constraints", "kernels", "export", "varying", "foreign", "virtual_work", "dynamics",
+    "constraints", "foreign", "kernels", "export", "varying", "virtual_work", "dynamics",
     "equations", "convert", "simulate", "view", "__init__", "cli", "__main__",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .engine.checks import check_arrays
-from .engine.cuda import DeviceError
-from .engine.device import DeviceKernel, on_device
-from .engine.kernel import Kernel
+from ..engine.checks import check_arrays
+from ..engine.cuda import DeviceError
+from ..engine.device import DeviceKernel, on_device
+from ..engine.kernel import Kernel
 
 
 def is_foreign(x) -> bool:
