@@ -520,7 +520,8 @@ class Dynamics:
         if what not in self._foreign:
             bound = self.quantity(what)
             kernel = bound.rolled_kernel() if self.rolled else bound.kernel()
-            self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, partial(self._run, what))
+            on_cpu, differentiated = partial(self._run, what), partial(self.as_kernel, what)
+            self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, on_cpu, differentiated)
         return self._foreign[what]
 
     def quantity(self, what) -> Bound:

@@ -12,10 +12,11 @@ import numpy as np
 from .engine.array import Traced
 from .engine.checks import array_of, checked, run_into
 from .engine.derived import Derived
-from .engine.device import DeviceKernel, on_device
+from .engine.device import DeviceKernel
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
+from .foreign import is_foreign, kernel_on_foreign, run_kernel
 from .quantities import SIZES, coordinate_rates
 from .quantities.components import ByComponents
 
@@ -51,8 +52,15 @@ class RobotKernel(ABC):
         """The slow way: checks the arguments, compiles at the first call, or raises."""
         if any(isinstance(x, Traced) for x in arguments):
             return self.function(*arguments)
-        if any(on_device(x) for x in arguments):
-            return self._on_device(arguments)(*arguments, out=out)
+        if any(is_foreign(x) for x in arguments):
+            return kernel_on_foreign(self, arguments, out)
+        return self._on_arrays(arguments, out)
+
+    def run_foreign(self, arrays, out=None):
+        """On arrays of torch or CuPy that need no gradient."""
+        return run_kernel(self._on_device, self._on_arrays, arrays, out)
+
+    def _on_arrays(self, arguments, out):
         arrays = [np.asarray(array_of(self.argument(n), x)) for n, x in enumerate(arguments)]
         kernel = self.kernel(arrays)
         self.check_count([x.name for x in kernel.inputs], len(arrays))

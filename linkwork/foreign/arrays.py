@@ -1,9 +1,6 @@
-"""Arrays of other libraries: torch tensors and CuPy arrays in, the same kind out."""
+"""Arrays of torch and CuPy in, the same kind out: on the GPU by a kernel there, on the CPU through NumPy."""
 
-import sys
 from collections.abc import Callable
-
-import numpy as np
 
 from ..engine.checks import check_arrays
 from ..engine.cuda import DeviceError
@@ -16,30 +13,52 @@ def is_foreign(x) -> bool:
     return type(x).__module__.partition(".")[0] in ("torch", "cupy")
 
 
-class ForeignRun:
-    """A quantity on such arrays: on the GPU by a kernel there, on the CPU through NumPy."""
+def is_tensor(x) -> bool:
+    return is_foreign(x) and type(x).__module__.partition(".")[0] == "torch"
 
-    def __init__(self, owner: str, what, inputs, kernel: Kernel | None, on_cpu: Callable):
-        """`on_cpu` takes (arrays, out) of NumPy."""
+
+class ForeignRun:
+    """A quantity on such arrays. Tensors have gradients."""
+
+    def __init__(self, owner: str, what, inputs, kernel: Kernel | None, on_cpu: Callable, differentiated: Callable):
+        """`on_cpu` takes (arrays, out) of NumPy; `differentiated` makes the RobotKernel whose derivatives are this quantity's."""
         self.owner, self.what, self.inputs, self.on_cpu = owner, what, inputs, on_cpu
         self.device = None if kernel is None else DeviceKernel(kernel)
+        self.differentiated = differentiated
 
     def __call__(self, *arrays, out=None):
         check_arrays(self.owner, self.inputs, arrays)
+        if not any(map(is_tensor, arrays)):
+            return self.run(arrays, out)
+        from .tensors import TensorCall, differentiable  # which imports torch
+
+        return differentiable(TensorCall(self.run, self.differentiated), arrays, out)
+
+    def run(self, arrays, out=None):
+        """Of arrays that need no gradient."""
         if any(on_device(x) for x in arrays):
             if self.device is None:
                 said = f"{self.inputs[0].name} is on the GPU, where a rolled {self.what} does not run"
                 raise DeviceError(f"{said}: use Dynamics(model, rolled=False), or arrays that live on the CPU.")
             return self.device(*arrays, out=out)
-        return self._through_numpy(arrays, out)
+        from .tensors import through_numpy
 
-    def _through_numpy(self, arrays, out):
-        torch = sys.modules["torch"]
-        if any(isinstance(x, torch.Tensor) and x.requires_grad for x in arrays):
-            raise DeviceError("a tensor requires grad, and kernels have no gradients yet: pass x.detach().")
-        plain = [x.numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in arrays]
-        result = self.on_cpu(tuple(plain), None if out is None else out.numpy())
-        if out is not None:
-            return out
-        several = isinstance(result, tuple)
-        return tuple(map(torch.from_numpy, result)) if several else torch.from_numpy(np.asarray(result))
+        return through_numpy(self.on_cpu, arrays, out)
+
+
+def kernel_on_foreign(kernel, arrays, out=None):
+    """A RobotKernel on such arrays."""
+    if not any(map(is_tensor, arrays)):
+        return kernel.run_foreign(arrays, out)
+    from .tensors import differentiable, kernel_call
+
+    return differentiable(kernel_call(kernel), arrays, out)
+
+
+def run_kernel(on_gpu: Callable, on_cpu: Callable, arrays, out=None):
+    """A kernel on arrays that need no gradient: `on_gpu` makes the run there, `on_cpu` takes (arrays, out) of NumPy."""
+    if any(on_device(x) for x in arrays):
+        return on_gpu(arrays)(*arrays, out=out)
+    from .tensors import through_numpy
+
+    return through_numpy(on_cpu, arrays, out)
