@@ -36,7 +36,7 @@ from .joints import (
 )
 from .lie.iteration import iterate
 from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms
-from .simulate import Event, Trajectory, hold, rollout, simulate
+from .simulate import Event, Trajectory, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -115,6 +115,7 @@ __all__ = [
     "plot_tree",
     "record",
     "rollout",
+    "rollout_gradient",
     "save",
     "set_threads",
     "simulate",

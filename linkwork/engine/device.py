@@ -95,7 +95,7 @@ def check_place(names, arrays) -> None:
         where = ", ".join(f"{name} on the {'GPU' if on_device(x) else 'CPU'}" for name, x in zip(names, arrays))
         raise DeviceError(f"arrays live in different places ({where}); move them to one: x.cuda(), cupy.asarray(x).")
     if any(_is_torch(x) and x.requires_grad for x in arrays):
-        raise DeviceError("a tensor requires grad, and kernels have no gradients yet: pass x.detach().")
+        raise DeviceError("a tensor requires grad, and this has no gradient: pass x.detach().")
 
 
 def same_place(names, arrays) -> tuple[Library, str]:
@@ -214,9 +214,8 @@ class DeviceMarch:
         self.kernel, self.streams = kernel, streams
         self._ready: dict = {}
 
-    def __call__(self, arrays: list, kept: list, steps: int, every: int) -> None:
-        """Inputs as (batch..., shape...), streams as (batch..., steps, shape...); the states go to rows 1, 2 ... of `kept`,
-        (rows, batch..., shape...)."""
+    def __call__(self, arrays: list, kept: list, steps: int, every: int, backwards: bool = False) -> None:
+        """As of a March."""
         library, dtype = same_place([x.name for x in self.kernel.inputs], arrays)
         cores = [x.shape for x in self.kernel.inputs]
         batch = tuple(kept[0].shape)[1 : kept[0].ndim - len(cores[0])]
@@ -235,8 +234,15 @@ class DeviceMarch:
             assert isinstance(program, Program)  # rolled kernels have no march
             text = ptx_march.text(program, dtype, layouts, self.streams)
             self._ready[key] = loaded(self.kernel.name, text, dtype, library.device)
-        arguments = [prod(batch), steps, every, *(x for p, _ in placed for x in (library.pointer(p.array), p.step))]
-        arguments += [placed[j][1] for j in (*streamed, *range(len(arrays), len(placed)))]
+        starts, onward = [library.pointer(p.array) for p, _ in placed], [on for _, on in placed]
+        moving = *streamed, *range(len(arrays), len(placed))
+        if backwards:
+            for j in moving:
+                rows = len(kept[j - len(arrays)]) if j >= len(arrays) else steps - 1
+                starts[j] += onward[j] * rows * arrays[0].itemsize
+                onward[j] = -onward[j]
+        arguments = [prod(batch), steps, every, *(x for start, (p, _) in zip(starts, placed) for x in (start, p.step))]
+        arguments += [onward[j] for j in moving]
         self._ready[key][0].launch(prod(batch), ptx.THREADS, library.stream(), arguments)
 
 

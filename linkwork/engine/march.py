@@ -84,9 +84,10 @@ class March:
         assert isinstance(program, Program)  # rolled kernels have no march
         return compiler.fed_back_text(program, dtype, lambda p, wide: MarchRange(p, wide, self.streams), LEAST)
 
-    def __call__(self, arrays: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int) -> None:
+    def __call__(self, arrays: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int, backwards: bool = False) -> None:
         """Inputs as (batch..., shape...), streams as (batch..., steps, shape...); the states go to rows 1, 2 ... of `kept`,
-        (rows, batch..., shape...)."""
+        (rows, batch..., shape...). Backwards, streams are read from their last step to the first, and the states go to the last
+        row, the last but one ..."""
         batch = kept[0].shape[1 : kept[0].ndim - len(self.inputs[0].shape)]
         count = prod(batch)
         arrays = [x.reshape(count, *x.shape[len(batch) :]) for x in arrays]
@@ -94,7 +95,12 @@ class March:
         streamed = range(len(kept), len(kept) + self.streams)
         cores = [x.strides[2 if j in streamed else 1 :] for j, x in enumerate(arrays)] + [x.strides[2:] for x in kept]
         outer = [x.strides[0] for x in arrays] + [x.strides[1] for x in kept]
-        tail = [*(arrays[j].strides[1] for j in streamed), *(x.strides[0] for x in kept), steps, every]
-        numbers = [*outer, *(s for core in cores for s in core), *tail]
-        pointers = (ctypes.c_void_p * (len(arrays) + len(kept)))(*(x.ctypes.data for x in (*arrays, *kept)))
+        onward = [*(arrays[j].strides[1] for j in streamed), *(x.strides[0] for x in kept)]
+        starts = [x.ctypes.data for x in (*arrays, *kept)]
+        if backwards:
+            for j, bytes_on in zip((*streamed, *range(len(arrays), len(starts))), onward):
+                starts[j] += bytes_on * (len(kept[j - len(arrays)]) if j >= len(arrays) else steps - 1)
+            onward = [-bytes_on for bytes_on in onward]
+        numbers = [*outer, *(s for core in cores for s in core), *onward, steps, every]
+        pointers = (ctypes.c_void_p * len(starts))(*starts)
         self._run(pointers, (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * len(numbers))(*numbers), self._data.address)

@@ -1,5 +1,6 @@
 """Arrays of torch and CuPy in, the same kind out: on the GPU by a kernel there, on the CPU through NumPy."""
 
+import sys
 from collections.abc import Callable
 
 from ..engine.checks import check_arrays
@@ -15,6 +16,15 @@ def is_foreign(x) -> bool:
 
 def is_tensor(x) -> bool:
     return is_foreign(x) and type(x).__module__.partition(".")[0] == "torch"
+
+
+def wants_gradient(arrays, modules=()) -> bool:
+    """Will torch ask for a gradient: does some tensor require grad, or some parameter of a module of torch?"""
+    if "torch" not in sys.modules or not sys.modules["torch"].is_grad_enabled():
+        return False
+    module = sys.modules["torch"].nn.Module
+    parameters = [p for x in modules if isinstance(x, module) for p in x.parameters()]
+    return any(is_tensor(x) and x.requires_grad for x in (*arrays, *parameters))
 
 
 class ForeignRun:

@@ -45,13 +45,12 @@ def _tensor(x) -> torch.Tensor:
 
 def differentiable(call: TensorCall, arrays, out=None):
     """The results for tensors, as a function that torch can differentiate."""
-    there = next((x.device for x in arrays if isinstance(x, torch.Tensor)), None)
     tensors = [x if isinstance(x, torch.Tensor) else torch.as_tensor(x) for x in arrays]
     if out is None:
         found = KernelFunction.apply(call, *tensors)
         return found[0] if len(found) == 1 else found
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        raise OptionError(f"a tensor on {there} requires grad, and what is written into out= has no gradient: leave out= away, or detach().")
+        raise OptionError("a tensor requires grad, and what is written into out= has no gradient: leave out= away, or pass x.detach().")
     return call.run([x.detach() for x in tensors], out)
 
 

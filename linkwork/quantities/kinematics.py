@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import spatial, sweeps
 from ..lie.scalars import like, unit
+from ..spatial.ldl import solve
 from ..sweeps.blocks import at_rest
 from ..systems.rigid import placements
 from . import long
@@ -97,11 +98,38 @@ def qdot(system, q, v):
 def coordinate_rates(system, q):
     """q̇ of each velocity, as columns (..., nq, nv), of q with its quaternions made unit, as the sweeps make them: the directions of
     derivatives by q."""
-    columns = [_each_group(system, q, like(e, q), lambda group, q, v: group.rate(unit_coordinates(group, q), v)) for e in np.eye(system.tree.nv)]
+    columns = [_each_group(system, q, like(e, q), lambda group, q, v: group.rate(_unit(group, q), v)) for e in np.eye(system.tree.nv)]
     return np.stack(columns, -1) if columns else np.zeros_like(q, shape=(*q.shape, 0))
 
 
-def unit_coordinates(group, q):
+def coordinate_weights(system, q, weight):
+    """Weights on the entries of q (..., nq) that say what weights along the velocities (..., nv) do:  E (E* E)⁻¹ weight,  q̇ = E v. Those on
+    a quaternion are orthogonal to it."""
+
+    def lifted(group, q, weight):
+        E = _directions(group, q)
+        return (E @ solve(E.mT @ E, weight[..., None]))[..., 0]
+
+    return _each_group(system, q, weight, lifted)
+
+
+def coordinate_velocities(system, q, rates):
+    """The velocities (..., nv) nearest to rates of the entries of q (..., nq):  (E* E)⁻¹ E* rates,  q̇ = E v. What moves a quaternion along
+    itself moves nothing."""
+    parts, given, out = system.split(q), system.split(rates), system.tree.slots()
+    for k in system.tree.base_to_tips():
+        E = _directions(system.groups[k], parts[k])
+        out[k] = solve(E.mT @ E, E.mT @ given[k][..., None])
+    return system.tree.join(out)
+
+
+def _directions(group, q):
+    """q̇ of each velocity of one joint (..., nq, nv)."""
+    q = _unit(group, q)
+    return np.stack([group.rate(q, like(e, q)) for e in np.eye(group.nv)], -1) if group.nv else np.zeros_like(q, shape=(*q.shape, 0))
+
+
+def _unit(group, q):
     """The coordinates of a group with its quaternions made unit."""
     for rows in group.units:
         q = np.concatenate([q[..., : rows.start], unit(q[..., rows]), q[..., rows.stop :]], -1)

@@ -12,7 +12,7 @@ from ..engine.cuda import DeviceError
 from ..engine.device import DeviceMarch, Library, on_device, same_place
 from ..engine.march import March
 from ..errors import ShapeError, SimulationError
-from ..foreign import is_foreign
+from ..foreign import is_foreign, wants_gradient
 from ..kernels import UserKernel
 from ..lie.scalars import working_dtype
 from ..varying import Varying
@@ -54,35 +54,40 @@ def rollout(
     Springs, damping and friction of the joints act; limits do not. The result has the dtype and the kind of array of the
     states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at each step.
     """
+    if out is None and wants_gradient((Q0, V0, controls, *(given or {}).values(), *(each_step or {}).values()), (controls, reset)):
+        from .rollout_tensors import rollout_of_tensors  # which imports torch
+
+        arguments = {"Q0": Q0, "V0": V0, "controls": controls, "reset": reset, "given": given, "each_step": each_step}
+        return rollout_of_tensors(robot, arguments, {"dt": dt, "steps": steps, "method": method, "every": every})
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
-        Q0, V0, controls, reset, given, each_step, out = _as_numpy(Q0, V0, controls, reset, given, each_step, out)
+        Q0, V0, controls, reset, given, each_step, out = as_numpy(Q0, V0, controls, reset, given, each_step, out)
         run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, method=method, every=every, reset=reset, given=given,
                       each_step=each_step, out=out)  # fmt: skip
         return Rollout(*map(sys.modules["torch"].from_numpy, run))
     own = robot.robot if isinstance(robot, Varying) else robot
-    library, Q, V = _states(own, Q0, V0)
-    _check(own, dt, steps, method, every)
+    library, Q, V = states_of(own, Q0, V0)
+    check_steps(own, dt, steps, method, every)
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
     inputs = RolloutInputs(library, Q, V, steps)
     inputs.add(robot, inside, given or {}, each_step or {})
     if not callable(controls):
         inputs.add_controls(controls)
     rows = steps // every + 1
-    q, v = _output_arrays(library, out, rows, Q, V)
+    q, v = output_arrays(library, out, rows, Q, V)
     q[0], v[0] = Q, V
     if steps and 0 not in Q.shape:
         python_functions = any(callable(x) and x not in inside for x in (controls, reset))
         if python_functions or not (isinstance(robot, Varying) or (own.compiled and not own.rolled)):
             Stepwise(robot, STEPS[method], controls, reset, inputs, dt)(q, v, every)
         else:
-            _march(robot, STEPS[method], controls, reset, inputs, dt, every, q, v)
+            inputs.add_time(dt, inside)
+            march(robot, STEPS[method], controls, reset, inputs, every, q, v)
     return Rollout(library.multiples(dt * every, rows, Q), library.moved(q, 0, -2), library.moved(v, 0, -2))
 
 
-def _march(robot, method, controls, reset, inputs: RolloutInputs, dt, every, q, v):
-    """Make all steps in compiled code."""
+def march(robot, method, controls, reset, inputs: RolloutInputs, every: int, q, v) -> None:
+    """Make all steps in compiled code: from the states of `inputs`, each n-th state to the rows of q and v after the first."""
     control, reset = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
-    inputs.add_time(dt, [x for x in (control, reset) if x])
     shapes, host = inputs.shapes(), inputs.library.host
     source = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered  # a kernel may serve many robots
     ready = cache_of(robot, control, reset)
@@ -93,7 +98,7 @@ def _march(robot, method, controls, reset, inputs: RolloutInputs, dt, every, q, 
     ready[key]([inputs.Q, inputs.V, *inputs.streams.values(), *inputs.constants.values()], [q, v], inputs.steps, every)
 
 
-def _output_arrays(library: Library, out, rows: int, Q, V):
+def output_arrays(library: Library, out, rows: int, Q, V):
     """Arrays for the stored states, time first: those of `out`, or new ones; on a GPU new ones have the samples last in memory."""
     shapes = [(rows, *x.shape) for x in (Q, V)]
     if out is None and library.host:
@@ -108,7 +113,7 @@ def _output_arrays(library: Library, out, rows: int, Q, V):
     return arrays
 
 
-def _states(robot, Q0, V0):
+def states_of(robot, Q0, V0):
     """The array library of the states, and both states broadcast over the batch."""
     device = on_device(Q0) or on_device(V0)
     Q, V = (array_of(*x) if device else np.asarray(array_of(*x)) for x in (("Q0", Q0), ("V0", V0)))
@@ -121,7 +126,7 @@ def _states(robot, Q0, V0):
     return Library(Q), *(np.ascontiguousarray(np.broadcast_to(x, batch + x.shape[-1:]), dtype) for x in (Q, V))
 
 
-def _as_numpy(*arguments):
+def as_numpy(*arguments):
     """Convert CPU tensors to NumPy arrays that share their memory, also in dictionaries and tuples, and functions of
     tensors to functions of arrays."""
     torch = sys.modules["torch"]
@@ -129,7 +134,10 @@ def _as_numpy(*arguments):
     def plain(x):
         if isinstance(x, torch.Tensor):
             if x.requires_grad:
-                raise DeviceError("a tensor requires grad, and rollouts have no gradients yet: pass x.detach().")
+                raise DeviceError(
+                    "a tensor requires grad, and this rollout has no gradient. Pass x.detach(), or let it have one: leave out= away, and for that "
+                    "of a policy make it a torch.nn.Module, or let the states require grad."
+                )
             return x.numpy()
         if isinstance(x, dict):
             return {name: plain(part) for name, part in x.items()}
@@ -142,7 +150,7 @@ def _as_numpy(*arguments):
     return map(plain, arguments)
 
 
-def _check(robot, dt, steps, method, every):
+def check_steps(robot, dt, steps, method, every):
     if method not in STEPS:
         raise SimulationError(f'rollout has no method "{method}"; it takes {", ".join(STEPS)}.')
     if not (isfinite(dt) and dt != 0):

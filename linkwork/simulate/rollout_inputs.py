@@ -67,6 +67,13 @@ class RolloutInputs:
         n = len(self.batch)
         return {k: tuple(x.shape)[n + 1 :] for k, x in self.streams.items()} | {k: tuple(x.shape)[n:] for k, x in self.constants.items()}
 
+    def part(self, first: int, last: int, Q, V) -> "RolloutInputs":
+        """Those of the steps from one to before another, which start from the state (Q, V)."""
+        made = RolloutInputs(self.library, Q, V, last - first)
+        rows = (slice(None),) * len(self.batch) + (slice(first, last),)
+        made.streams, made.constants = {name: x[rows] for name, x in self.streams.items()}, self.constants
+        return made
+
     def at(self, i: int) -> dict:
         """All inputs at step i."""
         row = (slice(None),) * len(self.batch) + (i,)

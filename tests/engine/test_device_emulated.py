@@ -93,6 +93,20 @@ def test_policy_reset_and_constants_run_inside_the_loop_there_too(cupy):
     same(found.v, expected.v)
 
 
+def test_the_gradient_of_a_rollout_is_that_of_the_cpu(cupy):
+    """Straight from stored states, and from checkpoints, whose rows lie otherwise in memory."""
+    q, v, _ = state()
+    tau, by_q, by_v = (np.random.default_rng(n).standard_normal((70, rows, 6)) for n, rows in ((2, 6), (3, 4), (4, 4)))
+    how = {"dt": 0.01, "steps": 6, "every": 2}
+    expected = lw.rollout_gradient(ARM, q, v, tau, weights=(by_q, by_v), **how)
+    for spacing in (1, 4):
+        there = [cupy.asarray(x) for x in (q, v, tau)]
+        found = lw.rollout_gradient(THERE, *there, weights=(cupy.asarray(by_q), cupy.asarray(by_v)), checkpoint=spacing, **how)
+        for a, b in zip(found[:3], expected[:3]):
+            assert type(a) is stand_in.ndarray
+            np.testing.assert_allclose(np.asarray(a), b, rtol=0, atol=1e-12 * abs(b).max())
+
+
 def test_a_users_kernel_runs_there(cupy):
     power = THERE.kernel(lambda q, v, tau: tau @ v + THERE.kinetic_energy(q, v))
     q, v, u = state()

@@ -1,0 +1,221 @@
+"""The gradient of a rollout: a march backwards over its steps, in compiled code, from states that are stored or made again.
+
+Step n is x' = F(x, u), x the state, u all else that it takes. Weights λ on the state after it become weights on what it began with:
+
+    λ ← λ' ∂F/∂x + w,   gradient by u:  λ' ∂F/∂u                  w the weights on the state itself, where a row of it is kept
+"""
+
+import sys
+from functools import partial
+from math import isqrt, prod
+from typing import Any, NamedTuple
+
+from ..dynamics import Dynamics
+from ..engine.derived import Derived
+from ..engine.device import DeviceMarch, on_device
+from ..engine.kernel import Kernel
+from ..engine.march import March
+from ..engine.program import Input
+from ..errors import SimulationError
+from ..foreign import is_foreign
+from ..kernels import UserKernel
+from ..quantities import coordinate_rates, coordinate_weights
+from ..varying import Varying
+from .kernels import cache_of
+from .rollout import STEPS, Rollout, as_numpy, check_steps, march, output_arrays, states_of
+from .rollout_inputs import RolloutInputs
+from .whole_step import LENGTH, TAU, whole_step
+
+ALL_STATES = 1 << 28  # bytes: as long as the states of all steps take no more than this, they are stored and not made twice
+LAMBDA, WEIGHT = ("the weight on q", "the weight on v"), ("the row's weight on q", "the row's weight on v")
+
+
+class RolloutGradient(NamedTuple):
+    """Derivatives of Σ weight · state: by Q0 along the group and by V0 (..., nv), by the controls (..., steps, nv), None where these are
+    a kernel, and by each array of `given` (..., shape) and of `each_step` (..., steps, shape)."""
+
+    q: Any
+    v: Any
+    controls: Any
+    given: dict[str, Any]
+    each_step: dict[str, Any]
+
+
+def rollout_gradient(
+    robot: Dynamics | Varying, Q0, V0, controls=None, *, weights, dt: float, steps: int, method: str = "euler", every: int = 1,
+    reset=None, given=None, each_step=None, run: Rollout | None = None, checkpoint: int | None = None,
+) -> RolloutGradient:  # fmt: skip
+    """The gradient of a cost of `rollout` by all that it starts from, exact for its steps; arguments as of `rollout`.
+
+    weights     (by q, by v): the derivatives of the cost by the states that `rollout` returns, each broadcast to (..., rows, nv) or None;
+                those by q along the group, as `integrate` moves
+    run         what `rollout` returned for these arguments, if it is at hand: saves one pass
+    checkpoint  from how many to how many steps a state is stored; between, states are made again. If not said, all states are
+                stored as long as they are few, else each ⌈√steps⌉-th
+    """
+    if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
+        return _of_tensors(robot, Q0, V0, controls, weights, reset, given, each_step, run, dt=dt, steps=steps, method=method,
+                           every=every, checkpoint=checkpoint)  # fmt: skip
+    own = robot.robot if isinstance(robot, Varying) else robot
+    library, Q, V = states_of(own, Q0, V0)
+    check_steps(own, dt, steps, method, every)
+    _check(robot, own, controls, reset, checkpoint)
+    inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
+    inputs = RolloutInputs(library, Q, V, steps)
+    inputs.add(robot, inside, given or {}, each_step or {})
+    if controls is None or not callable(controls):
+        inputs.add_controls(controls)
+    inputs.add_time(dt, inside)
+    back = Backwards(robot, method, controls, reset, inputs, _weights(inputs, weights, steps // every + 1), every)
+    back(_spacing(inputs, steps, checkpoint), run)
+    by = {name: library.moved(x, 0, len(inputs.batch)) for name, x in back.by_stream.items()}
+    return RolloutGradient(*back.weight, by.pop(TAU, None), dict(back.by_constant), by)
+
+
+class Backwards:
+    """One gradient: `weight` on the present state, and what has been found by streams and constants."""
+
+    def __init__(self, robot, method: str, controls, reset, inputs: RolloutInputs, weights, every: int):
+        self.robot, self.method, self.inputs, self.rows, self.every = robot, STEPS[method], inputs, weights, every
+        self.control, self.reset = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
+        library, V, batch = inputs.library, inputs.V, inputs.batch
+        self.weight = [library.full(tuple(V.shape), 0.0, V) for _ in weights]
+        shapes = inputs.shapes()
+        self.by_stream = {name: self._room(x, (inputs.steps, *batch, *shapes[name])) for name, x in _some(inputs.streams)}
+        self.by_constant = {name: self._room(x, (*batch, *shapes[name])) for name, x in _some(inputs.constants)}
+
+    def _room(self, like, shape):
+        return self.inputs.library.full(shape, 0.0, like)
+
+    def __call__(self, spacing: int, run: Rollout | None) -> None:
+        """Go back from the last step to the first, from one stored state to the one before."""
+        inputs, library = self.inputs, self.inputs.library
+        if inputs.steps and prod(inputs.Q.shape):
+            if run is not None and self.every <= spacing:
+                spacing, states = self.every, [library.moved(x, -2, 0) for x in run[1:]]
+            else:
+                states = self._made(inputs, spacing, inputs.steps // spacing + 1)
+            if spacing == 1:
+                self._back(0, inputs.steps, [x[: inputs.steps] for x in states])
+            else:
+                for first in reversed(range(0, inputs.steps, spacing)):
+                    last = min(first + spacing, inputs.steps)
+                    part = inputs.part(first, last - 1, *(x[first // spacing] for x in states))
+                    self._back(first, last, self._made(part, 1, last - first))
+        at_start = (slice(None),) * len(inputs.batch) + (0,)
+        self.weight = [x + row[at_start] for x, row in zip(self.weight, self.rows)]
+
+    def _made(self, inputs: RolloutInputs, every: int, rows: int):
+        """States from a stored one on."""
+        q, v = output_arrays(inputs.library, None, rows, inputs.Q, inputs.V)
+        q[0], v[0] = inputs.Q, inputs.V
+        if inputs.steps:
+            march(self.robot, self.method, self.control, self.reset, inputs, every, q, v)
+        return q, v
+
+    def _back(self, first: int, last: int, states) -> None:
+        """The steps from `first` to before `last`, backwards; `states` are those they begin with."""
+        inputs, library = self.inputs.part(first, last, self.inputs.Q, self.inputs.V), self.inputs.library  # of these steps
+        n, count = len(inputs.batch), last - first
+        old = [*self.weight, *self.by_constant.values()]
+        new = [library.empty(tuple(x.shape), x) for x in old]
+        streamed = {name: x[first:last] for name, x in self.by_stream.items()}
+        unused = [x[0] for x in streamed.values()]
+        streams = [*(library.moved(x, 0, n) for x in states), *self._row_weights(first, last), *inputs.streams.values()]
+        kept = [*(library.whole(x[None], (count, *tuple(x.shape))) for x in new), *streamed.values()]
+        self._march(inputs)([*old, *unused, *streams, *inputs.constants.values()], kept, count, 1, backwards=True)
+        self.weight = new[:2]
+        self.by_constant = dict(zip(self.by_constant, new[2:]))
+
+    def _row_weights(self, first: int, last: int):
+        """The weights on the states after these steps: zero where no row is kept."""
+        n = len(self.inputs.batch)
+        axes = (slice(None),) * n
+        if self.every == 1:
+            return [x[(*axes, slice(first + 1, last + 1))] for x in self.rows]
+        out = [self._room(x, (last - first, *tuple(self.inputs.V.shape))) for x in self.rows]
+        for row in range(first // self.every + 1, last // self.every + 1):
+            for x, weight in zip(out, self.rows):
+                x[row * self.every - first - 1] = weight[(*axes, row)]
+        return [self.inputs.library.moved(x, 0, n) for x in out]
+
+    def _march(self, inputs: RolloutInputs) -> March | DeviceMarch:
+        shapes, host = inputs.shapes(), inputs.library.host
+        source = (self.robot.robot.lowered, self.robot.names) if isinstance(self.robot, Varying) else self.robot.lowered
+        ready, streams = cache_of(self.robot, self.control, self.reset), 4 + len(inputs.streams)
+        key = "back", source, self.method.__name__, self.control, self.reset, streams, repr(shapes), inputs.Q.dtype if host else "GPU"
+        if key not in ready:
+            step = whole_step(self.robot, self.method, self.control, self.reset, shapes)
+            kernel = backward_step(self.robot, step, list(self.by_constant), list(self.by_stream), list(inputs.streams))
+            ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
+        return ready[key]
+
+
+def backward_step(robot: Dynamics | Varying, step: Kernel, constants: list[str], streams: list[str], streamed: list[str]) -> Kernel:
+    """The kernel of (weights on the state after a step, gradients so far by constants, by streams; q, v, weights of the row, and the
+    other inputs of the step), which returns the first of these before the step."""
+    own = robot.robot if isinstance(robot, Varying) else robot
+    nodes = own.lowered.plain()
+    derived = Derived(step.name, step.function, step.inputs, {"q": partial(coordinate_rates, nodes)})
+    by_name = {x.name: x for x in step.inputs}
+    states = *(Input(name, (own.nv,)) for name in LAMBDA), *(Input(f"by {name}", by_name[name].shape) for name in (*constants, *streams))
+    rows = tuple(Input(name, (own.nv,)) for name in WEIGHT)
+    inputs = *states, *step.inputs[:2], *rows, *step.inputs[2:]
+
+    def back(*values):
+        at = {x.name: value for x, value in zip(inputs, values)}
+        x = [at[each.name] for each in step.inputs]
+        by_q, by_v = (at[a] + at[b] for a, b in zip(LAMBDA, WEIGHT))
+        q, _ = step.function(*x)
+        found = derived.vjp(*x, coordinate_weights(nodes, q, by_q), by_v)
+        bars = dict(zip(by_name, found, strict=True))
+        return bars["q"], bars["v"], *(at[f"by {name}"] + bars[name] for name in constants), *(bars[name] for name in streams)
+
+    content = None if step.content is None else (step.content, constants, streams, streamed)
+    return Kernel(f"{step.name}_gradient", back, inputs, content)
+
+
+def _some(arrays: dict):
+    """The arrays by which there are derivatives: all but the times."""
+    return [(name, x) for name, x in arrays.items() if name not in (LENGTH, "t")]
+
+
+def _weights(inputs: RolloutInputs, weights, rows: int) -> list:
+    try:
+        by_q, by_v = weights
+    except (TypeError, ValueError):
+        raise SimulationError("weights is not a pair: the derivatives of a cost by the states of a rollout, (by q, by v).") from None
+    size, lead = tuple(inputs.V.shape)[-1:], (*inputs.batch, rows)
+    zero = inputs.library.full(size, 0.0, inputs.V)
+    return [inputs.array(f"weights by {name}", zero if x is None else x, lead, size) for name, x in zip("qv", (by_q, by_v))]
+
+
+def _spacing(inputs: RolloutInputs, steps: int, checkpoint: int | None) -> int:
+    """From how many to how many steps a state is stored."""
+    if checkpoint is not None:
+        return int(checkpoint)
+    size = (prod(inputs.Q.shape) + prod(inputs.V.shape)) * inputs.Q.itemsize * steps
+    return 1 if size <= ALL_STATES else isqrt(max(steps - 1, 0)) + 1
+
+
+def _check(robot, own: Dynamics, controls, reset, checkpoint) -> None:
+    for name, x in (("controls", controls), ("reset", reset)):
+        if callable(x) and not isinstance(x, UserKernel):
+            raise SimulationError(f"{name} is a function of the whole batch, which has no derivative here: make it a robot.kernel.")
+    if not isinstance(robot, Varying) and (own.rolled or not own.compiled):
+        raise SimulationError(
+            f"gradients of rollouts are straight-line kernels, which this Dynamics of {own.model.name} does not make: "
+            "lw.Dynamics(model, rolled=False)."
+        )
+    if checkpoint is not None and (int(checkpoint) != checkpoint or checkpoint < 1):
+        raise SimulationError(f"checkpoint is {checkpoint}; it must be a whole number of steps, at least 1.")
+
+
+def _of_tensors(robot, *arguments, **how) -> RolloutGradient:
+    """Of tensors of torch on the CPU."""
+    tensor = sys.modules["torch"].from_numpy
+    Q0, V0, controls, weights, reset, given, each_step, run = as_numpy(*arguments)
+    run = None if run is None else Rollout(*run)
+    found = rollout_gradient(robot, Q0, V0, controls, weights=weights, reset=reset, given=given, each_step=each_step, run=run, **how)
+    whole = [None if x is None else tensor(x.copy()) for x in found[:3]]
+    return RolloutGradient(*whole, *({name: tensor(x.copy()) for name, x in part.items()} for part in found[3:]))
