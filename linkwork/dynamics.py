@@ -484,8 +484,8 @@ class Dynamics:
         return export.export_c(self, what, path, dtype)
 
     def export_casadi(self, what, path, order: int = 1):
-        """A method or kernel as C for `casadi.external`, with its Jacobians (order=1) and those of these (order=2) and their sparsity; returns
-        the path of the .c file."""
+        """A method or kernel as C for `casadi.external`, with its Jacobians (order=1), those of these (order=2) and their sparsity;
+        returns the path of the .c file."""
         from . import export
 
         return export.export_casadi(self, what, path, order)
