@@ -135,8 +135,8 @@ def as_numpy(*arguments):
         if isinstance(x, torch.Tensor):
             if x.requires_grad:
                 raise DeviceError(
-                    "a tensor requires grad, and this rollout has no gradient. Pass x.detach(), or let it have one: leave out= away, and for "
-                    "that of a policy make it a torch.nn.Module, or let the states require grad."
+                    "a tensor requires grad, and this rollout has no gradient. Pass x.detach(), or let it have one: leave out= away, and "
+                    "for that of a policy make it a torch.nn.Module, or let the states require grad."
                 )
             return x.numpy()
         if isinstance(x, dict):
