@@ -15,6 +15,8 @@ from . import c
 from .array import Traced
 from .program import Input, Program, record
 
+Wanted = tuple[str, tuple[tuple[int, ...], ...], tuple[int, int]]  # a block: name, shapes that its axes are made of, or none and its own
+
 HEAD = """#include <math.h>
 
 #ifdef _WIN32
@@ -96,7 +98,7 @@ def family(name: str, functions: Sequence[Callable], operations: Program) -> lis
     `operations`, each other has a result for each result and input of the one before."""
     inputs, count = operations.inputs, len(operations.inputs)
     given = [dense(own, x.shape) for own, x in zip(c.arguments(operations).values(), inputs)]
-    wanted = [(own, (x.shape,), (0, 0)) for own, x in zip(c.results(operations), operations.outputs)]
+    wanted: list[Wanted] = [(own, (x.shape,), (0, 0)) for own, x in zip(c.results(operations), operations.outputs)]
     out = []
     for n, function in enumerate(functions):
         program, patterns = recorded(name, function, inputs, [groups for _, groups, _ in wanted if groups])

@@ -55,7 +55,7 @@ def gpu(kernel: Kernel, kind: str) -> tuple[str, object]:
     cuda.enter(0)
     text, flag = ptx.text(program, dtype, ("rows",) * (len(program.inputs) + len(program.outputs))), cuda.flag()
     functions = loaded(kernel.name, text, dtype, 0)
-    t, cores = Text(), [x.shape for x in (*program.inputs, *program.outputs)]
+    t, cores = Text(), [x.shape for x in program.inputs] + [x.shape for x in program.outputs]
     pointers, steps, count = _arguments(t, len(program.inputs), cores)
     stream = _stream(t)
     given = [count, str(flag), *(x for pair in zip((t.let(f"ptrtoint ptr {p} to i64") for p in pointers), steps) for x in pair)]

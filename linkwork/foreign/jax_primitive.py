@@ -19,6 +19,7 @@ from ..engine.kernel import Kernel
 from ..errors import TraceError
 
 HANDLERS = {"cpu": xla.cpu, "cuda": xla.gpu}
+_known: set[tuple[str, str]] = set()  # names that XLA has, and where
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,9 @@ def _summed(x, shape):
 @cache
 def _registered(kernel: Kernel, kind: str, platform: str) -> str:
     name, handler = HANDLERS[platform](kernel, kind)
-    jax.ffi.register_ffi_target(name, handler, platform={"cuda": "CUDA"}.get(platform, platform))
+    if (name, platform) not in _known:  # another kernel may have the same code
+        jax.ffi.register_ffi_target(name, handler, platform={"cuda": "CUDA"}.get(platform, platform))
+        _known.add((name, platform))
     return name
 
 

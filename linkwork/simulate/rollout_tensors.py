@@ -53,8 +53,9 @@ class RolloutFunction(torch.autograd.Function):
         own = robot.robot if isinstance(robot, Varying) else robot
         along, lifted = _maps(own)
         arguments = dict(arguments)
-        states = arguments.pop("Q0"), arguments.pop("V0"), arguments.pop("controls")
-        found = rollout_gradient(robot, *states, weights=(along(run.q, by_q.contiguous()), by_v.contiguous()), run=run, **arguments, **how)
+        Q0, V0, controls = (arguments.pop(name) for name in ARRAYS)
+        weights = along(run.q, by_q.contiguous()), by_v.contiguous()
+        found = rollout_gradient(robot, Q0, V0, controls, weights=weights, run=run, **arguments, **how)
         each = {"Q0": lifted(run.q[..., 0, :], found.q), "V0": found.v, "controls": found.controls}
         each |= {"given": found.given, "each_step": found.each_step}
         return None, None, None, None, *(_at(each, *place).sum_to_size(shape) for place, shape in zip(places, context.shapes))

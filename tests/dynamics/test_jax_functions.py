@@ -40,6 +40,7 @@ def asked(robot, name):
     return name, (body, (0.1, 0.2, 0.3)) if declared.options is places_of else body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.is_ours])
 def test_every_quantity_runs_and_its_rates_are_the_compiled_ones(name):
     """Under jit, its values are the method's; jvp is that of the kernel, and vjp its transpose."""
@@ -159,3 +160,10 @@ def test_what_cannot_be_is_refused_with_the_remedy():
     with pytest.raises(lw.ModelError, match="no one formula"):
         loop = robot_of("four_bar")
         loop.jax.forward_dynamics(loop.neutral(), np.zeros(loop.nv), np.zeros(loop.nv))
+
+
+def test_two_robots_that_are_the_same_share_their_code():
+    """XLA takes a name once."""
+    q = np.array([0.1, 0.2])
+    found = [lw.Dynamics(lw.load("double_pendulum")).jax.gravity_force(q) for _ in range(2)]
+    np.testing.assert_array_equal(*found)
