@@ -710,6 +710,16 @@ class Dynamics:
     def _differentiated(self) -> Derivatives:
         return Derivatives(self)
 
+    @cached_property
+    def jax(self):
+        """The methods as functions of JAX arrays, for jit, vmap, grad and jacfwd; robot.jax(kernel) is a kernel as such a function.
+
+            jax.grad(lambda q: robot.jax.potential_energy(q))(q)
+        """
+        from .foreign.jax_functions import JaxFunctions  # which imports JAX
+
+        return JaxFunctions(self)
+
     def varying(self, *names: str) -> Varying:
         """This robot with some constants as inputs: mass, center, tensor, at, armature, damping, ..., gravity."""
         return Varying(self, *names)
@@ -728,6 +738,13 @@ class Dynamics:
         from . import export
 
         return export.export_c(self, what, path, dtype)
+
+    def export_casadi(self, what, path, order: int = 1):
+        """A method or kernel as C for `casadi.external`, with its Jacobians (order=1), those of these (order=2) and their sparsity;
+        returns the path of the .c file."""
+        from . import export
+
+        return export.export_casadi(self, what, path, order)
 
     def symbolic(self, what, names=None):
         """A method's result as SymPy expressions of q, v, ..."""
@@ -768,7 +785,8 @@ class Dynamics:
         if what not in self._foreign:
             bound = self.quantity(what)
             kernel = bound.rolled_kernel() if self.rolled else bound.kernel()
-            self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, partial(self._run, what))
+            on_cpu, differentiated = partial(self._run, what), partial(self.as_kernel, what)
+            self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, on_cpu, differentiated)
         return self._foreign[what]
 
     def quantity(self, what) -> Bound:

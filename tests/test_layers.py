@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "linkwork"
 
 ORDER = [
     "errors", "lie", "complementarity", "spatial", "joints", "model", "formats", "sweeps", "engine", "systems", "operators", "quantities",
-    "constraints", "kernels", "export", "varying", "differentiate", "foreign", "virtual_work", "motion", "actuation", "free_flying", "dynamics",
+    "constraints", "foreign", "kernels", "export", "varying", "differentiate", "virtual_work", "motion", "actuation", "free_flying", "dynamics",
     "equations", "convert", "simulate", "view", "__init__", "cli", "__main__",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))
