@@ -61,7 +61,7 @@ def linearize(robot, q, v, tau, external=None, *, t=None, dt=None, method: str =
         A, B = runner(robot, continuous, q, push)(q, v, tau, *push)
         A, B = (A, B) if dt is None else held_over_a_step(A, B, dt)
     else:
-        h = dt if on_device(q) else np.asarray(dt, v.dtype if v.dtype.kind == "f" else float)
+        h = q[..., 0] * 0 + dt if on_device(q) else np.asarray(dt, v.dtype if v.dtype.kind == "f" else float)
         A, B = runner(robot, LINEAR_STEPS[method], q, push)(q, v, tau, h, *push)
     return named(robot, A, B, range(robot.nv), range(robot.nv), dt)
 
