@@ -233,7 +233,7 @@ def accelerations(robot, q, v, tau, t=None):
     """∂v̇ by q and v with the forces that the mechanism exerts on itself; under constraints along them."""
     if robot.constraints is None:
         return of_tree(robot, q, v, tau)[:2]
-    at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t)
+    at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t).slopes
     return tuple(x + at.allowed.Y @ own for x, own in zip((at.by_q, at.by_v), passive_slopes(robot, q, v)))
 
 
