@@ -61,7 +61,7 @@ def linearize(robot, q, v, tau, external=None, *, t=None, dt=None, method: str =
         A, B = runner(robot, continuous, q, push)(q, v, tau, *push)
         A, B = (A, B) if dt is None else held_over_a_step(A, B, dt)
     else:
-        h = dt if on_device(q) else np.asarray(dt, v.dtype if v.dtype.kind == "f" else float)
+        h = q[..., 0] * 0 + dt if on_device(q) else np.asarray(dt, v.dtype if v.dtype.kind == "f" else float)
         A, B = runner(robot, LINEAR_STEPS[method], q, push)(q, v, tau, h, *push)
     return named(robot, A, B, range(robot.nv), range(robot.nv), dt)
 
@@ -233,7 +233,7 @@ def accelerations(robot, q, v, tau, t=None):
     """∂v̇ by q and v with the forces that the mechanism exerts on itself; under constraints along them."""
     if robot.constraints is None:
         return of_tree(robot, q, v, tau)[:2]
-    at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t)
+    at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t).slopes
     return tuple(x + at.allowed.Y @ own for x, own in zip((at.by_q, at.by_v), passive_slopes(robot, q, v)))
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ConstraintError
+from ..errors import ConstraintError, ModelError
 from ..motion.linearize import accelerations, chart
 
 
@@ -15,14 +15,15 @@ def known(flow) -> bool:
 
 
 def rate_slopes(flow, t: float, q, xi, v):
-    """∂(ξ̇, v̇)/∂(ξ, v) (2 nv, 2 nv) at q ∘ exp ξ; None where the state is none of the mechanism.
+    """∂(ξ̇, v̇)/∂(ξ, v) (2 nv, 2 nv) at q ∘ exp ξ; None where the state is none of the mechanism, or where blocks
+    of a producer, or a constraint that cannot be traced, have no slopes.
 
         ∂v̇/∂ξ = ∂v̇/∂q S(ξ),    ∂ξ̇/∂v = S⁻¹(ξ)
     """
     robot = flow.robot
     try:
         by_q, by_v = accelerations(robot, flow.integrate(q, xi), v, flow.steady[0], t=t if flow.timed else None)
-    except ConstraintError:
+    except (ConstraintError, ModelError):
         return None
     S, inverse, _, bend = chart(robot, xi, v)
     return np.block([[bend, inverse], [by_q @ S, by_v]])

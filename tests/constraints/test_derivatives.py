@@ -94,8 +94,9 @@ def test_forces_of_constraints_change_as_they_say(name):
 
 def test_a_parallel_robot_has_them_too():
     """delta: three loops that share a platform"""
-    robot = robot_of("delta_robot")
-    held, q, v, tau, _ = at(robot)
+    robot, held, q = gallery.assembled("delta_robot")
+    q, v = held.project(q, 0.3 * np.random.default_rng(0).standard_normal(robot.nv))
+    tau = np.random.default_rng(2).standard_normal(robot.nv)
     found, rng = held.derivatives(q, v, tau), np.random.default_rng(1)
     dq, dv = rng.standard_normal((2, robot.nv))
 

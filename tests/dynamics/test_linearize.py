@@ -9,6 +9,7 @@ from zoo import close, robots, state
 import linkwork as lw
 from linkwork.constraints.projection import project_position
 from linkwork.errors import ConstraintError, OptionError, UnknownNameError
+from linkwork.motion.linearize import LINEAR_STEPS
 
 SIXTH = (1, 3 / 4), (2, -3 / 20), (3, 1 / 60)
 SOME = robots("free", "planar 2R")
@@ -105,6 +106,22 @@ def test_a_batch_is_its_samples(dt):
     single = robot.linearize(*(x.astype("f") for x in (s.q, s.v, s.tau)), dt)
     assert single.A.dtype == np.float32
     close(single.A, A, 1e-3)
+
+
+def as_one(function, robot):
+    return lambda q, v, tau, h: function(robot, q, v, tau, h)
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "spherical_pendulum"])
+def test_as_one_kernel_it_is_the_same(name):
+    """which is what runs where arrays are on a GPU"""
+    robot = lw.Dynamics(lw.load(name))
+    s = state(robot)
+    h = np.array(0.01)
+    for method, function in LINEAR_STEPS.items():
+        one = robot.kernel(as_one(function, robot), h=())
+        for x, y in zip(one(s.q, s.v, s.tau, h), robot.linearize(s.q, s.v, s.tau, 0.01, method=method)):
+            close(x, y, 1e-11)
 
 
 def test_a_long_chain_and_a_plain_robot_have_the_same():
