@@ -99,8 +99,8 @@ class RobotKernel(ABC):
     def _by_itself(self, rolled: Rolled) -> Kernel:
         """The kernel of a loop over the nodes that needs nothing around it."""
         if rolled.kernel is None:
-            raise TraceError(f"{self.__name__} of a long mechanism is no one kernel: NumPy makes of values of joints what it takes or returns of "
-                             "bodies. Call it with NumPy arrays, or use Dynamics(model, rolled=False).")  # fmt: skip
+            raise TraceError(f"{self.__name__} of a long mechanism is no one kernel: what it takes or returns of bodies is NumPy's. "
+                             "Call it with NumPy arrays, or use Dynamics(model, rolled=False).")  # fmt: skip
         return rolled.kernel
 
     def kernel(self, arrays=None) -> Kernel:

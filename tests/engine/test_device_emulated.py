@@ -181,6 +181,22 @@ def test_a_rolled_kernel_has_the_bits_of_the_cpu(cupy, monkeypatch, name):
         same(getattr(there, name)(*(cupy.asarray(x.T).T for x in given)), expected)
 
 
+@pytest.mark.parametrize("way", ["jvp", "vjp"])
+def test_derivatives_of_a_rolled_kernel_have_the_bits_of_the_cpu(cupy, way):
+    kernel = lw.Dynamics(lw.load("arm_6r"), rolled=True).as_kernel("inverse_dynamics")
+    given = [np.random.default_rng(n).standard_normal((70, 6)) for n in range(6 if way == "jvp" else 4)]
+    expected = getattr(kernel, way)(*given)
+    found = getattr(kernel, way)(*map(cupy.asarray, given))
+    for a, b in zip(found if way == "vjp" else (found,), expected if way == "vjp" else (expected,)):
+        same(a, b)
+
+
+def test_derivatives_that_numpy_finishes_are_refused_there(cupy):
+    kernel = lw.Dynamics(lw.load("arm_6r"), rolled=True).as_kernel("poses").jvp
+    with pytest.raises(lw.TraceError, match="Call it with NumPy arrays"):
+        kernel(*map(cupy.asarray, (state()[0], state()[0])))
+
+
 def test_a_rolled_matrix_is_refused_there(cupy):
     there = lw.Dynamics(lw.load("arm_6r"), rolled=True)
     with pytest.raises(DeviceError, match="q is on the GPU, where a rolled mass_matrix does not run: use Dynamics"):
