@@ -36,13 +36,16 @@ def workspace(program: Program) -> int:
     return cut(program).room if is_long(program) else 0
 
 
-def cut(program: Program) -> Cut:
-    """Where a program is cut. Two values share a place in memory when the second is made after the last use of the first."""
+def cut(program: Program, results_last: bool = True) -> Cut:
+    """Where a program is cut. Two values share a place in memory when the second is made after the last use of the first.
+
+    With `results_last` every result has a place until the end; else it is written out by the piece that makes it.
+    """
     nodes, reads = program.trace.nodes, read_by(program)
     results = set(reads[END])
     order = [i for i in _together(nodes, program.live) if i in reads and (nodes[i][0] != "in" or i in results)]
     pieces = _chunks(nodes, order)
-    last = dict.fromkeys(results, len(pieces))
+    last = dict.fromkeys(results, len(pieces)) if results_last else dict[int, int]()
     for p in range(len(pieces) - 1, -1, -1):
         for i in pieces[p]:
             for j in reads[i]:
