@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .functions_circular import sincos
 from .llvm import calls
 from .operations import OPERATIONS
-from .order import END, read_by
+from .order import END, by_columns, read_by
 from .program import Program
 
 LONGEST = 12_000  # operations that still make one function
@@ -43,7 +43,7 @@ def cut(program: Program, results_last: bool = True) -> Cut:
     """
     nodes, reads = program.trace.nodes, read_by(program)
     results = set(reads[END])
-    order = [i for i in _together(nodes, program.live) if i in reads and (nodes[i][0] != "in" or i in results)]
+    order = [i for i in _together(nodes, by_columns(program)) if i in reads and (nodes[i][0] != "in" or i in results)]
     pieces = _chunks(nodes, order)
     last = dict.fromkeys(results, len(pieces)) if results_last else dict[int, int]()
     for p in range(len(pieces) - 1, -1, -1):

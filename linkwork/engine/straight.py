@@ -6,6 +6,7 @@ All arguments are in lanes. Multiply-adds are chosen over the whole program, so 
 from . import pieces
 from .llvm import Kind, Writer, fused, plain_angles, uses_of
 from .operations import OPERATIONS
+from .order import by_columns
 from .program import Program
 
 
@@ -38,7 +39,7 @@ class _Text:
 
     def whole(self, name: str) -> str:
         writer = self._writer()
-        writer.run(self.program.live, self.uses, lambda i: self._give_made(writer, i))
+        writer.run(by_columns(self.program), self.uses, lambda i: self._give_made(writer, i))
         for result in self.late:
             self._give(writer, *result)
         return self._function(name, writer.lines)

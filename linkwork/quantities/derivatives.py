@@ -88,9 +88,18 @@ def inverse_dynamics_derivatives(system, q, v, vdot, external=None):
     divides_by_inertia=True, refuses=UNDER_CONSTRAINTS,
 )  # fmt: skip
 def forward_dynamics_derivatives(system, q, v, tau, external=None):
-    """∂v̇/∂q = −𝓜⁻¹ ∂τ/∂q, ∂v̇/∂v = −𝓜⁻¹ ∂τ/∂v and ∂v̇/∂τ = 𝓜⁻¹, at the v̇ of these forces."""
-    s, V, _, _, _, alpha, f = forward_motion(system, "forward_dynamics_derivatives", q, v, tau, external)
-    by_q, by_v = sweeps.inverse_dynamics_derivatives(s, system.block_rates(s, v), V, alpha, f)
+    """∂v̇/∂q = −𝓜⁻¹ ∂τ/∂q, ∂v̇/∂v = −𝓜⁻¹ ∂τ/∂v and ∂v̇/∂τ = 𝓜⁻¹, at the v̇ of these forces.
+
+    The factors of 𝓜 that the columns need give v̇ too, in fewer operations than articulated bodies would.
+    """
+    system.check_rigid("forward_dynamics_derivatives")
+    s = system.blocks(q)
     factors = sweeps.factored(s.tree, sweeps.mass_matrix(s, sweeps.composite_inertia(s)))
+    r = system.rates(s, v, external=external)
+    bias, _, _ = sweeps.inverse_dynamics(s, r, s.tree.split(system.zeros))
+    vdot = sweeps.mass_matrix_solve(s.tree, factors, tau[..., None] - s.tree.join_rows(bias))
+    _, alpha, f = sweeps.inverse_dynamics(s, r, s.tree.split_rows(vdot))
+    V = sweeps.velocities(s, s.tree.split(v), system.still)
+    by_q, by_v = sweeps.inverse_dynamics_derivatives(s, system.block_rates(s, v), V, alpha, f)
     columns = -by_q, -by_v, like(np.eye(s.tree.nv), q)
     return tuple(sweeps.mass_matrix_solve(s.tree, factors, x)[..., : s.tree.nv] for x in columns)
