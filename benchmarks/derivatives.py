@@ -1,6 +1,6 @@
 """Derivatives of dynamics beside Pinocchio, in one run, one thread each; programs of second order; first calls.
 
-Prints tables with what issue 13 asks for, and writes them to results/derivatives-<date>.md. Names of robots and quantities may be given:
+Prints tables with what issue 13 asks for, and writes them to results/derivatives-<date>.md. Names of robots may be given:
 
     python -m benchmarks.derivatives panda ur5
 """
@@ -21,11 +21,14 @@ from benchmarks._new_process import measured
 from benchmarks._race import race
 from benchmarks.engine import RESULTS, table
 
-BATCH, CACHED, CALLS = 4096, 64, 200
+BATCH, CACHE = 4096, 1 << 18  # samples; bytes of results that stay in cache
+CALLS, REPEATS = 100, 8  # of one sample, and of a batch in cache
 ASKED = {"ur5": 40, "panda": 25, "solo12": 20, "anymal_c": 15, "simple_humanoid": 8, "talos_reduced": 8}
 THEIRS = {"forward_dynamics_derivatives": pin.computeABADerivatives, "inverse_dynamics_derivatives": pin.computeRNEADerivatives}
 LIMITS = {"ur5": 2, "panda": 2, "simple_humanoid": 8, "talos_reduced": 8}  # seconds of a first call
-COLUMNS = "", "nv", "operations", "Pinocchio µs", "batch µs", "ratio", "asked", "in cache µs", "ratio", "asked", "one call µs", "ratio", "off by"
+COLUMNS = (
+    "", "nv", "operations", "Pinocchio µs", "batch µs", "ratio", "asked", "in cache µs", "ratio", "asked", "one call µs", "ratio", "off by",
+)  # fmt: skip
 
 
 def asked(name: str, method: str) -> tuple[float, float]:
@@ -41,16 +44,17 @@ def compared(name: str, method: str) -> list:
     robot = lw.Dynamics(_robots.model(name))
     peer = _pinocchio.of_file(robot, _robots.file(name), _robots.ROBOTS[name], BATCH)
     run, states = getattr(robot, method), (peer.q, peer.v, peer.u)
-    few, first = [x[:CACHED].copy() for x in states], [x[0].copy() for x in states]
+    count = CACHE // (8 * 3 * robot.nv**2) // 8 * 8
+    few, first = [x[:count].copy() for x in states], [x[0].copy() for x in states]
     out, small = (tuple(np.empty_like(x) for x in run(*some)) for some in (states, few))
     theirs = partial(THEIRS[method], peer.model, peer.data, *peer.one)
     taken = race(
         partial(repeated, CALLS, theirs),
         partial(run, *states, out=out),
-        partial(repeated, BATCH // CACHED, partial(run, *few, out=small)),
+        partial(repeated, REPEATS, partial(run, *few, out=small)),
         partial(repeated, CALLS, partial(run, *first)),
     )
-    peers, batch, cached, once = 1e6 * np.array(taken) / [CALLS, BATCH, BATCH, CALLS]
+    peers, batch, cached, once = 1e6 * np.array(taken) / [CALLS, BATCH, REPEATS * count, CALLS]
     wanted = asked(name, method)
     times = peers, batch, peers / batch, wanted[0], cached, peers / cached, wanted[1], once, peers / once
     return [name, robot.nv, operations(robot.program(method)), *map(float, times), off(peer, method)]
@@ -79,7 +83,13 @@ def second_order(name: str) -> Iterator[list]:
     """Operations and times in batch of what is made from forward dynamics, relative to it."""
     robot = lw.Dynamics(_robots.model(name))
     forward = robot.kernel(lambda q, v, tau: robot.forward_dynamics(q, v, tau))
-    kernels = {"vjp": (forward.vjp, 3.2), "Hessian times vector": (forward.vjp.jvp, 8.0)}
+    still = np.zeros(robot.nv)  # the weight of a Hessian does not move
+
+    @robot.kernel(weight=robot.nv, dq=robot.nv, dv=robot.nv, dtau=robot.nv)
+    def hessian_vector(q, v, tau, weight, dq, dv, dtau):
+        return forward.vjp.jvp(q, v, tau, weight, dq, dv, dtau, still)
+
+    kernels = {"vjp": (forward.vjp, 3.2), "Hessian times vector": (hessian_vector, 8.0)}
     q, v = robot.random_state((512,), seed=0)
     plain, rng = (q, v, v), np.random.default_rng(0)
     for title, (kernel, limit) in kernels.items():
@@ -96,9 +106,8 @@ def tensors(name: str) -> list:
     first = robot.kernel(lambda q, v, vdot: robot.inverse_dynamics_derivatives(q, v, vdot)[:2])
     by_q, by_v = first.jacobian(of=(0, 1), by="q"), first.jacobian(of=1, by="v")
     q, v = robot.random_state((256,), seed=0)
-    for kernel in (by_q, by_v):
-        kernel(q, v, v)
-    taken = race(lambda: (by_q(q, v, v), by_v(q, v, v)))
+    tensor, pair = by_v(q, v, v), by_q(q, v, v)
+    taken = race(lambda: (by_q(q, v, v, out=pair), by_v(q, v, v, out=tensor)))
     return [name, robot.nv, operations(by_q.program) + operations(by_v.program), 1e6 * taken[0] / 256, 30.0]
 
 
@@ -127,7 +136,7 @@ def main(names: list[str] | None = None) -> None:
     finally:
         lw.set_threads(before)
     parts["first call with an empty cache"] = ("", "s", "s of the processor", "at most"), list(first_calls(names))
-    text = [f"# Derivatives, {date.today()}", _machine.described(), NOTE.format(batch=BATCH, cached=CACHED)]
+    text = [f"# Derivatives, {date.today()}", _machine.described(), NOTE.format(batch=BATCH, cached=CACHE >> 10)]
     text += [f"## {title}\n\n{table(head, rows)}" for title, (head, rows) in parts.items() if rows]
     print("\n\n".join(text[2:]))
     RESULTS.mkdir(exist_ok=True)
@@ -138,8 +147,8 @@ def main(names: list[str] | None = None) -> None:
 
 NOTE = (
     "Times of linkwork and Pinocchio are taken in turn, one thread each, the best of several. A batch is {batch} samples with `out=` "
-    "given, or {cached} again and again, whose results stay in cache; one call is from Python. Pinocchio has no loop of its own for "
-    "derivatives: it is called from Python, one state at a time. Operations count a multiply-add as two."
+    "given, or as many as give {cached} kB of results, again and again, which stay in cache; one call is from Python. "
+    "Pinocchio has no loop of its own for derivatives: it is called from Python, one state at a time. Operations count a multiply-add as two."
 )
 
 

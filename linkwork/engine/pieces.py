@@ -12,7 +12,7 @@ from .operations import OPERATIONS
 from .order import END, by_columns, read_by
 from .program import Program
 
-LONGEST = 12_000  # operations that still make one function
+LONGEST = 5000  # operations that still make one function
 CALL = 8  # operations that a call of the library counts for: values in use around it must be saved
 PIECE = 300  # operations of a piece
 
