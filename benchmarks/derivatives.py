@@ -148,7 +148,8 @@ def main(names: list[str] | None = None) -> None:
 NOTE = (
     "Times of linkwork and Pinocchio are taken in turn, one thread each, the best of several. A batch is {batch} samples with `out=` "
     "given, or as many as give {cached} kB of results, again and again, which stay in cache; one call is from Python. "
-    "Pinocchio has no loop of its own for derivatives: it is called from Python, one state at a time. Operations count a multiply-add as two."
+    "Pinocchio has no loop of its own for derivatives: it is called from Python, one state at a time. Operations "
+    "count a multiply-add as two."
 )
 
 
