@@ -55,8 +55,8 @@ from .momentum import (
 )
 from .momentum_derivatives import (
     center_of_mass_jacobian,
-    centroidal_momentum_derivatives,
     centroidal_momentum_change,
+    centroidal_momentum_derivatives,
     kinetic_energy_gradient,
 )
 from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
