@@ -57,6 +57,8 @@ def linearize(robot, q, v, tau, external=None, *, t=None, dt=None, method: str =
         return under_constraints(robot, q, v, tau, push, t, dt, method, states)
     if states is not None and list(states) != (whole := named_states(robot, range(robot.nv), range(robot.nv))):
         raise OptionError(f"the states of {robot.model.name}, which nothing binds, are {', '.join(whole)}, in this order.")
+    if dt is not None and method == "zoh" and on_device(q):
+        raise OptionError('method="zoh" takes NumPy arrays; "rk4" and "euler" run on a GPU, and so does linearize without dt.')
     if dt is None or method == "zoh":
         A, B = runner(robot, continuous, q, push)(q, v, tau, *push)
         A, B = (A, B) if dt is None else held_over_a_step(A, B, dt)
