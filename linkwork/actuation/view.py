@@ -67,7 +67,7 @@ class Actuated:
 
     def _matrix(self, q) -> np.ndarray:
         if on_device(q):
-            raise DeviceError('a view of motors works on NumPy arrays; on a GPU ask for what it is made of: robot.ask("hybrid_matrix", q, p).')
+            raise DeviceError('a view of motors takes NumPy arrays; on a GPU there is robot.ask("hybrid_matrix", q, prescribed).')
         return self.robot.ask("hybrid_matrix", q, self.prescribed)
 
     def generalized_jacobian(self, q: ArrayLike, body: str, axes: str = "body") -> np.ndarray:
