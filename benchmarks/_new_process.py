@@ -1,7 +1,7 @@
 """What only a new process can tell: how long an import, a first call, a first call from disk take; how much memory.
 
     python -m benchmarks._new_process imported
-    python -m benchmarks._new_process first_call panda
+    python -m benchmarks._new_process first_call panda [forward_dynamics_derivatives]
     python -m benchmarks._new_process first_run talos_reduced+base
     python -m benchmarks._new_process long_chain 10000
 """
@@ -37,19 +37,19 @@ def imported() -> dict[str, float]:
     return {"import": perf_counter() - start}
 
 
-def first_call(name: str) -> dict[str, float]:
-    """After imports: reading the file, then Dynamics and its first forward dynamics."""
+def first_call(name: str, method: str = "forward_dynamics") -> dict[str, float]:
+    """After imports: reading the file, then Dynamics and its first forward dynamics, or another method of q and two velocities."""
     import numpy as np
 
     import linkwork as lw
 
     start = perf_counter()
     model = _robots.model(name)
-    read = perf_counter()
+    read, busy = perf_counter(), process_time()
     robot = lw.Dynamics(model)
     zero = np.zeros(robot.nv)
-    robot.forward_dynamics(robot.neutral(), zero, zero)
-    return {"read": read - start, "first call": perf_counter() - read}
+    getattr(robot, method)(robot.neutral(), zero, zero)
+    return {"read": read - start, "first call": perf_counter() - read, "processor": process_time() - busy}
 
 
 def first_run(name: str) -> dict[str, float]:

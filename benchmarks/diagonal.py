@@ -20,8 +20,8 @@ def main() -> None:
         q, v = robot.random_state(seed=0)
         q, v, tau = 0.1 * q, 0.1 * v, np.zeros(n)
         eta = robot.ask("diagonal_velocity", q, v)
-        arrays = {"diagonal_velocity": (q, v), "diagonal_coriolis": (q, eta), "diagonal_dynamics": (q, eta, tau), "forward_dynamics": (q, v, tau)}
-        times = [seconds(lambda name=name: robot.ask(name, *arrays[name]), least=0.3) for name in ASKED]
+        arrays = (q, v), (q, eta), (q, eta, tau), (q, v, tau)
+        times = [seconds(robot.ask, name, *given, least=0.3) for name, given in zip(ASKED, arrays)]
         C = robot.ask("diagonal_coriolis", q, eta)
         work = abs(eta @ C) / (np.linalg.norm(eta) * np.linalg.norm(C))
         print(f"{n:>6}" + "".join(f"{1e6 * each / n:>20.3f}" for each in times) + f"{work:>20.1e}")

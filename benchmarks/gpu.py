@@ -80,6 +80,31 @@ def rollouts(torch) -> None:
         del tau, first, out, run
 
 
+def gradients(torch, count=65_536, steps=1000) -> None:
+    """The gradient of those rollouts by first states and forces, from checkpoints and from all states."""
+    robot = lw.Dynamics(lw.load(MODELS / ROBOTS["panda"][0], mimic="free"))
+    q, v = robot.random_state(count, seed=0)
+    v *= 0.1
+    for dtype in (torch.float32, torch.float64):
+        Q, V = (torch.as_tensor(x, dtype=dtype, device="cuda") for x in (q, v))
+        tau = torch.randn(steps, robot.nv, count, dtype=dtype, device="cuda").permute(2, 0, 1)
+        ones = torch.ones(robot.nv, dtype=dtype, device="cuda")
+        forwards = median_seconds(torch, partial(lw.rollout, robot, Q, V, tau, dt=1e-3, steps=steps, every=steps), repeats=3, launches=1)
+        for checkpoint in (None, 1):
+            how = {"weights": (ones, ones), "dt": 1e-3, "checkpoint": checkpoint}
+            torch.cuda.reset_peak_memory_stats()
+            seconds = median_seconds(torch, partial(lw.rollout_gradient, robot, Q, V, tau, steps=steps, **how), repeats=3, launches=1)
+            memory = torch.cuda.max_memory_allocated() / 1e9
+            few = [lw.rollout_gradient(robot, *(x[:64] for x in (Q, V)), tau[:64, :10], steps=10, **how).q.cpu().double().numpy()]
+            how["weights"] = np.ones(robot.nv), np.ones(robot.nv)
+            few.append(lw.rollout_gradient(robot, q[:64], v[:64], tau[:64, :10].cpu().double().numpy(), steps=10, **how).q)
+            error = abs(few[0] - few[1]).max() / abs(few[1]).max()
+            name = "all states" if checkpoint else "checkpoints"
+            print(f"panda gradient   {name:18s} {str(dtype)[6:]:8s} error after 10 steps {error:.1e}   {seconds * 1e3:.0f} ms, "
+                  f"{seconds / forwards:.1f} rollouts ({forwards * 1e3:.0f} ms), {memory:.1f} GB", flush=True)  # fmt: skip
+        del tau, Q, V
+
+
 def long_chain(torch) -> None:
     """A chain of 250 links, all different: rolled kernels, scratch memory on the GPU."""
     robot, count = lw.Dynamics(uneven_chain(250)), 65_536
@@ -136,6 +161,7 @@ def main() -> None:
                 print(line + f"   registers {[k.registers for k in kernels]}, spilled {spilled} B, first {first:.1f} s")
                 sys.stdout.flush()
     rollouts(torch)
+    gradients(torch)
     long_chain(torch)
 
 

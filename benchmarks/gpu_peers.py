@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu_peers      needs torch with CUDA and an NVIDIA GPU; MJX where mujoco-mjx and jax are
 
-The torch sweep (benchmarks/_torch_sweep.py) is the articulated-body sweep with batched matrices. MJX does what forward
+The torch sweep (benchmarks/_sweep_by_hand.py) is the articulated-body sweep with batched matrices. MJX does what forward
 dynamics needs and no more: kinematics, composite inertia and its factor, bias, solution; no contacts, no constraints;
 with the matrix precision that jax chooses.
 """
@@ -17,7 +17,7 @@ import linkwork as lw
 
 from ._machine import torch_with_gpu
 from ._robots import file, model
-from ._torch_sweep import TorchSweep
+from ._sweep_by_hand import SweepByHand
 from .gpu import median_seconds
 
 COUNT = 262_144
@@ -25,7 +25,7 @@ SHAPES = re.compile(r"<(visual|collision|collision_checking|gazebo|transmission)
 
 
 def torch_sweep(torch, robot, states):
-    sweep = TorchSweep(torch, robot, torch.float32)
+    sweep = SweepByHand(torch, robot, lambda x: torch.as_tensor(x, dtype=torch.float32, device="cuda"))
     there = [torch.as_tensor(x, dtype=torch.float32, device="cuda") for x in states]
     result = sweep(*there)
     return median_seconds(torch, lambda: sweep(*there), repeats=5, launches=3), result.cpu().double().numpy()

@@ -1,6 +1,7 @@
-"""Chains of many links in plain NumPy: the time of a sweep grows with the number of links and no faster.
+"""Chains of many links: the time of a sweep grows with the number of links and no faster.
 
-Forward dynamics by articulated bodies and inverse dynamics by Newton and Euler, one state at a time, without a kernel.
+Forward dynamics by articulated bodies and inverse dynamics by Newton and Euler, one state at a time, without a kernel; then kernels
+that loop over the joints and their derivatives, Jacobian times vector and vector times Jacobian.
 """
 
 from time import perf_counter
@@ -10,6 +11,7 @@ import numpy as np
 import linkwork as lw
 
 LENGTHS = 100, 200, 500, 1000
+LONG = 1000, 3000, 10_000
 
 
 def chain(n: int) -> lw.Model:
@@ -35,6 +37,37 @@ def seconds(f, *arguments, least: float = 0.5) -> float:
     return min(times)
 
 
+def effort(robot: lw.Dynamics):
+    """A kernel of one's own."""
+
+    def effort(q, v, tau):
+        vdot = robot.forward_dynamics(q, v, tau - 0.1 * v)
+        return 0.5 * vdot @ vdot + robot.kinetic_energy(q, v)
+
+    return robot.kernel(effort)
+
+
+def derivatives() -> None:
+    """First calls in seconds, then µs a link and numbers of scratch memory a link: the kernel itself, jvp, vjp."""
+    print(f"\n{'links':>6} {'kernel':>18} {'first calls, s':>26} {'µs/link':>26} {'numbers/link':>26}")
+    for n in LONG:
+        robot = lw.Dynamics(lw.load(f"chain:{n}"))
+        rng = np.random.default_rng(0)
+        robot.forward_dynamics(*np.zeros((3, n)))  # tables of the model are made once
+        for kernel in robot.as_kernel("forward_dynamics"), robot.as_kernel("kinetic_energy"), effort(robot):
+            firsts, times, numbers = [], [], []
+            for way in kernel, kernel.jvp, kernel.vjp:
+                given = [0.1 * rng.standard_normal(x.shape) for x in way.inputs()]
+                before = perf_counter()
+                way(*given)
+                firsts.append(perf_counter() - before)
+                times.append(1e6 * seconds(way, *given) / n)
+                numbers.append(way.rolled().function.kernel.program.workspace / n)
+            said = ("".join(f"{x:>{w}}" for x in row) for row, w in (([f"{x:.2f}" for x in firsts], 9), ([f"{x:.3f}" for x in times], 9),
+                                                                     ([f"{x:.0f}" for x in numbers], 9)))  # fmt: skip
+            print(f"{n:>6} {kernel.__name__:>18}", *said)
+
+
 def main() -> None:
     print(f"{'links':>6} {'forward dynamics':>24} {'inverse dynamics':>24}")
     print(f"{'':>6} {'s':>12}{'µs/link':>12} {'s':>12}{'µs/link':>12}")
@@ -45,6 +78,7 @@ def main() -> None:
         forward = seconds(robot.forward_dynamics, q, v, tau)
         inverse = seconds(robot.inverse_dynamics, q, v, tau)
         print(f"{n:>6} {forward:>12.4f}{1e6 * forward / n:>12.1f} {inverse:>12.4f}{1e6 * inverse / n:>12.1f}")
+    derivatives()
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def cost(factors):
 fit = minimize(cost, np.ones(3), jac=True, method="BFGS")
 found = fit.x * guess
 print("masses  true", np.round(true, 3), " guessed", np.round(guess, 3), " found", np.round(found, 3))
-print(f"{fit.nit} iterations; torque off by {np.std(torque(guess) - measured):.3f} N m before, {np.std(torque(found) - measured):.3f} after")
+print(f"{fit.nit} iterations; torque off by {np.std(torque(guess) - measured):.3f} N m before, {np.std(torque(found) - measured):.3f} then")
 fig, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
 ax.plot(run.t, measured, ".", color="0.6", ms=3, label="measured")
 ax.plot(run.t, torque(guess), "--", label="guessed masses")

@@ -1,4 +1,4 @@
-"""LQR: a cart holds its pole upright, and a three-link arm stands on its first joint, which has no motor. `robot.linearize` gives A and B."""
+"""LQR: a cart holds its pole upright, a three-link arm stands on a joint without a motor. `robot.linearize` gives A and B."""
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -14,7 +14,7 @@ from .differentiate import Derivatives
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
 from .engine.gufunc import put_into
-from .errors import ModelError, UnknownNameError, did_you_mean
+from .errors import ModelError, OptionError, UnknownNameError, did_you_mean
 from .export import asked
 from .foreign import ForeignRun, is_foreign
 from .kernels import QuantityKernel, UserKernel
@@ -126,19 +126,37 @@ class Dynamics:
         return self._run(("inverse_dynamics", "external"), (q, v, vdot, external), out)
 
     def forward_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *, t: float | None = None, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        method: str = "articulated",
+        out: Out = None,
     ) -> np.ndarray:
         """vdot = 𝓜⁻¹ (tau − C v − g + J* external) (..., nv); tau is all of the joint force.
 
-        Loops, couplings and constraints of the model are kept; if some move in time, t says when.
+        Loops, couplings and constraints of the model are kept; if some move in time, t says when. `method` "base_invariant" is for
+        mechanisms with a free base and without constraints: it does not depend on which body is the root.
 
         Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
+        if method != "articulated":
+            return self._base_invariant(method, q, v, tau, external, out)
         if self.constraints is not None:
             return self.constraints.forward_dynamics(q, v, tau, external, t=t, out=out)
         if external is None:
             return self._run("forward_dynamics", (q, v, tau), out)
         return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
+
+    def _base_invariant(self, method: str, q, v, tau, external, out):
+        if method != "base_invariant":
+            raise OptionError(f'method is "{method}"; it may be "articulated" or "base_invariant".')
+        if external is None:
+            return self._run("base_invariant_dynamics", (q, v, tau), out)
+        return self._run(("base_invariant_dynamics", "external"), (q, v, tau, external), out)
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, passive: bool = False, out: Outs = None
@@ -345,6 +363,41 @@ class Dynamics:
         """
         return self._run("centroidal_momentum", (q, v), out)
 
+    def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """A (..., 6, nv) with A v the centroidal momentum.
+
+        Takes into account: nothing.
+        """
+        return self._run("centroidal_momentum_matrix", (q,), out)
+
+    def centroidal_momentum_rate(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The rate A vdot + Å v of the centroidal momentum (..., 6): the wrench of all that acts from outside, gravity included.
+
+        Takes into account: nothing.
+        """
+        return self._run("centroidal_momentum_rate", (q, v, vdot), out)
+
+    def centroidal_inertia(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The mechanism as one rigid body (..., 6, 6): its inertia about the centre of mass, in world axes.
+
+        Takes into account: nothing.
+        """
+        return self._run("centroidal_inertia", (q,), out)
+
+    def average_velocity(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The velocity of that rigid body with the same momentum (..., 6), at the centre of mass, in world axes.
+
+        Takes into account: nothing.
+        """
+        return self._run("average_velocity", (q, v), out)
+
+    def momentum(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """About the world's origin, in world axes, angular first (..., 6): what a free mechanism keeps.
+
+        Takes into account: nothing.
+        """
+        return self._run("momentum", (q, v), out)
+
     def poses(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
         """World from body, for every body (..., nb, 4, 4).
 
@@ -466,6 +519,21 @@ class Dynamics:
         """
         return self._task("task_inertia", q, places, axes, t, out)
 
+    def operational_inertias(self, q: ArrayLike, *bodies: str, out: Out = None) -> np.ndarray:
+        """Υ⁻¹ (..., n, 6, 6) of these bodies of a free mechanism, without names of all: what a force on each feels of its own inertia
+        and that of the others, in its axes, at its origin. `task_inertia` has it for places on any mechanism.
+
+        Takes into account: nothing.
+        """
+        return self._run(("operational_inertias", *bodies), (q,), out)
+
+    def body_compliances(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """Υ = J 𝓜⁻¹ J* (..., nb, 6, 6) of every body: its acceleration under a force on itself, in its axes, at its origin.
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("body_compliances", (q,), out)
+
     def _task(self, name: str, q, places, axes, t, out):
         return self._run((name, *(hashable(place, axes) for place in places)), (q,), out, t)
 
@@ -504,6 +572,24 @@ class Dynamics:
         """A view of the robot in velocities η whose mass matrix is the identity; `.unnormalized` in ξ, where it is block diagonal."""
         return Diagonal(self)
 
+    def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).
+
+            other = lw.Dynamics(robot.model.rebased("hand"))
+            q_other, v_other = robot.rebase(q, v, "hand")
+            q, v = other.rebase(q_other, v_other, "torso")            # and back to the old root
+
+        Takes into account: nothing.
+        """
+        return self._run(("rebase", body), (q, v), out)
+
+    def rebase_force(self, q: ArrayLike, tau: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
+        """The forces (..., nv) of the robot whose root is `body` that do the same as tau at q: their power is the same in every motion.
+
+        Takes into account: nothing.
+        """
+        return self._run(("rebase_force", body), (q, tau), out)
+
     # --- any declared quantity, your own among them
 
     def ask(self, what: str | tuple, *arrays: ArrayLike, t: float | None = None, out: Any = None) -> Any:
@@ -528,6 +614,12 @@ class Dynamics:
         from .operators import operators
 
         return operators(self, q, v, t)
+
+    def free_flying(self):
+        """This robot in the velocities of its joints alone, its free base moving as momentum says: see `FreeFlying`."""
+        from .free_flying import FreeFlying
+
+        return FreeFlying(self)
 
     # --- what binds it besides its joints
 
@@ -623,6 +715,16 @@ class Dynamics:
     def _differentiated(self) -> Derivatives:
         return Derivatives(self)
 
+    @cached_property
+    def jax(self):
+        """The methods as functions of JAX arrays, for jit, vmap, grad and jacfwd; robot.jax(kernel) is a kernel as such a function.
+
+            jax.grad(lambda q: robot.jax.potential_energy(q))(q)
+        """
+        from .foreign.jax_functions import JaxFunctions  # which imports JAX
+
+        return JaxFunctions(self)
+
     def varying(self, *names: str) -> Varying:
         """This robot with some constants as inputs: mass, center, tensor, at, armature, damping, ..., gravity."""
         return Varying(self, *names)
@@ -641,6 +743,13 @@ class Dynamics:
         from . import export
 
         return export.export_c(self, what, path, dtype)
+
+    def export_casadi(self, what, path, order: int = 1):
+        """A method or kernel as C for `casadi.external`, with its Jacobians (order=1), those of these (order=2) and their sparsity;
+        returns the path of the .c file."""
+        from . import export
+
+        return export.export_casadi(self, what, path, order)
 
     def symbolic(self, what, names=None):
         """A method's result as SymPy expressions of q, v, ..."""
@@ -681,7 +790,8 @@ class Dynamics:
         if what not in self._foreign:
             bound = self.quantity(what)
             kernel = bound.rolled_kernel() if self.rolled else bound.kernel()
-            self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, partial(self._run, what))
+            on_cpu, differentiated = partial(self._run, what), partial(self.as_kernel, what)
+            self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, on_cpu, differentiated)
         return self._foreign[what]
 
     def quantity(self, what) -> Bound:

@@ -1,11 +1,12 @@
 """A robot's quantities for other programs: as a C file, as SymPy expressions, as the list of their operations."""
 
+import re
 from inspect import signature
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from .engine import c, symbols
+from .engine import c, casadi, symbols
 from .engine.program import Program, record
 from .errors import OptionError
 from .kernels import RobotKernel
@@ -59,6 +60,26 @@ def export_c(robot, what, path, dtype: str = "float64") -> tuple[Path, Path]:
     files[0].write_text(c.source(operations, name, dtype, files[1].name, notes(robot, operations, dtype)), "ascii")
     files[1].write_text(c.header(operations, name, dtype, notes(robot, operations, dtype)), "ascii")
     return files
+
+
+def export_casadi(robot, what, path, order: int = 1) -> Path:
+    """Write a quantity, or a kernel, and its derivatives up to an order as C for `casadi.external`, and return the path of the .c file.
+
+    `path` names the file or the folder to write it to. Matrices are CasADi's; of arrays with more axes all but the last are rows.
+    """
+    if order not in (0, 1, 2):
+        raise OptionError(f"order is {order!r}; it may be 0 (no derivatives), 1 (Jacobians) or 2 (Jacobians of these).")
+    kernel = what if isinstance(what, RobotKernel) else robot.as_kernel(what)
+    operations, inputs = kernel.program, kernel.inputs()
+    name = re.sub("_+", "_", c.identifier(f"{robot.model.name}_{operations.name}"))
+    kernels = [kernel]
+    for _ in range(order):
+        kernels.append(kernels[-1].by_components("jacobian", tuple(range(len(inputs)))))
+    functions = casadi.family(name, [x.function for x in kernels], operations)
+    path = Path(path)
+    path = path / f"{name}.c" if path.is_dir() else path.with_suffix(".c")
+    path.write_text(casadi.source(functions, notes(robot, operations, "float64")), "ascii")
+    return path
 
 
 def symbolic(robot, what, names=None):

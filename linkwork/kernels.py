@@ -13,11 +13,13 @@ from .engine import interpreter
 from .engine.array import Traced
 from .engine.checks import array_of, checked, run_into
 from .engine.derived import Derived
-from .engine.device import DeviceKernel, on_device
+from .engine.device import DeviceKernel
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
+from .foreign import is_foreign, kernel_on_foreign, run_kernel
 from .quantities import SIZES, coordinate_rates
+from .quantities.components import ByComponents
 from .quantities.rolled import Rolled
 
 
@@ -31,6 +33,7 @@ class RobotKernel(ABC):
         self.ready: dict[Any, Any] = {}
         self._kernel: Kernel | None = None
         self._jacobians: dict[tuple, DerivativeKernel] = {}
+        self._components: dict[tuple, DerivativeKernel] = {}
 
     @abstractmethod
     def inputs(self, arrays=None) -> tuple[Input, ...]:
@@ -51,8 +54,15 @@ class RobotKernel(ABC):
         """The slow way: checks the arguments, compiles at the first call, or raises."""
         if any(isinstance(x, Traced) for x in arguments):
             return self.function(*arguments)
-        if any(on_device(x) for x in arguments):
-            return self._on_device(arguments)(*arguments, out=out)
+        if any(is_foreign(x) for x in arguments):
+            return kernel_on_foreign(self, arguments, out)
+        return self._on_arrays(arguments, out)
+
+    def run_foreign(self, arrays, out=None):
+        """On arrays of torch or CuPy that need no gradient."""
+        return run_kernel(self._on_device, self._on_arrays, arrays, out)
+
+    def _on_arrays(self, arguments, out):
         arrays = [np.asarray(array_of(self.argument(n), x)) for n, x in enumerate(arguments)]
         rolled = self.rolled(arrays)
         inputs = self.kernel(arrays).inputs if rolled is None else rolled.inputs
@@ -89,8 +99,8 @@ class RobotKernel(ABC):
     def _by_itself(self, rolled: Rolled) -> Kernel:
         """The kernel of a loop over the nodes that needs nothing around it."""
         if rolled.kernel is None:
-            raise TraceError(f"{self.__name__} of a long mechanism is no one kernel: NumPy makes of values of joints what it takes or returns of "
-                             "bodies. Call it with NumPy arrays, or use Dynamics(model, rolled=False).")  # fmt: skip
+            raise TraceError(f"{self.__name__} of a long mechanism is no one kernel: what it takes or returns of bodies is NumPy's. "
+                             "Call it with NumPy arrays, or use Dynamics(model, rolled=False).")  # fmt: skip
         return rolled.kernel
 
     def kernel(self, arrays=None) -> Kernel:
@@ -151,6 +161,15 @@ class RobotKernel(ABC):
         """The Jacobian of the Jacobian as a kernel, (..., result, first, second). By coordinates on a group it is the derivative along
         the second direction of that along the first, and not symmetric."""
         return self.jacobian(of, by).jacobian(by=by)
+
+    def by_components(self, what: str, by: tuple[int, ...]) -> "DerivativeKernel":
+        """The "jvp", "vjp" or "jacobian" by arguments of these numbers, as torch, JAX and CasADi have it: q is a vector like any other, and
+        derivatives by it have an entry for each component (see quantities/components.py)."""
+        if (what, by) not in self._components:
+            components = lambda d: ByComponents(d, self.robot.lowered.plain(), by)
+            function, more = lambda d: components(d).function(what), lambda d: components(d).more(what)
+            self._components[what, by] = DerivativeKernel(self, what, function, more)
+        return self._components[what, by]
 
     def derived(self, arrays=None) -> Derived:
         """Its derivatives as functions of one sample."""

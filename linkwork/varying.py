@@ -5,11 +5,12 @@ from functools import partial
 import numpy as np
 
 from .engine.checks import checked, run_into
-from .engine.device import DeviceKernel, Library, on_device
+from .engine.device import Library
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import UnknownNameError, did_you_mean
 from .export import asked
+from .foreign import is_foreign
 from .kernels import QuantityKernel
 from .lie.scalars import like, working_dtype
 from .quantities import QUANTITIES, Given
@@ -82,8 +83,8 @@ class Varying:
             raise TypeError(f"{what} takes {', '.join(names)}; got {len(given)} arrays.")
         if unknown := set(named) - set(self.names):
             raise UnknownNameError(f'"{min(unknown)}" is not varied here.{did_you_mean(min(unknown), self.names)}')
-        if any(on_device(x) for x in given):
-            return self._on_device(key, kernel, given, named)(out=out)
+        if any(is_foreign(x) for x in (*given, *named.values())):
+            return self._on_foreign(key, given, named, out)
         constants = {**self._own, **named}
         arrays, _ = checked(what, kernel.inputs, (*given, *(constants[name] for name in self.names)))
         dtype = working_dtype(*arrays[: len(names)])
@@ -92,23 +93,22 @@ class Varying:
         values = (x.astype(dtype, copy=False) for x in arrays)
         return run_into(self.ready[key, dtype], tuple(values), out, what)
 
-    def _on_device(self, key, kernel, given, named):
-        """The kernel on a GPU, with what is given there and the model's own constants put there."""
-        library = Library(given[0])
-        own = {name: library.cast(library.put(x, given[0]), given[0]) for name, x in self._own.items() if name not in named}
-        if (key, "GPU") not in self.ready:
-            self.ready[key, "GPU"] = DeviceKernel(kernel)
-        return partial(self.ready[key, "GPU"], *given, *({**own, **named}[name] for name in self.names))
+    def _on_foreign(self, key, given, named, out):
+        """On arrays of torch or CuPy, with the model's own constants put where they are."""
+        like = next(x for x in (*given, *named.values()) if is_foreign(x))
+        library = Library(like)
+        own = {name: library.cast(library.put(x, like), like) for name, x in self._own.items() if name not in named}
+        return self.as_kernel(key)(*given, *({**own, **named}[name] for name in self.names), out=out)
 
     def _asked(self, what, arguments, named):
         """The quantity with its options, and the arrays given for it in order: what the robot's own method takes."""
         declared = QUANTITIES[what]
         count = len(declared.inputs)
-        options, given = arguments[count:] if declared.options else [], arguments[:count] if declared.options else arguments
+        options, given = (arguments[count:], arguments[:count]) if declared.takes_options else ([], arguments)
         if declared.options is task_places:
             axes = named.pop("axes", "body")
             options = [hashable(place, axes) for place in options]
-        options += [named.pop(name) for name in ("body", "axes") if declared.options and name in named]
+        options += [named.pop(name) for name in ("body", "axes") if declared.takes_options and name in named]
         if declared.needs_options and not options:
             raise TypeError(f"{what} takes {', '.join(declared.inputs)} and the name of a body or frame.")
         for name in declared.optional:

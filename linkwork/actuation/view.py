@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..engine.cuda import DeviceError
+from ..engine.device import on_device
 from ..errors import ConstraintError, ModelError, OptionError, ShapeError
 from ..quantities.options import Place, hashable
 from .control import follow
@@ -55,13 +57,18 @@ class Actuated:
 
     def hybrid_blocks(self, q: ArrayLike) -> HybridBlocks:
         """S_aa, S_ap, S_pp, by sweeps: no inverse is formed."""
-        S = self.robot.ask("hybrid_matrix", q, self.prescribed)
+        S = self._matrix(q)
         a, p = self.active, self.passive
         return HybridBlocks(S[..., a[:, None], a], S[..., a[:, None], p], S[..., p[:, None], p])
 
     def disturbance_jacobian(self, q: ArrayLike) -> np.ndarray:
         """J_D (..., passive, active): what accelerations of the motors do to the passive joints                  Jain (16.23)."""
-        return self.robot.ask("hybrid_matrix", q, self.prescribed)[..., self.passive[:, None], self.active]
+        return self._matrix(q)[..., self.passive[:, None], self.active]
+
+    def _matrix(self, q) -> np.ndarray:
+        if on_device(q):
+            raise DeviceError('a view of motors takes NumPy arrays; on a GPU there is robot.ask("hybrid_matrix", q, prescribed).')
+        return self.robot.ask("hybrid_matrix", q, self.prescribed)
 
     def generalized_jacobian(self, q: ArrayLike, body: str, axes: str = "body") -> np.ndarray:
         """J_G (..., 6, active): accelerations of a body or frame per acceleration of the motors while passive joints follow; of a

@@ -14,7 +14,7 @@ from ..quantities.options import some_bodies
 from . import accelerations, assembly, compliance, forces, minimal, move_squeeze, possible, projection, quantities, states
 from . import prescribed as prescribed_joints
 from .augmented import OPEN, Solution, check_closed
-from .derivatives import MotionSlopes
+from .derivatives import Derivatives, MotionSlopes
 from .embedded import Embedded
 from .given import each, fitting, one_configuration, one_time, some
 from .integrability import integrable
@@ -245,12 +245,11 @@ class Constrained:
         """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
         return quantities.ask(self, bound, arrays, out, t)
 
-    @in_given_precision
-    def derivatives(self, q, v, tau, external=None, *, t=None) -> MotionSlopes:
+    def derivatives(self, q, v, tau, external=None, *, t=None) -> Derivatives:
         """How accelerations and forces of constraints change with q, v, τ and t, along the constraints: `.vdot_by`, `.force_by`,
         `.multipliers_by`, each with q, v, tau and t."""
-        (q, v, tau, *push), _ = accelerations.checked(self, q, v, tau, external)
-        return MotionSlopes.of(self.set, q, v, tau, push[0] if push else None, self._time(t))
+        (q, v, tau, *push), kind = accelerations.checked(self, q, v, tau, external)
+        return Derivatives(MotionSlopes.of(self.set, q, v, tau, push[0] if push else None, self._time(t)), kind)
 
     @in_given_precision
     def linearization(self, q, v, tau, brackets, passive, external=None, *, t=None, which=None) -> minimal.Minimal:

@@ -22,6 +22,7 @@ from .. import quantities
 from .augmented import check_closed
 from .free_motion import left_free
 from .multipliers import multipliers, needed, rank_tolerance
+from .precision import rounded
 from .quantities import under_constraints
 from .rank import Factored
 from .rows import Rows
@@ -149,6 +150,33 @@ class MotionSlopes:
         left_t = force.t[..., None] - pull @ time - self.slopes.pull_t[..., None]
         q, t = shared.change(force.q - pull @ placed, placed), shared.change(left_t, time, 1.0)[..., 0]
         return By(q, shared.change(force.v), shared.change(force.tau), t)
+
+
+class Derivatives:
+    """What a user asks of them, in the precision of what came: how v̇, the force Jc* λ and λ change with q, v, τ and t, each a `By`."""
+
+    def __init__(self, slopes: MotionSlopes, kind: np.dtype):
+        self.slopes, self.kind = slopes, kind
+
+    @property
+    def vdot(self) -> np.ndarray:
+        return rounded(self.slopes.vdot, self.kind)
+
+    @property
+    def lam(self) -> np.ndarray:
+        return rounded(self.slopes.lam, self.kind)
+
+    @property
+    def vdot_by(self) -> By:
+        return rounded(self.slopes.vdot_by, self.kind)
+
+    @property
+    def force_by(self) -> By:
+        return rounded(self.slopes.force_by, self.kind)
+
+    @property
+    def multipliers_by(self) -> By:
+        return rounded(self.slopes.multipliers_by, self.kind)
 
 
 # --- as declared quantities

@@ -42,9 +42,9 @@ class DrivenRows(Constraint):
     def given(self, t) -> tuple[float, float, float]:
         """f, ḟ and f̈."""
         x = self.drive
-        rate = self._followed(0, t)[1] if x.rate is None else x.rate(t)
-        bend = x.acceleration(t) if x.acceleration is not None else self._followed(0, t)[2] if x.rate is None else self._followed(1, t)[1]
-        return float(x.function(t)), float(rate), float(bend)
+        value, *more = self._followed(0, t) if x.rate is None else (x.function(t), *self._followed(1, t))
+        bend = more[1] if x.acceleration is None else x.acceleration(t)
+        return float(value), float(more[0]), float(bend)
 
     def jerk(self, t) -> float:
         order = 2 if self.drive.acceleration is not None else 1 if self.drive.rate is not None else 0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..operators.sko import SKO
+from ..operators.sko import SKO, Changes
 from ..quantities import forward_dynamics
 from .augmented import INCONSISTENT, augmented, check_closed
 from .loops import Choice, Loops
@@ -85,7 +85,9 @@ class Embedded:
         system = system_at(loops, choices, t)
         s = system.blocks(q)
         r = system.rates(s, v, external=external)
-        return Embedded(SKO(*s, r.a, r.b, r.base), system, (set_, q, v, external, t))
+        still = all(x.holonomic and not x.moves for x in set_.constraints)
+        sko = SKO(s.tree, s.A, s.H, s.M, s.armature, r.a, r.b, r.base, Changes(system.entry_rates) if still else None)
+        return Embedded(sko, system, (set_, q, v, external, t))
 
     def __reduce__(self):
         return _embedded, self.made_of

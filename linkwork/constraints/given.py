@@ -55,6 +55,11 @@ def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[li
             f"{name} of {set_.robot.model.name}, which has loops, couplings or constraints, runs on the CPU: "
             "give it NumPy arrays, such as x.cpu().numpy()."
         )
+    if any(getattr(x, "requires_grad", False) for x in given.values()):
+        raise ModelError(
+            f"{name} of {set_.robot.model.name}, which has loops, couplings or constraints, has no gradient for torch: which velocities "
+            "depend on which is decided from numbers. Pass x.detach(); derivatives are those of robot.constraints."
+        )
     arrays, kind = fitting(set_, given)
     return [x.astype(float, copy=False) for x in arrays], kind
 

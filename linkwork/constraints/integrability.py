@@ -16,11 +16,18 @@ def object_of_nonholonomy(set_: ConstraintSet, q, t=0.0):
     q = np.asarray(q, float)
     Jc = set_.rows(q, t=t).Jc
     X = Factored(Jc).null()
-    slopes = np.stack([first(lambda s, x=x: set_.rows(integrate(set_.nodes, q, s * x), t=t).Jc, STEP) for x in X.T]) if X.size else X
     if not X.size:
         return np.zeros((len(Jc), 0, 0))
-    turned = np.einsum("aij,jb->iab", slopes, X)  # (∂_Xa Jc) X_b
+    turned = np.einsum("ija,jb->iab", row_slopes(set_, q, X, t), X)  # (∂_Xa Jc) X_b
     return turned.transpose(0, 2, 1) - turned + np.einsum("ij,jab->iab", Jc, brackets(set_, X))
+
+
+def row_slopes(set_: ConstraintSet, q, X, t):
+    """∂Jc (m, nv, r) along the columns of X; by differences where a constraint cannot be traced."""
+    if not all(x.traceable for x in set_.constraints):
+        return np.stack([first(lambda s, x=x: set_.rows(integrate(set_.nodes, q, s * x), t=t).Jc, STEP) for x in X.T], -1)
+    still = np.zeros(len(X))
+    return set_.slopes(q, still, still, np.eye(len(set_)), t).pull @ X
 
 
 def brackets(set_: ConstraintSet, X):

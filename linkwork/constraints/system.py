@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..lie.scalars import like
-from ..sweeps import Blocks, Rates
+from ..model.tree import concatenated
+from ..sweeps import BlockRates, Blocks, Rates
 from ..systems import Nodes
 from ..systems.embedded import Embedding
 from .augmented import INCONSISTENT, OPEN
@@ -55,6 +56,12 @@ class LoopSystem:
         rigid = self.rooted.rates(self.rigid, v, tau, external)
         return self.embedding.rates(self.rigid, rigid, self.bend)
 
+    def entry_rates(self, u) -> BlockRates:
+        """Rates of the entries of the blocks along u: those of the rigid tree along v = X u, and Ẋ."""
+        v = self.embedding.whole(self.tree.split(u), self.X, {})
+        rigid = self.rooted.entry_rates(self.rigid, v)
+        return self.embedding.block_rates(self.rigid, rigid, {e: self._X_rate(g, v) for g, (e, _) in enumerate(self.roots)})
+
     def whole(self, s: Blocks, vdot):
         """v̇ = X u̇ + Ẋu (..., nv)."""
         found = self.embedding.whole(vdot, self.X, self.bend)
@@ -82,6 +89,25 @@ class LoopSystem:
         choice = self.choices[g]
         right = self.rows[g].Jc[..., list(choice.rows), :][..., list(choice.independent)]
         return self._laid_out(g, -self.eliminated[g].solve(right), like(np.eye(len(choice.independent)), self.q))
+
+    def _X_rate(self, g: int, v):
+        """Ẋ = [−J₁⁻¹ J̇c X; 0] along v, of holonomic rows that do not move in time. γ(v) = J̇c(v) v, so that for velocities v and w
+
+            J̇c(v) w = ½ [γ(v + w) − γ(v) − γ(w)] + ½ Jc [v, w]                    [v, w] the bracket in each joint
+        """
+        X, columns, choice = self.X[self.roots[g][0]], self.loops.columns[g], self.choices[g]
+        bracket = self.nodes.tree.matrix({(k, k): self.nodes.groups[k].ad(v[..., rows]) for k, rows in enumerate(self.nodes.tree.rows)})
+        own, bent = self._gamma(g, v), []
+        for i in range(X.shape[-1]):
+            w = np.zeros_like(v + X[..., 0, :1], shape=np.broadcast_shapes(v.shape, (*X.shape[:-2], v.shape[-1])))
+            w[..., columns] = X[..., i]
+            symmetric = self._gamma(g, v + w) - own - self._gamma(g, w)
+            bent.append(0.5 * (symmetric + self.rows[g].Jc @ (bracket @ w[..., None])[..., columns, :]))
+        n = len(choice.independent)
+        if not bent:
+            return np.zeros_like(X)
+        dependent = -self.eliminated[g].solve(concatenated(bent, -1)[..., list(choice.rows), :])
+        return self._laid_out(g, dependent, np.zeros_like(self.q, shape=(n, n)))
 
     def _laid_out(self, g: int, dependent, independent):
         """Rows in the order of the loop's velocities."""

@@ -101,6 +101,11 @@ def flag() -> int:
     return place.value
 
 
+def launcher() -> int:
+    """The address of cuLaunchKernel."""
+    return ctypes.cast(driver().cuLaunchKernel, _ptr).value or 0
+
+
 @dataclass(frozen=True)
 class Function:
     """A kernel on a device."""

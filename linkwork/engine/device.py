@@ -95,7 +95,7 @@ def check_place(names, arrays) -> None:
         where = ", ".join(f"{name} on the {'GPU' if on_device(x) else 'CPU'}" for name, x in zip(names, arrays))
         raise DeviceError(f"arrays live in different places ({where}); move them to one: x.cuda(), cupy.asarray(x).")
     if any(_is_torch(x) and x.requires_grad for x in arrays):
-        raise DeviceError("a tensor requires grad, and kernels have no gradients yet: pass x.detach().")
+        raise DeviceError("a tensor requires grad, and this has no gradient: pass x.detach().")
 
 
 def same_place(names, arrays) -> tuple[Library, str]:

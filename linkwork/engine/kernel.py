@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,16 @@ from .program import Input, Program, record
 from .rolled_program import RolledProgram
 
 LLVM_NAMES = {"d": "double", "f": "float"}
+
+
+class Entry(NamedTuple):
+    """Where compiled code is entered by others than NumPy: @loop(arguments, dimensions, steps, data) as driver.py says."""
+
+    key: str  # of what the code was made from
+    loop: int
+    data: int
+    outputs: list[tuple[int, ...]]
+    held: object  # what keeps the code in memory
 
 
 class Kernel:
@@ -31,6 +41,7 @@ class Kernel:
         self.content = content
         self.record = record
         self._made: dict[str, tuple[np.ufunc, Callable]] = {}
+        self._entries: dict[str, Entry] = {}
 
     @cached_property
     def program(self) -> Program | RolledProgram:
@@ -50,6 +61,11 @@ class Kernel:
     def call(self, kind: str) -> Callable:
         """A function that does what the gufunc does, with less overhead for one sample."""
         return self._of(kind)[1]
+
+    def entry(self, kind: str) -> Entry:
+        """The compiled loop itself."""
+        self._of(kind)
+        return self._entries[kind]
 
     def _of(self, kind: str) -> tuple[np.ufunc, Callable]:
         if kind not in self._made:
@@ -84,4 +100,5 @@ class Kernel:
         loaded = compiler.Code(code, "loop", "call")
         loop, quick = loaded.addresses
         general = gufunc(self.name, loop, data, dtype, inputs, outputs, loaded)
+        self._entries[kind] = Entry(name, loop, data.address, outputs, general)
         return general, call(general, quick, data, dtype) if quick and arrays_are_as_known() else general

@@ -2,12 +2,18 @@
 
 from heapq import heappop, heappush
 from math import cos, pi, sin
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from .llvm import fused, uses_of
 from .operations import operands
 from .program import Program
+from .trace import Trace
 
 MIXTURES = [(cos(x), sin(x)) for x in (pi + pi * k / 8 for k in range(9))]  # of depth and need: what needs more comes first
+REGISTERS = 14  # for values, on most processors
+_chosen: WeakKeyDictionary[Trace, dict] = WeakKeyDictionary()  # orders that have been found
 END = -1  # as if the results were read by one more operation
 
 
@@ -27,6 +33,17 @@ def fewest_spills(program: Program, registers: int) -> list[int]:
     ranks = [{i: a * depth[i] + 4 * b * need[i] for i in live} for a, b in MIXTURES]
     tried = [live, *(program.depth_first(rank.__getitem__) for rank in ranks)]
     return min(tried, key=lambda order: [spills(order, reads, n) for n in (registers, registers // 2)])
+
+
+def by_columns(program: Program) -> list[int]:
+    """The order of `program.live`, or that of its results column by column where it needs fewer spills: equations are solved so."""
+    known = _chosen.setdefault(program.trace, {})
+    if program.outputs not in known:
+        refs = [ref for x in program.outputs for ref in np.reshape(x.refs, x.shape).ravel(order="F").tolist()]
+        reads = read_by(program) | {END: []}  # a result is not kept
+        tried = program.live, program.depth_first(results=refs)
+        known[program.outputs] = min(tried, key=lambda order: spills(order, reads, REGISTERS))
+    return known[program.outputs]
 
 
 def read_by(program: Program) -> dict[int, list[int]]:

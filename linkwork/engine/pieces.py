@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from .functions_circular import sincos
 from .llvm import calls
 from .operations import OPERATIONS
-from .order import END, read_by
+from .order import END, by_columns, read_by
 from .program import Program
 
-LONGEST = 12_000  # operations that still make one function
+LONGEST = 5000  # operations that still make one function
+MOST_RESULTS = 2_500  # entries of results that one function still writes: LLVM compares each store with those before it
 CALL = 8  # operations that a call of the library counts for: values in use around it must be saved
 PIECE = 300  # operations of a piece
 
@@ -28,7 +29,8 @@ class Cut:
 
 
 def is_long(program: Program) -> bool:
-    return sum(program.operations.values()) + CALL * calls(program) > LONGEST
+    results = sum(len(output.refs) for output in program.outputs)
+    return sum(program.operations.values()) + CALL * calls(program) > LONGEST or results > MOST_RESULTS
 
 
 def workspace(program: Program) -> int:
@@ -36,13 +38,16 @@ def workspace(program: Program) -> int:
     return cut(program).room if is_long(program) else 0
 
 
-def cut(program: Program) -> Cut:
-    """Where a program is cut. Two values share a place in memory when the second is made after the last use of the first."""
+def cut(program: Program, results_last: bool = True) -> Cut:
+    """Where a program is cut. Two values share a place in memory when the second is made after the last use of the first.
+
+    With `results_last` every result has a place until the end; else it is written out by the piece that makes it.
+    """
     nodes, reads = program.trace.nodes, read_by(program)
     results = set(reads[END])
-    order = [i for i in _together(nodes, program.live) if i in reads and (nodes[i][0] != "in" or i in results)]
+    order = [i for i in _together(nodes, by_columns(program)) if i in reads and (nodes[i][0] != "in" or i in results)]
     pieces = _chunks(nodes, order)
-    last = dict.fromkeys(results, len(pieces))
+    last = dict.fromkeys(results, len(pieces)) if results_last else dict[int, int]()
     for p in range(len(pieces) - 1, -1, -1):
         for i in pieces[p]:
             for j in reads[i]:

@@ -76,15 +76,16 @@ class Program:
             raise TraceError(f"{self.name} uses a value of iterate's step outside of it: carry it, and use what iterate returns.")
         return order
 
-    def depth_first(self, rank: Callable[[int], float] | None = None) -> list[int]:
-        """The nodes the outputs need, each after its operands: those of low rank first, or as they come."""
+    def depth_first(self, rank: Callable[[int], float] | None = None, results: Iterable[int] | None = None) -> list[int]:
+        """The nodes the outputs need, each after its operands: those of low rank first, or as they come. The results may be given
+        in another order than that of the outputs."""
         nodes, order = self.trace.nodes, list[int]()
         done: set[int] = set()
 
         def below(i):
             return iter(tuple(operands(nodes[i])) if rank is None else sorted(operands(nodes[i]), key=rank))
 
-        for ref in (ref for output in self.outputs for ref in output.refs):
+        for ref in (ref for output in self.outputs for ref in output.refs) if results is None else results:
             if abs(ref) in done:
                 continue
             done.add(abs(ref))

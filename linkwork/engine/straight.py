@@ -6,6 +6,7 @@ All arguments are in lanes. Multiply-adds are chosen over the whole program, so 
 from . import pieces
 from .llvm import Kind, Writer, fused, plain_angles, uses_of
 from .operations import OPERATIONS
+from .order import by_columns
 from .program import Program
 
 
@@ -30,19 +31,24 @@ class _Text:
             for j, ref in enumerate(output.distinct if once else output.refs)
         ]
         self.uses = uses_of(self.nodes, program.live, [ref for output in program.outputs for ref in output.refs])
+        at_once = kind.width > 1  # one sample is the user's memory, where an array may be input and result
+        self.late = [x for x in self.results if not at_once or self.nodes[abs(x[2])][0] == "const"]
+        self.made: dict[int, list[tuple]] = {}  # results that are written as soon as their node is made, so that it need not be kept
+        for x in self.results if at_once else ():
+            self.made.setdefault(abs(x[2]), []).append(x)
 
     def whole(self, name: str) -> str:
         writer = self._writer()
-        writer.run(self.program.live, self.uses)
-        for result in self.results:
+        writer.run(by_columns(self.program), self.uses, lambda i: self._give_made(writer, i))
+        for result in self.late:
             self._give(writer, *result)
         return self._function(name, writer.lines)
 
     def in_pieces(self, name: str) -> str:
-        cut = pieces.cut(self.program)
+        cut = pieces.cut(self.program, results_last=self.kind.width == 1)
         absorbs = fused(self.nodes, self.program.live, self.uses)
         bodies = [self._piece(cut, absorbs, piece) for piece in cut.pieces]
-        bodies += [self._last(cut, self.results[k : k + pieces.PIECE]) for k in range(0, len(self.results), pieces.PIECE)]
+        bodies += [self._last(cut, self.late[k : k + pieces.PIECE]) for k in range(0, len(self.late), pieces.PIECE)]
         names = [f"{name}.{p}" for p in range(len(bodies))]
         calls = [f"call void @{each}({self._arguments()})" for each in names]
         return "".join(map(self._function, names, bodies)) + self._function(name, calls)
@@ -56,6 +62,7 @@ class _Text:
             writer.write(i, absorbs)
             if i in cut.places:
                 self._keep(writer, i, cut.places[i])
+            self._give_made(writer, i)
         return writer.lines
 
     def _last(self, cut: pieces.Cut, results) -> list[str]:
@@ -84,6 +91,10 @@ class _Text:
         if OPERATIONS[self.nodes[i][0]].truth:
             value = writer.emit(f"select {self.kind.of('i1')} {value}, {V} {constant(1.0)}, {V} {constant(0.0)}")
         self._store(writer, value, "%work", place)
+
+    def _give_made(self, writer: Writer, i: int) -> None:
+        for result in self.made.get(i, ()) if self.nodes[i][0] != "const" else ():
+            self._give(writer, *result)
 
     def _give(self, writer: Writer, j: int, index: int, ref: int) -> None:
         self._store(writer, writer.at(ref), f"%a{j}", index)

@@ -31,9 +31,9 @@ def larger(t, a, b):
 
 
 def sign(t, a):
-    """1, −1, or the value itself where it is zero or no number."""
-    below, above = t.compare("lt", a, ZERO), t.compare("lt", ZERO, a)
-    return either(t, above, 1.0, either(t, below, -1.0, a))
+    """1, −1, or 0, a constant each: there is no slope, at zero neither. What is no number stays it."""
+    below, above, zero = t.compare("lt", a, ZERO), t.compare("lt", ZERO, a), t.compare("eq", a, ZERO)
+    return either(t, above, 1.0, either(t, below, -1.0, either(t, zero, 0.0, t.constant(math.nan))))
 
 
 def is_nan(t, a):

@@ -65,9 +65,22 @@ def base_to_tips(model: "Model") -> tuple[PlacedJoint, ...]:
     for body in model.bodies:
         if body.name not in carried:
             raise ModelError(f'{model.name}: body "{body.name}" hangs on no joint; give it one, if only to the world.')
+    order = parents_first(model.joints)
+    if len(order) < len(model.joints):
+        standing = {x.name for x in order}
+        lost = next(x for x in model.joints if x.name not in standing)
+        raise ModelError(
+            f'{model.name}: joint "{lost.name}" stands on a cycle of joints that never reaches the world; '
+            "close the loop with a loop joint."
+        )
+    return order
+
+
+def parents_first(joints: Iterable[PlacedJoint]) -> tuple[PlacedJoint, ...]:
+    """The joints in their order, each after the joint of its parent; those that never reach the world are left out."""
     order: dict[str | None, PlacedJoint | None] = {None: None}  # by the body carried
     early: dict[str | None, list[PlacedJoint]] = {}
-    for placed in model.joints:
+    for placed in joints:
         if placed.parent not in order:
             early.setdefault(placed.parent, []).append(placed)
             continue
@@ -76,12 +89,6 @@ def base_to_tips(model: "Model") -> tuple[PlacedJoint, ...]:
             carrying = stack.pop()
             order[carrying.child] = carrying
             stack.extend(reversed(early.pop(carrying.child, [])))
-    if early:
-        lost = next(placed for placed in model.joints if placed.child not in order)
-        raise ModelError(
-            f'{model.name}: joint "{lost.name}" stands on a cycle of joints that never reaches the world; '
-            "close the loop with a loop joint."
-        )
     return tuple(placed for placed in order.values() if placed is not None)
 
 

@@ -120,7 +120,8 @@ class Linear(Bond):
 
 @dataclass(frozen=True)
 class Driven(Bond):
-    """A joint follows a function of time. Without `rate` and `acceleration` they come from differences."""
+    """A joint follows a function of time. Without `rate` and `acceleration` they come from its trace, as those of `Holonomic`, or from
+    differences where it cannot be traced."""
 
     joint: str
     function: Callable[[float], float]

@@ -6,19 +6,16 @@ over, the cotree, close its fundamental loops.
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import ModelError, did_you_mean, listed
-from ..joints import Compound, Joint
-from ..spatial import Pose
 from .check import depth_first
 from .model import GRAVITY, Model
 from .parts import Body, Loop, PlacedJoint
-
-ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"
+from .reversal import reversed_coordinates, reversed_joint
 
 
 @dataclass(frozen=True)
@@ -135,34 +132,3 @@ class Graph:
                 if end is not None:
                     out[row[end], j] = sign
         return out
-
-
-def reversed_joint(joint: PlacedJoint) -> PlacedJoint:
-    """The same joint drawn the other way round: parent and child change places, and the motions allowed are the same.
-
-    If the child stands at X(q) on the parent, the parent stands at X(q)⁻¹ on the child. About one axis that is the same q
-    about the axis turned round; otherwise it is the same joint at the inverse q: see `reversed_coordinates`.
-    """
-    first = joint.joint.parts[0][2] if joint.joint.parts else Pose()
-    return PlacedJoint(joint.name, joint.child, joint.parent, _reversed(joint.joint), joint.on, joint.at @ first)  # type: ignore[arg-type]
-
-
-def reversed_coordinates(joint: Joint, q) -> np.ndarray:
-    """The q of the reversed joint at which it stands as the joint does at q, (..., nq)."""
-    q, parts, start = np.asarray(q, float), [], 0
-    for _, part, _ in joint.parts:
-        own = q[..., start : start + part.nq]
-        parts.append(own if part.kind in ABOUT_ONE_AXIS else part.group.inverse(own))
-        start += part.nq
-    return np.concatenate([q[..., :0], *reversed(parts)], -1)
-
-
-def _reversed(joint: Joint) -> Joint:
-    """X = P₁ G₁ P₂ G₂ ... becomes X⁻¹ = G_n⁻¹ P_n⁻¹ ... G₁⁻¹ P₁⁻¹."""
-    if not isinstance(joint, Compound):
-        if joint.kind in ABOUT_ONE_AXIS:
-            return replace(joint, axis=tuple(-x for x in joint.axis))  # type: ignore[arg-type]
-        return joint if joint.rest is None else replace(joint, rest=tuple(joint.group.inverse(joint.at_rest)))
-    parts = joint.parts
-    after = [Pose(), *(placement.inverse() for _, _, placement in reversed(parts[1:]))]
-    return Compound(row=tuple((name, _reversed(part), at) for (name, part, _), at in zip(reversed(parts), after)))

@@ -16,6 +16,7 @@ from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
 from .forces import Force, Push
 from .parts import Body, Coupling, Frame, Loop, PlacedJoint
+from .rebasing import rebased
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -38,6 +39,7 @@ class Model:
     forces: tuple[Force, ...] = ()
     constraints: tuple[Bond, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
+    order: tuple[str, ...] = field(default=(), compare=False)  # of joints, before the model had another root: see `rebased`
 
     def __post_init__(self):
         gravity = numbers(self.gravity)
@@ -243,6 +245,19 @@ class Model:
         taken = {used for placed in self.joints if placed is not roots[0] for used in joint_names(placed)}
         base = PlacedJoint(unused("floating_base", taken) if name is None else name, None, roots[0].child, Free())
         return replace(self, joints=tuple(base if placed is roots[0] else placed for placed in self.joints))
+
+    def rebased(self, body: str, at=None) -> "Model":
+        """The same mechanism with another body as its root: joints between the two are turned round, all else is kept.
+
+            model.rebased("hand").rebased("torso")        # the model of before
+            lw.Dynamics(model).rebase(q, v, "hand")       # (q, v) of the new model in the same state
+
+        Where the old root is free the new one is, and the dynamics are the same. Where it is welded to the world the new one is,
+        `at` a pose of the world or where the old one stood: the same mechanism held elsewhere.
+        """
+        self.body_index(body)
+        fitting(self, "have another root")
+        return rebased(self, body, at)
 
     def renumbered(self, order) -> "Model":
         """The same mechanism with its bodies in another order (names); a body that comes before its parent is put after it."""

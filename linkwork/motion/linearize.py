@@ -7,6 +7,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from inspect import Signature, signature
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..lie.scalars import like
 from ..model.coordinates import entry_names
 from ..quantities import difference
 from ..quantities.bound import on_scalars
+from . import equations
 from .equations import STEPS
 
 
@@ -55,13 +57,14 @@ def linearize(robot, q, v, tau, external=None, *, t=None, dt=None, method: str =
         return under_constraints(robot, q, v, tau, push, t, dt, method, states)
     if states is not None and list(states) != (whole := named_states(robot, range(robot.nv), range(robot.nv))):
         raise OptionError(f"the states of {robot.model.name}, which nothing binds, are {', '.join(whole)}, in this order.")
+    if dt is not None and method == "zoh" and on_device(q):
+        raise OptionError('method="zoh" takes NumPy arrays; "rk4" and "euler" run on a GPU, and so does linearize without dt.')
     if dt is None or method == "zoh":
-        A, B = kernel(robot, continuous, push)(q, v, tau, *push)
+        A, B = runner(robot, continuous, q, push)(q, v, tau, *push)
         A, B = (A, B) if dt is None else held_over_a_step(A, B, dt)
     else:
-        h = np.asarray(dt, v.dtype if v.dtype.kind == "f" else float) if not on_device(q) else dt
-        end, _ = kernel(robot, step, push, method)(q, v, tau, h, *push)
-        A, B = kernel(robot, linear_step, push, method)(q, v, tau, h, end, *push)
+        h = q[..., 0] * 0 + dt if on_device(q) else np.asarray(dt, v.dtype if v.dtype.kind == "f" else float)
+        A, B = runner(robot, LINEAR_STEPS[method], q, push)(q, v, tau, h, *push)
     return named(robot, A, B, range(robot.nv), range(robot.nv), dt)
 
 
@@ -111,31 +114,109 @@ def held_over_a_step(A, B, dt):
     return whole[..., :n, :n], whole[..., :n, n:]
 
 
-# --- as kernels
+# --- over any scalar: in NumPy, the parts of it as kernels, and on a GPU as one kernel
 
 
-def kernel(robot, maker: Callable, push: tuple, *options: str) -> Callable:
-    """What a maker below makes for a robot, as a kernel that is kept with it; with an argument `external` if there is a push."""
-    key = maker.__name__, bool(push), *options
+def runner(robot, function: Callable, q, push) -> Callable:
+    """A function below for one robot: as it is, or as a kernel where arrays are on a GPU."""
+    run = partial(function, robot)
+    if not on_device(q):
+        return run
+    key = function.__name__, bool(push)
     if key not in robot.made:
-        function = maker(robot, bool(push), *options)
-        taken = [x.replace(default=x.empty) for x in signature(function).parameters.values() if x.name != "external" or push]
-        function.__signature__ = Signature(taken)
-        long = robot.rolled and maker is continuous  # which then runs in NumPy, its parts as loops over the joints
-        robot.made[key] = function if long else UserKernel(robot, function, {"h": ()} if options else {})
+        parameters = list(signature(function).parameters.values())[1:]
+        taken = [x.replace(default=x.empty) for x in parameters if x.name != "external" or push]
+        made = lambda *arrays: run(*arrays)
+        made.__name__, made.__signature__ = function.__name__, Signature(taken)  # type: ignore[attr-defined]
+        robot.made[key] = UserKernel(robot, made, {"h": ()} if any(x.name == "h" for x in taken) else {})
     return robot.made[key]
 
 
-def continuous(robot, pushed: bool) -> Callable:
-    """(q, v, τ) -> A, B, with the forces that the mechanism exerts on itself."""
+def continuous(robot, q, v, tau, external=None):
+    """A, B, with the forces that the mechanism exerts on itself."""
+    by_q, by_v, by_tau = of_tree(robot, q, v, tau, external)
+    zero = np.zeros_like(by_tau)
+    A = [-brackets(robot, v) + zero, like(np.eye(robot.nv), zero) + zero], [by_q, by_v]
+    return stacked(A), stacked([[zero], [by_tau]])
 
-    def linearization(q, v, tau, external=None):
-        by_q, by_v, by_tau = of_tree(robot, q, v, tau, external)
-        zero = np.zeros_like(by_tau)
-        A = [-brackets(robot, v) + zero, like(np.eye(robot.nv), zero) + zero], [by_q, by_v]
-        return stacked(A), stacked([[zero], [by_tau]])
 
-    return linearization
+def linear_euler(robot, q, v, tau, h, external=None):
+    """A, B of `euler_step`: the chain rule through v̇, from the configuration after the step."""
+    by = of_tree(robot, q, v, tau, external)
+    vdot = robot.forward_dynamics(q, v, tau + robot.passive_force(q, v), external)
+    own = kernels(robot)
+    qq, qv, qa, vq, vv, va = own["euler slopes"](q, v, vdot, h, own["euler"](q, v, vdot, h)[0])
+    A = [qq + qa @ by[0], qv + qa @ by[1]], [vq + va @ by[0], vv + va @ by[1]]
+    return stacked(A), stacked([[qa @ by[2]], [va @ by[2]]])
+
+
+def linear_rk4(robot, q, v, tau, h, external=None):
+    """A, B of `rk4_step`: the chain rule through its stages. At ξ the configuration q ∘ exp δq ∘ exp ξ changes by
+
+        Ad(exp −ξ) δq + S(ξ) δξ
+    """
+    n, h = robot.nv, h[..., None]
+    zero = np.zeros_like(v)[..., None] + like(np.zeros((n, n)), v)
+    eye, H = zero + like(np.eye(n), v), h[..., None]
+    dq, dv, dtau = (np.concatenate([eye if i == j else zero for j in range(3)], -1) for i in range(3))
+
+    def moved(xi, dxi, v):
+        S, inverse, back, bend = chart(robot, xi, v)
+        return back @ dq + S @ dxi, inverse, bend
+
+    def stage(xi, dxi, v, dv):
+        dq, inverse, bend = moved(xi, dxi, v)
+        there = robot.integrate(q, xi)
+        by_q, by_v, by_tau = of_tree(robot, there, v, tau, external)
+        vdot = robot.forward_dynamics(there, v, tau + robot.passive_force(there, v), external)
+        return np.matvec(inverse, v), bend @ dxi + inverse @ dv, vdot, by_q @ dq + by_v @ dv + by_tau @ dtau
+
+    x1, dx1, a1, da1 = stage(np.zeros_like(v), np.zeros_like(dq), v, dv)
+    x2, dx2, a2, da2 = stage(h / 2 * x1, H / 2 * dx1, v + h / 2 * a1, dv + H / 2 * da1)
+    x3, dx3, a3, da3 = stage(h / 2 * x2, H / 2 * dx2, v + h / 2 * a2, dv + H / 2 * da2)
+    x4, dx4, _, da4 = stage(h * x3, H * dx3, v + h * a3, dv + H * da3)
+    end, _, _ = moved(h / 6 * (x1 + 2 * x2 + 2 * x3 + x4), H / 6 * (dx1 + 2 * dx2 + 2 * dx3 + dx4), v)
+    whole = stacked([[end], [dv + H / 6 * (da1 + 2 * da2 + 2 * da3 + da4)]])
+    return whole[..., : 2 * n], whole[..., 2 * n :]
+
+
+LINEAR_STEPS = {"euler": linear_euler, "rk4": linear_rk4}
+
+
+def chart(robot, xi, v):
+    """S(ξ), S⁻¹(ξ), Ad(exp −ξ) and the derivative of S⁻¹(ξ) v by ξ, each (..., nv, nv)."""
+    if robot.lowered.nodes.additive:
+        eye = np.zeros_like(xi)[..., None] + like(np.eye(robot.nv), xi)
+        return eye, eye, eye, np.zeros_like(eye)
+    own = kernels(robot)
+    return *own["chart"](xi), own["bend"](xi, v)
+
+
+def kernels(robot) -> dict[str, Any]:
+    """What of a step concerns the groups of the joints alone, as kernels."""
+    if "groups" in robot.made:
+        return robot.made["groups"]
+
+    def euler(q, v, vdot, h):
+        return equations.euler_end(nodes_like(robot, q), q, v, vdot, h)
+
+    def euler_change(q, v, vdot, h, q1):
+        end, v = euler(q, v, vdot, h)
+        return difference(nodes_like(robot, q), q1, end), v
+
+    def matrices(xi):
+        nodes, parts = nodes_like(robot, xi), robot.lowered.nodes.tree.split(xi)
+        diagonal = lambda f: nodes.tree.matrix({(k, k): f(nodes.groups[k], x[..., 0]) for k, x in parts.items()})
+        inverse = diagonal(lambda group, x: group.dexp_inverse(x, side="right"))
+        return diagonal(lambda group, x: group.dexp(x, side="right")), inverse, diagonal(lambda group, x: group.Ad(group.exp(-x)))
+
+    bend = UserKernel(robot, lambda xi, v: equations.local_velocity(nodes_like(robot, xi), xi, v), {"xi": robot.nv}).jacobian(by="xi")
+    slopes = UserKernel(robot, euler_change, {"h": ()}).jacobian(by=("q", "v", "vdot"))
+    robot.made["groups"] = {
+        "euler": UserKernel(robot, euler, {"h": ()}), "euler slopes": slopes,
+        "chart": UserKernel(robot, matrices, {"xi": robot.nv}), "bend": bend,
+    }  # fmt: skip
+    return robot.made["groups"]
 
 
 def of_tree(robot, q, v, tau, external=None):
@@ -154,39 +235,8 @@ def accelerations(robot, q, v, tau, t=None):
     """∂v̇ by q and v with the forces that the mechanism exerts on itself; under constraints along them."""
     if robot.constraints is None:
         return of_tree(robot, q, v, tau)[:2]
-    at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t)
+    at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t).slopes
     return tuple(x + at.allowed.Y @ own for x, own in zip((at.by_q, at.by_v), passive_slopes(robot, q, v)))
-
-
-def step(robot, pushed: bool, method: str) -> Callable:
-    """(q, v, τ, h) -> the state after a step."""
-
-    def one_step(q, v, tau, h, external=None):
-        return STEPS[method](nodes_like(robot, q), q, v, tau, h, external)
-
-    return one_step
-
-
-def change(robot, pushed: bool, method: str) -> Callable:
-    """(q, v, τ, h, q') -> the state after a step, its configuration counted from q'."""
-
-    def changed_step(q, v, tau, h, q1, external=None):
-        nodes = nodes_like(robot, q)
-        end, v = STEPS[method](nodes, q, v, tau, h, external)
-        return difference(nodes, q1, end), v
-
-    return changed_step
-
-
-def linear_step(robot, pushed: bool, method: str) -> Callable:
-    """(q, v, τ, h, q') -> A, B, q' being the configuration after the step."""
-    slopes = kernel(robot, change, (None,) * pushed, method).jacobian(by=("q", "v", "tau"))  # type: ignore[attr-defined]
-
-    def linearization(q, v, tau, h, q1, external=None):
-        qq, qv, qt, vq, vv, vt = slopes(q, v, tau, h, q1, *(() if external is None else (external,)))
-        return stacked([[qq, qv], [vq, vv]]), stacked([[qt], [vt]])
-
-    return linearization
 
 
 def nodes_like(robot, some):

@@ -1,6 +1,7 @@
 """What can be asked of a system, each quantity with its declaration."""
 
 from .actuation import generalized_jacobian, hybrid_matrix, hybrid_matrix_times
+from .base_invariant import base_invariant_dynamics, body_compliances, operational_inertias
 from .declaration import ARRAYS, QUANTITIES, SIZES, Given, Honours, Quantity, quantity
 from .derivatives import (
     forward_dynamics_derivatives,
@@ -26,7 +27,7 @@ from .diagonal import (
     mass_matrix_root_rate_times,
     velocity_of_diagonal,
 )
-from .energy import center_of_mass, centroidal_momentum, kinetic_energy, passive_force, potential_energy
+from .energy import center_of_mass, kinetic_energy, passive_force, potential_energy
 from .inertia import (
     coriolis_matrix,
     coriolis_matrix_times,
@@ -57,14 +58,24 @@ from .kinematics import (
     poses,
     qdot,
 )
+from .momentum import (
+    average_velocity,
+    centroidal_inertia,
+    centroidal_momentum,
+    centroidal_momentum_matrix,
+    centroidal_momentum_rate,
+    free_flying_velocity,
+    momentum,
+)
 from .momentum_derivatives import (
     center_of_mass_jacobian,
+    centroidal_momentum_change,
     centroidal_momentum_derivatives,
-    centroidal_momentum_rate,
     kinetic_energy_gradient,
 )
 from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
 from .passive_derivatives import gravity_force_derivative, passive_force_derivatives, potential_energy_gradient
+from .rebasing import rebase, rebase_force
 from .tasks import joint_response, task_acceleration, task_compliance, task_inertia, task_jacobian
 
 __all__ = [
@@ -74,13 +85,19 @@ __all__ = [
     "QUANTITIES",
     "Quantity",
     "SIZES",
+    "average_velocity",
+    "base_invariant_dynamics",
     "bias",
     "body_accelerations",
+    "body_compliances",
     "body_velocities",
     "center_of_mass",
     "center_of_mass_jacobian",
+    "centroidal_inertia",
     "centroidal_momentum",
     "centroidal_momentum_derivatives",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_change",
     "centroidal_momentum_rate",
     "coordinate_rates",
     "coordinate_weights",
@@ -100,6 +117,7 @@ __all__ = [
     "forward_dynamics_derivatives_with_passive_forces",
     "forward_dynamics_gradient",
     "forward_dynamics_rate",
+    "free_flying_velocity",
     "generalized_jacobian",
     "gravity_force",
     "gravity_force_derivative",
@@ -132,6 +150,8 @@ __all__ = [
     "mass_matrix_root_rate_times",
     "mass_matrix_solve",
     "mass_matrix_times",
+    "momentum",
+    "operational_inertias",
     "passive_force",
     "passive_force_derivatives",
     "pose",
@@ -140,6 +160,8 @@ __all__ = [
     "potential_energy_gradient",
     "qdot",
     "quantity",
+    "rebase",
+    "rebase_force",
     "task_acceleration",
     "task_compliance",
     "task_inertia",

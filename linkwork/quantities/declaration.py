@@ -25,8 +25,8 @@ SIZES: dict[str, tuple[str | int, ...]] = {
     "external": ("nb", 6),
 }  # shapes of one sample, by the name of the argument; a user's kernel knows them too
 STRAIGHT_UP_TO = 80  # velocities; beyond, kernels loop over the nodes
-OTHERS = "given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta"  # names that only a quantity has
-ARRAYS = SIZES | dict.fromkeys(OTHERS, ("nv",))
+OWN: dict[str, tuple] = dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta"), ("nv",)) | {"momentum": (6,)}
+ARRAYS = SIZES | OWN
 
 
 class Honours(Flag):
@@ -99,15 +99,24 @@ class Quantity:
         return isinstance(x, str) and x in self.optional and not (self.options and any(x == body.name for body in model.bodies))
 
     @cached_property
-    def needs_options(self) -> bool:
-        """Must a user say more than its arrays, such as a body?"""
-        said = [] if self.options is None else list(signature(self.options).parameters.values())[1:]
-        return any(x.default is Parameter.empty for x in said)
-
-    @cached_property
     def _parameters(self) -> dict[str, Parameter]:
         _, *rest = signature(self.function).parameters.items()
         return dict(rest)
+
+    @cached_property
+    def takes_options(self) -> bool:
+        """Does a user say more than arrays? `options` may only check that a model has such a quantity."""
+        return bool(self._said)
+
+    @cached_property
+    def needs_options(self) -> bool:
+        """Must a user say more?"""
+        return any(x.default is x.empty and x.kind is not x.VAR_POSITIONAL for x in self._said)
+
+    @cached_property
+    def _said(self) -> list[Parameter]:
+        """What `options` takes after the model."""
+        return [] if self.options is None else list(signature(self.options).parameters.values())[1:]
 
     @property
     def is_ours(self) -> bool:

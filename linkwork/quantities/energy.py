@@ -1,11 +1,10 @@
-"""Energies, momentum, the centre of mass, and the forces that a mechanism exerts on itself."""
+"""Energies, the centre of mass, and the forces that a mechanism exerts on itself."""
 
 import numpy as np
 
 from .. import sweeps
-from ..lie.embedding import tilde
 from ..sweeps.momentum import moment_of_mass
-from ..systems.rigid import placed_blocks, placements
+from ..systems.rigid import placements
 from . import long
 from .declaration import Honours, quantity
 from .point_forces import point_energy, point_force
@@ -49,8 +48,8 @@ def joint_spring(group, q, stiffness, rest):
 
 
 def from_rest(group, q, stiffness, rest):
-    """ξ, the way of a joint from where its spring rests, in exponential coordinates; zero where there is no spring."""
-    return np.where(stiffness > 0, group.log(group.compose(group.inverse(rest), q)), 0.0)
+    """ξ, the way of a joint from where its spring rests, in exponential coordinates; zero for a joint without a spring."""
+    return np.where(np.sum(stiffness, -1, keepdims=True) > 0, group.log(group.compose(group.inverse(rest), q)), 0.0)
 
 
 @quantity((3,), Honours.NOTHING)
@@ -58,15 +57,3 @@ def center_of_mass(system, q):
     """In the world."""
     total = moment_of_mass(system.tree, placements(system, q), system.moment)
     return total[..., :3, 0] / total[..., 3, :]
-
-
-@quantity((6,), Honours.NOTHING)
-def centroidal_momentum(system, q, v):
-    """The momentum about the world's origin, moved to the centre of mass c:  [n − c × f; f]."""
-    X = placements(system, q)
-    total = moment_of_mass(system.tree, X, system.moment)
-    s = placed_blocks(system, X)
-    center = total[..., :3, 0] / total[..., 3, :]
-    h = system.still + sweeps.momentum(s, sweeps.velocities(s, s.tree.split(v), system.still))
-    n, f = h[..., :3, :], h[..., 3:, :]
-    return np.concatenate([n - tilde(center) @ f, f], -2)[..., 0]

@@ -110,19 +110,30 @@ def coordinate_rates(system, q):
 
 
 def group_rates(group, q):
-    """The same of one joint, from its group and its coordinates."""
-    columns = [group.rate(_unit(group, q), like(e, q)) for e in np.eye(group.nv)]
-    return np.stack(columns, -1)
+    """q̇ of each velocity of one joint (..., nq, nv)."""
+    q = _unit(group, q)
+    return np.stack([group.rate(q, like(e, q)) for e in np.eye(group.nv)], -1) if group.nv else np.zeros_like(q, shape=(*q.shape, 0))
 
 
 def coordinate_weights(system, q, weight):
-    """Weights on the entries of q (..., nq) that say what weights along the velocities (..., nv) do:  E (E* E)⁻¹ weight,  q̇ = E v."""
+    """Weights on the entries of q (..., nq) that say what weights along the velocities (..., nv) do:  E (E* E)⁻¹ weight,  q̇ = E v. Those on
+    a quaternion are orthogonal to it."""
 
     def lifted(group, q, weight):
         E = group_rates(group, q)
         return (E @ solve(E.mT @ E, weight[..., None]))[..., 0]
 
     return _each_group(system, q, weight, lifted)
+
+
+def coordinate_velocities(system, q, rates):
+    """The velocities (..., nv) nearest to rates of the entries of q (..., nq):  (E* E)⁻¹ E* rates,  q̇ = E v. What moves a quaternion along
+    itself moves nothing."""
+    parts, given, out = system.split(q), system.split(rates), system.tree.slots()
+    for k in system.tree.base_to_tips():
+        E = group_rates(system.groups[k], parts[k])
+        out[k] = solve(E.mT @ E, E.mT @ given[k][..., None])
+    return system.tree.join(out)
 
 
 def _unit(group, q):

@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 
 from .. import sweeps
-from ..spatial import phi
+from ..spatial import homogeneous, phi, phi_inverse
 from ..spatial.ldl import inverse
 from .points import Point, conservative, energy, pulls
+from .roots import rearranged, rearranged_forces
 
 
 def pose(of, q, body, place):
@@ -163,16 +164,72 @@ def jacobian_derivative(of, q, body, place, axes="body"):
 
 def center_of_mass_jacobian(of, q):
     """Linear momentum of each velocity by the mass."""
-    return momentum_matrix(of, q)[..., 3:, :] / of.mass
+    return centroidal_momentum_matrix(of, q)[..., 3:, :] / of.mass
 
 
 def centroidal_momentum_derivatives(of, q, v):
     """Column by column, from rates along each velocity."""
     identity, zero = np.eye(v.shape[-1], dtype=q.dtype), np.zeros(v.shape[-1], q.dtype)
-    by_q = of("centroidal_momentum_rate", q[..., None, :], v[..., None, :], identity, zero).mT
-    return by_q, np.broadcast_to(momentum_matrix(of, q), by_q.shape).copy()
+    by_q = of("centroidal_momentum_change", q[..., None, :], v[..., None, :], identity, zero).mT
+    return by_q, np.broadcast_to(centroidal_momentum_matrix(of, q), by_q.shape).copy()
 
 
-def momentum_matrix(of, q):
-    """The centroidal momentum of each unit of velocity, columns."""
+def base_invariant_dynamics(of, q, v, tau, external=None):
+    """Forward dynamics from the root: the same numbers by one sweep each way."""
+    extra = {} if external is None else {"external": external}
+    return of("forward_dynamics", q, v, tau, **extra)
+
+
+def operational_inertias(of, q, bodies):
+    return inverse(of("body_compliances", q)[..., list(bodies), :, :])[0]
+
+
+def centroidal_momentum_matrix(of, q):
+    """Column by column, the momentum of each velocity."""
     return of("centroidal_momentum", q[..., None, :], np.eye(of.nv, dtype=q.dtype)).mT
+
+
+def free_flying_velocity(of, q, v, momentum):
+    """From the momentum of unit velocities of the base, and that of the joints alone."""
+    joints = v.copy()
+    joints[..., :6] = 0.0
+    base = np.eye(6, v.shape[-1], dtype=q.dtype)
+    R = of("momentum", q[..., None, :], base).mT
+    joints[..., :6] = np.linalg.solve(R, (momentum - of("momentum", q, joints))[..., None])[..., 0]
+    return joints
+
+
+def rebase(of, q, v, way):
+    """From the poses and velocities of the bodies that are the old root, the new one and what the tree stands on."""
+    nodes = of.bound.lowered.plain(q.dtype)
+    own, rates = nodes.split(q), nodes.tree.split(v)
+    root = None
+    if way.base is not None:
+        T, V = of("poses", q), of("body_velocities", q, v)
+        (old, on), (new, there) = ((i, pose.matrix.astype(q.dtype)) for i, pose in way.roots)
+        X = T[..., new, :, :] @ there
+        root = back(T[..., old, :, :] @ on) @ X, phi(there).mT @ V[..., new, :, None]
+        if way.parent is not None:
+            root = root[0], root[1] - phi(back(T[..., way.parent, :, :]) @ X).mT @ V[..., way.parent, :, None]
+    return rearranged(way, [(nodes.groups[k], own[k], rates[k]) for k in range(len(nodes.tree))], root)
+
+
+def rebase_force(of, q, tau, way):
+    """The wrench on the old base, carried to the new one, and what it does along the joints between."""
+    nodes = of.bound.lowered.plain(q.dtype)
+    own, force = nodes.split(q), nodes.tree.split(tau)
+    if way.base is not None:
+        T = of("poses", q)
+        (old, on), (new, there) = ((i, pose.matrix.astype(q.dtype)) for i, pose in way.roots)
+        f = phi_inverse(back(T[..., old, :, :] @ on) @ T[..., new, :, :] @ there) @ force[way.base]
+        wrenches = np.zeros((*f.shape[:-2], of.nb, 6), q.dtype)
+        wrenches[..., new, :] = (phi(there) @ f)[..., 0]
+        along = nodes.tree.split(of("joint_forces", q, wrenches))
+        force |= {i: force[i] - along[i] for i in way.turned} | {way.base: f}
+    return rearranged_forces(way, [(nodes.groups[k], own[k], force[k]) for k in range(len(nodes.tree))])
+
+
+def back(T):
+    """The inverse of a pose."""
+    R = T[..., :3, :3].mT
+    return homogeneous(R, -(R @ T[..., :3, 3:])[..., 0])

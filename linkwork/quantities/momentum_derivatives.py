@@ -42,10 +42,10 @@ def centroidal_momentum_derivatives(system, q, v):
 
 
 @quantity((6,), NOTHING)
-def centroidal_momentum_rate(system, q, v, dq, dv):
+def centroidal_momentum_change(system, q, v, dq, dv):
     """The rate of `centroidal_momentum` while q moves with the velocity dq and v with the rate dv; for dq = v and dv = v̇, what gravity
     and forces from outside exert about the centre of mass."""
-    s, c, mass = masses(system, "centroidal_momentum_rate", q)
+    s, c, mass = masses(system, "centroidal_momentum_change", q)
     v, dq, dv = (s.tree.split(x) for x in (v, dq, dv))
     V, W = (sweeps.velocities(s, x, system.still) for x in (v, dq))
     f, moving = ((system.still + sweeps.momentum(s, x))[..., 3:, :] for x in (V, W))

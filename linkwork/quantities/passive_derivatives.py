@@ -6,9 +6,9 @@ import numpy as np
 
 from .. import sweeps
 from ..engine.array import Traced
-from ..engine.derived import Derived
+from ..engine.derived import Derived, inlined
 from ..engine.interpreter import run
-from ..engine.program import Input
+from ..engine.program import Input, Program
 from ..lie.embedding import tilde
 from ..lie.scalars import like
 from ..model import Spring
@@ -66,17 +66,17 @@ def passive_force_derivatives(system, q, v):
 
 def spring_derivative(group, q, stiffness, rest):
     """How the force of a joint's spring changes along each velocity (..., nv, nv), by the derivative of its program."""
-    given = q, stiffness, rest
-    derived = _spring_derived(group)
+    given, program = (q, stiffness, rest), _spring_program(group)
     if any(isinstance(x, Traced) for x in given):
-        return derived.jacobian((0,), (0,), *given)
-    return run(derived.jacobian_program((0,), (0,)), dict(zip(("q", "stiffness", "rest"), given)))[0]
+        return inlined(program, given)
+    return run(program, dict(zip(("q", "stiffness", "rest"), given)))[0]
 
 
 @cache
-def _spring_derived(group) -> Derived:
+def _spring_program(group) -> Program:
     inputs = Input("q", (group.nq,), group.units), Input("stiffness", (group.nv,)), Input("rest", (group.nq,))
-    return Derived("spring", lambda *given: joint_spring(group, *given)[..., 0], inputs, {"q": lambda q: group_rates(group, q)})
+    spring = Derived("spring", lambda *given: joint_spring(group, *given)[..., 0], inputs, {"q": lambda q: group_rates(group, q)})
+    return spring.jacobian_program((0,), (0,))
 
 
 # --- springs, dampers and pushes between points

@@ -123,7 +123,8 @@ class Rolled:
 
         def around(*arrays, out=None):
             with np.errstate(all="ignore"):
-                given = [x if f is None else f(np.asarray(x).astype(dtype, casting="safe", copy=False)) for x, f in zip(arrays, self.before)]
+                numbers = (np.asarray(x).astype(dtype, casting="safe", copy=False) for x in arrays)
+                given = [x if f is None else f(x) for x, f in zip(numbers, self.before)]
                 found = run(*given)
                 several = found if isinstance(found, tuple) else (found,)
                 several = tuple(x if f is None else f(x) for x, f in zip(several, self.after))

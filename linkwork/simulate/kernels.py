@@ -13,7 +13,6 @@ from ..engine.interpreter import called
 from ..engine.kernel import Kernel
 from ..errors import SimulationError
 from ..kernels import UserKernel
-from ..lie.group import Additive
 from ..lie.scalars import like
 from ..motion import equations
 from ..varying import Varying
@@ -136,7 +135,7 @@ def _euler_end(robot, friction):
     nodes = robot.lowered.plain()
 
     def end(q, v, vdot, h):
-        if not additive(robot):
+        if not robot.lowered.nodes.additive:
             return equations.euler_end(nodes, q, v, vdot, h)
         v = v + h * vdot
         return robot.integrate(q, h * v), v
@@ -147,14 +146,9 @@ def _euler_end(robot, friction):
 def _velocity(function):
     def made(robot, friction):
         nodes = robot.lowered.plain()
-        return (lambda xi, v: v) if additive(robot) else (lambda xi, v: function(nodes, xi, v))
+        return (lambda xi, v: v) if robot.lowered.nodes.additive else (lambda xi, v: function(nodes, xi, v))
 
     return made
-
-
-def additive(robot) -> bool:
-    """Do all coordinates add?"""
-    return all(isinstance(group, Additive) for group in robot.lowered.nodes.groups)
 
 
 LARGE: dict[Callable, Callable] = {

@@ -12,7 +12,7 @@ from ..engine.cuda import DeviceError
 from ..engine.device import DeviceMarch, Library, on_device, same_place
 from ..engine.march import March
 from ..errors import ShapeError, SimulationError
-from ..foreign import is_foreign
+from ..foreign import is_foreign, wants_gradient
 from ..kernels import UserKernel
 from ..lie.scalars import working_dtype
 from ..motion.equations import STEPS
@@ -52,6 +52,11 @@ def rollout(
     Springs, damping and friction of the joints act; limits do not. The result has the dtype and the kind of array of the
     states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at each step.
     """
+    if out is None and wants_gradient((Q0, V0, controls, *(given or {}).values(), *(each_step or {}).values()), (controls, reset)):
+        from .rollout_tensors import rollout_of_tensors  # which imports torch
+
+        arguments = {"Q0": Q0, "V0": V0, "controls": controls, "reset": reset, "given": given, "each_step": each_step}
+        return rollout_of_tensors(robot, arguments, {"dt": dt, "steps": steps, "method": method, "every": every})
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
         Q0, V0, controls, reset, given, each_step, out = as_numpy(Q0, V0, controls, reset, given, each_step, out)
         run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, method=method, every=every, reset=reset, given=given,
@@ -127,7 +132,10 @@ def as_numpy(*arguments):
     def plain(x):
         if isinstance(x, torch.Tensor):
             if x.requires_grad:
-                raise DeviceError("a tensor requires grad, and rollouts have no gradients yet: pass x.detach().")
+                raise DeviceError(
+                    "a tensor requires grad, and this rollout has no gradient. Pass x.detach(), or let it have one: leave out= away, and "
+                    "for that of a policy make it a torch.nn.Module, or let the states require grad."
+                )
             return x.numpy()
         if isinstance(x, dict):
             return {name: plain(part) for name, part in x.items()}

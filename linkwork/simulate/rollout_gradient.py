@@ -69,7 +69,8 @@ def rollout_gradient(
     back = Backwards(robot, method, controls, reset, inputs, _weights(inputs, weights, steps // every + 1), every)
     back(_spacing(inputs, steps, checkpoint), run)
     by = {name: library.moved(x, 0, len(inputs.batch)) for name, x in back.by_stream.items()}
-    return RolloutGradient(*back.weight, by.pop(TAU, None), dict(back.by_constant), by)
+    by_q, by_v = back.weight
+    return RolloutGradient(by_q, by_v, by.pop(TAU, None), dict(back.by_constant), by)
 
 
 class Backwards:
@@ -81,11 +82,21 @@ class Backwards:
         library, V, batch = inputs.library, inputs.V, inputs.batch
         self.weight = [library.full(tuple(V.shape), 0.0, V) for _ in weights]
         shapes = inputs.shapes()
-        self.by_stream = {name: self._room(x, (inputs.steps, *batch, *shapes[name])) for name, x in _some(inputs.streams)}
+        self.by_stream = {name: self._rows(x, shapes[name]) for name, x in _some(inputs.streams)}
         self.by_constant = {name: self._room(x, (*batch, *shapes[name])) for name, x in _some(inputs.constants)}
 
     def _room(self, like, shape):
         return self.inputs.library.full(shape, 0.0, like)
+
+    def _rows(self, like, shape):
+        """Room for each step, (steps, batch..., shape...); on a GPU with the samples last in memory."""
+        inputs = self.inputs
+        if inputs.library.host:
+            return self._room(like, (inputs.steps, *inputs.batch, *shape))
+        x = self._room(like, (inputs.steps, *shape, *inputs.batch))
+        for _ in shape:
+            x = inputs.library.moved(x, 1, -1)
+        return x
 
     def __call__(self, spacing: int, run: Rollout | None) -> None:
         """Go back from the last step to the first, from one stored state to the one before."""
@@ -217,5 +228,6 @@ def _of_tensors(robot, *arguments, **how) -> RolloutGradient:
     Q0, V0, controls, weights, reset, given, each_step, run = as_numpy(*arguments)
     run = None if run is None else Rollout(*run)
     found = rollout_gradient(robot, Q0, V0, controls, weights=weights, reset=reset, given=given, each_step=each_step, run=run, **how)
-    whole = [None if x is None else tensor(x.copy()) for x in found[:3]]
-    return RolloutGradient(*whole, *({name: tensor(x.copy()) for name, x in part.items()} for part in found[3:]))
+    by_q, by_v, by_controls = (None if x is None else tensor(x.copy()) for x in found[:3])
+    given, each_step = ({name: tensor(x.copy()) for name, x in part.items()} for part in (found.given, found.each_step))
+    return RolloutGradient(by_q, by_v, by_controls, given, each_step)

@@ -1,26 +1,26 @@
 """How a run depends on where it started and on constants of its robot: forwards, and backwards from a cost.
 
-Both go over the same derivatives of the run's own steps (step_derivatives.py). Where an event of the user makes the state jump, x⁺ = r(t, x⁻)
-when g(t, x) = 0, a change of the state changes the time of the jump as well (the saltation matrix):
+Both go over the same derivatives of the run's own steps (step_derivatives.py). Where an event of the user makes the state jump,
+x⁺ = r(t, x⁻) when g(t, x) = 0, a change of the state changes the time of the jump as well (the saltation matrix):
 
     δx⁺ = (R + (f⁺ − R f⁻ − ∂r/∂t) ∇g / (∂g/∂t + ∇g · f⁻)) δx⁻,      R = ∂r/∂x,  f the rates before and after
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError, did_you_mean
-from ..kernels import UserKernel
 from ..systems import VARIABLE
+from .archive import is_missing
 from .control import Hold
 from .settings import Settings
 from .step_derivatives import Derivatives, StepDerivatives, Steps
 from .stops import Stops
+from .traced_functions import traced
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -71,14 +71,16 @@ def wanted(robot: Dynamics, settings: Settings, sensitivity) -> tuple[str, ...]:
             raise SimulationError(f'sensitivity to "{name}": there is no such constant.{did_you_mean(str(name), [STATE, *VARIABLE])}')
     if names:
         check(robot, settings)
+    if robot.constraints is not None and "at" in names:
+        raise SimulationError(f'sensitivity to "at": lengths of {robot.model.name}, which close its loops, have no derivative here.')
     return names
 
 
 def check(robot: Dynamics, s: Settings) -> None:
     """Raise if the derivatives of such a run are not there."""
     why = ""
-    if robot.constraints is not None:
-        why = f"{robot.model.name} has loops, couplings or constraints"
+    if robot.constraints is not None and (why := _constrained(robot, s)):
+        why = f"{robot.model.name} has loops, couplings or constraints, {why}"
     elif s.external is not None:
         why = "`external` has no derivative here: say its force as a control, robot.joint_forces(q, external)"
     elif s.velocities != "v":
@@ -89,6 +91,17 @@ def check(robot: Dynamics, s: Settings) -> None:
         why = "joints that stop at limits or stick by dry friction have none; say impacts as events with a reset"
     if why:
         raise SimulationError(f"derivatives of this run are not there: {why}.")
+
+
+def _constrained(robot: Dynamics, s: Settings) -> str:
+    """What is not there under constraints."""
+    if robot.constraints is not None and robot.constraints.set.moving:
+        return "which move in time"
+    if s.constraints != "project" or s.keep is not None:
+        return 'on which derivatives are put back as the run is: constraints="project" alone has them'
+    if s.method not in ("rk4", "rk45", "dop853"):
+        return f'with which method "{s.method}" has none; take "rk45", "dop853" or "rk4"'
+    return "with which events may not reset the state" if any(getattr(event, "reset", None) for event in s.events) else ""
 
 
 def sensitivity(run: "Trajectory", names: tuple[str, ...]) -> Sensitivity:
@@ -129,9 +142,11 @@ class _Walk:
         self.run, self.robot, self.names = run, run.robot, tuple(x for x in names if x != STATE)
         if run.dense is None or not run.dense.parts or not len(run.t):
             raise SimulationError("derivatives of a run need the motion within its steps: simulate with dense=True.")
-        control = run.settings.control
-        parts = [] if control is None else list(control) if isinstance(control, (list, tuple)) else [control]
-        kernels = [_traced(self.robot, x.function if isinstance(x, Hold) else x, "control", "tqv") for x in parts]
+        if any(is_missing(getattr(run.settings, name)) for name in ("control", "events")):
+            raise SimulationError("a file does not hold functions, which derivatives of this run need: simulate it again.")
+        control: Any = run.settings.control
+        parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
+        kernels = [traced(self.robot, x.function if isinstance(x, Hold) else x, "control", "tqv") for x in parts]
         self.holds = [(x, k) for x, k in zip(parts, kernels) if isinstance(x, Hold)]
         self.of = Derivatives(self.robot, [k for x, k in zip(parts, kernels) if not isinstance(x, Hold)], self.names)
         self.steps = Steps.of(self.robot, run.dense, float(run.t[-1]))
@@ -178,11 +193,11 @@ class _Walk:
 
     def _jump(self, n: int, event, seen) -> Jump:
         robot, t, q, v = self.robot, np.array(seen.t), seen.q, seen.v
-        g = _traced(robot, event.function, f'event "{event.name}"', "tqv", ())
-        r = _traced(robot, event.reset, f'the reset of event "{event.name}"', "tqv", None)
+        g = traced(robot, event.function, f'event "{event.name}"', "tqv", ())
+        r = traced(robot, event.reset, f'the reset of event "{event.name}"', "tqv", None)
         after = tuple(r(t, q, v))
         tau = self.held[max(n - 1, 0)]
-        f0, f1 = (self._rate(seen.t, *state, tau) for state in ((q, v), after))
+        f0, f1 = (self._rate(seen.t, at[0], at[1], tau) for at in ((q, v), after))
         g_t, *g_x = g.jacobian()(t, q, v)
         slope = np.concatenate(g_x)
         qt, qq, qv, vt, vq, vv = r.jacobian()(t, q, v)
@@ -196,12 +211,18 @@ class _Walk:
         u, _, _ = self.of.control(np.array([t]), q[None], v[None])
         return np.concatenate([v, self.of.vdot(q, v, u[0] + tau)])
 
+    @property
+    def _first(self):
+        """What remains of changes of the first state."""
+        found = self.of.put_back(self.run.q[:1], self.run.v[:1])
+        return found.reshape(found.shape[-2:])
+
     # --- forwards
 
     def forwards(self, names) -> Sensitivity:
         n, J, N = self.robot.nv, self.made.matrix, len(self.steps.t)
         size = J.shape[-1] - n  # columns of the result: first state, constants
-        S, Ts = np.eye(2 * n, size), [np.zeros((n, size)) for _ in self.holds]
+        S, Ts = self._first @ np.eye(2 * n, size), [np.zeros((n, size)) for _ in self.holds]
         starts, ends, held = np.empty((N + 1, 2 * n, size)), np.empty((N, 2 * n, size)), np.empty((N, n, size))
         constants = np.eye(size)[2 * n :]
         jumps = {k: [x.matrix for x in self.jumps if x.n == k] for k in {x.n for x in self.jumps}}
@@ -215,8 +236,8 @@ class _Walk:
             held[k] = sum(Ts, np.zeros((n, size)))
             S = ends[k] = J[k] @ np.concatenate([S, held[k], constants])
         rows = self._at_rows(starts, ends, held, constants)
-        parts = np.split(rows, np.cumsum([2 * n, *(x.size for x in self.of.varying.own.values())])[:-1], -1)
-        by = {STATE: parts[0], **{k: p.reshape(*p.shape[:2], *x.shape) for (k, x), p in zip(self.of.varying.own.items(), parts[1:])}}
+        parts = np.split(rows, np.cumsum([2 * n, *(x.size for x in self.of.own.values())])[:-1], -1)
+        by = {STATE: parts[0], **{k: p.reshape(*p.shape[:2], *x.shape) for (k, x), p in zip(self.of.own.items(), parts[1:])}}
         return Sensitivity(self.run.t, {name: by[name] for name in names})
 
     def _at_rows(self, starts, ends, held, constants):
@@ -244,9 +265,9 @@ class _Walk:
     def backwards(self, final, running) -> CostGradient:
         n, J, N = self.robot.nv, self.made.matrix, len(self.steps.t)
         weight, along, cost = np.zeros(2 * n), np.zeros((N, J.shape[-1])), 0.0
-        rate = None if running is None else _traced(self.robot, running, "running", ("t", "q", "v", "tau"), ())
+        rate = None if running is None else traced(self.robot, running, "running", ("t", "q", "v", "tau"), ())
         if final is not None:
-            end = _traced(self.robot, final, "final", "qv", ())
+            end = traced(self.robot, final, "final", "qv", ())
             q, v = self.run.q[-1], self.run.v[-1]
             weight, cost = np.concatenate(end.jacobian()(q, v)), float(end(q, v))
         if rate is not None:
@@ -266,8 +287,9 @@ class _Walk:
                         weight, forces[i] = weight + forces[i] @ slopes[k], np.zeros(n)
             for jump in reversed([x for x in self.jumps if x.n == k]):
                 weight = weight @ jump.matrix + self._lost(rate, jump) * jump.time
-        parts = np.split(by, np.cumsum([x.size for x in self.of.varying.own.values()])[:-1]) if self.names else []
-        named = {name: part.reshape(x.shape) for (name, x), part in zip(self.of.varying.own.items(), parts)}
+        weight = weight @ self._first
+        parts = np.split(by, np.cumsum([x.size for x in self.of.own.values()])[:-1]) if self.names else []
+        named = {name: part.reshape(x.shape) for (name, x), part in zip(self.of.own.items(), parts)}
         return CostGradient(cost, weight[:n], weight[n:], self.steps.t, by_tau, named)
 
     def _lost(self, rate, jump: Jump) -> float:
@@ -277,26 +299,3 @@ class _Walk:
         tau, t = self.held[max(jump.n - 1, 0)], np.array([jump.t])
         ends = [rate(t, q[None], v[None], self.of.control(t, q[None], v[None])[0] + tau)[0] for q, v in (jump.before, jump.after)]
         return float(ends[0] - ends[1])
-
-
-def _traced(robot: Dynamics, function: Callable, what: str, names, shape=("nv",)) -> UserKernel:
-    """A function of a user as a kernel that returns arrays of this shape; None is any."""
-
-    def asked(*arguments):
-        found = function(*arguments)
-        if shape is None:
-            return found
-        found = arguments[-1] * 0.0 if found is None else arguments[-1].like(found)
-        return found.reshape(robot.lowered.shape(shape))
-
-    asked.__name__ = what
-    asked.__signature__ = Signature([Parameter(x, Parameter.POSITIONAL_OR_KEYWORD) for x in names])  # type: ignore[attr-defined]
-    kernel = UserKernel(robot, asked, {"t": ()} if "t" in names else {})
-    try:
-        kernel.kernel()
-    except Exception as error:
-        raise SimulationError(
-            f"{what} has no derivative: it could not be traced ({type(error).__name__}: {error}). It must be written with NumPy and the "
-            "robot's methods, branches as np.where, as a function of robot.kernel is."
-        ) from error
-    return kernel

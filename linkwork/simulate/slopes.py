@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from ..errors import ConstraintError
-from ..motion import equations
-from ..motion.linearize import accelerations
-from .kernels import additive, kernel, slopes_of
+from ..errors import ConstraintError, ModelError
+from ..motion.linearize import accelerations, chart
 
 
 def known(flow) -> bool:
@@ -17,21 +15,15 @@ def known(flow) -> bool:
 
 
 def rate_slopes(flow, t: float, q, xi, v):
-    """∂(ξ̇, v̇)/∂(ξ, v) (2 nv, 2 nv) at q ∘ exp ξ; None where the state is none of the mechanism.
+    """∂(ξ̇, v̇)/∂(ξ, v) (2 nv, 2 nv) at q ∘ exp ξ; None where the state is none of the mechanism, or where blocks
+    of a producer, or a constraint that cannot be traced, have no slopes.
 
         ∂v̇/∂ξ = ∂v̇/∂q S(ξ),    ∂ξ̇/∂v = S⁻¹(ξ)
     """
-    robot, n = flow.robot, flow.robot.nv
+    robot = flow.robot
     try:
         by_q, by_v = accelerations(robot, flow.integrate(q, xi), v, flow.steady[0], t=t if flow.timed else None)
-    except ConstraintError:
+    except (ConstraintError, ModelError):
         return None
-    J = np.zeros((2 * n, 2 * n))
-    J[n:, n:] = by_v
-    if additive(robot):
-        J[:n, n:], J[n:, :n] = np.eye(n), by_q
-        return J
-    turned, moved = (kernel(robot, f)(xi, np.eye(n)).T for f in (equations.body_velocity, equations.local_velocity))
-    J[:n, :n] = slopes_of(robot, equations.local_velocity, "xi")(xi, v)
-    J[:n, n:], J[n:, :n] = moved, by_q @ turned
-    return J
+    S, inverse, _, bend = chart(robot, xi, v)
+    return np.block([[bend, inverse], [by_q @ S, by_v]])

@@ -14,14 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.kernel import Kernel
-from ..engine.program import Input
 from ..errors import SimulationError
-from ..kernels import DerivativeKernel, QuantityKernel, UserKernel
-from ..lie.group import Additive
-from ..motion import equations
-from ..motion.linearize import nodes_like
-from ..quantities import coordinate_rates, difference
+from ..motion.linearize import chart, kernels, of_tree, passive_slopes, stacked
+from ..quantities import coordinate_rates
 from . import tableau
 from .dense import Dense, Polynomials
 from .explicit import RK4
@@ -51,10 +46,9 @@ class Steps:
 
     @staticmethod
     def of(robot: Dynamics, dense: Dense, end: float) -> "Steps":
-        parts = [_steps(robot, part, ends[0]) for part, ends in zip(dense.parts, [*(p.t for p in dense.parts[1:]), [end]])]
-        if len(parts) != 1:
-            raise SimulationError("a run resumed by another method has no derivatives; derive each part by itself.")
-        return parts[0]
+        if len(dense.parts) != 1:
+            raise SimulationError("a run that was resumed by another method has no derivatives; derive each part by itself.")
+        return _steps(robot, dense.parts[0], end)
 
 
 def _steps(robot, part, end) -> Steps:
@@ -88,40 +82,32 @@ class Stage:
 
 
 class Derivatives:
-    """Exact derivatives of the rates of a robot with its controls, called with a batch of states."""
+    """Exact derivatives of the rates of a robot with its controls, called with a batch of states; under constraints along them."""
 
     def __init__(self, robot: Dynamics, functions: list, names: tuple[str, ...]):
         """`functions` are controls (t, q, v) -> τ as kernels, `names` constants that `varying` knows."""
         self.robot, self.functions, self.names = robot, functions, names
-        self.varying = self._kept(("varying", names), lambda: robot.varying(*names))
-        self.adds = all(isinstance(group, Additive) for group in robot.lowered.nodes.groups)
+        self.own = {} if not names else self._kept("varying", lambda: robot.varying(*names)).own
 
-    def _kept(self, key, make: Callable):
+    def _kept(self, what: str, make: Callable):
         """What is made once for a robot."""
-        key = "derivatives of steps", *key
+        key = "derivatives of steps", what, self.names
         if key not in self.robot.made:
             self.robot.made[key] = make()
         return self.robot.made[key]
 
-    def _acceleration(self) -> DerivativeKernel:
-        """(q, v, τ, constants...) -> ∂v̇/∂constants."""
-        robot, varying, own = self.robot, self.varying, self.varying.own
-        inputs = *(robot.lowered.input(name, (size,)) for name, size in (("q", "nq"), ("v", "nv"), ("tau", "nv"))), *(
-            Input(name, x.shape) for name, x in own.items()
-        )
+    def _slopes(self, what: str):
+        """∂/∂p of a force, a kernel of its arguments and the constants."""
+        return self._kept(what, lambda: self.robot.varying(*self.names).as_kernel(what).jacobian(by=self.names))
 
-        def function(q, v, tau, *constants):
-            nodes = robot.lowered.system(varying.nodes_like(q, dict(zip(own, constants))))
-            return equations.acceleration(nodes, q, v, tau)
-
-        return QuantityKernel(robot, Kernel("acceleration", function, inputs)).jacobian(by=self.names)
-
-    def by_constants(self, q, v, tau) -> np.ndarray:
-        """∂v̇/∂p (N, nv, size of all constants)."""
-        if not self.names:
-            return np.zeros((*v.shape, 0))
-        found = self._kept(("acceleration", self.names), self._acceleration)(q, v, tau, *self.varying.own.values())
-        return np.concatenate([x.reshape(*v.shape, -1) for x in (found if isinstance(found, tuple) else (found,))], -1)
+    def by_constants(self, q, v, vdot) -> np.ndarray:
+        """∂(τ passive − τ needed)/∂p (N, nv, size of all constants)."""
+        total = np.zeros((*v.shape, sum(x.size for x in self.own.values())))
+        for what, sign, arrays in (("passive_force", 1.0, (q, v)), ("inverse_dynamics", -1.0, (q, v, vdot))):
+            if self.names:
+                found = self._slopes(what)(*arrays, *self.own.values())
+                total += sign * np.concatenate([x.reshape(*v.shape, -1) for x in (found if isinstance(found, tuple) else (found,))], -1)
+        return total
 
     def control(self, t, q, v):
         """τ of the functions, and ∂τ/∂q, ∂τ/∂v."""
@@ -135,46 +121,23 @@ class Derivatives:
     def vdot(self, q, v, tau):
         return self.robot.forward_dynamics(q, v, tau + self.robot.passive_force(q, v))
 
-    # --- on the group, joint by joint: (N, nv, nv)
+    def accelerations(self, q, v, tau):
+        """∂v̇ by q, v, τ and constants."""
+        if (constraints := self.robot.constraints) is None:
+            by_q, by_v, by_tau = of_tree(self.robot, q, v, tau)
+        else:
+            q, v = constraints.project(q, v)
+            at = constraints.derivatives(q, v, tau + self.robot.passive_force(q, v))
+            pull, damping = passive_slopes(self.robot, q, v)
+            by_q, by_v, by_tau = at.by_q + at.allowed.Y @ pull, at.by_v + at.allowed.Y @ damping, at.allowed.Y
+        return by_q, by_v, by_tau, by_tau @ self.by_constants(q, v, self.vdot(q, v, tau))
 
-    def _blocks(self, function, xi):
-        nodes = self.robot.lowered.plain()
-        parts = nodes.tree.split(xi)
-        return nodes.tree.matrix({(k, k): function(nodes.groups[k], parts[k][..., 0]) for k in nodes.tree.base_to_tips()})
-
-    def carried(self, xi):
-        """Ad(exp −ξ)."""
-        return self._blocks(lambda group, x: group.Ad(group.exp(-x)), xi)
-
-    def S(self, xi):
-        return self._blocks(lambda group, x: group.dexp(x, side="right"), xi)
-
-    def S_inverse(self, xi):
-        return self._blocks(lambda group, x: group.dexp_inverse(x, side="right"), xi)
-
-    def _velocity(self) -> DerivativeKernel:
-        function = lambda xi, v: equations.local_velocity(nodes_like(self.robot, xi), xi, v)
-        return UserKernel(self.robot, function, {"xi": (self.robot.nv,)}).jacobian(by="xi")
-
-    def velocity_by_xi(self, xi, v):
-        """∂(S⁻¹(ξ) v)/∂ξ."""
-        return np.zeros((*xi.shape, xi.shape[-1])) if self.adds else self._kept(("velocity",), self._velocity)(xi, v)
-
-    def _euler_end(self) -> DerivativeKernel:
-        """(q, v, v̇, h, q') -> ∂(change of q', v')/∂(q, v, v̇)."""
-        robot = self.robot
-
-        def end(q, v, vdot, h, q1):
-            nodes = nodes_like(robot, q)
-            there, v = equations.euler_end(nodes, q, v, vdot, h)
-            return difference(nodes, q1, there), v
-
-        return UserKernel(robot, end, {"h": ()}).jacobian(by=("q", "v", "vdot"))
-
-    def euler_end(self, q, v, vdot, h):
-        """∂(q', v')/∂(q, v, v̇) of semi-implicit Euler steps."""
-        q1, _ = equations.euler_end(self.robot.lowered.plain(), q, v, vdot, h)
-        return self._kept(("euler",), self._euler_end)(q, v, vdot, h, q1)
+    def put_back(self, q, v):
+        """What remains of changes of states (N, 2 nv, 2 nv): all, or what constraints allow, as a run is put back on them."""
+        if (constraints := self.robot.constraints) is None:
+            return np.eye(2 * self.robot.nv)
+        at = constraints.derivatives(*constraints.project(q, v), np.zeros_like(v))
+        return stacked([[at.placed.P, np.zeros_like(at.placed.P)], [at.v_q @ at.placed.P, at.allowed.P]])
 
     def tangent(self, q, rates):
         """Rates of coordinates (..., nq, n) as velocities (..., nv, n)."""
@@ -192,7 +155,7 @@ class StepDerivatives:
     stages: list[Stage] = field(default_factory=list)
 
     def __post_init__(self):
-        n, self.columns = self.of.robot.nv, 3 * self.of.robot.nv + sum(x.size for x in self.of.varying.own.values())
+        n, self.columns = self.of.robot.nv, 3 * self.of.robot.nv + sum(x.size for x in self.of.own.values())
         columns = np.broadcast_to(np.eye(self.columns), (len(self.steps.t), self.columns, self.columns))
         self.eta, self.dv, self.dtau = (columns[:, i * n : i * n + n] for i in range(3))
         if self.method == "euler":
@@ -208,16 +171,12 @@ class StepDerivatives:
         q, t = of.robot.integrate(s.base, xi), s.t + c * s.h
         u, u_q, u_v = of.control(t, q, v)
         tau = u + self.held
-        A, B = of.robot.linearize(q, v, tau)
-        a_q, a_v, a_tau = A[:, n:, :n], A[:, n:, n:], B[:, n:]
-        S, S_inverse = of.S(xi), of.S_inverse(xi)
-        along = of.carried(xi) @ self.eta if moved_base else 0 * self.eta
-        F = np.concatenate([
-            np.concatenate([of.velocity_by_xi(xi, v), S_inverse], -1),
-            np.concatenate([(a_q + a_tau @ u_q) @ S, a_v + a_tau @ u_v], -1),
-        ], -2)  # fmt: skip
+        a_q, a_v, a_tau, a_p = of.accelerations(q, v, tau)
+        S, S_inverse, carried, bend = chart(of.robot, xi, v)
+        along = carried @ self.eta if moved_base else 0 * self.eta
+        F = stacked([[bend, S_inverse], [(a_q + a_tau @ u_q) @ S, a_v + a_tau @ u_v]])
         rest = (a_q + a_tau @ u_q) @ along + a_tau @ self.dtau
-        rest[..., 3 * n :] += of.by_constants(q, v, tau)
+        rest[..., 3 * n :] += a_p
         G = np.concatenate([np.zeros_like(rest), rest], -2)
         rates = np.concatenate([(S_inverse @ v[..., None])[..., 0], of.vdot(q, v, tau)], -1)
 
@@ -231,7 +190,8 @@ class StepDerivatives:
         s, n = self.steps, self.of.robot.nv
         h = s.h[:, None]
         y, dy0 = np.concatenate([s.xi, s.v], -1), np.concatenate([0 * self.dv, self.dv], -2)
-        K, dK = [], []
+        K: list[np.ndarray] = []
+        dK: list[np.ndarray] = []
         for i in range(len(B)):
             Y = y + h * sum((A[i, j] * K[j] for j in range(i)), 0 * y)
             dY = dy0 + h[..., None] * sum((A[i, j] * dK[j] for j in range(i)), 0 * dy0)
@@ -239,16 +199,18 @@ class StepDerivatives:
             note(dY)
             K.append(rates)
             dK.append(F @ dY + G)
-        xi = s.xi + h * sum(b * k[:, :n] for b, k in zip(B, K))
+        y = y + h * sum(b * k for b, k in zip(B, K))
         end = dy0 + h[..., None] * sum(b * k for b, k in zip(B, dK))
-        return np.concatenate([self.of.carried(xi) @ self.eta + self.of.S(xi) @ end[:, :n], end[:, n:]], -2)
+        xi, v = y[:, :n], y[:, n:]
+        S, _, carried, _ = chart(self.of.robot, xi, v)
+        return self.of.put_back(self.of.robot.integrate(s.base, xi), v) @ stacked([[carried @ self.eta + S @ end[:, :n]], [end[:, n:]]])
 
     def _implicit(self, A, B, C):
         """Stages that depend on one another: a linear system, (1 − h A F) δẏ = F δy₀ + G. The base stands still, ξ₀ moves."""
         s, n = self.steps, self.of.robot.nv
         N, stages, h = len(s.t), len(B), s.h[:, None, None]
         assert s.coefficients is not None
-        dy0 = np.concatenate([self.of.S_inverse(s.xi) @ self.eta, self.dv], -2)
+        dy0 = np.concatenate([chart(self.of.robot, s.xi, s.v)[1] @ self.eta, self.dv], -2)
         whole, right, notes = np.broadcast_to(np.eye(stages * 2 * n), (N, stages * 2 * n, stages * 2 * n)).copy(), [], []
         for i in range(stages):
             Y = np.einsum("k,nka->na", C[i] ** np.arange(s.coefficients.shape[1]), s.coefficients)
@@ -261,8 +223,8 @@ class StepDerivatives:
         for i, note in enumerate(notes):
             note(dy0 + h * np.einsum("j,njab->nab", A[i], dK))
         end = dy0 + h * np.einsum("j,njab->nab", B, dK)
-        xi = s.coefficients.sum(1)[:, :n]
-        return np.concatenate([self.of.S(xi) @ end[:, :n], end[:, n:]], -2)
+        S = chart(self.of.robot, s.coefficients.sum(1)[:, :n], s.v)[0]
+        return np.concatenate([S @ end[:, :n], end[:, n:]], -2)
 
     def _euler(self):
         s, n = self.steps, self.of.robot.nv
@@ -270,7 +232,8 @@ class StepDerivatives:
         dy = np.concatenate([0 * self.dv, self.dv], -2)
         note(dy)
         da = (F @ dy + G)[:, n:]
-        qq, qv, qa, vq, vv, va = self.of.euler_end(s.base, s.v, rates[:, n:], s.h)
+        state, group = (s.base, s.v, rates[:, n:], s.h), kernels(self.of.robot)
+        qq, qv, qa, vq, vv, va = group["euler slopes"](*state, group["euler"](*state)[0])
         return np.concatenate([qq @ self.eta + qv @ self.dv + qa @ da, vq @ self.eta + vv @ self.dv + va @ da], -2)
 
 

@@ -12,6 +12,7 @@ from .articulated_rates import (
 from .blocks import BlockRates, Blocks, Rates, at_rest
 from .composite_inertia import composite_inertia
 from .coriolis_matrix import coriolis_matrix, coriolis_matrix_times
+from .dual import base_invariant_dynamics, dual_articulated_inertia, dual_innovations
 from .forward_dynamics import accelerations, forward_dynamics, innovations, interbody_forces
 from .gather_scatter import gather, scatter
 from .inverse_dynamics import inverse_dynamics
@@ -33,6 +34,7 @@ __all__ = [
     "articulated_inertia",
     "articulated_rates",
     "at_rest",
+    "base_invariant_dynamics",
     "compliance",
     "compliance_rates",
     "compliances",
@@ -40,6 +42,8 @@ __all__ = [
     "composite_rates",
     "coriolis_matrix",
     "coriolis_matrix_times",
+    "dual_articulated_inertia",
+    "dual_innovations",
     "factored",
     "forward_dynamics",
     "gather",

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..engine.rolled import Groups
 from ..lie import Group
+from ..lie.group import Additive
 from ..lie.scalars import like
 from ..lie.so3 import rotation_matrix
 from ..model.tree import Tree, concatenated
@@ -62,6 +63,11 @@ class Nodes(RigidTree):
     def moving(self) -> Groups:
         """Each moving node with the nodes that only place it."""
         return grouped(self)
+
+    @property
+    def additive(self) -> bool:
+        """Do all coordinates add, so that they are velocities times time?"""
+        return all(isinstance(group, Additive) for group in self.groups)
 
     def digest(self) -> str:
         """A name for everything in here that decides the dynamics."""

@@ -6,13 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ..engine import rolled_derivatives as derivatives
 from ..engine.array import Traced, lift
 from ..engine.derived import rate_inputs, weight_inputs
 from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..engine.rolled import Argument, Joined, RolledTree, Slot, Table
+from ..engine.rolled_derivatives import Moving
+from ..engine.rolled_jvp import jvp
 from ..engine.rolled_program import RolledProgram
+from ..engine.rolled_vjp import vjp
 from ..engine.trace import Trace
 from ..lie.so3 import rotation_matrix
 from .labelled import REMEDY
@@ -112,8 +114,9 @@ class OnBodies:
 
 
 def _as_rotations(key, rows):
-    """Exact values for poses that turn: those of a rotation drawn at random, so that R R* = I can be proved."""
-    turns = rows.reshape(-1, 4, 4)[:, :3, :3]
+    """Exact values for poses that turn: those of a rotation drawn at random, so that R R* = I can be proved; and of a translation,
+    if they move too."""
+    turns, moves = rows.reshape(-1, 4, 4)[:, :3, :3], rows.reshape(-1, 4, 4)[:, :3, 3]
     if (turns == turns[0]).all():
         return None
     trace = Trace()
@@ -124,6 +127,9 @@ def _as_rotations(key, rows):
     R = rotation_matrix(Traced(trace, q)).refs
     residues = np.zeros((4, 4), object)
     residues[:3, :3] = np.vectorize(trace.residue_of, otypes=[object])(R)
+    for i in range(3):
+        if moves[:, i].any():
+            residues[i, 3] = trace.residue_of(trace.input(repr(key), 4 + i))
     residues[3, 3] = 1
     return residues.ravel().tolist()
 
@@ -173,24 +179,25 @@ class RolledFunction:
 
         def made():
             rolled, program = self.made()
-            return rolled, derivatives.jvp(program, name, inputs, self._moving(rolled, rates, coordinate_rates))
+            return rolled, jvp(program, name, inputs, self._moving(rolled, rates, coordinate_rates))
 
         return RolledFunction(name, inputs, (*self.kinds, *kinds), self.nv, made)
 
     def vjp(self, coordinate_rates: Callable) -> "RolledFunction":
         """Weights on the directions of each input, of the inputs and a weight for each result."""
         weights = weight_inputs(self.inputs, self.results)
-        kinds = tuple(x.which if isinstance(x, Joined) else 0 for x in self.kernel.program.results)
+        results = self.kernel.program.results  # type: ignore[union-attr]
+        kinds = tuple(x.which if isinstance(x, Joined) else 0 for x in results)
         name, inputs = f"{self.name}_vjp", (*self.inputs, *weights)
 
         def made():
             rolled, program = self.made()
             moving = self._moving(rolled, self.inputs, coordinate_rates)
-            return rolled, derivatives.vjp(program, name, inputs, [x.name for x in weights], moving)
+            return rolled, vjp(program, name, inputs, [x.name for x in weights], moving)
 
         return RolledFunction(name, inputs, (*self.kinds, *kinds), self.nv, made)
 
-    def _moving(self, rolled: RolledNodes, rates: Sequence[Input], coordinate_rates: Callable) -> list[derivatives.Moving]:
+    def _moving(self, rolled: RolledNodes, rates: Sequence[Input], coordinate_rates: Callable) -> list[Moving]:
         def along_group(c, x):
             return coordinate_rates(rolled.groups[rolled.tree.representative[c][-1]], x)
 
@@ -198,5 +205,5 @@ class RolledFunction:
         for x, kind, rate in zip(self.inputs, self.kinds, rates):
             direction = rolled.argument(rate.name, "v" if kind == "q" else kind, rate.size)
             along = along_group if kind == "q" else None
-            out.append(derivatives.Moving(rolled.argument(x.name, kind, x.size), direction, along, x.shape))
+            out.append(Moving(rolled.argument(x.name, kind, x.size), direction, along, x.shape))
         return out

@@ -175,5 +175,6 @@ def _argument(rolled: RolledNodes, x: Input, kind: str | int):
 def _result(rolled: RolledNodes, x) -> Joined | Traced:
     if not isinstance(x, Whole):
         return Traced(rolled.tree.trace, lift(rolled.tree.trace, x))
-    slot = x.source if isinstance(x.source, Slot) else each(rolled, np.positive, (x,)).source
-    return Joined(slot, x.kind, x.shape[0])
+    if not isinstance(x.source, Slot):
+        return _result(rolled, each(rolled, np.positive, (x,)))
+    return Joined(x.source, x.kind, x.shape[0])

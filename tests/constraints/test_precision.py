@@ -11,6 +11,12 @@ from linkwork.constraints import Constrained
 
 NO_ARRAYS = {"report", "function", "tolerating", "check", "reduced", "embedded", "integrable", "contradiction", "random_state", "ask",
              "lifted", "may_be_open", "rows", "enough", "check_acceleration", "compliance_root", "actuation"}  # fmt: skip
+
+
+def all_of(found):
+    return found.vdot, found.lam, found.vdot_by, found.force_by, found.multipliers_by
+
+
 METHODS = {
     "residual": lambda held, q, v, tau: held.residual(q),
     "jacobian": lambda held, q, v, tau: held.jacobian(q),
@@ -23,6 +29,8 @@ METHODS = {
     "in_numpy": lambda held, q, v, tau: held.in_numpy(q, v, tau),
     "solution": lambda held, q, v, tau: held.solution(q, v, tau),
     "constraint_forces": lambda held, q, v, tau: held.constraint_forces(q, v, tau),
+    "derivatives": lambda held, q, v, tau: all_of(held.derivatives(q, v, tau)),
+    "linearization": lambda held, q, v, tau: held.linearization(q, v, tau, np.zeros((3, 3)), (np.zeros((3, 3)),) * 2),
     "compliance": lambda held, q, v, tau: held.compliance(q),
     "move_squeeze": lambda held, q, v, tau: held.move_squeeze(q, tau),
     "motor_forces": lambda held, q, v, tau: held.motor_forces(q, v, held.forward_dynamics(q, v, tau), ["crank_joint"]),

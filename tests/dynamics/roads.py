@@ -15,7 +15,11 @@ from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Program
 from linkwork.model import solids
 from linkwork.quantities import QUANTITIES
+from linkwork.quantities.base_invariant import of_free_base, of_free_bodies
+from linkwork.quantities.diagonal import diagonal_form
+from linkwork.quantities.momentum import of_one_free_root
 from linkwork.quantities.options import task as places_of
+from linkwork.quantities.roots import to_root
 
 T = 0.4  # s: when, for those that move in time
 CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
@@ -70,6 +74,7 @@ def long() -> lw.Model:
     return model
 
 
+FREE = of_free_base, of_free_bodies, of_one_free_root, to_root  # options of quantities of mechanisms that a free joint carries
 MECHANISMS = {
     "tree": arm,
     "loop": lambda: lw.load("four_bar"),
@@ -80,6 +85,11 @@ MECHANISMS = {
     "floating": floating,
     "long": long,
 }
+
+
+def has_none(name: str, mechanism: str) -> bool:
+    """Is it a quantity of free mechanisms, and this is none?"""
+    return QUANTITIES[name].options in FREE and mechanism not in ("floating", "rolling")
 
 
 @cache
@@ -119,6 +129,7 @@ def case_of(name: str, model=None) -> Case:
     prescribed[:, -1] = 1.0
     dv = rng.standard_normal((2, robot.nv))
     given = {"q": q, "q0": q, "q1": robot.integrate(q, 0.3 * dv), "v": v, "dv": dv, "vdot": vdot, "tau": tau, "external": external}
+    given |= {"momentum": rng.standard_normal((2, 6))}
     given |= {"dq": v, "dvdot": dv, "dtau": dv, "weight": dv, "eta": v, "zeta": tau}
     return Case(given | {"given": np.where(prescribed > 0, vdot, tau), "prescribed": prescribed}, t)
 
@@ -126,7 +137,7 @@ def case_of(name: str, model=None) -> Case:
 def what(name: str, model: lw.Model):
     """The quantity, of the last body or a point of it where it is one of a place."""
     declared, body = QUANTITIES[name], model.bodies[-1].name
-    if not declared.needs_options:
+    if not declared.takes_options or declared.options is diagonal_form:
         return name
     return name, (body, (0.1, 0.2, 0.3)) if declared.options is places_of else body
 

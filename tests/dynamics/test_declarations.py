@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from roads import FREE
 
 import linkwork as lw
 from linkwork.quantities import QUANTITIES
@@ -37,10 +38,10 @@ def test_a_method_takes_what_its_declaration_says_and_is_annotated(name):
 
 @each
 def test_a_result_has_the_shape_that_is_declared(name):
-    robot = lw.Dynamics(lw.load("arm_6r"))
+    robot = lw.Dynamics(lw.load("satellite:1" if QUANTITIES[name].options in FREE else "arm_6r"))
     q, v = robot.random_state((3,), seed=0)
     declared, place = QUANTITIES[name], (robot.bodies[-1],) if QUANTITIES[name].options else ()
-    sizes = {"task": 6, "bodies": 1, "nv": 6, "nq": 6, "nb": len(robot.bodies)}
+    sizes = {"task": 6, "bodies": 1, "nv": robot.nv, "nq": robot.nq, "nb": len(robot.bodies)}
     given = {"prescribed": (v > 0).astype(float)}
     found = getattr(robot, name)(*(q if x[0] == "q" else given.get(x, v) for x in declared.inputs), *place)
     shapes = declared.result if declared.several else (declared.result,)

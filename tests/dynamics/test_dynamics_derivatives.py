@@ -183,12 +183,7 @@ def test_a_long_mechanism_has_them_with_wrenches_too(rng):
             close(one, other, 1e-9)
 
 
-def test_what_binds_or_changes_the_tree_is_refused_with_the_remedy():
-    four_bar = lw.Dynamics(lw.load("four_bar"), compiled=False)
-    q, v = four_bar.random_state(seed=0)
-    with pytest.raises(ModelError, match=r"robot\.inverse_dynamics_derivatives"):
-        four_bar.forward_dynamics_derivatives(q, v, v)
-
+def test_other_blocks_than_those_of_the_tree_are_refused_with_the_remedy():
     class Heavier(Producer):
         def blocks(self, nodes, s, q):
             return s._replace(M={k: 2 * s.M[k] for k in s.tree.base_to_tips()})

@@ -7,6 +7,7 @@ from roads import results
 import linkwork as lw
 from linkwork.errors import PlainWarning
 from linkwork.quantities import QUANTITIES
+from linkwork.quantities.diagonal import diagonal_form
 from linkwork.quantities.options import task as places_of
 
 SPRINGS = (
@@ -24,7 +25,8 @@ def arrays(robot, declared, rng):
 
 
 def asked(robot, name):
-    return (name, robot.bodies[-1]) if QUANTITIES[name].needs_options else name
+    declared = QUANTITIES[name]
+    return (name, robot.bodies[-1]) if declared.takes_options and declared.options is not diagonal_form else name
 
 
 @pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")

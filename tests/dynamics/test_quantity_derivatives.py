@@ -75,7 +75,7 @@ def test_momentum_changes_by_what_acts_from_outside(robot):
     """With dq = v and dv = v̇ of a free fall, ḣ = [0; m g] where no joint holds on to the world"""
     s = state(robot, (3,))
     by_q, by_v = robot.centroidal_momentum_derivatives(s.q, s.v)
-    found = robot.ask("centroidal_momentum_rate", s.q, s.v, s.tau, s.vdot)
+    found = robot.ask("centroidal_momentum_change", s.q, s.v, s.tau, s.vdot)
     close(found, np.matvec(by_q, s.tau) + np.matvec(by_v, s.vdot), 1e-11)
 
 
@@ -85,7 +85,7 @@ def test_a_free_body_keeps_its_momentum_and_falls():
     vdot = robot.forward_dynamics(s.q, s.v, s.tau * (np.arange(robot.nv) >= 6))  # its joints push, nothing holds its base
     mass = sum(body.mass for body in robot.model.bodies)
     expected = np.concatenate([np.zeros(3), mass * np.array(robot.model.gravity)])
-    close(robot.ask("centroidal_momentum_rate", s.q, s.v, s.v, vdot), expected, 1e-11)
+    close(robot.ask("centroidal_momentum_change", s.q, s.v, s.v, vdot), expected, 1e-11)
 
 
 # --- gravity, springs, dampers, pushes
@@ -120,6 +120,23 @@ def test_the_gradient_of_potential_energy_is_what_holds_the_mechanism(robot):
     close(held.potential_energy_gradient(s.q), held.gravity_force(s.q) - held.passive_force(s.q, zero), 1e-11)
     hessian = held.gravity_force_derivative(s.q) - held.passive_force_derivatives(s.q, zero)[0]
     close(hessian, differences(held, held.potential_energy_gradient, s.q), 1e-9)
+
+
+SOFT = {"spherical": lw.Spherical(stiffness=(1.0, 2.0, 0.0)), "planar": lw.Planar(stiffness=(0.0, 2.0, 1.0)),
+        "free": lw.Free(stiffness=(0, 0, 0, 1.0, 2.0, 3.0))}  # fmt: skip
+
+
+@pytest.mark.parametrize("joint", SOFT.values(), ids=SOFT)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_spring_along_some_directions_of_a_joint_has_an_energy(joint, compiled):
+    """Q = −∂U/∂q, U = ½ ξ* k ξ, though k is zero in places and the directions of a group depend on each other"""
+    builder = lw.Builder("soft", (0, 0, 0))
+    builder.body("block", joint=joint, mass=1.0, tensor=(0.1, 0.1, 0.1))
+    robot = lw.Dynamics(builder.model(), compiled=compiled)
+    s = state(robot, (2,))
+    slope = differences(robot, robot.potential_energy, s.q)
+    close(-robot.passive_force(s.q, 0 * s.v), slope, 1e-9)
+    close(robot.potential_energy_gradient(s.q), slope, 1e-9)
 
 
 @SPRUNG
@@ -196,3 +213,12 @@ def test_blocks_that_somebody_else_makes_are_refused():
         with pytest.raises(ModelError, match=r"jacobian\(by"):
             getattr(other, method)(q, *more)
     close(other.derivative("kinetic_energy", q, q + 1, by="v"), other.mass_matrix(q) @ (q + 1))
+
+
+@robots("geared")
+def test_dry_friction_at_rest_is_no_damper(robot):
+    """∂Q/∂v at v = 0, by the sweep and by the program"""
+    q, zero = state(robot).q, np.zeros(robot.nv)
+    _, by_v = robot.passive_force_derivatives(q, zero)
+    close(by_v, -np.diag(robot.varying("damping").value("damping")))
+    close(robot.derivative("passive_force", q, zero, by="v"), by_v)

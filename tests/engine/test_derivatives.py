@@ -333,3 +333,14 @@ def test_the_side_of_where_that_is_not_taken_has_no_rate():
     """d/dx where(x > 0, √x, x²) at −2 is 2 x, though √x has none there."""
     made = record("f", lambda x: (rate(np.where(x > 0, np.sqrt(x), x * x), along(x, np.ones(1))),), (Input("x", (1,)),))
     assert run(made, {"x": np.array([-2.0])})[0] == -4.0
+
+
+def test_a_sign_has_no_slope_at_zero_either():
+    """so that dry friction at rest is no damper; and what is no number has no sign"""
+    f = lambda x: np.sign(x) * (1 + x)
+    inputs = (Input("x", (4,)),)
+    x = np.array([0.0, 2.0, -2.0, np.nan])
+    (slope,) = run(record("slope", partial(Derived("f", f, inputs).jacobian, (0,), (0,)), inputs), {"x": x})
+    np.testing.assert_array_equal(np.diag(slope), [0.0, 1.0, -1.0, np.nan])
+    (value,) = run(record("f", f, inputs), {"x": x})
+    np.testing.assert_array_equal(value, np.sign(x) * (1 + x))

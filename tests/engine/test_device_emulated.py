@@ -121,6 +121,17 @@ def test_constants_may_vary_there(cupy):
     same(varying.forward_dynamics(*map(cupy.asarray, (q, v, u)), mass=cupy.asarray(masses)), expected)
 
 
+def test_derivatives_are_taken_there(cupy):
+    """by q and by constants, the model's own and others"""
+    here, there = (lw.Dynamics(lw.load("double_pendulum")) for _ in range(2))
+    q, v = here.random_state(70, seed=0)
+    masses = np.linspace(0.5, 2, 70)[:, None] * here.varying("mass").value("mass")
+    given = [cupy.asarray(x) for x in (q, v, v)]
+    same(there.derivative("inverse_dynamics", *given, by="mass"), here.derivative("inverse_dynamics", q, v, v, by="mass"))
+    same(there.derivative("inverse_dynamics", *given, mass=cupy.asarray(masses)), here.derivative("inverse_dynamics", q, v, v, mass=masses))
+    same(there.gravity_force_derivative(given[0]), here.gravity_force_derivative(q))
+
+
 def test_functions_of_the_batch_are_asked_there(cupy):
     q, v, target = state()
     again = np.zeros((70, 5))
@@ -168,6 +179,22 @@ def test_a_rolled_kernel_has_the_bits_of_the_cpu(cupy, monkeypatch, name):
         monkeypatch.setattr(device, "WORKSPACE", room)
         same(getattr(there, name)(*map(cupy.asarray, given)), expected)
         same(getattr(there, name)(*(cupy.asarray(x.T).T for x in given)), expected)
+
+
+@pytest.mark.parametrize("way", ["jvp", "vjp"])
+def test_derivatives_of_a_rolled_kernel_have_the_bits_of_the_cpu(cupy, way):
+    kernel = lw.Dynamics(lw.load("arm_6r"), rolled=True).as_kernel("inverse_dynamics")
+    given = [np.random.default_rng(n).standard_normal((70, 6)) for n in range(6 if way == "jvp" else 4)]
+    expected = getattr(kernel, way)(*given)
+    found = getattr(kernel, way)(*map(cupy.asarray, given))
+    for a, b in zip(found if way == "vjp" else (found,), expected if way == "vjp" else (expected,)):
+        same(a, b)
+
+
+def test_derivatives_that_numpy_finishes_are_refused_there(cupy):
+    kernel = lw.Dynamics(lw.load("arm_6r"), rolled=True).as_kernel("poses").jvp
+    with pytest.raises(lw.TraceError, match="Call it with NumPy arrays"):
+        kernel(*map(cupy.asarray, (state()[0], state()[0])))
 
 
 def test_a_rolled_matrix_is_refused_there(cupy):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from real_robots import TIMED, model, states
-from zoo import CALLS, INVERTS, MECHANISMS, each, every_call, grown, plain, state, trees
+from zoo import CALLS, INVERTS, MECHANISMS, close, each, every_call, grown, plain, state, trees
 from zoo.mechanisms import JOINTS
 
 import linkwork as lw
@@ -119,6 +119,16 @@ def test_joints_of_one_type_are_one_class_whatever_their_numbers():
 
 
 # --- asking for it
+
+
+def test_joints_of_one_class_whose_places_both_turn_and_move():
+    """The fixed part of a screw's place is one step: it may turn about the axis and move at once, differently in each joint."""
+    joint = lw.Compound(row=(lw.Revolute(axis=(0.36, 0.48, -0.8)), lw.Helical(axis=(1, 0, 0), pitch=-0.2)))
+    model = grown("screws", [(None, joint), (0, joint)], seed=11)
+    robot, rolled = plain(model), lw.Dynamics(model, rolled=True)
+    q, _ = robot.random_state(seed=0)
+    close(rolled.poses(q), robot.poses(q))
+    close(rolled.mass_matrix(q), robot.mass_matrix(q))
 
 
 def test_rolled_or_straight_can_be_asked_for():

@@ -7,6 +7,7 @@ import linkwork as lw
 
 ARM = lw.Dynamics(lw.load("double_pendulum"))
 BLOCK = lw.Dynamics(lw.load("free_body"))
+FOUR_BAR = lw.Dynamics(lw.load("four_bar"))
 PENDULUM = lw.Dynamics(lw.load("pendulum"))
 RNG = np.random.default_rng(0)
 
@@ -92,6 +93,33 @@ def test_a_jump_is_earlier_or_later(method, how):
     close(run.sensitivity["state"][-1] @ direction, slope(lambda h: np.concatenate(go(start + h * direction)[-1])), 1e-5)
 
 
+def turning():
+    """A state of the four-bar in which its crank turns."""
+    crank = FOUR_BAR.v_index("crank_joint").start
+    return crank, *FOUR_BAR.constraints.project(FOUR_BAR.neutral(), 6.0 * np.eye(3)[crank], hold=[crank])
+
+
+@pytest.mark.parametrize("method, tolerance", [("dop853", 1e-7), ("rk45", 1e-5)])
+def test_a_closed_mechanism_changes_along_its_constraints(method, tolerance):
+    """By the first state, any change of which is put back on the loop, and by gravity; the adjoint is the transpose."""
+    crank, q, v = turning()
+    motor = lambda t, q, v: np.eye(3)[crank] * (2 * (6 - v[crank]) + np.sin(5 * t))
+    go = lambda robot, q, v, **more: lw.simulate(robot, (q, v), until=0.2, method=method, rtol=1e-9, control=motor, **more)
+    run, (dq, dv) = go(FOUR_BAR, q, v, sensitivity=("state", "gravity")), RNG.standard_normal((2, 3))
+    first, *_, last = run.sensitivity["state"]
+    along = first @ np.concatenate([dq, dv])
+    close(first @ along, along, 1e-12)
+    np.testing.assert_allclose(FOUR_BAR.constraints.jacobian(q) @ along[:3], 0, atol=1e-12)
+    moved = lambda h: np.concatenate(go(FOUR_BAR, *FOUR_BAR.constraints.project(q + h * along[:3], v + h * along[3:]))[-1])
+    close(last @ along, slope(moved), tolerance)
+    heavier = lambda h: np.concatenate(go(lw.Dynamics(lw.load("four_bar", gravity=(h, 2 * h - 9.81, 0))), q, v)[-1])
+    close(run.sensitivity["gravity"][-1] @ [1, 2, 0], slope(heavier), tolerance)
+    weight = RNG.standard_normal(6)
+    found = lw.adjoint(run, final=lambda q, v: weight[:3] @ q + weight[3:] @ v, by="gravity")
+    close(np.concatenate([found.q, found.v]), weight @ last, 1e-11)
+    close(found.by["gravity"], weight @ run.sensitivity["gravity"][-1], 1e-11)
+
+
 @robots_and_methods
 def test_the_adjoint_is_the_transpose_of_the_sensitivity(robot, method, control):
     """λ(0) = Φ* ∇final: two roads through the same run."""
@@ -140,15 +168,31 @@ def test_a_running_cost_jumps_with_the_state():
     close([found.q[0], found.v[0]], expected, 1e-3)
 
 
+def test_a_run_from_a_file_or_resumed_has_the_same_sensitivity(tmp_path):
+    state, how = (np.array([0.3, 0.2]), np.zeros(2)), {"method": "rk4", "dt": 0.01, "sensitivity": ("state",)}
+    run = lw.simulate(ARM, state, until=0.1, **how)
+    run.save(tmp_path / "run.npz")
+    again = lw.Trajectory.load(tmp_path / "run.npz")
+    np.testing.assert_array_equal(again.sensitivity["state"], run.sensitivity["state"])
+    whole = lw.simulate(ARM, state, until=0.2, **how).sensitivity["state"]
+    close(run.resume(until=0.2).sensitivity["state"][-1], whole[-1], 1e-10)
+    controlled = lw.simulate(ARM, state, until=0.1, control=damped, **how)
+    controlled.save(tmp_path / "run.npz")
+    with pytest.raises(lw.SimulationError, match="a file does not hold functions"):
+        lw.Trajectory.load(tmp_path / "run.npz").sensitivity  # noqa: B018
+
+
 def test_what_has_no_derivative_says_so():
     state = np.array([0.3, 0.2]), np.zeros(2)
     with pytest.raises(lw.SimulationError, match='"midpoint" has none'):
         lw.simulate(ARM, state, until=0.1, method="midpoint", dt=0.01, sensitivity=True)
     with pytest.raises(lw.SimulationError, match='Did you mean "mass"'):
         lw.simulate(ARM, state, until=0.1, sensitivity="masse")
-    with pytest.raises(lw.SimulationError, match="loops, couplings"):
-        four_bar = lw.Dynamics(lw.load("four_bar"))
-        lw.simulate(four_bar, (four_bar.neutral(), np.zeros(four_bar.nv)), until=0.1, sensitivity=True)
+    start = FOUR_BAR.neutral(), np.zeros(3)
+    with pytest.raises(lw.SimulationError, match='with which method "stiff" has none'):
+        lw.simulate(FOUR_BAR, start, until=0.1, method="stiff", sensitivity=True)
+    with pytest.raises(lw.SimulationError, match="which close its loops"):
+        lw.simulate(FOUR_BAR, start, until=0.1, sensitivity="at")
     run = lw.simulate(ARM, state, until=0.1)
     with pytest.raises(lw.SimulationError, match="made without sensitivities"):
         run.sensitivity  # noqa: B018

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 import linkwork as lw
-from linkwork.engine.cuda import DeviceError
 
 pytestmark = pytest.mark.torch
 
@@ -33,12 +32,6 @@ def test_room_given_is_written(robot):
     out = torch.empty(5, robot.nv, dtype=torch.float64)
     assert robot.forward_dynamics(*map(torch.from_numpy, arrays), out=out) is out
     np.testing.assert_array_equal(out.numpy(), robot.forward_dynamics(*arrays))
-
-
-def test_a_tensor_that_requires_grad_is_refused_with_the_remedy(robot):
-    q, v, u = map(torch.from_numpy, state(robot))
-    with pytest.raises(DeviceError, match=r"pass x.detach\(\)"):
-        robot.forward_dynamics(q.requires_grad_(), v, u)
 
 
 def test_a_tensor_of_another_size_is_named(robot):

@@ -6,6 +6,8 @@
     planar_2r, planar_3r                 arms in the plane x y
     arm_6r, puma560                      an arm with a spherical wrist; the Puma 560 as it was measured
     free_body, top, satellite            a block, a heavy symmetric top, a craft with solar panels; satellite:6
+    reaction_wheels, moment_gyros        craft that turn by wheels, and by gimbals that tilt wheels
+    space_robot                          a craft with two arms
     humanoid                             a person of 25 degrees of freedom
     joint_zoo                            every type of joint in one tree
 
@@ -25,6 +27,7 @@ from collections.abc import Callable
 from ...errors import ModelError, UnknownNameError, did_you_mean
 from ..model import Model
 from .arms import arm_6r, planar_2r, planar_3r, puma560
+from .attitude import moment_gyros, reaction_wheels, space_robot
 from .craft import free_body, intelsat, satellite, top
 from .humanoid import humanoid
 from .linkages import four_bar, peaucellier, slider_crank, squeezer, strandbeest
@@ -48,6 +51,9 @@ PLAIN: dict[str, Callable[..., Model]] = {
         puma560,
         free_body,
         top,
+        reaction_wheels,
+        moment_gyros,
+        space_robot,
         humanoid,
         joint_zoo,
         slider_crank,
