@@ -103,7 +103,7 @@ class Diagonal(Factored):
         """
         c = np.asarray(gain, float)
         if c.shape not in ((), (self.robot.nv,)) or not (c >= 0).all():
-            raise OptionError(f"gain is {gain}; it is a number, or {self.robot.nv} numbers, none of them negative, in 1/s.")
+            raise OptionError(f"gain is {c}; it is a number, or {self.robot.nv} numbers, none of them negative, in 1/s.")
         return lambda t, q, v: self.tau(q, -c * self.eta(q, v))
 
     @cached_property

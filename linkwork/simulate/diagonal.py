@@ -69,8 +69,8 @@ class InDiagonalVelocities(Integrator):
         super().__init__(flow)  # type: ignore[arg-type]
         self.method = method
 
-    rejected = property(lambda self: self.method.rejected)  # type: ignore[assignment]
-    next_step = property(lambda self: self.method.next_step)  # type: ignore[assignment]
+    rejected = property(lambda self: self.method.rejected)
+    next_step = property(lambda self: self.method.next_step)
 
     def restart(self, *, jump):
         self.method.restart(jump=jump)

@@ -19,7 +19,7 @@ SWINGING = {
 def runs(model, how="v", **options):
     robot = lw.Dynamics(model, compiled=False)
     q, v = robot.random_state(seed=2)
-    settings = {"until": 0.5, "rtol": 1e-10, "atol": 1e-12, "progress": False}
+    settings = {"until": 0.3, "rtol": 1e-9, "atol": 1e-11, "progress": False}
     return lw.simulate(robot, (q, v), velocities=how, **settings | options)
 
 
@@ -32,7 +32,7 @@ def test_the_diagonal_equations_give_the_same_trajectory(name, method):
     np.testing.assert_allclose(found.q[-1], expected.q[-1], atol=3e-8)
     np.testing.assert_allclose(found.v[-1], expected.v[-1], atol=3e-7)
     np.testing.assert_allclose(found.vdot[-1], expected.vdot[-1], atol=1e-5)
-    for t in (0.123, 0.25, 0.4):
+    for t in (0.05, 0.123, 0.25):
         for one, other in zip(found(t), expected(t)):
             np.testing.assert_allclose(one, other, atol=1e-6)
 
@@ -51,6 +51,7 @@ def test_forces_springs_events_and_wrenches_act_as_they_do_in_v():
         "control": [lambda t, q, v: np.array([np.sin(t), -v[1]]), lw.hold(lambda t, q, v: -q, rate=50.0)],
         "external": lambda t, q, v: np.full((2, 6), 0.1 * t),
         "events": [lw.Event(lambda t, q, v: q[0] - 0.2, name="passes", reset=lambda t, q, v: (q, 0.5 * v))],
+        "rtol": 1e-8,
         "dt": 0.05,
     }
     expected, found = (runs(builder.model(), how, **options) for how in ("v", "eta"))
