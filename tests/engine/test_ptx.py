@@ -17,7 +17,7 @@ from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
 
 NAMES = ["forward_dynamics", "inverse_dynamics", "mass_matrix", "integrate", "difference", "kinetic_energy", "poses"]
 MORE = ["mass_matrix_inverse", "bias", "gravity_force", "coriolis_matrix", "passive_force", "potential_energy", "center_of_mass",
-        "centroidal_momentum", "qdot"]  # fmt: skip
+        "centroidal_momentum", "qdot", "diagonal_velocity", "diagonal_dynamics"]  # fmt: skip
 ASSEMBLER = shutil.which("ptxas")
 
 
