@@ -151,7 +151,7 @@ def root_rate(system, f: Factors, v, zeta):
 def diagonal_coriolis(system, q, eta, form="eta"):
     """C(q,η) of η̇ + C = ζ, with η · C = 0, or of D ξ̇ + C = ε, in O(N)       Jain, Lemmas 19.9 and 19.11, Algorithms 19.1 and 19.2."""
     f = factors(system, q, form)
-    found = diagonal_rates(system, f, eta, np.zeros_like(eta), None, system.still, unsolved=True)
+    found = diagonal_rates(system, f, eta, np.zeros_like(eta), None, only_velocities=True)
     return f.s.tree.join(diagonal.each(f.s, np.negative, found))
 
 
@@ -162,17 +162,18 @@ def diagonal_dynamics(system, q, eta, tau, form="eta", external=None):
     return f.s.tree.join(diagonal_rates(system, f, eta, tau, external))
 
 
-def diagonal_rates(system, f: Factors, eta, tau, external, base=None, unsolved=False):
-    """η̇, or ξ̇ where there is no W, `unsolved` D ξ̇; slots. The world accelerates with `base`: against gravity if not said."""
+def diagonal_rates(system, f: Factors, eta, tau, external, only_velocities=False):
+    """η̇, or ξ̇ where there is no W; slots. With `only_velocities` without what acts at rest, gravity among it, and D ξ̇ in place of ξ̇."""
     s, P, D, G, P_plus, W = f
     own = s.tree.split(eta)
     rate = velocities(system, f, own)
     v = s.tree.join(rate)
-    r = system.rates(s, v, tau, external)
-    d = system.entry_rates(s, v)
+    r, d = system.rates(s, v, tau, external), system.entry_rates(s, v)
+    if only_velocities:
+        r = diagonal.without_rest(s, r, system.rates_at_rest(s), system.still)
     _, D_dot, G_dot, _ = sweeps.articulated_rates(s, d, P, D, G, P_plus)
     _, eps, _ = sweeps.innovations(s, P, D, G, r)
-    moved = diagonal.innovation_rates(s, d, D, G, G_dot, eps, rate, r.base if base is None else base, system.still)
+    moved = diagonal.innovation_rates(s, d, D, G, G_dot, eps, rate, r.base, system.still)
     if W is not None:
         return diagonal.normalized_rates(s, W, diagonal.root_rates(s, W, D_dot), moved, own)
-    return moved if unsolved else diagonal.each(s, solve, D, moved)
+    return moved if only_velocities else diagonal.each(s, solve, D, moved)

@@ -109,6 +109,11 @@ def innovation_rates(s, d, D, G, G_dot, eps, v, base, still):
     return out
 
 
+def without_rest(s, r, rest, still):
+    """Rates less those of a system at rest: what velocities alone add, and forces given."""
+    return r._replace(a=each(s, np.subtract, r.a, rest.a), b=each(s, np.subtract, r.b, rest.b), base=still)
+
+
 def nothing(M, columns):
     """Zero at a node: as many columns as are given."""
     return np.zeros_like(columns, shape=(M.shape[-1], columns.shape[-1]))

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from zoo import MECHANISMS, close, plain, robots, state
+from zoo import MECHANISMS, close, plain, robots, slope, state
 
 import linkwork as lw
+from linkwork import sweeps
 from linkwork.engine.interpreter import run
 from linkwork.errors import ModelError, OptionError, ShapeError
 from linkwork.quantities import QUANTITIES
 from linkwork.quantities.diagonal import diagonal_form
+from linkwork.systems import Producer
 
 BOTH_FORMS = [name for name, x in QUANTITIES.items() if x.options is diagonal_form]
 MODEL = lw.load("double_pendulum")
@@ -22,6 +24,33 @@ def test_kernels_in_xi_are_the_plain_sweeps(name, way):
     s = state(reference, (3,))
     given = [s.q if x == "q" else s.v if x in ("v", "eta") else s.tau for x in QUANTITIES[name].inputs]
     close(robot.ask((name, "xi"), *given), reference.ask((name, "xi"), *given), 1e-11)
+
+
+class Wet(Producer):
+    """Inertia that has no weight, and grows with the first coordinate: blocks that are no rigid body's."""
+
+    def blocks(self, nodes, s, q):
+        return s._replace(M={k: (2 + q[..., 0, None, None] ** 2) * s.M[k] for k in s.tree.base_to_tips()})
+
+    def rates(self, nodes, s, r, q, v):
+        fall = sweeps.scatter(s.tree, s.A, s.tree.constant(nodes.still), r.base)
+        return r._replace(b={k: r.b[k] - 0.5 * s.M[k] @ fall[k] for k in s.tree.base_to_tips()})
+
+    def block_rates(self, nodes, s, d, q, v):
+        growth = (q[..., 0] * v[..., 0] / (2 + q[..., 0] ** 2))[..., None, None]
+        return d._replace(N={k: d.N[k] + growth * s.M[k] for k in s.tree.base_to_tips()})
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_other_blocks_than_those_of_a_rigid_tree(compiled):
+    """η̇ = m* v̇ + ṁ* v, ṁ by differences, and C without what acts at rest"""
+    robot = lw.Dynamics(MECHANISMS["compound"], compiled=compiled, system=Wet())
+    d, s = robot.diagonal(), state(robot)
+    m_dot = d.factor_rate(s.q, s.v)
+    close(m_dot, slope(lambda h: d.factor(robot.integrate(s.q, h * s.v))), 1e-9)
+    eta, vdot = d.eta(s.q, s.v), robot.forward_dynamics(s.q, s.v, s.tau)
+    close(d.forward_dynamics(s.q, eta, s.tau), d.factor(s.q).T @ vdot + m_dot.T @ s.v, 1e-11)
+    close(d.coriolis(s.q, eta), d.zeta(s.q, robot.bias(s.q, s.v) - robot.gravity_force(s.q)) - m_dot.T @ s.v, 1e-11)
 
 
 @robots("free", "compound", "planar 2R")
