@@ -1,6 +1,6 @@
 """Derivatives of dynamics beside Pinocchio, in one run, one thread each; programs of second order; first calls.
 
-Prints tables with what issue 13 asks for, and writes them to results/derivatives-<date>.md. Names of robots may be given:
+Prints tables beside what is aimed at, and writes them to results/derivatives-<date>.md. Names of robots may be given:
 
     python -m benchmarks.derivatives panda ur5
 """

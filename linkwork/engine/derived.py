@@ -4,7 +4,7 @@ Each is a function of one sample over traced arrays, as the one it is made from:
 any other. Derivatives by an input that is bound by a relation, or that lies on a group, are along the directions in which it `moves`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
@@ -83,56 +83,53 @@ class Derived:
         """Results `of` these numbers by inputs of these numbers: arrays (result, directions), `by` running faster."""
         if not is_formal(self.inputs, x):
             return inlined(self.jacobian_program(tuple(of), tuple(by)), x)
-        return self.ways[self.way(tuple(of), tuple(by))](of, by, *x)
+        return self.partly_backwards(of, by, self.backwards(tuple(of), tuple(by)), *x)
 
     def jacobian_program(self, of: tuple[int, ...], by: tuple[int, ...]) -> Program:
-        return record(f"{self.name}_jacobian", partial(self.ways[self.way(of, by)], of, by), self.inputs)
+        return record(f"{self.name}_jacobian", partial(self.partly_backwards, of, by, self.backwards(of, by)), self.inputs)
 
-    # --- two ways to a Jacobian
-
-    @cached_property
-    def ways(self) -> dict[str, Callable]:
-        return {"columns": self._columns, "rows": self._rows}
+    # --- two ways to a Jacobian, of which each result takes one
 
     @cached_property
-    def _chosen(self) -> dict[tuple, str]:
+    def _chosen(self) -> dict[tuple, frozenset[int]]:
         return {}
 
-    def way(self, of: tuple[int, ...], by: tuple[int, ...]) -> str:
-        """The way with fewer operations."""
+    def backwards(self, of: tuple[int, ...], by: tuple[int, ...]) -> frozenset[int]:
+        """The results that are differentiated backwards: those with far fewer entries than there are directions, not those with far more,
+        and the others if that takes fewer operations."""
         if (of, by) not in self._chosen:
-            columns, rows = sum(prod(self.directions[i]) for i in by), sum(prod(self.results[n]) for n in of)
-            ways = ["columns"] if rows > CLOSE * columns else ["rows"] if columns > CLOSE * rows else ["columns", "rows"]
-            self._chosen[of, by] = min(ways, key=partial(self._operations, of, by)) if len(ways) > 1 else ways[0]
+            columns, rows = sum(prod(self.directions[i]) for i in by), {n: prod(self.results[n]) for n in of}
+            few = frozenset(n for n in of if columns > CLOSE * rows[n])
+            either = frozenset(n for n in of if n not in few and rows[n] <= CLOSE * columns)
+            self._chosen[of, by] = min((few, few | either), key=partial(self._operations, of, by)) if either else few
         return self._chosen[of, by]
 
-    def _operations(self, of, by, way: str) -> int:
-        return sum(record(self.name, partial(self.ways[way], of, by), self.inputs).operations.values())
+    def _operations(self, of, by, backwards: frozenset[int]) -> int:
+        return sum(record(self.name, partial(self.partly_backwards, of, by, backwards), self.inputs).operations.values())
 
-    def _columns(self, of, by, *x):
-        """Direction by direction, forwards."""
-        values, directions = self._values(x), []
-        for i in by:
-            own, size = x[i], prod(self.directions[i])
-            for e in np.eye(size):
-                directions.append(along(own, self._moved(self.inputs[i], own, own.like(e.reshape(self.directions[i])))))
-        ends = np.cumsum([prod(self.directions[i]) for i in by])[:-1]
+    def partly_backwards(self, of, by, backwards: Collection[int], *x):
+        """The Jacobian, some results backwards and the others forwards."""
+        values = self._values(x)
+        directions = [] if all(n in backwards for n in of) else [each for i in by for each in self._directions_of(i, x[i])]
         parts = []
         for n in of:
-            for i, part in zip(by, np.split(directional(values[n], directions).refs, ends, -1)):
-                parts.append(Traced(x[0].trace, part.reshape(values[n].shape + self.directions[i])))
+            parts += self._rows(values[n], by, x) if n in backwards else self._columns(values[n], by, directions)
         return unpacked(parts)
 
-    def _rows(self, of, by, *x):
-        """Result by result, backwards."""
-        values, parts = self._values(x), []
-        for n in of:
-            for i, found in zip(by, gradients(values[n], [x[i] for i in by])):
-                at = self.inputs[i]
-                if at.name in self.moves:
-                    found = found @ self.moves[at.name](x[i])
-                parts.append(found.reshape(values[n].shape + self.directions[i]))
-        return unpacked(parts)
+    def _columns(self, y: Traced, by, directions) -> list[Traced]:
+        """Direction by direction, forwards."""
+        ends = np.cumsum([prod(self.directions[i]) for i in by])[:-1]
+        each = np.split(directional(y, directions).refs, ends, -1)
+        return [Traced(y.trace, part.reshape(y.shape + self.directions[i])) for i, part in zip(by, each)]
+
+    def _directions_of(self, i: int, x: Traced) -> list[dict[int, int]]:
+        unit = np.eye(prod(self.directions[i]))
+        return [along(x, self._moved(self.inputs[i], x, x.like(e.reshape(self.directions[i])))) for e in unit]
+
+    def _rows(self, y: Traced, by, x) -> list[Traced]:
+        """Entry by entry of the result, backwards."""
+        found = zip(by, gradients(y, [x[i] for i in by]))
+        return [self._along_moves(self.inputs[i], x[i], part).reshape(y.shape + self.directions[i]) for i, part in found]
 
     # ---
 

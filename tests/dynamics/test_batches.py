@@ -7,6 +7,8 @@ import pytest
 from zoo import CALLS, close, each, every_call, robots, state
 from zoo.mechanisms import ROBOTS
 
+from linkwork.quantities import QUANTITIES
+
 SHAPES = {
     "mass_matrix": ("nv", "nv"), "mass_matrix_inverse": ("nv", "nv"), "coriolis_matrix": ("nv", "nv"),
     "inverse_dynamics": ("nv",), "inverse_dynamics pushed": ("nv",), "forward_dynamics": ("nv",),
@@ -157,13 +159,14 @@ def test_arrays_in_any_order_in_memory_are_the_same_numbers(robot, name):
 
 
 def test_every_public_quantity_is_called_here():
-    """A new method of Dynamics belongs into CALLS."""
+    """A new method of Dynamics belongs into CALLS, or is a declared quantity, which test_every_road.py takes by itself."""
     methods = {name for name in vars(type(ROBOTS["tree"])) if not name.startswith("_")}
     described = {"nq", "nv", "bodies", "joints", "q_index", "v_index", "neutral", "random_state"}
     described |= {"operators", "kernel", "varying", "program", "export_c", "symbolic", "quantity"}
     described |= {"hybrid_dynamics", "task_jacobian", "task_compliance", "task_inertia", "joint_wrenches"}  # tests/operators
     described |= {"ask"}  # tests/test_extending.py
-    described |= {"as_kernel", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"}  # tests of derivatives
+    described |= {"as_kernel", "derivative", "linearize", "jax", "export_casadi"}  # tests of derivatives
+    described |= {"actuated", "free_flying"} | set(QUANTITIES)
     described |= {"constraints", "constraint_report", "assemble", "constraint_forces", "motor_forces"}  # tests/constraints
     assert methods - described <= {name.split()[0] for name in CALLS}
     assert set(CALLS) == set(SHAPES)

@@ -72,9 +72,15 @@ def test_also_on_groups_of_compound_joints_and_of_welded_bodies(mechanism, what)
     same_derivatives(straight.as_kernel(what), rolled.as_kernel(what), straight)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ROLL)
-@pytest.mark.parametrize("mechanism", [name for name in MODELS if name not in ("fixed", "massless")])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        pytest.param(name, marks=pytest.mark.very_slow if name in ("tree", "forest", "geared", "chain") else pytest.mark.slow(parts=30))
+        for name in MODELS
+        if name not in ("fixed", "massless")
+    ],
+)
 def test_of_every_quantity_and_mechanism(mechanism, what):
     straight, rolled = both(MODELS[mechanism])
     if what == "joint_wrenches":
