@@ -7,7 +7,6 @@ need few rounds do not wait for those that need many. A sample's results do not 
 """
 
 import ctypes
-from math import prod
 
 import numpy as np
 

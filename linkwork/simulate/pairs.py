@@ -148,7 +148,7 @@ class DormandPrince8(Pair):
     def size(self, errors, scale):
         five, three = np.sum((errors / scale) ** 2, -1)
         both = five + 0.01 * three
-        return five / np.sqrt(np.where(both > 0, both, 1.0) * scale.shape[-1])
+        return five / np.sqrt(np.where(both > 0, both, 1.0) * max(scale.shape[-1], 1))
 
     def coefficients(self, rates, K, t, q, v, h, xi, v1):
         """After three more stages."""
