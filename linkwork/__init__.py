@@ -35,7 +35,7 @@ from .joints import (
     Universal,
 )
 from .lie.iteration import iterate
-from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms
+from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms, sections
 from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -118,6 +118,7 @@ __all__ = [
     "rollout",
     "rollout_gradient",
     "save",
+    "sections",
     "set_threads",
     "simulate",
     "snapshot",

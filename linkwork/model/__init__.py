@@ -1,7 +1,7 @@
 """What a mechanism is."""
 
 from ..errors import deprecated
-from . import mechanisms, solids
+from . import mechanisms, sections, solids
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from .forces import Push, Spring
@@ -37,6 +37,7 @@ __all__ = [
     "from_dh",
     "mechanism",
     "mechanisms",
+    "sections",
     "solids",
 ]
 
