@@ -51,6 +51,7 @@ from .model import (
     Spring,
     from_dh,
     mechanisms,
+    sections,
 )
 from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
@@ -136,6 +137,7 @@ __all__ = [
     "rollout",
     "rollout_gradient",
     "save",
+    "sections",
     "set_threads",
     "simulate",
     "snapshot",

@@ -1,7 +1,7 @@
 """What a mechanism is."""
 
 from ..errors import deprecated
-from . import mechanisms, solids
+from . import mechanisms, sections, solids
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from .contacts import Contact
@@ -40,6 +40,7 @@ __all__ = [
     "from_dh",
     "mechanism",
     "mechanisms",
+    "sections",
     "solids",
 ]
 

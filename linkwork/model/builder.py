@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import ModelError, did_you_mean, renamed_keyword
+from ..errors import ModelError, OptionError, did_you_mean, renamed_keyword
 from ..joints import Fixed, Joint, Revolute
 from ..lie.scalars import numbers
 from ..spatial import Pose
+from .beams import FLEXIBILITY, USUAL, Beam
 from .constraints import ALONG_Z, Bond, Distance, Driven, KnifeEdge, Linear, Rolling, Touching
 from .forces import ORIGIN
 from .model import GRAVITY, Model, ground_shape
@@ -144,6 +145,48 @@ class Builder:
         turning = Revolute(axis=placed.joint.axis if axis is None else axis)
         self.body(name, placed.parent, placed.at if at is None else at, turning, **rotor)
         return self.couple(f"{name}_joint", joint, (0.0, float(ratio)), f"{joint}_gear")
+
+    def beam(
+        self,
+        name: str,
+        length: float,
+        section,
+        parent: str | None = None,
+        at=None,
+        joint: Joint | None = None,
+        *,
+        flexibility: str = "lumped",
+        segments: int = 10,
+        freedoms=USUAL,
+        damping: float = 0.0,
+        joint_name: str | None = None,
+        color=None,
+    ) -> "Builder":
+        """Add a straight beam along x of the pose `at`, of one of `lw.sections` or of sections by the distance from its root.
+
+            b.beam("boom", 2.0, lw.sections.tube(0.02, 0.002, lw.sections.STEEL), segments=20)
+            b.body("load", "boom_tip", mass=1.0)
+
+        `flexibility` "rigid" makes one body, "lumped" rigid pieces with springs between them that resist what `freedoms` name: axial,
+        twist, bend_y, bend_z, and shear_y, shear_z. `damping` seconds times the stiffness is the damping of the springs. The body `name`
+        is at the root, `<name>_tip` at the end, where others attach; pieces between and the joints are `<name>1`, `<name>2` ...
+        """
+        if flexibility not in FLEXIBILITY:
+            raise OptionError(f'beam "{name}" has flexibility "{flexibility}"; it may be {", ".join(FLEXIBILITY)}.')
+        if flexibility == "modal":
+            raise OptionError(f'beam "{name}" with flexibility "modal" is not made by Builder.beam yet; use "lumped", with more segments.')
+        beam = Beam(name, length, section, segments, freedoms, damping)
+        if flexibility == "rigid":
+            self.body(name, parent, at, joint, joint_name=joint_name, **beam.whole(color))
+            return self.body(f"{name}_tip", name, (length, 0.0, 0.0))
+        (_, _, root), *pieces = beam.pieces(color)
+        self.body(name, parent, at, joint, joint_name=joint_name, **root)
+        before = name
+        for i, (x, bends, solid) in enumerate(pieces, 1):
+            own, on = (f"{name}{i}", None) if i < segments else (f"{name}_tip", (-length / segments / 2, 0.0, 0.0))
+            self.body(own, before, (x, 0.0, 0.0), bends, joint_name=f"{name}{i}", joint_on=on, **solid)
+            before = own
+        return self
 
     def model(self) -> Model:
         touching = {name for pairs, _ in self._contacts for pair in pairs for name in pair}

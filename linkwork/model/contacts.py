@@ -75,8 +75,9 @@ def check_shape(thing: str, shape: Shape) -> None:
     if shape.kind not in SIZES:
         raise ModelError(f'{thing} has a shape of kind "{shape.kind}"; there are {", ".join(SIZES)}, mesh.')
     size = numbers(shape.size)
-    if size.shape != (SIZES[shape.kind],) or not np.isfinite(size).all() or not (size > 0 if shape.kind == "ellipsoid" else size >= 0).all():
-        takes = f"{SIZES[shape.kind]} finite numbers, {'positive' if shape.kind == 'ellipsoid' else 'not negative'}"
+    positive = shape.kind == "ellipsoid"
+    if size.shape != (SIZES[shape.kind],) or not np.isfinite(size).all() or not (size > 0 if positive else size >= 0).all():
+        takes = f"{SIZES[shape.kind]} finite numbers, {'positive' if positive else 'not negative'}"
         raise ModelError(f"{thing} has a {shape.kind} of size {shape.size}; it takes {takes}.")
 
 
