@@ -291,8 +291,10 @@ class _Allocation:
         self._give(i)
 
     def _written(self, name: str, refs, values) -> int:
-        write = {"add": self._add, "mul": self._mul, "rcp": self._rcp, "sqrt": self._sqrt, "abs": self._abs}[name]
-        return write(values, *map(self.value, refs))
+        found = [self.value(ref) for ref in refs]
+        if name in ("add", "mul"):
+            return (self._add if name == "add" else self._mul)(values, *found)
+        return self._rcp(values, *found) if name == "rcp" else self._of_one(name, values, *found)
 
     def _empty(self) -> None:
         while self.emptied:
@@ -367,15 +369,10 @@ class _Allocation:
         self.code.append(("div", None, b, a, register))
         return register
 
-    def _sqrt(self, values, x) -> int:
-        return self._of_one("sqrt", values, *x)
-
-    def _abs(self, values, x) -> int:
-        return self._of_one("abs", values, False, x[1])
-
-    def _of_one(self, name: str, values, negative: bool, x: int) -> int:
+    def _of_one(self, name: str, values, x) -> int:
+        negative, x = x
         source = self._bring(x, values)
-        if negative:
+        if negative and name != "abs":
             turned = self._take(values)
             self.code.append(("negate", None, source, turned))
             self.free.append(turned)

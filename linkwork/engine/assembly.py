@@ -34,7 +34,7 @@ def registers() -> int:
 
 def serves(program: Program) -> bool:
     """Is this a long program, most of it arithmetic, on a machine whose assembly is written here?"""
-    if not registers() or len(program.inputs) + len(program.outputs) >= len(BASES) or program.loops:
+    if not registers() or len(program.inputs) + len(program.outputs) >= len(BASES) or program.loops or program.routines:
         return False
     counts = program.operations
     many, others = sum(counts.values()), sum(n for name, n in counts.items() if not is_arithmetic(name))
@@ -50,9 +50,9 @@ def planned(program: Program) -> Plan:
     return plan(program, count_of_registers())
 
 
-def copies(program: Program) -> int:
-    """Numbers of scratch memory for the inputs of one sample, whose memory may be that of a result."""
-    return sum(x.size for x in program.inputs)
+def workspace(program: Program) -> int:
+    """Numbers of scratch memory for each sample: values that wait, and the inputs of one sample, whose memory may be that of a result."""
+    return planned(program).room + sum(x.size for x in program.inputs)
 
 
 class Text:

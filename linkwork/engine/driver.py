@@ -75,6 +75,16 @@ class Text:
         self.around.pop()
         self.do(f"store i64 {self.plus(i, step)}, ptr {counter}\nbr label %{label}head\n{label}end:")
 
+    @contextmanager
+    def forever(self):
+        """A loop that only `leave` ends."""
+        label = self.name("loop")
+        self.do(f"br label %{label}head\n{label}head:")
+        self.around.append(label)
+        yield
+        self.around.pop()
+        self.do(f"br label %{label}head\n{label}end:")
+
     def leave(self, truth: str) -> None:
         """Leave the loop around here if this is true."""
         label = self.name("stay")
@@ -199,7 +209,7 @@ def _transpose(t: Text, V: str, rows: list[str]) -> list[str]:
     """Rows become columns in log₂ n rounds of shuffles, each swapping halves of twice the size of the round before; where rows are longer
     than there are rows, square by square."""
     n, half = len(rows), 1
-    length = int(V[1:].partition(" ")[0])
+    length = int(V[1:].partition(" ")[0]) if n > 1 else 1
     while half < n:
         out = list(rows)
         for i in range(n):

@@ -4,7 +4,7 @@ The kernel over lanes uses the short range reduction of sin and cos. A vector of
 computed sample by sample, which gives the same bits for the other samples.
 """
 
-from . import straight
+from . import pieces
 from .driver import Text, core_dimensions, streamed, strided, transposed
 from .functions_circular import LIMIT
 from .llvm import Kind, plain_angles
@@ -28,7 +28,7 @@ class Range:
         self.core: list[str] = []  # sizes and strides of one sample, as arguments of @pack
         self.contiguous: list[str] = []
         self.places: list[int] = []  # of each argument in the lanes
-        self.workspace = program.workspace if isinstance(program, RolledProgram) else straight.workspace(program)
+        self.workspace = program.workspace if isinstance(program, RolledProgram) else pieces.workspace(program)
         self.loops = not isinstance(program, RolledProgram) and bool(program.loops)
         self.room = self.rows = 0  # bytes of all lanes; where there is room to lay samples of a result side by side
         self.buffer = self.work = ""
