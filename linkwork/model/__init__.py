@@ -3,7 +3,7 @@
 from ..errors import deprecated
 from . import mechanisms, solids
 from .builder import Builder, from_dh
-from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
+from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, distances
 from .forces import Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
@@ -38,6 +38,7 @@ __all__ = [
     "mechanism",
     "mechanisms",
     "solids",
+    "distances",
 ]
 
 
