@@ -189,7 +189,7 @@ class SKO:
         return self.tree.join(prescribed_joints.dynamics(self.blocks, self.rates(given), self.tree.split(prescribed)))
 
     def divide_and_conquer(self, tau):
-        """v̇ (..., nv), and how many steps must follow one another: they grow as the logarithm of the number of nodes. `schedule` has them."""
+        """v̇ (..., nv), and how many steps must follow one another, those of `schedule`: they grow as the logarithm of the length."""
         self._check_massive()
         s, r, members = with_massive_nodes(self.blocks, self.rates(tau), self._has_mass)
         found, vdot = divide_and_conquer(s, r, self.schedule), self.tree.slots()

@@ -44,7 +44,8 @@ class Schedule:
 
     def __str__(self) -> str:
         widest = max(map(len, self.levels), default=0)
-        return f"{self.nodes} nodes: {self.steps} steps follow one another, {self.depth} levels of merges and back; at most {widest} merges at once"
+        levels = f"{self.depth} levels of merges and back; at most {widest} merges at once"
+        return f"{self.nodes} nodes: {self.steps} steps follow one another, {levels}"
 
 
 def schedule(tree) -> Schedule:
