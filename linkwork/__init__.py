@@ -35,7 +35,24 @@ from .joints import (
     Universal,
 )
 from .lie.iteration import iterate
-from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms, sections
+from .model import (
+    Body,
+    Builder,
+    Contact,
+    Coupling,
+    Frame,
+    Graph,
+    Loop,
+    Material,
+    Model,
+    PlacedJoint,
+    Push,
+    Shape,
+    Spring,
+    from_dh,
+    mechanisms,
+    sections,
+)
 from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -59,6 +76,7 @@ __all__ = [
     "Body",
     "Builder",
     "Compound",
+    "Contact",
     "Coupling",
     "Cylindrical",
     "Dynamics",
@@ -72,6 +90,7 @@ __all__ = [
     "Joint",
     "LinkworkError",
     "Loop",
+    "Material",
     "MaximalCoordinates",
     "MissingFileError",
     "Model",

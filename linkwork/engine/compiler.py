@@ -47,9 +47,11 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
     return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text(), call.text(program, one)], driver.LEAST)
 
 
-def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int) -> str:
-    """The module of a kernel whose results are fed back: the kernel over lanes, able to take any angle, and the loops around it."""
+def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int, lanes: bool = True) -> str:
+    """The module of a kernel whose results are fed back: the kernel over lanes, able to take any angle, and the loops around it.
+    Without `lanes` there is one, for a single sample."""
     wide, one = _kinds(dtype)
+    wide = wide if lanes else one
     return _module(program, wide, one, set(), [_kernel(program, wide, "wide", any_angle=True), samples(program, wide).text()], least)
 
 

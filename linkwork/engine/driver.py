@@ -74,6 +74,16 @@ class Text:
         self.around.pop()
         self.do(f"store i64 {self.plus(i, step)}, ptr {counter}\nbr label %{label}head\n{label}end:")
 
+    @contextmanager
+    def forever(self):
+        """A loop that only `leave` ends."""
+        label = self.name("loop")
+        self.do(f"br label %{label}head\n{label}head:")
+        self.around.append(label)
+        yield
+        self.around.pop()
+        self.do(f"br label %{label}head\n{label}end:")
+
     def leave(self, truth: str) -> None:
         """Leave the loop around here if this is true."""
         label = self.name("stay")

@@ -14,12 +14,14 @@ def functions(program: Program, kind: Kind, name: str, attributes: str, any_angl
     """@name, after the pieces it calls; of results each different entry `once`. Large angles are left to width 1 by @range,
     unless the code must take `any_angle`."""
     near = plain_angles(program) if kind.width > 1 and not any_angle else frozenset[int]()
-    text = _Text(program, kind, attributes, near, once)
-    return text.in_pieces(name) if pieces.is_long(program) else text.whole(name)
+    text = _Text(program, kind, name, attributes, near, once)
+    routines = [functions(x.program, kind, f"{name}.routine{k}", attributes, any_angle=True) for k, x in enumerate(program.routines)]
+    return "".join(routines) + (text.in_pieces(name) if pieces.is_long(program) else text.whole(name))
 
 
 class _Text:
-    def __init__(self, program: Program, kind: Kind, attributes: str, near: frozenset[int], once: bool):
+    def __init__(self, program: Program, kind: Kind, name: str, attributes: str, near: frozenset[int], once: bool):
+        self.name, self.beyond = name, pieces.own_workspace(program) if program.routines else 0
         self.program, self.kind, self.attributes, self.near = program, kind, attributes, near
         self.nodes, self.n_in = program.trace.nodes, len(program.inputs)
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
@@ -115,7 +117,19 @@ class _Text:
             return self._load(writer, f"%a{self.number[argument]}", index)
 
         writer = Writer(self.nodes, self.kind, load, self.near)
+        writer.call = lambda routine, values: self._call(writer, routine, values)
         return writer
+
+    def _call(self, writer: Writer, routine, values: list[str]) -> list[str]:
+        """Call a routine: its arguments and results lie in the scratch memory, behind that of this program, its own behind them."""
+        program, at = routine.program, self.beyond
+        sizes = [x.size for x in (*program.inputs, *program.outputs)]
+        for k, value in enumerate(values):
+            self._store(writer, value, "%work", at + k)
+        pointers = [self._place(writer, "%work", at + sum(sizes[:j])) for j in range(len(sizes) + 1)]
+        name = f"{self.name}.routine{self.program.routines.index(routine)}"
+        writer.lines.append(f"call void @{name}({', '.join(f'ptr {p}' for p in pointers)}, ptr %data)")
+        return [self._load(writer, "%work", at + k) for k in range(len(values), sum(sizes))]
 
     def _arguments(self, kind: str = "ptr") -> str:
         count = self.n_in + len(self.program.outputs)
