@@ -155,8 +155,8 @@ def with_massive_nodes(s, r, has_mass):
             if (p := s.tree.parent[j]) != s.tree.world:
                 b[p] = b[p] + s.A[j] @ b[j]
     merged: tuple[list, ...] = tuple([] for _ in range(7))
-    above = {s.tree.world: (s.tree.world, (), ())}  # of each node: its new parent, the nodes and blocks that wait to be merged
-    members, parent = [], []
+    above: dict[int, tuple] = {s.tree.world: (s.tree.world, (), ())}  # of each node: its new parent, the nodes and blocks that wait to be merged
+    members, parent = list[tuple[int, ...]](), list[int]()
     for k in s.tree.base_to_tips():
         A, H = s.A[k], s.H[k]
         block = (A, H, s.armature[k], r.a[k], tau[k])
