@@ -155,7 +155,7 @@ def with_massive_nodes(s, r, has_mass):
             if (p := s.tree.parent[j]) != s.tree.world:
                 b[p] = b[p] + s.A[j] @ b[j]
     merged: tuple[list, ...] = tuple([] for _ in range(7))
-    above: dict[int, tuple] = {s.tree.world: (s.tree.world, (), ())}  # of each node: its new parent, the nodes and blocks that wait to be merged
+    above: dict[int, tuple] = {s.tree.world: (s.tree.world, (), ())}  # its new parent, nodes and blocks that wait for mass
     members, parent = list[tuple[int, ...]](), list[int]()
     for k in s.tree.base_to_tips():
         A, H = s.A[k], s.H[k]
