@@ -141,7 +141,7 @@ def case_of(name: str, model=None) -> Case:
     dv = rng.standard_normal((2, robot.nv))
     given = {"q": q, "q0": q, "q1": robot.integrate(q, 0.3 * dv), "v": v, "dv": dv, "vdot": vdot, "tau": tau, "external": external}
     given |= {"momentum": rng.standard_normal((2, 6))}
-    given |= {"dq": v, "dvdot": dv, "dtau": dv, "weight": dv, "eta": v, "zeta": tau}
+    given |= {"dq": v, "dvdot": dv, "dtau": dv, "weight": dv, "eta": v, "zeta": tau, "p": dv}
     return Case(given | {"given": np.where(prescribed > 0, vdot, tau), "prescribed": prescribed}, t)
 
 
