@@ -147,7 +147,7 @@ def main(names: list[str] | None = None) -> None:
 
 NOTE = (
     "Times of linkwork and Pinocchio are taken in turn, one thread each, the best of several. A batch is {batch} samples with `out=` "
-    "given, or as many as give {cached} kB of results (8 of a humanoid, 235 or 277 kB), again and again, which stay in cache; one call is from Python. "
+    "given, or as many as give {cached} kB of results (at least 8), again and again, which stay in cache; one call is from Python. "
     "Pinocchio has no loop of its own for derivatives: it is called from Python, one state at a time. Operations "
     "count a multiply-add as two."
 )
