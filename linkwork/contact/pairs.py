@@ -10,7 +10,8 @@ from ..errors import ModelError
 from ..model import Contact, Model, Shape
 from ..model.contacts import material_of, shape_of, sides
 from ..spatial import Pose
-from . import planes, spheres
+from . import boxes, planes, spheres
+from .box_box import box_box
 
 ORDER = "sphere", "capsule", "ellipsoid", "cylinder", "box", "plane"  # the first shape of a pair is not after the second here
 PAIRS: dict[tuple[str, str], tuple[Callable, int]] = {  # function of the placed shapes, number of points
@@ -22,6 +23,10 @@ PAIRS: dict[tuple[str, str], tuple[Callable, int]] = {  # function of the placed
     ("sphere", "sphere"): (spheres.sphere_sphere, 1),
     ("sphere", "capsule"): (spheres.sphere_capsule, 1),
     ("capsule", "capsule"): (spheres.capsule_capsule, 3),
+    ("sphere", "box"): (boxes.sphere_box, 1),
+    ("sphere", "cylinder"): (boxes.sphere_cylinder, 1),
+    ("capsule", "box"): (boxes.capsule_box, 4),
+    ("box", "box"): (box_box, 5),
 }
 
 
