@@ -36,6 +36,7 @@ from .joints import (
 )
 from .lie.iteration import iterate
 from .model import (
+    Actuator,
     Body,
     Builder,
     Contact,
@@ -73,6 +74,7 @@ __all__ = [
     "NoRuleError",
     "OptionError",
     "SKO",
+    "Actuator",
     "Body",
     "Builder",
     "Compound",

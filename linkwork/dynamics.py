@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuation import Actuated
+from .actuation import Actuated, Actuators
 from .contact import ContactTable
 from .diagonal import Diagonal
 from .differentiate import Derivatives
@@ -569,9 +569,21 @@ class Dynamics:
         """A view of the robot with motors at these joints only: what they feel, what follows by itself, what is conserved."""
         return Actuated(self, *joints)
 
+    @cached_property
+    def actuators(self) -> Actuators:
+        """The motors and servos of the model, as a controller: they act only where it is used."""
+        return Actuators(self)
+
     def diagonal(self) -> Diagonal:
         """A view of the robot in velocities η whose mass matrix is the identity; `.unnormalized` in ξ, where it is block diagonal."""
         return Diagonal(self)
+
+    def inertial_unit(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
+        """What an inertial unit on a body or frame measures (..., 6): angular velocity, then acceleration less gravity, in its own axes.
+
+        Takes into account: gravity.
+        """
+        return self._run(("inertial_unit", body), (q, v, vdot), out)
 
     # --- contact: n points, where the shapes of the model's contacts may touch
 
