@@ -905,12 +905,7 @@ class Dynamics:
         """A declared quantity of this robot, by its name or (name, options...): what exports, variations and kernels on a GPU are
         made from."""
         bound = self._bound(what)
-        if bound.quantity.constrained and self.constraints is not None:
-            raise ModelError(
-                f"{self.model.name} has loops, couplings or constraints: its {bound.name} is no one formula, because which velocities "
-                f"depend on which is decided from numbers. robot.{bound.name}(...) keeps them."
-            )
-        return bound
+        return self.constraints.formula(bound) if bound.quantity.constrained and self.constraints is not None else bound
 
     def _bound(self, what) -> Bound:
         name, *said = (what,) if isinstance(what, str) else what
