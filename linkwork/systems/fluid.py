@@ -1,4 +1,4 @@
-"""Bodies in a fluid: their blocks and rates, from those of the rigid tree (From, Gravdahl and Pettersen, Vehicle-Manipulator Systems).
+"""Bodies in a fluid: their blocks and rates, from those of the rigid tree (From and others).
 
 The fluid moves everywhere with a constant velocity, S(k) in the axes of a node; V_r = V − S is the velocity through it, S̊ = −V~ S. Beside
 gravity, Kirchhoff's equations with an added mass M_a, drag and buoyancy are
@@ -12,7 +12,7 @@ weight: the rest goes to b.
 import numpy as np
 
 from ..lie.scalars import like
-from ..model import Model
+from ..model import Fluid, Model
 from ..spatial import bar, inertia, phi, tilde
 from ..sweeps import scatter, velocities
 from .derived import Producer
@@ -21,9 +21,9 @@ from .derived import Producer
 class FluidForces(Producer):
     """Added mass, drag, buoyancy and current of the fluid of a model."""
 
-    def __init__(self, model: Model):
-        self.fluid = model.fluid
-        self.places = [model.place(x.body) for x in model.fluid.immersed]
+    def __init__(self, model: Model, fluid: Fluid):
+        self.fluid = fluid
+        self.places = [model.place(x.body) for x in fluid.immersed]
 
     def _each(self, nodes):
         """(node, shift from where the fluid is described, its data) of immersed bodies that move."""

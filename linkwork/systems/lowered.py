@@ -29,7 +29,7 @@ class Lowered:
 
     def __init__(self, model: Model, producers: Sequence[Producer] = ()):
         """`producers` make other blocks of the rigid tree's, one after another (see `derived`)."""
-        in_fluid = () if model.fluid is None else (FluidForces(model),)
+        in_fluid = () if model.fluid is None else (FluidForces(model, model.fluid),)
         self.model, self.producers = model, (*in_fluid, *producers)
         for x in self.producers:
             if not isinstance(x, Producer):

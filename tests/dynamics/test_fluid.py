@@ -1,4 +1,4 @@
-"""Bodies in a fluid: added mass and Kirchhoff's equations, buoyancy, drag, current (From, Gravdahl and Pettersen)."""
+"""Bodies in a fluid: added mass and Kirchhoff's equations, buoyancy, drag, current."""
 
 from dataclasses import replace
 
