@@ -4,8 +4,9 @@ from ..errors import deprecated
 from . import mechanisms, sections, solids
 from .actuators import Actuator
 from .builder import Builder, from_dh
-from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
+from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, distances
 from .contacts import Contact
+from .fluid import Fluid, Immersed
 from .forces import Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
@@ -22,10 +23,12 @@ __all__ = [
     "Coupling",
     "Distance",
     "Driven",
+    "Fluid",
     "Frame",
     "Graph",
     "PlacedJoint",
     "Holonomic",
+    "Immersed",
     "KnifeEdge",
     "Linear",
     "Loop",
@@ -44,6 +47,7 @@ __all__ = [
     "mechanisms",
     "sections",
     "solids",
+    "distances",
 ]
 
 
