@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from .complementarity import lcp
+from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
@@ -108,6 +109,8 @@ __all__ = [
     "hold",
     "iterate",
     "lcp",
+    "ConeSolution",
+    "solve_contacts",
     "load",
     "mechanisms",
     "movie",
