@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..lie.iteration import iterate
-from .cone import TINY, blocks, in_disc, nonzero, norm, times
+from .cone import TINY, in_disc, nonzero, norm, speed, times
 
 STEPS = 8  # of Newton's method in a contact that slides
 
@@ -62,7 +62,7 @@ def gauss_seidel(G, b, mu, force, most: int, tolerance: float, steps: int = 3):
     In a kernel the rounds are one loop. A round changes λ(i); what that changes at the contact itself, G(i,i) Δλ(i), is the
     measure.
     """
-    size = np.maximum(norm(blocks(b)[..., :2]), np.abs(blocks(b)[..., 2])).max(-1)
+    size = speed(b)
     g = np.diagonal(G, axis1=-2, axis2=-1)
 
     def step(force):

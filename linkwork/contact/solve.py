@@ -6,10 +6,11 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..lie.scalars import working_dtype
-from .cone import blocks, residual, residuals, scaled, times
+from .cone import residual, residuals, times
 from .gauss_seidel import gauss_seidel, one_round
 from .interior import interior
-from .newton import alart_curnier, newton_step
+from .least_norm import least_norm
+from .newton import newton_step
 
 ROUNDS = 35  # of the interior point
 THETAS = 0.98, 0.83, 0.98, 0.68  # of the interior point: the first alone, the others for problems that it did not solve
@@ -106,40 +107,3 @@ def _found(G, b, mu, force):
             rounds[rows] += np.minimum(count, ROUNDS)
             polish(POLISH)
     return best, rounds
-
-
-def least_norm(G, b, mu, force):
-    """λ with the same velocities and the least norm, contacts that slide in the directions they slide in; where that is in the cones.
-
-        λ = E z,   z ← (G E)⁺ G E z,   E: one column for a contact that slides, three for one that sticks, none for an open one
-    """
-    Gs, bs, d = scaled(G, b)
-    D = alart_curnier(Gs, bs, mu, force * d)[1]
-    out, before = force.copy(), residual(G, b, mu, force)
-    for i in range(len(b)):
-        E = _directions(D[i], blocks(force[i]))
-        if E.shape[1] <= 1:
-            continue
-        A = G[i] @ E
-        left, size, right = np.linalg.svd(A, full_matrices=False)
-        there = size > 1e-9 * size[0]
-        if there.all() and E.shape[1] <= A.shape[0]:
-            continue
-        new = E @ (right[there].T @ (right[there] @ (E.T @ force[i])))
-        if residual(G[i], b[i], mu[i], new) <= max(1e-9, 1.1 * before[i]):
-            out[i] = new
-    return out
-
-
-def _directions(D, force):
-    """Orthonormal columns (3n, m) that span the forces a solution may change."""
-    n, columns = len(D), []
-    for k in range(n):
-        size = np.linalg.norm(force[k])
-        if D[k, 2, 2] == 0 or size == 0:
-            continue
-        own = np.eye(3) if np.array_equal(D[k], np.eye(3)) else (force[k] / size)[:, None]
-        block = np.zeros((3 * n, own.shape[1]))
-        block[3 * k : 3 * k + 3] = own
-        columns.append(block)
-    return np.concatenate(columns, 1) if columns else np.zeros((3 * n, 0))
