@@ -1,6 +1,6 @@
 """Coulomb's problem of several contacts, and how far numbers are from a solution of it.
 
-Blocks of three rows (t1, t2, n) for each contact, the normal last. u are velocities, λ impulses (or accelerations and forces):
+Blocks of three rows (n, t1, t2) for each contact, the normal first. u are velocities, λ impulses (or accelerations and forces):
 
     u = G λ + b,    0 ≤ u_n ⟂ λ_n ≥ 0,    |λ_t| ≤ μ λ_n,    λ_t = −μ λ_n u_t/|u_t| where u_t ≠ 0
 
@@ -55,7 +55,7 @@ def in_disc(x, radius):
 
 def speed(b):
     """The velocity that a problem has by itself: tangential, or approaching. Contacts that open are none."""
-    return np.maximum(norm(blocks(b)[..., :2]), -blocks(b)[..., 2]).max(-1)
+    return np.maximum(norm(blocks(b)[..., 1:]), -blocks(b)[..., 0]).max(-1)
 
 
 def residuals(G, b, mu, force):
@@ -68,9 +68,9 @@ def residuals(G, b, mu, force):
     g, F, u = mean_compliance(G), blocks(force), blocks(times(G, force) + b)
     size = speed(b)
     size = np.where(size > 0, size, 1.0)
-    signorini = np.abs(np.minimum(u[..., 2], g * F[..., 2])).max(-1)
-    outside = (g * np.maximum(norm(F[..., :2]) - mu * F[..., 2], -F[..., 2])).max(-1)
-    slip = F[..., :2] - in_disc(F[..., :2] - u[..., :2] / nonzero(g)[..., None], mu * np.maximum(F[..., 2], 0.0))
+    signorini = np.abs(np.minimum(u[..., 0], g * F[..., 0])).max(-1)
+    outside = (g * np.maximum(norm(F[..., 1:]) - mu * F[..., 0], -F[..., 0])).max(-1)
+    slip = F[..., 1:] - in_disc(F[..., 1:] - u[..., 1:] / nonzero(g)[..., None], mu * np.maximum(F[..., 0], 0.0))
     return np.stack([signorini, np.maximum(outside, 0.0), (g * norm(slip)).max(-1)], -1) / size[..., None]
 
 

@@ -14,10 +14,10 @@ def local(A, c, mu, force, steps: int = STEPS):
     With the normal closed, λ_n = −c_n/a − w λ_t, the tangents have S λ_t + c_S = −s λ_t. ψ(s) = μ λ_n/|λ_t| − 1 is nearly linear:
     Newton's method for its root, kept in a bracket.
     """
-    a = nonzero(A[..., 2, 2])
-    w = A[..., :2, 2] / a[..., None]
-    S = A[..., :2, :2] - w[..., :, None] * A[..., 2:, :2]
-    e = w * c[..., 2:] - c[..., :2]
+    a = nonzero(A[..., 0, 0])
+    w = A[..., 1:, 0] / a[..., None]
+    S = A[..., 1:, 1:] - w[..., :, None] * A[..., :1, 1:]
+    e = w * c[..., :1] - c[..., 1:]
 
     def tangential(s, r):
         p, q, o = S[..., 0, 0] + s, S[..., 1, 1] + s, S[..., 0, 1]
@@ -25,12 +25,12 @@ def local(A, c, mu, force, steps: int = STEPS):
         return np.stack([q * r[..., 0] - o * r[..., 1], p * r[..., 1] - o * r[..., 0]], -1) / det[..., None]
 
     def normal(t):
-        return -(c[..., 2] / a + (w * t).sum(-1))
+        return -(c[..., 0] / a + (w * t).sum(-1))
 
     low = np.zeros_like(a)
-    high = norm(e) * (1 + mu * norm(w)) / np.maximum(-mu * c[..., 2] / a, 1e-20)
-    stuck, old = tangential(low, e), force[..., :2]
-    s = -((times(A, force) + c)[..., :2] * old).sum(-1) / nonzero((old * old).sum(-1))
+    high = norm(e) * (1 + mu * norm(w)) / np.maximum(-mu * c[..., 0] / a, 1e-20)
+    stuck, old = tangential(low, e), force[..., 1:]
+    s = -((times(A, force) + c)[..., 1:] * old).sum(-1) / nonzero((old * old).sum(-1))
     s = np.where((s > 0) & (s < high), s, 0.0)
     t = tangential(s, e)
     for _ in range(steps):
@@ -43,7 +43,7 @@ def local(A, c, mu, force, steps: int = STEPS):
         t = tangential(s, e)
     t = np.where((norm(stuck) <= mu * normal(stuck))[..., None], stuck, t)
     n = np.maximum(normal(t), 0.0)
-    return np.where((c[..., 2] >= 0)[..., None], 0.0, np.concatenate([in_disc(t, mu * n), n[..., None]], -1))
+    return np.where((c[..., 0] >= 0)[..., None], 0.0, np.concatenate([n[..., None], in_disc(t, mu * n)], -1))
 
 
 def one_round(G, b, mu, force, steps: int = STEPS):

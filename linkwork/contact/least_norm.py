@@ -8,6 +8,7 @@ from .cone import blocks, nonzero, residual, scaled, spread, times
 from .newton import alart_curnier
 
 SMALL = 1e-10  # of the diagonal of the compliance
+SHORTER = 1e-7
 SAME = 1e-9  # a residual below that is as good as a smaller one
 
 
@@ -24,7 +25,7 @@ def least_norm(G, b, mu, force):
     L = blocks(force)
     along = L[..., :, None] * L[..., None, :] / nonzero((L * L).sum(-1))[..., None, None]
     sticks = ((D - like(np.eye(3), G)) == 0).all((-1, -2))[..., None, None]
-    P = np.where(D[..., 2:, 2:] > 0, np.where(sticks, like(np.eye(3), G), along), 0.0)
+    P = np.where(D[..., :1, :1] > 0, np.where(sticks, like(np.eye(3), G), along), 0.0)
     P = spread(P)
     size = np.diagonal(G, axis1=-2, axis2=-1).max(-1)[..., None, None]
     S = P @ G @ P / np.where(size > 0, size, 1.0)
@@ -32,4 +33,5 @@ def least_norm(G, b, mu, force):
     for _ in range(2):  # the second time takes off what rounding left
         new = new - SMALL * times(P, solve(A, times(P, new)[..., None])[..., 0])
     good = residual(G, b, mu, new) <= np.maximum(SAME, 1.1 * residual(G, b, mu, force))
-    return np.where(good[..., None], new, force)
+    shorter = (new * new).sum(-1) < (1 - SHORTER) * (force * force).sum(-1)  # otherwise they are unique
+    return np.where((good & shorter)[..., None], new, force)

@@ -16,15 +16,15 @@ def alart_curnier(G, b, mu, force):
     """
     L = blocks(force)
     z = L - blocks(times(G, force) + b)
-    tangent, normal = z[..., :2], np.maximum(z[..., 2], 0.0)
+    tangent, normal = z[..., 1:], np.maximum(z[..., 0], 0.0)
     t, r = norm(tangent), mu * normal
     e = tangent / nonzero(t)[..., None]
-    F = L - np.concatenate([in_disc(tangent, r), normal[..., None]], -1)
-    closed, slides = (z[..., 2] > 0)[..., None, None], (t > r)[..., None, None]
+    F = L - np.concatenate([normal[..., None], in_disc(tangent, r)], -1)
+    closed, slides = (z[..., 0] > 0)[..., None, None], (t > r)[..., None, None]
     two, one = like(np.eye(2), G), like(np.eye(3), G)
     turning = (r / nonzero(t))[..., None, None] * (two - e[..., :, None] * e[..., None, :])
-    upper = np.concatenate([turning, (mu[..., None] * e)[..., None]], -1)
-    lower = np.broadcast_to(like([[0.0, 0.0, 1.0]], G), (*upper.shape[:-2], 1, 3))
+    lower = np.concatenate([(mu[..., None] * e)[..., None], turning], -1)
+    upper = np.broadcast_to(like([[1.0, 0.0, 0.0]], G), (*lower.shape[:-2], 1, 3))
     return flat(F), np.where(closed, np.where(slides, np.concatenate([upper, lower], -2), one), 0.0)
 
 

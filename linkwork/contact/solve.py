@@ -24,7 +24,7 @@ ENOUGH = 1e-10  # and where a search ends
 class ConeSolution(NamedTuple):
     """Forces of a contact problem, and how good they are."""
 
-    force: np.ndarray  # (..., 3n) t1, t2, n of each contact
+    force: np.ndarray  # (..., 3n) n, t1, t2 of each contact
     velocity: np.ndarray  # (..., 3n) G λ + b
     residuals: np.ndarray  # (..., 3) Signorini, cone, dissipation, relative to the velocity of the problem
     rounds: np.ndarray  # (...)
@@ -32,7 +32,7 @@ class ConeSolution(NamedTuple):
 
 
 def solve_contacts(G, b, mu, force=None, *, tolerance: float = GOOD) -> ConeSolution:
-    """Solve u = G λ + b with Signorini's condition and Coulomb's law at each contact; rows (t1, t2, n) of each contact.
+    """Solve u = G λ + b with Signorini's condition and Coulomb's law at each contact; rows (n, t1, t2) of each contact.
 
     G (..., 3n, 3n), b (..., 3n), mu (..., n) or a number; leading axes are a batch. `force` is the λ of a similar problem, to start from.
     Where forces are not unique, as under a table with four legs, they are those with the least norm, unless these leave the

@@ -68,7 +68,7 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class ContactLaw:
-    """What may touch and how, as blocks (t1, t2, n): contacts, then joint limits, then joints with dry friction."""
+    """What may touch and how, as blocks (n, t1, t2): contacts, then joint limits, then joints with dry friction."""
 
     touching: Callable  # (system, q) -> gaps (n,), rows J (3n, nv)
     friction: np.ndarray  # (n,) of contacts
@@ -94,9 +94,9 @@ class ContactLaw:
         N, L = self.contacts, len(self.limits)
         fixed = np.zeros((3 * (L + len(self.rough)), nv))
         for k, x in enumerate(self.limits):
-            fixed[3 * k + 2, x.rate] = x.side
+            fixed[3 * k, x.rate] = x.side
         for k, row in enumerate(self.rough):
-            fixed[3 * (L + k), row] = 1.0
+            fixed[3 * (L + k) + 1, row] = 1.0
         gaps, J = self.touching(system, q) if N else (q[..., :0], like(np.zeros((0, nv)), q))
         batch = q.shape[:-1]
         more = [x.side * (q[..., x.row] - x.bound) for x in self.limits] + [np.zeros_like(q[..., 0]) for _ in self.rough]
@@ -119,7 +119,7 @@ class ContactLaw:
         mu = like(self.friction, free) if friction is None else friction
         mu = np.concatenate([mu + np.zeros_like(gaps[..., :n]), np.zeros_like(gaps[..., n : n + L]), np.ones_like(gaps[..., n + L :])], -1)
         G, u, was = J @ response, times(J, free), times(J, before)
-        un, before_n = blocks(u)[..., 2], blocks(was)[..., 2]
+        un, before_n = blocks(u)[..., 0], blocks(was)[..., 0]
         soft = x + c * d
         closing = gaps / soft
         closing = np.where(c > 0, closing, np.maximum(closing, -self.recovery))
@@ -127,24 +127,24 @@ class ContactLaw:
         normal = un + np.where(struck, e * before_n, closing)
         own = blocks(np.diagonal(G, axis1=-2, axis2=-1))
         zero = np.zeros_like(own[..., 0])
-        extra = np.stack([zero, zero, c / (x * soft)], -1)
+        extra = np.stack([c / (x * soft), zero, zero], -1)
         if L + F:
             unused = [np.concatenate([zero[..., :n], parts], -1) for parts in self._unused(own, zero)]
             extra = extra + np.stack(unused, -1)
-            held = np.concatenate([np.zeros_like(normal[..., : n + L]), -own[..., n + L :, 0] * (x * dry)], -1) if F else 0.0
+            held = np.concatenate([np.zeros_like(normal[..., : n + L]), -own[..., n + L :, 1] * (x * dry)], -1) if F else 0.0
             normal = normal + held
-        b = flat(np.concatenate([blocks(u)[..., :2], normal[..., None]], -1))
+        b = flat(np.concatenate([normal[..., None], blocks(u)[..., 1:]], -1))
         return G + flat(extra)[..., :, None] * like(np.eye(3 * self.count), free), b, mu
 
     def _unused(self, own, zero):
         """What stands on the diagonal of G in rows that are not used: as much as in the row that is."""
         n, m = self.contacts, self.contacts + len(self.limits)
-        limit, rough = own[..., n:m, 2], own[..., m:, 0]
+        limit, rough = own[..., n:m, 0], own[..., m:, 1]
         none = np.zeros_like(rough)
         return (
+            np.concatenate([np.zeros_like(limit), rough], -1),
             np.concatenate([limit, none], -1),
             np.concatenate([limit, rough], -1),
-            np.concatenate([np.zeros_like(limit), rough], -1),
         )
 
 
