@@ -14,7 +14,7 @@ SAME = 1e-9  # a residual below that is as good as a smaller one
 def least_norm(G, b, mu, force):
     """λ with the same velocities and the least norm, contacts that slide keeping their direction; λ itself where that leaves a cone.
 
-        S = P G P,    λ ← λ − ε (S + ε)⁻¹ λ,    ε → 0
+        S = P G P,    λ ← λ − (ε (S + ε)⁻¹)² λ,    ε → 0
 
     takes off what lies in the kernel of S. P keeps all of a contact that sticks, the direction of λ of one that slides, nothing of an
     open one.
@@ -30,6 +30,9 @@ def least_norm(G, b, mu, force):
     S = P @ G @ P / np.where(size > 0, size, 1.0)
     A, new = S + SMALL * like(np.eye(G.shape[-1]), G), force
     for _ in range(2):  # the second time takes off what rounding left
-        new = new - SMALL * times(P, solve(A, times(P, new)[..., None])[..., 0])
+        part = new
+        for _ in range(2):  # what is not in the kernel shrinks by ε each time
+            part = SMALL * times(P, solve(A, times(P, part)[..., None])[..., 0])
+        new = new - part
     good = residual(G, b, mu, new) <= np.maximum(SAME, 1.1 * residual(G, b, mu, force))
     return np.where(good[..., None], new, force)

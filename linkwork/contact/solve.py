@@ -16,9 +16,11 @@ ROUNDS = 35  # of the interior point
 THETAS = 0.98, 0.83, 0.98, 0.68  # of the interior point: the first alone, the others for problems that it did not solve
 SEIDEL = 10  # rounds of Gauss-Seidel before those
 POLISH = 5  # rounds of one Newton step and one of Gauss-Seidel
+FINISH = 2  # Newton steps at the end
 WARM = 3  # Newton steps from a solution of a similar problem, before anything else
 GOOD = 1e-6  # the residual of what is called converged
 ENOUGH = 1e-10  # and where a search ends
+FINE = 1e-14  # Newton steps from a good solution go on until there
 
 
 class ConeSolution(NamedTuple):
@@ -82,7 +84,7 @@ def _found(G, b, mu, force):
         better = size < left[rows]
         best[rows[better]], left[rows[better]] = new[better], size[better]
 
-    def wanting():
+    def wanting(enough=enough):
         return np.flatnonzero(left > enough)
 
     def polish(count):
@@ -93,7 +95,7 @@ def _found(G, b, mu, force):
                 rounds[rows] += 1
 
     for _ in range(WARM if force is not None else 0):
-        if len(rows := wanting()):
+        if len(rows := wanting(FINE)):
             keep(rows, newton_step(G[rows], b[rows], mu[rows], best[rows]))
             rounds[rows] += 1
     for theta in THETAS:
@@ -106,4 +108,7 @@ def _found(G, b, mu, force):
             keep(rows, new)
             rounds[rows] += np.minimum(count, ROUNDS)
             polish(POLISH)
+    for _ in range(FINISH):
+        if force is None and len(rows := np.flatnonzero((left > FINE) & (left <= enough))):
+            keep(rows, newton_step(G[rows], b[rows], mu[rows], best[rows]))
     return best, rounds

@@ -148,17 +148,24 @@ class ContactLaw:
         )
 
 
-def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h, dry, external=None, friction=None):
-    """The state after a step, the impulses (3N,) of its blocks, and what the solver says of them.
+def prepared(law: ContactLaw, nodes, q, v, tau, h, dry, external=None, friction=None):
+    """The first half of a step: q½, v_f, 𝓜⁻¹ J*, G, b, μ and the gaps (N,).
 
-    `solver` (G, b, μ, λ) -> (λ, more) starts from the impulses of the step before; `nodes` have joints without dry friction, which is
-    in `dry`, one number for each rough joint.
+    `nodes` have joints without dry friction, which is in `dry`, one number for each rough joint.
     """
     q, v = drift(nodes, q, v, h / 2)
     free = free_velocity(nodes, q, v, tau, h, external)
     gaps, J = law.rows(nodes, q, v.shape[-1])
     response = quantities.mass_matrix_inverse(nodes, q) @ J.mT
-    G, b, mu = law.problem(gaps, J, response, v, free, dry, h, friction)
+    return q, free, response, *law.problem(gaps, J, response, v, free, dry, h, friction), gaps
+
+
+def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h, dry, external=None, friction=None):
+    """The state after a step, the impulses (3N,) of its blocks, what the solver says of them, and the gaps (N,).
+
+    `solver` (G, b, μ, λ) -> (λ, more) starts from the impulses of the step before.
+    """
+    q, free, response, G, b, mu, gaps = prepared(law, nodes, q, v, tau, h, dry, external, friction)
     impulse, said = solver(G, b, mu, impulse)
     q, v = drift(nodes, q, free + times(response, impulse), h / 2)
-    return q, v, impulse, said
+    return q, v, impulse, said, gaps

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
+from .contact import ContactMidpoint, ContactSolver
 from .control import Control
 from .diagonal import DiagonalFlow, InDiagonalVelocities
 from .explicit import RK4, DormandPrince, DormandPrince8, Euler
@@ -16,7 +17,7 @@ from .stiff import Radau
 if TYPE_CHECKING:
     from ..constraints import Constrained
 
-FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
+FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint, "contact": ContactMidpoint}
 ADAPTIVE: dict[str, type] = {"rk45": DormandPrince, "dop853": DormandPrince8, "stiff": Radau}
 
 
@@ -44,6 +45,7 @@ class Settings:
     tolerance: float | None = None
     sensitivity: tuple[str, ...] = ()
     velocities: str = "v"
+    contact: ContactSolver = ContactSolver()
 
     @property
     def fixed(self) -> bool:

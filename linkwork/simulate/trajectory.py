@@ -13,6 +13,7 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..model import coordinates
 from . import archive, export
+from .contact import ContactMidpoint, ContactRecord
 from .dense import Dense, Ends
 from .events import Occurrence
 from .held import WAYS, Keeper
@@ -51,6 +52,7 @@ class Trajectory:
     settings: Settings = field(default_factory=Settings)
     carry: Carry = field(default_factory=Carry)
     dense: Dense | None = None
+    contact: ContactRecord | None = None  # of each step, with method "contact"; a file does not hold it
 
     def __post_init__(self):
         for name in ROWS:
@@ -83,6 +85,7 @@ class Trajectory:
             settings=run.settings,
             carry=run.carry,
             dense=run.stored.dense.result(columns, run.record),
+            contact=run.integrator.contact if isinstance(run.integrator, ContactMidpoint) else None,
         )
 
     # --- one row, some rows, times in between
