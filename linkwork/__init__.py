@@ -36,7 +36,24 @@ from .joints import (
     Universal,
 )
 from .lie.iteration import iterate
-from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms
+from .model import (
+    Body,
+    Builder,
+    Contact,
+    Coupling,
+    Frame,
+    Graph,
+    Loop,
+    Material,
+    Model,
+    PlacedJoint,
+    Push,
+    Shape,
+    Spring,
+    from_dh,
+    mechanisms,
+    sections,
+)
 from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -60,6 +77,7 @@ __all__ = [
     "Body",
     "Builder",
     "Compound",
+    "Contact",
     "Coupling",
     "Cylindrical",
     "Dynamics",
@@ -73,6 +91,7 @@ __all__ = [
     "Joint",
     "LinkworkError",
     "Loop",
+    "Material",
     "MaximalCoordinates",
     "MissingFileError",
     "Model",
@@ -121,6 +140,7 @@ __all__ = [
     "rollout",
     "rollout_gradient",
     "save",
+    "sections",
     "set_threads",
     "simulate",
     "snapshot",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .actuation import Actuated
+from .contact import ContactTable
 from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.array import Traced
@@ -571,6 +572,49 @@ class Dynamics:
     def diagonal(self) -> Diagonal:
         """A view of the robot in velocities η whose mass matrix is the identity; `.unnormalized` in ξ, where it is block diagonal."""
         return Diagonal(self)
+
+    # --- contact: n points, where the shapes of the model's contacts may touch
+
+    @cached_property
+    def contacts(self) -> ContactTable:
+        """The contact points of the model: bodies, friction, restitution, compliance of each; print it."""
+        return ContactTable.of(self.model)
+
+    def contact_gaps(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """How far surfaces are apart at each contact point (..., n), negative where they overlap.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_gaps", (q,), out)
+
+    def contact_points(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The points of the first and of the second surface (..., n, 2, 3), in the world.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_points", (q,), out)
+
+    def contact_frames(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """World from contact (..., n, 3, 3): the normal, from the second body to the first, and two tangents are the columns.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_frames", (q,), out)
+
+    def contact_jacobian(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """J (..., 3 n, nv): the velocity of the first surface on the second from v, in the axes of `contact_frames`, the normal first,
+        which is the rate of the gap. Forces at the points act on the joints as J* λ.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_jacobian", (q,), out)
+
+    def contact_bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """J̇ v (..., 3 n) of `contact_jacobian`, curvature of the surfaces included: J vdot + J̇ v is the rate of J v.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_bias", (q, v), out)
 
     def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).

@@ -144,6 +144,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return result
 
     def __array_function__(self, function, types, args, kwargs):
+        if any(issubclass(x, Wider) for x in types):
+            return NotImplemented
         if function in STRUCTURAL:
             return moved(self.trace, function, args, kwargs)
         if function is np.where:

@@ -1,20 +1,22 @@
 """What a mechanism is."""
 
 from ..errors import deprecated
-from . import mechanisms, solids
+from . import mechanisms, sections, solids
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
+from .contacts import Contact
 from .forces import Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
 from .model import Model, displacement
-from .parts import Body, Coupling, Frame, Loop, PlacedJoint, Shape
+from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .tree import Tree
 
 __all__ = [
     "Body",
     "Bond",
     "Builder",
+    "Contact",
     "Coupling",
     "Distance",
     "Driven",
@@ -25,6 +27,7 @@ __all__ = [
     "KnifeEdge",
     "Linear",
     "Loop",
+    "Material",
     "Model",
     "Pfaffian",
     "Push",
@@ -37,6 +40,7 @@ __all__ = [
     "from_dh",
     "mechanism",
     "mechanisms",
+    "sections",
     "solids",
 ]
 

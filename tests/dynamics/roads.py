@@ -92,9 +92,20 @@ def has_none(name: str, mechanism: str) -> bool:
     return QUANTITIES[name].options in FREE and mechanism not in ("floating", "rolling")
 
 
+def touching(model: lw.Model) -> lw.Model:
+    """The same with a ground, and shapes on the first and the last body that may touch it and each other."""
+    ball = lw.Shape("sphere", (0.1,), name="ball")
+    rod = lw.Shape("capsule", (0.05, 0.3), lw.Pose.rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), name="rod")
+    bodies = list(model.bodies)
+    for i, shape in ((0, ball), (-1, rod)):
+        bodies[i] = replace(bodies[i], collisions=(*bodies[i].collisions, shape))
+    pairs = ["ball", "rod", ("ball", "rod")] if len(bodies) > 1 else ["ball", "rod"]
+    return replace(model, bodies=tuple(bodies)).with_ground().with_contacts(pairs)
+
+
 @cache
 def model_of(name: str) -> lw.Model:
-    return MECHANISMS[name]()
+    return touching(MECHANISMS[name]())
 
 
 def heavier(model: lw.Model) -> lw.Model:
