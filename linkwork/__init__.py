@@ -54,7 +54,7 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -129,6 +129,7 @@ __all__ = [
     "iterate",
     "lcp",
     "ConeSolution",
+    "ContactSolver",
     "solve_contacts",
     "load",
     "mechanisms",

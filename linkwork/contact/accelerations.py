@@ -29,7 +29,7 @@ class ContactDynamics(NamedTuple):
     striking: np.ndarray  # (..., n) touching and approaching: an impact is due, of which accelerations know nothing
     residuals: np.ndarray  # (..., 3) Signorini, cone, dissipation, relative to the accelerations of the problem
     rounds: np.ndarray  # (...)
-    converged: np.ndarray  # (...)
+    converged: np.ndarray  # (...) where it is false, there is no solution or none was found: v̇ and forces are not numbers
 
 
 def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float = GAP, speed: float = SPEED) -> ContactDynamics:
@@ -48,6 +48,7 @@ def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float = GA
     slipping = closed & (norm(u[..., 1:]) > speed)
     b = times(J, free) + robot.contact_bias(q, v)
     force, found = accelerations(J @ response, b, robot.contacts.friction, u[..., 1:], closed, slipping)
+    force = np.where(found.converged[..., None, None], force, np.nan)
     rate = blocks(times(J @ response, flat(force)) + b)
     pressed = closed & ((force[..., 0] > 0) | (rate[..., 0] <= 1e-9 * np.abs(b).max(-1, initial=0.0)[..., None]))
     turning = norm(rate[..., 1:]) > 1e-7 * np.maximum(np.abs(b).max(-1, initial=0.0), 1e-300)[..., None]
@@ -64,8 +65,8 @@ def accelerations(G, b, mu, slip, closed, slipping):
     mu = np.broadcast_to(mu, closed.shape)
     e = slip / np.where(slipping, norm(slip), 1.0)[..., None]
     sticks = (closed & ~slipping)[..., None, None]
-    E = np.where(sticks, np.eye(3), 0.0)
-    E = np.where(slipping[..., None, None], np.concatenate([np.ones_like(e[..., :1]), -mu[..., None] * e], -1)[..., None] * [1.0, 0.0, 0.0], E)
+    along = np.concatenate([np.ones_like(e[..., :1]), -mu[..., None] * e], -1)[..., None] * [1.0, 0.0, 0.0]
+    E = np.where(sticks, np.eye(3), np.where(slipping[..., None, None], along, 0.0))
     rows = np.where(sticks, np.eye(3), np.where(slipping[..., None, None], np.diag([1.0, 0.0, 0.0]), 0.0))
     reduced = spread(rows) @ G @ spread(E)
     size = np.abs(blocks(np.diagonal(G, axis1=-2, axis2=-1))).sum(-1) + np.abs(blocks(np.diagonal(reduced, axis1=-2, axis2=-1))).sum(-1)

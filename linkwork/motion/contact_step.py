@@ -21,7 +21,7 @@ from ..model.tree import concatenated
 from .equations import acceleration
 from .rotation_translation import cross_product, element, rotated, rotations
 
-RECOVERY = 1.0  # m/s: the fastest that bodies which are in each other are pushed apart
+RECOVERY = 0.1  # m/s: the fastest that bodies which are in each other are pushed apart
 
 
 def drift(nodes, q, v, h):

@@ -1,8 +1,8 @@
 """Contacts in a run: Moreau's midpoint rule as an integrator with fixed steps (`motion/contact_step.py`).
 
-The step is one kernel: free motion, gaps, compliance, rounds of Gauss-Seidel in a loop, and the end. Where its residual is too large, and for
-robots that have no such kernel (loops, long mechanisms, blocks of somebody else), the problem is formed in NumPy and solved by
-`solve_contacts`, with the points that can matter.
+A kernel makes the contact problem of a step, and `solve_contacts` solves it, for the points that can matter. With few contacts, or a
+solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is too large, the first way is gone.
+Of robots that have no such kernels (loops, long mechanisms, blocks of somebody else) the problem is made in NumPy.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,14 @@ from ..contact.cone import blocks, flat, norm, residual, times
 from ..contact.gauss_seidel import gauss_seidel
 from ..contact.interior import interior
 from ..contact.least_norm import least_norm
-from ..contact.quantities import contact_bias, contact_gaps, contact_jacobian
+from ..contact.newton import newton_step
 from ..contact.pairs import pairs_of
+from ..contact.quantities import contact_bias, contact_gaps, contact_jacobian
 from ..contact.solve import GOOD, solve_contacts
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..errors import SimulationError
+from ..lie.iteration import iterate
 from ..lie.scalars import like
 from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
 from .compliance import compliance
@@ -36,7 +38,7 @@ from .step import Integrator, Step
 
 SOLVERS = "gauss_seidel", "interior"
 UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
-FEW = 8  # blocks for which least-norm forces are found in a kernel
+FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class ContactSolver:
                 hard (large mass ratios, redundant contacts)
     rounds      at most, in each step; they start from the forces of the step before
     tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
+    polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
     least_norm  of forces that are not unique, those with the least norm; off, any of them
     limits      do joint limits act in a rollout?
     recovery    m/s: how fast bodies that are in each other are pushed apart, at most
@@ -55,6 +58,7 @@ class ContactSolver:
     method: str = "gauss_seidel"
     rounds: int = 50
     tolerance: float = 1e-7
+    polish: int = 0
     least_norm: bool = False
     limits: bool = False
     recovery: float = RECOVERY
@@ -62,8 +66,10 @@ class ContactSolver:
     def __post_init__(self):
         if self.method not in SOLVERS:
             raise SimulationError(f'a contact solver has method "{self.method}"; it may be {" or ".join(SOLVERS)}.')
-        if isinstance(self.rounds, bool) or int(self.rounds) != self.rounds or self.rounds < 1:
-            raise SimulationError(f"a contact solver has rounds {self.rounds!r}; it takes a whole number, at least 1.")
+        for name, least in (("rounds", 1), ("polish", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or int(value) != value or value < least:
+                raise SimulationError(f"a contact solver has {name} {value!r}; it takes a whole number, at least {least}.")
         for name in ("tolerance", "recovery"):
             if not getattr(self, name) >= 0:
                 raise SimulationError(f"a contact solver has {name} {getattr(self, name)!r}; it takes a number that is not negative.")
@@ -74,19 +80,27 @@ class ContactSolver:
             found, _, rounds = interior(G, b, mu, self.rounds, force, self.tolerance)
         else:
             found, rounds = gauss_seidel(G, b, mu, force, self.rounds, self.tolerance)
+        if self.polish:
+            found, more = iterate(lambda x: self._polished(G, b, mu, x), found, self.polish)
+            rounds = rounds + np.minimum(more, self.polish)
         found = least_norm(G, b, mu, found) if self.least_norm else found
         left = residual(G, b, mu, found)
         return found, np.stack([left, rounds + 0.0 * left], -1)
 
+    def _polished(self, G, b, mu, force):
+        """λ after a Newton step, and whether it was good before."""
+        done = residual(G, b, mu, force) <= self.tolerance
+        return np.where(done[..., None], force, newton_step(G, b, mu, force)), done
 
-PRECISE = ContactSolver(rounds=100, tolerance=1e-11, least_norm=True)  # for a single run
+
+PRECISE = ContactSolver(rounds=100, tolerance=1e-11, polish=6, least_norm=True)  # for a single run
 
 
-def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery: float = RECOVERY, rough: bool = True) -> ContactLaw:
-    """The contacts of a robot, with its joint limits if asked for, and dry friction of joints."""
+def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery: float = RECOVERY, all_rough=None) -> ContactLaw:
+    """The contacts of a robot, with its joint limits if asked for, and dry friction of joints: of those that have it, or of all."""
     table = robot.contacts
     bounds = tuple(Bound(x.row, x.rate, x.side, x.bound) for x in limits_of(robot)) if limits else ()
-    rows = tuple(map(int, np.flatnonzero(each_velocity(robot, "friction")))) if rough else ()
+    rows = tuple(range(robot.nv)) if all_rough else tuple(map(int, np.flatnonzero(each_velocity(robot, "friction"))))
     touching: Callable = _nothing
     if len(table):
         touching = partial(_touching, pairs_of(robot.model))
@@ -124,8 +138,9 @@ class ContactFlow(Flow):
 
     def __init__(self, robot: Dynamics, controls, settings, keeper):
         """`settings` are those of the run."""
-        self.solver: ContactSolver = settings.contact
-        self.law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=self.solver.recovery)
+        self.solver: ContactSolver | None = settings.contact
+        recovery = (settings.contact or PRECISE).recovery
+        self.law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=recovery)
         super().__init__(robot, controls, settings.external, None, keeper)
 
     def at(self, t, q, v):
@@ -167,9 +182,8 @@ class ContactMidpoint(Integrator):
         self.impulse = np.zeros(3 * law.count)
         self.kernels = bool(robot.compiled and robot.nv and not robot.rolled and not self.constrained)
         self.whole = None
-        if self.kernels and 0 < law.count <= UNROLLED:
-            solver = replace(flow.solver, least_norm=flow.solver.least_norm and law.count <= FEW)
-            self.whole = step_gufunc(robot, law, solver, bool(flow.options))
+        if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
+            self.whole = step_gufunc(robot, law, flow.solver or PRECISE, bool(flow.options))
         self.log = Growing({"t": (), "gap": (law.contacts,), "force": (law.contacts, 3), "residual": (), "rounds": ()})
         self.poor, self.again = 0, 0  # steps that are not solved; steps for which the kernel was not good enough
         self.worst, self.worst_time = 0.0, 0.0

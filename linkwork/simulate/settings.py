@@ -45,7 +45,7 @@ class Settings:
     tolerance: float | None = None
     sensitivity: tuple[str, ...] = ()
     velocities: str = "v"
-    contact: ContactSolver = ContactSolver()
+    contact: ContactSolver | None = None
 
     @property
     def fixed(self) -> bool:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..contact import refuse_contacts
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from ..lie.scalars import numbers
-from .contact import PRECISE, ContactSolver
+from .contact import ContactSolver
 from .control import Control
 from .diagonal import check_diagonal
 from .held import Keeper
@@ -82,7 +81,8 @@ def simulate(
                the derivatives of the state by these. They are exact for the steps made, and no part of the error control
     velocities  "v", or "eta": the equations are integrated in velocities whose mass matrix is the identity (`robot.diagonal`), of
                trees, by "rk45", "dop853" or "rk4"; the trajectory has v in any case
-    contact    for method "contact", an lw.ContactSolver: rounds, tolerance ...; `run.contact` has gaps and forces of all steps
+    contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
+               digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
     Functions act by what they return: the arrays of control, external and events are read only, those of a reset and of
     on_step are copies. A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message`
@@ -90,11 +90,10 @@ def simulate(
     """
     if not isinstance(robot, Dynamics):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
-    refuse_contacts(robot.model, "simulate")
     limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
-        progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact or PRECISE,
+        progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact,
     )  # fmt: skip
     checked(robot, settings)
     if names := wanted(robot, settings, sensitivity):
@@ -148,7 +147,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
 
 def check_contact(robot: Dynamics, s: Settings) -> None:
     """Contacts of a model act in a method that knows them."""
-    if not isinstance(s.contact, ContactSolver):
+    if s.contact is not None and not isinstance(s.contact, ContactSolver):
         raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
     if s.method != "contact" and len(robot.contacts):
         raise SimulationError(

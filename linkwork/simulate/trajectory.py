@@ -251,7 +251,10 @@ class Trajectory:
         dense = self._dense.joined(later._dense)
         if len(dense.parts) == 1 and isinstance(dense.parts[0], Ends) and np.array_equal(dense.parts[0].t, rows["t"]):
             dense = Dense((replace(dense.parts[0], **rows),))  # the same arrays, not twice
-        return replace(later, **rows, **counts, dense=dense)
+        contact = None
+        if self.contact is not None and later.contact is not None:
+            contact = ContactRecord(*(np.concatenate(both) for both in zip(self.contact, later.contact)))
+        return replace(later, **rows, **counts, dense=dense, contact=contact)
 
     # --- files and tables
 
