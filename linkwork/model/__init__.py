@@ -3,7 +3,7 @@
 from ..errors import deprecated
 from . import mechanisms, sections, solids
 from .builder import Builder, from_dh
-from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
+from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, distances
 from .contacts import Contact
 from .forces import Push, Spring
 from .graph import Graph
@@ -42,6 +42,7 @@ __all__ = [
     "mechanisms",
     "sections",
     "solids",
+    "distances",
 ]
 
 
