@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from .complementarity import lcp
+from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
@@ -56,7 +57,7 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -133,6 +134,9 @@ __all__ = [
     "hold",
     "iterate",
     "lcp",
+    "ConeSolution",
+    "ContactSolver",
+    "solve_contacts",
     "load",
     "mechanisms",
     "movie",

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .actuation import Actuated, Actuators
 from .contact import ContactTable
+from .contact.accelerations import GAP, SPEED, ContactDynamics, contact_dynamics
 from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.array import Traced
@@ -690,6 +691,27 @@ class Dynamics:
         Takes into account: nothing.
         """
         return self._run("contact_bias", (q, v), out)
+
+    def contact_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        gap: float = GAP,
+        speed: float = SPEED,
+    ) -> ContactDynamics:
+        """Accelerations with contacts: v̇, the forces of all points, and which of these are active, stick, slide.
+
+        Points whose surfaces are nearer than `gap` (m) and do not part touch; one that is faster than `speed` (m/s) along its tangents
+        slides. Signorini's condition and Coulomb's law hold between forces and accelerations, residuals say how well. Forces that are
+        not unique have the least norm. Where friction leaves no solution (Painlevé), `converged` is false. In NumPy, for batches.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.
+        """
+        return contact_dynamics(self, q, v, tau, external, t=t, gap=gap, speed=speed)
 
     def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).
