@@ -6,6 +6,7 @@ from .complementarity import lcp
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
+    EquilibriumError,
     LinkworkError,
     MissingFileError,
     ModelError,
@@ -63,6 +64,7 @@ __all__ = [
     "Cylindrical",
     "Dynamics",
     "Equations",
+    "EquilibriumError",
     "Event",
     "Fixed",
     "Frame",

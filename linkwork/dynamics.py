@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,9 @@ from .quantities.runs import Ways, made
 from .systems import DTYPES, Lowered, Producer
 from .systems.rolled_vectors import Whole
 from .varying import Varying
+
+if TYPE_CHECKING:
+    from .answers import Equilibrium, Modes
 
 Out = np.ndarray | None
 Outs = tuple[np.ndarray, ...] | None
@@ -277,6 +280,59 @@ class Dynamics:
         Takes into account: gravity, loops, couplings, rolling, drives, joint springs, friction, point forces, external.
         """
         return linearize(self, q, v, tau, external, t=t, dt=dt, method=method, states=states)
+
+    # --- where it rests, and small motions
+
+    def equilibrium(
+        self,
+        q0: ArrayLike,
+        tau: ArrayLike | None = None,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        search: str | None = None,
+        limits: bool = False,
+    ) -> "Equilibrium":
+        """Where the mechanism rests under the forces tau of its joints (none by default), and whether it stays there: print it.
+
+            rest = robot.equilibrium(q0)                    # q, multipliers, stiffness, stability
+            robot.modes(rest)                               # how it swings about it
+
+        `search` "energy" goes down the potential energy from q0 to a rest that is not unstable; "forces" goes to a balance of any kind
+        near q0, an unstable one too. None is "energy" where gravity, springs and tau have one, else "forces". With `limits` joints stop at
+        their limits, which push back only. q0 need not keep the constraints: it is assembled. If some move in time, t says when.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, point forces, external.
+        """
+        from .answers import equilibrium
+
+        return equilibrium(self, q0, tau, external, t=t, search=search, limits=limits)
+
+    def modes(
+        self,
+        q: "ArrayLike | Equilibrium",
+        v: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+    ) -> "Modes":
+        """Frequencies, damping and shapes of small motions about rest, or about a steady motion v: print them.
+
+            modes = robot.modes(robot.equilibrium(q0))      # or a q at which it rests under tau
+            modes.frequencies, modes.damping, modes.shapes
+            lw.record(modes[3], "third.html")               # it swings, slowly
+
+        Under constraints they are the motions that these allow. About a motion, gyroscopic terms are part of them; it is steady if
+        v does not change, and if the mechanism looks the same all along: a rotor that spins.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, friction, point forces, external.
+        """
+        from .answers import modes
+
+        return modes(self, q, v, tau, external, t=t)
+
+    # --- forces
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """C v + g (..., nv): the force that keeps v as it is.
