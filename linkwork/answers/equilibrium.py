@@ -71,7 +71,7 @@ class Equilibrium:
     @property
     def indifferent(self) -> np.ndarray:
         """Columns (nv, k) of motions along which nothing pushes back or away."""
-        return self.directions[:, np.abs(self.eigenvalues) <= INDIFFERENT * self.place.stiffness_scale]
+        return self.directions[:, self.eigenvalues == 0]
 
     def __str__(self) -> str:
         name = self.robot.model.name
@@ -79,7 +79,7 @@ class Equilibrium:
         when = "" if self.t is None else f" at t = {self.t:g} s"
         lines = [f"{name} at rest{when}, {self.stability}: {self.steps} steps {how}, {self.residual:.2g} N m left"]
         q_names, _ = entry_names(self.robot.model)
-        lines += table(("coordinate", "q"), [(x, f"{value:.6g}") for x, value in zip(q_names, self.q)])
+        lines += table(("coordinate", "q"), [(x, f"{round(float(value), 12) + 0.0:.6g}") for x, value in zip(q_names, self.q)])
         lines += table(("limit of", "pushes with"), [(x, f"{force:.6g}") for x, force in self.stops.items()])
         lines += table(("row of", "multiplier"), [(f"{a}, {b}", f"{x:.6g}") for (a, b), x in zip(self.place.problem.set.labels, self.lam)])
         reach = self.place.problem.set.reach
@@ -133,6 +133,7 @@ def posed(robot, who: str, q, tau, external, t, limits: bool) -> tuple[Problem, 
 def described(place: Place, steps: int, search: str, t, kind) -> Equilibrium:
     problem, robot, reach = place.problem, place.problem.robot, place.problem.set.reach
     values, vectors, stability = judged(place)
+    values = np.where(np.abs(values) <= INDIFFERENT * place.stiffness_scale, 0.0, values)
     left = place.X @ place.g
     names = entry_names(robot.model)[1]
     which = independent(place.X)

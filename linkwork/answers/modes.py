@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import ConstraintError, EquilibriumError, ModelError, ShapeError
 from ..model.coordinates import entry_names
 from ..motion.linearize import numbered
-from .balance import Place
+from .balance import INDIFFERENT, Place
 from .equilibrium import Equilibrium, posed
 from .spectrum import spectrum
 from .tables import table
@@ -27,8 +27,7 @@ AT_REST = 1e-6  # radians or sizes: how far rest may be from where modes are ask
 UNBALANCED = 1e-8  # of the force scale
 UNDAMPED = 1e-13  # damping forces against the others: what is below is none
 STEADY = 1e-6  # of the speed squared: accelerations that are rounding
-FREE = 1e-10  # of the largest ω², or |λ|: what is below is zero
-KINDS = "swings", "free", "decays", "grows"
+GROWS = 1e-9  # of |λ|: a real part above is no rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,7 +144,7 @@ class Modes(Sequence):
     @property
     def stable(self) -> bool:
         """Does none grow? Those that are free may drift away."""
-        return not any(x.eigenvalue.real > FREE * abs(x.eigenvalue) for x in self)
+        return not any(x.eigenvalue.real > GROWS * abs(x.eigenvalue) for x in self)
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -173,7 +172,7 @@ class Modes(Sequence):
         for i, x in enumerate(self):
             number = f"{x.frequency:.5g}" if x.kind == "swings" else "0"
             said = x.kind if x.eigenvalue.imag or not x.eigenvalue else f"{x.kind}, {1 / abs(x.eigenvalue.real):.4g} s"
-            rows.append((i, number, f"{x.damping:.4g}", said, self.mostly(x.shape)))
+            rows.append((i, number, f"{round(x.damping, 12) + 0.0:.4g}", said, self.mostly(x.shape)))
         return "\n".join([head, *table(("mode", "Hz", "damping", "", "mostly"), rows)])
 
     def __repr__(self) -> str:
@@ -252,22 +251,38 @@ def about_rest(place: Place) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(0), X
     weigh = lambda A: X.T @ (A * reach[:, None] * reach) @ X
     M = weigh(problem.robot.mass_matrix(place.q))
-    K = X.T @ place.whole_stiffness @ X
     D = weigh(-problem.robot.passive_force_derivatives(place.q, still)[1])
+    K, free, symmetric = without_indifferent(place)
     check_inertia(problem, M, X)
     L = cholesky((M + M.T) / 2, lower=True)
     by_mass = lambda A: solve_triangular(L, solve_triangular(L, A, lower=True).T, lower=True).T
     K, D, whole = by_mass(K), by_mass(D), reach[:, None] * (X @ np.linalg.inv(L).T)
-    symmetric = not problem.without_energy or np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max()
-    least = FREE * np.abs(K).max()
-    if symmetric and np.abs(D).max() <= UNDAMPED * np.sqrt(np.abs(K).max()):
+    rate = float(np.sqrt(np.abs(K).max())) or float(np.abs(D).max()) or 1.0
+    if symmetric and np.abs(D).max() <= UNDAMPED * rate:
         squares, Y = np.linalg.eigh((K + K.T) / 2)
-        squares[np.abs(squares) <= least] = 0.0
+        squares[np.argsort(np.abs(squares))[:free]] = 0.0
         values = np.where(squares > 0, 1j * np.sqrt(np.abs(squares)), np.sqrt(np.abs(squares)))
         return in_order(values, whole @ Y)
     n = len(K)
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-K, -D]])
-    return of_matrix(A, lambda x: whole @ x[:n])
+    A = np.block([[np.zeros((n, n)), rate * np.eye(n)], [-K / rate, -D]])
+    values, shapes = of_matrix(A, lambda x: whole @ x[:n], 1e-13)
+    return values, of_unit_mass(shapes, problem.robot.mass_matrix(place.q))
+
+
+def without_indifferent(place: Place) -> tuple[np.ndarray, int, bool]:
+    """The stiffness along X, without the rounding along motions that nothing resists; how many these are; and is it symmetric?"""
+    K = place.X.T @ place.whole_stiffness @ place.X
+    if np.abs(K - K.T).max() > 1e-9 * place.stiffness_scale:
+        return K, 0, False
+    values, V = np.linalg.eigh((K + K.T) / 2)
+    none = np.abs(values) <= INDIFFERENT * place.stiffness_scale
+    return (V * np.where(none, 0.0, values)) @ V.T, int(none.sum()), True
+
+
+def of_unit_mass(shapes, M) -> np.ndarray:
+    """Shapes with 𝓜 of length one."""
+    size = np.sqrt(np.maximum(np.einsum("ia,ij,ja->a", shapes.conj(), M, shapes).real, 0.0))
+    return shapes / np.where(size > 0, size, 1.0)
 
 
 def check_inertia(problem, M, X) -> None:
@@ -308,10 +323,8 @@ def about_motion(place: Place, v, t) -> tuple[np.ndarray, np.ndarray]:
     A = A / reach[:, None] * reach
     X = place.X_position
     basis = problem.set.reach[:, None] * (X @ np.linalg.inv(X[positions])) if len(positions) else X
-    values, shapes = of_matrix(A, lambda x: basis @ x[: len(positions)])
-    M = robot.mass_matrix(q)
-    size = np.sqrt(np.maximum(np.einsum("ia,ij,ja->a", shapes.conj(), M, shapes).real, 0.0))
-    return values, shapes / np.where(size > 0, size, 1.0)
+    values, shapes = of_matrix(A, lambda x: basis @ x[: len(positions)], 1e-10)
+    return values, of_unit_mass(shapes, robot.mass_matrix(q))
 
 
 def check_steady(place: Place, v, t, here, linear, rate: float) -> None:
@@ -332,13 +345,13 @@ def check_steady(place: Place, v, t, here, linear, rate: float) -> None:
             )
 
 
-def of_matrix(A, shape_of) -> tuple[np.ndarray, np.ndarray]:
+def of_matrix(A, shape_of, zero: float) -> tuple[np.ndarray, np.ndarray]:
     """λ and shapes of A: one for each conjugate pair, each real value, and each direction along which nothing pushes."""
-    zeros, values, vectors = spectrum(A)
+    zeros, values, vectors = spectrum(A, zero)
     keep = values.imag >= 0
     shapes = [shape_of(x) for x in zeros.T] + [in_phase(shape_of(x)) for x in vectors[:, keep].T]
     values = np.concatenate([np.zeros(zeros.shape[1]), values[keep]])
-    moving = [i for i, x in enumerate(shapes) if np.abs(x).max(initial=0.0) > 1e-9]
+    moving = [i for i, x in enumerate(shapes) if np.abs(x).max(initial=0.0) > 0]
     n = len(shape_of(np.zeros(len(A))))
     return in_order(values[moving], np.array([shapes[i] for i in moving], complex).reshape(-1, n).T)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import EquilibriumError
+from ..model import Spring
 from ..model.coordinates import entry_names
 from .balance import INDIFFERENT, Place, Problem
 
@@ -40,6 +41,7 @@ def settle(problem: Problem, q, active, by_energy: bool) -> Found:
             place = polished(place)
             further = onward(place, by_energy)
             if further is None:
+                check_springs(place)
                 return Found(place, step)
             place, radius = further, FIRST
             continue
@@ -50,7 +52,7 @@ def settle(problem: Problem, q, active, by_energy: bool) -> Found:
             travelled += length
             radius = max(radius, 2 * length) if gained > 0.75 * expected else radius if gained > 0.25 * expected else length / 2
             place = there
-            if travelled > AWAY or (by_energy and step % 20 == 19 and falls_away(place)):
+            if travelled > AWAY or (by_energy and step % 10 == 9 and falls_away(place)):
                 raise EquilibriumError(going_away(place))
         else:
             radius = min(radius, length) / 4
@@ -74,18 +76,34 @@ def onward(place: Place, by_energy: bool) -> Place | None:
     return None if down is None else escape(place, down)
 
 
+def check_springs(place: Place) -> None:
+    """No spring that has a length stands with both ends at one point, where its energy has a tip and no derivative."""
+    robot = place.problem.robot
+    for spring in (x for x in robot.model.forces if isinstance(x, Spring) and x.stiffness * x.length > 0):
+        ends = [
+            np.array(point) if body is None else (robot.pose(place.q, body) @ [*point, 1.0])[:3]
+            for body, point in ((spring.one, spring.at), (spring.other, spring.on))
+        ]
+        if np.linalg.norm(ends[1] - ends[0]) <= 1e-9 * spring.length:
+            raise EquilibriumError(
+                f'{robot.model.name} balances where both ends of spring "{spring.name}" are at one point: it pushes in no direction there, '
+                "and away from there as soon as it is left. Start beside it."
+            )
+
+
 def check_numbers(place: Place) -> None:
     if not (np.isfinite(place.missing).all() and np.isfinite(place.whole_stiffness).all()):
         names = entry_names(place.problem.robot.model)[1]
         wrong = [name for name, x, row in zip(names, place.missing, place.whole_stiffness) if not np.isfinite([x, *row]).all()]
         raise EquilibriumError(
-            f"{place.problem.robot.model.name} has forces at this start that are no numbers, along {', '.join(wrong[:3])}: a spring whose "
-            "ends coincide, say. Start a little beside it."
+            f"{place.problem.robot.model.name} has forces at this start that are no numbers, along {', '.join(wrong[:3])}: a quaternion of "
+            "zeros, say. Start a little beside it."
         )
 
 
 def balanced(place: Place) -> bool:
-    return place.far <= NEAR and place.unbalanced <= LEFT
+    near = max(NEAR, 8 * np.finfo(float).eps * float(np.abs(place.q).max(initial=0.0)))  # large angles have no more digits
+    return place.far <= near and place.unbalanced <= LEFT
 
 
 def symmetric(K) -> np.ndarray:
@@ -182,12 +200,15 @@ def turned_less(place: Place, s) -> np.ndarray:
 
 
 def falls_away(place: Place) -> bool:
-    """Is the energy far away, where the forces lead, lower than any rest nearby can be?"""
+    """Is the energy far away, where the forces lead, lower than any rest nearby can be? Lengths go there alone, or angles with them."""
     p, left = place.problem, -place.X @ place.g
     if len(p.set):
         return False
-    there = p.robot.integrate(place.q, p.set.reach * left / max(float(np.abs(left).max()), 1e-300) * 1e6)
-    return bool(p.energy(there) < place.energy - 1e4 * place.force_scale)
+    for way in (np.where(p.set.turns, 0.0, left), left):
+        far = 1e6 * p.set.reach * way / max(float(np.abs(way).max()), 1e-300)
+        if p.energy(p.robot.integrate(place.q, far)) < place.energy - 1e4 * place.force_scale:
+            return True
+    return False
 
 
 def going_away(place: Place) -> str:

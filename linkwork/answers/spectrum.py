@@ -2,11 +2,10 @@
 
 import numpy as np
 
-ZERO = 1e-9  # of the largest singular value: what is below is zero
 
-
-def spectrum(A) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(directions N with A N = 0, the other eigenvalues, their vectors), columns (n, ...).
+def spectrum(A, zero: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(directions N with A N = 0, the other eigenvalues, their vectors), columns (n, ...); singular values below `zero` of the
+    largest count as zero.
 
     Zeros of which there are fewer directions than values would come out of an eigenvalue solver as the root of rounding. They are
     taken out first, step by step: with W orthogonal to N,
@@ -16,18 +15,18 @@ def spectrum(A) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n = len(A)
     if not n:
         return np.zeros((0, 0)), np.zeros(0, complex), np.zeros((0, 0), complex)
-    return _deflated(np.asarray(A, float), float(np.linalg.norm(A, 2)))
+    return _deflated(np.asarray(A, float), zero * float(np.linalg.norm(A, 2)))
 
 
-def _deflated(A, size: float):
+def _deflated(A, least: float):
     n = len(A)
     _, s, Vh = np.linalg.svd(A)
-    rank = int((s > ZERO * size).sum()) if size else 0
+    rank = int((s > least).sum())
     if rank == n:
         values, vectors = np.linalg.eig(A)
         return np.zeros((n, 0)), values.astype(complex), vectors.astype(complex)
     N, W = Vh[rank:].T, Vh[:rank].T
     if not rank:
         return N, np.zeros(0, complex), np.zeros((n, 0), complex)
-    _, values, Y = _deflated(W.T @ A @ W, size)
+    _, values, Y = _deflated(W.T @ A @ W, least)
     return N, values, W @ Y + N @ (N.T @ A @ W @ Y) / values

@@ -290,3 +290,29 @@ def test_compiled_and_plain_runs_come_to_the_same_rest():
     rests = [lw.Dynamics(lw.load("four_bar"), compiled=x).equilibrium(np.zeros(3)) for x in (False, True)]
     np.testing.assert_allclose(rests[0].q, rests[1].q, atol=1e-11)
     np.testing.assert_allclose(rests[0].lam, rests[1].lam, atol=1e-9)
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1e-9, 1e-26), (1e4, 1e7)])
+def test_molecules_and_ships_come_to_rest_alike(length, mass):
+    robot = plain(lw.mechanisms.double_pendulum(length=length, mass=mass))
+    rest = robot.equilibrium([2.0, 1.0])
+    assert rest.stability == "stable" and np.abs(rest.q).max() < 1e-10
+    np.testing.assert_allclose(rest.eigenvalues / (mass * 9.81 * length), [0.34863, 2.15137], rtol=1e-4)
+
+
+def test_an_angle_of_many_turns_and_a_soft_spring_far_away_are_no_trouble():
+    turns = plain(lw.load("double_pendulum")).equilibrium([1e6, -1e5])
+    assert turns.stability == "stable" and np.abs(np.sin(np.cumsum(turns.q))).max() < 1e-9
+    b = lw.Builder("soft")
+    b.body("a", joint=lw.Prismatic(stiffness=1e-4), joint_name="a", mass=5.0)
+    assert np.isclose(plain(b.model()).equilibrium([0.0]).q[0], -5 * 9.81e4)
+
+
+def test_a_spring_with_both_ends_at_one_point_is_no_rest():
+    b = lw.Builder("tip", gravity=(0, 0, 0))
+    b.body("a", joint=lw.Revolute(axis=(0, 1, 0)), joint_name="a", **solids.rod(1.0, (0, 0, -1)))
+    model = b.model()
+    robot = plain(model.with_forces(lw.Spring("s", None, "a", (0, 0, -1), (0, 0, -1), 10.0, 0.5)))
+    with pytest.raises(lw.EquilibriumError, match='spring "s"'):
+        robot.equilibrium([0.0])
+    assert np.isclose(abs(robot.equilibrium([0.01]).q[0]), 2 * np.arcsin(0.25))

@@ -54,6 +54,20 @@ def test_a_cantilever_sags_by_its_weight_as_the_beam_does():
     assert robot.modes(rest).stable and rest.stability == "stable"
 
 
+def test_damping_that_is_proportional_to_stiffness_damps_fast_modes_more():
+    """ζ = β ω / 2, ω as without damping; above 1 two that decay: a stiff beam has all of these."""
+    beta = 2e-4
+    undamped, damped = (plain(lw.mechanisms.beam(6, damping=x).with_gravity((0, 0, 0))) for x in (0.0, beta))
+    omega = 2 * np.pi * undamped.modes(undamped.neutral()).frequencies
+    modes = damped.modes(damped.neutral())
+    swings = [x for x in modes if x.kind == "swings"]
+    slow = omega[beta * omega < 2]
+    np.testing.assert_allclose(sorted(x.omega for x in swings), slow, rtol=1e-7)
+    np.testing.assert_allclose(sorted(x.damping for x in swings), beta * slow / 2, rtol=1e-6)
+    assert modes.kinds.count("decays") == 2 * (len(omega) - len(slow)) > 0 and len(modes) == len(swings) + modes.kinds.count("decays")
+    np.testing.assert_allclose(np.einsum("ia,ij,ja->a", modes.shapes.conj(), damped.mass_matrix(damped.neutral()), modes.shapes).real, 1)
+
+
 def gimbals(spin=None, stiffness=4.0):
     """A disk that spins on two crossed joints with springs."""
     b = lw.Builder("gimbals")
