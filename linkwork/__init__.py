@@ -36,7 +36,26 @@ from .joints import (
     Universal,
 )
 from .lie.iteration import iterate
-from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms, sections
+from .model import (
+    Body,
+    Builder,
+    Contact,
+    Coupling,
+    Fluid,
+    Frame,
+    Graph,
+    Immersed,
+    Loop,
+    Material,
+    Model,
+    PlacedJoint,
+    Push,
+    Shape,
+    Spring,
+    from_dh,
+    mechanisms,
+    sections,
+)
 from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
@@ -60,6 +79,7 @@ __all__ = [
     "Body",
     "Builder",
     "Compound",
+    "Contact",
     "Coupling",
     "Cylindrical",
     "Dynamics",
@@ -67,13 +87,16 @@ __all__ = [
     "EquilibriumError",
     "Event",
     "Fixed",
+    "Fluid",
     "Frame",
     "Free",
     "Graph",
     "Helical",
+    "Immersed",
     "Joint",
     "LinkworkError",
     "Loop",
+    "Material",
     "MaximalCoordinates",
     "MissingFileError",
     "Model",

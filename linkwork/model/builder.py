@@ -1,6 +1,7 @@
 """A mechanism in a few lines: bodies added one on another."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from ..spatial import Pose
 from .beams import FLEXIBILITY, USUAL, Beam
 from .constraints import ALONG_Z, Bond, Distance, Driven, KnifeEdge, Linear, Rolling, Touching
 from .forces import ORIGIN
-from .model import GRAVITY, Model
-from .parts import Body, Coupling, Frame, Loop, PlacedJoint, Shape
+from .model import GRAVITY, Model, ground_shape
+from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 
 
 class Builder:
@@ -34,6 +35,8 @@ class Builder:
         self._loops: list[Loop] = []
         self._couplings: list[Coupling] = []
         self._constraints: list[Bond] = []
+        self._ground: list[Shape] = []
+        self._contacts: list[tuple[list[tuple], Material | None]] = []
 
     @renamed_keyword("Builder.body", "on", "parent")
     def body(
@@ -103,6 +106,31 @@ class Builder:
         self._constraints += constraints
         return self
 
+    def ground(
+        self, height: float = 0.0, normal=ALONG_Z, *, material: Material | None = None, shape: Shape | None = None, name: str = "ground"
+    ) -> "Builder":
+        """Put a plane into the world, at a height along its normal, or another shape; `contact` says what may touch it."""
+        self._ground.append(ground_shape(height, normal, material, shape, name))
+        return self
+
+    def contact(self, one: str, other: str = "ground", *, material: Material | None = None, **properties: float) -> "Builder":
+        """Let two bodies touch, or a body and the ground: all their collision shapes, or the one shape of a name.
+
+            arm.contact("foot", friction=0.8)                                # with the ground
+            arm.contact("hand", "cup", material=lw.Material(friction=0.5, restitution=0.2))
+
+        A body without collision shapes collides with those that are seen. Without a material, or friction, restitution, compliance
+        and damping, contacts have that of their shapes.
+        """
+        if properties and material is not None:
+            raise ModelError(f'contact of "{one}" has a material and {", ".join(properties)}; give one of the two.')
+        unknown = [x for x in properties if x not in ("friction", "restitution", "compliance", "damping")]
+        if unknown:
+            raise TypeError(f"Builder.contact() got an unexpected keyword argument {unknown[0]!r}")
+        made = Material(**properties) if properties else material  # type: ignore[arg-type]
+        self._contacts.append(([(one, other)], made))
+        return self
+
     def motor(self, joint: str, ratio: float, *, at=None, axis=None, **rotor) -> "Builder":
         """Give a joint of the builder a motor: a rotor on the body that carries it, turning `ratio` times as fast.
 
@@ -161,16 +189,22 @@ class Builder:
         return self
 
     def model(self) -> Model:
-        return Model(
+        touching = {name for pairs, _ in self._contacts for pair in pairs for name in pair}
+        bodies = [replace(x, collisions=x.visuals) if x.name in touching and not x.collisions else x for x in self._bodies]
+        made = Model(
             self.name,
-            tuple(self._bodies),
+            tuple(bodies),
             tuple(self._joints),
             tuple(self._frames),
             tuple(self._loops),
             tuple(self._couplings),
             self.gravity,
             constraints=tuple(self._constraints),
+            ground=tuple(self._ground),
         )
+        for pairs, material in self._contacts:
+            made = made.with_contacts(pairs, material=material)
+        return made
 
 
 def _coefficients(joint: str, given) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact import refuse_contacts
 from ..dynamics import Dynamics
 from ..engine.checks import array_of
 from ..engine.cuda import DeviceError
@@ -156,5 +157,6 @@ def check_steps(robot, dt, steps, method, every):
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if int(value) != value or value < least:
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
+    refuse_contacts(robot.model, "rollout")
     if left := more_than_a_tree(robot):
         raise SimulationError(f"{robot.model.name} has {left}, which rollout leaves out. Use lw.simulate.")

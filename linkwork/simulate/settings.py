@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from .control import Control
 from .diagonal import DiagonalFlow, InDiagonalVelocities
-from .explicit import RK4, DormandPrince, DormandPrince8, Euler
+from .explicit import RK4, Adaptive, Euler
 from .flow import Flow
 from .midpoint import Midpoint
+from .pairs import DormandPrince, DormandPrince8, Pair
 from .step import Integrator, Tolerances
 from .stiff import Radau
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from ..constraints import Constrained
 
 FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
-ADAPTIVE: dict[str, type] = {"rk45": DormandPrince, "dop853": DormandPrince8, "stiff": Radau}
+PAIRS: dict[str, type[Pair]] = {"rk45": DormandPrince, "dop853": DormandPrince8}
+ADAPTIVE = *PAIRS, "stiff"
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ class Settings:
     def _method(self, flow, first_step: float | None) -> Integrator:
         if self.fixed:
             return FIXED[self.method](flow)
-        return ADAPTIVE[self.method](flow, Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step)
+        control = Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step
+        if self.method in PAIRS:
+            return Adaptive(PAIRS[self.method](), flow, *control)
+        return Radau(flow, *control)
 
 
 @dataclass(frozen=True)
