@@ -22,6 +22,7 @@ from ..errors import ConstraintError
 from ..lie.group import Additive
 from ..motion.joint_limits import Limit, limits_of
 from ..quantities.points import conservative
+from ..systems.fluid import FluidForces
 
 INDIFFERENT = 1e-11  # of the largest stiffness before terms cancel: what is below is none
 
@@ -64,6 +65,11 @@ class Problem:
         odd = [x.name for x, _ in system.forces if not any(x is y for y, _ in conservative(system.forces))]
         if odd:
             return f"{', '.join(odd)} has no potential energy: a push that turns with its body, or a torque"
+        fluid = self.robot.model.fluid
+        if fluid is not None and any(fluid.current):
+            return "the current of the fluid has no potential energy"
+        if producers := [x for x in self.robot.lowered.producers if not isinstance(x, FluidForces)]:
+            return f"it is not known whether {', '.join(type(x).__name__ for x in producers)} has a potential energy"
         others = np.delete(self.tau, self.additive[1])
         if others.any():
             return "tau acts on a joint whose coordinates do not add, so that its work depends on the way"
@@ -175,16 +181,31 @@ class Place:
     def _slopes(self) -> list[np.ndarray]:
         """Matrices that add up to reach (∂r/∂q − ∂(Jc* λ)/∂q) reach."""
         p, robot, zero = self.problem, self.problem.robot, self._still
-        if p.external is not None:
+        if robot.lowered.producers:
+            weight = self._of_program("q")
+        elif p.external is not None:
             weight = robot.inverse_dynamics_derivatives(self.q, zero, zero, p.external)[0]
-        elif robot.lowered.producers:
-            weight = robot.derivative("gravity_force", self.q)
         else:
             weight = robot.gravity_force_derivative(self.q)
         found = [weight, -robot.passive_force_derivatives(self.q, zero)[0]]
         if len(p.set):
             found.append(-p.set.slopes.pull(self.q, self.lam, p.t))
         return [x * p.set.reach[:, None] * p.set.reach for x in found]
+
+    def _of_program(self, by: str) -> np.ndarray:
+        """∂/∂q or ∂/∂v of the forces that hold still a system whose blocks are not those of a rigid tree."""
+        p, zero = self.problem, self._still
+        if p.external is None:
+            return p.robot.derivative("inverse_dynamics", self.q, zero, zero, by=by)
+        return p.robot.derivative(("inverse_dynamics", "external"), self.q, zero, zero, p.external, by=by)
+
+    @cached_property
+    def whole_damping(self) -> np.ndarray:
+        """reach ∂(C v + g − Q)/∂v reach (nv, nv), of a mechanism at rest."""
+        p, robot = self.problem, self.problem.robot
+        found = -robot.passive_force_derivatives(self.q, self._still)[1]
+        found = found + self._of_program("v") if robot.lowered.producers else found
+        return found * p.set.reach[:, None] * p.set.reach
 
     @cached_property
     def whole_stiffness(self) -> np.ndarray:

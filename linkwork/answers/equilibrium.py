@@ -8,6 +8,7 @@ import numpy as np
 
 from ..constraints import Constrained
 from ..constraints.forces import Forces, constraint_forces
+from ..contact import refuse_contacts
 from ..engine.array import Traced
 from ..engine.device import on_device
 from ..errors import OptionError, ShapeError
@@ -113,6 +114,7 @@ def posed(robot, who: str, q, tau, external, t, limits: bool) -> tuple[Problem, 
                 f"{who} of {robot.model.name} is a search in NumPy: {name} may not be on a GPU, part of a kernel, or carry a gradient. "
                 "Give NumPy arrays, such as x.detach().cpu().numpy()."
             )
+    refuse_contacts(robot.model, who)
     held = robot.constraints if robot.constraints is not None else Constrained(robot)
     named = {"q": q, "tau": np.zeros(robot.nv) if tau is None else tau, **({} if external is None else {"external": external})}
     given = [x for x in (q, tau, external) if x is not None]

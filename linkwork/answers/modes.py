@@ -246,12 +246,11 @@ def about_rest(place: Place) -> tuple[np.ndarray, np.ndarray]:
     from scipy.linalg import cholesky, solve_triangular
 
     problem, X, reach = place.problem, place.X, place.problem.set.reach
-    still = np.zeros(problem.robot.nv)
     if not X.shape[1]:
         return np.zeros(0), X
     weigh = lambda A: X.T @ (A * reach[:, None] * reach) @ X
     M = weigh(problem.robot.mass_matrix(place.q))
-    D = weigh(-problem.robot.passive_force_derivatives(place.q, still)[1])
+    D = X.T @ place.whole_damping @ X
     K, free, symmetric = without_indifferent(place)
     check_inertia(problem, M, X)
     L = cholesky((M + M.T) / 2, lower=True)

@@ -269,3 +269,33 @@ MASSLESS = lw.Builder("massless").body("bar", joint=lw.Revolute(stiffness=2.0), 
 def test_what_has_no_modes_is_refused(call, said):
     with pytest.raises(lw.LinkworkError, match=said):
         call()
+
+
+def submarine(**fluid):
+    """A hull that floats where it is, its centre of buoyancy 3 cm above that of mass, on a mast that turns."""
+    b = lw.Builder("submarine")
+    b.body("hull", joint=lw.Universal(), joint_name="hull", mass=50.0, tensor=(1.0, 4.0, 4.0))
+    hull = lw.Immersed("hull", volume=0.05, center=(0, 0, 0.03), added_mass=(0.2, 0.9, 0.9, 5, 60, 55), drag=(0.6, 2, 3, 4, 5, 6))
+    return plain(b.model().in_fluid(hull, density=1000.0, **fluid))
+
+
+def test_a_hull_under_water_is_righted_by_buoyancy_and_damped_by_drag():
+    """(I + Iₐ) φ̈ + D φ̇ + ρ V g h φ = 0."""
+    robot = submarine()
+    rest = robot.equilibrium([0.4, -0.3])
+    assert rest.stability == "stable" and rest.search == "energy" and np.abs(rest.q).max() < 1e-10
+    modes = robot.modes(rest)
+    found = {x.modes.mostly(x.shape): x for x in modes}
+    for joint, inertia, drag in (("hull.1", 1.2, 0.6), ("hull.2", 4.9, 2.0)):
+        omega = np.sqrt(50 * G * 0.03 / inertia)
+        assert np.allclose([found[joint].omega, found[joint].damping], [omega, drag / (2 * omega * inertia)])
+    assert submarine(current=(0.5, 0.0, 0.0)).equilibrium([0.1, 0.1]).search == "forces"
+
+
+def test_contacts_are_not_left_out_in_silence():
+    b = lw.Builder("ball")
+    b.body("ball", joint=lw.Free(), collisions=(lw.Shape("sphere", (0.1,)),), **solids.sphere(1.0, 0.1))
+    robot = plain(b.model().with_ground().with_contacts("ground"))
+    for call in (robot.equilibrium, robot.modes):
+        with pytest.raises(lw.ModelError, match="contacts"):
+            call(robot.neutral())
