@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuation import Actuated
+from .actuation import Actuated, Actuators
 from .contact import ContactTable
+from .contact.accelerations import GAP, SPEED, ContactDynamics, contact_dynamics
 from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.array import Traced
@@ -688,9 +689,21 @@ class Dynamics:
         """A view of the robot with motors at these joints only: what they feel, what follows by itself, what is conserved."""
         return Actuated(self, *joints)
 
+    @cached_property
+    def actuators(self) -> Actuators:
+        """The motors and servos of the model, as a controller: they act only where it is used."""
+        return Actuators(self)
+
     def diagonal(self) -> Diagonal:
         """A view of the robot in velocities η whose mass matrix is the identity; `.unnormalized` in ξ, where it is block diagonal."""
         return Diagonal(self)
+
+    def inertial_unit(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
+        """What an inertial unit on a body or frame measures (..., 6): angular velocity, then acceleration less gravity, in its own axes.
+
+        Takes into account: gravity.
+        """
+        return self._run(("inertial_unit", body), (q, v, vdot), out)
 
     # --- contact: n points, where the shapes of the model's contacts may touch
 
@@ -734,6 +747,27 @@ class Dynamics:
         Takes into account: nothing.
         """
         return self._run("contact_bias", (q, v), out)
+
+    def contact_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        gap: float = GAP,
+        speed: float = SPEED,
+    ) -> ContactDynamics:
+        """Accelerations with contacts: v̇, the forces of all points, and which of these are active, stick, slide.
+
+        Points whose surfaces are nearer than `gap` (m) and do not part touch; one that is faster than `speed` (m/s) along its tangents
+        slides. Signorini's condition and Coulomb's law hold between forces and accelerations, residuals say how well. Forces that are
+        not unique have the least norm. Where friction leaves no solution (Painlevé), `converged` is false. In NumPy, for batches.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.
+        """
+        return contact_dynamics(self, q, v, tau, external, t=t, gap=gap, speed=speed)
 
     def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).
