@@ -63,6 +63,7 @@ from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
 LATER = {
+    "answers": ("Equilibrium", "Mode", "Modes"),
     "constraints": (),
     "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
     "convert": (),
@@ -87,6 +88,7 @@ __all__ = [
     "Cylindrical",
     "Dynamics",
     "Equations",
+    "Equilibrium",
     "EquilibriumError",
     "Event",
     "Fixed",
@@ -102,9 +104,11 @@ __all__ = [
     "Material",
     "MaximalCoordinates",
     "MissingFileError",
+    "Mode",
     "Model",
     "ModelError",
     "ModelWarning",
+    "Modes",
     "Motion",
     "Planar",
     "PlanarTranslation",
@@ -129,6 +133,7 @@ __all__ = [
     "View",
     "VirtualWork",
     "adjoint",
+    "answers",
     "constraints",
     "convert",
     "from_dh",
