@@ -53,7 +53,7 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -81,6 +81,7 @@ __all__ = [
     "Cylindrical",
     "Dynamics",
     "Equations",
+    "Ensemble",
     "Event",
     "Fixed",
     "Frame",

@@ -1,6 +1,7 @@
 """Integration in time: simulate one robot, roll out batches of robots, and the trajectories they return."""
 
 from .control import Hold, hold
+from .ensemble import Ensemble, EventTimes, Statistic
 from .events import Event, Occurrence
 from .rollout import Rollout, rollout
 from .rollout_gradient import RolloutGradient, rollout_gradient
@@ -11,12 +12,15 @@ from .trajectory import Trajectory
 __all__ = [
     "METHODS",
     "CostGradient",
+    "Ensemble",
     "Event",
+    "EventTimes",
     "Hold",
     "Occurrence",
     "Rollout",
     "RolloutGradient",
     "Sensitivity",
+    "Statistic",
     "Trajectory",
     "adjoint",
     "hold",

@@ -20,7 +20,7 @@ def whole_step(
     robot: Dynamics | Varying, method: Callable, controls: UserKernel | None, reset: UserKernel | None, others: Shapes
 ) -> Kernel:
     """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies."""
-    own, nodes_like = _own(robot), _nodes_like(robot)
+    own, nodes = _own(robot), nodes_like(robot)
     nq, nv = (own.nq,), (own.nv,)
     inputs = Input("q", nq, own.lowered.units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
 
@@ -28,7 +28,7 @@ def whole_step(
         at = {x.name: value for x, value in zip(inputs, values)}
         q, v, h = at["q"], at["v"], at[LENGTH]
         tau = at[TAU] if controls is None else _asked(controls, at, nv)[0]
-        q, v = method(nodes_like(q, at), q, v, tau, h)
+        q, v = method(nodes(q, at), q, v, tau, h)
         if reset is None:
             return q, v
         return _asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
@@ -42,7 +42,7 @@ def _own(robot: Dynamics | Varying) -> Dynamics:
     return robot.robot if isinstance(robot, Varying) else robot
 
 
-def _nodes_like(robot: Dynamics | Varying) -> Callable:
+def nodes_like(robot: Dynamics | Varying) -> Callable:
     """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
     if isinstance(robot, Varying):
         system, names = robot.robot.lowered.system, robot.names
