@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from .complementarity import lcp
+from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
@@ -40,8 +41,10 @@ from .model import (
     Builder,
     Contact,
     Coupling,
+    Fluid,
     Frame,
     Graph,
+    Immersed,
     Loop,
     Material,
     Model,
@@ -53,7 +56,11 @@ from .model import (
     mechanisms,
     sections,
 )
+<<<<<<< HEAD
 from .simulate import Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+=======
+from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+>>>>>>> main
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -84,10 +91,12 @@ __all__ = [
     "Ensemble",
     "Event",
     "Fixed",
+    "Fluid",
     "Frame",
     "Free",
     "Graph",
     "Helical",
+    "Immersed",
     "Joint",
     "LinkworkError",
     "Loop",
@@ -128,6 +137,9 @@ __all__ = [
     "hold",
     "iterate",
     "lcp",
+    "ConeSolution",
+    "ContactSolver",
+    "solve_contacts",
     "load",
     "mechanisms",
     "movie",

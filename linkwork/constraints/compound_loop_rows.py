@@ -44,7 +44,7 @@ class CompoundLoopRows(LoopRows):
     @staticmethod
     def of(loop: Loop, model: Model) -> "CompoundLoopRows":
         simple = LoopRows.of(loop, model)
-        return CompoundLoopRows(loop.name, loop, simple.parent, simple.child, model.size)
+        return CompoundLoopRows(loop.name, loop, simple.parent, simple.child, simple.number, model.size)
 
     # --- the joint by itself
 

@@ -319,3 +319,8 @@ def _unit(q):
 @scalars.opaque.register(Traced)
 def _opaque(x):
     return Traced(x.trace, elementwise(x.trace.opaque, lift(x.trace, x)))
+
+
+@scalars.is_zero.register(Traced)
+def _is_zero(x):
+    return not x.refs.any()

@@ -26,6 +26,8 @@ def written(model: Model) -> str:
     for loop in model.loops:
         if not loop.active:
             raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot express; remove it first.')
+    if model.fluid is not None:
+        raise ModelError(f"{model.name} is in a fluid, which this format cannot express; save dataclasses.replace(model, fluid=None).")
     joints = [_placed_joint(placed) for placed in model.joints]
     frames = [{"name": frame.name, "body": frame.body, **_pose(frame.pose)} for frame in model.frames]
     couplings = [_coupling(coupling) for coupling in model.couplings]

@@ -3,8 +3,9 @@
 from ..errors import deprecated
 from . import mechanisms, sections, solids
 from .builder import Builder, from_dh
-from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
+from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, distances
 from .contacts import Contact
+from .fluid import Fluid, Immersed
 from .forces import Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
@@ -20,10 +21,12 @@ __all__ = [
     "Coupling",
     "Distance",
     "Driven",
+    "Fluid",
     "Frame",
     "Graph",
     "PlacedJoint",
     "Holonomic",
+    "Immersed",
     "KnifeEdge",
     "Linear",
     "Loop",
@@ -42,6 +45,7 @@ __all__ = [
     "mechanisms",
     "sections",
     "solids",
+    "distances",
 ]
 
 

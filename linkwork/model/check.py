@@ -37,6 +37,8 @@ def check_names(model: "Model") -> None:
     places = {**known, **dict.fromkeys(frame.name for frame in model.frames)}
     for force in model.forces:
         _known(model, f'force "{force.name}"', "body or frame", force.bodies, places)
+    if model.fluid is not None:
+        _known(model, "its fluid", "body or frame", [each.body for each in model.fluid.immersed], places)
     if model.couplings or model.constraints:
         joints = {name: (placed.name, name.removeprefix(f"{placed.name}.")) for placed in model.joints for name in joint_names(placed)}
         for coupling in model.couplings:

@@ -15,6 +15,7 @@ from . import text
 from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
 from .contacts import Contact, check_contacts, with_contacts
+from .fluid import Fluid, Immersed
 from .forces import Force, Push
 from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .rebasing import rebased
@@ -44,6 +45,7 @@ class Model:
     ground: tuple[Shape, ...] = ()  # shapes that stand in the world: a floor, walls, steps
     contacts: tuple[Contact, ...] = ()  # pairs of shapes that may touch
     excluded: tuple[tuple[str | None, str | None], ...] = ()  # bodies that do not collide with each other
+    fluid: Fluid | None = None  # that bodies are in: see `in_fluid`
     notes: tuple[str, ...] = field(default=(), compare=False)
     order: tuple[str, ...] = field(default=(), compare=False)  # of joints, before the model had another root: see `rebased`
 
@@ -195,6 +197,13 @@ class Model:
         """This model with distances, relations, given motion, rolling ... besides those it has; see `linkwork.constraints`."""
         return replace(self, constraints=(*self.constraints, *constraints))
 
+    def in_fluid(self, *immersed: Immersed, density: float = 1000.0, current=(0.0, 0.0, 0.0)) -> "Model":
+        """This model under water, or in another fluid that flows with a constant velocity: what it is to each body.
+
+            model.in_fluid(lw.Immersed("hull", volume=0.2, added_mass=(1, 5, 5, 20, 90, 90), quadratic_drag=...), current=(0.3, 0, 0))
+        """
+        return replace(self, fluid=Fluid(density, current, tuple(immersed)))
+
     def with_ground(
         self, height: float = 0.0, normal=UP, *, material: Material | None = None, shape: Shape | None = None, name: str = "ground"
     ) -> "Model":
@@ -246,6 +255,7 @@ class Model:
             forces=(*self.forces, *moved.forces),
             constraints=(*self.constraints, *(x.standing(base, at) for x in moved.constraints)),
             **standing_ground(self, moved, base, at),
+            fluid=common_fluid(self, moved),
             notes=(*self.notes, *moved.notes),
         )
 
@@ -374,8 +384,18 @@ def renamed(model: Model, prefix: str) -> Model:
         ground=model.ground,
         contacts=tuple(replace(x, name=n(x.name), one=n(x.one), other=n(x.other)) for x in model.contacts),
         excluded=tuple((n(a), n(b)) for a, b in model.excluded),
+        fluid=model.fluid and replace(model.fluid, immersed=tuple(replace(x, body=n(x.body)) for x in model.fluid.immersed)),
         notes=model.notes,
     )
+
+
+def common_fluid(model: Model, other: Model) -> Fluid | None:
+    """The fluid that two models are in together."""
+    if model.fluid is None or other.fluid is None:
+        return model.fluid or other.fluid
+    if replace(model.fluid, immersed=()) != replace(other.fluid, immersed=()):
+        raise ModelError(f"{model.name} and {other.name} are in fluids of other densities or currents; give both the same.")
+    return replace(model.fluid, immersed=(*model.fluid.immersed, *other.fluid.immersed))
 
 
 def ground_shape(height, normal, material, shape, name: str) -> Shape:

@@ -1,5 +1,7 @@
 """Integration in time: simulate one robot, roll out batches of robots, and the trajectories they return."""
 
+from .contact import ContactRecord, ContactSolver
+from .contact_rollout import ContactRollout
 from .control import Hold, hold
 from .ensemble import Ensemble, EventTimes, Statistic
 from .events import Event, Occurrence
@@ -11,6 +13,9 @@ from .trajectory import Trajectory
 
 __all__ = [
     "METHODS",
+    "ContactRecord",
+    "ContactRollout",
+    "ContactSolver",
     "CostGradient",
     "Ensemble",
     "Event",

@@ -4,7 +4,7 @@ from .cross import bar, hat, tilde
 from .inertia import inertia, inertia_parameters, is_physical, kinetic_energy, momentum, parallel_axis, point_masses
 from .ldl import logdet, root, root_solve, root_transposed_solve, solve
 from .pose import Pose
-from .shift import blocks, homogeneous, phi, phi_inverse
+from .shift import blocks, homogeneous, phi, phi_inverse, pose_inverse
 
 __all__ = [
     "Pose",
@@ -21,6 +21,7 @@ __all__ = [
     "parallel_axis",
     "phi",
     "phi_inverse",
+    "pose_inverse",
     "point_masses",
     "root",
     "root_solve",

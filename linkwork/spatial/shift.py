@@ -26,3 +26,9 @@ def phi_inverse(T):
     """φ⁻¹(x, y) = φ(y, x), without inverting a matrix: Jain, Lemma 1.1."""
     R, p = T[..., :3, :3].mT, T[..., :3, 3]
     return blocks(R, -R @ tilde(p), np.zeros_like(R), R)
+
+
+def pose_inverse(T):
+    """The inverse of a pose (..., 4, 4)."""
+    R = T[..., :3, :3].mT
+    return homogeneous(R, -(R @ T[..., :3, 3:])[..., 0])

@@ -162,7 +162,14 @@ def test_what_cannot_be_is_refused_with_the_remedy():
         robot.jax.mass_matrx(q)
     with pytest.raises(lw.ModelError, match="no one formula"):
         loop = robot_of("four_bar")
-        loop.jax.forward_dynamics(loop.neutral(), np.zeros(loop.nv), np.zeros(loop.nv))
+        loop.jax.hybrid_dynamics(loop.neutral(), np.zeros(loop.nv), np.zeros(loop.nv), np.zeros(loop.nv))
+
+
+def test_a_robot_with_loops_keeps_them():
+    loop = robot_of("four_bar")
+    q, v = loop.constraints.random_state(seed=0)
+    found = loop.jax.forward_dynamics(q, v, np.ones(loop.nv))
+    np.testing.assert_allclose(found, loop.forward_dynamics(q, v, np.ones(loop.nv)), rtol=1e-3)
 
 
 def test_two_robots_that_are_the_same_share_their_code():
