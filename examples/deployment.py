@@ -12,10 +12,10 @@ SAMPLES, UNTIL, OPEN = 2000, 60.0, np.radians(5.0)
 
 robot = lw.Dynamics(lw.load("satellite"))
 varying = robot.varying("stiffness", "damping", "mass")
-hinges = [(f"{side}_hinge{i}", angle if side == "left" else -angle) for side in ("left", "right") for i, angle in enumerate((1.5, -3.0, 3.0), 1)]
-rows = np.array([robot.v_index(name).start for name, _ in hinges])
-places = np.array([robot.q_index(name).start for name, _ in hinges])
-folded = np.array([angle for _, angle in hinges])
+hinges = [f"{side}_hinge{i}" for side in ("left", "right") for i in (1, 2, 3)]
+rows = np.array([robot.v_index(name).start for name in hinges])
+places = np.array([robot.q_index(name).start for name in hinges])
+folded = np.array([1.5, -3.0, 3.0, -1.5, 3.0, -3.0])  # like a screen; springs open it
 
 rng = np.random.default_rng(0)
 q, v = robot.neutral(), np.zeros((SAMPLES, robot.nv))

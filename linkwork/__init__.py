@@ -56,11 +56,7 @@ from .model import (
     mechanisms,
     sections,
 )
-<<<<<<< HEAD
-from .simulate import Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
-=======
-from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
->>>>>>> main
+from .simulate import ContactSolver, Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 

@@ -17,6 +17,7 @@ from .settings import FIXED, PAIRS, Settings
 from .start_state import unit_quaternions
 from .stops import Stops
 from .watch import Watch
+from .whole_step import own_robot
 
 STORE = "steps", "last"
 ALONE = {
@@ -45,10 +46,6 @@ class Request:
     @property
     def own(self) -> Dynamics:
         return own_robot(self.robot)
-
-
-def own_robot(robot: Dynamics | Varying) -> Dynamics:
-    return robot.robot if isinstance(robot, Varying) else robot
 
 
 def request(robot, state, settings: Settings, start: float, until: float, given: Mapping, statistics: Mapping, store) -> Request:

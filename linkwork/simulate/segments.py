@@ -25,8 +25,8 @@ from .grid import later
 from .motion_checks import LARGEST
 from .pairs import SHORTEST, Pair
 from .tolerances import Tolerances
-from .watch import Watch, Within, asked
-from .whole_step import nodes_like
+from .watch import Watch, Within, result_of
+from .whole_step import nodes_as_scalars, own_robot
 
 STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries", "steps"
 BOUNDS = "target", "slack", "max_step", "rtol", "atol", "held"  # held: the part of τ that stays during the segment
@@ -48,16 +48,17 @@ class Equations:
     @staticmethod
     def of(robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None) -> "Equations":
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
-        own = robot.robot if isinstance(robot, Varying) else robot
+        own, nodes = own_robot(robot), nodes_as_scalars(robot)
+        system = own.lowered.system
         content = robot.content if isinstance(robot, Varying) else own.lowered.digest
         known = own.lowered.is_ours and not controls
-        return Equations(own, nodes_like(robot), tuple(controls), given or {}, content if known else None)
+        return Equations(own, lambda some, at: system(nodes(some, at)), tuple(controls), given or {}, content if known else None)
 
     def forces(self, t, q, v, held, given: Mapping):
         """τ of all controls."""
         tau = held
         for control in self.controls:
-            force = asked(control, {"t": t, "q": q, "v": v, **given})
+            force = result_of(control, {"t": t, "q": q, "v": v, **given})
             if np.shape(force) != np.shape(v):
                 shapes = f"shape {np.shape(force)} for one robot; as control it must return {np.shape(v)}"
                 raise ShapeError(f"{control.__name__} returns {shapes}.")

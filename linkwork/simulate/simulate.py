@@ -10,14 +10,11 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from ..lie.scalars import numbers
-<<<<<<< HEAD
 from ..varying import Varying
-=======
 from .contact import ContactSolver
->>>>>>> main
 from .control import Control
 from .diagonal import check_diagonal
-from .ensemble_request import own_robot, request
+from .ensemble_request import request
 from .ensemble_run import EnsembleRun
 from .held import Keeper
 from .run import Run
@@ -25,6 +22,7 @@ from .sensitivity import wanted
 from .settings import ADAPTIVE, FIXED, Carry, Settings
 from .start_state import unit_quaternions
 from .trajectory import Trajectory
+from .whole_step import own_robot
 
 if TYPE_CHECKING:
     from ..constraints import Constrained
@@ -59,18 +57,13 @@ def simulate(
     dense: bool | None = None,
     sensitivity: bool | str | Iterable[str] = (),
     velocities: str = "v",
-<<<<<<< HEAD
+    contact: ContactSolver | None = None,
     given: Mapping | None = None,
     statistics: Mapping | None = None,
     store: str | None = None,
 ) -> Any:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints: a Trajectory.
     For q (..., nq), v (..., nv) with batch axes, or `robot.varying(...)`, those of all samples, each with its own steps: an Ensemble.
-=======
-    contact: ContactSolver | None = None,
-) -> Trajectory:
-    """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
->>>>>>> main
 
     method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (Radau, order 5)
                with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift),
@@ -111,10 +104,6 @@ def simulate(
     """
     if not isinstance(robot, (Dynamics, Varying)):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
-<<<<<<< HEAD
-    refuse_contacts(own_robot(robot).model, "simulate")
-=======
->>>>>>> main
     limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,

@@ -41,7 +41,7 @@ class Watch:
 
     def values(self, at: Mapping) -> list:
         """The functions at a state, those of the events last: one number each."""
-        out = [asked(kernel, at) for kernel in self.kernels]
+        out = [result_of(kernel, at) for kernel in self.kernels]
         for event, value in zip(self.events, out[len(self.statistics) :]):
             if np.shape(value) != ():
                 raise ShapeError(f'event "{event.name}" returns shape {np.shape(value)}; its function returns one number.')
@@ -130,8 +130,8 @@ def crossing(function: Callable, g: list, direction: int, made):
 
 
 def root(function: Callable, bracket, sought):
-    """A root in a bracket (a, b, values there) by regula falsi, the value at an end that stays halved (Dowell and Jarratt 1971, "Illinois"); where it
-    is `sought`."""
+    """A root in a bracket (a, b, values there), where it is `sought`: regula falsi, the value at an end that stays being halved (Dowell and
+    Jarratt 1971, "Illinois")."""
 
     def closer(a, b, ga, gb, x, side):
         new = np.clip(b - gb * (b - a) / np.where(gb == ga, 1.0, gb - ga), a, b)
@@ -149,7 +149,7 @@ def root(function: Callable, bracket, sought):
     return x
 
 
-def asked(kernel: UserKernel, at: Mapping):
+def result_of(kernel: UserKernel, at: Mapping):
     """What a user's kernel returns for the values by name."""
     if missing := [name for name in kernel.names if name not in at]:
         raise SimulationError(f'{kernel.__name__} needs "{missing[0]}": pass given={{"{missing[0]}": ...}}.')

@@ -20,25 +20,15 @@ def whole_step(
     robot: Dynamics | Varying, method: Callable, controls: UserKernel | None, reset: UserKernel | None, others: Shapes
 ) -> Kernel:
     """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies."""
-<<<<<<< HEAD
-    own, nodes = _own(robot), nodes_like(robot)
-    nq, nv = (own.nq,), (own.nv,)
-=======
     own, nodes_like = own_robot(robot), nodes_as_scalars(robot)
     nq, nv, system = (own.nq,), (own.nv,), own.lowered.system
->>>>>>> main
     inputs = Input("q", nq, own.lowered.units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
 
     def step(*values):
         at = {x.name: value for x, value in zip(inputs, values)}
         q, v, h = at["q"], at["v"], at[LENGTH]
-<<<<<<< HEAD
-        tau = at[TAU] if controls is None else _asked(controls, at, nv)[0]
-        q, v = method(nodes(q, at), q, v, tau, h)
-=======
         tau = at[TAU] if controls is None else asked(controls, at, nv)[0]
         q, v = method(system(nodes_like(q, at)), q, v, tau, h)
->>>>>>> main
         if reset is None:
             return q, v
         return asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
@@ -52,11 +42,7 @@ def own_robot(robot: Dynamics | Varying) -> Dynamics:
     return robot.robot if isinstance(robot, Varying) else robot
 
 
-<<<<<<< HEAD
-def nodes_like(robot: Dynamics | Varying) -> Callable:
-=======
 def nodes_as_scalars(robot: Dynamics | Varying) -> Callable:
->>>>>>> main
     """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
     if isinstance(robot, Varying):
         names = robot.names
