@@ -7,6 +7,7 @@ from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
+    EquilibriumError,
     LinkworkError,
     MissingFileError,
     ModelError,
@@ -37,6 +38,7 @@ from .joints import (
 )
 from .lie.iteration import iterate
 from .model import (
+    Actuator,
     Body,
     Builder,
     Contact,
@@ -76,6 +78,7 @@ __all__ = [
     "NoRuleError",
     "OptionError",
     "SKO",
+    "Actuator",
     "Body",
     "Builder",
     "Compound",
@@ -85,6 +88,7 @@ __all__ = [
     "Dynamics",
     "Equations",
     "Ensemble",
+    "EquilibriumError",
     "Event",
     "Fixed",
     "Fluid",
