@@ -58,7 +58,7 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import ContactSolver, Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -88,6 +88,7 @@ __all__ = [
     "Cylindrical",
     "Dynamics",
     "Equations",
+    "Ensemble",
     "Equilibrium",
     "EquilibriumError",
     "Event",
