@@ -21,6 +21,7 @@ from .formats import load, save
 from .joints import (
     Compound,
     Cylindrical,
+    Elastic,
     Fixed,
     Free,
     Helical,
@@ -82,6 +83,7 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Dynamics",
+    "Elastic",
     "Equations",
     "Event",
     "Fixed",
