@@ -3,9 +3,11 @@
 from importlib import import_module
 
 from .complementarity import lcp
+from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
+    EquilibriumError,
     LinkworkError,
     MissingFileError,
     ModelError,
@@ -37,6 +39,7 @@ from .joints import (
 )
 from .lie.iteration import iterate
 from .model import (
+    Actuator,
     Body,
     Builder,
     Contact,
@@ -56,7 +59,7 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -76,6 +79,7 @@ __all__ = [
     "NoRuleError",
     "OptionError",
     "SKO",
+    "Actuator",
     "Body",
     "Builder",
     "Compound",
@@ -85,6 +89,7 @@ __all__ = [
     "Dynamics",
     "Elastic",
     "Equations",
+    "EquilibriumError",
     "Event",
     "Fixed",
     "Fluid",
@@ -133,6 +138,9 @@ __all__ = [
     "hold",
     "iterate",
     "lcp",
+    "ConeSolution",
+    "ContactSolver",
+    "solve_contacts",
     "load",
     "mechanisms",
     "movie",
