@@ -59,7 +59,7 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import ContactSolver, Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -89,6 +89,7 @@ __all__ = [
     "Dynamics",
     "Elastic",
     "Equations",
+    "Ensemble",
     "EquilibriumError",
     "Event",
     "Fixed",
