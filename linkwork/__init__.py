@@ -23,6 +23,7 @@ from .formats import load, save
 from .joints import (
     Compound,
     Cylindrical,
+    Elastic,
     Fixed,
     Free,
     Helical,
@@ -87,6 +88,7 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Dynamics",
+    "Elastic",
     "Equations",
     "Ensemble",
     "Equilibrium",

@@ -82,6 +82,10 @@ class Dynamics:
     def _rows(self) -> dict[str, tuple[slice, slice]]:
         return coordinates.joint_rows(self.model)
 
+    @cached_property
+    def _parts(self) -> dict[str, tuple[slice, slice]]:
+        return coordinates.part_rows(self.model)
+
     def q_index(self, joint: str) -> slice:
         """Where the coordinates of a joint are in q."""
         return self._row(joint)[0]
@@ -91,6 +95,8 @@ class Dynamics:
         return self._row(joint)[1]
 
     def _row(self, joint):
+        if isinstance(joint, str) and joint not in self._rows and joint in self._parts:
+            return self._parts[joint]
         if not isinstance(joint, str) or joint not in self._rows:
             raise UnknownNameError(f'{self.model.name} has no joint "{joint}" that moves.{did_you_mean(joint, self._rows)}')
         return self._rows[joint]
@@ -769,6 +775,12 @@ class Dynamics:
         Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.
         """
         return contact_dynamics(self, q, v, tau, external, t=t, gap=gap, speed=speed)
+
+    def geared(self):
+        """A view of the robot in the velocities of its links, rotors and gears being part of them: see `operators.geared_robot`."""
+        from .operators.geared_robot import Geared
+
+        return Geared(self)
 
     def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).
