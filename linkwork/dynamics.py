@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,9 @@ from .quantities.runs import Ways, made
 from .systems import DTYPES, Lowered, Producer
 from .systems.rolled_vectors import Whole
 from .varying import Varying
+
+if TYPE_CHECKING:
+    from .answers import Equilibrium, Modes
 
 Out = np.ndarray | None
 Outs = tuple[np.ndarray, ...] | None
@@ -79,6 +82,10 @@ class Dynamics:
     def _rows(self) -> dict[str, tuple[slice, slice]]:
         return coordinates.joint_rows(self.model)
 
+    @cached_property
+    def _parts(self) -> dict[str, tuple[slice, slice]]:
+        return coordinates.part_rows(self.model)
+
     def q_index(self, joint: str) -> slice:
         """Where the coordinates of a joint are in q."""
         return self._row(joint)[0]
@@ -88,6 +95,8 @@ class Dynamics:
         return self._row(joint)[1]
 
     def _row(self, joint):
+        if isinstance(joint, str) and joint not in self._rows and joint in self._parts:
+            return self._parts[joint]
         if not isinstance(joint, str) or joint not in self._rows:
             raise UnknownNameError(f'{self.model.name} has no joint "{joint}" that moves.{did_you_mean(joint, self._rows)}')
         return self._rows[joint]
@@ -279,6 +288,60 @@ class Dynamics:
         Takes into account: gravity, loops, couplings, rolling, drives, joint springs, friction, point forces, external.
         """
         return linearize(self, q, v, tau, external, t=t, dt=dt, method=method, states=states)
+
+    # --- where it rests, and small motions
+
+    def equilibrium(
+        self,
+        q0: ArrayLike,
+        tau: ArrayLike | None = None,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        search: str | None = None,
+        limits: bool = False,
+    ) -> "Equilibrium":
+        """Where the mechanism rests under the forces tau of its joints (none by default), and whether it stays there: print it.
+
+            rest = robot.equilibrium(q0)                    # q, multipliers, stiffness, stability
+            robot.modes(rest)                               # how it swings about it
+
+        `search` "energy" goes down the potential energy from q0 to a rest that is not unstable; "forces" goes to a balance of any kind
+        near q0, an unstable one too. None is "energy" where gravity, springs and tau have one, else "forces". With `limits` joints stop at
+        their limits, which push back only. q0 need not keep the constraints: it is assembled. If some move in time, t says when.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, point forces, external.
+        """
+        from .answers import equilibrium
+
+        return equilibrium(self, q0, tau, external, t=t, search=search, limits=limits)
+
+    def modes(
+        self,
+        q: "ArrayLike | Equilibrium",
+        v: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+    ) -> "Modes":
+        """Frequencies, damping and shapes of small motions about rest, or about a steady motion v: print them.
+
+            modes = robot.modes(robot.equilibrium(q0))      # or a q at which it rests under tau
+            modes.frequencies, modes.damping, modes.shapes
+            lw.record(modes[3], "third.html")               # it swings, slowly
+
+        Under constraints they are the motions that these allow. About a motion, gyroscopic terms are part of them; it is steady if
+        v does not change, and if the mechanism looks the same all along: a rotor that spins. Dry friction of joints at rest is left out,
+        with a note.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, point forces, external.
+        """
+        from .answers import modes
+
+        return modes(self, q, v, tau, external, t=t)
+
+    # --- forces
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """C v + g (..., nv): the force that keeps v as it is.
@@ -719,6 +782,12 @@ class Dynamics:
         Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.
         """
         return contact_dynamics(self, q, v, tau, external, t=t, gap=gap, speed=speed)
+
+    def geared(self):
+        """A view of the robot in the velocities of its links, rotors and gears being part of them: see `operators.geared_robot`."""
+        from .operators.geared_robot import Geared
+
+        return Geared(self)
 
     def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).

@@ -28,10 +28,10 @@ from ..errors import SimulationError
 from ..lie.iteration import iterate
 from ..lie.scalars import like
 from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
+from ..motion.joint_limits import each_velocity, limits_of
 from .compliance import compliance
 from .flow import Flow
 from .interpolate import Quartic
-from .joint_limits import each_velocity, limits_of
 from .memory import remembered
 from .record import Growing
 from .step import Integrator, Step
