@@ -147,7 +147,7 @@ def schema() -> dict[str, Any]:
     needed = {"file": ["screws"], "body": ["name"], "joint": ["name", "child"], "part": [], "frame": ["name", "body"]}
     needed |= {"coupling": ["name", "joint"], "spring": ["name", "other"], "push": ["name", "body"], "constraint": ["name", "kind"]}
     needed |= contacts.NEEDED
-    own = {"constraint": {"kind": {"enum": list(CONSTRAINTS)}}, "shape": {"kind": text}}
+    own: dict[str, dict[str, Any]] = {"constraint": {"kind": {"enum": list(CONSTRAINTS)}}, "shape": {"kind": text}}
     things = {
         kind: {
             "type": "object",
