@@ -20,6 +20,7 @@ FIRST = 0.3  # radians or sizes of the mechanism: the first step
 TURN = 1.0  # radians that a joint may turn in one step
 NEAR = 1e-9  # radians or sizes: balance that is nearer is reached
 LEFT = 1e-10  # of the force scale: what no step removes may be left
+TURNS = 60  # steps, each of a radian at most: a joint that has found no rest then turns on and on
 AWAY = 1e7  # sizes of the mechanism: what goes farther goes away
 SMALL = 1e-12  # of the energy: changes below are rounding
 
@@ -52,7 +53,7 @@ def settle(problem: Problem, q, active, by_energy: bool) -> Found:
             travelled += length
             radius = max(radius, 2 * length) if gained > 0.75 * expected else radius if gained > 0.25 * expected else length / 2
             place = there
-            if travelled > AWAY or (by_energy and step % 10 == 9 and falls_away(place)):
+            if travelled > AWAY or (by_energy and step % 10 == 9 and falls_away(place, step)):
                 raise EquilibriumError(going_away(place))
         else:
             radius = min(radius, length) / 4
@@ -199,13 +200,17 @@ def turned_less(place: Place, s) -> np.ndarray:
     return s * min(1.0, TURN / most) if most else s
 
 
-def falls_away(place: Place) -> bool:
-    """Is the energy far away, where the forces lead, lower than any rest nearby can be? Lengths go there alone, or angles with them."""
+def falls_away(place: Place, steps: int) -> bool:
+    """Is the energy far away, where the forces lead, lower than any rest nearby can be? First along lengths alone; along angles, between
+    whose turns there may be a rest, where many steps have found none."""
     p, left = place.problem, -place.X @ place.g
     if len(p.set):
         return False
-    for way in (np.where(p.set.turns, 0.0, left), left):
-        far = 1e6 * p.set.reach * way / max(float(np.abs(way).max()), 1e-300)
+    for limit in p.limits if p.stops else ():
+        if limit.side * left[limit.rate] < 0:
+            left[limit.rate] = 0.0
+    for way in (np.where(p.set.turns, 0.0, left), *([left] if steps > TURNS else [])):
+        far = 1e6 * p.set.reach * way / max(float(np.abs(way).max(initial=0.0)), 1e-300)
         if p.energy(p.robot.integrate(place.q, far)) < place.energy - 1e4 * place.force_scale:
             return True
     return False
