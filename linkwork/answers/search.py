@@ -15,6 +15,7 @@ from ..model import Spring
 from ..model.coordinates import entry_names
 from .balance import INDIFFERENT, Place, Problem
 
+EPS = float(np.finfo(float).eps)
 STEPS = 300
 FIRST = 0.3  # radians or sizes of the mechanism: the first step
 TURN = 1.0  # radians that a joint may turn in one step
@@ -103,8 +104,10 @@ def check_numbers(place: Place) -> None:
 
 
 def balanced(place: Place) -> bool:
-    near = max(NEAR, 8 * np.finfo(float).eps * float(np.abs(place.q).max(initial=0.0)))  # large angles have no more digits
-    return place.far <= near and place.unbalanced <= LEFT
+    near = max(NEAR, 8 * EPS * float(np.abs(place.q).max(initial=0.0)))  # large angles have no more digits
+    if place.far <= near and place.unbalanced <= LEFT:
+        return True
+    return bool(np.linalg.norm(place.g) <= 32 * EPS * place.stiffness_scale)  # rounding, where hardly anything pushes back
 
 
 def symmetric(K) -> np.ndarray:
@@ -189,8 +192,9 @@ def trust_step(grad, H, radius: float) -> np.ndarray:
             low, high = (middle, high) if np.linalg.norm(step(middle)) > radius else (low, middle)
         return V @ step(high)
     s = step(low)
-    if values[0] < 0:  # nothing pushes along the direction that falls: go to the edge of the region
-        s[0] += np.sqrt(max(radius**2 - float(s @ s), 0.0))
+    if values[0] < 0:  # hardly anything pushes along the direction that falls: go to the edge of the region
+        way = -b[0] if abs(b[0]) > 1e-12 * float(np.linalg.norm(b)) else V[np.argmax(np.abs(V[:, 0])), 0]
+        s[0] += np.sign(way) * np.sqrt(max(radius**2 - float(s @ s), 0.0))
     return V @ s
 
 

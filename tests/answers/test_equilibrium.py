@@ -344,3 +344,25 @@ def test_a_motor_that_just_holds_finds_the_rest_between_two_turns(start):
     """m g l/2 sin q = τ: there is a rest in every turn, though the energy falls from one to the next."""
     rest = plain(lw.load("pendulum")).equilibrium([start], tau=[0.999 * 4.905])
     assert rest.stability == "stable" and np.isclose(np.sin(rest.q[0]), 0.999)
+
+
+def test_a_craft_on_two_springs_rests_where_hardly_anything_pushes_back():
+    """Along some motions the energy changes with the fourth power only."""
+    rng, model = np.random.default_rng(1), lw.load("satellite:1")
+    ends = [(body.name, tuple(rng.uniform(-1, 1, 3)), tuple(rng.uniform(-0.1, 0.1, 3))) for body in model.bodies[-2:]]
+    robot = plain(model.with_forces(*(lw.Spring(f"to {name}", None, name, at, on, 20.0, 0.1) for name, at, on in ends)))
+    rest = robot.equilibrium(robot.random_state(seed=1)[0])
+    assert rest.stability == "indifferent" and rest.residual < 1e-12
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "spherical_pendulum"])
+def test_loops_over_joints_come_to_the_same_rest(name):
+    robots = [lw.Dynamics(lw.load(name), compiled=False), lw.Dynamics(lw.load(name), rolled=True)]
+    q = robots[0].random_state(seed=4)[0]
+    np.testing.assert_allclose(*(robot.pose(robot.equilibrium(q).q, "end") @ [0, 0, 0, 1] for robot in robots), atol=1e-9)
+
+
+def test_a_search_is_no_part_of_a_kernel():
+    robot = lw.Dynamics(lw.load("pendulum"))
+    with pytest.raises(lw.LinkworkError, match="part of a kernel"):
+        robot.kernel(lambda q: robot.equilibrium(q).q)([0.1])
