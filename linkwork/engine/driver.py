@@ -117,8 +117,8 @@ def core_dimensions(program: Program | RolledProgram) -> int:
 
 def lane_places(program: Program | RolledProgram, kind: Kind) -> list[int]:
     """Where in the lanes the arguments begin, and their end, in bytes."""
-    places = [0]
-    for x in (*program.inputs, *program.outputs):
+    places, arguments = [0], list[Input | Output]((*program.inputs, *program.outputs))
+    for x in arguments:
         places.append(places[-1] + lane_bytes(x, kind))
     return places
 

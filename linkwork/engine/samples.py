@@ -221,6 +221,7 @@ class Overlapped(Range):
     This is for results that fill a cache, and begin at the same place of a short vector in every sample.
     """
 
+    program: Program
     shift = "0"  # bytes from the first set to the one in use
 
     def _in_lanes(self) -> None:
