@@ -64,6 +64,7 @@ from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
 LATER = {
+    "answers": ("Equilibrium", "Mode", "Modes"),
     "constraints": (),
     "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
     "convert": (),
@@ -90,6 +91,7 @@ __all__ = [
     "Elastic",
     "Equations",
     "Ensemble",
+    "Equilibrium",
     "EquilibriumError",
     "Event",
     "Fixed",
@@ -105,9 +107,11 @@ __all__ = [
     "Material",
     "MaximalCoordinates",
     "MissingFileError",
+    "Mode",
     "Model",
     "ModelError",
     "ModelWarning",
+    "Modes",
     "Motion",
     "Planar",
     "PlanarTranslation",
@@ -132,6 +136,7 @@ __all__ = [
     "View",
     "VirtualWork",
     "adjoint",
+    "answers",
     "constraints",
     "convert",
     "from_dh",

@@ -332,9 +332,10 @@ class Dynamics:
             lw.record(modes[3], "third.html")               # it swings, slowly
 
         Under constraints they are the motions that these allow. About a motion, gyroscopic terms are part of them; it is steady if
-        v does not change, and if the mechanism looks the same all along: a rotor that spins.
+        v does not change, and if the mechanism looks the same all along: a rotor that spins. Dry friction of joints at rest is left out,
+        with a note.
 
-        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, friction, point forces, external.
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, point forces, external.
         """
         from .answers import modes
 
