@@ -36,7 +36,7 @@ def follow(view, path: Callable, joints: tuple[str, ...], stiffness: float, damp
         J[view.passive] = view.disturbance_jacobian(q)
         size = np.sqrt(np.diagonal(robot.mass_matrix(q)))  # joints that turn and joints that slide compare by energy
         weighed = size[chosen, None] * J[chosen] / size[view.active]
-        least = SINGULAR / max(np.linalg.norm(weighed, 2), SINGULAR)
+        least = SINGULAR / max(float(np.linalg.norm(weighed, 2)), SINGULAR)
         needed = np.linalg.pinv(weighed, rcond=least) @ (size[chosen] * (wanted - drift[chosen]))
         tau, _ = view.hybrid_dynamics(q, v, needed / size[view.active], force)
         return np.where(view.prescribed > 0, tau - own, 0.0)
