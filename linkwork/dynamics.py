@@ -726,6 +726,13 @@ class Dynamics:
         """
         return self._run("contact_gaps", (q,), out)
 
+    def contact_bounds(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """A gap that no point of each pair is below (..., pairs), by spheres around the shapes: what is far need not be looked at.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_bounds", (q,), out)
+
     def contact_points(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
         """The points of the first and of the second surface (..., n, 2, 3), in the world.
 
