@@ -79,7 +79,7 @@ def main() -> None:
             ours[method] = seconds / (ROBOTS * STEPS)
             drift = np.abs(robot.constraints.residual(out.q[:16, -1])).max()
             print(
-                f"{ROBOTS} Cassies, {STEPS} steps of {method}: {1e9 * ours[method]:.0f} ns for a step, one thread; loops open by {drift:.1e}"
+                f"{ROBOTS} Cassies, {STEPS} steps of {method}: {1e9 * ours[method]:.0f} ns for a step; loops open by {drift:.1e}"
             )
         seconds, there, start = mujoco(robot, Q[:FEWER], V[:FEWER], STEPS)
         each = seconds / (FEWER * STEPS)

@@ -3,9 +3,11 @@
 from importlib import import_module
 
 from .complementarity import lcp
+from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
+    EquilibriumError,
     LinkworkError,
     MissingFileError,
     ModelError,
@@ -21,6 +23,7 @@ from .formats import load, save
 from .joints import (
     Compound,
     Cylindrical,
+    Elastic,
     Fixed,
     Free,
     Helical,
@@ -36,12 +39,15 @@ from .joints import (
 )
 from .lie.iteration import iterate
 from .model import (
+    Actuator,
     Body,
     Builder,
     Contact,
     Coupling,
+    Fluid,
     Frame,
     Graph,
+    Immersed,
     Loop,
     Material,
     Model,
@@ -53,11 +59,12 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import ContactSolver, Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
 LATER = {
+    "answers": ("Equilibrium", "Mode", "Modes"),
     "constraints": (),
     "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
     "convert": (),
@@ -73,6 +80,7 @@ __all__ = [
     "NoRuleError",
     "OptionError",
     "SKO",
+    "Actuator",
     "Body",
     "Builder",
     "Compound",
@@ -80,22 +88,30 @@ __all__ = [
     "Coupling",
     "Cylindrical",
     "Dynamics",
+    "Elastic",
     "Equations",
+    "Ensemble",
+    "Equilibrium",
+    "EquilibriumError",
     "Event",
     "Fixed",
+    "Fluid",
     "Frame",
     "Free",
     "Graph",
     "Helical",
+    "Immersed",
     "Joint",
     "LinkworkError",
     "Loop",
     "Material",
     "MaximalCoordinates",
     "MissingFileError",
+    "Mode",
     "Model",
     "ModelError",
     "ModelWarning",
+    "Modes",
     "Motion",
     "Planar",
     "PlanarTranslation",
@@ -120,6 +136,7 @@ __all__ = [
     "View",
     "VirtualWork",
     "adjoint",
+    "answers",
     "constraints",
     "convert",
     "from_dh",
@@ -127,6 +144,9 @@ __all__ = [
     "hold",
     "iterate",
     "lcp",
+    "ConeSolution",
+    "ContactSolver",
+    "solve_contacts",
     "load",
     "mechanisms",
     "movie",

@@ -23,6 +23,7 @@ def target():
     """The machine of this computer: its target machine, and how many bytes a vector register holds."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
     features = llvm.get_host_cpu_features()
     return _machine(), 64 if features.get("avx512f") else 32 if features.get("avx") else 16
 

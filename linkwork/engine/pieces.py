@@ -6,6 +6,7 @@ needs has a place in the kernel's scratch memory: stored when it is made, loaded
 
 from dataclasses import dataclass
 
+from . import assembly
 from .functions_circular import sincos
 from .llvm import calls
 from .operations import OPERATIONS
@@ -39,6 +40,8 @@ def workspace(program: Program) -> int:
 
 
 def own_workspace(program: Program) -> int:
+    if assembly.serves(program):
+        return assembly.workspace(program)
     return cut(program).room if is_long(program) else 0
 
 

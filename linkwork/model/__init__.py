@@ -2,9 +2,11 @@
 
 from ..errors import deprecated
 from . import mechanisms, sections, solids
+from .actuators import Actuator
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, distances
 from .contacts import Contact
+from .fluid import Fluid, Immersed
 from .forces import Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
@@ -13,6 +15,7 @@ from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .tree import Tree
 
 __all__ = [
+    "Actuator",
     "Body",
     "Bond",
     "Builder",
@@ -20,10 +23,12 @@ __all__ = [
     "Coupling",
     "Distance",
     "Driven",
+    "Fluid",
     "Frame",
     "Graph",
     "PlacedJoint",
     "Holonomic",
+    "Immersed",
     "KnifeEdge",
     "Linear",
     "Loop",

@@ -1,6 +1,9 @@
 """Integration in time: simulate one robot, roll out batches of robots, and the trajectories they return."""
 
+from .contact import ContactRecord, ContactSolver
+from .contact_rollout import ContactRollout
 from .control import Hold, hold
+from .ensemble import Ensemble, EventTimes, Statistic
 from .events import Event, Occurrence
 from .rollout import Rollout, rollout
 from .rollout_gradient import RolloutGradient, rollout_gradient
@@ -10,13 +13,19 @@ from .trajectory import Trajectory
 
 __all__ = [
     "METHODS",
+    "ContactRecord",
+    "ContactRollout",
+    "ContactSolver",
     "CostGradient",
+    "Ensemble",
     "Event",
+    "EventTimes",
     "Hold",
     "Occurrence",
     "Rollout",
     "RolloutGradient",
     "Sensitivity",
+    "Statistic",
     "Trajectory",
     "adjoint",
     "hold",

@@ -8,6 +8,7 @@ from ..dynamics import Dynamics
 from ..errors import ConstraintError
 from .checkpoint import Checkpoint
 from .compiled_steps import CompiledSteps, Steps
+from .contact import ContactFlow, ContactMidpoint
 from .control import Controls
 from .events import EventDetector, Occurrence
 from .flow import Flow
@@ -30,11 +31,16 @@ class Run:
         self.robot, self.settings, self.until = robot, settings, until
         self.goes_on = carry.goes_on
         memory = carry.memory or {}
-        stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"))
-        stops.check(q)
+        stops = None
+        if settings.method != "contact":  # where limits and dry friction are part of the contact problem
+            stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"))
+            stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
         self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding, settings.tolerance)
-        self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
+        if stops is None:
+            self.flow: Flow = ContactFlow(robot, self.controls, settings, self.keeper)
+        else:
+            self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
         self.integrator = settings.integrator(self.flow, carry.next_step if carry.memory else carry.next_step or settings.first_step)
         self.integrator.remember(memory.get(settings.method))
         self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
@@ -93,6 +99,8 @@ class Run:
         if self.status == "finished":
             self.message = self.keeper.note(self.t, self.q)
         self.message = self.message or self.detector.text
+        if isinstance(self.integrator, ContactMidpoint):
+            self.message = self.message or self.integrator.note
         if self.record.n and self.record.last != self.t:
             self.store()
 
@@ -193,7 +201,8 @@ class Run:
             return step
         resting = () if self.flow.stops is None else self.flow.stops.rest
         q, v = self.keeper.back(self.t + step.h, step.q, step.v, resting)
-        check_projection(self.settings, step, v, self.vdot)
+        rate = self.integrator.free_rate if isinstance(self.integrator, ContactMidpoint) else self.vdot
+        check_projection(self.settings, step, v, rate)
         self.integrator.state_projected()
         return replace(step, q=q, v=v, rates=None)
 

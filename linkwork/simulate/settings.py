@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
+from .contact import ContactMidpoint, ContactSolver
 from .control import Control
 from .diagonal import DiagonalFlow, InDiagonalVelocities
 from .explicit import RK4, Adaptive, Euler
@@ -17,7 +18,7 @@ from .stiff import Radau
 if TYPE_CHECKING:
     from ..constraints import Constrained
 
-FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
+FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint, "contact": ContactMidpoint}
 PAIRS: dict[str, type[Pair]] = {"rk45": DormandPrince, "dop853": DormandPrince8}
 ADAPTIVE = *PAIRS, "stiff"
 
@@ -46,6 +47,7 @@ class Settings:
     tolerance: float | None = None
     sensitivity: tuple[str, ...] = ()
     velocities: str = "v"
+    contact: ContactSolver | None = None
 
     @property
     def fixed(self) -> bool:

@@ -22,18 +22,18 @@ def whole_step(
     robot: Dynamics | Varying, method: Callable, controls: UserKernel | None, reset: UserKernel | None, others: Shapes
 ) -> Kernel:
     """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies."""
-    own, moved = _own(robot), _moved(robot, method)
+    own, moved = own_robot(robot), _moved(robot, method)
     nq, nv = (own.nq,), (own.nv,)
     inputs = Input("q", nq, own.lowered.units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
 
     def step(*values):
         at = {x.name: value for x, value in zip(inputs, values)}
         q, v, h = at["q"], at["v"], at[LENGTH]
-        tau = at[TAU] if controls is None else _asked(controls, at, nv)[0]
+        tau = at[TAU] if controls is None else asked(controls, at, nv)[0]
         q, v = moved(at, q, v, tau, h)
         if reset is None:
             return q, v
-        return _asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
+        return asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
 
     content = robot.content if isinstance(robot, Varying) else (robot.lowered.digest,)
     known = controls is None and reset is None and own.lowered.is_ours
@@ -42,17 +42,17 @@ def whole_step(
     return Kernel(method.__name__, step, inputs, content if known else None)
 
 
-def _own(robot: Dynamics | Varying) -> Dynamics:
+def own_robot(robot: Dynamics | Varying) -> Dynamics:
     return robot.robot if isinstance(robot, Varying) else robot
 
 
 def _moved(robot: Dynamics | Varying, method: Callable) -> Callable:
     """A function of (inputs by name, q, v, τ, h) that makes one step; it does not keep a Dynamics without constraints alive."""
-    nodes, dressed = _nodes(robot)
-    own = _own(robot)
+    own = own_robot(robot)
     if own.constraints is None:
-        system = own.lowered.system
-        return lambda at, q, v, tau, h: method(system(dressed(nodes, q, at)), q, v, tau, h)
+        nodes_like, system = nodes_as_scalars(robot), own.lowered.system
+        return lambda at, q, v, tau, h: method(system(nodes_like(q, at)), q, v, tau, h)
+    nodes, dressed = _nodes(robot)
     by_numbers, loops, held_step = own.constraints.by_numbers, Loops(own.constraints.set, nodes), CONSTRAINED_STEPS[method]
 
     def step(at, q, v, tau, h):
@@ -60,6 +60,12 @@ def _moved(robot: Dynamics | Varying, method: Callable) -> Callable:
         return held_step(motion, q, v, tau, h)
 
     return step
+
+
+def nodes_as_scalars(robot: Dynamics | Varying) -> Callable:
+    """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
+    nodes, dressed = _nodes(robot)
+    return lambda some, at: dressed(nodes, some, at)
 
 
 def _nodes(robot: Dynamics | Varying):
@@ -70,7 +76,7 @@ def _nodes(robot: Dynamics | Varying):
     return robot.lowered.joint_space, lambda nodes, some, at: nodes.mapped(lambda name, index, x: like(x, some))
 
 
-def _asked(kernel: UserKernel, at: Mapping, *shapes) -> tuple:
+def asked(kernel: UserKernel, at: Mapping, *shapes) -> tuple:
     """What a user's kernel returns, of the shapes it must have."""
     results = kernel.function(*(at[name] for name in kernel.names))
     results = results if isinstance(results, tuple) else (results,)

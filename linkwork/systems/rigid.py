@@ -87,6 +87,11 @@ class RigidTree:
     def entry_rates(self, s: Blocks, v) -> BlockRates:
         return entry_rates(self, s, v)
 
+    @property
+    def weighed(self):
+        """[m c; m] of what gravity pulls, node by node: here, of all that there is."""
+        return self.moment  # type: ignore[attr-defined]
+
     is_rigid = True  # its blocks change as those of a rigid tree do
 
     def check_rigid(self, who: str) -> None:
