@@ -17,6 +17,7 @@ from .errors import (
     UnknownNameError,
     deprecated,
 )
+from .flexible import FlexibleBody
 from .formats import load, save
 from .joints import (
     Compound,
@@ -58,6 +59,7 @@ __all__ = [
     "SKO",
     "Body",
     "Builder",
+    "FlexibleBody",
     "Compound",
     "Coupling",
     "Cylindrical",

@@ -34,6 +34,8 @@ class Joint(ABC):
     speed: Values | None = None
     gear: float | None = None
 
+    deformation = None  # of a flexible body, where that and not the group says how nodes move: see `linkwork.flexible`
+
     def __post_init__(self):
         axis = numbers(self.axis)
         if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
@@ -79,6 +81,12 @@ class Joint(ABC):
         if values.shape not in {(1,), (self.nv,)} or (value is not None and np.isnan(values).any()):
             raise ModelError(f"{type(self).__name__} has {name} {value}; it takes one number or {self.nv}.")
         return np.broadcast_to(values, (self.nv,)).astype(float)
+
+    @property
+    def spread(self) -> np.ndarray:
+        """How far coordinates drawn at random go where there are no limits: half a turn, or a metre."""
+        turns = (self.group.basis[:, :3] != 0).any(1)
+        return np.where(turns, np.pi, 1.0)
 
     @property
     def at_rest(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, deprecated, did_you_mean, listed, renamed_keyword
+from ..flexible import FlexibleBody, Modes
 from ..joints import Fixed, Free
 from ..lie.scalars import numbers
 from ..spatial import Pose
@@ -161,7 +162,12 @@ class Model:
 
     @property
     def mass(self) -> float:
-        return sum(body.mass for body in self.bodies)
+        return sum(body.mass for body in self.bodies) + sum(x.mass for x in self.flexible_bodies.values())
+
+    @cached_property
+    def flexible_bodies(self) -> "dict[str, FlexibleBody]":
+        """Those that deform, by the name of the joint that has their modal coordinates."""
+        return {x.name: part.body for x in self.joints for _, part, _ in x.joint.parts if isinstance(part, Modes)}
 
     # --- other models from this one
 

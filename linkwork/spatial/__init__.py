@@ -4,7 +4,7 @@ from .cross import bar, hat, tilde
 from .inertia import inertia, inertia_parameters, is_physical, kinetic_energy, momentum, parallel_axis, point_masses
 from .ldl import logdet, root, root_solve, root_transposed_solve, solve
 from .pose import Pose
-from .shift import blocks, homogeneous, phi, phi_inverse
+from .shift import blocks, homogeneous, inverse_pose, phi, phi_inverse
 
 __all__ = [
     "Pose",
@@ -14,6 +14,7 @@ __all__ = [
     "homogeneous",
     "inertia",
     "inertia_parameters",
+    "inverse_pose",
     "is_physical",
     "kinetic_energy",
     "logdet",

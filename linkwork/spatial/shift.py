@@ -5,7 +5,7 @@ import numpy as np
 from ..lie.embedding import pose as homogeneous
 from ..lie.embedding import tilde
 
-__all__ = ["blocks", "homogeneous", "phi", "phi_inverse"]
+__all__ = ["blocks", "homogeneous", "inverse_pose", "phi", "phi_inverse"]
 
 
 def blocks(A, B, C, D):
@@ -26,3 +26,9 @@ def phi_inverse(T):
     """φ⁻¹(x, y) = φ(y, x), without inverting a matrix: Jain, Lemma 1.1."""
     R, p = T[..., :3, :3].mT, T[..., :3, 3]
     return blocks(R, -R @ tilde(p), np.zeros_like(R), R)
+
+
+def inverse_pose(T):
+    """The pose that undoes T."""
+    R = T[..., :3, :3].mT
+    return homogeneous(R, -(R @ T[..., :3, 3:])[..., 0])

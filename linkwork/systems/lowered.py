@@ -46,16 +46,24 @@ class Lowered:
 
     @cached_property
     def joint_space(self) -> Nodes:
-        return self.nodes if self.producers else self.nodes.regrouped()
+        return self.nodes.regrouped() if self.is_rigid else self.nodes
+
+    @cached_property
+    def is_rigid(self) -> bool:
+        """Is the system the rigid tree itself: no producer of other blocks, no flexible body?"""
+        return not self.producers and self.plain().is_rigid
 
     def system(self, nodes):
         """The system that nodes of this model are, over whatever scalars."""
+        nodes = nodes.system()
         for producer in self.producers:
             nodes = Derived(nodes, producer)
         return nodes
 
     def only_rigid(self, who: str) -> None:
         """Raises if the system is not the rigid tree itself."""
+        if not self.plain().is_rigid:
+            raise ModelError(f"{who} is for rigid trees; {self.model.name} has flexible bodies. Use Dynamics(model), or bodies without modes.")
         if self.producers:
             made = ", ".join(type(x).__name__ for x in self.producers)
             raise ModelError(f"{who} is for rigid trees; the blocks of this {self.model.name} are made by {made}. Use Dynamics(model).")
@@ -120,7 +128,7 @@ class Lowered:
     def refuse_singular(self, at: np.ndarray | None) -> None:
         """Raises if some joint moves nothing that has inertia: no force gives it a finite acceleration. With a configuration
         `at` all joints are looked at, without one only the tips."""
-        if at is None and self.producers:
+        if at is None and not self.is_rigid:
             return  # what they add is known at a configuration only
         nodes = self.nodes if at is None else self.system(self.plain())
         if (k := singular(nodes, at)) is not None:

@@ -10,6 +10,7 @@ from ..model import Model, Push
 from ..model.forces import Force
 from ..model.tree import Tree
 from ..spatial import Pose
+from .flexible import FlexibleNodes
 from .frames import chosen, translates, unchanged
 from .nodes import Nodes, Reach
 
@@ -23,6 +24,7 @@ class Part(NamedTuple):
     joint: Any  # None for a node that only places the next
     label: str
     reach: Reach
+    deformation: Any = None  # of a flexible body
 
 
 Places = dict[str | None, tuple[int, Pose, Reach]]  # of each body on a node
@@ -40,7 +42,9 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
         return tuple(np.zeros(0, dtype) if x.joint is None else x.joint.each(name).astype(dtype) for x in parts)
 
     ends = np.cumsum([0, *(x.group.nq for x in parts)])
-    return Nodes(
+    flexes = any(x.deformation is not None for x in parts)
+    kind, more = (FlexibleNodes, {"deformations": tuple(x.deformation for x in parts)}) if flexes else (Nodes, {})
+    return kind(
         tree=Tree([x.parent for x in parts], [x.group.nv for x in parts]),
         groups=tuple(x.group for x in parts),
         q_rows=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
@@ -61,6 +65,7 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
         reach=tuple(x.reach for x in parts),
         body_reach=tuple(place[body.name][2] for body in model.bodies),
         forces=tuple((force, ends_of(model, force)) for force in model.forces),
+        **more,
     )
 
 
@@ -75,6 +80,7 @@ def _parts(model: Model) -> tuple[list[Part], Places]:
     """A node for each part of each joint that moves."""
     parts: list[Part] = []
     place: Places = {None: (Tree.world, Pose(), ())}
+    modes: dict[str | None, int] = {}  # the node of the modal coordinates of each flexible body
     for h, placed in enumerate(model.joints):
         k, pose, reach = place[placed.parent]
         reach = (*reach, (h, pose.rotation))
@@ -82,9 +88,17 @@ def _parts(model: Model) -> tuple[list[Part], Places]:
         for _, joint, at in placed.joint.parts:
             frame = joint.frame
             pose = pose @ at @ frame
-            if joint.nv:
-                parts.append(Part(k, pose, joint.group, joint, placed.name, reach))
+            bends = joint.deformation is not None
+            if bends and not joint.nv:
+                parts.append(Part(modes[placed.parent], Pose(), joint.group, None, placed.name, (), joint.deformation))
+                k, reach = len(parts) - 1, ((h, joint.deformation.pose.rotation.T),)
+            elif joint.nv:
+                parts.append(Part(k, pose, joint.group, joint, placed.name, reach, joint.deformation))
                 k, pose, reach = len(parts) - 1, Pose(), ()
+            if bends and joint.nv:
+                modes[placed.child] = k
+                parts.append(Part(k, Pose(), R(0), None, placed.name, (), joint.deformation.own_frame))
+                k = len(parts) - 1
             pose = pose @ frame.inverse()
         place[placed.child] = k, pose @ placed.on.inverse(), reach
     return parts, place
@@ -112,5 +126,5 @@ def _split(parts: list[Part], place: Places, lengths: bool) -> tuple[list[Part],
         for turn in step.turns:
             p = add(p, turn, R(0), None, part.label, ())
             reach = tuple((h, turn.rotation.T @ axes) for h, axes in reach)
-        number[k] = add(p, step.offset, part.group, part.joint, part.label, reach)
+        number[k] = add(p, step.offset, part.group, part.joint, part.label, reach, part.deformation)
     return out, {name: (number[k], back[k] @ pose, turned(reach, k)) for name, (k, pose, reach) in place.items()}
