@@ -7,7 +7,7 @@ from ..lie.scalars import like, unit
 from ..spatial.ldl import solve
 from ..sweeps.blocks import at_rest
 from ..systems.rigid import placements
-from . import long
+from . import by_program, long
 from .declaration import Honours, quantity
 from .options import one_place, place_and_axes
 
@@ -41,7 +41,7 @@ def jacobian(system, q, body, place, axes="body"):
     return J
 
 
-@quantity((6, "nv", "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.jacobian_derivative)
+@quantity((6, "nv", "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.jacobian_derivative, program=by_program.jacobian("jacobian", "q"))
 def jacobian_derivative(system, q, body, place, axes="body"):
     """∂J/∂q, the kinematic Hessian: entry (r, a, c) is how column a of `jacobian` changes along the velocity c."""
     system.check_rigid("jacobian_derivative")

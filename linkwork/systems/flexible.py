@@ -258,6 +258,9 @@ class FlexibleNodes(Nodes):
     def system(self):
         return FlexibleTree(self)
 
+    def with_coordinates(self, nodes):
+        return nodes | {self.tree.parent[k] for k in nodes if isinstance(self.deformations[k], Attachment)}
+
     def renumbered(self, old):
         return {"deformations": tuple(None if k is None else self.deformations[k] for k in old)}
 

@@ -51,7 +51,12 @@ class Lowered:
     @cached_property
     def is_rigid(self) -> bool:
         """Is the system the rigid tree itself: no producer of other blocks, no flexible body?"""
-        return not self.producers and self.plain().is_rigid
+        return not self.producers and not self.is_flexible
+
+    @cached_property
+    def is_flexible(self) -> bool:
+        """Are there bodies that deform?"""
+        return not self.plain().is_rigid
 
     def system(self, nodes):
         """The system that nodes of this model are, over whatever scalars."""
@@ -62,7 +67,7 @@ class Lowered:
 
     def only_rigid(self, who: str) -> None:
         """Raises if the system is not the rigid tree itself."""
-        if not self.plain().is_rigid:
+        if self.is_flexible:
             raise ModelError(f"{who} is for rigid trees; {self.model.name} has flexible bodies. Use Dynamics(model), or bodies without modes.")
         if self.producers:
             made = ", ".join(type(x).__name__ for x in self.producers)

@@ -218,6 +218,10 @@ class Nodes(RigidTree):
         parts = [(phi(self.places[i]), inertia(self.mass[i], self.center[i], self.tensor[i])) for i in bodies]
         return sum((shift @ like(own, shift) @ shift.mT for shift, own in parts), like(np.zeros((6, 6)), self.gravity))
 
+    def with_coordinates(self, nodes: set[int]) -> set[int]:
+        """These nodes, and those whose coordinates say how they move."""
+        return nodes
+
     def renumbered(self, old) -> dict[str, Any]:
         """Tables of a special kind of nodes for others, the numbers of which were `old` (None: a new one)."""
         return {}
