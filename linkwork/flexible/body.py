@@ -24,7 +24,9 @@ SLACK = 1e-8  # relative, of symmetry and of eigenvalues that may not be negativ
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlexibleBody:
-    """A body with modal coordinates η: displacements r = r₀ + Π η + ½ η* G η of its mass, stiffness K and damping D (n, n).
+    """A body with modal coordinates η: displacements r = r₀ + Π η + ½ η* G η of its mass, stiffness K (n, n), damping (n,).
+
+    Elastic forces K η are forces of the body, part of every equation of motion; damping is a passive force, as that of joints is.
 
     Made by `FlexibleBody.beam`, `.of_nodes` and `.of_matrices`; `Builder.flexible` puts it on a joint. `frames` bend with it; `root` is
     the frame that stands on the joint, None for the frame that the displacements are seen from. The velocity of its node is X = [η̇; V].
@@ -158,13 +160,13 @@ class FlexibleBody:
         return total
 
     def bias(self, eta, X):
-        """b (..., n + 6, 1): the velocity-dependent force, and the elastic one K η + D η̇    Jain (13.37), (13.41).
+        """b (..., n + 6, 1): the velocity-dependent force, and the elastic one K η          Jain (13.37), (13.41).
 
-            b = U* (G η̇ η̇ + 2 ω × ṙ + ω × (moves v + ω × r)) + Ṁ_C X + [−½ X* ∂M_C X; V̄ (M_C X)_V] + [K η + D η̇; 0]
+            b = U* (G η̇ η̇ + 2 ω × ṙ + ω × (moves v + ω × r)) + Ṁ_C X + [−½ X* ∂M_C X; V̄ (M_C X)_V] + [K η; 0]
         """
         n = self.n
         etad, w = X[..., :n, :], skew(X[..., n : n + 3, 0])
-        elastic = self.elastic(eta, etad)
+        elastic = self.elastic(eta)
         total = np.concatenate([elastic, np.zeros_like(elastic + X[..., n : n + 1, :], shape=(*elastic.shape[:-2], 6, 1))], -2)
         if self.fields is not None:
             U, J = self._map(eta)
@@ -179,9 +181,9 @@ class FlexibleBody:
             total = total + y.mT @ etad + np.concatenate([y @ X / -2, bar(X[..., n:, 0]) @ h], -2)
         return total
 
-    def elastic(self, eta, etad):
-        """K η + D η̇, a column."""
-        return like(self.stiffness, etad) @ eta[..., None] + like(self.damping, etad) @ etad
+    def elastic(self, eta):
+        """K η, a column."""
+        return like(self.stiffness, eta) @ eta[..., None]
 
     def strain_energy(self, eta):
         """½ η* K η (...)."""
@@ -245,11 +247,11 @@ class FlexibleBody:
 def check(body: FlexibleBody) -> None:
     """Matrices that a real body has, or an error."""
     n = body.n
-    for name in ("stiffness", "damping"):
+    for name, shape in (("stiffness", (n, n)), ("damping", (n,))):
         x = getattr(body, name)
-        if x.shape != (n, n) or not np.isfinite(x).all():
-            raise ModelError(f"the modal {name} has shape {x.shape}; {n} modes take finite numbers ({n}, {n}).")
-        check_symmetric(f"the modal {name} matrix", x)
+        if x.shape != shape or not np.isfinite(x).all():
+            raise ModelError(f"the modal {name} has shape {x.shape}; {n} modes take finite numbers {shape}.")
+    check_symmetric("the modal stiffness matrix", body.stiffness)
     if not n:
         return
     least = np.linalg.eigvalsh(body.undeformed[:n, :n])

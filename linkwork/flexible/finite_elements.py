@@ -113,13 +113,15 @@ def made(points, directors, frames, k, D, root, keep, outline, extra=None, stiff
 
 
 def modal_damping(damping, k, m) -> np.ndarray:
-    """2 ζ ω m of ratios for orthogonal modes, or the matrix itself."""
+    """2 ζ ω m of each mode, of ratios ζ; or the diagonal of a matrix of these modes."""
     n, given = len(k), numbers(damping)
     if given.shape == (n, n) and n > 1:
-        return given
+        if np.abs(given - np.diag(np.diag(given))).max() > 1e-9 * np.abs(given).max():
+            raise ModelError("the damping matrix is not diagonal in these modes. Give a ratio for each; Rayleigh's damping is diagonal in orthogonal modes.")
+        return np.diag(given).copy()
     if given.shape not in ((), (n,)) or not (np.isfinite(given).all() and (given >= 0).all()):
         raise ModelError(f"damping is {damping!r}; it is a ratio that is not negative, one for each of {n} modes, or a matrix ({n}, {n}).")
-    return 2 * np.diag(np.broadcast_to(given, (n,)) * np.sqrt(np.diag(k) * np.diag(m)))
+    return 2 * np.broadcast_to(given, (n,)) * np.sqrt(np.diag(k) * np.diag(m))
 
 
 def reduced_shapes(K, M, B, places, interfaces, d, *, modes, count, up_to, root, held, orthogonalize, name) -> np.ndarray:

@@ -9,7 +9,7 @@ from ..errors import ModelError
 from ..joints import Joint
 from ..lie import R
 from ..lie.group import Additive, frozen
-from ..spatial import inverse_pose
+from ..spatial import Pose, inverse_pose
 from .attachment import Attachment
 from .body import FlexibleBody
 
@@ -57,7 +57,7 @@ class Deformation(Additive):
 
 @dataclass(frozen=True, kw_only=True)
 class Modes(Joint):
-    """The deformation of a flexible body: q and v are its modal coordinates and their rates. The child is the frame that displacements
+    """The deformation of a flexible body: q and v are its modal coordinates and their rates, damped as the body says. The child is the frame that displacements
     are seen from, the parent the frame `root` of the body."""
 
     body: FlexibleBody
@@ -67,6 +67,7 @@ class Modes(Joint):
         if not isinstance(self.body, FlexibleBody):
             raise ModelError(f"Modes are those of a FlexibleBody; got {self.body!r}.")
         self.body.attachment(self.root)
+        object.__setattr__(self, "damping", tuple(self.body.damping.tolist()))
         super().__post_init__()
 
     @cached_property
@@ -104,3 +105,7 @@ class Deflection(Joint):
     @property
     def deformation(self) -> Attachment:
         return self.body.attachment(self.frame_name)
+
+    def displaced(self, q) -> Pose:
+        """Without deformation."""
+        return self.deformation.pose

@@ -82,6 +82,10 @@ class Joint(ABC):
             raise ModelError(f"{type(self).__name__} has {name} {value}; it takes one number or {self.nv}.")
         return np.broadcast_to(values, (self.nv,)).astype(float)
 
+    def displaced(self, q) -> Pose:
+        """The pose of the outboard frame on the inboard one, both with z along the axis, at coordinates q."""
+        return Pose.of(self.group.matrix(np.asarray(q, float)))
+
     @property
     def spread(self) -> np.ndarray:
         """How far coordinates drawn at random go where there are no limits: half a turn, or a metre."""

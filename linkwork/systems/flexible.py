@@ -122,7 +122,7 @@ class ModesNode(RigidNode):
 
     def rest(self, q):
         """[K η; 0]: elasticity does not rest."""
-        return above(self.body.elastic(q[self.k], np.zeros_like(q[self.k][..., None])), 6)
+        return above(self.body.elastic(q[self.k]), 6)
 
     def moment(self, q):
         return self.body.moment(q[self.k])
@@ -307,6 +307,6 @@ class FlexibleTree(Wrapped):
 
     def check_rigid(self, who: str):
         raise ModelError(
-            f"{who} is written for rigid trees, and this mechanism has flexible bodies. Differentiate the program: "
-            "robot.kernel(lambda q, v, ...: robot.inverse_dynamics(q, v, ...)).jacobian(by=...)."
+            f"{who} is written for rigid trees, and this mechanism has flexible bodies. Use robot.forward_dynamics, robot.mass_matrix and "
+            "robot.task_inertia, which know them, or bodies without modes."
         )

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ModelError
 from ..lie import Group, R
 from ..model import Model, Push
 from ..model.forces import Force
@@ -90,6 +91,7 @@ def _parts(model: Model) -> tuple[list[Part], Places]:
             pose = pose @ at @ frame
             bends = joint.deformation is not None
             if bends and not joint.nv:
+                check_at_rest(placed, pose, modes)
                 parts.append(Part(modes[placed.parent], Pose(), joint.group, None, placed.name, (), joint.deformation))
                 k, reach = len(parts) - 1, ((h, joint.deformation.pose.rotation.T),)
             elif joint.nv:
@@ -102,6 +104,17 @@ def _parts(model: Model) -> tuple[list[Part], Places]:
             pose = pose @ frame.inverse()
         place[placed.child] = k, pose @ placed.on.inverse(), reach
     return parts, place
+
+
+def check_at_rest(placed, pose: Pose, modes) -> None:
+    """A frame of a flexible body stands where the body says, and on its modes."""
+    if placed.parent not in modes:
+        raise ModelError(
+            f'joint "{placed.name}" is a frame of a flexible body, but its parent "{placed.parent}" has no modes. '
+            "Builder.flexible makes these joints; its child of Modes is their parent."
+        )
+    if np.abs(pose.matrix - np.eye(4)).max() > 1e-9 * (1 + np.abs(pose.translation).max()):
+        raise ModelError(f'joint "{placed.name}" is a frame of a flexible body and stands where that says: it takes no place `at` its parent.')
 
 
 def _split(parts: list[Part], place: Places, lengths: bool) -> tuple[list[Part], Places]:
