@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "linkwork"
 
 ORDER = [
-    "errors", "lie", "complementarity", "spatial", "joints", "model", "formats", "sweeps", "engine", "systems", "operators", "quantities",
+    "errors", "lie", "complementarity", "spatial", "joints", "flexible", "model", "formats", "sweeps", "engine", "systems", "operators", "quantities",
     "constraints", "foreign", "kernels", "export", "varying", "differentiate", "virtual_work", "motion", "actuation", "free_flying",
     "diagonal", "dynamics", "equations", "convert", "simulate", "view", "__init__", "cli", "__main__",
 ]

@@ -77,14 +77,16 @@ class BeamElements:
         self.shear = np.array([[d["GAy"], d["GAz"]] for d in data])
         soft = 12 * self.stiff[:, [2, 1]] / (np.where(np.isinf(self.shear), 1.0, self.shear) * self.h[:, None] ** 2)
         soft[np.isinf(self.shear)] = 0.0
-        self.N = np.stack([self._shapes(h, phi) for h, phi in zip(self.h, soft)])  # (e, points, [θ u κ γ], 12)
+        self.soft = soft
+        self.N = np.stack([self.shapes(e) for e in range(self.count)])  # (e, points, [θ u κ γ], 12)
         stiff = np.concatenate([self.stiff, np.where(np.isinf(self.shear), 0.0, self.shear)], 1)
         self.K, self.M = self._assembled(self.N[:, :, 6:], stiff), self._assembled(self.N[:, :, :6], self.heavy)
 
-    def _shapes(self, h: float, soft) -> np.ndarray:
-        """[θ, u, κ, γ] at the points of an element of length h from its 12 displacements; `soft` is 12 EI / GA h² in both planes: shapes
-        that solve the element's own statics, cubic where that is zero."""
-        s, N = self.s, np.zeros((POINTS, 12, 12))
+    def shapes(self, e: int) -> np.ndarray:
+        """[θ, u, κ, γ] at points s of an element from its 12 displacements; `soft` is 12 EI / GA h² in both planes: shapes that solve the
+        element's own statics, cubic where that is zero."""
+        s, h, soft = self.s, self.h[e], self.soft[e]
+        N = np.zeros((len(s), 12, 12))
         for t, u, sign, p in ((1, 5, -1, soft[1]), (2, 4, 1, soft[0])):  # w with θy = −w', v with θz = v', each less its shear
             c, o = 1 / (1 + p), 0 * s
             v = c * np.stack([1 - 3 * s**2 + 2 * s**3 + p * (1 - s), h * (s - 2 * s**2 + s**3 + p / 2 * (s - s**2)),
@@ -134,7 +136,7 @@ class BeamElements:
             found.pop("root")
         check_interfaces(found, interfaces, n, "the beam")
         k, m = Phi.T @ self.K @ Phi, Phi.T @ self.M @ Phi
-        outline = self.positions, Phi.reshape(-1, 6, n)[:, 3:]
+        outline = self.positions, Phi.reshape(self.count + 1, 6, n)[:, 3:]
         return made(points, turning if turning.weights.any() else None, found, k, modal_damping(damping, k, m), "root" if root else None, keep, outline)
 
     def _integral(self, y):

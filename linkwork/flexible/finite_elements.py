@@ -195,7 +195,7 @@ def _interface(B, nodes, d: int, free) -> np.ndarray:
 def _attached(Phi, G, positions, d: int, nodes) -> Attachment:
     """The frame of one node, or of several, which moves as they do in the mean: the rigid motion nearest to theirs."""
     n, center = Phi.shape[1], positions[nodes].mean(0)
-    own = Phi.reshape(-1, d, n)[nodes].reshape(-1, n), G[nodes].reshape(-1, n, n)
+    own = Phi.reshape(len(positions), d, n)[nodes].reshape(d * len(nodes), n), G[nodes].reshape(d * len(nodes), n, n)
     mean = np.linalg.pinv(rigid_motions(positions[nodes] - center, d))
     linear, quadratic = (np.tensordot(mean, x, 1) for x in own)
     clean = lambda x: np.where(np.abs(x) < 1e-11 * np.abs(x).max(initial=0.0), 0.0, x)

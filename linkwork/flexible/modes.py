@@ -110,5 +110,8 @@ def orthogonal(K, M, basis, what: str):
 
 
 def without_rounding(shapes: np.ndarray) -> np.ndarray:
-    """Exact zeros for what is rounding in each column: they cost nothing in a kernel."""
-    return np.where(np.abs(shapes) < 1e-9 * np.abs(shapes).max(0, initial=0.0), 0.0, shapes)
+    """Exact zeros for what is rounding in each column: they cost nothing in a kernel. The largest entry of each is positive."""
+    if not shapes.size:
+        return shapes
+    shapes = np.where(np.abs(shapes) < 1e-9 * np.abs(shapes).max(0), 0.0, shapes)
+    return shapes * np.sign(shapes[np.abs(shapes).argmax(0), np.arange(shapes.shape[1])])
