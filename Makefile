@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 JOBS   ?= 2
+TORCH  ?= torch
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -75,9 +76,9 @@ $(BIN)/python:
 	$(PIP) --editable ".[test-browser]"
 	@touch $@
 
-# The wheel for the CPU alone: the other brings 3 GB of CUDA.
+# TORCH=torch==2.13.0 or --index-url ... takes a wheel for the CPU alone: the ordinary one brings 3 GB of CUDA.
 .venv/.installed-test-torch: .venv/.installed-test
-	$(PIP) torch --index-url https://download.pytorch.org/whl/cpu
+	$(PIP) $(TORCH)
 	@touch $@
 
 .venv/.installed-docs: pyproject.toml | $(BIN)/python

@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from .complementarity import lcp
+from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
@@ -36,8 +37,27 @@ from .joints import (
     Universal,
 )
 from .lie.iteration import iterate
-from .model import Body, Builder, Coupling, Frame, Graph, Loop, Model, PlacedJoint, Push, Shape, Spring, from_dh, mechanisms, sections
-from .simulate import Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .model import (
+    Body,
+    Builder,
+    Contact,
+    Coupling,
+    Fluid,
+    Frame,
+    Graph,
+    Immersed,
+    Loop,
+    Material,
+    Model,
+    PlacedJoint,
+    Push,
+    Shape,
+    Spring,
+    from_dh,
+    mechanisms,
+    sections,
+)
+from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -61,19 +81,23 @@ __all__ = [
     "Builder",
     "FlexibleBody",
     "Compound",
+    "Contact",
     "Coupling",
     "Cylindrical",
     "Dynamics",
     "Equations",
     "Event",
     "Fixed",
+    "Fluid",
     "Frame",
     "Free",
     "Graph",
     "Helical",
+    "Immersed",
     "Joint",
     "LinkworkError",
     "Loop",
+    "Material",
     "MaximalCoordinates",
     "MissingFileError",
     "Model",
@@ -110,6 +134,9 @@ __all__ = [
     "hold",
     "iterate",
     "lcp",
+    "ConeSolution",
+    "ContactSolver",
+    "solve_contacts",
     "load",
     "mechanisms",
     "movie",

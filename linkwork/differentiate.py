@@ -11,7 +11,7 @@ from .errors import OptionError, UnknownNameError, did_you_mean
 from .export import asked
 from .kernels import RobotKernel
 from .lie.scalars import working_dtype
-from .systems import VARIABLE
+from .systems import BONDS, VARIABLE
 from .varying import Varying
 
 
@@ -48,10 +48,15 @@ class Derivatives:
         inputs = [x.name for x in bound.inputs]
         names = (by,) if isinstance(by, str) else by
         for name in names:
-            if name not in inputs and name not in VARIABLE:
-                known = f" It takes {', '.join(inputs)}; constants are {', '.join(VARIABLE)}."
-                near = did_you_mean(name, [*inputs, *VARIABLE])
+            if name not in inputs and name not in VARIABLE and name not in BONDS:
+                known = f" It takes {', '.join(inputs)}; constants are {', '.join([*VARIABLE, *BONDS])}."
+                near = did_you_mean(name, [*inputs, *VARIABLE, *BONDS])
                 raise UnknownNameError(f'{bound.name} has no derivative by "{name}".{near if "mean" in near else known}')
+        if bound.quantity.constrained and self.robot.constraints is not None and {"q", "v"} & set(names):
+            raise OptionError(
+                f"{self.robot.model.name} has loops, couplings or constraints: a derivative of its {bound.name} by q or v means something "
+                "along them only. robot.forward_dynamics_derivatives(q, v, tau) and robot.constraints.derivatives(q, v, tau) are such."
+            )
         varied = tuple(dict.fromkeys([*(x for x in names if x not in inputs), *given]))
         kernel: RobotKernel = self.varying(varied).as_kernel(what) if varied else self.robot.as_kernel(what)
         kernel = kernel.jacobian(of, by)

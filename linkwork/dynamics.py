@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .actuation import Actuated
+from .contact import ContactTable
+from .contact.accelerations import GAP, SPEED, ContactDynamics, contact_dynamics
 from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.array import Traced
@@ -349,6 +351,42 @@ class Dynamics:
         """
         return self._run("potential_energy", (q,), out)
 
+    def lagrangian(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """L = T − U, kinetic less potential energy (...).
+
+        Takes into account: gravity, joint springs, point forces.
+        """
+        return self._run("lagrangian", (q, v), out)
+
+    def generalized_momentum(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """p = ∂L/∂v = 𝓜 v (..., nv).
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("generalized_momentum", (q, v), out)
+
+    def velocity_of_momentum(self, q: ArrayLike, p: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """v = 𝓜⁻¹ p (..., nv), in O(N).
+
+        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("velocity_of_momentum", (q, p), out)
+
+    def hamiltonian(self, q: ArrayLike, p: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """H = ½ p · 𝓜⁻¹ p + U (...), the energy as a function of the generalized momenta.
+
+        Takes into account: gravity, joint springs, point forces; of the tree: loops, couplings and drives are not part of it.
+        """
+        return self._run("hamiltonian", (q, p), out)
+
+    def hamiltonian_dynamics(self, q: ArrayLike, p: ArrayLike, tau: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
+        """Hamilton's equations: (v, ṗ), both (..., nv), with v = ∂H/∂p and ṗ = tau − g + ∂T/∂q + ad*(v) p; tau is all of the joint force
+        besides gravity, as in `forward_dynamics`. The rates of q are qdot(q, v).
+
+        Takes into account: gravity.
+        """
+        return self._run("hamiltonian_dynamics", (q, p, tau), out)
+
     def center_of_mass(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
         """In the world (..., 3).
 
@@ -405,20 +443,47 @@ class Dynamics:
         """
         return self._run("poses", (q,), out)
 
-    def pose(self, q: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
-        """World from one body or frame (..., 4, 4).
+    def pose(self, q: ArrayLike, body: str, *, relative_to: str | None = None, out: Out = None) -> np.ndarray:
+        """World from one body or frame (..., 4, 4), or the body or frame `relative_to` from it.
 
         Takes into account: nothing.
         """
+        if relative_to is not None:
+            return self._run(("relative_pose", body, relative_to), (q,), out)
         return self._run(("pose", body), (q,), out)
 
-    def jacobian(self, q: ArrayLike, body: str, axes: str = "body", *, out: Out = None) -> np.ndarray:
+    def jacobian(self, q: ArrayLike, body: str, axes: str = "body", *, relative_to: str | None = None, out: Out = None) -> np.ndarray:
         """Spatial velocity of a body or frame from v (..., 6, nv), angular rows first, at its origin, in its own axes or
-        in the world's.
+        in the world's; as seen from the body or frame `relative_to`, which may move itself.
 
         Takes into account: nothing.
         """
+        if relative_to is not None:
+            return self._run(("relative_jacobian", body, relative_to, axes), (q,), out)
         return self._run(("jacobian", body, axes), (q,), out)
+
+    def body_velocity(
+        self, q: ArrayLike, v: ArrayLike, body: str, axes: str = "body", *, relative_to: str | None = None, out: Out = None
+    ) -> np.ndarray:
+        """Spatial velocity of a body or frame (..., 6): `jacobian` times v.
+
+        Takes into account: nothing.
+        """
+        return self._run(("body_velocity", body, relative_to, axes), (q, v), out)
+
+    def body_velocities(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """Spatial velocities of all bodies in one sweep (..., nb, 6), angular first, each at its origin, in its own axes.
+
+        Takes into account: nothing.
+        """
+        return self._run("body_velocities", (q, v), out)
+
+    def body_accelerations(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """Their rates, component by component (..., nb, 6); the acceleration of an origin is the linear part plus ω × its velocity.
+
+        Takes into account: nothing.
+        """
+        return self._run("body_accelerations", (q, v, vdot), out)
 
     def integrate(self, q: ArrayLike, dv: ArrayLike, *, out: Out = None) -> np.ndarray:
         """q moved along dv on the group (..., nq).
@@ -571,6 +636,70 @@ class Dynamics:
     def diagonal(self) -> Diagonal:
         """A view of the robot in velocities η whose mass matrix is the identity; `.unnormalized` in ξ, where it is block diagonal."""
         return Diagonal(self)
+
+    # --- contact: n points, where the shapes of the model's contacts may touch
+
+    @cached_property
+    def contacts(self) -> ContactTable:
+        """The contact points of the model: bodies, friction, restitution, compliance of each; print it."""
+        return ContactTable.of(self.model)
+
+    def contact_gaps(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """How far surfaces are apart at each contact point (..., n), negative where they overlap.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_gaps", (q,), out)
+
+    def contact_points(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """The points of the first and of the second surface (..., n, 2, 3), in the world.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_points", (q,), out)
+
+    def contact_frames(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """World from contact (..., n, 3, 3): the normal, from the second body to the first, and two tangents are the columns.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_frames", (q,), out)
+
+    def contact_jacobian(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """J (..., 3 n, nv): the velocity of the first surface on the second from v, in the axes of `contact_frames`, the normal first,
+        which is the rate of the gap. Forces at the points act on the joints as J* λ.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_jacobian", (q,), out)
+
+    def contact_bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """J̇ v (..., 3 n) of `contact_jacobian`, curvature of the surfaces included: J vdot + J̇ v is the rate of J v.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_bias", (q, v), out)
+
+    def contact_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        gap: float = GAP,
+        speed: float = SPEED,
+    ) -> ContactDynamics:
+        """Accelerations with contacts: v̇, the forces of all points, and which of these are active, stick, slide.
+
+        Points whose surfaces are nearer than `gap` (m) and do not part touch; one that is faster than `speed` (m/s) along its tangents
+        slides. Signorini's condition and Coulomb's law hold between forces and accelerations, residuals say how well. Forces that are
+        not unique have the least norm. Where friction leaves no solution (Painlevé), `converged` is false. In NumPy, for batches.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.
+        """
+        return contact_dynamics(self, q, v, tau, external, t=t, gap=gap, speed=speed)
 
     def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).
@@ -798,12 +927,7 @@ class Dynamics:
         """A declared quantity of this robot, by its name or (name, options...): what exports, variations and kernels on a GPU are
         made from."""
         bound = self._bound(what)
-        if bound.quantity.constrained and self.constraints is not None:
-            raise ModelError(
-                f"{self.model.name} has loops, couplings or constraints: its {bound.name} is no one formula, because which velocities "
-                f"depend on which is decided from numbers. robot.{bound.name}(...) keeps them."
-            )
-        return bound
+        return self.constraints.formula(bound) if bound.quantity.constrained and self.constraints is not None else bound
 
     def _bound(self, what) -> Bound:
         name, *said = (what,) if isinstance(what, str) else what

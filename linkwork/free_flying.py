@@ -41,6 +41,7 @@ class FreeFlying:
 
     def __init__(self, robot):
         of_one_free_root(robot.model)
+        robot.lowered.only_rigid("free_flying")
         if robot.constraints is not None:
             raise ModelError(
                 f"{robot.model.name} has loops, couplings or constraints, which the velocities of its joints alone do not keep. "

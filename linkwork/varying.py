@@ -13,12 +13,13 @@ from .export import asked
 from .foreign import is_foreign
 from .kernels import QuantityKernel
 from .lie.scalars import like, working_dtype
+from .model import distances
 from .quantities import QUANTITIES, Given
 from .quantities.bound import on_scalars
 from .quantities.declaration import declared_as
 from .quantities.options import hashable
 from .quantities.options import task as task_places
-from .systems import VARIABLE, lower
+from .systems import BONDS, VARIABLE, lower
 
 
 class Varying:
@@ -27,13 +28,18 @@ class Varying:
         robot.varying("mass", "gravity").forward_dynamics(q, v, tau, mass=masses)
 
     What is not given is the model's own. Constants: mass (nb,), center (nb, 3), tensor (nb, 3, 3) about the centre,
-    at (nb, 3) the place of each body's joint on its parent, armature, damping, friction, stiffness (nv,), gravity (3,).
+    at (nb, 3) the place of each body's joint on its parent, armature, damping, friction, stiffness (nv,), gravity (3,). Of what binds
+    the robot: loop_at and loop_on (loops, 3), the places of each loop's joint on its parent and on its child, distance (distances,), and
+    coupling (couplings, n), the coefficients of each.
+
+    Under loops each sample has a choice of dependent velocities of its own; NaN is the answer where its loops are open, or at a singular
+    configuration. Where joints are driven, t= says when, or drive= (..., drives, 3) what they do: position, rate, acceleration.
     """
 
     def __init__(self, robot, *names: str):
         for name in names:
-            if name not in VARIABLE:
-                raise UnknownNameError(f'"{name}" is no constant that can be varied.{did_you_mean(name, VARIABLE)}')
+            if name not in VARIABLE and name not in BONDS:
+                raise UnknownNameError(f'"{name}" is no constant that can be varied.{did_you_mean(name, [*VARIABLE, *BONDS])}')
         self.robot, self.names = robot, tuple(dict.fromkeys(names))
         self._methods = [name for name in vars(type(robot)) if name in QUANTITIES]
         self._nodes = lower(robot.model, split=True, lengths="at" in names)
@@ -66,6 +72,8 @@ class Varying:
             return np.array(model.gravity)
         if name == "at":
             return np.array([placed.at.translation for placed in model.joints])
+        if name in BONDS:
+            return bond_values(model, name)
         parts = getattr(nodes, name)
         return np.array(parts) if name in ("mass", "center", "tensor") else np.concatenate([np.zeros(0), *parts])
 
@@ -73,6 +81,9 @@ class Varying:
         """Arguments as the robot's own method takes them, and constants by name."""
         if f"{what}_with_passive_forces" in QUANTITIES and named.pop("passive", False):
             what = f"{what}_with_passive_forces"
+        held, t = self.robot.constraints, named.pop("t", None)
+        if held is not None and held.set.drives and QUANTITIES[what].constrained and "drive" not in named:
+            named["drive"] = held.driven(t)
         key, given = self._asked(what, list(arguments), named)
         if key not in self.ready:
             self.ready[key] = self.kernel(key)
@@ -124,9 +135,11 @@ class Varying:
         count = len(bound.inputs)
         extra = tuple(Input(name, x.shape) for name, x in self._own.items())
 
+        evaluated = bound.over(self._nodes)
+
         def function(*arguments):
-            nodes = self.nodes_like(arguments[0], dict(zip(self.names, arguments[count:])))
-            return bound.evaluated(nodes, arguments[:count])
+            values = dict(zip(self.names, arguments[count:]))
+            return evaluated(lambda nodes: self.like(nodes, arguments[0], values), arguments[:count])
 
         return Kernel(bound.name, function, (*bound.inputs, *extra), None if bound.content is None else (*self.content, *bound.content))
 
@@ -147,9 +160,13 @@ class Varying:
 
     def nodes_like(self, some, values):
         """The nodes as scalars like `some`, with these constants."""
+        return self.like(self._nodes, some, values)
+
+    def like(self, nodes, some, values):
+        """The same of these nodes, which may have more of them than the model's."""
         if "at" in values:
             values = values | {"at": values["at"] - like(self._own["at"], some)}
-        return on_scalars(self._nodes, some).varied(values)
+        return on_scalars(nodes, some).varied(values)
 
     @property
     def content(self) -> tuple:
@@ -159,3 +176,17 @@ class Varying:
             reach = [[(h, R.tobytes()) for h, R in way] for way in (*self._nodes.reach, *self._nodes.body_reach)]
             lengths = self._own["at"].tobytes(), reach
         return self.robot.lowered.digest, self.names, lengths
+
+
+def bond_values(model, name: str) -> np.ndarray:
+    """The model's own values of a constant of its loops, distances or couplings."""
+    if name == "distance":
+        found = np.array([x.length for x in distances(model)])
+    elif name == "coupling":
+        most = max((len(x.coefficients) for x in model.couplings), default=0)
+        found = np.array([[*x.coefficients, *[0.0] * (most - len(x.coefficients))] for x in model.couplings])
+    else:
+        found = np.array([(x.at if name == "loop_at" else x.on).translation for x in model.loops])
+    if not len(found):
+        raise UnknownNameError(f'{model.name} has no {BONDS[name][0]}, so that "{name}" cannot be varied.')
+    return found

@@ -127,16 +127,25 @@ def photographs() -> None:
 
 
 def loops() -> None:
-    """The films of the examples with loops."""
+    films("loops")
+
+
+def flying() -> None:
+    films("flying")
+    films("swing")
+
+
+def films(kind: str) -> None:
+    """The films of the examples whose names begin so."""
     here = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for example in sorted((ROOT / "examples").glob("loops_*.py")):
+    for example in sorted((ROOT / "examples").glob(f"{kind}_*.py")):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
             sys.argv[1:] = ["--film"]
             runpy.run_path(str(example), run_name="__main__")
-        for film in Path(folder).glob("*.gif"):
-            few_colors(film, IMAGES / f"loops_{film.name}")
-        os.chdir(here)
+            (film,) = Path(folder).glob("*.gif")
+            few_colors(film, IMAGES / f"{example.stem}.gif")
+            os.chdir(here)
 
 
 def few_colors(film: Path, path: Path, count: int = 48) -> None:
@@ -154,7 +163,7 @@ def few_colors(film: Path, path: Path, count: int = 48) -> None:
     first.save(path, save_all=True, append_images=rest, duration=pause, loop=0)
 
 
-MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops)}
+MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops, flying)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", lw.ModelWarning)

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..engine.array import Traced
 from ..engine.checks import run_into
+from ..engine.device import on_device
 from ..engine.gufunc import put_into
 from ..errors import LinkworkError, ModelError, TraceError
 from ..quantities import forward_dynamics as dynamics
+from ..quantities.bound import Bound
 from .augmented import Solution, augmented
 from .embedded import embedded_dynamics
 from .given import arrays_of, one_time, some, where_finite
@@ -52,6 +55,9 @@ def forward_dynamics(held: "Constrained", q, v, tau, external=None, *, t=None, m
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, LinkworkError) and not isinstance(error, TraceError):
             raise
+    if method is None and stabilization is None and any(isinstance(x, Traced) or on_device(x) for x in (q, v, tau, external)):
+        extra = () if external is None else ("external",)
+        return held.formula(Bound(dynamics, held.robot.lowered, (), extra))((q, v, tau, *some(external=external).values()), t, out)
     (q, v, tau, *push), kind = checked(held, q, v, tau, external)
     external = push[0] if push else None
     if quick:

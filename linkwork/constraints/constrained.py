@@ -16,7 +16,8 @@ from . import prescribed as prescribed_joints
 from .augmented import OPEN, Solution, check_closed
 from .derivatives import Derivatives, MotionSlopes
 from .embedded import Embedded
-from .given import each, fitting, one_configuration, one_time, some
+from .formula import ByNumbers, Formula
+from .given import check_no_kernel, each, fitting, one_configuration, one_time, some
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
@@ -45,6 +46,7 @@ class Constrained:
         self.tolerance: float | None = None  # see `tolerating`
         self.set = ConstraintSet.of(robot, *more)
         self._functions: dict[tuple[str, object], ChoiceKernels] = {}
+        self._formulas: dict[tuple, Formula] = {}
 
     @property
     def nv(self) -> int:
@@ -70,6 +72,7 @@ class Constrained:
 
     def __setstate__(self, state):
         self.robot, self.set, self.tolerance, self._functions = state["set"].robot, state["set"], state["tolerance"], {}
+        self._formulas = {}
 
     def may_be_open(self, closed: float) -> float:
         """How open constraints may be, where `closed` is what rounding leaves."""
@@ -145,6 +148,22 @@ class Constrained:
             content = name if bound is None else bound.content
             self._functions[name, key] = ChoiceKernels(self.choices, loops, name, function, made, content, pulled="pull" in inputs)
         return self._functions[name, key]
+
+    @cached_property
+    def by_numbers(self) -> ByNumbers:
+        """Systems in which each sample chooses its dependent velocities."""
+        return ByNumbers(self)
+
+    def driven(self, t=None) -> np.ndarray:
+        """Where the drives are at time t (drives, 3): position, rate and acceleration of each, the input `drive` of formulas."""
+        return np.array([x.given(self._time(t)) for x in self.set.drives], float).reshape(-1, 3)
+
+    def formula(self, bound: Bound) -> Formula:
+        """A quantity that honours constraints as one formula."""
+        key = bound.quantity, bound.options, bound.extra
+        if key not in self._formulas:
+            self._formulas[key] = Formula(self.by_numbers, bound)
+        return self._formulas[key]
 
     @cached_property
     def nearest_kernels(self) -> ChoiceKernels:
@@ -303,6 +322,7 @@ class Constrained:
 
     def compliance_root(self, q, t=None) -> np.ndarray:
         """R (..., nv, nv) with Y = R R*: of J Y J* = (J R) (J R)* it keeps the rank, and every digit of what hardly moves."""
+        check_no_kernel(self.set, "a task", [q])
         return compliance.compliance_root(self.set, q, self._time(t))
 
     # --- other views

@@ -24,13 +24,15 @@ class CouplingRows(Constraint):
     at: tuple[int, int]  # of the joint in q and v
     of: tuple[int, int] | None
     axes: tuple[JointAxis | None, ...] = field(default=(), repr=False)  # of the joint, and of the one that it follows
+    number: int = 0  # among the couplings of the model
     traceable = True
 
     @staticmethod
     def over(coupling: Coupling, robot) -> "CouplingRows":
         of = None if coupling.of is None else one_coordinate(robot, coupling.of, coupling.name)
         axes = tuple(JointAxis.of(robot, x) for x in (coupling.joint, coupling.of) if x is not None)
-        return CouplingRows(coupling.name, coupling, one_coordinate(robot, coupling.joint, coupling.name), of, axes)
+        number = robot.model.couplings.index(coupling)
+        return CouplingRows(coupling.name, coupling, one_coordinate(robot, coupling.joint, coupling.name), of, axes, number)
 
     @property
     def labels(self):
@@ -43,7 +45,9 @@ class CouplingRows(Constraint):
     def rows(self, motion: Kinematics) -> Rows:
         q, zero = motion.q, np.zeros_like(motion.q[..., 0])
         i, j = (None, None) if self.of is None else self.of
-        value, slope, bend = polynomial(self.coupling.coefficients[: 1 if i is None else None], zero if i is None else q[..., i])
+        varied = motion.varied("coupling", self.number)
+        own = self.coupling.coefficients if varied is None else [varied[..., n] for n in range(varied.shape[-1])]
+        value, slope, bend = polynomial(own[: 1 if i is None else None], zero if i is None else q[..., i])
         Jc = np.zeros_like(q, shape=(*q.shape[:-1], 1, motion.width))
         Jc[..., 0, motion.column(self.at[1])] = like(np.ones(()), q)
         if j is not None:

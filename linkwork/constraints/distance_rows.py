@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model import Distance
+from ..model import Distance, distances
 from ..spatial import Pose
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
@@ -21,11 +21,13 @@ class DistanceRows(Constraint):
     name: str
     length: float
     places: tuple
+    number: int | None = None  # among the distances of the model
     traceable = True
 
     @staticmethod
     def of(x: Distance, robot) -> "DistanceRows":
-        return DistanceRows(x.name, x.length, (where(robot, x.parent, x.at), where(robot, x.child, x.on)))
+        number = next((i for i, y in enumerate(distances(robot.model)) if y is x), None)
+        return DistanceRows(x.name, x.length, (where(robot, x.parent, x.at), where(robot, x.child, x.on)), number)
 
     @property
     def labels(self):
@@ -42,14 +44,16 @@ class DistanceRows(Constraint):
         P, C = (point(motion, place) for place in self.places)
         d, J = C[0] - P[0], C[1] - P[1]
         size = np.linalg.norm(d, axis=-1, keepdims=True)
+        varied = motion.varied("distance", self.number)
+        c = size - (self.length if varied is None else varied[..., None])
         n = d / size
         Jc = n[..., None, :] @ J
         if motion.v is None:
-            return Rows(size - self.length, Jc, np.zeros(1), None)
+            return Rows(c, Jc, np.zeros(1), None)
         u, a = C[2] - P[2], C[3] - P[3]
         along = (n * u).sum(-1, keepdims=True)
         gamma = (n * a).sum(-1, keepdims=True) + ((u * u).sum(-1, keepdims=True) - along**2) / size
-        return Rows(size - self.length, Jc, np.zeros(1), gamma)
+        return Rows(c, Jc, np.zeros(1), gamma)
 
     def wrenches(self, motion: Kinematics, lam):
         """A force along the line at each of the two points: λ pushes them apart."""

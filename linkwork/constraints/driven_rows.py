@@ -5,6 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ..engine.derivatives import along, rate
+from ..errors import TraceError
 from ..lie.scalars import like
 from ..model import Driven
 from .coupling_rows import moved, one_coordinate
@@ -45,6 +47,20 @@ class DrivenRows(Constraint):
         value, *more = self._followed(0, t) if x.rate is None else (x.function(t), *self._followed(1, t))
         bend = more[1] if x.acceleration is None else x.acceleration(t)
         return float(value), float(more[0]), float(bend)
+
+    def traced_given(self, t):
+        """The same (3,) at a time that is traced."""
+        x, one = self.drive, lambda f: t.like(f(t)).reshape(())
+        try:
+            value = one(x.function)
+            speed = rate(value, along(t, 1.0)) if x.rate is None else one(x.rate)
+            bend = rate(speed, along(t, 1.0)) if x.acceleration is None else one(x.acceleration)
+        except Exception as error:  # whatever it does with what is no number
+            raise TraceError(
+                f'drive "{self.name}" is a function that cannot be traced ({type(error).__name__}: {error}), so the time in this kernel '
+                "may not be one of its arguments: write it with NumPy, or give t a number."
+            ) from error
+        return np.stack([value, speed, bend])
 
     def jerk(self, t) -> float:
         order = 2 if self.drive.acceleration is not None else 1 if self.drive.rate is not None else 0

@@ -7,6 +7,7 @@ or on calls before.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -17,7 +18,7 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ConstraintError
 from ..quantities.bound import on_scalars
-from .loops import Choice, Loops
+from .loops import Choice, Loops, Ranked
 from .set import ConstraintSet
 from .system import LEAST_PIVOT, LoopSystem
 
@@ -71,6 +72,20 @@ class Choices:
                 self._found.append(pick)
         return self._found[i]
 
+    @cached_property
+    def ranked(self) -> tuple[Ranked, ...]:
+        """Rows and ranks of each loop, for choices by the numbers of each sample: rows that some choice has, while any is without
+        them."""
+        picks, i = [self[0]], 1
+        redundant = any(len(x.rows) < len(rows) for x, rows in zip(picks[0].choices, self.loops.binding))
+        while redundant and i < MOST:
+            try:
+                picks.append(self[i])
+            except IndexError:
+                break
+            i += 1
+        return self.loops.ranked(self.set.robot.neutral(), [x.choices for x in picks])
+
     def _explored(self) -> Iterator[Pick]:
         robot, rng = self.set.robot, np.random.default_rng(0)
 
@@ -111,7 +126,7 @@ class Choices:
         with np.errstate(all="ignore"):
             choices = self.loops.choose(q, drive, closed)
             found = self._system(choices, np.asarray(q, float), drive)
-        return Pick(choices, np.array([np.abs(p) for x in found.eliminated for p in x.pivots], float))
+        return Pick(choices, np.array([np.abs(p) for x in found.solvers for p in x.pivots], float))
 
     def quality(self, pick: Pick, q, t=0.0):
         """The least pivot of a choice at configurations q, against what it was where it was made (...)."""

@@ -9,7 +9,7 @@ import numpy as np
 from ..lie.scalars import like
 from ..spatial import Pose, phi
 from ..sweeps import jacobian, poses, scatter, velocities
-from ..systems import Nodes
+from ..systems import BONDS, Nodes
 from ..systems.rigid import placements
 
 
@@ -79,14 +79,19 @@ class Kinematics:
         a = self.nodes.coriolis_accelerations(self.blocks, self.q, self.V, tree.split(self.v))
         return scatter(tree, self.phi, a, self.nodes.still)
 
+    def varied(self, name: str, number: int | None):
+        """A constant of a constraint, by its number among those of its kind, where it varies; else None."""
+        bonds = self.nodes.bonds or {}
+        return None if number is None or name not in bonds else bonds[name][(..., number, *(slice(None),) * (len(BONDS[name]) - 1))]
+
     def pose(self, k: int):
         """Of a node (..., 4, 4)."""
         return self._T[k]
 
-    def place(self, body: int | None, pose: Pose) -> Place:
-        """A frame placed on a body (its number), or on the world (None)."""
+    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
+        """A frame placed on a body (its number), or on the world (None); with a shift (..., 3) that far beside it, in the body's axes."""
         nodes, tree = self.nodes, self.nodes.tree
-        k, on = (tree.world, nodes.pose_matrix(pose)) if body is None else nodes.on_node(body, pose)
+        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
         shift = phi(on)
         T = self._T[k] @ on
         J = jacobian(self.blocks, k, shift) if k != tree.world else np.zeros_like(on, shape=(6, tree.nv))
@@ -165,9 +170,9 @@ class LoopKinematics(Kinematics):
         bend = {k: self.nodes.coriolis(k, self._H[k], self._coordinates, self.V, self._rates) for k in self.members}
         return self._outward(self.nodes.still, lambda k, alpha: self.phi[k].mT @ alpha + bend[k])
 
-    def place(self, body: int | None, pose: Pose) -> Place:
+    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
         nodes, tree = self.nodes, self.nodes.tree
-        k, on = (tree.world, nodes.pose_matrix(pose)) if body is None else nodes.on_node(body, pose)
+        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
         shift = phi(on)
         J = {i: (self._H[i] @ F).mT for i, F in tree.path(k, shift, via=lambda i, F: self.phi[i] @ F, until=self.carrier)}
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in J.values()))
@@ -196,9 +201,9 @@ class NodeKinematics(Kinematics):
     def over(self, Jc):
         return np.concatenate([np.zeros_like(Jc, shape=(*Jc.shape[:-1], 6 * len(self.members))), Jc], -1)
 
-    def place(self, body: int | None, pose: Pose) -> Place:
+    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
         nodes, tree = self.nodes, self.nodes.tree
-        k, on = (tree.world, nodes.pose_matrix(pose)) if body is None else nodes.on_node(body, pose)
+        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
         shift = phi(on)
         J = np.zeros_like(on, shape=(6, self.width))
         if k != tree.world:

@@ -21,7 +21,7 @@ from ..lie import SE3, SO3, Group
 from ..lie.attitude import quaternion_from_matrix
 from ..lie.scalars import like
 from ..model import Loop, Model
-from ..spatial import Pose, homogeneous, inverse_pose, phi, tilde
+from ..spatial import Pose, homogeneous, phi, pose_inverse, tilde
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
 from .wrenches import direction, through_joint
@@ -71,12 +71,13 @@ class LoopRows(Constraint):
     loop: Loop
     parent: int | None
     child: int
+    number: int = 0  # among the loops of the model
     traceable = True
 
     @staticmethod
     def of(loop: Loop, model: Model) -> "LoopRows":
         parent = None if loop.parent is None else model.body_index(loop.parent)
-        return LoopRows(loop.name, loop, parent, model.body_index(loop.child))
+        return LoopRows(loop.name, loop, parent, model.body_index(loop.child), model.loops.index(loop))
 
     @property
     def joint(self) -> Joint:
@@ -109,7 +110,13 @@ class LoopRows(Constraint):
 
     def ends(self, motion: Kinematics):
         """The joint's frame on the parent and on the child."""
-        return motion.place(self.parent, self.loop.at @ self.frame), motion.place(self.child, self.loop.on @ self.frame)
+        on_parent = motion.place(self.parent, self.loop.at @ self.frame, self._shift(motion, "loop_at", self.loop.at))
+        return on_parent, motion.place(self.child, self.loop.on @ self.frame, self._shift(motion, "loop_on", self.loop.on))
+
+    def _shift(self, motion: Kinematics, name: str, own: Pose):
+        """How far an end is from where the model has it, if that varies."""
+        value = motion.varied(name, self.number)
+        return None if value is None else value - like(own.translation, motion.q)
 
     def force(self, motion: Kinematics, lam):
         """The wrench N* λ (..., 6) on the child, in the joint's frame there."""
@@ -122,7 +129,7 @@ class LoopRows(Constraint):
     def relative(self, motion: Kinematics):
         """X, J, V and the bias acceleration of the child's frame in the parent's."""
         P, C = self.ends(motion)
-        X = inverse_pose(P.T) @ C.T
+        X = pose_inverse(P.T) @ C.T
         back = phi(X).mT
         J = C.J - back @ P.J
         if motion.v is None:
@@ -132,7 +139,7 @@ class LoopRows(Constraint):
 
     def misfit(self, X):
         """log(g⁻¹ X) (..., 6)."""
-        return log(inverse_pose(nearest(self.joint.group, X)) @ X)
+        return log(pose_inverse(nearest(self.joint.group, X)) @ X)
 
     def rows(self, motion: Kinematics) -> Rows:
         X, J, V, alpha = self.relative(motion)

@@ -18,8 +18,10 @@ from ..sweeps import composite_inertia
 from ..systems import Nodes
 from ..systems.embedded import with_roots
 from ..systems.grouping import between, group_parents, merged
+from .elimination import Eliminated
 from .kinematics import LoopKinematics
 from .partition import pivoted
+from .pivoting import Pivoted
 from .rank import LEFT, without_small_rows
 from .rows import Rows
 from .set import ConstraintSet
@@ -34,6 +36,95 @@ class Choice:
     rows: tuple[int, ...]
     dependent: tuple[int, ...]
     independent: tuple[int, ...]
+
+    @property
+    def freedom(self) -> int:
+        """How many velocities are left."""
+        return len(self.independent)
+
+    def spare(self, count: int) -> list[int]:
+        """Of so many rows those that are to be kept by what keeps the others."""
+        return [i for i in range(count) if i not in self.rows]
+
+    def solver(self, Jc, q) -> "Chosen":
+        return Chosen(self, Jc, q)
+
+
+class Chosen:
+    """The rows of a loop with one choice of dependent velocities:  Jc X = 0,  X = [−J₁⁻¹ J₂; I]."""
+
+    def __init__(self, choice: Choice, Jc, q):
+        self.choice, self.q = choice, q
+        self.rows = Jc[..., list(choice.rows), :]
+        self.eliminated = Eliminated.of(self.rows[..., list(choice.dependent)])
+
+    @property
+    def pivots(self) -> list:
+        return self.eliminated.pivots
+
+    def motions(self):
+        """X (..., n, r)."""
+        right = self.rows[..., list(self.choice.independent)]
+        return self._laid_out(-self.eliminated.solve(right), like(np.eye(self.choice.freedom), self.q))
+
+    def particular(self, values):
+        """J₁⁻¹ of values (..., m, k), one for each row of the loop; zero where velocities are independent: (..., n, k)."""
+        dependent = self.eliminated.solve(values[..., list(self.choice.rows), :])
+        return self._laid_out(dependent, np.zeros_like(self.q, shape=(self.choice.freedom, values.shape[-1])))
+
+    def _laid_out(self, dependent, independent):
+        """Rows in the order of the loop's velocities."""
+        choice, batch = self.choice, np.broadcast_shapes(dependent.shape[:-2], independent.shape[:-2])
+        rows: list = [None] * (len(choice.dependent) + len(choice.independent))
+        for part, at in ((independent, choice.independent), (dependent, choice.dependent)):
+            for i, j in enumerate(at):
+                rows[j] = np.broadcast_to(part[..., i : i + 1, :], (*batch, 1, part.shape[-1]))
+        return np.concatenate(rows, -2)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Of one loop: rows that are enough between them, and how many of them are; each sample makes a choice of its own from its numbers.
+
+    Rows are measured against `scales` and velocities against `weights`, powers of two, when pivots are looked for.
+    """
+
+    rows: tuple[int, ...]
+    rank: int
+    scales: tuple[float, ...]  # of all rows of the loop
+    weights: tuple[float, ...]
+
+    @property
+    def freedom(self) -> int:
+        return len(self.weights) - self.rank
+
+    def spare(self, count: int) -> list[int]:
+        return [i for i in range(count) if i not in self.rows or len(self.rows) > self.rank]
+
+    def solver(self, Jc, q) -> "ByPivots":
+        return ByPivots(self, Jc, q)
+
+
+class ByPivots:
+    """The same where the dependent velocities are chosen by the numbers of each sample."""
+
+    def __init__(self, choice: Ranked, Jc, q):
+        self.choice, self.q = choice, q
+        self.inverse_scales = like(1 / np.array(choice.scales)[list(choice.rows)], q)[:, None]
+        self.inverse_weights = like(1 / np.array(choice.weights), q)
+        self.pivoted = Pivoted(Jc[..., list(choice.rows), :] * self.inverse_scales * self.inverse_weights, choice.rank)
+
+    @property
+    def pivots(self) -> list:
+        return self.pivoted.pivots
+
+    def motions(self):
+        return self.inverse_weights[:, None] * self.pivoted.motions(self.q)
+
+    def particular(self, values):
+        if not self.choice.rank:
+            return np.zeros_like(values, shape=(*values.shape[:-2], len(self.choice.weights), values.shape[-1]))
+        return self.inverse_weights[:, None] * self.pivoted.particular(values[..., list(self.choice.rows), :] * self.inverse_scales)
 
 
 class Loops:
@@ -139,6 +230,16 @@ class Loops:
         own = [np.sqrt(np.diag(s.H[k] @ R[k] @ s.H[k].T + s.armature[k])) for k in s.tree.base_to_tips()]
         weight = np.concatenate([np.zeros(0), *own])
         return np.maximum(weight, LEAST_WEIGHT * weight.max(initial=1e-300))
+
+    def ranked(self, q, picks) -> tuple[Ranked, ...]:
+        """Of each loop what is known beforehand for a choice by the numbers of each sample: from choices made at some configurations,
+        and the weights of velocities at q."""
+        weight, out = 2.0 ** np.round(np.log2(self._weights(q))), []
+        for g, columns in enumerate(self.columns):
+            rows = dict.fromkeys(i for choices in picks for i in choices[g].rows)
+            scales = 2.0 ** np.round(np.log2(self.scales(g)))
+            out.append(Ranked(tuple(rows), len(picks[0][g].rows), tuple(scales.tolist()), tuple(weight[columns].tolist())))
+        return tuple(out)
 
     def independent(self, choices) -> np.ndarray:
         """The numbers in v of the velocities that a choice leaves independent, those of no loop among them."""

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..engine.array import Traced
+from ..engine.device import on_device
 from ..engine.gufunc import put_into
 from ..quantities import Quantity
 from ..quantities.bound import Bound
@@ -32,6 +34,8 @@ def under_constraints(quantity: Quantity) -> Callable[[Callable], Callable]:
 
 def ask(held: "Constrained", bound: Bound, arrays, out=None, t=None):
     """A quantity that honours constraints, such as the compliance of a task."""
+    if bound.quantity not in UNDER_CONSTRAINTS and any(isinstance(x, Traced) or on_device(x) for x in arrays):
+        return held.formula(bound)(arrays, t, out)
     check_no_kernel(held.set, bound.name, arrays)
     given = {x.name: array for x, array in zip(bound.inputs, arrays)}
     if bound.quantity in UNDER_CONSTRAINTS:

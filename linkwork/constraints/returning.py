@@ -8,7 +8,7 @@ from ..spatial import solve
 from ..spatial.ldl import factor
 from ..sweeps import articulated_inertia, at_rest, innovations
 from .loops import stacked_rows
-from .system import LEAST_PIVOT, LoopSystem
+from .system import LoopSystem
 
 APART = 1e-8  # the square of the sine between a row and those before it: nearer than that they are left to singular values
 
@@ -47,15 +47,11 @@ def dependent_step(system: LoopSystem, q, v):
     loops, nodes = system.loops, system.nodes
     system.blocks(q)
     step = np.zeros_like(q, shape=(*q.shape[:-1], nodes.tree.nv, 2))
-    for g, choice in enumerate(system.choices):
-        if choice.rows:
-            rows, columns, at = system.rows[g], loops.columns[g], list(choice.rows)
-            c, Jc, U = rows.c[..., at, :], rows.Jc[..., at, :], rows.U[..., at, :]
-            found = system.eliminated[g].solve(np.concatenate([c, Jc @ v[..., columns, None] - U], -1))
-            for i, j in enumerate(choice.dependent):
-                step[..., columns[j], :] = found[..., i, :]
+    for g, solver in enumerate(system.solvers):
+        rows, columns = system.rows[g], loops.columns[g]
+        step[..., columns, :] = solver.particular(np.concatenate([rows.c, rows.Jc @ v[..., columns, None] - rows.U], -1))
     quality = system.quality()
-    system.demand(quality >= LEAST_PIVOT)
+    system.demand(quality >= system.least)
     slow = v - step[..., 1]
     system.check_velocities(system.rows, slow, system.misfit)
     return integrate(nodes, q, -step[..., 0]), slow, system.misfit, quality

@@ -65,6 +65,10 @@ class Constraint(ABC):
         """What moves it, and its first two rates: time itself, unless it follows a function of time."""
         return float(t), 1.0, 0.0
 
+    def traced_given(self, t):
+        """The same (3,) at a time that is traced."""
+        return np.stack([t, t.like(1.0), t.like(0.0)])
+
     def jerk(self, t) -> float:
         """The third rate of what moves it."""
         return 0.0

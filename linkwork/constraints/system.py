@@ -3,18 +3,17 @@
     v_S = X u,   v̇_S = X u̇ + Ẋu,   Ẋu = [−J₁⁻¹ γ; 0]                                   Jain (15.1) to (15.12), (15.24)
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..lie.scalars import like
 from ..model.tree import concatenated
 from ..sweeps import BlockRates, Blocks, Rates
 from ..systems import Nodes
 from ..systems.embedded import Embedding
 from .augmented import INCONSISTENT, OPEN
-from .elimination import Eliminated
-from .loops import Choice, Loops
+from .loops import Choice, Loops, Ranked
 from .rows import Rows
 
 LEAST_PIVOT = 1e-3  # of what a pivot was where it was chosen: below it the choice does not serve
@@ -24,13 +23,18 @@ class LoopSystem:
     """A system for one evaluation, with one choice of dependent velocities. `serves` is 1 where the choice serves: loops
     closed, pivots large enough, rows that were not needed kept."""
 
-    def __init__(self, loops: Loops, nodes: Nodes, rooted: Nodes, choices: tuple[Choice, ...], *, drive=None, reference=None, pull=None):
+    def __init__(
+        self, loops: Loops, nodes: Nodes, rooted: Nodes, choices: Sequence[Choice | Ranked], *, drive=None, reference=None, pull=None,
+        least=LEAST_PIVOT, inconsistent=INCONSISTENT,
+    ):  # fmt: skip
         """`nodes` and `rooted` are those of `loops` over the scalars of the evaluation. `reference` are the pivots where the
-        choice was made; without them nothing is judged. `pull` = [ω, ζ] asks for c̈ + 2ζω ċ + ω² c = 0 (Baumgarte) in place of c̈ = 0."""
-        self.loops, self.nodes, self.rooted, self.choices = loops, nodes, rooted, choices
-        self.drive, self.reference, self.pull = drive, reference, pull
+        choice was made; without them nothing is judged. `pull` = [ω, ζ] asks for c̈ + 2ζω ċ + ω² c = 0 (Baumgarte) in place of c̈ = 0.
+        A pivot must be `least` of its reference, and what rows that are not needed lack of being kept at most `inconsistent`."""
+        self.loops, self.nodes, self.rooted = loops, nodes, rooted
+        self.choices: Sequence[Any] = choices
+        self.drive, self.reference, self.pull, self.least, self.inconsistent = drive, reference, pull, least, inconsistent
         self.roots = loops.rooted[1]
-        self.embedding = Embedding(rooted.tree, self.roots, [len(x.independent) for x in choices])
+        self.embedding = Embedding(rooted.tree, self.roots, [x.freedom for x in choices])
         self.tree, self.still, self.falling = self.embedding.tree, rooted.still, rooted.falling
         self.on, self.places, self.on_node = rooted.on, rooted.places, rooted.on_node
         self.serves: Any = 1.0
@@ -45,8 +49,8 @@ class LoopSystem:
     def blocks(self, q) -> Blocks:
         self.q, self.rigid = q, self.rooted.blocks(q)
         self.rows = self.loops.all_rows(self.nodes, q, drive=self.drive)
-        self.eliminated = [self._eliminated(x, choice) for x, choice in zip(self.rows, self.choices)]
-        self.X = {e: self._X(g) for g, (e, _) in enumerate(self.roots)}
+        self.solvers = [choice.solver(x.Jc, q) for x, choice in zip(self.rows, self.choices)]
+        self.X = {e: solver.motions() for solver, (e, _) in zip(self.solvers, self.roots)}
         self.misfit = self.loops.misfit(self.rows, q)
         return self.embedding.blocks(self.rigid, self.X)
 
@@ -82,20 +86,12 @@ class LoopSystem:
 
     # --- the dependent velocities of each loop
 
-    def _eliminated(self, rows: Rows, choice: Choice) -> Eliminated:
-        return Eliminated.of(rows.Jc[..., list(choice.rows), :][..., list(choice.dependent)])
-
-    def _X(self, g: int):
-        choice = self.choices[g]
-        right = self.rows[g].Jc[..., list(choice.rows), :][..., list(choice.independent)]
-        return self._laid_out(g, -self.eliminated[g].solve(right), like(np.eye(len(choice.independent)), self.q))
-
     def _X_rate(self, g: int, v):
         """Ẋ = [−J₁⁻¹ J̇c X; 0] along v, of holonomic rows that do not move in time. γ(v) = J̇c(v) v, so that for velocities v and w
 
             J̇c(v) w = ½ [γ(v + w) − γ(v) − γ(w)] + ½ Jc [v, w]                    [v, w] the bracket in each joint
         """
-        X, columns, choice = self.X[self.roots[g][0]], self.loops.columns[g], self.choices[g]
+        X, columns = self.X[self.roots[g][0]], self.loops.columns[g]
         bracket = self.nodes.tree.matrix({(k, k): self.nodes.groups[k].ad(v[..., rows]) for k, rows in enumerate(self.nodes.tree.rows)})
         own, bent = self._gamma(g, v), []
         for i in range(X.shape[-1]):
@@ -103,20 +99,7 @@ class LoopSystem:
             w[..., columns] = X[..., i]
             symmetric = self._gamma(g, v + w) - own - self._gamma(g, w)
             bent.append(0.5 * (symmetric + self.rows[g].Jc @ (bracket @ w[..., None])[..., columns, :]))
-        n = len(choice.independent)
-        if not bent:
-            return np.zeros_like(X)
-        dependent = -self.eliminated[g].solve(concatenated(bent, -1)[..., list(choice.rows), :])
-        return self._laid_out(g, dependent, np.zeros_like(self.q, shape=(n, n)))
-
-    def _laid_out(self, g: int, dependent, independent):
-        """Rows in the order of the loop's velocities."""
-        choice, batch = self.choices[g], np.broadcast_shapes(dependent.shape[:-2], independent.shape[:-2])
-        rows: list = [None] * (len(choice.dependent) + len(choice.independent))
-        for part, at in ((independent, choice.independent), (dependent, choice.dependent)):
-            for i, j in enumerate(at):
-                rows[j] = np.broadcast_to(part[..., i : i + 1, :], (*batch, 1, part.shape[-1]))
-        return np.concatenate(rows, -2)
+        return -self.solvers[g].particular(concatenated(bent, -1)) if bent else np.zeros_like(X)
 
     def _gamma(self, g: int, v):
         """γ of all rows of a loop (..., m, 1), with the pull if there is one."""
@@ -139,9 +122,7 @@ class LoopSystem:
         """J₁⁻¹ of values, one for each row of a loop, spread over its members; zero where velocities are independent."""
         out = {}
         for g, (e, members) in enumerate(self.roots):
-            choice = self.choices[g]
-            dependent = self.eliminated[g].solve(values[g][..., list(choice.rows), :])
-            bend = self._laid_out(g, dependent, np.zeros_like(self.q, shape=(len(choice.independent), 1)))
+            bend = self.solvers[g].particular(values[g])
             start = 0
             for k, width in zip(members, self.embedding.sizes[e]):
                 out[k] = bend[..., start : start + width, :]
@@ -153,7 +134,7 @@ class LoopSystem:
     def quality(self):
         """The least of the pivots (...), each against what it was where it was chosen."""
         least = np.zeros_like(self.q[..., 0]) + 1.0
-        pivots = [p for x in self.eliminated for p in x.pivots]
+        pivots = [p for x in self.solvers for p in x.pivots]
         for i, pivot in enumerate(pivots):
             least = np.minimum(least, np.abs(pivot) / self.reference[..., i])
         return least
@@ -164,7 +145,7 @@ class LoopSystem:
 
     def check_pivots(self) -> None:
         """Loops are closed, and pivots are still good."""
-        self.demand(self.quality() >= LEAST_PIVOT)
+        self.demand(self.quality() >= self.least)
         self.demand(self.misfit <= OPEN)
         for g, rows in enumerate(self.rows):
             own = self.loops.given_by_functions[g]  # which may be no numbers
@@ -175,7 +156,7 @@ class LoopSystem:
         if self.reference is None:
             return
         self.check_pivots()
-        self.demand(self.redundant_residual(vdot) <= np.maximum(INCONSISTENT, 100 * self.misfit))
+        self.demand(self.redundant_residual(vdot) <= np.maximum(self.inconsistent, 100 * self.misfit))
         self.demand(sum(np.abs(vdot[..., i]) for i in range(self.nv)) < np.inf)
 
     def redundant_residual(self, vdot):
@@ -185,20 +166,20 @@ class LoopSystem:
     def check_velocities(self, rows: list[Rows], v, misfit) -> None:
         """Velocities that keep the rows that are enough keep the others, Jc v = U."""
         left = self._relative_residual(rows, v, [-x.U for x in rows], v)
-        self.demand(left <= np.maximum(INCONSISTENT, 100 * misfit))
+        self.demand(left <= np.maximum(self.inconsistent, 100 * misfit))
 
     def _relative_residual(self, rows: list[Rows], x, constant, some):
         found = []
         speed = largest([np.abs(x[..., i]) for i in range(x.shape[-1])], some)
         for g, choice in enumerate(self.choices):
-            spare = [i for i in range(rows[g].Jc.shape[-2]) if i not in choice.rows]
-            if spare:
+            if spare := choice.spare(rows[g].Jc.shape[-2]):
                 Jc, rest = rows[g].Jc[..., spare, :], constant[g][..., spare, :]
                 left = Jc @ x[..., self.loops.columns[g], None] + rest
                 m, n = Jc.shape[-2:]
                 size = largest([np.abs(Jc[..., i, j]) for i in range(m) for j in range(n)], some) * speed
                 size = size + largest([np.abs(rest[..., i, 0]) for i in range(m)], some)
-                found += [np.abs(left[..., i, 0]) / (size + 1e-9 * speed + 1e-300) for i in range(m)]
+                size = size + 1e-9 * speed
+                found += [np.abs(left[..., i, 0]) / np.where(size > 0, size, 1.0) for i in range(m)]
         return largest(found, some)
 
 

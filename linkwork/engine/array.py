@@ -144,6 +144,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return result
 
     def __array_function__(self, function, types, args, kwargs):
+        if any(issubclass(x, Wider) for x in types):
+            return NotImplemented
         if function in STRUCTURAL:
             return moved(self.trace, function, args, kwargs)
         if function is np.where:
@@ -317,3 +319,8 @@ def _unit(q):
 @scalars.opaque.register(Traced)
 def _opaque(x):
     return Traced(x.trace, elementwise(x.trace.opaque, lift(x.trace, x)))
+
+
+@scalars.is_zero.register(Traced)
+def _is_zero(x):
+    return not x.refs.any()

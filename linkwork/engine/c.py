@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from .llvm import refuse_call
 from .loops import Loop
 from .operations import OPERATIONS, operands
 from .program import Program
@@ -188,6 +189,8 @@ class CFunction:
             return self.constant(args[0])
         if name == "opaque":
             return self.written[args[0]]
+        if name == "call":
+            refuse_call(*args)
         if name == "result":
             return self.results[args[1]][args[0]], ATOM
         if name == "add":

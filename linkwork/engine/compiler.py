@@ -23,6 +23,7 @@ def target():
     """The machine of this computer: its target machine, and how many bytes a vector register holds."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
     features = llvm.get_host_cpu_features()
     return _machine(), 64 if features.get("avx512f") else 32 if features.get("avx") else 16
 
@@ -47,9 +48,11 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
     return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text(), call.text(program, one)], driver.LEAST)
 
 
-def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int) -> str:
-    """The module of a kernel whose results are fed back: the kernel over lanes, able to take any angle, and the loops around it."""
+def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int, lanes: bool = True) -> str:
+    """The module of a kernel whose results are fed back: the kernel over lanes, able to take any angle, and the loops around it.
+    Without `lanes` there is one, for a single sample."""
     wide, one = _kinds(dtype)
+    wide = wide if lanes else one
     return _module(program, wide, one, set(), [_kernel(program, wide, "wide", any_angle=True), samples(program, wide).text()], least)
 
 

@@ -16,6 +16,7 @@ from .program import Input, Output, Program
 from .rolled_program import RolledProgram
 
 LEAST = 2048  # samples that make a thread worth starting
+HALF = 16  # bytes of half a short vector, in which results are turned: long ones are stored at half the speed and across lines
 
 
 class Text:
@@ -73,6 +74,16 @@ class Text:
         yield i
         self.around.pop()
         self.do(f"store i64 {self.plus(i, step)}, ptr {counter}\nbr label %{label}head\n{label}end:")
+
+    @contextmanager
+    def forever(self):
+        """A loop that only `leave` ends."""
+        label = self.name("loop")
+        self.do(f"br label %{label}head\n{label}head:")
+        self.around.append(label)
+        yield
+        self.around.pop()
+        self.do(f"br label %{label}head\n{label}end:")
 
     def leave(self, truth: str) -> None:
         """Leave the loop around here if this is true."""
@@ -132,18 +143,25 @@ def _slot(t: Text, e: str, once: bool) -> str:
 
 
 def transposed(kind: Kind, to_lanes: bool, once: bool = False) -> str:
-    """Contiguous core of `m` entries, all lanes: squares of width x width turned in registers, the rest entry by entry."""
-    t, T, V, w, size = Text(), kind.dtype, kind.vector, kind.width, kind.bytes
-    whole = t.let(f"and i64 %m, {-w}")
-    with t.loop(whole, step=str(w)) as e:
+    """Contiguous core of `m` entries, all lanes: squares turned in registers, the rest entry by entry."""
+    t, T, w, size = Text(), kind.dtype, kind.width, kind.bytes
+    rows = HALF // size  # samples of half a short vector
+    short = not to_lanes and w * size >= 2 * HALF
+    side = 2 * rows if short else w
+    whole = t.let(f"and i64 %m, {-side}")
+    with t.loop(whole, step=str(side)) as e:
         users = [t.at("%user", t.times(e, size))]
         for _ in range(1, w):
             users.append(t.at(users[-1], "%outer"))
-        places = [t.at("%lanes", t.times(_slot(t, t.plus(e, l), once), size * w)) for l in range(w)]
-        sources, targets = (users, places) if to_lanes else (places, users)
-        rows = [t.let(f"load {V}, ptr {p}, align {size}") for p in sources]
-        for row, target in zip(_transpose(t, V, rows), targets):
-            t.do(f"store {V} {row}, ptr {target}, align {size}")
+        places = [t.at("%lanes", t.times(_slot(t, t.plus(e, l), once), size * w)) for l in range(side)]
+        if short:
+            for first in range(0, w, rows):
+                _turn(t, kind, [t.at(place, str(first * size)) for place in places], users[first : first + rows])
+        else:
+            sources, targets = (users, places) if to_lanes else (places, users)
+            found = [t.let(f"load {kind.vector}, ptr {p}, align {size}") for p in sources]
+            for row, target in zip(_transpose(t, kind.vector, found), targets):
+                t.do(f"store {kind.vector} {row}, ptr {target}, align {size}")
     with t.loop("%m", start=whole) as e:
         user, lanes = t.at("%user", t.times(e, size)), t.at("%lanes", t.times(_slot(t, e, once), size * w))
         for lane in range(w):
@@ -153,6 +171,17 @@ def transposed(kind: Kind, to_lanes: bool, once: bool = False) -> str:
             user = t.at(user, "%outer")
     name = "pack_contiguous" if to_lanes else "unpack_contiguous"
     return t.function(f"{_named(name, once)}%lanes, ptr %user, i64 %outer, i64 %m) noinline nounwind")
+
+
+def _turn(t: Text, kind: Kind, lanes: list[str], users: list[str]) -> None:
+    """Entries of a few samples, which fill half a short vector in each lane, written to their users. Halves of two lanes are joined by
+    loading them; what is left is to turn small squares, the same in both halves."""
+    T, size, n = kind.dtype, kind.bytes, len(users)
+    halves = [t.let(f"load <{n} x {T}>, ptr {p}, align {size}") for p in lanes]
+    joined = f"<{2 * n} x i32> <{', '.join(f'i32 {l}' for l in range(2 * n))}>"
+    rows = [t.let(f"shufflevector <{n} x {T}> {a}, <{n} x {T}> {b}, {joined}") for a, b in zip(halves[:n], halves[n:])]
+    for row, user in zip(_transpose(t, f"<{2 * n} x {T}>", rows), users):
+        t.do(f"store <{2 * n} x {T}> {row}, ptr {user}, align {size}")
 
 
 def streamed(kind: Kind, once: bool = False) -> str:
@@ -177,18 +206,20 @@ def streamed(kind: Kind, once: bool = False) -> str:
 
 
 def _transpose(t: Text, V: str, rows: list[str]) -> list[str]:
-    """Rows become columns in log₂ w rounds of shuffles, each swapping halves of twice the size of the round before."""
-    w, half = len(rows), 1
-    while half < w:
+    """Rows become columns in log₂ n rounds of shuffles, each swapping halves of twice the size of the round before; where rows are longer
+    than there are rows, square by square."""
+    n, half = len(rows), 1
+    length = int(V[1:].partition(" ")[0]) if n > 1 else 1
+    while half < n:
         out = list(rows)
-        for i in range(w):
+        for i in range(n):
             if not i & half:
                 a, b = rows[i], rows[i | half]
-                low = [l if not l & half else w + (l ^ half) for l in range(w)]
-                high = [(l | half) if not l & half else w + l for l in range(w)]
+                low = [l if not l & half else length + (l ^ half) for l in range(length)]
+                high = [(l | half) if not l & half else length + l for l in range(length)]
                 for target, mask in ((i, low), (i | half, high)):
                     picks = ", ".join(f"i32 {l}" for l in mask)
-                    out[target] = t.let(f"shufflevector {V} {a}, {V} {b}, <{w} x i32> <{picks}>")
+                    out[target] = t.let(f"shufflevector {V} {a}, {V} {b}, <{length} x i32> <{picks}>")
         rows, half = out, half * 2
     return rows
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import TraceError
 from . import functions
 from .functions_circular import sincos
 from .loops import Loop
@@ -56,14 +57,15 @@ class Kind:
 def needed_functions(program) -> set[str]:
     """The functions of the library that a program calls."""
     rows = (OPERATIONS[program.trace.nodes[i][0]] for i in program.everything)
-    return {row.library.__name__ for row in rows if row.library}
+    own = {row.library.__name__ for row in rows if row.library}
+    return own.union(*(needed_functions(x.program) for x in program.routines))
 
 
 def calls(program) -> int:
     """How often a program calls the library; the sine and the cosine of an angle are one call."""
     nodes = program.trace.nodes
     live = ((OPERATIONS[nodes[i][0]].library, nodes[i][1:]) for i in program.everything)
-    return len({(function, arguments) for function, arguments in live if function})
+    return len({(function, arguments) for function, arguments in live if function}) + sum(calls(x.program) for x in program.routines)
 
 
 def plain_angles(program) -> frozenset[int]:
@@ -96,6 +98,10 @@ def fused(nodes: list[tuple], order: Sequence[int], uses: Counter) -> dict[int, 
     return out
 
 
+def refuse_call(routine, *values):
+    raise TraceError(f"{routine.program.name} is called as a routine, which this kind of code has not: trace it where it is used.")
+
+
 class Writer:
     """Instructions for runs of nodes. load(emit, *leaf) gives the value of an input; names outlive a run."""
 
@@ -104,7 +110,8 @@ class Writer:
         self.nodes, self.kind, self.load, self.near = nodes, kind, load, near
         self.names: dict[int, str] = {}
         self.turned: dict[int, str] = {}  # angle -> the pair {sin, cos}
-        self.results: dict[int, list[str]] = {}  # of loops
+        self.results: dict[int, list[str]] = {}  # of loops and calls
+        self.call: Callable[..., list[str]] = refuse_call  # of (routine, values): the values of its results
         self.lines: list[str] = []
         self.count = 0
 
@@ -146,6 +153,9 @@ class Writer:
             return self.at(args[0])
         if name == "loop":
             self.results[i] = self._loop(f"loop{i}", *args)
+            return ""
+        if name == "call":
+            self.results[i] = self.call(args[0], [self.at(ref) for ref in args[1:]])
             return ""
         if name == "result":
             return self.results[args[1]][args[0]]

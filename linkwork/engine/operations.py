@@ -8,8 +8,8 @@ What can be made of other operations is no operation but a composition (sinh, hy
 its scalars, listed by its ufunc in ufuncs.py.
 
 Some operations are known to the writers themselves, because their text depends on what is around them: the leaves `in` and
-`const`, `opaque`, which is its operand, `add`, which may absorb a product or become a difference, and loops (loops.py) with the
-leaves of their bodies and their results.
+`const`, `opaque`, which is its operand, `add`, which may absorb a product or become a difference, loops (loops.py) with the
+leaves of their bodies, calls of routines (routines.py), and the results of both.
 """
 
 import math
@@ -27,7 +27,7 @@ from .functions_inverse import acos, asin, atan2
 
 ZERO = 0  # the reference to the scalar 0; a reference is the number of a node, negative for its negative
 LEAVES = "in", "const", "carried"  # nodes without operands
-LOOPS = "loop", "result"  # nodes whose operands come after something else: the loop itself, or which of its results
+LOOPS = "loop", "call", "result"  # nodes whose operands come after something else: the loop or routine itself, or which of its results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +207,7 @@ ROWS = [
         sympy=_same, casadi=_same, derivative=lambda t, _, a: (t.one,),
     ),
     Operation(name="loop", arity=0, value=np.any, free=True),  # the value of all samples' truths: does the group go on?
+    Operation(name="call", arity=0, free=True),  # of a routine (routines.py)
     Operation(name="carried", arity=0, free=True),
     Operation(name="result", arity=1, free=True),
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from .trace import Trace
 
 MIXTURES = [(cos(x), sin(x)) for x in (pi + pi * k / 8 for k in range(9))]  # of depth and need: what needs more comes first
 REGISTERS = 14  # for values, on most processors
+EVIDENT = 20_000  # nodes of a program that is so long because it solves equations
 _chosen: WeakKeyDictionary[Trace, dict] = WeakKeyDictionary()  # orders that have been found
 END = -1  # as if the results were read by one more operation
 
@@ -40,9 +41,12 @@ def by_columns(program: Program) -> list[int]:
     known = _chosen.setdefault(program.trace, {})
     if program.outputs not in known:
         refs = [ref for x in program.outputs for ref in np.reshape(x.refs, x.shape).ravel(order="F").tolist()]
-        reads = read_by(program) | {END: []}  # a result is not kept
         tried = program.live, program.depth_first(results=refs)
-        known[program.outputs] = min(tried, key=lambda order: spills(order, reads, REGISTERS))
+        if len(program.live) > EVIDENT or tried[0] == tried[1]:
+            known[program.outputs] = tried[1]
+        else:
+            reads = read_by(program) | {END: []}  # a result is not kept
+            known[program.outputs] = min(tried, key=lambda order: spills(order, reads, REGISTERS))
     return known[program.outputs]
 
 

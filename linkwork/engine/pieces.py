@@ -6,6 +6,7 @@ needs has a place in the kernel's scratch memory: stored when it is made, loaded
 
 from dataclasses import dataclass
 
+from . import assembly
 from .functions_circular import sincos
 from .llvm import calls
 from .operations import OPERATIONS
@@ -30,12 +31,23 @@ class Cut:
 
 def is_long(program: Program) -> bool:
     results = sum(len(output.refs) for output in program.outputs)
-    return sum(program.operations.values()) + CALL * calls(program) > LONGEST or results > MOST_RESULTS
+    return sum(program.own_operations.values()) + CALL * calls(program) > LONGEST or results > MOST_RESULTS
 
 
 def workspace(program: Program) -> int:
-    """Numbers of scratch memory that the code of a program needs for each sample."""
+    """Numbers of scratch memory that the code of a program needs for each sample, with that of the routines it calls."""
+    return own_workspace(program) + max((room_of_call(x.program) for x in program.routines), default=0)
+
+
+def own_workspace(program: Program) -> int:
+    if assembly.serves(program):
+        return assembly.workspace(program)
     return cut(program).room if is_long(program) else 0
+
+
+def room_of_call(program: Program) -> int:
+    """Numbers that a routine takes: its arguments, its results, and its scratch memory."""
+    return sum(x.size for x in program.inputs) + sum(x.size for x in program.outputs) + workspace(program)
 
 
 def cut(program: Program, results_last: bool = True) -> Cut:
@@ -84,8 +96,8 @@ def _chunks(nodes: list[tuple], order: list[int]) -> list[list[int]]:
 
 
 def _made_by(nodes: list[tuple], i: int) -> tuple:
-    """What makes a value: the sine and the cosine of an angle are made together, and the results of a loop."""
+    """What makes a value: the sine and the cosine of an angle are made together, and the results of a loop or a call."""
     node = nodes[i]
     if node[0] == "result":
-        return "loop", node[2]
+        return nodes[node[2]][0], node[2]
     return ("angle", node[1]) if OPERATIONS[node[0]].library is sincos else (node[0], i)

@@ -116,10 +116,24 @@ class Program:
         return [*self.live, *(i for loop in self.loops for i in loop.body)]
 
     @cached_property
-    def operations(self) -> Counter:
-        """How many of each operation there are; a multiply-add counts as two, and a round of a loop once."""
+    def routines(self) -> list:
+        """The routines it calls (routines.py), each once."""
+        return list(dict.fromkeys(self._called))
+
+    @property
+    def _called(self) -> list:
+        return [self.trace.nodes[i][1] for i in self.everything if self.trace.nodes[i][0] == "call"]
+
+    @cached_property
+    def own_operations(self) -> Counter:
+        """Those outside of routines."""
         counts = Counter(self.trace.nodes[i][0] for i in self.everything)
         return Counter({name: n for name, n in counts.items() if not OPERATIONS[name].free})
+
+    @cached_property
+    def operations(self) -> Counter:
+        """How many of each operation there are; a multiply-add counts as two, a round of a loop once, a routine at each call."""
+        return sum((x.program.operations for x in self._called), self.own_operations)
 
     def __str__(self) -> str:
         """The program as text, an operation a line."""
@@ -205,10 +219,18 @@ def evaluate(program: Program, arguments: Mapping[str, Any], scalar: Mapping[str
                 values[i] = arguments[args[0]][args[1]]
             elif name == "loop":
                 values[i] = rounds(*args)
+            elif name == "call":
+                values[i] = called(*args)
             elif name == "result":
                 values[i] = values[args[1]][args[0]]
             elif name != "const":
                 values[i] = scalar[name](*map(at, args))
+
+    def called(routine, *refs):
+        given, columns = iter(map(at, refs)), {}
+        for x in routine.program.inputs:
+            columns[x.name] = [next(given) for _ in range(x.size)]
+        return [x for result in evaluate(routine.program, columns, scalar, constant) for x in result]
 
     def rounds(loop, *refs):
         if "loop" not in scalar:

@@ -106,6 +106,7 @@ class RolledProgram:
         return sorted(self.alive)
 
     everything = live  # it has no loops of this kind
+    routines = ()
 
     @property
     def workspace(self) -> int:

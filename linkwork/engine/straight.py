@@ -3,9 +3,10 @@
 All arguments are in lanes. Multiply-adds are chosen over the whole program, so that pieces give the same bits.
 """
 
-from . import pieces
+from . import assembly, pieces
+from .allocation import Others
 from .llvm import Kind, Writer, fused, plain_angles, uses_of
-from .operations import OPERATIONS
+from .operations import OPERATIONS, operands
 from .order import by_columns
 from .program import Program
 
@@ -14,12 +15,16 @@ def functions(program: Program, kind: Kind, name: str, attributes: str, any_angl
     """@name, after the pieces it calls; of results each different entry `once`. Large angles are left to width 1 by @range,
     unless the code must take `any_angle`."""
     near = plain_angles(program) if kind.width > 1 and not any_angle else frozenset[int]()
-    text = _Text(program, kind, attributes, near, once)
-    return text.in_pieces(name) if pieces.is_long(program) else text.whole(name)
+    text = _Text(program, kind, name, attributes, near, once)
+    if assembly.serves(program):
+        return text.as_assembly(name)
+    routines = [functions(x.program, kind, f"{name}.routine{k}", attributes, any_angle=True) for k, x in enumerate(program.routines)]
+    return "".join(routines) + (text.in_pieces(name) if pieces.is_long(program) else text.whole(name))
 
 
 class _Text:
-    def __init__(self, program: Program, kind: Kind, attributes: str, near: frozenset[int], once: bool):
+    def __init__(self, program: Program, kind: Kind, name: str, attributes: str, near: frozenset[int], once: bool):
+        self.name, self.beyond = name, pieces.own_workspace(program) if program.routines else 0
         self.program, self.kind, self.attributes, self.near = program, kind, attributes, near
         self.nodes, self.n_in = program.trace.nodes, len(program.inputs)
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
@@ -53,6 +58,55 @@ class _Text:
         calls = [f"call void @{each}({self._arguments()})" for each in names]
         return "".join(map(self._function, names, bodies)) + self._function(name, calls)
 
+    def as_assembly(self, name: str) -> str:
+        """@name calls stretches of assembly, and functions for what is not arithmetic. Of one sample it copies the inputs first."""
+        places: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for j, index, ref in self.results:
+            places.setdefault((j - self.n_in, ref), []).append((j, index))
+        text, plan = assembly.Text(self.program, self.kind, name, places), assembly.planned(self.program)
+        pointer, calls, bodies, arguments = self.kind.pointer, list[str](), list[str](), self._arguments()
+        if self.kind.width == 1:
+            calls, arguments = self._copied_inputs(plan.room)
+        for p, stretch in enumerate(plan.stretches):
+            calls.append(f"call void @{name}.{p}({arguments})")
+            if isinstance(stretch, Others):
+                bodies.append(self._function(f"{name}.{p}", self._others(stretch.nodes, plan.places)))
+            else:
+                bodies.append(f"declare void @{name}.{p}({self._arguments(pointer, named=False)})\n")
+        return text.module_text() + "".join(bodies) + self._function(name, calls)
+
+    def _copied_inputs(self, room: int) -> tuple[list[str], str]:
+        """Copies of the inputs in the scratch memory, and the arguments of the stretches with these."""
+        lines, arguments, place = [], self._arguments(), room * self.kind.bytes
+        for j, x in enumerate(self.program.inputs):
+            lines.append(f"%copy{j} = getelementptr i8, ptr %work, i64 {place}")
+            lines.append(f"call void @llvm.memcpy.p0.p0.i64(ptr %copy{j}, ptr %a{j}, i64 {x.size * self.kind.bytes}, i1 false)")
+            arguments = arguments.replace(f"%a{j},", f"%copy{j},")
+            place += x.size * self.kind.bytes
+        return lines, arguments
+
+    def _others(self, nodes: list[int], places: dict[int, int]) -> list[str]:
+        """What is not arithmetic: operands and results are in scratch memory."""
+        writer = self._writer()
+        for i in nodes:
+            for j in operands(self.nodes[i]):
+                self._find(writer, j, places)
+            writer.write(i, {})
+            if i in places:
+                self._keep(writer, i, places[i])
+        return writer.lines
+
+    def _find(self, writer: Writer, i: int, places: dict[int, int]) -> None:
+        """A value that was made before."""
+        if i in writer.names or self.nodes[i][0] == "const":
+            return
+        if self.nodes[i][0] == "opaque":
+            self._find(writer, abs(self.nodes[i][1]), places)
+        if i in places:
+            self._fetch_from(writer, places, i)
+        else:
+            writer.write(i, {})
+
     def _piece(self, cut: pieces.Cut, absorbs: dict[int, int], piece: list[int]) -> list[str]:
         writer = self._writer()
         for i in piece:
@@ -80,8 +134,11 @@ class _Text:
         """A value of another piece, or an input. A truth is kept as a number that is not zero."""
         if i not in cut.places:
             writer.write(i, {})
-            return
-        value = self._load(writer, "%work", cut.places[i])
+        else:
+            self._fetch_from(writer, cut.places, i)
+
+    def _fetch_from(self, writer: Writer, places: dict[int, int], i: int) -> None:
+        value = self._load(writer, "%work", places[i])
         if OPERATIONS[self.nodes[i][0]].truth:
             value = writer.emit(f"fcmp une {self.kind.vector} {value}, {self.kind.constant(0.0)}")
         writer.names[i] = value
@@ -115,11 +172,23 @@ class _Text:
             return self._load(writer, f"%a{self.number[argument]}", index)
 
         writer = Writer(self.nodes, self.kind, load, self.near)
+        writer.call = lambda routine, values: self._call(writer, routine, values)
         return writer
 
-    def _arguments(self, kind: str = "ptr") -> str:
-        count = self.n_in + len(self.program.outputs)
-        return ", ".join([*(f"{kind} %a{j}" for j in range(count)), f"{kind} %work", "ptr %data"])
+    def _call(self, writer: Writer, routine, values: list[str]) -> list[str]:
+        """Call a routine: its arguments and results lie in the scratch memory, behind that of this program, its own behind them."""
+        program, at = routine.program, self.beyond
+        sizes = [x.size for x in (*program.inputs, *program.outputs)]
+        for k, value in enumerate(values):
+            self._store(writer, value, "%work", at + k)
+        pointers = [self._place(writer, "%work", at + sum(sizes[:j])) for j in range(len(sizes) + 1)]
+        name = f"{self.name}.routine{self.program.routines.index(routine)}"
+        writer.lines.append(f"call void @{name}({', '.join(f'ptr {p}' for p in pointers)}, ptr %data)")
+        return [self._load(writer, "%work", at + k) for k in range(len(values), sum(sizes))]
+
+    def _arguments(self, kind: str = "ptr", named: bool = True) -> str:
+        names = [*(f"%a{j}" for j in range(self.n_in + len(self.program.outputs))), "%work"]
+        return ", ".join([*(f"{kind} {x}" if named else kind for x in names), "ptr %data" if named else "ptr"])
 
     def _function(self, name: str, lines: list[str]) -> str:
         head = f"define internal void @{name}({self._arguments(self.kind.pointer)}) noinline nounwind{self.attributes}"

@@ -9,7 +9,7 @@ from ..errors import ModelError
 from ..joints import Joint
 from ..lie import R
 from ..lie.group import Additive, frozen
-from ..spatial import Pose, inverse_pose
+from ..spatial import Pose, pose_inverse
 from .attachment import Attachment
 from .body import FlexibleBody
 
@@ -52,7 +52,7 @@ class Deformation(Additive):
         return self.body.attachment(None)
 
     def matrix(self, q):
-        return inverse_pose(self.attachment.place(q))
+        return pose_inverse(self.attachment.place(q))
 
 
 @dataclass(frozen=True, kw_only=True)

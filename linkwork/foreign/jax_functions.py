@@ -21,7 +21,7 @@ class JaxFunctions:
     Leading axes are batch axes. Arrays are float32, or float64 with jax.config.update("jax_enable_x64", True).
     """
 
-    constraints = None  # with any, a quantity that keeps them has no one formula: as_kernel says so
+    constraints = None  # with any, a quantity that keeps them is a formula of its own: as_kernel has it
 
     def __init__(self, robot):
         self.robot = robot
@@ -54,7 +54,9 @@ class JaxFunctions:
         """What every method of a robot ends in."""
         if out is not None:
             raise OptionError("arrays of JAX are never written into: leave out= away.")
-        return self._call(self.robot.as_kernel(what), arguments)
+        kernel, held = self.robot.as_kernel(what), self.robot.constraints
+        drive = [held.driven(t)] if kernel.names[-1:] == ["drive"] else []
+        return self._call(kernel, [*arguments, *drive])
 
     def _call(self, kernel, given):
         arrays = [jnp.asarray(x) for x in given]

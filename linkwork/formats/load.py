@@ -29,6 +29,7 @@ def load(
     loops: str | PathLike | IO | None = None,
     meshes_outside: bool = False,
     lenient: bool = False,
+    contacts=None,
 ) -> Model:
     """Read a Model from a path, a text, an open file, or the name of a built-in mechanism.
 
@@ -43,6 +44,7 @@ def load(
     lenient       True: of URDF and SDF, a bad element that a model can do without (shape, material, limits, damping and
                   friction, mimic, transmission) is left out, with a note; otherwise it is an error
     loops         a YAML file that says which frames of a URDF coincide; see `formats.loops`
+    contacts      what may touch: "ground", "all" or a list of pairs, as in `Model.with_contacts`; None: nothing does
     """
     if mimic not in (None, "free", "couple"):
         raise ModelError(f'mimic is {mimic!r}; it may be None or "free" or "couple".')
@@ -82,7 +84,8 @@ def load(
 
         text, file, _ = _text(loops)
         model = with_loops(model, text, file)
-    return model if gravity is None else model.with_gravity(gravity)
+    model = model if gravity is None else model.with_gravity(gravity)
+    return model if contacts is None else model.with_contacts(contacts)
 
 
 def save(model: Model, path: str | PathLike, *, lossy: bool = False) -> None:

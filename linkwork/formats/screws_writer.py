@@ -29,6 +29,8 @@ def written(model: Model) -> str:
     for loop in model.loops:
         if not loop.active:
             raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot express; remove it first.')
+    if model.fluid is not None:
+        raise ModelError(f"{model.name} is in a fluid, which this format cannot express; save dataclasses.replace(model, fluid=None).")
     flexible: dict[FlexibleBody, str] = {}
     for i, body in enumerate(dict.fromkeys(model.flexible_bodies.values())):
         flexible[body] = f"flexible{i + 1}"

@@ -89,6 +89,8 @@ def _lost_constraints(model: Model, names: "Names") -> Iterator[str]:
         yield f'loop "{loop.name}" closes the tree'
     for x in model.constraints:
         yield f'constraint "{x.name}" is not a joint'
+    if model.fluid is not None:
+        yield "the fluid it is in"
 
 
 def _common(joint: Joint, what: str) -> float | None:

@@ -3,28 +3,34 @@
 from ..errors import deprecated
 from . import mechanisms, sections, solids
 from .builder import Builder, from_dh
-from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
+from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, distances
+from .contacts import Contact
+from .fluid import Fluid, Immersed
 from .forces import Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
 from .model import Model, displacement
-from .parts import Body, Coupling, Frame, Loop, PlacedJoint, Shape
+from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .tree import Tree
 
 __all__ = [
     "Body",
     "Bond",
     "Builder",
+    "Contact",
     "Coupling",
     "Distance",
     "Driven",
+    "Fluid",
     "Frame",
     "Graph",
     "PlacedJoint",
     "Holonomic",
+    "Immersed",
     "KnifeEdge",
     "Linear",
     "Loop",
+    "Material",
     "Model",
     "Pfaffian",
     "Push",
@@ -39,6 +45,7 @@ __all__ = [
     "mechanisms",
     "sections",
     "solids",
+    "distances",
 ]
 
 

@@ -1,18 +1,20 @@
 """A mechanism in a few lines: bodies added one on another."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from ..errors import ModelError, did_you_mean, renamed_keyword
+from ..errors import ModelError, OptionError, did_you_mean, renamed_keyword
 from ..flexible import Deflection, FlexibleBody, Modes
 from ..joints import Fixed, Joint, Revolute
 from ..lie.scalars import numbers
 from ..spatial import Pose
+from .beams import FLEXIBILITY, USUAL, Beam
 from .constraints import ALONG_Z, Bond, Distance, Driven, KnifeEdge, Linear, Rolling, Touching
 from .forces import ORIGIN
-from .model import GRAVITY, Model
-from .parts import Body, Coupling, Frame, Loop, PlacedJoint, Shape
+from .model import GRAVITY, Model, ground_shape
+from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 
 
 class Builder:
@@ -34,6 +36,8 @@ class Builder:
         self._loops: list[Loop] = []
         self._couplings: list[Coupling] = []
         self._constraints: list[Bond] = []
+        self._ground: list[Shape] = []
+        self._contacts: list[tuple[list[tuple], Material | None]] = []
 
     @renamed_keyword("Builder.body", "on", "parent")
     def body(
@@ -142,6 +146,31 @@ class Builder:
         self._constraints += constraints
         return self
 
+    def ground(
+        self, height: float = 0.0, normal=ALONG_Z, *, material: Material | None = None, shape: Shape | None = None, name: str = "ground"
+    ) -> "Builder":
+        """Put a plane into the world, at a height along its normal, or another shape; `contact` says what may touch it."""
+        self._ground.append(ground_shape(height, normal, material, shape, name))
+        return self
+
+    def contact(self, one: str, other: str = "ground", *, material: Material | None = None, **properties: float) -> "Builder":
+        """Let two bodies touch, or a body and the ground: all their collision shapes, or the one shape of a name.
+
+            arm.contact("foot", friction=0.8)                                # with the ground
+            arm.contact("hand", "cup", material=lw.Material(friction=0.5, restitution=0.2))
+
+        A body without collision shapes collides with those that are seen. Without a material, or friction, restitution, compliance
+        and damping, contacts have that of their shapes.
+        """
+        if properties and material is not None:
+            raise ModelError(f'contact of "{one}" has a material and {", ".join(properties)}; give one of the two.')
+        unknown = [x for x in properties if x not in ("friction", "restitution", "compliance", "damping")]
+        if unknown:
+            raise TypeError(f"Builder.contact() got an unexpected keyword argument {unknown[0]!r}")
+        made = Material(**properties) if properties else material  # type: ignore[arg-type]
+        self._contacts.append(([(one, other)], made))
+        return self
+
     def motor(self, joint: str, ratio: float, *, at=None, axis=None, **rotor) -> "Builder":
         """Give a joint of the builder a motor: a rotor on the body that carries it, turning `ratio` times as fast.
 
@@ -157,17 +186,68 @@ class Builder:
         self.body(name, placed.parent, placed.at if at is None else at, turning, **rotor)
         return self.couple(f"{name}_joint", joint, (0.0, float(ratio)), f"{joint}_gear")
 
+    def beam(
+        self,
+        name: str,
+        length: float,
+        section,
+        parent: str | None = None,
+        at=None,
+        joint: Joint | None = None,
+        *,
+        flexibility: str = "lumped",
+        segments: int = 10,
+        freedoms=USUAL,
+        modes: int = 6,
+        damping: float = 0.0,
+        joint_name: str | None = None,
+        color=None,
+    ) -> "Builder":
+        """Add a straight beam along x of the pose `at`, of one of `lw.sections` or of sections by the distance from its root.
+
+            b.beam("boom", 2.0, lw.sections.tube(0.02, 0.002, lw.sections.STEEL), segments=20)
+            b.body("load", "boom_tip", mass=1.0)
+
+        `flexibility` "rigid" makes one body, "lumped" rigid pieces with springs between them that resist what `freedoms` name: axial,
+        twist, bend_y, bend_z, and shear_y, shear_z; "modal" is a FlexibleBody of finite elements, `segments` of them, in so many `modes`
+        of a cantilever (see `flexible`). `damping` seconds times the stiffness is the damping of the springs. The body `name`
+        is at the root, `<name>_tip` at the end, where others attach; pieces between and the joints are `<name>1`, `<name>2` ...
+        """
+        if flexibility not in FLEXIBILITY:
+            raise OptionError(f'beam "{name}" has flexibility "{flexibility}"; it may be {", ".join(FLEXIBILITY)}.')
+        beam = Beam(name, length, section, segments, freedoms, damping)
+        if flexibility == "modal":
+            self.flexible(name, beam.modal(modes), parent, at, joint, joint_name=joint_name)
+            return self.body(f"{name}_tip", f"{name}.tip")
+        if flexibility == "rigid":
+            self.body(name, parent, at, joint, joint_name=joint_name, **beam.whole(color))
+            return self.body(f"{name}_tip", name, (length, 0.0, 0.0))
+        (_, _, root), *pieces = beam.pieces(color)
+        self.body(name, parent, at, joint, joint_name=joint_name, **root)
+        before = name
+        for i, (x, bends, solid) in enumerate(pieces, 1):
+            own, on = (f"{name}{i}", None) if i < segments else (f"{name}_tip", (-length / segments / 2, 0.0, 0.0))
+            self.body(own, before, (x, 0.0, 0.0), bends, joint_name=f"{name}{i}", joint_on=on, **solid)
+            before = own
+        return self
+
     def model(self) -> Model:
-        return Model(
+        touching = {name for pairs, _ in self._contacts for pair in pairs for name in pair}
+        bodies = [replace(x, collisions=x.visuals) if x.name in touching and not x.collisions else x for x in self._bodies]
+        made = Model(
             self.name,
-            tuple(self._bodies),
+            tuple(bodies),
             tuple(self._joints),
             tuple(self._frames),
             tuple(self._loops),
             tuple(self._couplings),
             self.gravity,
             constraints=tuple(self._constraints),
+            ground=tuple(self._ground),
         )
+        for pairs, material in self._contacts:
+            made = made.with_contacts(pairs, material=material)
+        return made
 
 
 def _coefficients(joint: str, given) -> tuple[float, ...]:

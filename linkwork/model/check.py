@@ -29,9 +29,16 @@ def check_names(model: "Model") -> None:
     for frame in model.frames:
         _known(model, f'frame "{frame.name}"', "body", (frame.body,), known)
     _different(model, "force", [force.name for force in model.forces])
+    _different(model, "contact", [contact.name for contact in model.contacts])
+    for contact in model.contacts:
+        _known(model, f'contact "{contact.name}"', "body", contact.bodies, known)
+    for pair in model.excluded:
+        _known(model, "an excluded pair", "body", [name for name in pair if name is not None], known)
     places = {**known, **dict.fromkeys(frame.name for frame in model.frames)}
     for force in model.forces:
         _known(model, f'force "{force.name}"', "body or frame", force.bodies, places)
+    if model.fluid is not None:
+        _known(model, "its fluid", "body or frame", [each.body for each in model.fluid.immersed], places)
     if model.couplings or model.constraints:
         joints = {name: (placed.name, name.removeprefix(f"{placed.name}.")) for placed in model.joints for name in joint_names(placed)}
         for coupling in model.couplings:

@@ -206,3 +206,8 @@ class Rolling(Round):
 @dataclass(frozen=True)
 class Touching(Round):
     """The lowest point stays on the plane."""
+
+
+def distances(model) -> list[Distance]:
+    """Those of a model, in order."""
+    return [x for x in model.constraints if isinstance(x, Distance)]

@@ -15,11 +15,15 @@ from ..spatial import Pose
 from . import text
 from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
+from .contacts import Contact, check_contacts, with_contacts
+from .fluid import Fluid, Immersed
 from .forces import Force, Push
-from .parts import Body, Coupling, Frame, Loop, PlacedJoint
+from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .rebasing import rebased
 
 GRAVITY = (0.0, 0.0, -9.81)
+PARTS = "bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "ground", "contacts", "excluded", "notes"
+UP = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class Model:
     gravity: tuple[float, float, float] = GRAVITY
     forces: tuple[Force, ...] = ()
     constraints: tuple[Bond, ...] = ()
+    ground: tuple[Shape, ...] = ()  # shapes that stand in the world: a floor, walls, steps
+    contacts: tuple[Contact, ...] = ()  # pairs of shapes that may touch
+    excluded: tuple[tuple[str | None, str | None], ...] = ()  # bodies that do not collide with each other
+    fluid: Fluid | None = None  # that bodies are in: see `in_fluid`
     notes: tuple[str, ...] = field(default=(), compare=False)
     order: tuple[str, ...] = field(default=(), compare=False)  # of joints, before the model had another root: see `rebased`
 
@@ -50,7 +58,7 @@ class Model:
                 "it takes three finite numbers, the physical acceleration in m/s²."
             )
         object.__setattr__(self, "gravity", tuple(map(float, gravity)))
-        for what in ("bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "notes"):
+        for what in PARTS:
             object.__setattr__(self, what, tuple(getattr(self, what)))
         if strangers := [x for x in self.constraints if not isinstance(x, Bond)]:
             raise ModelError(f"{self.name}: {strangers[0]!r} is no constraint of a model; see linkwork.constraints for those there are.")
@@ -59,6 +67,8 @@ class Model:
         bodies = {body.name: body for body in self.bodies}
         object.__setattr__(self, "joints", order)
         object.__setattr__(self, "bodies", tuple(bodies[placed.child] for placed in order))
+        if self.contacts or self.ground:
+            check_contacts(self)
 
     # --- looking things up
 
@@ -194,6 +204,33 @@ class Model:
         """This model with distances, relations, given motion, rolling ... besides those it has; see `linkwork.constraints`."""
         return replace(self, constraints=(*self.constraints, *constraints))
 
+    def in_fluid(self, *immersed: Immersed, density: float = 1000.0, current=(0.0, 0.0, 0.0)) -> "Model":
+        """This model under water, or in another fluid that flows with a constant velocity: what it is to each body.
+
+            model.in_fluid(lw.Immersed("hull", volume=0.2, added_mass=(1, 5, 5, 20, 90, 90), quadratic_drag=...), current=(0.3, 0, 0))
+        """
+        return replace(self, fluid=Fluid(density, current, tuple(immersed)))
+
+    def with_ground(
+        self, height: float = 0.0, normal=UP, *, material: Material | None = None, shape: Shape | None = None, name: str = "ground"
+    ) -> "Model":
+        """This model with a plane to stand on, at a height along its normal, or with another shape in the world; contacts with it are
+        made by `with_contacts`."""
+        return replace(self, ground=(*self.ground, ground_shape(height, normal, material, shape, name)))
+
+    def with_contacts(self, which="ground", *, material: Material | None = None) -> "Model":
+        """This model with contacts between shapes, besides those it has.
+
+            model.with_contacts("ground")                                    # every collision shape with the ground; z = 0 if there is none
+            model.with_contacts("all")                                       # and with each other, by the rules of the file
+            model.with_contacts(["FL_foot", ("hand", "cup")])                # bodies or shapes by name: with the ground, with each other
+
+        "all" leaves out bodies that are fixed to each other or connected by one joint, those that the file excludes, and shapes
+        whose groups do not meet. Meshes are left out by "ground" and "all", with a note. Contacts have this material, or that of their
+        shapes.
+        """
+        return with_contacts(self, which, material)
+
     def with_payload(self, body: str, payload: "Body | float | Mapping", pose=None) -> "Model":
         """This model with another body welded to a body or frame: a Body, a solid, or a mass in kg, which is a point there; a
         payload without a name is called `payload`."""
@@ -224,6 +261,8 @@ class Model:
             couplings=(*self.couplings, *moved.couplings),
             forces=(*self.forces, *moved.forces),
             constraints=(*self.constraints, *(x.standing(base, at) for x in moved.constraints)),
+            **standing_ground(self, moved, base, at),
+            fluid=common_fluid(self, moved),
             notes=(*self.notes, *moved.notes),
         )
 
@@ -354,8 +393,51 @@ def renamed(model: Model, prefix: str) -> Model:
         gravity=model.gravity,
         forces=tuple(_force_renamed(force, n) for force in model.forces),
         constraints=tuple(x.renamed(n) for x in model.constraints),
+        ground=model.ground,
+        contacts=tuple(replace(x, name=n(x.name), one=n(x.one), other=n(x.other)) for x in model.contacts),
+        excluded=tuple((n(a), n(b)) for a, b in model.excluded),
+        fluid=model.fluid and replace(model.fluid, immersed=tuple(replace(x, body=n(x.body)) for x in model.fluid.immersed)),
         notes=model.notes,
     )
+
+
+def common_fluid(model: Model, other: Model) -> Fluid | None:
+    """The fluid that two models are in together."""
+    if model.fluid is None or other.fluid is None:
+        return model.fluid or other.fluid
+    if replace(model.fluid, immersed=()) != replace(other.fluid, immersed=()):
+        raise ModelError(f"{model.name} and {other.name} are in fluids of other densities or currents; give both the same.")
+    return replace(model.fluid, immersed=(*model.fluid.immersed, *other.fluid.immersed))
+
+
+def ground_shape(height, normal, material, shape, name: str) -> Shape:
+    """A plane at a height along its normal, or another shape, as part of the ground."""
+    if shape is not None:
+        return shape if material is None else replace(shape, material=material)
+    n, at = numbers(normal), numbers(height)
+    if n.shape != (3,) or not np.isfinite(n).all() or not n.any() or at.ndim or not np.isfinite(at):
+        raise ModelError(f"a ground has normal {normal} and height {height}; it takes a direction and a finite number.")
+    pose = Pose.of(float(at) * n / np.linalg.norm(n)) @ Pose.turning_z_to(n)
+    return Shape("plane", (), pose, name=name, material=material)
+
+
+def standing_ground(model: Model, moved: Model, base: str | None, at: Pose) -> dict:
+    """Ground, contacts and exclusions of a model and of another that stands on it. What was fixed in the world of the other is so in
+    that of the first, moved, and belongs to it only where the other stands on the world."""
+    if base is not None and (moved.ground or any(None in (x.one, x.other) for x in moved.contacts)):
+        raise ModelError(
+            f'{moved.name} has a ground, which cannot stand on body "{base}"; take it off: '
+            "dataclasses.replace(other, ground=(), contacts=())."
+        )
+    start = len(model.ground)
+    shifted = [
+        replace(x, shape=x.shape + start * (x.one is None), other_shape=x.other_shape + start * (x.other is None)) for x in moved.contacts
+    ]
+    return {
+        "ground": (*model.ground, *(replace(x, pose=at @ x.pose) for x in moved.ground)),
+        "contacts": (*model.contacts, *shifted),
+        "excluded": (*model.excluded, *moved.excluded),
+    }
 
 
 def fitting(model: Model, what: str) -> None:

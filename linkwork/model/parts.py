@@ -16,9 +16,35 @@ ZERO = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
+class Material:
+    """How a surface touches: Coulomb friction, Newton's restitution, compliance in m/N and damping in N s/m of a contact that is not
+    rigid. Of two surfaces the larger friction counts; with combine="min" the smaller."""
+
+    friction: float = 1.0
+    restitution: float = 0.0
+    compliance: float = 0.0
+    damping: float = 0.0
+    combine: str = "max"
+
+    def __post_init__(self):
+        for what in ("friction", "restitution", "compliance", "damping"):
+            value = numbers(getattr(self, what))
+            if value.ndim or not 0 <= value < np.inf or (what == "restitution" and value > 1):
+                range_of = "from 0 to 1" if what == "restitution" else "not negative"
+                raise ModelError(f"a material has {what} {getattr(self, what)}; it takes a finite number, {range_of}.")
+            object.__setattr__(self, what, float(value))
+        if self.combine not in ("max", "min"):
+            raise ModelError(f'a material has combine "{self.combine}"; it may be "max" or "min".')
+
+
+@dataclass(frozen=True)
 class Shape:
     """Something to see or to collide with: box (x, y, z), sphere (r,), cylinder and capsule (r, length), ellipsoid
-    (a, b, c), plane (), mesh (scale x, y, z) with the file's name as it was written and, if found, as a path."""
+    (a, b, c), plane (), mesh (scale x, y, z) with the file's name as it was written and, if found, as a path.
+
+    Axes of cylinders and capsules are z, and z is the normal of a plane. Two shapes may collide if the group of one and the mask of
+    the other have a bit in common.
+    """
 
     kind: str
     size: tuple[float, ...] = ()
@@ -27,6 +53,9 @@ class Shape:
     mesh: str | None = None
     path: str | None = None
     name: str = ""
+    material: Material | None = None
+    group: int = 1
+    mask: int = 1
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class Section:
         x, y, z = (length * i for i in self.inertia_per_length)
         bending = mass * length**2 / 12
         tensor = (x, 0.0, 0.0), (0.0, y + bending, 0.0), (0.0, 0.0, z + bending)
-        looks = tuple(_look(*part, length, middle, color) for part in self.parts or self._rectangle)
+        looks = tuple(_look(part, length, middle, color) for part in self.parts or self._rectangle)
         return Solid(mass=mass, center=(middle, 0.0, 0.0), tensor=tensor, visuals=looks)
 
     @property
@@ -209,8 +209,9 @@ def _shear_of_rectangle(material: Material) -> float:
     return 10 * (1 + nu) / (12 + 11 * nu)
 
 
-def _look(kind: str, size, place, length: float, middle: float, color) -> Shape:
+def _look(part, length: float, middle: float, color) -> Shape:
     """One part of a section, drawn along x."""
+    kind, size, place = part
     at = (middle, *place)
     if kind == "box":
         return Shape("box", (length, *size), Pose.of(at), color)
@@ -224,12 +225,12 @@ def _of(material) -> Material:
 
 
 def _missing(x) -> bool:
-    return isinstance(x, Real) and np.isnan(x)
+    return isinstance(x, Real) and x != x
 
 
 def _positive(thing: str, **values: float) -> None:
     for name, x in values.items():
-        if not (isinstance(x, Real) and np.isfinite(x) and x > 0):
+        if not (isinstance(x, Real) and 0 < x < np.inf):
             raise ModelError(f"{thing} has {name} = {x!r}; it takes a finite positive number.")
 
 

@@ -46,11 +46,17 @@ class Tree:
             yield k, X
             X, k = via(k, X), self.parent[k]
 
-    def carried(self, k: int, X, via: Callable):
-        """X taken from node k all the way to the world."""
-        for j, at in self.path(k, X, via):
+    def carried(self, k: int, X, via: Callable, until: int = -1):
+        """X taken from node k all the way to the world, or to the node `until` on that way."""
+        for j, at in self.path(k, X, via, until):
             X = via(j, at)
         return X
+
+    def meeting(self, i: int, j: int) -> int:
+        """The node where the ways of two nodes to the world meet, or the world."""
+        while i != j:
+            i, j = min(i, j), self.parent[max(i, j)]
+        return i
 
     def slots(self, count: int = 1):
         """Room for one value per node; several rooms at once if asked."""

@@ -33,8 +33,14 @@ def with_body_frames(model: Model, frames: Mapping[str, object]) -> Model:
         loops=tuple(map(hung, model.loops)),
         forces=tuple(_force_seen_from(force, moved) for force in model.forces),
         constraints=tuple(x.seen_from(moved) for x in model.constraints),
+        fluid=model.fluid and replace(model.fluid, immersed=tuple(_fluid_seen_from(x, moved) for x in model.fluid.immersed)),
         frames=tuple(replace(frame, pose=moved[frame.body] @ frame.pose) for frame in model.frames),
     )
+
+
+def _fluid_seen_from(immersed, moved: Mapping[str | None, Pose]):
+    """The same where the frame that it is described in stands on the new frame of its body; on a named frame nothing changes."""
+    return replace(immersed, at=moved[immersed.body] @ immersed.at) if immersed.body in moved else immersed
 
 
 def _force_seen_from(force, moved: Mapping[str | None, Pose]):

@@ -13,6 +13,7 @@ from ..model.tree import Tree
 from ..sweeps import Blocks, Rates, at_rest
 from ..sweeps.divide_and_conquer import divide_and_conquer, with_massive_nodes
 from ..sweeps.lyapunov import backward_element
+from ..sweeps.schedule import Schedule, schedule
 from ..systems import prescribed as prescribed_joints
 
 
@@ -188,15 +189,38 @@ class SKO:
         return self.tree.join(prescribed_joints.dynamics(self.blocks, self.rates(given), self.tree.split(prescribed)))
 
     def divide_and_conquer(self, tau):
-        """v̇ of a chain, and how many steps must follow one another: they grow as the logarithm of the length."""
-        if any(p != k - 1 for k, p in enumerate(self.tree.parent)):
-            raise ModelError("divide and conquer takes a chain; this tree forks. Use forward_dynamics.")
-        has_mass = [bool(np.any(self.M[k])) for k in self.tree.base_to_tips()]
-        if not (has_mass and has_mass[-1]):
-            raise ModelError("divide and conquer needs a last node with mass. Use forward_dynamics.")
-        s, r = with_massive_nodes(self.blocks, self.rates(tau), has_mass)
-        vdot, depth = divide_and_conquer(s, r)
-        return s.tree.join(vdot), depth
+        """v̇ (..., nv), and how many steps must follow one another, those of `schedule`: they grow as the logarithm of the length."""
+        self._check_massive()
+        s, r, members = with_massive_nodes(self.blocks, self.rates(tau), self._has_mass)
+        found, vdot = divide_and_conquer(s, r, self.schedule), self.tree.slots()
+        for k, nodes in enumerate(members):
+            start = 0
+            for j in nodes:
+                vdot[j] = found[k][..., start : start + self.tree.widths[j], :]
+                start += self.tree.widths[j]
+        return self.tree.join(vdot), self.schedule.steps
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The merges of `divide_and_conquer`, by levels of such as do not wait for each other; print it."""
+        self._check_massive()
+        above, massive = {self.tree.world: self.tree.world}, list[int]()
+        for k, p in enumerate(self.tree.parent):
+            above[k] = above[p]
+            if self._has_mass[k]:
+                massive.append(above[p])
+                above[k] = len(massive) - 1
+        return schedule(Tree(massive, [0] * len(massive)))
+
+    @cached_property
+    def _has_mass(self) -> list[bool]:
+        return [bool(np.any(self.M[k])) for k in self.tree.base_to_tips()]
+
+    def _check_massive(self) -> None:
+        for k, has_mass in enumerate(self._has_mass):
+            if not has_mass and len(self.tree.children[k]) != 1:
+                where = "forks" if self.tree.children[k] else "is a tip"
+                raise ModelError(f"divide and conquer needs nodes with mass; node {k} has none and {where}. Use forward_dynamics.")
 
     # --- operational space (Jain, chapter 10); a place is (node k, B) with B(m_k, n) its directions
 

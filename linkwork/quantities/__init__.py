@@ -28,6 +28,7 @@ from .diagonal import (
     velocity_of_diagonal,
 )
 from .energy import center_of_mass, kinetic_energy, passive_force, potential_energy
+from .hamilton import generalized_momentum, hamiltonian, hamiltonian_dynamics, lagrangian, velocity_of_momentum
 from .inertia import (
     coriolis_matrix,
     coriolis_matrix_times,
@@ -47,6 +48,7 @@ from .inertia_rates import (
 from .kinematics import (
     body_accelerations,
     body_velocities,
+    body_velocity,
     coordinate_rates,
     coordinate_weights,
     difference,
@@ -57,6 +59,8 @@ from .kinematics import (
     pose,
     poses,
     qdot,
+    relative_jacobian,
+    relative_pose,
 )
 from .momentum import (
     average_velocity,
@@ -91,6 +95,7 @@ __all__ = [
     "body_accelerations",
     "body_compliances",
     "body_velocities",
+    "body_velocity",
     "center_of_mass",
     "center_of_mass_jacobian",
     "centroidal_inertia",
@@ -119,8 +124,11 @@ __all__ = [
     "forward_dynamics_rate",
     "free_flying_velocity",
     "generalized_jacobian",
+    "generalized_momentum",
     "gravity_force",
     "gravity_force_derivative",
+    "hamiltonian",
+    "hamiltonian_dynamics",
     "hybrid_dynamics",
     "hybrid_matrix",
     "hybrid_matrix_times",
@@ -137,6 +145,7 @@ __all__ = [
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_energy_gradient",
+    "lagrangian",
     "log_determinant",
     "log_determinant_gradient",
     "mass_matrix",
@@ -162,9 +171,12 @@ __all__ = [
     "quantity",
     "rebase",
     "rebase_force",
+    "relative_jacobian",
+    "relative_pose",
     "task_acceleration",
     "task_compliance",
     "task_inertia",
     "task_jacobian",
     "velocity_of_diagonal",
+    "velocity_of_momentum",
 ]

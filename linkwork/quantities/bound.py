@@ -64,6 +64,10 @@ class Bound:
         """The quantity of the system that nodes are."""
         return self.of_system(self.lowered.system(nodes), arguments)
 
+    def over(self, nodes) -> Callable:
+        """The quantity over other nodes of the model: a function of (dress, arguments), where `dress` gives nodes their scalars."""
+        return lambda dress, arguments: self.evaluated(dress(nodes), arguments)
+
     def of_system(self, system, arguments):
         """The quantity of a system: inputs, then options, then optional inputs by name."""
         given, extra = arguments[: len(self.quantity.inputs)], arguments[len(self.quantity.inputs) :]

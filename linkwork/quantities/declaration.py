@@ -25,7 +25,8 @@ SIZES: dict[str, tuple[str | int, ...]] = {
     "external": ("nb", 6),
 }  # shapes of one sample, by the name of the argument; a user's kernel knows them too
 STRAIGHT_UP_TO = 80  # velocities; beyond, kernels loop over the nodes
-OWN: dict[str, tuple] = dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta"), ("nv",)) | {"momentum": (6,)}
+OWN: dict[str, tuple] = {"momentum": (6,)}
+OWN |= dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta", "p"), ("nv",))
 ARRAYS = SIZES | OWN
 
 

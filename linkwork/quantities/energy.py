@@ -20,7 +20,7 @@ def kinetic_energy(system, q, v):
 def potential_energy(system, q):
     """−g · Σ m c in the world, ½ ξ* k ξ of the springs of the joints, and the energy of springs between points."""
     tree, coordinates = system.tree, system.split(q)
-    moment = moment_of_mass(tree, placements(system, q), system.moments(q))[..., :3, :]
+    moment = moment_of_mass(tree, placements(system, q), system.weights(q))[..., :3, :]
     energy = tree.slots()
     for k in tree.base_to_tips():
         away = from_rest(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k])[..., None]

@@ -9,7 +9,7 @@ from ..sweeps.blocks import at_rest
 from ..systems.rigid import placements
 from . import by_program, long
 from .declaration import Honours, quantity
-from .options import one_place, place_and_axes
+from .options import one_place, place_and_axes, two_places, two_places_and_axes
 
 NOTHING = Honours.NOTHING
 FAR = 160  # velocities: the way of one body to the world is little code for each joint
@@ -39,6 +39,38 @@ def jacobian(system, q, body, place, axes="body"):
         R = pose(system, q, body, place)[..., :3, :3]
         J = spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R) @ J
     return J
+
+
+@quantity((4, 4), NOTHING, options=two_places, rolls=False, long=long.relative_pose, straight_up_to=FAR)
+def relative_pose(system, q, body, place, other):
+    """One frame from another on the mechanism: poses of the nodes up to where their ways to the world meet, those before do not enter."""
+    if other is None:
+        return pose(system, q, body, place)
+    (k, T), (j, X) = system.on_node(body, place), system.on_node(*other)
+    on_parent, meeting = placements(system, q), system.tree.meeting(k, j)
+    here, there = (system.tree.carried(i, at, via=lambda i, T: on_parent[i] @ T, until=meeting) for i, at in ((k, T), (j, X)))
+    return spatial.pose_inverse(there) @ here
+
+
+@quantity((6, "nv"), NOTHING, options=two_places_and_axes, rolls=False, long=long.relative_jacobian, straight_up_to=FAR)
+def relative_jacobian(system, q, body, place, other, axes="body"):
+    """Velocity of a frame as seen from another that moves, from v: J − φ* J(other), joints that carry both not among them."""
+    if other is None:
+        return jacobian(system, q, body, place, axes)
+    (k, T), (j, X) = system.on_node(body, place), system.on_node(*other)
+    s, meeting = system.blocks(q), system.tree.meeting(k, j)
+    seen = spatial.phi(X) @ spatial.phi(relative_pose(system, q, body, place, other))
+    J = sweeps.jacobian(s, k, spatial.phi(T), meeting) - sweeps.jacobian(s, j, seen, meeting)
+    if axes == "world":
+        R = pose(system, q, body, place)[..., :3, :3]
+        J = spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R) @ J
+    return J
+
+
+@quantity((6,), NOTHING, options=two_places_and_axes, rolls=False, long=long.body_velocity, straight_up_to=FAR)
+def body_velocity(system, q, v, body, place, other, axes="body"):
+    """Spatial velocity of one frame, of the world or as seen from another that moves."""
+    return (relative_jacobian(system, q, body, place, other, axes) @ v[..., None])[..., 0]
 
 
 @quantity((6, "nv", "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.jacobian_derivative, program=by_program.jacobian("jacobian", "q"))

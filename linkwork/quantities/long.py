@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from .. import sweeps
-from ..spatial import homogeneous, phi, phi_inverse
+from ..spatial import phi, phi_inverse, pose_inverse
 from ..spatial.ldl import inverse
+from ..sweeps.jacobian import carriers
 from .points import Point, conservative, energy, pulls
 from .roots import rearranged, rearranged_forces
 
@@ -25,6 +26,31 @@ def jacobian(of, q, body, place, axes="body"):
     wrenches[:, body] = phi(place.matrix).T
     J = of("joint_forces", q[..., None, :], wrenches)
     return in_axes(of, q, body, place, axes, J)
+
+
+def relative_pose(of, q, body, place, other):
+    return pose(of, q, body, place) if other is None else pose_inverse(pose(of, q, *other)) @ pose(of, q, body, place)
+
+
+def relative_jacobian(of, q, body, place, other, axes="body"):
+    """J − φ* J(other), and zero for joints that carry both."""
+    J = jacobian(of, q, body, place)
+    if other is not None:
+        J = J - phi(relative_pose(of, q, body, place, other)).mT @ jacobian(of, q, *other)
+        tree, (k, j) = of.nodes.tree, (of.nodes.on[body], of.nodes.on[other[0]])
+        J[..., carriers(tree, tree.meeting(k, j))] = 0.0
+    return in_axes(of, q, body, place, axes, J)
+
+
+def body_velocity(of, q, v, body, place, other, axes="body"):
+    """From the velocities of all bodies."""
+    V = of("body_velocities", q, v)
+    own = phi(place.matrix).T.astype(q.dtype) @ V[..., body, :, None]
+    if other is not None:
+        index, at = other
+        shift = phi(relative_pose(of, q, body, place, other)).mT
+        own = own - shift @ (phi(at.matrix).T.astype(q.dtype) @ V[..., index, :, None])
+    return in_axes(of, q, body, place, axes, own)[..., 0]
 
 
 def generalized_jacobian(of, q, prescribed, body, place, axes="body"):
@@ -90,6 +116,14 @@ def passive_force(of, q, v):
 
 def potential_energy(of, q):
     return energy(of.forces, partial(point, of("poses", q), None), of("potential_energy", q))
+
+
+def lagrangian(of, q, v):
+    return of("kinetic_energy", q, v) - potential_energy(of, q)
+
+
+def hamiltonian(of, q, p):
+    return 0.5 * np.sum(p * of("mass_matrix_solve", q, p), -1) + potential_energy(of, q)
 
 
 def point(T, V, place) -> Point:
@@ -208,9 +242,9 @@ def rebase(of, q, v, way):
         T, V = of("poses", q), of("body_velocities", q, v)
         (old, on), (new, there) = ((i, pose.matrix.astype(q.dtype)) for i, pose in way.roots)
         X = T[..., new, :, :] @ there
-        root = back(T[..., old, :, :] @ on) @ X, phi(there).mT @ V[..., new, :, None]
+        root = pose_inverse(T[..., old, :, :] @ on) @ X, phi(there).mT @ V[..., new, :, None]
         if way.parent is not None:
-            root = root[0], root[1] - phi(back(T[..., way.parent, :, :]) @ X).mT @ V[..., way.parent, :, None]
+            root = root[0], root[1] - phi(pose_inverse(T[..., way.parent, :, :]) @ X).mT @ V[..., way.parent, :, None]
     return rearranged(way, [(nodes.groups[k], own[k], rates[k]) for k in range(len(nodes.tree))], root)
 
 
@@ -221,15 +255,10 @@ def rebase_force(of, q, tau, way):
     if way.base is not None:
         T = of("poses", q)
         (old, on), (new, there) = ((i, pose.matrix.astype(q.dtype)) for i, pose in way.roots)
-        f = phi_inverse(back(T[..., old, :, :] @ on) @ T[..., new, :, :] @ there) @ force[way.base]
+        f = phi_inverse(pose_inverse(T[..., old, :, :] @ on) @ T[..., new, :, :] @ there) @ force[way.base]
         wrenches = np.zeros((*f.shape[:-2], of.nb, 6), q.dtype)
         wrenches[..., new, :] = (phi(there) @ f)[..., 0]
         along = nodes.tree.split(of("joint_forces", q, wrenches))
         force |= {i: force[i] - along[i] for i in way.turned} | {way.base: f}
     return rearranged_forces(way, [(nodes.groups[k], own[k], force[k]) for k in range(len(nodes.tree))])
 
-
-def back(T):
-    """The inverse of a pose."""
-    R = T[..., :3, :3].mT
-    return homogeneous(R, -(R @ T[..., :3, 3:])[..., 0])

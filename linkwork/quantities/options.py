@@ -23,6 +23,17 @@ def place_and_axes(model, body: str, axes: str = "body"):
     return (*model.place(body), axes)
 
 
+def two_places(model, body: str, relative_to: str | None = None):
+    """(number, pose) of a body or frame, and of the one it is seen from: None for the world."""
+    return (*model.place(body), None if relative_to is None else model.place(relative_to))
+
+
+def two_places_and_axes(model, body: str, relative_to: str | None = None, axes: str = "body"):
+    if axes not in AXES:
+        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
+    return (*two_places(model, body, relative_to), axes)
+
+
 def task(model, *places):
     """A row of places (number of the body, pose on it, only its point?)."""
     if not places:

@@ -1,5 +1,7 @@
 """Integration in time: simulate one robot, roll out batches of robots, and the trajectories they return."""
 
+from .contact import ContactRecord, ContactSolver
+from .contact_rollout import ContactRollout
 from .control import Hold, hold
 from .events import Event, Occurrence
 from .rollout import Rollout, rollout
@@ -10,6 +12,9 @@ from .trajectory import Trajectory
 
 __all__ = [
     "METHODS",
+    "ContactRecord",
+    "ContactRollout",
+    "ContactSolver",
     "CostGradient",
     "Event",
     "Hold",

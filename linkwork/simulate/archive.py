@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import lru_cache
 from os import PathLike
 
@@ -14,9 +14,10 @@ from ..errors import MissingFileError, SimulationError
 from ..flexible import Deflection, FlexibleBody, Modes
 from ..flexible.data import as_data, from_data
 from ..joints import Joint
-from ..model import Model, constraints, forces, parts
+from ..model import Model, constraints, contacts, forces, parts
 from ..spatial import Pose
 from .arrays import read as read_arrays
+from .contact import ContactSolver
 from .control import Hold
 from .dense import KINDS, Dense, Ends, Polynomials
 from .safe_file import replacing
@@ -30,7 +31,7 @@ CARRIED = "grid", "late", "next_step", "embedding", "held", "memory"
 STATUSES = "finished", "event", "stopped", "failed"
 TYPES = {
     kind.__name__: kind
-    for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints) for x in vars(part).values()), Pose, Model, Modes, Deflection)
+    for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints, contacts) for x in vars(part).values()), Pose, Model, Modes, Deflection)
     if isinstance(kind, type) and is_dataclass(kind)
 }
 
@@ -73,7 +74,8 @@ def save(path: str | PathLike, trajectory) -> None:
         "format": FORMAT,
         "version": VERSION,
         "model": written(trajectory.robot.model),
-        "settings": {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in FUNCTIONS},
+        "settings": {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in FUNCTIONS}
+        | {"contact": settings.contact and asdict(settings.contact)},
         "functions": [name for name in FUNCTIONS if getattr(settings, name)],
         "holds": is_held(settings.control),
         "carry": {name: getattr(trajectory.carry, name) for name in CARRIED},
@@ -140,6 +142,8 @@ def load(path: str | PathLike) -> tuple[Model, dict, dict, dict]:
     if version < 2:  # in version 1 `limits` was the restitution, or null for no limits
         limits = settings["limits"]
         settings |= {"limits": limits is not None, "restitution": limits or 0.0}
+    if settings.get("contact") is not None:
+        settings["contact"] = ContactSolver(**settings["contact"])
     if "events" in settings:
         settings["events"] = (settings["events"],)
     columns = {name: header[name] for name in COUNTS} | {name: arrays.pop(name) for name in ROWS}

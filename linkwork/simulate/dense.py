@@ -169,6 +169,17 @@ class DenseRecord:
         self.steps.add(t, late, step.h, step.base, c, tau0, 0.0 if tau1 is tau0 else (tau1 - tau0) / x)
         self._limit(self.steps)
 
+    def many(self, steps) -> None:
+        """Keep the polynomials of compiled steps."""
+        c = steps.coefficients
+        if self.given_up or self.wanted is False or c is None:
+            return
+        if self.steps is None:
+            self.steps = Growing(Polynomials.widths(self.robot, c.shape[1] - 1))
+        slope = np.diff(steps.tau, axis=0) if steps.steers else 0.0
+        self.steps.extend(steps.t[:-1], steps.late[:-1], steps.h, steps.q[:-1], c, steps.tau[:-1], slope)
+        self._limit(self.steps)
+
     def end(self, *row) -> None:
         """Keep the end of a step: t, q, v, vdot, tau."""
         if self.given_up:

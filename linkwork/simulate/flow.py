@@ -83,6 +83,14 @@ class Flow:
         self(t, q, self.zero, v, out)
         return out[1], self.tau
 
+    def at_many(self, t, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """v̇ and τ of many states of a run whose controls are kernels, and which has no joints at rest."""
+        tau = self.zero + sum(self.controls.answers)
+        for control in self.controls.functions:
+            tau = tau + np.asarray(control(t, q, v))
+        self.evaluations += len(t)
+        return self.rates(q, self.zero, v, tau)[1], np.broadcast_to(tau, v.shape)
+
     def within(self, t: float, step, x) -> tuple[np.ndarray, np.ndarray]:
         """The states at fractions x of a step that began at t, on the constraints if there are any."""
         return self.keeper.back(t + x * step.h, *step.at(self.robot, x))

@@ -5,6 +5,7 @@ from math import floor
 import numpy as np
 
 from ..errors import SimulationError
+from ..lie.scalars import opaque
 
 SLACK = 1e-9  # fraction of a step: two times nearer than that are equal
 
@@ -34,7 +35,7 @@ class Grid:
 
 def later(t: float, late: float, h: float) -> tuple[float, float]:
     """The time h after t + late, and what its rounding leaves out (Knuth's sum of two numbers)."""
-    h = late + h
-    there = t + h
-    moved = there - t
+    h = opaque(late + h)
+    there = opaque(t + h)
+    moved = opaque(there - t)
     return there, (t - (there - moved)) + (h - moved)

@@ -22,9 +22,16 @@ class Polynomial:
         return self._made
 
     def __call__(self, x) -> tuple[np.ndarray, np.ndarray]:
-        c = self.coefficients
-        y, n = x ** np.arange(len(c)) @ c, c.shape[1] // 2
+        y, n = self.value(self.coefficients, x), self.coefficients.shape[1] // 2
         return y[:, :n], y[:, n:]
+
+    @staticmethod
+    def value(c, x):
+        """Σ c[..., k, :] x^k, with the same bits for one fraction and for many (Horner)."""
+        y = c[..., -1, :] + 0.0 * x
+        for k in range(c.shape[-2] - 2, -1, -1):
+            y = y * x + c[..., k, :]
+        return y
 
 
 class Quartic:

@@ -5,7 +5,6 @@ from time import monotonic
 from typing import Any
 
 DELAY = 1.0  # seconds before a bar appears
-EVERY = 64  # steps between checks of the clock
 
 
 class Progress:
@@ -14,12 +13,10 @@ class Progress:
         self.wanted = sys.stderr.isatty() if show is None else show
         self.delay = DELAY if show is None else 0.0
         self.began = monotonic()
-        self.count = 0
         self.bar: Any = None
 
     def update(self, t: float) -> None:
-        self.count += 1
-        if self.wanted and self.count % EVERY == 0 and monotonic() - self.began >= self.delay:
+        if self.wanted and monotonic() - self.began >= self.delay:
             if self.bar is None:
                 self._open()
             if self.bar is not None:

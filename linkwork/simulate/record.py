@@ -23,6 +23,15 @@ class Growing:
             array[self.n] = value
         self.n += 1
 
+    def extend(self, *rows) -> None:
+        """Append several entries to each array; what is no array of so many is the same for all."""
+        n = self.n + len(rows[0])
+        while n > len(self.arrays[0]):
+            self.arrays = [np.concatenate([x, np.empty_like(x)]) for x in self.arrays]
+        for array, values in zip(self.arrays, rows):
+            array[self.n : n] = values
+        self.n = n
+
     @property
     def bytes(self) -> int:
         return sum(x.nbytes for x in self.arrays)

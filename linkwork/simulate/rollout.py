@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact import refuse_contacts
 from ..dynamics import Dynamics
 from ..engine.checks import array_of
 from ..engine.cuda import DeviceError
@@ -17,6 +18,8 @@ from ..kernels import UserKernel
 from ..lie.scalars import working_dtype
 from ..motion.equations import STEPS
 from ..varying import Varying
+from .contact import ContactSolver
+from .contact_rollout import FRICTION, ContactRollout, ContactSteps, as_tensors
 from .kernels import cache_of, more_than_a_tree
 from .rollout_inputs import RolloutInputs
 from .stepwise import Stepwise
@@ -33,25 +36,30 @@ class Rollout(NamedTuple):
 
 def rollout(
     robot: Dynamics | Varying, Q0, V0, controls=None, *, dt: float, steps: int, method: str = "euler", every: int = 1,
-    reset=None, given=None, each_step=None, out=None,
-) -> Rollout:  # fmt: skip
+    reset=None, given=None, each_step=None, out=None, contact: ContactSolver | None = None,
+) -> Rollout | ContactRollout:  # fmt: skip
     """The motion of a batch of robots from Q0 (..., nq), V0 (..., nv) over `steps` steps of length dt.
 
     robot      a Dynamics; or `robot.varying(...)`, with the constants of each robot in `given`
     controls   None; τ that broadcasts to (..., steps, nv), constant during each step; a `robot.kernel` of
                (t, q, v, ...) -> τ, which becomes part of the compiled loop; or any function (t, Q, V) -> τ (..., nv) of
                the whole batch, called before each step
-    method     "euler" (semi-implicit) or "rk4"
+    method     "euler" (semi-implicit) or "rk4"; "contact": Moreau's midpoint rule with the contacts of the model and dry friction of
+               joints, which returns a ContactRollout with forces and residuals
     every      store only each n-th state, and the first; with every=steps, the first and the last
     reset      a `robot.kernel` of (t, q, v, ...) -> (q, v), or any function (t, Q, V) -> (Q, V) of the whole batch: gives
                the state from which each robot continues after a step, unchanged or replaced
     given      arrays (..., shape) by name: inputs of kernels besides t, q, v, and varying constants
     each_step  the same with a value for each step: (..., steps, shape)
+    contact    an lw.ContactSolver for method "contact": rounds, tolerance, whether joint limits act ...; samples may have their own
+               friction, given={"contact_friction": (..., n)}
     out        (q, v) to write into, such as those of an earlier rollout: allocation may cost more than the integration
 
     Springs, damping and friction of the joints act; limits do not. The result has the dtype and the kind of array of the
     states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at each step.
     """
+    if method != "contact" and contact is not None:
+        raise SimulationError(f'contact= is for method "contact"; this rollout has method "{method}".')
     if out is None and wants_gradient((Q0, V0, controls, *(given or {}).values(), *(each_step or {}).values()), (controls, reset)):
         from .rollout_tensors import rollout_of_tensors  # which imports torch
 
@@ -60,19 +68,24 @@ def rollout(
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
         Q0, V0, controls, reset, given, each_step, out = as_numpy(Q0, V0, controls, reset, given, each_step, out)
         run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, method=method, every=every, reset=reset, given=given,
-                      each_step=each_step, out=out)  # fmt: skip
-        return Rollout(*map(sys.modules["torch"].from_numpy, run))
+                      each_step=each_step, out=out, contact=contact)  # fmt: skip
+        return as_tensors(run) if isinstance(run, ContactRollout) else Rollout(*map(sys.modules["torch"].from_numpy, run))
     own = robot.robot if isinstance(robot, Varying) else robot
     library, Q, V = states_of(own, Q0, V0)
-    check_steps(own, dt, steps, method, every)
+    check_steps(own, dt, steps, method, every, contacts=True)
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
     inputs = RolloutInputs(library, Q, V, steps)
-    inputs.add(robot, inside, given or {}, each_step or {})
+    own_inputs = {FRICTION: (len(own.contacts),)} if method == "contact" else {}
+    inputs.add(robot, inside, given or {}, each_step or {}, own_inputs)
     if not callable(controls):
         inputs.add_controls(controls)
     rows = steps // every + 1
     q, v = output_arrays(library, out, rows, Q, V)
     q[0], v[0] = Q, V
+    if method == "contact":
+        if own.rolled or not own.compiled:
+            raise SimulationError(f"{own.model.name} runs in plain NumPy or is rolled: there is no rollout with contacts. Use lw.simulate.")
+        return ContactSteps(robot, contact or ContactSolver(), controls, reset, inputs, dt)(q, v, every)
     if steps and 0 not in Q.shape:
         python_functions = any(callable(x) and x not in inside for x in (controls, reset))
         if python_functions or not (isinstance(robot, Varying) or (own.compiled and not own.rolled)):
@@ -148,13 +161,16 @@ def as_numpy(*arguments):
     return map(plain, arguments)
 
 
-def check_steps(robot, dt, steps, method, every):
-    if method not in STEPS:
-        raise SimulationError(f'rollout has no method "{method}"; it takes {", ".join(STEPS)}.')
+def check_steps(robot, dt, steps, method, every, *, contacts: bool = False):
+    where = " with a gradient" if method == "contact" else ""
+    if method not in STEPS and (method != "contact" or not contacts):
+        raise SimulationError(f'rollout has no method "{method}"{where}; it takes {", ".join(STEPS)}.')
     if not (isfinite(dt) and dt != 0):
         raise SimulationError(f"dt is {dt}; it must be a finite number of seconds, not zero.")
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if int(value) != value or value < least:
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
+    if method != "contact":
+        refuse_contacts(robot.model, f'method "{method}" of rollout')
     if left := more_than_a_tree(robot):
         raise SimulationError(f"{robot.model.name} has {left}, which rollout leaves out. Use lw.simulate.")

@@ -19,9 +19,11 @@ class RolloutInputs:
         self.streams: dict = {}
         self.constants: dict = {}
 
-    def add(self, robot, kernels: list[UserKernel], given, each_step) -> None:
-        """Add the arrays that the kernels and the robot have as inputs; any other name is an error."""
+    def add(self, robot, kernels: list[UserKernel], given, each_step, more=()) -> None:
+        """Add the arrays that the kernels and the robot have as inputs; any other name is an error. `more` are
+        shapes of inputs that the step has besides."""
         own = {name: x.shape for name, x in robot.own.items()} if isinstance(robot, Varying) else {}
+        own |= dict(more)
         needed = {name: kernel for kernel in kernels for name in kernel.names if name not in STATE}
         for name, kernel in needed.items():
             if name not in given and name not in each_step:

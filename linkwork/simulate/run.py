@@ -7,6 +7,8 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import ConstraintError
 from .checkpoint import Checkpoint
+from .compiled_steps import CompiledSteps, Steps
+from .contact import ContactFlow, ContactMidpoint
 from .control import Controls
 from .events import EventDetector, Occurrence
 from .flow import Flow
@@ -29,14 +31,21 @@ class Run:
         self.robot, self.settings, self.until = robot, settings, until
         self.goes_on = carry.goes_on
         memory = carry.memory or {}
-        stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"))
-        stops.check(q)
+        stops = None
+        if settings.method != "contact":  # where limits and dry friction are part of the contact problem
+            stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"))
+            stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
         self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding, settings.tolerance)
-        self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
+        if stops is None:
+            self.flow: Flow = ContactFlow(robot, self.controls, settings, self.keeper)
+        else:
+            self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
         self.integrator = settings.integrator(self.flow, carry.next_step if carry.memory else carry.next_step or settings.first_step)
         self.integrator.remember(memory.get(settings.method))
         self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
+        self.looks = self.detector.any or settings.on_step is not None  # is each step looked at?
+        self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.looks)
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None
@@ -90,6 +99,8 @@ class Run:
         if self.status == "finished":
             self.message = self.keeper.note(self.t, self.q)
         self.message = self.message or self.detector.text
+        if isinstance(self.integrator, ContactMidpoint):
+            self.message = self.message or self.integrator.note
         if self.record.n and self.record.last != self.t:
             self.store()
 
@@ -148,7 +159,13 @@ class Run:
     def _advance(self) -> None:
         """Make one step, or the part of it before an event that interrupts it."""
         h, target, late = self._next_length()
-        step = self._projected(self.integrator.step(self.t, self.q, self.v, self.vdot, h))
+        if self.compiled is not None and not self.looks:
+            steps = self.compiled.make(self._state, target)
+            if len(steps):
+                self._accept(steps)
+                return
+        step = None if self.compiled is None or not self.looks else self.compiled.step(self._state, target)
+        step = step or self._projected(self.integrator.step(self.t, self.q, self.v, self.vdot, h))
         t, rest = later(self.t, self.late, step.h)
         t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
         if self.detector.any:
@@ -165,6 +182,18 @@ class Run:
         self.accept_step()
         if not self.settings.stores_grid:
             self.store(row=self.steps % self.settings.every == 0)
+
+    @property
+    def _state(self) -> tuple:
+        return self.t, self.late, self.q, self.v, self.vdot, self.tau
+
+    def _accept(self, steps: Steps) -> None:
+        """Go to the end of compiled steps, which nothing looks at one by one."""
+        self.stored.many(steps, self.steps + 1)
+        self.t, self.late = float(steps.t[-1]), float(steps.late[-1])
+        self.q, self.v, self.vdot = steps.q[-1], steps.v[-1], steps.vdot[-1]
+        self.tau = self.flow.tau = steps.tau[-1] if steps.steers else self.tau
+        self.steps += len(steps)
 
     def _projected(self, step: Step) -> Step:
         """A step whose end is on the constraints."""

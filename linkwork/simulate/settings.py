@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
+from .contact import ContactMidpoint, ContactSolver
 from .control import Control
 from .diagonal import DiagonalFlow, InDiagonalVelocities
-from .explicit import RK4, DormandPrince, DormandPrince8, Euler
+from .explicit import RK4, Adaptive, Euler
 from .flow import Flow
 from .midpoint import Midpoint
+from .pairs import DormandPrince, DormandPrince8, Pair
 from .step import Integrator, Tolerances
 from .stiff import Radau
 
 if TYPE_CHECKING:
     from ..constraints import Constrained
 
-FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint}
-ADAPTIVE: dict[str, type] = {"rk45": DormandPrince, "dop853": DormandPrince8, "stiff": Radau}
+FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint, "contact": ContactMidpoint}
+PAIRS: dict[str, type[Pair]] = {"rk45": DormandPrince, "dop853": DormandPrince8}
+ADAPTIVE = *PAIRS, "stiff"
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Settings:
     tolerance: float | None = None
     sensitivity: tuple[str, ...] = ()
     velocities: str = "v"
+    contact: ContactSolver | None = None
 
     @property
     def fixed(self) -> bool:
@@ -65,7 +69,10 @@ class Settings:
     def _method(self, flow, first_step: float | None) -> Integrator:
         if self.fixed:
             return FIXED[self.method](flow)
-        return ADAPTIVE[self.method](flow, Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step)
+        control = Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step
+        if self.method in PAIRS:
+            return Adaptive(PAIRS[self.method](), flow, *control)
+        return Radau(flow, *control)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from ..lie.scalars import numbers
+from .contact import ContactSolver
 from .control import Control
 from .diagonal import check_diagonal
 from .held import Keeper
@@ -52,11 +53,13 @@ def simulate(
     dense: bool | None = None,
     sensitivity: bool | str | Iterable[str] = (),
     velocities: str = "v",
+    contact: ContactSolver | None = None,
 ) -> Trajectory:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
 
     method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (Radau, order 5)
-               with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift)
+               with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift),
+               "contact" (Moreau's midpoint rule: the contacts of the model, joint limits and dry friction in one problem)
     dt         the step of a fixed-step method; for an adaptive method, the spacing of the stored rows
     rtol, atol local error tolerances of an adaptive method; rtol is relative to 1 rad for angles, else to the value
     control    (t, q, v) -> tau; lw.hold(function, rate=100.0) for a controller with its own sampling rate; or a list
@@ -78,6 +81,8 @@ def simulate(
                the derivatives of the state by these. They are exact for the steps made, and no part of the error control
     velocities  "v", or "eta": the equations are integrated in velocities whose mass matrix is the identity (`robot.diagonal`), of
                trees, by "rk45", "dop853" or "rk4"; the trajectory has v in any case
+    contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
+               digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
     Functions act by what they return: the arrays of control, external and events are read only, those of a reset and of
     on_step are copies. A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message`
@@ -88,7 +93,7 @@ def simulate(
     limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
-        progress, constraints, keep, dense, tolerance, velocities=velocities,
+        progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact,
     )  # fmt: skip
     checked(robot, settings)
     if names := wanted(robot, settings, sensitivity):
@@ -121,6 +126,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
             raise SimulationError(f"{name} is {value!r:.60}; it must be a number.")
     if s.method in FIXED and s.dt is None:
         raise SimulationError(f'method "{s.method}" has fixed steps: give their length, e.g. dt=0.001.')
+    check_contact(robot, s)
     check_diagonal(robot, s)
     Keeper.check(robot, s.constraints, s.keep, s.method, s.tolerance)
     for name in ("dt", "first_step", "max_step"):
@@ -137,6 +143,19 @@ def checked(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f"dense is {s.dense!r}; it may be True, False or None.")
     if s.every < 1 or int(s.every) != s.every:
         raise SimulationError(f"every is {s.every}; it must be a whole number, at least 1.")
+
+
+def check_contact(robot: Dynamics, s: Settings) -> None:
+    """Contacts of a model act in a method that knows them."""
+    if s.contact is not None and not isinstance(s.contact, ContactSolver):
+        raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
+    if s.method != "contact" and len(robot.contacts):
+        raise SimulationError(
+            f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or take a model '
+            "without: dataclasses.replace(model, contacts=())."
+        )
+    if s.method == "contact" and s.velocities != "v":
+        raise SimulationError('method "contact" is in velocities "v"; leave velocities= away.')
 
 
 def checked_until(until: float, start: float) -> float:

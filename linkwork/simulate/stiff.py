@@ -123,7 +123,8 @@ class Radau(Integrator):
             slopes, n = rate_slopes(self.flow, self.origin + t, self.base, y[: self.n], y[self.n : 2 * self.n]), 2 * self.n
             if slopes is not None:
                 return np.pad(slopes, (0, len(y) - n))
-        size = np.maximum(self.tolerances.sizes, 1e-3 * self.tolerances.sizes.max(initial=1e-300))
+        sizes = self.tolerances.size(self.base)
+        size = np.maximum(sizes, 1e-3 * sizes.max(initial=1e-300))
         size = np.concatenate([size, *[size / (self.next_step or 1.0)] * (self.flow.blocks - 1)])
         d = PROBE * np.maximum(np.abs(y), size)
         rates = self._rates(t, y[:, None] + np.concatenate([np.zeros((len(y), 1)), np.diag(d)], 1))

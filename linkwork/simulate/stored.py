@@ -38,6 +38,31 @@ class Stored:
         if not self.settings.fixed:
             self.dense.step(t, late, step, x, before, after)
 
+    def many(self, steps, first: int) -> None:
+        """Store compiled steps, the first of which has this number in the run: the rows that are wanted, and the motion within."""
+        self.dense.many(steps)
+        if self.settings.stores_grid:
+            self._on_grid(steps)
+            return
+        numbers = np.arange(1, len(steps) + 1)
+        rows = numbers[(first + numbers - 1) % self.settings.every == 0]
+        self.rows.extend(*(x[rows] for x in (steps.t, steps.q, steps.v, steps.vdot, steps.tau)))
+
+    def _on_grid(self, steps) -> None:
+        """The rows at multiples of dt after the last row, up to the end of these steps."""
+        at_ends = np.array([self.grid.number(t) for t in steps.t[1:].tolist()])
+        last, self.number = self.number, max(self.number, int(at_ends[-1]))
+        numbers = np.arange(last + 1, self.number + 1)
+        if not len(numbers):
+            return
+        i = np.searchsorted(at_ends, numbers)
+        ends, times = steps.t[i + 1], np.array([self.grid.time(k)[0] for k in numbers.tolist()])
+        times = np.where(times > ends - self.grid.slack, ends, times)
+        x = np.minimum(((times - steps.t[i]) - steps.late[i]) / steps.h[i], 1.0)
+        xi, v = steps.at(i, x)
+        q = self.flow.integrate(steps.q[i], xi)
+        self.rows.extend(times, q, v, *self.flow.at_many(times, q, v))
+
     def up_to(self, end: float, t: float, late: float, step: Step) -> None:
         """Where rows are at multiples of dt, store those after the last row, up to a time within the step from t + late."""
         if not self.settings.stores_grid:

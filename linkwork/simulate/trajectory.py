@@ -13,6 +13,7 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..model import coordinates
 from . import archive, export
+from .contact import ContactMidpoint, ContactRecord
 from .dense import Dense, Ends
 from .events import Occurrence
 from .held import WAYS, Keeper
@@ -51,6 +52,7 @@ class Trajectory:
     settings: Settings = field(default_factory=Settings)
     carry: Carry = field(default_factory=Carry)
     dense: Dense | None = None
+    contact: ContactRecord | None = None  # of each step, with method "contact"; a file does not hold it
 
     def __post_init__(self):
         for name in ROWS:
@@ -83,6 +85,7 @@ class Trajectory:
             settings=run.settings,
             carry=run.carry,
             dense=run.stored.dense.result(columns, run.record),
+            contact=run.integrator.contact if isinstance(run.integrator, ContactMidpoint) else None,
         )
 
     # --- one row, some rows, times in between
@@ -248,7 +251,10 @@ class Trajectory:
         dense = self._dense.joined(later._dense)
         if len(dense.parts) == 1 and isinstance(dense.parts[0], Ends) and np.array_equal(dense.parts[0].t, rows["t"]):
             dense = Dense((replace(dense.parts[0], **rows),))  # the same arrays, not twice
-        return replace(later, **rows, **counts, dense=dense)
+        contact = None
+        if self.contact is not None and later.contact is not None:
+            contact = ContactRecord(*(np.concatenate(both) for both in zip(self.contact, later.contact)))
+        return replace(later, **rows, **counts, dense=dense, contact=contact)
 
     # --- files and tables
 

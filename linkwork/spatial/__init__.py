@@ -4,7 +4,7 @@ from .cross import bar, hat, tilde
 from .inertia import inertia, inertia_parameters, is_physical, kinetic_energy, momentum, parallel_axis, point_masses
 from .ldl import logdet, root, root_solve, root_transposed_solve, solve
 from .pose import Pose
-from .shift import blocks, homogeneous, inverse_pose, phi, phi_inverse
+from .shift import blocks, homogeneous, phi, phi_inverse, pose_inverse
 
 __all__ = [
     "Pose",
@@ -14,7 +14,6 @@ __all__ = [
     "homogeneous",
     "inertia",
     "inertia_parameters",
-    "inverse_pose",
     "is_physical",
     "kinetic_energy",
     "logdet",
@@ -22,6 +21,7 @@ __all__ = [
     "parallel_axis",
     "phi",
     "phi_inverse",
+    "pose_inverse",
     "point_masses",
     "root",
     "root_solve",

@@ -5,7 +5,7 @@ import numpy as np
 from ..lie.embedding import pose as homogeneous
 from ..lie.embedding import tilde
 
-__all__ = ["blocks", "homogeneous", "inverse_pose", "phi", "phi_inverse"]
+__all__ = ["blocks", "homogeneous", "phi", "phi_inverse", "pose_inverse"]
 
 
 def blocks(A, B, C, D):
@@ -28,7 +28,7 @@ def phi_inverse(T):
     return blocks(R, -R @ tilde(p), np.zeros_like(R), R)
 
 
-def inverse_pose(T):
-    """The pose that undoes T."""
+def pose_inverse(T):
+    """The inverse of a pose (..., 4, 4)."""
     R = T[..., :3, :3].mT
     return homogeneous(R, -(R @ T[..., :3, 3:])[..., 0])

@@ -1,6 +1,6 @@
-"""Forward dynamics of a chain by halving it: the answer of the sweep, in steps whose number grows as log N.
+"""Forward dynamics of a tree by merging its parts: the answer of the sweep, in steps whose number grows as log N.
 
-A piece of the chain, cut free, is held at two handles: its first node, and the inboard side of the joint after it.
+A piece of a path, cut free, is held at two handles: its first node, and the inboard side of the joint after it.
 
     α₁ = Λ₁₁ f₁ + Λ₁₂ f₂ + C₁,   α₂ = Λ₂₁ f₁ + Λ₂₂ f₂ + C₂                       Jain (10.46)
 
@@ -13,6 +13,11 @@ Two pieces A and B with a joint between them are such a piece again. The joint's
 
 The book's W is P* (P N P*)⁻¹ P, P a basis of what H leaves out: without rotors the same, and here no basis is needed.
 Its (10.47) lacks the joint's bias a, and its (10.50) takes the rows of H for orthonormal; both are put right.
+
+The book takes chains. Where a tree forks, a node p absorbs a branch B that is one piece with a free end: the same with N = Λ₁₁(B), A the
+shift A(p,k), adds to its inertia and bias what the branch is to it,
+
+    M(p) + A W A*,   b(p) + A (Y τ + W (a − C₁(B)))
 """
 
 from dataclasses import dataclass
@@ -24,61 +29,82 @@ from ..lie.scalars import like
 from ..model.tree import Tree, concatenated
 from ..spatial import solve
 from .blocks import Blocks, Rates
+from .schedule import Schedule
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a chain, cut free: its response at the handles, and the joint and two pieces it was made from."""
+    """Part of a path, cut free: its response at the handles."""
 
     Lambda: tuple  # Λ₁₁, Λ₁₂, Λ₂₂
     C: tuple  # C₁, C₂
-    depth: int = 0
-    parts: tuple[Any, ...] = ()
 
 
-def divide_and_conquer(s, r):
-    """v̇ of a chain and how many steps follow one another if all that can be done at once is: Jain, Algorithm 10.6.
+def divide_and_conquer(s, r, plan: Schedule):
+    """v̇ of a tree by the merges of its schedule: Jain, Algorithm 10.6, on trees. Merges of one level do not wait for each other.
 
     Every node needs an inertia of its own; `with_massive_nodes` merges those without into the next.
     """
     (tree, A, H, M, armature), (a, b, base, tau) = s, r
-    n = len(tree)
-    vdot = tree.slots()
+    M, b = ({k: x[k] for k in tree.base_to_tips()} for x in (M, b))
+    after = {tree.parent[merge.joint]: merge.joint for merge in plan.merges if merge.inner is not None}  # the next node on the path
+    pieces: dict = {}
+    joints = tree.slots()
 
-    def assembled(first, last):
-        """The piece of nodes first ... last, its halves assembled side by side."""
-        if first == last:
-            return leaf(M[first], b[first], A[first + 1] if first + 1 < n else None)
-        middle = (first + last + 1) // 2
-        return joined(assembled(first, middle - 1), assembled(middle, last), middle)
+    def piece(ends):
+        k, _ = ends
+        if ends not in pieces:  # a node, all that it absorbs being there
+            pieces[ends] = leaf(M[k], b[k], A[after[k]] if k in after else None)
+        return pieces[ends]
 
-    def joined(one, other, k):
-        joint = Joint.of(one.Lambda[2] + other.Lambda[0], H[k], armature[k])
-        f = joint.force(tau[k], a[k] - other.C[0] + one.C[1])
-        L12 = one.Lambda[1] @ joint.W
-        Lambda = (
-            one.Lambda[0] - L12 @ one.Lambda[1].mT,
-            L12 @ other.Lambda[1],
-            other.Lambda[2] - other.Lambda[1].mT @ joint.W @ other.Lambda[1],
-        )
-        C = one.C[0] - one.Lambda[1] @ f, other.C[1] + other.Lambda[1].mT @ f
-        return Piece(Lambda, C, 1 + max(one.depth, other.depth), (one, other, k, joint))
+    for _, k, inner, outer in plan.merges:
+        B = piece(outer)
+        if inner is None:
+            joints[k] = Joint.of(B.Lambda[0], H[k], armature[k])
+            p    = tree.parent[k]
+            M[p] = M[p] + A[k] @ joints[k].W @ A[k].mT
+            b[p] = b[p] + A[k] @ joints[k].force(tau[k], a[k] - B.C[0])
+        else:
+            one = piece(inner)
+            joints[k] = Joint.of(one.Lambda[2] + B.Lambda[0], H[k], armature[k])
+            pieces[inner[0], outer[1]] = joined(one, B, joints[k], joints[k].force(tau[k], a[k] - B.C[0] + one.C[1]))
 
-    def released(piece, f1, f2):
-        """From the forces on a piece's handles to what moves inside it: both halves side by side."""
-        if piece.parts:
-            one, other, k, joint = piece.parts
-            rest = a[k] - (other.C[0] + other.Lambda[1] @ f2) + (one.C[1] + one.Lambda[1].mT @ f1)
-            vdot[k], f = joint.acceleration(tau[k], rest), joint.force(tau[k], rest)
-            released(one, f1, -f)
-            released(other, f, f2)
+    vdot, held = tree.slots(2)  # held: forces on the handles of pieces
+    for k, ends in plan.whole.items():
+        chain = piece(ends)
+        joints[k], rest = Joint.of(chain.Lambda[0], H[k], armature[k]), a[k] - chain.C[0] + A[k].mT @ base
+        vdot[k] = joints[k].acceleration(tau[k], rest)
+        held[ends] = joints[k].force(tau[k], rest), np.zeros_like(chain.C[1])
+    for _, k, inner, outer in reversed(plan.merges):
+        B, free = piece(outer), np.zeros_like(piece(outer).C[1])
+        if inner is None:
+            p     = tree.parent[k]
+            alpha = moved(piece((p, p)), *held[p, p])
+            rest  = a[k] - B.C[0] + A[k].mT @ alpha
+            held[outer] = joints[k].force(tau[k], rest), free
+        else:
+            one, (f1, f2) = piece(inner), held[inner[0], outer[1]]
+            rest = a[k] - (B.C[0] + B.Lambda[1] @ f2) + (one.C[1] + one.Lambda[1].mT @ f1)
+            f = joints[k].force(tau[k], rest)
+            held[inner], held[outer] = (f1, -f), (f, f2)
+        vdot[k] = joints[k].acceleration(tau[k], rest)
+    return vdot
 
-    chain = assembled(0, n - 1)
-    ground, rest = Joint.of(chain.Lambda[0], H[0], armature[0]), a[0] - chain.C[0] + A[0].mT @ base
-    vdot[0] = ground.acceleration(tau[0], rest)
-    f = ground.force(tau[0], rest)
-    released(chain, f, np.zeros_like(chain.C[1]))
-    return vdot, 2 * (chain.depth + 1)
+
+def joined(one, other, joint, f):
+    """Two pieces and the joint between them as one; f is the joint's force while nothing acts at the handles."""
+    L12 = one.Lambda[1] @ joint.W
+    Lambda = (
+        one.Lambda[0] - L12 @ one.Lambda[1].mT,
+        L12 @ other.Lambda[1],
+        other.Lambda[2] - other.Lambda[1].mT @ joint.W @ other.Lambda[1],
+    )
+    return Piece(Lambda, (one.C[0] - one.Lambda[1] @ f, other.C[1] + other.Lambda[1].mT @ f))
+
+
+def moved(piece, f1, f2):
+    """α₁ of a piece under forces on its handles."""
+    return piece.Lambda[0] @ f1 + piece.Lambda[1] @ f2 + piece.C[0]
 
 
 def leaf(M, b, A):
@@ -115,7 +141,8 @@ class Joint:
 
 
 def with_massive_nodes(s, r, has_mass):
-    """The chain with each node without inertia merged into the next that has one: its joint becomes part of that one's.
+    """The tree with each node without inertia merged into its only child: its joint becomes part of that one's. Blocks, rates, and which
+    nodes each new one is made of.
 
         A(p,k) = A(p,j) A(j,k),   H = [H(j) A(j,k); H(k)],   a = A*(j,k) a(j) + a(k)          Jain (14.12) to (14.24)
 
@@ -128,10 +155,12 @@ def with_massive_nodes(s, r, has_mass):
             if (p := s.tree.parent[j]) != s.tree.world:
                 b[p] = b[p] + s.A[j] @ b[j]
     merged: tuple[list, ...] = tuple([] for _ in range(7))
-    before: tuple = ()
+    above: dict[int, tuple] = {s.tree.world: (s.tree.world, (), ())}  # its new parent, nodes and blocks that wait for mass
+    members, parent = list[tuple[int, ...]](), list[int]()
     for k in s.tree.base_to_tips():
         A, H = s.A[k], s.H[k]
         block = (A, H, s.armature[k], r.a[k], tau[k])
+        p, waiting, before = above[s.tree.parent[k]]
         if before:
             shift, h, inertia, bias, force = before
             zero = np.zeros_like(H, shape=(h.shape[-2], H.shape[-2]))
@@ -142,10 +171,13 @@ def with_massive_nodes(s, r, has_mass):
                 A.mT @ bias + r.a[k],
                 concatenated([force, tau[k]], -2),
             )
-        before = () if has_mass[k] else block
         if has_mass[k]:
+            above[k] = (len(members), (), ())
+            members.append((*waiting, k))
+            parent.append(p)
             for room, x in zip(merged, (*block[:2], s.M[k], *block[2:], b[k])):
                 room.append(x)
+        else:
+            above[k] = (p, (*waiting, k), block)
     A, H, M, armature, a, forces, rest = merged
-    links = Tree(range(-1, len(A) - 1), [x.shape[-2] for x in H])
-    return Blocks(links, A, H, M, armature), Rates(a, rest, r.base, forces)
+    return Blocks(Tree(parent, [x.shape[-2] for x in H]), A, H, M, armature), Rates(a, rest, r.base, forces), members

@@ -3,6 +3,6 @@
 from .derived import Producer
 from .lowered import DTYPES, Lowered
 from .lowering import lower
-from .nodes import VARIABLE, Nodes
+from .nodes import BONDS, VARIABLE, Nodes
 
-__all__ = ["DTYPES", "Lowered", "Nodes", "Producer", "VARIABLE", "lower"]
+__all__ = ["BONDS", "DTYPES", "Lowered", "Nodes", "Producer", "VARIABLE", "lower"]

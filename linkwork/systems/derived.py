@@ -26,6 +26,10 @@ class Producer(ABC):
         A, H or M change with the configuration in another way."""
         return d
 
+    def weighed(self, nodes):
+        """[m c; m] of each node and last of the world, for potential energy: to be given where gravity pulls other masses."""
+        return nodes.weighed
+
 
 class Derived(Wrapped):
     """A system whose blocks a producer makes; in all else it is the nodes it was made from."""
@@ -71,6 +75,10 @@ class Derived(Wrapped):
             return own
         rigid, made = self.nodes.block_rates(s, v), self.block_rates(s, v)
         return BlockRates(*({k: x[k] + z[k] - y[k] for k in s.tree.base_to_tips()} for x, y, z in zip(own, rigid, made)))
+
+    @property
+    def weighed(self):
+        return self.producer.weighed(self.nodes)
 
     is_rigid = False
 

@@ -248,6 +248,9 @@ class FlexibleNodes(Nodes):
         q = self.split(q)
         return [*(self.node(k).moment(q) for k in self.tree.base_to_tips()), self.moment[-1]]
 
+    def weights(self, q):
+        return self.moments(q)
+
     def strain_energy(self, q):
         q = self.split(q)
         return sum(x.body.strain_energy(q[k]) for k, x in enumerate(self.deformations) if isinstance(x, Deformation))
@@ -277,6 +280,9 @@ class FlexibleTree(Wrapped):
 
     nodes: FlexibleNodes
     is_rigid = False
+
+    def weights(self, q):
+        return self.nodes.moments(q)
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
         q, rate = self.nodes.split(self.q), s.tree.split(v)

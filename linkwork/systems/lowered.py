@@ -11,6 +11,7 @@ from ..engine.program import Input
 from ..errors import ModelError, listed
 from ..model import Model
 from .derived import Derived, Producer
+from .fluid import FluidForces
 from .lowering import lower
 from .nodes import Nodes
 from .singular import singular
@@ -28,7 +29,14 @@ class Lowered:
 
     def __init__(self, model: Model, producers: Sequence[Producer] = ()):
         """`producers` make other blocks of the rigid tree's, one after another (see `derived`)."""
-        self.model, self.producers = model, tuple(producers)
+        in_fluid = () if model.fluid is None else (FluidForces(model, model.fluid),)
+        self.model, self.producers = model, (*in_fluid, *producers)
+        if self.producers and model.flexible_bodies:
+            made = "a fluid" if model.fluid is not None else ", ".join(type(x).__name__ for x in self.producers)
+            raise ModelError(
+                f"{model.name} has flexible bodies and {made}, which knows the blocks of rigid bodies alone. Use bodies without modes, or forces "
+                "from outside: external=..."
+            )
         for x in self.producers:
             if not isinstance(x, Producer):
                 raise ModelError(f"{model.name}: system is {x!r}; it takes producers of blocks, objects of a linkwork.systems.Producer.")

@@ -6,7 +6,7 @@ and frames are fixed placements on nodes. Results in joint space do not depend o
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -54,6 +54,7 @@ class Nodes(RigidTree):
     forces: tuple = ()  # springs and pushes between points, each with its places (body, pose)
     moved: tuple | None = None  # by how much each body's placement has moved, where lengths are varied
     inertias: tuple | None = None  # of nodes, where they are not those of their bodies
+    bonds: Mapping[str, Any] | None = None  # constants of loops, couplings and rods, where they vary: see `BONDS`
 
     @property
     def nq(self) -> int:
@@ -97,6 +98,8 @@ class Nodes(RigidTree):
         for name, x in values.items():
             if name == "gravity":
                 parts[name] = x
+            elif name in BONDS:
+                parts["bonds"] = parts.get("bonds", {}) | {name: x}
             elif name == "at":
                 parts["translation"] = tuple(p + _reached(reach, x) for p, reach in zip(self.translation, self.reach))
                 parts["moved"] = tuple(_reached(reach, x) for reach in self.body_reach)
@@ -162,9 +165,13 @@ class Nodes(RigidTree):
             return [self.pose_matrix(pose) for pose in self.placements]
         return [self.pose_matrix(pose, by) for pose, by in zip(self.placements, self.moved)]
 
-    def on_node(self, body: int, place: Pose):
-        """The node that carries a body, and the pose there of a frame placed on that body."""
-        return self.on[body], self.pose_matrix(self.placements[body] @ place, 0.0 if self.moved is None else self.moved[body])
+    def on_node(self, body: int, place: Pose, shift=None):
+        """The node that carries a body, and the pose there of a frame placed on that body; with a shift (..., 3) that far beside it, in
+        the body's axes."""
+        moved = 0.0 if self.moved is None else self.moved[body]
+        if shift is not None:
+            moved = moved + (rotation_matrix(like(self.placements[body].quaternion, self.gravity)) @ shift[..., None])[..., 0]
+        return self.on[body], self.pose_matrix(self.placements[body] @ place, moved)
 
     def pose_matrix(self, pose: Pose, moved=0.0):
         """A pose as a matrix of these nodes' scalars, its rotation exact for a tracer."""
@@ -257,3 +264,9 @@ VARIABLE = {
     "stiffness": ("nv",),
     "gravity": (3,),
 }  # the constants that may be inputs instead, and their shapes
+BONDS = {
+    "loop_at": ("loops", 3),
+    "loop_on": ("loops", 3),
+    "distance": ("distances",),
+    "coupling": ("couplings", "coefficients"),
+}  # the same of what binds a mechanism besides its joints

@@ -93,6 +93,10 @@ class RigidTree:
         """[m c; m] of each node, and last of the world."""
         return self.moment
 
+    def weights(self, q):
+        """The same of what gravity pulls."""
+        return self.weighed
+
     def strain_energy(self, q):
         """Of deformation (...)."""
         return 0.0
@@ -117,6 +121,11 @@ class RigidTree:
 
     def entry_rates(self, s: Blocks, v) -> BlockRates:
         return entry_rates(self, s, v)
+
+    @property
+    def weighed(self):
+        """[m c; m] of what gravity pulls, node by node: here, of all that there is."""
+        return self.moment  # type: ignore[attr-defined]
 
     is_rigid = True  # its blocks change as those of a rigid tree do
 

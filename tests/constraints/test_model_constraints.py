@@ -179,9 +179,6 @@ def test_what_cannot_be_is_named(said):
 
 
 FORMULAS = {
-    "varying": lambda robot, x: robot.varying("mass").forward_dynamics(*x),
-    "program": lambda robot, x: robot.program("forward_dynamics"),
-    "symbolic": lambda robot, x: robot.symbolic("forward_dynamics"),
     "rollout": lambda robot, x: lw.rollout(robot, *x[:2], dt=0.01, steps=2),
     "midpoint": lambda robot, x: lw.simulate(robot, x[:2], until=0.1, method="midpoint", dt=0.01),
 }

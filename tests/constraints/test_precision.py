@@ -10,7 +10,8 @@ import linkwork as lw
 from linkwork.constraints import Constrained
 
 NO_ARRAYS = {"report", "function", "tolerating", "check", "reduced", "embedded", "integrable", "contradiction", "random_state", "ask",
-             "lifted", "may_be_open", "rows", "enough", "check_acceleration", "compliance_root", "actuation"}  # fmt: skip
+             "lifted", "may_be_open", "rows", "enough", "check_acceleration", "compliance_root", "actuation",
+             "driven", "formula"}  # fmt: skip
 
 
 def all_of(found):

@@ -92,9 +92,20 @@ def has_none(name: str, mechanism: str) -> bool:
     return QUANTITIES[name].options in FREE and mechanism not in ("floating", "rolling")
 
 
+def touching(model: lw.Model) -> lw.Model:
+    """The same with a ground, and shapes on the first and the last body that may touch it and each other."""
+    ball = lw.Shape("sphere", (0.1,), name="ball")
+    rod = lw.Shape("capsule", (0.05, 0.3), lw.Pose.rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), name="rod")
+    bodies = list(model.bodies)
+    for i, shape in ((0, ball), (-1, rod)):
+        bodies[i] = replace(bodies[i], collisions=(*bodies[i].collisions, shape))
+    pairs = ["ball", "rod", ("ball", "rod")] if len(bodies) > 1 else ["ball", "rod"]
+    return replace(model, bodies=tuple(bodies)).with_ground().with_contacts(pairs)
+
+
 @cache
 def model_of(name: str) -> lw.Model:
-    return MECHANISMS[name]()
+    return touching(MECHANISMS[name]())
 
 
 def heavier(model: lw.Model) -> lw.Model:
@@ -130,7 +141,7 @@ def case_of(name: str, model=None) -> Case:
     dv = rng.standard_normal((2, robot.nv))
     given = {"q": q, "q0": q, "q1": robot.integrate(q, 0.3 * dv), "v": v, "dv": dv, "vdot": vdot, "tau": tau, "external": external}
     given |= {"momentum": rng.standard_normal((2, 6))}
-    given |= {"dq": v, "dvdot": dv, "dtau": dv, "weight": dv, "eta": v, "zeta": tau}
+    given |= {"dq": v, "dvdot": dv, "dtau": dv, "weight": dv, "eta": v, "zeta": tau, "p": dv}
     return Case(given | {"given": np.where(prescribed > 0, vdot, tau), "prescribed": prescribed}, t)
 
 
@@ -199,31 +210,40 @@ def written_in_c(model, name, case, interpreter, folder):
     program = export.program(robot, what(name, model))
     source, _ = robot.export_c(what(name, model), folder)
     if interpreter:
-        return run_program(program, name, case)
+        return run_program(robot, program, name, case)
     library = folder / "library.so"
     subprocess.run([CC, "-std=c99", "-Wall", "-Werror", "-O1", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
     function = getattr(ctypes.CDLL(str(library)), c.identifier(f"{model.name}_{program.name}"))
     outputs = [np.full((2, *x.shape), np.nan) for x in program.outputs]
-    inputs = [np.ascontiguousarray(x) for x in case.arrays(name)]
+    inputs = [np.ascontiguousarray(x) for x in (*case.arrays(name), *drive_of(robot, name, case))]
     for i in range(2):
         function(*(ctypes.c_void_p(x[i : i + 1].ctypes.data) for x in (*inputs, *outputs)))
     return outputs if QUANTITIES[name].several else outputs[0]
 
 
-def run_program(program, name, case):
-    found = interpreter.run(program, dict(zip((x.name for x in program.inputs), case.arrays(name))))
+def drive_of(robot, name, case) -> list[np.ndarray]:
+    """What drives do, for each sample, where the program of a quantity asks for it."""
+    held = robot.constraints
+    driven = held is not None and held.set.drives and QUANTITIES[name].constrained
+    return [np.stack([held.driven(case.t)] * 2)] if driven else []
+
+
+def run_program(robot, program, name, case):
+    arrays = *case.arrays(name), *drive_of(robot, name, case)
+    found = interpreter.run(program, dict(zip((x.name for x in program.inputs), arrays, strict=True)))
     return found if QUANTITIES[name].several else found[0]
 
 
 def in_symbols(model, name, case, interpreter):
     robot = robot_of(model, interpreter)
     if interpreter:
-        return run_program(export.program(robot, what(name, model)), name, case)
+        return run_program(robot, export.program(robot, what(name, model)), name, case)
     import sympy  # its numbers in place of symbols: expressions of a general arm are too long to be read or substituted into
 
     rows = []
     for i in range(2):
-        values = {x: [sympy.Float(v) for v in a[i].ravel()] for x, a in zip(QUANTITIES[name].inputs, case.arrays(name))}
+        named = {**dict(zip(QUANTITIES[name].inputs, case.arrays(name))), **dict(zip(["drive"], drive_of(robot, name, case)))}
+        values = {x: [sympy.Float(v) for v in a[i].ravel()] for x, a in named.items()}
         rows.append([np.array(x, float) for x in results(name, robot.symbolic(what(name, model), values))])
     shapes = [x.shape for x in export.program(robot, what(name, model)).outputs]
     stacked = tuple(np.stack(x).reshape(2, *shape) for x, shape in zip(zip(*rows), shapes))
@@ -234,7 +254,7 @@ def varied(model, name, case, interpreter):
     """A robot of other masses, which the kernel is told."""
     robot = robot_of(other_masses(model), interpreter)
     masses = np.array([body.mass for body in model.bodies])
-    return robot.varying("mass").ask(what(name, model), *case.arrays(name), mass=masses)
+    return robot.varying("mass").ask(what(name, model), *case.arrays(name), mass=masses, t=case.t)
 
 
 @cache
@@ -245,9 +265,9 @@ def other_masses(model):
 def in_a_kernel(model, name, case, interpreter):
     robot, inputs = robot_of(model, interpreter), ", ".join(QUANTITIES[name].inputs)
     scope = {"robot": robot, "asked": what(name, model)}
-    exec(f"def users({inputs}):\n    return robot.ask(asked, {inputs})", scope)
+    exec(f"def users(t, {inputs}):\n    return robot.ask(asked, {inputs}, t=t)", scope)
     shapes = {x: case.given[x].shape[1:] for x in QUANTITIES[name].inputs}
-    return robot.kernel(scope["users"], **shapes)(*case.arrays(name))
+    return robot.kernel(scope["users"], t=(), **shapes)(np.full(2, case.t or 0.0), *case.arrays(name))
 
 
 ROADS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
-from roads import FREE
+from roads import FREE, touching
 
 import linkwork as lw
 from linkwork.quantities import QUANTITIES
@@ -32,16 +32,17 @@ def test_a_method_takes_what_its_declaration_says_and_is_annotated(name):
     assert all(x.annotation is not inspect.Parameter.empty for x in parameters)
     several = declared.several and tuple[(np.ndarray,) * len(declared.result)]
     assert inspect.signature(getattr(lw.Dynamics, name)).return_annotation == (several or np.ndarray)
-    assert not declared.options or {"body", "places", "bodies"} & set(given)
+    assert not declared.takes_options or {"body", "places", "bodies"} & set(given)
     assert "places" not in given or given["places"].annotation is Place
 
 
 @each
 def test_a_result_has_the_shape_that_is_declared(name):
-    robot = lw.Dynamics(lw.load("satellite:1" if QUANTITIES[name].options in FREE else "arm_6r"))
+    robot = lw.Dynamics(touching(lw.load("satellite:1" if QUANTITIES[name].options in FREE else "arm_6r")))
     q, v = robot.random_state((3,), seed=0)
-    declared, place = QUANTITIES[name], (robot.bodies[-1],) if QUANTITIES[name].options else ()
+    declared, place = QUANTITIES[name], (robot.bodies[-1],) if QUANTITIES[name].takes_options else ()
     sizes = {"task": 6, "bodies": 1, "nv": robot.nv, "nq": robot.nq, "nb": len(robot.bodies)}
+    sizes |= {"points": len(robot.contacts), "rows": 3 * len(robot.contacts)}
     given = {"prescribed": (v > 0).astype(float)}
     found = getattr(robot, name)(*(q if x[0] == "q" else given.get(x, v) for x in declared.inputs), *place)
     shapes = declared.result if declared.several else (declared.result,)

@@ -248,11 +248,15 @@ def test_errors_say_what_there_is():
         ARM.derivative("inverse_dynamics_derivatives", q, v, v, of=3)
 
 
-def test_under_constraints_what_is_no_one_formula_is_refused():
+def test_under_constraints_what_means_nothing_is_refused():
     four_bar = lw.Dynamics(lw.load("four_bar"), compiled=False)
-    q, v = four_bar.random_state(seed=0)
-    with pytest.raises(ModelError, match="no one formula"):
+    q, v = four_bar.constraints.random_state(seed=0)
+    with pytest.raises(OptionError, match="forward_dynamics_derivatives"):
         four_bar.derivative("forward_dynamics", q, v, v)
+    with pytest.raises(ModelError, match="no one formula"):
+        four_bar.derivative("hybrid_dynamics", q, v, v, np.zeros(3), by="given")
+    by_tau = four_bar.forward_dynamics_derivatives(q, v, v)[2]
+    np.testing.assert_allclose(four_bar.derivative("forward_dynamics", q, v, v, by="tau"), by_tau, atol=1e-9 * np.abs(by_tau).max())
     assert four_bar.derivative("gravity_force", q).shape == (four_bar.nv, four_bar.nv)
 
 

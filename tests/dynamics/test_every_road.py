@@ -12,6 +12,7 @@ import roads
 from roads import MECHANISMS, OF_ONE_FORMULA, ROADS, case_of, has_none, model_of, plain, results, robot_of
 
 import linkwork as lw
+from linkwork.constraints.quantities import UNDER_CONSTRAINTS
 from linkwork.engine.kernel import Kernel
 from linkwork.errors import LinkworkError
 from linkwork.quantities import QUANTITIES, Honours
@@ -34,9 +35,9 @@ def cells(interpreter: bool):
 
 
 def is_refused(name: str, mechanism: str, road: str) -> bool:
-    """Which velocities depend on which is decided from numbers: what honours constraints is no one formula there. Some quantities
-    do not know constraints that would change them."""
-    return mechanism in BOUND and (bool(QUANTITIES[name].refuses) or (QUANTITIES[name].constrained and road in OF_ONE_FORMULA))
+    """How constraints share a load, and what prescribed motion leaves free, is decided from numbers: that is no one formula. Some
+    quantities do not know constraints that would change them."""
+    return mechanism in BOUND and (bool(QUANTITIES[name].refuses) or (QUANTITIES[name] in UNDER_CONSTRAINTS and road in OF_ONE_FORMULA))
 
 
 def check(name, mechanism, road, interpreter, folder):

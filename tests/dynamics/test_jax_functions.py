@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from roads import FREE
+from roads import FREE, touching
 
 import linkwork as lw
 from linkwork.errors import LinkworkError
@@ -36,7 +36,7 @@ def arrays(robot, names, count=3):
 
 def asked(robot, name):
     declared, body = QUANTITIES[name], robot.bodies[-1]
-    if declared.options is None:
+    if not declared.takes_options:
         return name
     return name, (body, (0.1, 0.2, 0.3)) if declared.options is places_of else body
 
@@ -47,7 +47,7 @@ def test_every_quantity_runs_and_its_rates_are_the_compiled_ones(name):
     """Under jit, its values are the method's; jvp is that of the kernel, and vjp its transpose."""
     if QUANTITIES[name].options in FREE:
         pytest.skip("of a base that floats; torch has these")
-    robot = robot_of("cartpole")
+    robot = lw.Dynamics(touching(lw.load("cartpole")))
     what, x = asked(robot, name), arrays(robot, QUANTITIES[name].inputs)
     function = lambda *x: robot.jax.ask(what, *x)
     found, expected = jax.jit(function)(*x), robot.ask(what, *x)
@@ -162,7 +162,14 @@ def test_what_cannot_be_is_refused_with_the_remedy():
         robot.jax.mass_matrx(q)
     with pytest.raises(lw.ModelError, match="no one formula"):
         loop = robot_of("four_bar")
-        loop.jax.forward_dynamics(loop.neutral(), np.zeros(loop.nv), np.zeros(loop.nv))
+        loop.jax.hybrid_dynamics(loop.neutral(), np.zeros(loop.nv), np.zeros(loop.nv), np.zeros(loop.nv))
+
+
+def test_a_robot_with_loops_keeps_them():
+    loop = robot_of("four_bar")
+    q, v = loop.constraints.random_state(seed=0)
+    found = loop.jax.forward_dynamics(q, v, np.ones(loop.nv))
+    np.testing.assert_allclose(found, loop.forward_dynamics(q, v, np.ones(loop.nv)), rtol=1e-3)
 
 
 def test_two_robots_that_are_the_same_share_their_code():

@@ -103,7 +103,7 @@ WRONG = {
     ),
     '"chain:x" asks for size "x"; it takes a whole number from 1, as in "chain:100".': lambda: mechanism("chain:x"),
     '"chain:0" asks for size "0"; it takes a whole number from 1, as in "chain:100".': lambda: mechanism("chain:0"),
-    '"top:2" asks for a size, but top has only one; chain, cable, satellite take a size.': lambda: mechanism("top:2"),
+    '"top:2" asks for a size, but top has only one; chain, cable, beam, satellite take a size.': lambda: mechanism("top:2"),
 }
 
 UNKNOWN = {

@@ -36,7 +36,7 @@ def tensors(robot, names, count=2):
 
 def asked(robot, name):
     declared, body = QUANTITIES[name], robot.bodies[-1]
-    if declared.options is None:
+    if not declared.needs_options and declared.options is not places_of:
         return name
     return name, (body, (0.1, 0.2, 0.3)) if declared.options is places_of else body
 

@@ -2,6 +2,7 @@
 
     pendulum, double_pendulum, chain     uniform rods on pins, hanging down; chain:100 has a hundred links, chain ten
     cable                                the same of thin cylinders on universal joints; cable:100
+    beam                                 a cantilever as segments that bend, twist and stretch; beam:20
     cartpole, spherical_pendulum         a pole on a cart; a bob on a ball joint
     planar_2r, planar_3r                 arms in the plane x y
     arm_6r, puma560                      an arm with a spherical wrist; the Puma 560 as it was measured
@@ -31,13 +32,13 @@ from .attitude import moment_gyros, reaction_wheels, space_robot
 from .craft import free_body, intelsat, satellite, top
 from .humanoid import humanoid
 from .linkages import four_bar, peaucellier, slider_crank, squeezer, strandbeest
-from .pendulums import cable, cartpole, chain, double_pendulum, pendulum, spherical_pendulum
+from .pendulums import beam, cable, cartpole, chain, double_pendulum, pendulum, spherical_pendulum
 from .spatial_loops import bricard, differential, governor
 from .wheels import rolling_disk, snakeboard
 from .zoo import joint_zoo
 
 MOST = 100_000  # of a size in a name: minutes, and a GB; functions take any
-SIZED: dict[str, Callable[..., Model]] = {"chain": chain, "cable": cable, "satellite": satellite}
+SIZED: dict[str, Callable[..., Model]] = {"chain": chain, "cable": cable, "beam": beam, "satellite": satellite}
 PLAIN: dict[str, Callable[..., Model]] = {
     maker.__name__: maker
     for maker in (

@@ -1,9 +1,11 @@
 """Things that swing. A pin turns about y; without a word to the contrary they hang along -z at q = 0."""
 
 from ...joints import Joint, Prismatic, Revolute, Spherical, Universal
-from .. import solids
+from .. import sections, solids
+from ..beams import USUAL
 from ..builder import Builder
 from ..model import Model
+from ..sections import Section
 from .drawing import counted, positive
 
 DOWN = (0.0, 0.0, -1.0)
@@ -31,6 +33,18 @@ def cable(n: int = 10, *, length: float = 0.1, mass: float = 0.05, radius: float
     positive("cable", length=length, mass=mass, radius=radius)
     piece = solids.cylinder(mass, radius, length, center=(0.0, 0.0, -length / 2), color=GREY)
     return _hanging(f"cable_{n}", n, Universal(damping=damping), piece, length)
+
+
+def beam(
+    n: int = 10, *, length: float = 1.0, section: Section | None = None, flexibility: str = "lumped", freedoms=USUAL, damping: float = 0.0
+) -> Model:
+    """A cantilever along x of 1 m, clamped at the origin, 20 mm x 5 mm of steel and flat: n segments that bend, twist and stretch."""
+    counted("beam", n)
+    positive("beam", length=length)
+    section = sections.rectangle(0.02, 0.005, sections.STEEL) if section is None else section
+    system = Builder(f"beam_{n}")
+    system.beam("beam", length, section, flexibility=flexibility, segments=n, freedoms=freedoms, damping=damping, color=BLUE)
+    return system.model()
 
 
 def cartpole(*, cart_mass: float = 1.0, pole_mass: float = 0.1, pole_length: float = 1.0) -> Model:

@@ -1,0 +1,172 @@
+"""The pairs of a model that may touch, sorted by the kinds of their shapes, and how many points each has."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ModelError
+from ..model import Contact, Model, Shape
+from ..model.contacts import material_of, shape_of, sides
+from ..spatial import Pose
+from . import planes, spheres
+
+ORDER = "sphere", "capsule", "ellipsoid", "cylinder", "box", "plane"  # the first shape of a pair is not after the second here
+PAIRS: dict[tuple[str, str], tuple[Callable, int]] = {  # function of the placed shapes, number of points
+    ("sphere", "plane"): (planes.sphere_plane, 1),
+    ("capsule", "plane"): (planes.capsule_plane, 2),
+    ("ellipsoid", "plane"): (planes.ellipsoid_plane, 1),
+    ("cylinder", "plane"): (planes.cylinder_plane, 8),
+    ("box", "plane"): (planes.box_plane, 8),
+    ("sphere", "sphere"): (spheres.sphere_sphere, 1),
+    ("sphere", "capsule"): (spheres.sphere_capsule, 1),
+    ("capsule", "capsule"): (spheres.capsule_capsule, 3),
+}
+
+
+@dataclass(frozen=True)
+class Side:
+    """A shape of a pair: the number of its body (-1: the world), its pose there and its size."""
+
+    body: int
+    pose: Pose
+    size: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Pairs of one kind: those of their numbers among all pairs."""
+
+    kinds: tuple[str, str]
+    numbers: tuple[int, ...]
+    first: tuple[Side, ...]
+    second: tuple[Side, ...]
+
+    @property
+    def points(self) -> int:
+        return PAIRS[self.kinds][1]
+
+    @property
+    def function(self) -> Callable:
+        return PAIRS[self.kinds][0]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The active contacts of a model, in groups of one kind; points come in the order of the contacts."""
+
+    groups: tuple[Group, ...]
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Which of the points of the groups, one group after another, is each point."""
+        keys = [(pair, i) for group in self.groups for pair in group.numbers for i in range(group.points)]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), int)
+
+    @cached_property
+    def bodies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the bodies of each point (n,), the first shape's and the second's; -1 is the world."""
+        found = [[(one.body, other.body)] * group.points for group in self.groups for one, other in zip(group.first, group.second)]
+        both = np.array([x for points in found for x in points], int).reshape(-1, 2)[self.order]
+        return both[:, 0], both[:, 1]
+
+
+def pairs_of(model: Model) -> Pairs:
+    """The pairs of the active contacts of a model, checked; a model without any raises."""
+    groups: dict[tuple[str, str], list] = {}
+    for number, contact in enumerate(active(model)):
+        one, other, kinds = in_order(model, contact)
+        groups.setdefault(kinds, []).append((number, one, other))
+    if not groups:
+        raise ModelError(
+            f'{model.name} has no contacts. Make some with model.with_contacts("ground"), load(..., contacts="ground") or Builder.contact.'
+        )
+    return Pairs(tuple(Group(kinds, *map(tuple, zip(*found))) for kinds, found in groups.items()))
+
+
+def refuse_contacts(model: Model, who: str) -> None:
+    """Raises where a model has contacts, which `who` would leave out."""
+    if active(model):
+        raise ModelError(
+            f"{model.name} has contacts, which {who} leaves out. Take a model without: dataclasses.replace(model, contacts=())."
+        )
+
+
+def active(model: Model) -> tuple[Contact, ...]:
+    return tuple(x for x in model.contacts if x.active)
+
+
+def in_order(model: Model, contact: Contact) -> tuple[Side, Side, tuple[str, str]]:
+    """The two sides of a contact, in the order of their kinds, the shorter of two capsules first; else as it was said."""
+    both = [(body, shape_of(model, contact.name, body, number)) for body, number in sides(contact)]
+    for body, shape in both:
+        if shape.kind not in ORDER:
+            where = "the ground" if body is None else f'"{body}"'
+            raise ModelError(
+                f'{model.name}: contact "{contact.name}" is of a {shape.kind} of {where}, for which kernels have no gap. Give it shapes '
+                f"of the kinds {', '.join(ORDER)}; linkwork.contact.meshes has distances of convex meshes on the CPU."
+            )
+    both = sorted(both, key=lambda x: (ORDER.index(x[1].kind), x[1].size[1:] if x[1].kind == "capsule" else ()))
+    one, other = (shape.kind for _, shape in both)
+    if (one, other) not in PAIRS:
+        what = f'{model.name}: contact "{contact.name}" is of a {one} and a {other}'
+        raise ModelError(f"{what}, which have no gap. Use another shape for one of the two.")
+    first, second = (side(model, body, shape) for body, shape in both)
+    return first, second, (one, other)
+
+
+def side(model: Model, body: str | None, shape: Shape) -> Side:
+    return Side(-1 if body is None else model.body_index(body), shape.pose, tuple(map(float, shape.size)))
+
+
+@dataclass(frozen=True)
+class ContactTable:
+    """What is known of each contact point before anything moves; print it.
+
+    Point i belongs to contact `pair[i]` of `names`; its normal points from body `second[i]` to body `first[i]` (numbers, -1 the world).
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    pair: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    friction: np.ndarray
+    restitution: np.ndarray
+    compliance: np.ndarray
+    damping: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    @property
+    def count(self) -> int:
+        """The number n of points."""
+        return len(self.pair)
+
+    @staticmethod
+    def of(model: Model) -> "ContactTable":
+        contacts = active(model)
+        kinds = [in_order(model, x)[2] for x in contacts]
+        counts = [PAIRS[x][1] for x in kinds]
+        pair = np.repeat(np.arange(len(contacts)), counts)
+        labels = [x.name if n == 1 else f"{x.name}.{i}" for x, n in zip(contacts, counts) for i in range(n)]
+        materials = [material_of(model, x) for x in contacts]
+        first, second = pairs_of(model).bodies if contacts else (np.zeros(0, int), np.zeros(0, int))
+        properties = "friction", "restitution", "compliance", "damping"
+        numbers = (np.array([getattr(m, what) for m in materials], float)[pair] for what in properties)
+        return ContactTable(tuple(x.name for x in contacts), tuple(labels), pair, first, second, *numbers)
+
+    def __str__(self) -> str:
+        if not self.names:
+            return "no contacts"
+        counts = np.bincount(self.pair, minlength=len(self.names))
+        starts = np.cumsum(counts) - counts
+        width = max(map(len, self.names))
+        head = f"{len(self.names)} contacts, {len(self)} points\n{'contact'.ljust(width)}  points  friction  restitution  compliance"
+        rows = [
+            f"{name.ljust(width)}  {n:6d}  {self.friction[i]:8.4g}  {self.restitution[i]:11.4g}  {self.compliance[i]:10.4g}"
+            for name, n, i in zip(self.names, counts, starts)
+        ]
+        return "\n".join([head, *rows])

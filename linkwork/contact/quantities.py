@@ -1,0 +1,110 @@
+"""Contact points at a configuration: gaps, frames, Jacobian, and its rate.
+
+    gap      how far the two surfaces are apart at a point, negative where they overlap
+    frame    R, its columns the normal n, from the second body to the first, and two tangents, in world axes
+    rows     u = R* (velocity of the first body − velocity of the second), both at the point half way between the surfaces
+             J = ∂u/∂v, three rows a point, the normal first:  d gap/dt = u_n
+    bias     J̇ v
+
+Forces λ at the points, in the axes of the frames, act on the joints as J* λ: on the first body R λ, on the second −R λ, at one point,
+so that no momentum comes from nowhere.
+"""
+
+import numpy as np
+
+from .. import sweeps
+from ..lie.scalars import like
+from ..model.tree import concatenated
+from ..quantities import Honours, quantity
+from ..quantities.kinematics import carried_to
+from ..systems.rigid import placements
+from . import long
+from .pairs import Pairs, pairs_of
+from .points import Bodies, bias_of, touching, witnesses, wrench
+from .touch import Touch, frame
+
+NOTHING = Honours.NOTHING
+FAR = 160  # velocities: the way of a few bodies to the world is little code for each joint
+
+
+def contact_options(model) -> tuple[Pairs]:
+    """The pairs of a model, as what contact quantities take."""
+    return (pairs_of(model),)
+
+
+def bodies_of(system, q, pairs: Pairs, v=None) -> Bodies:
+    """The bodies of the pairs at a state of a system."""
+    used = sorted({*pairs.bodies[0], *pairs.bodies[1]} - {-1})
+    X = sweeps.poses(system.tree, placements(system, q), like(np.eye(4), system.gravity))
+    still = np.zeros_like(q[..., :1])
+    T = {-1: like(np.eye(4), system.gravity) + still[..., None]} | {i: X[system.on[i]] @ system.places[i] for i in used}
+    if v is None:
+        return Bodies(T, {}, {})
+    s = system.blocks(q)
+    r = system.rates(s, v)._replace(base=system.still)
+    V = sweeps.velocities(s, s.tree.split(v), system.still)
+    _, alpha, _ = sweeps.inverse_dynamics(s, r, s.tree.split(system.zeros))
+    zero = system.still + still[..., None]
+    both = ({-1: zero} | {i: carried_to(x[system.on[i]], system.places[i]) for i in used} for x in (V, alpha))
+    return Bodies(T, *both)
+
+
+def touching_of(system, q, pairs: Pairs) -> Touch:
+    return touching(pairs, bodies_of(system, q, pairs).T)
+
+
+@quantity(("points",), NOTHING, options=contact_options, rolls=False, long=long.contact_gaps, straight_up_to=FAR)
+def contact_gaps(system, q, pairs):
+    """How far surfaces are apart at each contact point, negative where they overlap."""
+    return touching_of(system, q, pairs).gap
+
+
+@quantity(("points", 2, 3), NOTHING, options=contact_options, rolls=False, long=long.contact_points, straight_up_to=FAR)
+def contact_points(system, q, pairs):
+    """The points of the first and of the second surface, in the world."""
+    return witnesses(touching_of(system, q, pairs))
+
+
+@quantity(("points", 3, 3), NOTHING, options=contact_options, rolls=False, long=long.contact_frames, straight_up_to=FAR)
+def contact_frames(system, q, pairs):
+    """World from contact: the normal, from the second body to the first, and two tangents are the columns."""
+    return frame(touching_of(system, q, pairs).normal)
+
+
+@quantity(("rows", "nv"), NOTHING, options=contact_options, rolls=False, long=long.contact_jacobian, straight_up_to=FAR)
+def contact_jacobian(system, q, pairs):
+    """The velocity of the first surface on the second at each contact point from v, three rows a point, the normal first."""
+    s, total = system.blocks(q), 0.0
+    for sign, places in zip((1.0, -1.0), contact_places(system, q, pairs)):
+        zero = np.zeros_like(q[..., :1, None], shape=(*q.shape[:-1], 3, system.tree.nv))
+        rows = [zero if k is None else sign * sweeps.jacobian(s, k, B) for k, B in places]
+        shape = np.broadcast_shapes(*(x.shape for x in rows))
+        total = total + concatenated([np.broadcast_to(x, shape) for x in rows], -2)
+    return total
+
+
+def contact_places(system, q, pairs: Pairs):
+    """Where forces at contact points act: for the first and for the second side, (node, B) of each point, or (None, None) on the world.
+
+    B (..., 6, 3) are the wrenches on the node, in its axes at its origin, of unit forces along the axes of the contact frame; relative
+    velocities are B* V of the first less that of the second.
+    """
+    T = bodies_of(system, q, pairs).T
+    touch = touching(pairs, T)
+    X = sweeps.poses(system.tree, placements(system, q), like(np.eye(4), system.gravity))
+    R = frame(touch.normal)
+    sides = []
+    for numbers in pairs.bodies:
+        found: list = []
+        for i, body in enumerate(numbers):
+            k = system.tree.world if body < 0 else system.on[body]
+            found.append((None, None) if k == system.tree.world else (k, wrench(X[k], touch.point[..., i, :], R[..., i, :, :])))
+        sides.append(found)
+    return sides
+
+
+
+@quantity(("rows",), NOTHING, options=contact_options, rolls=False, long=long.contact_bias, straight_up_to=FAR)
+def contact_bias(system, q, v, pairs):
+    """J̇ v of the rows of `contact_jacobian`: their rate of change at v̇ = 0, curvature of the surfaces included."""
+    return bias_of(pairs, bodies_of(system, q, pairs, v))

@@ -1,0 +1,216 @@
+"""What may touch what: materials of shapes, the ground, and pairs of shapes between which there is contact."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ModelError, did_you_mean, listed
+from ..lie.scalars import numbers
+from .parts import Material, Shape
+
+if TYPE_CHECKING:
+    from .model import Model
+
+SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3, "plane": 0}  # numbers in the size of each kind
+GROUND = "ground"
+WAYS = '"ground" (every collision shape with the ground), "all" (and with each other, by the rules of the file), or a list of pairs'
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A pair of shapes that may touch: number `shape` of the collision shapes of `one`, and number `other_shape` of those of `other`.
+
+    None is the world, whose shapes are `Model.ground`. Without a material it has that of the two shapes combined.
+    """
+
+    name: str
+    one: str | None
+    other: str | None
+    shape: int = 0
+    other_shape: int = 0
+    material: Material | None = None
+    active: bool = True
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.one, self.other) if name is not None)
+
+
+def check_contacts(model: "Model") -> None:
+    """Contacts have two bodies that are there, with shapes of known kinds and sizes."""
+    for contact in model.contacts:
+        for body, number in sides(contact):
+            shape_of(model, contact.name, body, number)
+        if contact.one == contact.other:
+            raise ModelError(f'{model.name}: contact "{contact.name}" is of "{contact.one}" with itself; it takes two bodies.')
+    for shape in model.ground:
+        check_shape(f"{model.name}: the ground", shape)
+
+
+def sides(contact: Contact) -> tuple[tuple[str | None, int], tuple[str | None, int]]:
+    return (contact.one, contact.shape), (contact.other, contact.other_shape)
+
+
+def shapes_of(model: "Model", body: str | None) -> tuple[Shape, ...]:
+    """The collision shapes of a body, or of the world (None)."""
+    return model.ground if body is None else model.body(body).collisions
+
+
+def shape_of(model: "Model", contact: str, body: str | None, number: int) -> Shape:
+    """One of the shapes of a contact, checked."""
+    shapes, where = shapes_of(model, body), f'"{body}"' if body is not None else "the ground"
+    if isinstance(number, bool) or not 0 <= number < len(shapes):
+        remedy = "give it collisions=" if body is not None else "add one with Builder.ground() or model.with_ground()"
+        raise ModelError(f'{model.name}: contact "{contact}" is of shape {number} of {where}, which has {len(shapes)}; {remedy}.')
+    check_shape(f'{model.name}: contact "{contact}", {where}', shapes[number])
+    return shapes[number]
+
+
+def check_shape(thing: str, shape: Shape) -> None:
+    """A shape of a known kind has as many sizes as the kind takes, finite and positive."""
+    if shape.kind == "mesh":
+        return
+    if shape.kind not in SIZES:
+        raise ModelError(f'{thing} has a shape of kind "{shape.kind}"; there are {", ".join(SIZES)}, mesh.')
+    size = numbers(shape.size)
+    positive = shape.kind == "ellipsoid"
+    if size.shape != (SIZES[shape.kind],) or not np.isfinite(size).all() or not (size > 0 if positive else size >= 0).all():
+        takes = f"{SIZES[shape.kind]} finite numbers, {'positive' if positive else 'not negative'}"
+        raise ModelError(f"{thing} has a {shape.kind} of size {shape.size}; it takes {takes}.")
+
+
+def material_of(model: "Model", contact: Contact) -> Material:
+    """The material of a contact: its own, or that of its two shapes."""
+    if contact.material is not None:
+        return contact.material
+    one, other = (shape_of(model, contact.name, *side).material for side in sides(contact))
+    return combined(one, other)
+
+
+def combined(one: Material | None, other: Material | None) -> Material:
+    """The material of a pair: the larger friction and restitution (the smaller friction where one says so), springs in a row."""
+    if one is None or other is None:
+        return one or other or Material()
+    least = "min" in (one.combine, other.combine)
+    return Material(
+        friction=(min if least else max)(one.friction, other.friction),
+        restitution=max(one.restitution, other.restitution),
+        compliance=one.compliance + other.compliance,
+        damping=max(one.damping, other.damping),
+        combine="min" if least else "max",
+    )
+
+
+# --- which pairs there are
+
+
+def with_contacts(model: "Model", which, material: Material | None) -> "Model":
+    """The model with contacts between the shapes that `which` says, besides those it has."""
+    if isinstance(which, str) and which == GROUND:
+        model = model if model.ground else model.with_ground()
+        made, left = every_pair(model, [(body.name, None) for body in model.bodies])
+    elif isinstance(which, str) and which == "all":
+        model = replace(model, contacts=tuple(replace(x, active=True) for x in model.contacts))
+        names = [body.name for body in model.bodies]
+        each = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]] + [(a, None) for a in names]
+        made, left = every_pair(model, each)
+    else:
+        made, left = named_pairs(model, which), []
+    contacts = {key(x): x for x in model.contacts}
+    for x in made:
+        contacts.setdefault(key(x), replace(x, material=material))
+    note = f"mesh shapes are left out of contacts: {listed(left)}; give their bodies primitive shapes, or see linkwork.contact.meshes"
+    return replace(model, contacts=tuple(contacts.values()), notes=(*model.notes, *([note] if left else [])))
+
+
+def key(contact: Contact) -> frozenset:
+    """The two shapes of a contact."""
+    return frozenset(sides(contact))
+
+
+def every_pair(model: "Model", bodies: Iterable[tuple[str, str | None]]) -> tuple[list[Contact], list[str]]:
+    """Contacts of all shapes of pairs of bodies that the rules allow, and the bodies whose meshes are left out.
+
+    Bodies that are fixed to each other, or that one joint connects, do not collide; nor do those that the file excludes, nor shapes
+    whose groups and masks have no bit in common: (group & other mask) | (other group & mask).
+    """
+    fixed, excluded = welds(model), {frozenset(x) for x in model.excluded}
+    above = {fixed[placed.child]: fixed.get(placed.parent) for placed in model.joints if placed.joint.nv}
+    made, left = [], dict[str, None]()
+    for one, other in bodies:
+        a, b = fixed[one], fixed[other]
+        connected = a == b or (other is not None and (above.get(a) == b or above.get(b) == a) and None not in (a, b))
+        if connected or frozenset((one, other)) in excluded:
+            continue
+        for contact in between(model, one, other):
+            shapes = [shape_of(model, contact.name, *side) for side in sides(contact)]
+            if not collide(*shapes):
+                continue
+            if any(shape.kind == "mesh" for shape in shapes):
+                left |= {name: None for (name, _), shape in zip(sides(contact), shapes) if shape.kind == "mesh" and name}
+            elif not all(shape.kind == "plane" for shape in shapes):
+                made.append(contact)
+    return made, list(left)
+
+
+def collide(one: Shape, other: Shape) -> bool:
+    return bool((one.group & other.mask) | (other.group & one.mask))
+
+
+def welds(model: "Model") -> dict[str | None, str | None]:
+    """The first of the bodies that each body is fixed to, or None for those fixed to the world."""
+    first: dict[str | None, str | None] = {None: None}
+    for placed in model.joints:
+        first[placed.child] = placed.child if placed.joint.nv else first[placed.parent]
+    return first
+
+
+def between(model: "Model", one: str | None, other: str | None, numbers_one=None, numbers_other=None) -> Iterator[Contact]:
+    """Contacts of all shapes of two bodies, or of some of them."""
+    for i, x in enumerate(shapes_of(model, one)):
+        for j, y in enumerate(shapes_of(model, other)):
+            if (numbers_one is None or i in numbers_one) and (numbers_other is None or j in numbers_other):
+                yield Contact(f"{label(one, i, x)}/{label(other, j, y)}", one, other, i, j)
+
+
+def label(body: str | None, number: int, shape: Shape) -> str:
+    """What to call a shape: its body and its own name or number."""
+    return f"{GROUND if body is None else body}.{shape.name or number}"
+
+
+def named_pairs(model: "Model", which) -> list[Contact]:
+    """Contacts of pairs that are said by names: ("foot", "ground"), ("hand", "cup"), or "foot" for it and the ground. A name is that
+    of a body, for all its shapes, or of one shape."""
+    if isinstance(which, (str, bytes)) or not isinstance(which, Iterable):
+        raise ModelError(f"{model.name}: contacts is {which!r}; it may be {WAYS}.")
+    made: list[Contact] = []
+    for said in which:
+        pair = (said, GROUND) if isinstance(said, str) else tuple(said) if isinstance(said, (tuple, list)) else ()
+        if len(pair) != 2:
+            takes = 'pairs of names, ("foot", "ground"), or a name for it and the ground'
+            raise ModelError(f"{model.name}: contacts has {said!r}; it takes {takes}.")
+        if any(x in (None, GROUND) for x in pair) and not model.ground:
+            raise ModelError(f"{model.name} has no ground for a contact with {said!r}: add it: model.with_ground(), Builder.ground().")
+        (one, first), (other, second) = (_found(model, name) for name in pair)
+        made += between(model, one, other, first, second)
+    return made
+
+
+def _found(model: "Model", name) -> tuple[str | None, tuple[int, ...] | None]:
+    """The body of a name and its shapes (None: all): of a body, of the ground, or of a shape."""
+    if name is None or name == GROUND:
+        return None, None
+    bodies = [body.name for body in model.bodies]
+    if name in bodies:
+        if not model.body(name).collisions:
+            raise ModelError(f'{model.name}: body "{name}" has no collision shapes for a contact; give it collisions=.')
+        return name, None
+    places: list = [*bodies, None]
+    named = [(body, i) for body in places for i, x in enumerate(shapes_of(model, body)) if x.name and x.name == name]
+    if len(named) != 1:
+        said = f"{len(named)} shapes of the name" if named else "no body and no collision shape"
+        known = [*bodies, *(x.name for body in places for x in shapes_of(model, body) if x.name)]
+        raise ModelError(f'{model.name} has {said} "{name}" for a contact.{did_you_mean(str(name), known)}')
+    return named[0][0], (named[0][1],)

@@ -1,0 +1,66 @@
+"""Lagrange's and Hamilton's forms of the equations of motion, of trees of any joints.
+
+    L(q,v) = T − U,   p = ∂L/∂v = 𝓜 v,   H(q,p) = p · v − L = ½ p · 𝓜⁻¹ p + U                  Jain (4.24) to (4.32), (4.42), (4.43)
+    ṗ = τ + ∂L/∂q + ad*(v) p                                                                   at v = 𝓜⁻¹ p
+
+Slopes by q are along the group, as `integrate` moves; the last term, joint by joint, is that of velocities that are not rates of
+coordinates: zero for joints whose velocities commute.
+"""
+
+from .. import sweeps
+from ..sweeps.lagrangian import kinetic_slopes
+from . import by_program, long
+from .declaration import Honours, quantity
+from .energy import kinetic_energy, potential_energy
+from .inertia import mass_matrix_solve, solved
+
+ENERGY = Honours.GRAVITY | Honours.JOINT_SPRINGS | Honours.POINT_FORCES
+
+
+@quantity(("nv",), Honours.NOTHING, of_joints=True, of_tree=True, program=by_program.jacobian("kinetic_energy", "v"))
+def generalized_momentum(system, q, v):
+    """p = ∂T/∂v = 𝓜 v of the tree                                                                     Jain (4.30)."""
+    s = system.blocks(q)
+    p, _ = kinetic_slopes(s, s.tree.split(v), system.still)
+    return s.tree.join(p)
+
+
+@quantity(("nv",), Honours.NOTHING, of_joints=True, of_tree=True, divides_by_inertia=True)
+def velocity_of_momentum(system, q, p):
+    """v = 𝓜⁻¹ p of the tree."""
+    return mass_matrix_solve(system, q, p)
+
+
+@quantity((), ENERGY, long=long.lagrangian)
+def lagrangian(system, q, v):
+    """L = T − U, with the energies of gravity and springs."""
+    return kinetic_energy(system, q, v) - potential_energy(system, q)
+
+
+@quantity((), ENERGY, of_tree=True, divides_by_inertia=True, long=long.hamiltonian)
+def hamiltonian(system, q, p):
+    """H = ½ p · 𝓜⁻¹ p + U of the tree: the energy as a function of momenta."""
+    s = system.blocks(q)
+    own = s.tree.split(p)
+    v, energy = solved(s, system.still, own), s.tree.slots()
+    for k in s.tree.base_to_tips():
+        energy[k] = 0.5 * (own[k].mT @ v[k])
+    return s.tree.total(energy)[..., 0, 0] + potential_energy(system, q)
+
+
+@quantity(
+    (("nv",), ("nv",)), Honours.GRAVITY, divides_by_inertia=True,
+    refuses="robot.forward_dynamics(q, v, tau) keeps them; robot.generalized_momentum(q, v) is that of the tree.",
+)  # fmt: skip
+def hamiltonian_dynamics(system, q, p, tau):
+    """v = ∂H/∂p, and ṗ = τ − g + ∂T/∂q + ad*(v) p: Hamilton's equations; τ is all of the joint force besides gravity."""
+    system.check_rigid("hamiltonian_dynamics")
+    s = system.blocks(q)
+    own, force = s.tree.split(p), s.tree.split(tau)
+    v, pdot = solved(s, system.still, own), s.tree.slots()
+    _, slope = kinetic_slopes(s, v, system.still)
+    gravity, _, _ = sweeps.inverse_dynamics(s, system.rates_at_rest(s), s.tree.split(system.zeros))
+    for k in s.tree.base_to_tips():
+        of_bodies = own[k] - s.armature[k] @ v[k]  # armature is inertia along the velocities: it has no gyroscopic part
+        pdot[k] = force[k] - gravity[k] + slope[k] + system.groups[k].ad(v[k][..., 0]).mT @ of_bodies
+    return s.tree.join(v), s.tree.join(pdot)

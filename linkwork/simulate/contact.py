@@ -1,0 +1,326 @@
+"""Contacts in a run: Moreau's midpoint rule as an integrator with fixed steps (`motion/contact_step.py`).
+
+A kernel makes the contact problem of a step, and `solve_contacts` solves it, for the points that can matter. With few contacts, or a
+solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is too large, the first way is gone.
+Of robots that have no such kernels (loops, long mechanisms, blocks of somebody else) the problem is made in NumPy.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import quantities
+from ..contact.accelerations import GAP, SPEED, accelerations
+from ..contact.cone import blocks, flat, norm, residual, times
+from ..contact.gauss_seidel import gauss_seidel
+from ..contact.interior import interior
+from ..contact.least_norm import least_norm
+from ..contact.newton import newton_step
+from ..contact.pairs import pairs_of
+from ..contact.quantities import contact_bias, contact_gaps, contact_jacobian
+from ..contact.solve import GOOD, solve_contacts
+from ..dynamics import Dynamics
+from ..engine.kernel import Kernel
+from ..errors import SimulationError
+from ..lie.iteration import iterate
+from ..lie.scalars import like
+from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
+from .compliance import compliance
+from .flow import Flow
+from .interpolate import Quartic
+from .joint_limits import each_velocity, limits_of
+from .memory import remembered
+from .record import Growing
+from .step import Integrator, Step
+
+SOLVERS = "gauss_seidel", "interior"
+UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
+FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
+
+
+@dataclass(frozen=True)
+class ContactSolver:
+    """How contacts are solved in kernels: of `simulate`, where what is not good enough is solved again, and of `rollout`, where it is not.
+
+    method      "gauss_seidel": contact after contact, each solved exactly; "interior": an interior point, for few contacts that are
+                hard (large mass ratios, redundant contacts)
+    rounds      at most, in each step; they start from the forces of the step before
+    tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
+    polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
+    least_norm  of forces that are not unique, those with the least norm; off, any of them
+    limits      do joint limits act in a rollout?
+    recovery    m/s: how fast bodies that are in each other are pushed apart, at most
+    """
+
+    method: str = "gauss_seidel"
+    rounds: int = 50
+    tolerance: float = 1e-7
+    polish: int = 0
+    least_norm: bool = False
+    limits: bool = False
+    recovery: float = RECOVERY
+
+    def __post_init__(self):
+        if self.method not in SOLVERS:
+            raise SimulationError(f'a contact solver has method "{self.method}"; it may be {" or ".join(SOLVERS)}.')
+        for name, least in (("rounds", 1), ("polish", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or int(value) != value or value < least:
+                raise SimulationError(f"a contact solver has {name} {value!r}; it takes a whole number, at least {least}.")
+        for name in ("tolerance", "recovery"):
+            if not getattr(self, name) >= 0:
+                raise SimulationError(f"a contact solver has {name} {getattr(self, name)!r}; it takes a number that is not negative.")
+
+    def __call__(self, G, b, mu, force):
+        """λ, and (residual, rounds)."""
+        if self.method == "interior":
+            found, _, rounds = interior(G, b, mu, self.rounds, force, self.tolerance)
+        else:
+            found, rounds = gauss_seidel(G, b, mu, force, self.rounds, self.tolerance)
+        if self.polish:
+            found, more = iterate(lambda x: self._polished(G, b, mu, x), found, self.polish)
+            rounds = rounds + np.minimum(more, self.polish)
+        found = least_norm(G, b, mu, found) if self.least_norm else found
+        left = residual(G, b, mu, found)
+        return found, np.stack([left, rounds + 0.0 * left], -1)
+
+    def _polished(self, G, b, mu, force):
+        """λ after a Newton step, and whether it was good before."""
+        done = residual(G, b, mu, force) <= self.tolerance
+        return np.where(done[..., None], force, newton_step(G, b, mu, force)), done
+
+
+PRECISE = ContactSolver(rounds=100, tolerance=1e-11, polish=6, least_norm=True)  # for a single run
+
+
+def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery: float = RECOVERY, all_rough=None) -> ContactLaw:
+    """The contacts of a robot, with its joint limits if asked for, and dry friction of joints: of those that have it, or of all."""
+    table = robot.contacts
+    bounds = tuple(Bound(x.row, x.rate, x.side, x.bound) for x in limits_of(robot)) if limits else ()
+    rows = tuple(range(robot.nv)) if all_rough else tuple(map(int, np.flatnonzero(each_velocity(robot, "friction"))))
+    touching: Callable = _nothing
+    if len(table):
+        touching = partial(_touching, pairs_of(robot.model))
+    return ContactLaw(
+        touching, table.friction, table.restitution, table.compliance, table.damping, bounds, restitution, rows, recovery
+    )  # fmt: skip
+
+
+def _touching(pairs, system, q):
+    return contact_gaps(system, q, pairs), contact_jacobian(system, q, pairs)
+
+
+def _nothing(system, q):
+    raise AssertionError("a law without contacts has no rows of them")
+
+
+def smooth(nodes):
+    """Nodes whose joints have no dry friction, and that friction, one number for each velocity."""
+    dry = np.concatenate([np.zeros_like(nodes.gravity[..., :0]), *nodes.friction], -1)
+    return replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction)), dry
+
+
+class ContactRecord(NamedTuple):
+    """Contacts of each step of a run, m steps and n points: at the middle of each step."""
+
+    t: np.ndarray  # (m,)
+    gap: np.ndarray  # (m, n)
+    force: np.ndarray  # (m, n, 3) N, normal and two tangents: impulses over the length of the step
+    residual: np.ndarray  # (m,) the largest of Signorini, cone, dissipation
+    rounds: np.ndarray  # (m,)
+
+
+class ContactFlow(Flow):
+    """Rates of a run with contacts: accelerations with the forces of contacts, limits and joints with dry friction."""
+
+    def __init__(self, robot: Dynamics, controls, settings, keeper):
+        """`settings` are those of the run."""
+        self.solver: ContactSolver | None = settings.contact
+        recovery = (settings.contact or PRECISE).recovery
+        self.law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=recovery)
+        super().__init__(robot, controls, settings.external, None, keeper)
+
+    def at(self, t, q, v):
+        """v̇ and τ of a state. Contacts that touch and do not part act, and so do limits; so does dry friction of joints at rest, that of
+        others being a force like any other."""
+        vdot, tau = super().at(t, q, v)
+        law, robot, n = self.law, self.robot, self.law.contacts
+        if not law.count or not np.isfinite(vdot).all():
+            return vdot, tau
+        nodes = robot.lowered.system(robot.lowered.plain())
+        gaps, J = law.rows(nodes, q, robot.nv)
+        response = compliance(robot, q, t) @ J.T
+        u, rough = blocks(J @ v), np.arange(law.count) >= n + len(law.limits)
+        closed = np.where(rough, np.abs(u[:, 1]) <= SPEED, (gaps <= GAP) & (np.abs(u[:, 0]) <= SPEED))
+        slipping = closed & ~rough & (norm(u[:, 1:]) > SPEED)
+        b = J @ vdot
+        if n:
+            b[: 3 * n] += contact_bias(nodes, q, v, pairs_of(robot.model))
+        own = np.diagonal(J @ response)[1::3] * rough
+        b[::3] -= own * np.concatenate([np.zeros(len(rough) - len(law.rough)), each_velocity(robot, "friction")[list(law.rough)]])
+        mu = np.concatenate([law.friction, np.zeros(len(law.limits)), np.ones(len(law.rough))])
+        G = J @ response + np.diag(np.stack([own, 0 * own, own], -1).ravel())
+        force, _ = accelerations(G, b, mu, u[:, 1:], closed, slipping)
+        return vdot + response @ flat(force), tau
+
+
+class ContactMidpoint(Integrator):
+    """Moreau's midpoint rule: order 2 where contacts do not change, order 1 in the times of impacts."""
+
+    order = 2
+
+    def __init__(self, flow):
+        super().__init__(flow)
+        self.law: ContactLaw = flow.law
+        robot, law = self.robot, self.law
+        nodes, dry = smooth(robot.lowered.plain())
+        self.nodes, self.dry = robot.lowered.system(nodes), dry[list(law.rough)]
+        self.constrained = robot.constraints is not None
+        self.impulse = np.zeros(3 * law.count)
+        self.kernels = bool(robot.compiled and robot.nv and not robot.rolled and not self.constrained)
+        self.whole = None
+        if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
+            self.whole = step_gufunc(robot, law, flow.solver or PRECISE, bool(flow.options))
+        self.log = Growing({"t": (), "gap": (law.contacts,), "force": (law.contacts, 3), "residual": (), "rounds": ()})
+        self.poor, self.again = 0, 0  # steps that are not solved; steps for which the kernel was not good enough
+        self.worst, self.worst_time = 0.0, 0.0
+
+    @property
+    def memory(self):
+        return {"impulse": self.impulse.tolist()}
+
+    def remember(self, memory):
+        if (earlier := remembered(memory, {"impulse": self.impulse.shape})) is not None:
+            self.impulse = earlier["impulse"]
+
+    def restart(self, *, jump):
+        if jump:
+            self.impulse = np.zeros_like(self.impulse)
+
+    def step(self, t, q, v, vdot, h):
+        flow = self.flow
+        flow.evaluations += 1
+        middle = drift(self.nodes, q, v, np.asarray(h / 2)) if flow.reacts else (q, v)
+        tau, *wrenches = flow.forces(t + h / 2, *middle)
+        left = np.inf
+        if self.whole is not None:
+            q1, v1, impulse, (left, rounds), gaps = self.whole(q, v, tau, self.impulse, h, *wrenches)
+        if not left <= GOOD:
+            self.again += self.whole is not None
+            q1, v1, impulse, left, rounds, gaps = self._by_parts(t, q, v, tau, h, *wrenches)
+        if not left <= GOOD:
+            self.poor += 1
+            if not left <= self.worst:
+                self.worst, self.worst_time = left, t
+        n = self.law.contacts
+        self.impulse = impulse
+        self.log.add(t + h / 2, gaps[:n], blocks(impulse)[:n] / h, left, rounds)
+        change = (v1 - v) / h
+        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1), (change, flow.tau))
+
+    @property
+    def note(self) -> str:
+        """What is to be said of steps whose contacts are not solved."""
+        if not self.poor:
+            return ""
+        return (
+            f"contacts of {self.poor} steps are not solved to {GOOD:g} (worst residual {self.worst:.2g} at t = {self.worst_time:.6g} s): "
+            "with friction there may be no solution, or take a smaller dt."
+        )
+
+    @property
+    def contact(self) -> ContactRecord:
+        return ContactRecord(**self.log.columns())
+
+    def _by_parts(self, t, q, v, tau, h, external=None):
+        """The step with its problem solved as well as can be, by `solve_contacts`."""
+        robot, law, nodes, h = self.robot, self.law, self.nodes, np.asarray(float(h))
+        if self.kernels:
+            prepare = prepared_gufunc(robot, law, external is not None)
+            q, free, response, G, b, mu, gaps = prepare(q, v, tau, h, *(() if external is None else (external,)))
+        else:
+            middle = t + float(h) / 2
+            q, v = drift(nodes, q, v, h / 2)
+            if self.constrained:
+                q, v = self.flow.keeper.back(middle, q, v)
+            free = free_velocity(nodes, q, v, tau, h, external, partial(self._rates, middle))
+            gaps, J = law.rows(nodes, q, robot.nv)
+            response = self._compliance(q, middle) @ J.mT
+            G, b, mu = law.problem(gaps, J, response, v, free, self.dry, h)
+        impulse, left, rounds = solved_by_parts(G, b, mu, self.impulse)
+        q, v = drift(nodes, q, free + times(response, impulse), h / 2)
+        return q, v, impulse, left, rounds, gaps
+
+    def _rates(self, t, nodes, q, v, tau, external=None):
+        robot = self.robot
+        tau = tau + quantities.passive_force(nodes, q, v)
+        if self.constrained:
+            return robot.constraints.forward_dynamics(q, v, tau, external, t=t)
+        if robot.rolled:
+            return robot.forward_dynamics(q, v, tau, external)
+        return quantities.forward_dynamics(nodes, q, v, tau, external)
+
+    def _compliance(self, q, t):
+        robot = self.robot
+        if self.constrained:
+            return robot.constraints.compliance(q, t)
+        return robot.mass_matrix_inverse(q) if robot.rolled else quantities.mass_matrix_inverse(self.nodes, q)
+
+
+def solved_by_parts(G, b, mu, force):
+    """λ, residual and rounds, of the blocks that can matter: those that would close by themselves, and others as they turn out to."""
+    n, rounds, out = len(mu), 0, np.zeros_like(b)
+    some = blocks(b)[:, 0] < 0
+    for _ in range(n):
+        rows = np.repeat(some, 3)
+        out[:] = 0.0
+        if some.any():
+            found = solve_contacts(G[np.ix_(rows, rows)], b[rows], mu[some], force[rows])
+            out[rows] = found.force
+            rounds += int(found.rounds)
+        more = ~some & (blocks(times(G, out) + b)[:, 0] < 0)
+        if not more.any():
+            break
+        some = some | more
+    return out, float(residual(G, b, mu, out)), rounds
+
+
+def step_gufunc(robot: Dynamics, law: ContactLaw, solver: ContactSolver, wrenches: bool):
+    """The step as a gufunc of (q, v, tau, impulse, h, external) -> (q, v, impulse, said, gaps)."""
+
+    def step(nodes, dry, q, v, tau, impulse, h, *external):
+        return contact_step(law, solver, nodes, q, v, tau, impulse, h, dry, *external)
+
+    return _gufunc(robot, law, "contact_step", step, ("tau", "impulse", "h"), wrenches, solver)
+
+
+def prepared_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
+    """What is to be solved, as a gufunc of (q, v, tau, h, external) -> (q½, v_f, 𝓜⁻¹ J*, G, b, μ, gaps)."""
+
+    def step(nodes, dry, q, v, tau, h, *external):
+        return prepared(law, nodes, q, v, tau, h, dry, *external)
+
+    return _gufunc(robot, law, "contact_problem", step, ("tau", "h"), wrenches)
+
+
+def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inputs, wrenches: bool, *more):
+    key = name, law.limits, law.limit_restitution, law.recovery, wrenches, *more
+    if key not in robot.made:
+        lowered, own = robot.lowered, robot.lowered.nodes
+
+        def run(q, *arguments):
+            nodes, dry = smooth(own.mapped(lambda name, index, x: like(x, q)))
+            return function(lowered.system(nodes), picked(dry, law.rough), q, *arguments)
+
+        shapes: dict = {"tau": ("nv",), "impulse": (3 * law.count,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}
+        names = "q", "v", *inputs, *(("external",) if wrenches else ())
+        robot.made[key] = Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names)).gufunc("d")
+    return robot.made[key]
+
+
+def picked(dry, rows: tuple[int, ...]):
+    """Some entries of an array over any scalar."""
+    return np.stack([dry[..., i] for i in rows], -1) if rows else dry[..., :0]

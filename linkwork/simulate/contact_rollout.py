@@ -1,0 +1,159 @@
+"""rollout with contacts: Moreau's midpoint rule for a batch of robots, all steps in one compiled loop."""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..engine.device import DeviceKernel, DeviceMarch, Library
+from ..engine.kernel import Kernel
+from ..engine.march import March
+from ..engine.program import Input
+from ..errors import SimulationError
+from ..kernels import UserKernel
+from ..lie.scalars import like
+from ..motion.contact_step import ContactLaw, contact_step
+from ..varying import Varying
+from .contact import ContactSolver, law_of, picked, smooth
+from .control import read_only
+from .kernels import cache_of
+from .rollout_inputs import RolloutInputs
+from .whole_step import LENGTH, TAU, asked, nodes_as_scalars, own_robot
+
+FRICTION = "contact_friction"  # of each point, where samples have their own
+
+
+class ContactRollout(NamedTuple):
+    """A rollout with contacts: times t (m,), coordinates q (..., m, nq), velocities v (..., m, nv); the first row is the start.
+
+    Forces are those of the step before a row, residuals the largest of all steps up to it.
+    """
+
+    t: Any
+    q: Any
+    v: Any
+    force: Any  # (..., m, n, 3) N, normal and two tangents of each contact point
+    residual: Any  # (..., m) Signorini, cone, dissipation, relative to the velocities of the problem
+    rounds: Any  # (..., m) of the step before
+
+
+class ContactSteps:
+    """All steps of a rollout with contacts."""
+
+    def __init__(self, robot: Dynamics | Varying, solver: ContactSolver, controls, reset, inputs: RolloutInputs, dt: float):
+        own = own_robot(robot)
+        rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
+        self.law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
+        if not self.law.count:
+            raise SimulationError(
+                f'{own.model.name} has no contacts, so that method "contact" has nothing to do. Make them with '
+                'model.with_contacts("ground"), or use "euler" or "rk4".'
+            )
+        self.robot, self.solver, self.controls, self.reset, self.inputs, self.dt = robot, solver, controls, reset, inputs, dt
+        self.library: Library = inputs.library
+
+    def __call__(self, q, v, every: int) -> ContactRollout:
+        """Start from the first rows of q and v, and write each n-th state to the rows after them."""
+        inputs, n, rows = self.inputs, self.law.contacts, len(q)
+        impulse, said = (self._rows(q, width) for width in (3 * self.law.count, 2))
+        impulse[0], said[0] = 0.0, 0.0
+        inside = [x for x in (self.controls, self.reset) if isinstance(x, UserKernel)]
+        if inputs.steps and 0 not in inputs.Q.shape[:-1]:
+            if any(callable(x) and x not in inside for x in (self.controls, self.reset)):
+                self._one_by_one(q, v, impulse, said, every)
+            else:
+                inputs.add_time(self.dt, inside)
+                self._march([q, v, impulse, said], every)
+        library = self.library
+        force = library.moved(impulse, 0, -2)[..., : 3 * n] / self.dt
+        said = library.moved(said, 0, -2)
+        return ContactRollout(
+            library.multiples(self.dt * every, rows, inputs.Q), library.moved(q, 0, -2), library.moved(v, 0, -2),
+            force.reshape(*tuple(force.shape)[:-1], n, 3), said[..., 0], said[..., 1],
+        )  # fmt: skip
+
+    def _rows(self, q, width: int):
+        """An array (rows, batch..., width); on a GPU the samples are last in memory."""
+        rows, batch = len(q), self.inputs.batch
+        if self.library.host:
+            return np.empty((rows, *batch, width), q.dtype)
+        return self.library.moved(self.library.empty((rows, width, *batch), self.inputs.Q), 1, -1)
+
+    def _march(self, kept: list, every: int) -> None:
+        inputs, host = self.inputs, self.library.host
+        control, reset = (x if isinstance(x, UserKernel) else None for x in (self.controls, self.reset))
+        shapes, ready = inputs.shapes(), cache_of(self.robot, control, reset)
+        key = "contact march", *self._identity, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
+        if key not in ready:
+            kernel, streams = whole_contact_step(self.robot, self.law, self.solver, control, reset, shapes), len(inputs.streams)
+            ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
+        starts = [inputs.Q, inputs.V, kept[2][0], kept[3][0]]
+        ready[key]([*starts, *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
+
+    @property
+    def _identity(self) -> tuple:
+        robot, law = self.robot, self.law
+        source = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered
+        return source, self.solver, law.rough, law.limits
+
+    def _one_by_one(self, q, v, impulse, said, every: int) -> None:
+        """Controls or resets that are functions of the whole batch are called at each step."""
+        inputs, library = self.inputs, self.library
+        at = inputs.at(0)
+        shapes = {TAU: tuple(inputs.V.shape)[len(inputs.batch) :], LENGTH: ()}
+        names = [name for name in at if name not in shapes and name in self._own_names]
+        shapes |= {name: tuple(at[name].shape)[len(inputs.batch) :] for name in names}
+        key, ready = ("contact step", *self._identity, str(inputs.Q.dtype), repr(shapes)), cache_of(self.robot)
+        if key not in ready:
+            kernel = whole_contact_step(self.robot, self.law, self.solver, None, None, shapes)
+            ready[key] = kernel.runner(inputs.Q.dtype.char) if library.host else DeviceKernel(kernel)
+        h, state = library.full((), self.dt, inputs.Q), (q[0], v[0], impulse[0], said[0])
+        for i in range(1, inputs.steps + 1):
+            row, rest = divmod(i, every)
+            at = inputs.at(i - 1)
+            tau = at[TAU] if TAU in at else self._called(self.controls, (i - 1) * self.dt, at, state[:2])[0]
+            state = ready[key](*state, tau, h, *(at[name] for name in names))
+            if self.reset is not None:
+                state = (*self._called(self.reset, i * self.dt, at, state[:2]), *state[2:])
+            if not rest:
+                q[row], v[row], impulse[row], said[row] = state
+
+    @property
+    def _own_names(self) -> tuple:
+        return (*(self.robot.names if isinstance(self.robot, Varying) else ()), FRICTION)
+
+    def _called(self, function, t: float, at: dict, state) -> tuple:
+        if isinstance(function, UserKernel):
+            at = at | {"t": self.library.full((), t, self.inputs.Q), "q": state[0], "v": state[1]}
+            results = function(*(at[name] for name in function.names))
+        else:
+            results = function(t, *(read_only(*state) if self.library.host else map(self.library.copy, state)))
+        results = results if isinstance(results, tuple) else (results,)
+        return tuple(np.asarray(x, self.inputs.Q.dtype) for x in results) if self.library.host else results
+
+
+def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: ContactSolver, controls, reset, others) -> Kernel:
+    """The kernel of (q, v, impulse, said) and others, by name: the control, a step with contacts, and what a reset makes of its end."""
+    own, nodes_like = own_robot(robot), nodes_as_scalars(robot)
+    nq, nv, system = (own.nq,), (own.nv,), own.lowered.system
+    first = Input("q", nq, own.lowered.units), Input("v", nv), Input("impulse", (3 * law.count,)), Input("said", (2,))
+    inputs = *first, *(Input(name, shape) for name, shape in others.items())
+
+    def step(*values):
+        at = {x.name: value for x, value in zip(inputs, values)}
+        q, v, h = at["q"], at["v"], at[LENGTH]
+        tau = at[TAU] if controls is None else asked(controls, at, nv)[0]
+        nodes, dry = smooth(nodes_like(q, at))
+        dry = picked(dry + like(np.zeros(nv), q), law.rough)
+        q, v, impulse, said, _ = contact_step(law, solver, system(nodes), q, v, tau, at["impulse"], h, dry, friction=at.get(FRICTION))
+        if reset is not None:
+            q, v = asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
+        return q, v, impulse, np.stack([np.maximum(at["said"][..., 0], said[..., 0]), said[..., 1]], -1)
+
+    return Kernel("contact_step", step, inputs)
+
+
+def as_tensors(run: ContactRollout) -> ContactRollout:
+    torch = sys.modules["torch"]
+    return ContactRollout(*(torch.from_numpy(np.ascontiguousarray(x)) for x in run))

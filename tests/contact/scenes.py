@@ -1,0 +1,33 @@
+"""Mechanisms that touch something, for the tests of contact."""
+
+import linkwork as lw
+from linkwork.model import solids
+
+G = 9.81
+
+
+def ball(restitution=0.0, friction=0.5, radius=0.1):
+    made = lw.Builder("ball").body("ball", joint=lw.Free(), **solids.sphere(1.0, radius))
+    return lw.Dynamics(made.ground().contact("ball", friction=friction, restitution=restitution).model())
+
+
+def box(friction, size=(0.4, 0.3, 0.2), mass=2.0, gravity=(0.0, 0.0, -G), compiled=True):
+    made = lw.Builder("box", gravity=gravity).body("box", joint=lw.Free(), **solids.box(mass, size))
+    return lw.Dynamics(made.ground().contact("box", friction=friction).model(), compiled=compiled)
+
+
+def placed(robot, x=0.0, y=0.0, z=0.0):
+    """q of a free body at a place."""
+    q = robot.neutral()
+    q[4:7] = x, y, z
+    return q
+
+
+def rod(friction):
+    """A slender rod in the plane, its lower tip, a small sphere, on the ground: slides x, z and turns about y; the angle is from
+    the horizontal."""
+    tip = lw.Shape("sphere", (1e-9,), lw.Pose.of((-0.5, 0, 0)), name="tip")
+    made = lw.Builder("rod").body("x", joint=lw.Prismatic(axis=(1, 0, 0)))
+    made.body("z", "x", joint=lw.Prismatic(axis=(0, 0, 1)))
+    made.body("rod", "z", joint=lw.Revolute(axis=(0, -1, 0)), mass=1.0, tensor=(0.0, 1 / 12, 1 / 12), collisions=(tip,))
+    return lw.Dynamics(made.ground().contact("rod", friction=friction).model(), compiled=False)

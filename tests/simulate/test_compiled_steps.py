@@ -1,0 +1,150 @@
+"""Adaptive steps made by compiled code, many at a time: the motion, the rows, the stops and the bits of steps made one by one."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.simulate import compiled_steps
+from linkwork.simulate.segments import Segments
+
+ROWS = "t", "q", "v", "vdot", "tau"
+METHODS = "rk45", "dop853"
+
+
+@pytest.fixture(scope="module", params=["double_pendulum", "satellite", "cartpole"])
+def robot(request):
+    return lw.Dynamics(lw.load(request.param))
+
+
+def start(robot, seed=3):
+    q, v = robot.random_state(seed=seed)
+    return q, 0.5 * v
+
+
+def same(a, b, names=ROWS):
+    for name in names:
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_compiled_steps_are_those_of_plain_numpy(robot, method):
+    """The same steps, but for rounding, and the same motion within them."""
+    plain = lw.Dynamics(robot.model, compiled=False)
+    a, b = (lw.simulate(x, start(robot), until=1.0, method=method) for x in (robot, plain))
+    assert a.status == b.status == "finished" and (a.steps, a.rejected) == (b.steps, b.rejected) and a.steps > 3
+    np.testing.assert_allclose(a.t, b.t, rtol=1e-4)
+    for x, y in zip(a(np.linspace(0, 1, 57)), b(np.linspace(0, 1, 57))):
+        np.testing.assert_allclose(x, y, atol=1e-6)
+
+
+def test_a_run_is_made_by_few_calls(robot, monkeypatch):
+    """Where nothing looks at steps, one call makes hundreds of them."""
+    calls, run = [], Segments.run
+    monkeypatch.setattr(Segments, "run", lambda *x: calls.append(x) or run(*x))
+    made = lw.simulate(robot, start(robot), until=3.0, rtol=1e-9)
+    assert made.steps > 100 and len(calls) < 3 + made.steps / 15
+
+
+def test_looking_at_steps_does_not_change_them(robot):
+    """on_step, an event that does not occur, rows in other numbers: the bits are the same."""
+    seen, run = [], lw.simulate(robot, start(robot), until=1.0)
+    looked = lw.simulate(robot, start(robot), until=1.0, on_step=lambda t, q, v: seen.append(t))
+    same(run, looked)
+    assert seen == run.t[1:].tolist()
+    same(run, lw.simulate(robot, start(robot), until=1.0, events=[lambda t, q, v: t + 1.0]))
+    same(run, lw.simulate(robot, start(robot), until=1.0, dense=False))
+    third = lw.simulate(robot, start(robot), until=1.0, every=3)
+    np.testing.assert_array_equal(third.q[:-1], run.q[::3][: len(third) - 1])
+    assert third.t[-1] == 1.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stopped_run_goes_on_to_the_bit(robot, method, tmp_path, monkeypatch):
+    """Stopped by on_step, or by Ctrl-C between two calls of compiled code: resumed, it is the run that was not stopped."""
+    monkeypatch.setattr(compiled_steps, "MOST", 16)
+    whole = lw.simulate(robot, start(robot), until=2.0, method=method, rtol=1e-9)
+    count = []
+    part = lw.simulate(robot, start(robot), until=2.0, method=method, rtol=1e-9, on_step=lambda t, q, v: len(count) > 12 or count.append(t))
+    assert part.status == "stopped"
+    part.save(tmp_path / "run.npz")
+    same(lw.Trajectory.load(tmp_path / "run.npz").resume(2.0, on_step=None), whole)
+    calls, run = [], Segments.run
+
+    def interrupted(*x):
+        calls.append(x)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return run(*x)
+
+    monkeypatch.setattr(Segments, "run", interrupted)
+    part = lw.simulate(robot, start(robot), until=2.0, method=method, rtol=1e-9)
+    assert part.status == "stopped" and 1 < len(part) < len(whole)
+    same(part.resume(2.0), whole)
+
+
+def test_rows_at_multiples_of_dt_are_the_motion_there(robot):
+    """vdot is that of the equations of motion, q and v are the dense output."""
+    run, rows = (lw.simulate(robot, start(robot), until=1.0, **more) for more in ({}, {"dt": 0.01}))
+    assert len(rows) == 101
+    np.testing.assert_allclose(rows.t, np.linspace(0, 1, 101), atol=1e-15)
+    for x, y in zip(run(rows.t), (rows.q, rows.v)):
+        np.testing.assert_allclose(x, y, atol=1e-12)
+    expected = robot.forward_dynamics(rows.q, rows.v, robot.passive_force(rows.q, rows.v))
+    np.testing.assert_allclose(rows.vdot, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_kernel_as_control_is_part_of_the_step(monkeypatch):
+    """τ = −k q − d v + a sin t as a kernel and as a function: the same motion, the same τ in the rows, few calls."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    kernel = robot.kernel(t=())(lambda t, q, v: -2.0 * q - 0.3 * v + np.stack([np.sin(3 * t), 0.0 * t]))
+    state = np.array([1.0, -0.5]), np.zeros(2)
+    function = lw.simulate(robot, state, until=2.0, control=lambda t, q, v: -2.0 * q - 0.3 * v + [np.sin(3 * t), 0.0])
+    calls, run = [], Segments.run
+    monkeypatch.setattr(Segments, "run", lambda *x: calls.append(x) or run(*x))
+    made = lw.simulate(robot, state, until=2.0, control=kernel)
+    assert len(calls) == 1 and made.steps == function.steps
+    for name in ("q", "v", "vdot", "tau"):
+        np.testing.assert_allclose(getattr(made, name), getattr(function, name), atol=1e-7)
+    np.testing.assert_allclose(made.at(1.23).tau, function.at(1.23).tau, atol=1e-7)
+    on_grid = lw.simulate(robot, state, until=2.0, control=kernel, dt=0.1)
+    np.testing.assert_allclose(on_grid.tau[7], kernel(0.7, on_grid.q[7], on_grid.v[7]), atol=1e-12)
+
+
+def test_held_controllers_are_asked_between_segments():
+    """A digital controller as a kernel and as a function of Python: the same bits at its rate."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    kernel = robot.kernel(t=())(lambda t, q, v: -2.0 * q - 0.3 * v)
+    state = np.array([1.0, -0.5]), np.zeros(2)
+    a, b = (
+        lw.simulate(robot, state, until=1.0, control=[lw.hold(x, rate=20.0), lw.hold(lambda t, q, v: 0 * q + t, rate=7.0)])
+        for x in (kernel, lambda t, q, v: -2.0 * q - 0.3 * v)
+    )
+    np.testing.assert_allclose(a.q[-1], b.q[-1], atol=1e-12)
+    assert len(np.unique(a.tau[:, 0])) == 26  # 20 + 7 samples, the first of both at once
+
+
+def test_a_kernel_of_the_wrong_shape_is_refused():
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    kernel = robot.kernel(t=())(lambda t, q, v: q[0])
+    with pytest.raises(lw.ShapeError, match="returns shape"):
+        lw.simulate(robot, (np.zeros(2), np.zeros(2)), until=1.0, control=kernel)
+
+
+def test_what_compiled_code_cannot_step_over_ends_the_run_with_its_reason():
+    """A force that grows without bound: the run fails as the plain one does, and says the same."""
+    robot = lw.Dynamics(lw.load("pendulum"))
+    kernel = robot.kernel(t=())(lambda t, q, v: 1.0 / (0.5 - t) ** 3 + 0.0 * q)
+    state = np.zeros(1), np.zeros(1)
+    a = lw.simulate(robot, state, until=1.0, control=kernel)
+    b = lw.simulate(robot, state, until=1.0, control=lambda t, q, v: np.array([1.0 / (0.5 - t) ** 3]))
+    assert a.status == b.status == "failed" and abs(a.t[-1] - 0.5) < 1e-3
+    assert a.message.split(":")[1][:25] == b.message.split(":")[1][:25]
+    gone = lw.simulate(robot, state, until=100.0, control=robot.kernel(t=())(lambda t, q, v: 1e3 * (v + 1.0)))
+    assert gone.status == "failed" and "diverges" in gone.message
+
+
+def test_late_times_are_kept_with_what_their_rounding_leaves_out():
+    """At Unix time, where two times differ by 2e-7 s at least, a run is the one that starts at zero."""
+    robot, state = lw.Dynamics(lw.load("double_pendulum")), (np.array([2.0, 0.5]), np.zeros(2))
+    early, late = (lw.simulate(robot, state, start=t, until=t + 2.0, rtol=1e-9) for t in (0.0, 1.7e9))
+    np.testing.assert_allclose(early.q[-1], late.q[-1], atol=1e-7)
