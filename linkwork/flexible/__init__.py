@@ -9,7 +9,13 @@ from .attachment import Attachment
 from .body import FlexibleBody
 from .joints import Deflection, Deformation, Modes
 
-LATER = {"beam": "beam", "BeamElements": "beam", "of_matrices": "finite_elements", "of_nodes": "finite_elements", "reduced": "finite_elements"}
+LATER = {
+    "beam": "beam",
+    "BeamElements": "beam",
+    "of_matrices": "finite_elements",
+    "of_nodes": "finite_elements",
+    "reduced": "finite_elements",
+}
 
 __all__ = ["Attachment", "BeamElements", "Deflection", "Deformation", "FlexibleBody", "Modes", "beam", "of_matrices", "of_nodes", "reduced"]
 

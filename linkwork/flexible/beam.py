@@ -23,13 +23,14 @@ def beam(
 ) -> FlexibleBody:  # fmt: skip
     """A straight beam along x, its frame "root" at the origin and "tip" at the end.
 
-    section        `lw.sections`, or a function of x from 0 to `length` that gives one: a tapered beam; or numbers {EA, GJ, EIy, EIz, rhoA, GAy ...}
+    section        one of `lw.sections`, a function of x that gives one (a tapered beam), or numbers {EA, GJ, EIy, EIz, rhoA, GAy ...}
     directions     in which it deforms: stretch "x", bending "y" and "z", torsion "t"
     frames         name -> place along the beam in m
     interfaces     the same, or names among frames and "tip": those that the modes must move in every direction
     shear, rotary  shear deformation (Timoshenko's beam; without it Euler's and Bernoulli's) and rotary inertia of the sections
-    modes, count, up_to, damping, keep, orthogonalize: as for finite elements, see `linkwork.flexible.reduced`. With root=False the joint carries the
-    body's own frame, which is not one of its sections.
+
+    modes, count, up_to, damping, keep, orthogonalize are as for finite elements, see `linkwork.flexible.reduced`. With root=False the
+    joint carries the body's own frame, which is not one of its sections.
 
     Strains are linear in the nodal displacements; places and turns of sections follow to the second order from R' = R κ~, r' = R (e + γ):
 
@@ -96,9 +97,14 @@ class BeamElements:
             turn = c * np.stack([6 * (s**2 - s) / h, 1 - 4 * s + 3 * s**2 + p * (1 - s), 6 * (s - s**2) / h, 3 * s**2 - 2 * s + p * s], -1)
             curve = c / h * np.stack([6 * (2 * s - 1) / h, -4 + 6 * s - p + o, 6 * (1 - 2 * s) / h, 6 * s - 2 + p], -1)
             at, flip = [u, t, 6 + u, 6 + t], np.array([1, sign, 1, sign])
-            N[:, u, at], N[:, t, at], N[:, 6 + t, at], N[:, 6 + u, at] = v * flip, sign * turn * flip, sign * curve * flip, (slope - turn) * flip
-        for row, strain, at in ((0, 6, 0), (3, 9, 3)):
-            N[:, row, at], N[:, row, 6 + at], N[:, strain, at], N[:, strain, 6 + at] = 1 - s, s, -1 / h, 1 / h
+            N[:, u, at], N[:, t, at], N[:, 6 + t, at], N[:, 6 + u, at] = (
+                v * flip,
+                sign * turn * flip,
+                sign * curve * flip,
+                (slope - turn) * flip,
+            )
+        for row, strain in ((0, 6), (3, 9)):
+            N[:, row, row], N[:, row, 6 + row], N[:, strain, row], N[:, strain, 6 + row] = 1 - s, s, -1 / h, 1 / h
         return N
 
     def _assembled(self, N, each) -> np.ndarray:
@@ -125,7 +131,13 @@ class BeamElements:
         flat = lambda x: x.reshape(mass.size, *x.shape[2:])
         weights = lambda rho: (mass * rho[:, None]).ravel()
         points = Samples(flat(r0), flat(u), flat(Gr), np.ones(mass.size), weights(self.heavy[:, 3]))
-        axis = lambda d, rho: (flat(np.broadcast_to(d, r0.shape)), flat(_x(t, along(d))), flat(second(d)), np.zeros(mass.size), weights(rho))
+        axis = lambda d, rho: (
+            flat(np.broadcast_to(d, r0.shape)),
+            flat(_x(t, along(d))),
+            flat(second(d)),
+            np.zeros(mass.size),
+            weights(rho),
+        )
         turning = Samples(*map(np.concatenate, zip(axis(X[1], self.heavy[:, 2]), axis(X[2], self.heavy[:, 1]))))
         found = {}
         for name, j in frames.items():
@@ -137,7 +149,16 @@ class BeamElements:
         check_interfaces(found, interfaces, n, "the beam")
         k, m = Phi.T @ self.K @ Phi, Phi.T @ self.M @ Phi
         outline = self.positions, Phi.reshape(self.count + 1, 6, n)[:, 3:]
-        return made(points, turning if turning.weights.any() else None, found, k, modal_damping(damping, k, m), "root" if root else None, keep, outline)
+        return made(
+            points,
+            turning if turning.weights.any() else None,
+            found,
+            k,
+            modal_damping(damping, k, m),
+            "root" if root else None,
+            keep,
+            outline,
+        )
 
     def _integral(self, y):
         """∫ from the root to the points, and to the nodes."""
@@ -175,7 +196,7 @@ def section_data(section, shear: bool, rotary: bool) -> dict[str, float]:
 
 
 def _check(length, elements, directions: Any, keep: str) -> None:
-    if not (np.isscalar(length) and np.isfinite(length) and length > 0):  # type: ignore[arg-type]
+    if not (isinstance(length, int | float | np.number) and 0 < length < np.inf):
         raise ModelError(f"a beam has length {length!r}; it takes a positive number of metres.")
     if not (isinstance(elements, int | np.integer) and elements > 0):
         raise ModelError(f"a beam has {elements!r} elements; it takes one or more.")

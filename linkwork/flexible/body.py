@@ -130,7 +130,7 @@ class FlexibleBody:
     def inertia(self, eta):
         """M(η) (..., n + 6, n + 6), velocities [η̇; V]                                        Jain (13.25) to (13.27).
 
-            M = Σ U* U + C0 + C1 η + ½ η* C2 η,   U = [Π + G η, −r~, moves]
+        M = Σ U* U + C0 + C1 η + ½ η* C2 η,   U = [Π + G η, −r~, moves]
         """
         total: Any = 0.0
         if self.fields is not None:
@@ -141,7 +141,7 @@ class FlexibleBody:
     def gyroscopic(self, eta, X):
         """N (..., n + 6, n + 6) with N X the velocity-dependent force of the node and N + N* = Ṁ, in its own axes.
 
-            N = U* (U̇ + ω~ U) + ½ (Ṁ_C + Y* E − E* Y) − ĥ,   Yᵢ = X* ∂M_C/∂ηᵢ,   E = [I, 0],   ĥ of the terms' momentum
+        N = U* (U̇ + ω~ U) + ½ (Ṁ_C + Y* E − E* Y) − ĥ,   Yᵢ = X* ∂M_C/∂ηᵢ,   E = [I, 0],   ĥ of the terms' momentum
         """
         n, total = self.n, 0.0
         etad, w = X[..., :n, :], skew(X[..., n : n + 3, 0])
@@ -162,7 +162,7 @@ class FlexibleBody:
     def bias(self, eta, X):
         """b (..., n + 6, 1): the velocity-dependent force, and the elastic one K η          Jain (13.37), (13.41).
 
-            b = U* (G η̇ η̇ + 2 ω × ṙ + ω × (moves v + ω × r)) + Ṁ_C X + [−½ X* ∂M_C X; V̄ (M_C X)_V] + [K η; 0]
+        b = U* (G η̇ η̇ + 2 ω × ṙ + ω × (moves v + ω × r)) + Ṁ_C X + [−½ X* ∂M_C X; V̄ (M_C X)_V] + [K η; 0]
         """
         n = self.n
         etad, w = X[..., :n, :], skew(X[..., n : n + 3, 0])
@@ -202,7 +202,7 @@ class FlexibleBody:
     def _moments(self):
         """Σ w moves r: (3,), (3, n), (3, n, n)."""
         n = self.n
-        out = np.zeros(3), np.zeros((3, n)), np.zeros((3, n, n))
+        out: tuple = np.zeros(3), np.zeros((3, n)), np.zeros((3, n, n))
         if self.fields is not None:
             out = tuple(np.tensordot(self.fields.moves, x, 1) for x in self.fields[:3])
         if self.terms is not None:  # the rows of translation against those of rotation: M = [... , m r~; ...]
@@ -273,10 +273,14 @@ def check_symmetric(what: str, x) -> None:
     off = abs(x - x.T)
     if off.max() > SLACK * size if x.shape[0] else False:
         i, j = np.unravel_index(int(off.argmax()), x.shape)
-        raise ModelError(f"{what} is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ by {off.max():.3g}, its largest entry being {size:.3g}. "
-                         "Assemble it whole: some programs write one triangle only, x + x.T - diag(x) is the matrix then.")  # fmt: skip
+        raise ModelError(
+            f"{what} is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ by {off.max():.3g}, its largest entry being {size:.3g}. "
+            "Assemble it whole: some programs write one triangle only, x + x.T - diag(x) is the matrix then."
+        )
     if not hasattr(x, "tocsr") and 0 < x.shape[0] <= 2000:
         values = np.linalg.eigvalsh(x)
         if values[0] < -SLACK * max(values[-1], 0.0) or values[-1] < 0:
-            raise ModelError(f"{what} is indefinite: its eigenvalues go from {values[0]:.3g} to {values[-1]:.3g}, and none may be negative. "
-                             "Check signs and boundary conditions.")  # fmt: skip
+            raise ModelError(
+                f"{what} is indefinite: its eigenvalues go from {values[0]:.3g} to {values[-1]:.3g}, and none may be negative. "
+                "Check signs and boundary conditions."
+            )

@@ -20,7 +20,13 @@ def as_data(body: FlexibleBody) -> dict[str, Any]:
     arrays |= {} if body.terms is None else body.terms._asdict()
     arrays |= {} if body.outline is None else dict(zip(("points", "shapes"), body.outline))
     frames = [
-        {"name": name, "point": x.pose.translation, "rotation": x.pose.quaternion, "linear": _flat(x.linear), "quadratic": _flat(x.quadratic)}
+        {
+            "name": name,
+            "point": x.pose.translation,
+            "rotation": x.pose.quaternion,
+            "linear": _flat(x.linear),
+            "quadratic": _flat(x.quadratic),
+        }
         for name, x in body.frames.items()
     ]
     root = {} if body.root is None else {"root": body.root}
@@ -32,8 +38,8 @@ def from_data(data: dict[str, Any]) -> FlexibleBody:
     n = int(data["modes"])
     h, e, p = n + 6, len(data.get("moves", ())), len(data.get("points", ())) // 3
     shapes = {
-        "stiffness": (n, n), "damping": (n,), "r0": (e, 3), "r1": (e, 3, n), "r2": (e, 3, n, n), "moves": (e,), "C0": (h, h), "C1": (n, h, h),
-        "C2": (n, n, h, h), "points": (p, 3), "shapes": (p, 3, n),
+        "stiffness": (n, n), "damping": (n,), "r0": (e, 3), "r1": (e, 3, n), "r2": (e, 3, n, n), "moves": (e,),
+        "C0": (h, h), "C1": (n, h, h), "C2": (n, n, h, h), "points": (p, 3), "shapes": (p, 3, n),
     }  # fmt: skip
     found = {name: _shaped(name, data[name], shapes[name]) for name in ARRAYS if name in data}
     frames = {
@@ -51,7 +57,9 @@ def from_data(data: dict[str, Any]) -> FlexibleBody:
     if fields is None and terms is None:
         raise ModelError("the flexible body has no mass: neither r0, r1, r2 and moves nor C0, C1 and C2.")
     outline = (found["points"], found["shapes"]) if p else None
-    return FlexibleBody(fields, terms, found["stiffness"], found["damping"], frames, data.get("root"), outline, bool(data.get("stiffens", 1)))
+    return FlexibleBody(
+        fields, terms, found["stiffness"], found["damping"], frames, data.get("root"), outline, bool(data.get("stiffens", 1))
+    )
 
 
 def _flat(x) -> list[float]:

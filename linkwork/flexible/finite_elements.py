@@ -72,11 +72,11 @@ def reduced(
     frames         name -> node or nodes: other frames
     held           numbers of freedoms that do not move
     damping        a ratio, one for each mode, or a matrix (n, n)
-    keep           "second": kinetic energy to the second degree in (η, η̇) and positive; "all": every degree; "cut": second degree, cheapest,
-                   for small deformation only
+    keep           "second": kinetic energy to the second degree in (η, η̇), and positive; "all": every degree; "cut": second degree,
+                   cheapest, for small deformation only
     """
     if keep not in KEEP:
-        raise ModelError(f'keep is {keep!r}; it is {", ".join(KEEP)}.{did_you_mean(str(keep), KEEP)}')
+        raise ModelError(f"keep is {keep!r}; it is {', '.join(KEEP)}.{did_you_mean(str(keep), KEEP)}")
     interfaces, places = dict(interfaces or {}), _places(positions, d, root, {**dict(interfaces or {}), **dict(frames or {})})
     B = rigid_motions(positions, d)
     Phi = reduced_shapes(K, M, B, places, tuple(interfaces), d, modes=modes, count=count, up_to=up_to, root=root, held=held,
@@ -84,7 +84,9 @@ def reduced(
     n = Phi.shape[1]
     G = np.zeros((len(positions), d, n, n)) if quadratic is None else numbers(quadratic)
     if G.shape != (len(positions), d, n, n):
-        raise ModelError(f"quadratic has shape {G.shape}; {len(positions)} nodes of {d} freedoms and {n} modes take {(len(positions), d, n, n)}.")
+        raise ModelError(
+            f"quadratic has shape {G.shape}; {len(positions)} nodes of {d} freedoms and {n} modes take {(len(positions), d, n, n)}."
+        )
     points, directors, extra = _inertia(M, B, Phi, G, positions, d, inertias)
     found = {key: _attached(Phi, G, positions, d, nodes) for key, nodes in places.items()}
     check_interfaces(found, tuple(interfaces), n, name)
@@ -104,7 +106,7 @@ def made(points, directors, frames, k, D, root, keep, outline, extra=None, stiff
     if extra is not None:
         n = len(k)
         cut.append(Terms(extra, np.zeros((n, n + 6, n + 6)), np.zeros((n, n, n + 6, n + 6))))
-    terms = Terms(*(sum(x) for x in zip(*cut))) if cut else None
+    terms = Terms(*(np.sum(x, 0) for x in zip(*cut))) if cut else None
     if terms is not None:
         whole = terms.C0 if fields is None else terms.C0 + _of_fields(fields)
         terms = cleaned(terms, np.diagonal(whole))
@@ -117,7 +119,9 @@ def modal_damping(damping, k, m) -> np.ndarray:
     n, given = len(k), numbers(damping)
     if given.shape == (n, n) and n > 1:
         if np.abs(given - np.diag(np.diag(given))).max() > 1e-9 * np.abs(given).max():
-            raise ModelError("the damping matrix is not diagonal in these modes. Give a ratio for each; Rayleigh's damping is diagonal in orthogonal modes.")
+            raise ModelError(
+                "the damping matrix is not diagonal in these modes. Give a ratio for each; Rayleigh's damping is diagonal where modes are orthogonal."
+            )
         return np.diag(given).copy()
     if given.shape not in ((), (n,)) or not (np.isfinite(given).all() and (given >= 0).all()):
         raise ModelError(f"damping is {damping!r}; it is a ratio that is not negative, one for each of {n} modes, or a matrix ({n}, {n}).")
@@ -138,12 +142,18 @@ def reduced_shapes(K, M, B, places, interfaces, d, *, modes, count, up_to, root,
     own = lambda nodes: np.concatenate([np.zeros(0, int), *(np.arange(d) + d * i for i in nodes)]).astype(int)
     clamped = own(places["root"]) if root is not None and modes != "free" else np.zeros(0, int)
     free = np.setdiff1d(np.arange(size), np.concatenate([held, clamped]))
-    rigid = 6 - np.linalg.matrix_rank(B[np.setdiff1d(np.arange(size), free)], tol=1e-9 * np.abs(B).max()) if modes == "free" or root is None else 0
+    rigid = (
+        6 - np.linalg.matrix_rank(B[np.setdiff1d(np.arange(size), free)], tol=1e-9 * np.abs(B).max())
+        if modes == "free" or root is None
+        else 0
+    )
     Kf, Mf = K[free][:, free], M[free][:, free]
     out = np.zeros((size, 0))
     if modes == "craig-bampton":
         if not interfaces:
-            raise ModelError(f'{name} has modes "craig-bampton" but no interfaces; name the frames that other bodies stand on: interfaces=...')
+            raise ModelError(
+                f'{name} has modes "craig-bampton" but no interfaces; name the frames that other bodies stand on: interfaces=...'
+            )
         ends = np.concatenate([_interface(B, places[x], d, free) for x in interfaces], 1)
         basis = craig_bampton(Kf, Mf, ends, 0 if count is None and up_to is None else count, up_to, name)
         found = orthogonal(Kf, Mf, basis, name)
@@ -228,8 +238,8 @@ def check_interfaces(found, interfaces, n: int, name: str) -> None:
     able = int(np.count_nonzero(rows.any(1)))
     if np.linalg.matrix_rank(rows, tol=1e-9 * np.abs(rows).max(initial=0.0)) < able:
         raise ModelError(
-            f"{n} modes of {name} are too few for its interfaces {', '.join(interfaces)}, which have {able} ways to move: joints there would "
-            'be stiffer than the body. Take modes="craig-bampton", which has a shape for each, or name them as frames=.'
+            f"{n} modes of {name} are too few for its interfaces {', '.join(interfaces)}, which have {able} ways to move: joints "
+            'there would be stiffer than the body. Take modes="craig-bampton", which has a shape for each, or name them as frames=.'
         )
 
 
@@ -281,8 +291,10 @@ def _lumped(M, count: int, d: int) -> np.ndarray:
         rows = np.arange(axis, d * count, d)
         out += np.asarray(M[rows][:, rows].sum(1)).ravel() / 3
     if (out < 0).any():
-        raise ModelError(f"node {int(out.argmin())} gets the mass {out.min():.3g} kg when masses are put into the nodes; elements of second order do "
-                         "that. Give a mass matrix of three freedoms a node that is the same in every direction, or nodes with inertias.")  # fmt: skip
+        raise ModelError(
+            f"node {int(out.argmin())} gets the mass {out.min():.3g} kg when masses are put into the nodes; elements of second order do that. "
+            "Give a mass matrix of three freedoms a node that is the same in every direction, or nodes with inertias."
+        )
     return out
 
 

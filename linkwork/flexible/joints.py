@@ -57,8 +57,8 @@ class Deformation(Additive):
 
 @dataclass(frozen=True, kw_only=True)
 class Modes(Joint):
-    """The deformation of a flexible body: q and v are its modal coordinates and their rates, damped as the body says. The child is the frame that displacements
-    are seen from, the parent the frame `root` of the body."""
+    """The deformation of a flexible body: q and v are its modal coordinates and their rates, damped as the body says. The child is the
+    frame that displacements are seen from, the parent the frame `root` of the body."""
 
     body: FlexibleBody
     root: str | None = None

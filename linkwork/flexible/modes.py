@@ -91,7 +91,9 @@ def craig_bampton(K, M, C, count, up_to, what: str):
     right = part(K, inner, bound) @ C[bound]
     Ki = part(K, inner, inner)
     if len(inner):
-        solved = scipy.sparse.linalg.splu(scipy.sparse.csc_array(Ki)).solve(right) if scipy.sparse.issparse(Ki) else np.linalg.solve(Ki, right)
+        solved = (
+            scipy.sparse.linalg.splu(scipy.sparse.csc_array(Ki)).solve(right) if scipy.sparse.issparse(Ki) else np.linalg.solve(Ki, right)
+        )
         basis[inner, :m] = -solved
     return basis
 

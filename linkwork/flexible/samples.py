@@ -1,7 +1,7 @@
 """Where the mass of a flexible body is, and the few numbers that its kinetic energy needs of that.
 
-    r(η) = r₀ + Π η + ½ η* G η              of points of mass, and of directors: axes of a node or section (rotary inertia)
-    T    = ½ Σ w |moves v + ω × r + ṙ|²     moves is 1 for a point, 0 for a director
+r(η) = r₀ + Π η + ½ η* G η              of points of mass, and of directors: axes of a node or section (rotary inertia)
+T    = ½ Σ w |moves v + ω × r + ṙ|²     moves is 1 for a point, 0 for a director
 """
 
 from typing import Any, NamedTuple

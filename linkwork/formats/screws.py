@@ -70,7 +70,9 @@ KINDS: dict[str, Callable[..., Joint]] = {
 }
 MOTION = "kind", "axis", "point", "pitch", "rotation", "flexible", "root", "frame", *PHYSICS
 ENTRIES: dict[str, tuple[str, ...]] = {
-    "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints", "flexible"),
+    "file": (
+        "screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints", "flexible",
+    ),
     "body": ("name", "mass", "center", "tensor"),
     "joint": ("name", "parent", "child", *MOTION, "parts"),
     "part": ("name", *MOTION),
@@ -158,17 +160,18 @@ def _flexible(value: Value) -> tuple[str, FlexibleBody]:
     name, label, data = _named(value, "flexible")
     entries: dict[str, Any] = {x: data[x].numbers(f"{x} of {label}") for x in ARRAYS if x in data}
     entries |= {x: data[x].number(f"{x} of {label}") for x in ("modes", "stiffens") if x in data}
-    entries |= {"root": data["root"].text(f"the root of {label}")} if "root" in data else {}
+    if "root" in data:
+        entries["root"] = data["root"].text(f"the root of {label}")
     if "modes" not in entries or entries["modes"] < 0 or entries["modes"] % 1:
         raise value.error(f'{label} has no "modes", the number of its modal coordinates.')
     entries["frames"] = []
     for each in _all(data, "frames"):
         frame, known, parts = _named(each, "attachment")
         pose = _pose(parts, known)
-        numbers = {x: parts[x].numbers(f"{x} of {known}") for x in ("linear", "quadratic") if x in parts}
+        numbers: dict[str, Any] = {x: parts[x].numbers(f"{x} of {known}") for x in ("linear", "quadratic") if x in parts}
         if len(numbers) < 2:
             raise each.error(f'{known} of {label} needs "linear" and "quadratic".')
-        entries["frames"].append({"name": frame, "point": pose.translation, "rotation": pose.quaternion, **numbers})
+        entries["frames"].append(numbers | {"name": frame, "point": pose.translation, "rotation": pose.quaternion})
     return name, _made(value, lambda: from_data(entries))
 
 
@@ -209,7 +212,8 @@ def _of_flexible(value: Value, kind: str, data: dict[str, Value], label: str, fl
     """The modal coordinates of a flexible body, or a frame on it."""
     body = data["flexible"].text(f"the flexible body of {label}") if "flexible" in data else ""
     if body not in flexible:
-        raise data.get("flexible", value).error(f'{label} is of the flexible body "{body}", which is not there.{did_you_mean(body, flexible)}')
+        near = did_you_mean(body, flexible)
+        raise data.get("flexible", value).error(f'{label} is of the flexible body "{body}", which is not there.{near}')
     if kind == "modes":
         options: dict[str, Any] = {name: data[name].values(f"the {name} of {label}") for name in PHYSICS if name in data}
         return Modes(body=flexible[body], root=data["root"].text(f"the root of {label}") if "root" in data else None, **options)

@@ -145,7 +145,7 @@ def schema() -> dict[str, Any]:
         **dict.fromkeys(("length", "radius", "height", "constant"), number),
         "terms": {"type": "object", "additionalProperties": number},
         **dict.fromkeys(("root", "frame"), text), "modes": {"type": "integer", "minimum": 0}, "stiffens": {"enum": [0, 1]},
-        **dict.fromkeys((*ARRAYS, "linear", "quadratic"), {"type": "array", "items": number}),
+        **{name: {"type": "array", "items": number} for name in (*ARRAYS, "linear", "quadratic")},
     }  # fmt: skip
     of |= {"damping": several, "stiffness": several}
 

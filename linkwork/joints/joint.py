@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,6 @@ class Joint(ABC):
     speed: Values | None = None
     gear: float | None = None
 
-    deformation = None  # of a flexible body, where that and not the group says how nodes move: see `linkwork.flexible`
-
     def __post_init__(self):
         axis = numbers(self.axis)
         if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
@@ -56,6 +55,11 @@ class Joint(ABC):
     def parts(self) -> "tuple[tuple[str, Joint, Pose], ...]":
         """The joints in series that make up this one, inboard first: name, joint, pose on the one before."""
         return (("", self, Pose()),)
+
+    @property
+    def deformation(self) -> Any:
+        """Of a flexible body, where that and not the group says how nodes move (`linkwork.flexible`); else None."""
+        return None
 
     @property
     def frame(self) -> Pose:

@@ -65,7 +65,7 @@ class Beam:
         return together(*(self.at((i + 0.5) * h).piece(h, i * h, color) for i in range(self.segments)))
 
     def modal(self, modes: int) -> FlexibleBody:
-        """The beam as finite elements, as many as it has segments, in its lowest modes as a cantilever; shear is that of both planes or none."""
+        """The beam as finite elements, as many as it has segments, in its lowest modes as a cantilever; shear in both planes or none."""
         directions = "".join(letter for letter, freedom in zip("xtyz", ("axial", "twist", "bend_z", "bend_y")) if freedom in self.freedoms)
         shear = "shear_y" in self.freedoms or "shear_z" in self.freedoms
         body = FlexibleBody.beam(self.length, self.at if callable(self.section) else self.section, elements=self.segments, count=modes,

@@ -94,7 +94,8 @@ class Builder:
             mass, center, tensor = body.rigid
             R, p = at_root.rotation, np.array(at_root.translation)
             center, tensor = R.T @ (center - p), R.T @ tensor @ R
-            self.body(name, parent, at, joint, mass=mass, center=center, tensor=tensor, joint_name=joint_name, joint_on=joint_on, visuals=visuals)
+            named = {"joint_name": joint_name, "joint_on": joint_on, "visuals": visuals}
+            self.body(name, parent, at, joint, mass=mass, center=center, tensor=tensor, **named)
             for x in others:
                 self.body(f"{name}.{x}", name, at_root.inverse() @ body.attachment(x).pose)
             return self

@@ -20,7 +20,12 @@ Made = Callable[["Bound"], Callable]
 
 def jacobian(name: str, *by: str) -> Made:
     """The derivatives of a quantity by some of its arrays, those by q along the group."""
-    return lambda bound: _jacobian(*_whole(bound, name), by, bound)
+
+    def made(bound):
+        base = _base(bound, name)
+        return _jacobian(base.function, base.inputs, by, bound)
+
+    return made
 
 
 def jvp(name: str) -> Made:
@@ -75,12 +80,9 @@ def _base(bound: "Bound", name: str) -> "Bound":
     """The quantity that is differentiated, with the same options and optional arrays."""
     quantity = QUANTITIES[name]
     takes = signature(quantity.function).parameters
-    return replace(bound, quantity=quantity, options=bound.options if quantity.options else (), extra=tuple(x for x in bound.extra if x in takes))
-
-
-def _whole(bound: "Bound", name: str):
-    base = _base(bound, name)
-    return base.function, base.inputs
+    return replace(
+        bound, quantity=quantity, options=bound.options if quantity.options else (), extra=tuple(x for x in bound.extra if x in takes)
+    )
 
 
 def _derived(function: Callable, inputs, bound: "Bound") -> Derived:

@@ -73,7 +73,7 @@ class Quantity:
     of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
     divides_by_inertia: bool  # has it no value where a joint moves nothing that has inertia?
     demands: Callable | None  # of its inputs, in their order: raises where their numbers mean nothing
-    program: Callable | None  # where bodies are flexible and its sweep is for rigid ones: the derivative of which program it is (by_program.py)
+    program: Callable | None  # where bodies are flexible and its sweep is for rigid ones: of which program it is the derivative
     refuses: str  # where constraints would change it and it does not know them: what to do instead
 
     @property

@@ -88,7 +88,9 @@ def inverse_dynamics_derivatives(system, q, v, vdot, external=None):
     return by_q, by_v, sweeps.mass_matrix(s, sweeps.composite_inertia(s))
 
 
-@quantity((SQUARE,) * 3, BOUND, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives, divides_by_inertia=True, program=FORWARD)
+@quantity(
+    (SQUARE,) * 3, BOUND, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives, divides_by_inertia=True, program=FORWARD,
+)  # fmt: skip
 def forward_dynamics_derivatives(system, q, v, tau, external=None):
     """∂v̇/∂q = −𝓜⁻¹ ∂τ/∂q, ∂v̇/∂v = −𝓜⁻¹ ∂τ/∂v and ∂v̇/∂τ = 𝓜⁻¹, at the v̇ of these forces."""
     return solved(system, "forward_dynamics_derivatives", q, v, tau, external)

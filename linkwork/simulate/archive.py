@@ -29,9 +29,10 @@ ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
 CARRIED = "grid", "late", "next_step", "embedding", "held", "memory"
 STATUSES = "finished", "event", "stopped", "failed"
+WHOLE = Pose, Model, Modes, Deflection
 TYPES = {
     kind.__name__: kind
-    for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints, contacts) for x in vars(part).values()), Pose, Model, Modes, Deflection)
+    for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints, contacts) for x in vars(part).values()), *WHOLE)
     if isinstance(kind, type) and is_dataclass(kind)
 }
 

@@ -96,7 +96,8 @@ class Keeper:
             (keep or robot.constraints).tolerating(tolerance)
         if robot.lowered.is_flexible and method == "midpoint":
             raise SimulationError(
-                f'{robot.model.name} has flexible bodies, of which method "midpoint" knows nothing. Use stiff where modes are fast, or rk45, dop853, rk4.'
+                f'{robot.model.name} has flexible bodies, of which method "midpoint" knows nothing. '
+                "Use stiff where modes are fast, or rk45, dop853, rk4."
             )
         if robot.constraints is not None and method == "midpoint":
             raise SimulationError(

@@ -34,8 +34,8 @@ class Lowered:
         if self.producers and model.flexible_bodies:
             made = "a fluid" if model.fluid is not None else ", ".join(type(x).__name__ for x in self.producers)
             raise ModelError(
-                f"{model.name} has flexible bodies and {made}, which knows the blocks of rigid bodies alone. Use bodies without modes, or forces "
-                "from outside: external=..."
+                f"{model.name} has flexible bodies and {made}, which knows the blocks of rigid bodies alone. Use bodies without modes, "
+                "or forces from outside: external=..."
             )
         for x in self.producers:
             if not isinstance(x, Producer):
@@ -76,7 +76,8 @@ class Lowered:
     def only_rigid(self, who: str) -> None:
         """Raises if the system is not the rigid tree itself."""
         if self.is_flexible:
-            raise ModelError(f"{who} is for rigid trees; {self.model.name} has flexible bodies. Use Dynamics(model), or bodies without modes.")
+            instead = "Use Dynamics(model), or bodies without modes."
+            raise ModelError(f"{who} is for rigid trees; {self.model.name} has flexible bodies. {instead}")
         if self.producers:
             made = ", ".join(type(x).__name__ for x in self.producers)
             raise ModelError(f"{who} is for rigid trees; the blocks of this {self.model.name} are made by {made}. Use Dynamics(model).")

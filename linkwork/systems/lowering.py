@@ -44,7 +44,8 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
 
     ends = np.cumsum([0, *(x.group.nq for x in parts)])
     flexes = any(x.deformation is not None for x in parts)
-    kind, more = (FlexibleNodes, {"deformations": tuple(x.deformation for x in parts)}) if flexes else (Nodes, {})
+    kind: type[Nodes] = FlexibleNodes if flexes else Nodes
+    more: dict[str, Any] = {"deformations": tuple(x.deformation for x in parts)} if flexes else {}
     return kind(
         tree=Tree([x.parent for x in parts], [x.group.nv for x in parts]),
         groups=tuple(x.group for x in parts),
@@ -89,17 +90,17 @@ def _parts(model: Model) -> tuple[list[Part], Places]:
         for _, joint, at in placed.joint.parts:
             frame = joint.frame
             pose = pose @ at @ frame
-            bends = joint.deformation is not None
-            if bends and not joint.nv:
+            bends: Any = joint.deformation
+            if bends is not None and not joint.nv:
                 check_at_rest(placed, pose, modes)
                 parts.append(Part(modes[placed.parent], Pose(), joint.group, None, placed.name, (), joint.deformation))
-                k, reach = len(parts) - 1, ((h, joint.deformation.pose.rotation.T),)
+                k, reach = len(parts) - 1, ((h, bends.pose.rotation.T),)
             elif joint.nv:
                 parts.append(Part(k, pose, joint.group, joint, placed.name, reach, joint.deformation))
                 k, pose, reach = len(parts) - 1, Pose(), ()
-            if bends and joint.nv:
+            if bends is not None and joint.nv:
                 modes[placed.child] = k
-                parts.append(Part(k, Pose(), R(0), None, placed.name, (), joint.deformation.own_frame))
+                parts.append(Part(k, Pose(), R(0), None, placed.name, (), bends.own_frame))
                 k = len(parts) - 1
             pose = pose @ frame.inverse()
         place[placed.child] = k, pose @ placed.on.inverse(), reach
@@ -114,7 +115,7 @@ def check_at_rest(placed, pose: Pose, modes) -> None:
             "Builder.flexible makes these joints; its child of Modes is their parent."
         )
     if np.abs(pose.matrix - np.eye(4)).max() > 1e-9 * (1 + np.abs(pose.translation).max()):
-        raise ModelError(f'joint "{placed.name}" is a frame of a flexible body and stands where that says: it takes no place `at` its parent.')
+        raise ModelError(f'joint "{placed.name}" is a frame of a flexible body and stands where that says: it takes no place `at`.')
 
 
 def _split(parts: list[Part], place: Places, lengths: bool) -> tuple[list[Part], Places]:

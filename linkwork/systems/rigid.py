@@ -71,7 +71,7 @@ class RigidTree:
 
     def motion(self, k: int, q):
         """The pose of node k where its joint stands."""
-        return self.groups[k].matrix(q[k])
+        return self.groups[k].matrix(q[k])  # type: ignore[attr-defined]
 
     def shift(self, k: int, X, q):
         """A(p,k) of a node at the pose X on its parent."""
@@ -79,7 +79,7 @@ class RigidTree:
 
     def joint_map(self, k: int, q):
         """H(k)."""
-        return self.H[k]
+        return self.H[k]  # type: ignore[attr-defined]
 
     def coriolis(self, k: int, H, q, V, v):
         """a(k) = V~(k) H*(k) v(k)."""
@@ -91,7 +91,7 @@ class RigidTree:
 
     def moments(self, q):
         """[m c; m] of each node, and last of the world."""
-        return self.moment
+        return self.moment  # type: ignore[attr-defined]
 
     def weights(self, q):
         """The same of what gravity pulls."""

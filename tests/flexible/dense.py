@@ -32,7 +32,7 @@ def frame(attachment, eta):
 
 
 class Link:
-    """A flexible body on a joint: number of the parent or -1, its frame there (a name, or a pose), the joint's group, body, root, samples."""
+    """A flexible body on a joint: number of the parent or -1, its frame there (name, or pose), the joint's group, body, root, samples."""
 
     def __init__(self, parent, place, group, body, root, samples):
         self.parent, self.place, self.group, self.body, self.root, self.samples = parent, place, group, body, root, samples

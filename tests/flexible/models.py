@@ -36,15 +36,33 @@ def small(damping=0.0):
     b = lw.Builder("flexible_small", gravity=(0.3, -1.0, -9.81))
     b.flexible("core", core, joint=lw.Revolute(axis=(0, 1, 0)), root="mid")
     b.flexible("arm", arm, "core.tip", lw.Pose.rpy((0, 0.1, 0), (0.3, 0.2, 0.1)), lw.Revolute())
-    b.body("load", "arm.tip", (0.1, 0, 0), lw.Revolute(axis=(1, 0, 0), stiffness=2.0, damping=0.1), mass=0.3, center=(0.1, 0.2, 0), tensor=(0.1,) * 3)
+    b.body(
+        "load",
+        "arm.tip",
+        (0.1, 0, 0),
+        lw.Revolute(axis=(1, 0, 0), stiffness=2.0, damping=0.1),
+        mass=0.3,
+        center=(0.1, 0.2, 0),
+        tensor=(0.1,) * 3,
+    )
     return b.model().with_forces(lw.Spring("spring", one="core.root", other="load", stiffness=30.0, length=0.2))
 
 
 @cache
 def four_bar(stiffness=1.0):
     """A crank, a flexible coupler closed as a loop at its tip, a rocker."""
-    section = {"EA": 1e4 * stiffness, "GJ": 7.0, "EIy": 10.0 * stiffness, "EIz": 20.0 * stiffness, "rhoA": 1.0, "rhoIy": 1e-2, "rhoIz": 1e-2}
-    coupler = lw.FlexibleBody.beam(1.0, section, elements=8, directions="xy", modes="craig-bampton", interfaces=["tip"], count=0, rotary=False)
+    section = {
+        "EA": 1e4 * stiffness,
+        "GJ": 7.0,
+        "EIy": 10.0 * stiffness,
+        "EIz": 20.0 * stiffness,
+        "rhoA": 1.0,
+        "rhoIy": 1e-2,
+        "rhoIz": 1e-2,
+    }
+    coupler = lw.FlexibleBody.beam(
+        1.0, section, elements=8, directions="xy", modes="craig-bampton", interfaces=["tip"], count=0, rotary=False
+    )
     b = lw.Builder("flexible_four_bar", gravity=(0, -9.81, 0))
     b.body("crank", None, None, lw.Revolute(), mass=1.0, center=(0.15, 0, 0), tensor=(0.01,) * 3)
     b.flexible("coupler", coupler, "crank", (0.3, 0, 0), lw.Revolute())

@@ -1,5 +1,7 @@
 """Flexible bodies by themselves: modes, inertia, frames."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -19,7 +21,9 @@ THICK = {"EA": 1e3, "GJ": 7.0, "EIy": 10.0, "EIz": 20.0, "rhoA": 1.0, "rhoIy": 1
 CANTILEVER = np.array([1.875104068711961, 4.694091132974175, 7.854757438237613, 10.995540734875467, 14.137168391046471]) ** 2
 
 
-@pytest.mark.parametrize(("options", "tolerance"), [({"count": 5}, 1e-6), ({"count": 10, "modes": "craig-bampton", "interfaces": ["tip"]}, 2e-4)])
+@pytest.mark.parametrize(
+    ("options", "tolerance"), [({"count": 5}, 1e-6), ({"count": 10, "modes": "craig-bampton", "interfaces": ["tip"]}, 2e-4)]
+)
 def test_a_cantilever_has_its_frequencies(options, tolerance):
     """ω = (βL)² √(EI/ρAL⁴), cos βL cosh βL = −1."""
     body = lw.FlexibleBody.beam(1.0, PLAIN, elements=80, directions="y", **options)
@@ -83,7 +87,9 @@ def test_kinetic_energy_is_the_sum_over_nodes(rng):
     """½ X* M X = Σ ½ m |v + ω × r + ṙ|² + ½ ω_j* J_j ω_j of rigid nodes with offset masses, to the second degree: small η."""
     count, n = 6, 4
     p, A = rng.standard_normal((count, 3)), rng.standard_normal((6 * count, 6 * count))
-    inertias = np.stack([spatial.inertia(np.array(m), rng.standard_normal(3) / 5, np.diag([0.2, 0.3, 0.4])) for m in rng.uniform(1, 2, count)])
+    inertias = np.stack(
+        [spatial.inertia(np.array(m), rng.standard_normal(3) / 5, np.diag([0.2, 0.3, 0.4])) for m in rng.uniform(1, 2, count)]
+    )
     K = A @ A.T
     body = lw.FlexibleBody.of_nodes(p, inertias, K, modes="cantilever", count=n, frames={f"n{i}": i for i in range(count)}, keep="all")
     X = rng.standard_normal((n + 6, 1))
@@ -133,7 +139,7 @@ def test_places_of_sections_are_those_of_the_rod_to_the_second_order(rng):
     for size in (0.02, 0.01):
         exact = frame(body.frames["root"], size * eta)
         for e in range(3):
-            mesh.s = np.concatenate([a + gauss * (b - a) for a, b in zip(cells, cells[1:])])
+            mesh.s = np.concatenate([a + gauss * (b - a) for a, b in pairwise(cells)])
             strain = mesh.shapes(e) @ Phi[6 * e : 6 * e + 12] @ (size * eta)
             for k in range(40):
                 mean = strain[2 * k : 2 * k + 2, 6:].mean(0) + np.array([0, 0, 0, 1, 0, 0])

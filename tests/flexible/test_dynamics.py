@@ -6,7 +6,7 @@ import scipy.linalg
 
 import linkwork as lw
 from linkwork.errors import ModelError, SimulationError
-from linkwork.flexible import BeamElements, Deflection
+from linkwork.flexible import Deflection
 from linkwork.flexible.attachment import Attachment
 from linkwork.flexible.body import FlexibleBody
 from linkwork.flexible.samples import Fields, Samples
@@ -34,7 +34,11 @@ def all_samples(monkeypatch, make):
 
     kept = []
     own = beam.made
-    monkeypatch.setattr(beam, "made", lambda points, directors, *more, **options: (kept.append((points, directors)), own(points, directors, *more, **options))[1])
+    monkeypatch.setattr(
+        beam,
+        "made",
+        lambda points, directors, *more, **options: (kept.append((points, directors)), own(points, directors, *more, **options))[1],
+    )
     return make(), [x for x in kept[-1] if x is not None]
 
 
@@ -42,13 +46,21 @@ def all_samples(monkeypatch, make):
 def test_a_free_tree_has_the_equations_of_all_its_finite_element_masses(monkeypatch, rng):
     """𝓜, 𝓒, kinetic energy and v̇ of floating-frame equations summed over every sample of mass; "all" leaves nothing out."""
     options = {"elements": 2, "keep": "all"}
-    arm, arm_samples = all_samples(monkeypatch, lambda: lw.FlexibleBody.beam(1.3, SECTION, modes="craig-bampton", interfaces=["tip"], count=0, **options))
-    core, samples = all_samples(monkeypatch, lambda: lw.FlexibleBody.beam(1.3, SECTION, modes="free", count=3, frames={"mid": 0.65}, **options))
+    arm, arm_samples = all_samples(
+        monkeypatch, lambda: lw.FlexibleBody.beam(1.3, SECTION, modes="craig-bampton", interfaces=["tip"], count=0, **options)
+    )
+    core, samples = all_samples(
+        monkeypatch, lambda: lw.FlexibleBody.beam(1.3, SECTION, modes="free", count=3, frames={"mid": 0.65}, **options)
+    )
     b = lw.Builder("tree", gravity=(0.3, -1.0, -9.81))
     b.flexible("core", core, joint=lw.Free(), root="mid").flexible("arm", arm, "core.tip", None, lw.Revolute())
     b.flexible("leg", core, "core.root", None, lw.Revolute())
     robot = plain(b.model())
-    links = [Link(-1, np.eye(4), SE3, core, "mid", samples), Link(0, "tip", SO2, arm, "root", arm_samples), Link(0, "root", SO2, core, "root", samples)]
+    links = [
+        Link(-1, np.eye(4), SE3, core, "mid", samples),
+        Link(0, "tip", SO2, arm, "root", arm_samples),
+        Link(0, "root", SO2, core, "root", samples),
+    ]
     q, v = robot.random_state(seed=3)
     for joint in robot.model.flexible_bodies:
         q[robot.q_index(joint)] *= 6
@@ -70,7 +82,13 @@ def test_forward_dynamics_follow_inverse_dynamics(rng):
 
 def test_a_prismatic_joint_with_an_axial_mode():
     """m = (1, 2), k = 30: 𝓜 = [[2, 2], [2, 3]] in the order (η, θ), ω² = 45."""
-    points = Samples(np.array([[0.0, 0, 0], [0, 0, 1]]), np.array([[[0.0], [0], [0]], [[0], [0], [1]]]), np.zeros((2, 3, 1, 1)), np.ones(2), np.array([1.0, 2.0]))
+    points = Samples(
+        np.array([[0.0, 0, 0], [0, 0, 1]]),
+        np.array([[[0.0], [0], [0]], [[0], [0], [1]]]),
+        np.zeros((2, 3, 1, 1)),
+        np.ones(2),
+        np.array([1.0, 2.0]),
+    )
     root = Attachment(lw.Pose(), np.zeros((6, 1)), np.zeros((6, 1, 1)))
     weighed = Fields(*(np.sqrt(points.weights).reshape(-1, *[1] * (np.ndim(x) - 1)) * x for x in points[:4]))
     body = FlexibleBody(weighed, None, np.array([[30.0]]), np.zeros(1), {"root": root}, "root")
@@ -97,7 +115,11 @@ def test_with_growing_stiffness_a_body_tends_to_a_rigid_one():
     for factor in (1e2, 1e3):
         beam = lw.FlexibleBody.beam(1.0, {x: y * (factor if x[0] in "EG" else 1) for x, y in SECTION.items()}, elements=4, count=4)
         robot = plain(lw.Builder("arm").flexible("a", beam, joint=lw.Revolute(axis=(0, 1, 0))).model())
-        rigid = plain(lw.Builder("arm").body("a", joint=lw.Revolute(axis=(0, 1, 0)), mass=beam.mass, center=beam.rigid[1], tensor=beam.rigid[2]).model())
+        rigid = plain(
+            lw.Builder("arm")
+            .body("a", joint=lw.Revolute(axis=(0, 1, 0)), mass=beam.mass, center=beam.rigid[1], tensor=beam.rigid[2])
+            .model()
+        )
         M, g = robot.mass_matrix(robot.neutral()), robot.gravity_force(robot.neutral())
         expected = rigid.forward_dynamics(np.zeros(1), np.zeros(1), np.zeros(1))
         eta = np.linalg.solve(beam.stiffness, -g[1:] - M[1:, 0] * expected)
@@ -169,14 +191,19 @@ def test_derivatives_are_those_of_differences():
     assert np.allclose(robot.center_of_mass_jacobian(q), along(robot, q, robot.center_of_mass), atol=1e-7)
     assert np.allclose(robot.potential_energy_gradient(q), along(robot, q, robot.potential_energy), rtol=1e-6, atol=1e-5)
     assert np.allclose(robot.passive_force_derivatives(q, v)[0], along(robot, q, lambda q: robot.passive_force(q, v)), atol=1e-5)
-    A, B = robot.linearize(q, v, tau)
+    A, _ = robot.linearize(q, v, tau)
     assert np.allclose(A[robot.nv :, : robot.nv], by_q)
 
 
 def test_compiled_runs_are_the_plain_ones():
     robot, slow = lw.Dynamics(small(0.01)), plain(small(0.01))
     Q, V = robot.random_state((5,), seed=7)
-    for run in (lambda r: r.forward_dynamics(Q, V, V), lambda r: r.poses(Q), lambda r: r.potential_energy(Q), lambda r: r.passive_force(Q, V)):
+    for run in (
+        lambda r: r.forward_dynamics(Q, V, V),
+        lambda r: r.poses(Q),
+        lambda r: r.potential_energy(Q),
+        lambda r: r.passive_force(Q, V),
+    ):
         assert np.allclose(run(robot), run(slow), rtol=1e-10, atol=1e-9)
     single = robot.forward_dynamics(*(x.astype("f") for x in (Q, V, V)))
     assert single.dtype == np.float32
@@ -224,7 +251,7 @@ def test_a_flexible_model_is_saved_and_loaded(tmp_path):
     for run in (lambda r: r.forward_dynamics(q, v, v), lambda r: r.passive_force(q, v), lambda r: r.potential_energy(q)):
         assert np.allclose(run(one), run(other), rtol=1e-11, atol=1e-11)
     text = (tmp_path / "arm.json").read_text().replace('"flexible": "flexible1"', '"flexible": "flexible7"')
-    with pytest.raises(ModelError, match='line .*flexible body "flexible7"'):
+    with pytest.raises(ModelError, match=r'line .*flexible body "flexible7"'):
         lw.load(text)
 
 
@@ -256,9 +283,9 @@ def test_lengths_can_be_varied_where_bodies_stand_on_flexible_frames():
     i = [x.name for x in model.joints].index("load_joint")
     moved[i] += (0.1, 0.2, 0.3)
     b = lw.Builder("longer", model.gravity)
-    for body, joint in zip(model.bodies, model.joints):
-        b.body(body.name, joint.parent, lw.Pose(joint.at.quaternion, tuple(moved[len(b._joints)])), joint.joint, mass=body.mass, center=body.center,
-               tensor=body.tensor, joint_name=joint.name, joint_on=joint.on)  # fmt: skip
+    for body, joint, place in zip(model.bodies, model.joints, moved):
+        data = {"mass": body.mass, "center": body.center, "tensor": body.tensor, "joint_name": joint.name, "joint_on": joint.on}
+        b.body(body.name, joint.parent, lw.Pose(joint.at.quaternion, tuple(place)), joint.joint, **data)
     longer = plain(b.model())
     varied = lw.Dynamics(model).varying("at")
     assert np.allclose(varied.inverse_dynamics(q, v, v, at=moved), longer.inverse_dynamics(q, v, v), atol=1e-9)
@@ -277,7 +304,13 @@ def test_what_flexible_bodies_do_not_have_is_refused():
         (lambda: lw.save(model, "x.urdf"), ModelError, "URDF cannot express"),
         (lambda: lw.simulate(robot, (q, v), until=0.1, method="midpoint", dt=0.01), SimulationError, "flexible bodies"),
         (lambda: lw.Builder("x").flexible("a", 3.0), ModelError, "FlexibleBody"),
-        (lambda: plain(lw.Builder("x").body("a").body("b", "a", None, Deflection(body=bodies()[0], frame_name="tip")).model()).poses(np.zeros(0)), ModelError, "no modes"),
+        (
+            lambda: plain(lw.Builder("x").body("a").body("b", "a", None, Deflection(body=bodies()[0], frame_name="tip")).model()).poses(
+                np.zeros(0)
+            ),
+            ModelError,
+            "no modes",
+        ),
     ):
         with pytest.raises(kind, match=said):
             wrong()
