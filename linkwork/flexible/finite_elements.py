@@ -120,7 +120,7 @@ def modal_damping(damping, k, m) -> np.ndarray:
     if given.shape == (n, n) and n > 1:
         if np.abs(given - np.diag(np.diag(given))).max() > 1e-9 * np.abs(given).max():
             raise ModelError(
-                "the damping matrix is not diagonal in these modes. Give a ratio for each; Rayleigh's damping is diagonal where modes are orthogonal."
+                "the damping matrix is not diagonal in these modes. Give a ratio for each; K and M combined are diagonal in orthogonal modes."
             )
         return np.diag(given).copy()
     if given.shape not in ((), (n,)) or not (np.isfinite(given).all() and (given >= 0).all()):
@@ -292,8 +292,8 @@ def _lumped(M, count: int, d: int) -> np.ndarray:
         out += np.asarray(M[rows][:, rows].sum(1)).ravel() / 3
     if (out < 0).any():
         raise ModelError(
-            f"node {int(out.argmin())} gets the mass {out.min():.3g} kg when masses are put into the nodes; elements of second order do that. "
-            "Give a mass matrix of three freedoms a node that is the same in every direction, or nodes with inertias."
+            f"node {int(out.argmin())} gets the mass {out.min():.3g} kg when masses are put into the nodes; elements of second order "
+            "do that. Give a mass matrix of three freedoms a node that is the same in every direction, or nodes with inertias."
         )
     return out
 
