@@ -148,6 +148,17 @@ def films(kind: str) -> None:
             os.chdir(here)
 
 
+def rest() -> None:
+    """A chain at rest and an arm with their small motions, as the examples draw them."""
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name in ("hanging_chain", "modes_of_an_arm"):
+            runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+            shutil.copy(f"{name}.png", IMAGES)
+        os.chdir(here)
+
+
 def few_colors(film: Path, path: Path, count: int = 48) -> None:
     """A film with one palette for all of its frames, of the commonest colours and of the rarest: half as large."""
     with Image.open(film) as image:
@@ -163,7 +174,7 @@ def few_colors(film: Path, path: Path, count: int = 48) -> None:
     first.save(path, save_all=True, append_images=rest, duration=pause, loop=0)
 
 
-MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops, flying)}
+MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops, flying, rest)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", lw.ModelWarning)

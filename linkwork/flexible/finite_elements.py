@@ -120,7 +120,7 @@ def modal_damping(damping, k, m) -> np.ndarray:
     if given.shape == (n, n) and n > 1:
         if np.abs(given - np.diag(np.diag(given))).max() > 1e-9 * np.abs(given).max():
             raise ModelError(
-                "the damping matrix is not diagonal in these modes. Give a ratio for each; K and M combined are diagonal in orthogonal modes."
+                "the damping matrix is not diagonal in these modes. Give a ratio for each; K and M themselves are diagonal in them."
             )
         return np.diag(given).copy()
     if given.shape not in ((), (n,)) or not (np.isfinite(given).all() and (given >= 0).all()):

@@ -16,6 +16,7 @@ revolute, or helical if it has a pitch; without a parent it is on the world. `ro
 coordinates of joints with several degrees of freedom. `parts` are the joints of a compound, in series. Springs between
 points and pushes may follow under `springs` and `pushes`, with the entries of `lw.Spring` and `lw.Push`, and under
 `constraints` those of `linkwork.constraints` that are not functions, each with its kind; a sphere has axis [0, 0, 0].
+Shapes, ground, contacts and actuators are described in `screws_contacts`.
 
 Flexible bodies are under `flexible`, each with the coefficients that `linkwork.flexible.data` names, in its own axes; joints of kind
 "modes" (with `flexible` and `root`) and "deflection" (with `flexible` and `frame`) have the name of one.
@@ -48,6 +49,7 @@ from ..joints import (
 from ..model import Body, Coupling, Distance, Frame, KnifeEdge, Linear, Loop, Model, PlacedJoint, Push, Rolling, Spring, Touching
 from ..model.model import GRAVITY
 from ..spatial import Pose
+from . import screws_contacts as contacts
 from .lines import Value, parsed
 
 VERSION = 1
@@ -70,10 +72,9 @@ KINDS: dict[str, Callable[..., Joint]] = {
 }
 MOTION = "kind", "axis", "point", "pitch", "rotation", "flexible", "root", "frame", *PHYSICS
 ENTRIES: dict[str, tuple[str, ...]] = {
-    "file": (
-        "screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints", "flexible",
-    ),
-    "body": ("name", "mass", "center", "tensor"),
+    "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints",
+             "ground", "contacts", "excluded", "actuators", "flexible"),
+    "body": ("name", "mass", "center", "tensor", "collisions"),
     "joint": ("name", "parent", "child", *MOTION, "parts"),
     "part": ("name", *MOTION),
     "frame": ("name", "body", "point", "rotation"),
@@ -86,6 +87,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
 TEXTS = "one", "other", "body", "axes", "parent", "child"  # of springs, pushes and constraints; other entries are numbers
 VECTORS = "at", "on", "force", "torque", "direction", "axis", "center", "normal"
 CONSTRAINTS = {"distance": Distance, "linear": Linear, "knife edge": KnifeEdge, "rolling": Rolling, "touching": Touching}
+ENTRIES |= contacts.ENTRIES
 ENTRIES["constraint"] = tuple(dict.fromkeys(["name", "kind", *(x.name for kind in CONSTRAINTS.values() for x in fields(kind))]))
 
 
@@ -119,6 +121,10 @@ def read(text: str, *, name: str) -> Model:
             data["gravity"].vector("gravity") if "gravity" in data else GRAVITY,
             (*(_force(x, "spring", Spring) for x in _all(data, "springs")), *(_force(x, "push", Push) for x in _all(data, "pushes"))),
             tuple(_constraint(x) for x in _all(data, "constraints")),
+            ground=contacts.shapes(data["ground"], "the ground", _pose, _made) if "ground" in data else (),
+            contacts=tuple(contacts.contact(x, _made) for x in _all(data, "contacts")),
+            excluded=contacts.excluded(data["excluded"]) if "excluded" in data else (),
+            actuators=tuple(contacts.actuator(x, _made) for x in _all(data, "actuators")),
         )
     except ModelError as error:
         raise error if f"{name}, line" in str(error) else ModelError(f"{name}: {error}") from None
@@ -142,7 +148,8 @@ def _body(value: Value) -> Body:
     mass = data["mass"].number(f"the mass of {label}") if "mass" in data else 0.0
     center = data["center"].vector(f"the center of {label}") if "center" in data else (0.0, 0.0, 0.0)
     tensor = _tensor(data["tensor"], f"the tensor of {label}") if "tensor" in data else ZERO
-    return _made(value, lambda: Body(name, mass, center, tensor))
+    shapes = contacts.shapes(data["collisions"], label, _pose, _made) if "collisions" in data else ()
+    return _made(value, lambda: Body(name, mass, center, tensor, collisions=shapes))
 
 
 def _tensor(value: Value, label: str) -> Any:

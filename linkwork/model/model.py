@@ -1,7 +1,7 @@
 """Model: what a machine is. Frozen, checked once when made, in canonical order."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from ..joints import Fixed, Free
 from ..lie.scalars import numbers
 from ..spatial import Pose
 from . import text
+from .actuators import Actuator, check_actuators, with_actuators
 from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
 from .contacts import Contact, check_contacts, with_contacts
@@ -22,7 +23,7 @@ from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .rebasing import rebased
 
 GRAVITY = (0.0, 0.0, -9.81)
-PARTS = "bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "ground", "contacts", "excluded", "notes"
+PARTS = "bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "ground", "contacts", "excluded", "actuators", "notes"
 UP = (0.0, 0.0, 1.0)
 
 
@@ -46,6 +47,7 @@ class Model:
     ground: tuple[Shape, ...] = ()  # shapes that stand in the world: a floor, walls, steps
     contacts: tuple[Contact, ...] = ()  # pairs of shapes that may touch
     excluded: tuple[tuple[str | None, str | None], ...] = ()  # bodies that do not collide with each other
+    actuators: tuple[Actuator, ...] = ()  # motors and servos; they act where `robot.actuators` is used as a controller
     fluid: Fluid | None = None  # that bodies are in: see `in_fluid`
     notes: tuple[str, ...] = field(default=(), compare=False)
     order: tuple[str, ...] = field(default=(), compare=False)  # of joints, before the model had another root: see `rebased`
@@ -69,6 +71,8 @@ class Model:
         object.__setattr__(self, "bodies", tuple(bodies[placed.child] for placed in order))
         if self.contacts or self.ground:
             check_contacts(self)
+        if self.actuators:
+            check_actuators(self)
 
     # --- looking things up
 
@@ -225,11 +229,23 @@ class Model:
             model.with_contacts("all")                                       # and with each other, by the rules of the file
             model.with_contacts(["FL_foot", ("hand", "cup")])                # bodies or shapes by name: with the ground, with each other
 
+        The ground is the plane z = 0 if there is none.
         "all" leaves out bodies that are fixed to each other or connected by one joint, those that the file excludes, and shapes
         whose groups do not meet. Meshes are left out by "ground" and "all", with a note. Contacts have this material, or that of their
         shapes.
         """
         return with_contacts(self, which, material)
+
+    def with_actuators(
+        self, kind: str = "motor", joints: Iterable[str] | None = None, *, stiffness: float = 0.0, damping: float = 0.0
+    ) -> "Model":
+        """This model with a motor, or a servo, at each joint with one velocity, or at those named, besides the actuators it has.
+
+            model.with_actuators("motor")                                    # forces within the effort of each joint
+            model.with_actuators("position", stiffness=40.0, damping=1.0)    # force = stiffness (u − q) − damping v
+            model.with_actuators("velocity", ["wheel"], damping=2.0)         # force = damping (u − v)
+        """
+        return with_actuators(self, kind, joints, stiffness, damping)
 
     def with_payload(self, body: str, payload: "Body | float | Mapping", pose=None) -> "Model":
         """This model with another body welded to a body or frame: a Body, a solid, or a mass in kg, which is a point there; a
@@ -262,6 +278,7 @@ class Model:
             forces=(*self.forces, *moved.forces),
             constraints=(*self.constraints, *(x.standing(base, at) for x in moved.constraints)),
             **standing_ground(self, moved, base, at),
+            actuators=(*self.actuators, *moved.actuators),
             fluid=common_fluid(self, moved),
             notes=(*self.notes, *moved.notes),
         )
@@ -279,6 +296,7 @@ class Model:
             self,
             joints=tuple(welded(h, held[h.name]) if h.name in held else h for h in self.joints),
             couplings=tuple(c for c in self.couplings if c.joint not in gone and c.of not in gone),
+            actuators=tuple(x for x in self.actuators if not gone.intersection(x.joints)),
         )
 
     def floating(self, name: str | None = None) -> "Model":
@@ -396,6 +414,7 @@ def renamed(model: Model, prefix: str) -> Model:
         ground=model.ground,
         contacts=tuple(replace(x, name=n(x.name), one=n(x.one), other=n(x.other)) for x in model.contacts),
         excluded=tuple((n(a), n(b)) for a, b in model.excluded),
+        actuators=tuple(replace(x, name=n(x.name), gears=tuple((n(joint), ratio) for joint, ratio in x.gears)) for x in model.actuators),
         fluid=model.fluid and replace(model.fluid, immersed=tuple(replace(x, body=n(x.body)) for x in model.fluid.immersed)),
         notes=model.notes,
     )

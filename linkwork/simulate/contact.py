@@ -28,10 +28,10 @@ from ..errors import SimulationError
 from ..lie.iteration import iterate
 from ..lie.scalars import like
 from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
+from ..motion.joint_limits import each_velocity, limits_of
 from .compliance import compliance
 from .flow import Flow
 from .interpolate import Quartic
-from .joint_limits import each_velocity, limits_of
 from .memory import remembered
 from .record import Growing
 from .step import Integrator, Step
@@ -180,6 +180,7 @@ class ContactMidpoint(Integrator):
         self.nodes, self.dry = robot.lowered.system(nodes), dry[list(law.rough)]
         self.constrained = robot.constraints is not None
         self.impulse = np.zeros(3 * law.count)
+        self.free_rate = np.zeros(robot.nv)  # the acceleration without contacts, of robots with constraints
         self.kernels = bool(robot.compiled and robot.nv and not robot.rolled and not self.constrained)
         self.whole = None
         if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
@@ -247,6 +248,7 @@ class ContactMidpoint(Integrator):
             if self.constrained:
                 q, v = self.flow.keeper.back(middle, q, v)
             free = free_velocity(nodes, q, v, tau, h, external, partial(self._rates, middle))
+            self.free_rate = (free - v) / h
             gaps, J = law.rows(nodes, q, robot.nv)
             response = self._compliance(q, middle) @ J.mT
             G, b, mu = law.problem(gaps, J, response, v, free, self.dry, h)

@@ -201,7 +201,8 @@ class Run:
             return step
         resting = () if self.flow.stops is None else self.flow.stops.rest
         q, v = self.keeper.back(self.t + step.h, step.q, step.v, resting)
-        check_projection(self.settings, step, v, self.vdot)
+        rate = self.integrator.free_rate if isinstance(self.integrator, ContactMidpoint) else self.vdot
+        check_projection(self.settings, step, v, rate)
         self.integrator.state_projected()
         return replace(step, q=q, v=v, rates=None)
 

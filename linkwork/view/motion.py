@@ -25,6 +25,11 @@ class Moving(Protocol):
     def v(self) -> np.ndarray: ...
 
 
+def solid_ground(model: Model) -> bool:
+    """Does something stand in the world besides planes?"""
+    return any(shape.kind != "plane" for shape in model.ground)
+
+
 @dataclass(frozen=True, eq=False)
 class Motion:
     """States of a robot over time: t (n,), q (n, nq), v (n, nv), and tau (n, nv) if it is known.
@@ -78,8 +83,11 @@ class Motion:
 
     @cached_property
     def poses(self) -> np.ndarray:
-        """World from body (n, nb, 4, 4)."""
-        return self.robot.poses(self.q)
+        """World from body (n, nb, 4, 4), and last of the world itself if something to be drawn stands in it."""
+        poses = self.robot.poses(self.q)
+        if not solid_ground(self.model):
+            return poses
+        return np.concatenate([poses, np.broadcast_to(np.eye(4), (len(poses), 1, 4, 4))], 1)
 
     @property
     def duration(self) -> float:

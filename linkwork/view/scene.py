@@ -10,11 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ..errors import OptionError
 from ..model import Body, Model, Shape
 from ..spatial import Pose
 from . import mesh
 from .mesh import Mesh
-from .motion import Motion
+from .motion import Motion, solid_ground
 
 Color = tuple[float, float, float, float]
 PALETTE = [  # of the branches of the tree
@@ -25,6 +26,7 @@ PALETTE = [  # of the branches of the tree
     (0.61, 0.46, 0.37),
     (0.46, 0.72, 0.70),
 ]
+GROUND: Color = (0.62, 0.60, 0.57, 1.0)
 JOINT: Color = (0.25, 0.25, 0.28, 1.0)
 THIN = 0.014  # radius of a drawn link, relative to the size of the mechanism
 LEAST = 1e-4  # smallest thickness of a solid, relative to the size of the mechanism
@@ -50,9 +52,12 @@ class Scene:
     meshes: dict[str, Mesh] = field(repr=False)
 
     @staticmethod
-    def of(motion: Motion) -> "Scene":
+    def of(motion: Motion, shapes: str = "visual") -> "Scene":
+        """The scene of a motion, bodies drawn by their visual or by their collision shapes."""
+        if shapes not in ("visual", "collision"):
+            raise OptionError(f'shapes is "{shapes}"; it may be "visual" or "collision".')
         size = size_of(motion)
-        maker = Maker(motion.model, size)
+        maker = Maker(motion.model, size, shapes == "collision")
         return Scene(motion.model, size, tuple(maker.parts()), maker.meshes)
 
     @cached_property
@@ -78,6 +83,9 @@ class Scene:
         """The height, along `up`, of a floor below these points; None without gravity."""
         if not any(self.model.gravity):
             return None
+        level = [x for x in self.model.ground if x.kind == "plane" and x.pose.rotation[:, 2] @ self.up > 0.999]
+        if level:
+            return float(max(x.pose.translation @ self.up for x in level))
         lowest = float((points @ self.up).min())
         return lowest - 0.02 * self.size
 
@@ -106,8 +114,8 @@ def _reach(body: Body) -> Iterator[np.ndarray]:
 class Maker:
     """Makes the parts of a model, and stores the meshes they name."""
 
-    def __init__(self, model: Model, size: float):
-        self.model = model
+    def __init__(self, model: Model, size: float, collision: bool = False):
+        self.model, self.collision = model, collision
         self.size = size
         self.meshes: dict[str, Mesh] = {}
         self.carried = _carried(model)
@@ -116,16 +124,21 @@ class Maker:
 
     def parts(self) -> Iterator[Part]:
         for i, body in enumerate(self.model.bodies):
-            shown = self._shapes(i, body.visuals) or self._shapes(i, body.collisions) or list(self._links(i))
-            for part in shown:
-                if part.mesh in mesh.UNIT:
-                    self.meshes.setdefault(part.mesh, mesh.UNIT[part.mesh]())
-                yield part
+            first, second = (body.collisions, body.visuals) if self.collision else (body.visuals, body.collisions)
+            yield from self._known_parts(self._shapes(i, first) or self._shapes(i, second) or list(self._links(i)))
+        if solid_ground(self.model):
+            yield from self._known_parts(self._shapes(len(self.model.bodies), self.model.ground))
+
+    def _known_parts(self, parts: list[Part]) -> list[Part]:
+        for part in parts:
+            if part.mesh in mesh.UNIT:
+                self.meshes.setdefault(part.mesh, mesh.UNIT[part.mesh]())
+        return parts
 
     def _shapes(self, i: int, shapes: tuple[Shape, ...]) -> list[Part]:
         parts = []
         for shape in shapes:
-            color = shape.color or self.colors[i]
+            color = shape.color or (self.colors[i] if i < len(self.colors) else GROUND)
             if shape.kind in SOLIDS:
                 parts += [Part(i, name, self._thick(matrix), color) for matrix, name in _solid(shape)]
             elif shape.kind == "mesh" and shape.path and self._known(shape.path):
