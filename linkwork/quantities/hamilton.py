@@ -9,7 +9,7 @@ coordinates: zero for joints whose velocities commute.
 
 from .. import sweeps
 from ..sweeps.lagrangian import kinetic_slopes
-from . import long
+from . import by_program, long
 from .declaration import Honours, quantity
 from .energy import kinetic_energy, potential_energy
 from .inertia import mass_matrix_solve, solved
@@ -17,7 +17,7 @@ from .inertia import mass_matrix_solve, solved
 ENERGY = Honours.GRAVITY | Honours.JOINT_SPRINGS | Honours.POINT_FORCES
 
 
-@quantity(("nv",), Honours.NOTHING, of_joints=True, of_tree=True)
+@quantity(("nv",), Honours.NOTHING, of_joints=True, of_tree=True, program=by_program.jacobian("kinetic_energy", "v"))
 def generalized_momentum(system, q, v):
     """p = ∂T/∂v = 𝓜 v of the tree                                                                     Jain (4.30)."""
     s = system.blocks(q)
