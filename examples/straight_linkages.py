@@ -73,9 +73,8 @@ skew = np.abs(means(z**2) - means(z) ** 2)
 across, along = (np.sqrt(np.maximum(spread + sign * skew, 0) / 2) for sign in (-1, 1))
 bent = np.where(along > 0.2, across / along, np.inf).min(-1)  # of curves that are not small
 order = np.argsort(bent)[: np.isfinite(bent).sum()]
-print(
-    f"{np.isfinite(run.q).all((-2, -1)).sum()} went round; the straightest half turns are {np.round(100 * bent[order[:3]], 2)} % as wide as long"
-)
+went = np.isfinite(run.q).all((-2, -1)).sum()
+print(f"{went} went round; the straightest half turns are {np.round(100 * bent[order[:3]], 2)} % as wide as long")
 
 figure = plt.figure(figsize=(13, 6.5), layout="constrained")
 left, right = figure.subfigures(1, 2)
