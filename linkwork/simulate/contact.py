@@ -1,8 +1,8 @@
 """Contacts in a run: Moreau's midpoint rule as an integrator with fixed steps (`motion/contact_step.py`).
 
-A kernel makes gaps, rows and compliance of a step; the problem of the points that can matter is solved by `solve_contacts`. With few contacts, or a
-solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is too large, the first way is gone.
-Of robots that have no such kernels (loops, long mechanisms, blocks of somebody else) the problem is made in NumPy.
+A kernel makes gaps, rows and compliance of a step; `solve_contacts` solves the problem of the points that can matter. With few contacts,
+or a solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is too large, the first way is gone.
+Of robots that have no such kernels (loops, long mechanisms, blocks of somebody else) gaps and rows are made in NumPy.
 """
 
 from collections.abc import Callable

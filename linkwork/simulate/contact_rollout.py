@@ -54,7 +54,7 @@ class ContactSteps:
         if self.law.count > MOST:
             raise SimulationError(
                 f"{own.model.name} has {self.law.count} contact points, limits and dry joints; a rollout takes at most {MOST}, because "
-                'every step computes all of them. Name what touches, as in model.with_contacts(["left foot", "right foot"]), or use lw.simulate.'
+                'every step has all of them. Name what touches: model.with_contacts(["left foot", "right foot"]), or use lw.simulate.'
             )
         self.robot, self.solver, self.controls, self.reset, self.inputs, self.dt = robot, solver, controls, reset, inputs, dt
         self.library: Library = inputs.library
