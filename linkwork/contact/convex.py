@@ -136,7 +136,7 @@ def nearest_of_cores(a: Core, b: Core):
         return a.place(x) - b.place(y)
 
     way = a.p - b.p
-    apart = dot(way, way) > 0
+    apart = dot(way, way) != 0
     way = np.where(apart, way, like([0.0, 0.0, 1.0], way))
     first = point(way)
     start = tuple(np.stack([x] * 3, -2) for x in first)
@@ -161,9 +161,9 @@ def nearest_of_cores(a: Core, b: Core):
     (x, y, _, found), _ = iterate(step, (*start, difference(*first), ones), ROUNDS)
     weight, inside = found[..., :3, None], found[..., 3:]
     p, q = (each.place((weight * z).mT @ like(np.ones(3), way)) for each, z in ((a, x), (b, y)))
-    distance, n = length_and_direction(p - q, way)
-    overlap = inside > 0
     _, along = length_and_direction(way, way)
+    distance, n = length_and_direction(p - q, along)
+    overlap = inside > 0
     n = np.where(overlap, along, n)
     gap = np.where(overlap[..., 0], 0.0, distance) - (a.radius + b.radius)
     return gap, n, (p - a.radius * n + q + b.radius * n) / 2
