@@ -18,7 +18,7 @@ from linkwork import constraints
 
 TESTS = Path(__file__).parents[1] / "tests"
 ASKED = 10.0  # times Pinocchio, in a batch, of the robots below with a free base
-BATCH = 1024
+BATCH, STATES = 1024, 8
 
 
 def robots():
@@ -36,7 +36,7 @@ def beside_pinocchio():
 
     for name, model in robots():
         held, peer = constraints.of(lw.Dynamics(model)), Peer(model)
-        some = closed_states(held)
+        some = closed_states(held, STATES)
         Q, V, T = (np.tile(np.array(x), (BATCH // STATES, 1)) for x in zip(*some))
         settings, there = pin.ProximalSettings(1e-12, 1e-10, 10), [peer.state(*s) for s in some]
         vdot = held.forward_dynamics(Q, V, T)
