@@ -1,8 +1,8 @@
-"""Ensembles with adaptive steps on one core: 10⁵ double pendulums over 20 s and 10⁴ pandas, at rtol 1e-6, beside loops over SciPy's RK45 and diffrax.
+"""Ensembles with adaptive steps on one core: 10⁵ double pendulums over 20 s and 10⁴ pandas, at rtol 1e-6, beside SciPy's RK45 and diffrax.
 
-SciPy integrates over Pinocchio's aba, sample after sample; diffrax the closed form of the double pendulum in JAX, all samples at once (vmap), with
-the same pair (Dopri5) and the same tolerances. Peers run on fewer samples; the time of a sample is compared. The ends of the first samples are
-those of single runs, to the bit.
+SciPy integrates over Pinocchio's aba, sample after sample; diffrax the closed form of the double pendulum in JAX, all samples at once
+(vmap), with the same pair (Dopri5) and the same tolerances. Peers run on fewer samples; the time of a sample is compared. The ends of the
+first samples are those of single runs, to the bit.
 """
 
 import tempfile
