@@ -11,9 +11,9 @@ def arm(flexibility: str) -> lw.Dynamics:
     b = lw.Builder(f"{flexibility} arm")
     column = solids.cylinder(8.0, 0.06, 0.6, center=(0, 0, 0.3))
     b.body("column", joint=lw.Revolute(stiffness=400.0, damping=0.5), joint_name="slew", **column)
-    b.beam("boom", 1.5, tube, "column", (0, 0, 0.6), flexibility=flexibility, segments=10, damping=1e-4, color=(0.25, 0.45, 0.7, 1.0))
+    b.beam("boom", 1.5, tube, "column", (0, 0, 0.6), flexibility=flexibility, segments=8, damping=1e-4, color=(0.25, 0.45, 0.7, 1.0))
     b.body("load", "boom_tip", **solids.box(0.5, (0.08, 0.08, 0.08), color=(0.75, 0.3, 0.25, 1.0)))
-    return lw.Dynamics(b.model())
+    return lw.Dynamics(b.model(), compiled=False)
 
 
 for flexibility in ("rigid", "lumped"):

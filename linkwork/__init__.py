@@ -19,10 +19,12 @@ from .errors import (
     UnknownNameError,
     deprecated,
 )
+from .flexible import FlexibleBody
 from .formats import load, save
 from .joints import (
     Compound,
     Cylindrical,
+    Elastic,
     Fixed,
     Free,
     Helical,
@@ -63,6 +65,7 @@ from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
 LATER = {
+    "answers": ("Equilibrium", "Mode", "Modes"),
     "constraints": (),
     "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
     "convert": (),
@@ -81,13 +84,16 @@ __all__ = [
     "Actuator",
     "Body",
     "Builder",
+    "FlexibleBody",
     "Compound",
     "Contact",
     "Coupling",
     "Cylindrical",
     "Dynamics",
+    "Elastic",
     "Equations",
     "Ensemble",
+    "Equilibrium",
     "EquilibriumError",
     "Event",
     "Fixed",
@@ -103,9 +109,11 @@ __all__ = [
     "Material",
     "MaximalCoordinates",
     "MissingFileError",
+    "Mode",
     "Model",
     "ModelError",
     "ModelWarning",
+    "Modes",
     "Motion",
     "Planar",
     "PlanarTranslation",
@@ -130,6 +138,7 @@ __all__ = [
     "View",
     "VirtualWork",
     "adjoint",
+    "answers",
     "constraints",
     "convert",
     "from_dh",

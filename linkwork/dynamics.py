@@ -82,6 +82,10 @@ class Dynamics:
     def _rows(self) -> dict[str, tuple[slice, slice]]:
         return coordinates.joint_rows(self.model)
 
+    @cached_property
+    def _parts(self) -> dict[str, tuple[slice, slice]]:
+        return coordinates.part_rows(self.model)
+
     def q_index(self, joint: str) -> slice:
         """Where the coordinates of a joint are in q."""
         return self._row(joint)[0]
@@ -91,6 +95,8 @@ class Dynamics:
         return self._row(joint)[1]
 
     def _row(self, joint):
+        if isinstance(joint, str) and joint not in self._rows and joint in self._parts:
+            return self._parts[joint]
         if not isinstance(joint, str) or joint not in self._rows:
             raise UnknownNameError(f'{self.model.name} has no joint "{joint}" that moves.{did_you_mean(joint, self._rows)}')
         return self._rows[joint]
@@ -326,9 +332,10 @@ class Dynamics:
             lw.record(modes[3], "third.html")               # it swings, slowly
 
         Under constraints they are the motions that these allow. About a motion, gyroscopic terms are part of them; it is steady if
-        v does not change, and if the mechanism looks the same all along: a rotor that spins.
+        v does not change, and if the mechanism looks the same all along: a rotor that spins. Dry friction of joints at rest is left out,
+        with a note.
 
-        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, friction, point forces, external.
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, point forces, external.
         """
         from .answers import modes
 
@@ -719,6 +726,13 @@ class Dynamics:
         """
         return self._run("contact_gaps", (q,), out)
 
+    def contact_bounds(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """A gap that no point of each pair is below (..., pairs), by spheres around the shapes: what is far need not be looked at.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_bounds", (q,), out)
+
     def contact_points(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
         """The points of the first and of the second surface (..., n, 2, 3), in the world.
 
@@ -768,6 +782,12 @@ class Dynamics:
         Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.
         """
         return contact_dynamics(self, q, v, tau, external, t=t, gap=gap, speed=speed)
+
+    def geared(self):
+        """A view of the robot in the velocities of its links, rotors and gears being part of them: see `operators.geared_robot`."""
+        from .operators.geared_robot import Geared
+
+        return Geared(self)
 
     def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).

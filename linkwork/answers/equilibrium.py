@@ -11,7 +11,7 @@ from ..constraints.forces import Forces, constraint_forces
 from ..contact import refuse_contacts
 from ..engine.array import Traced
 from ..engine.device import on_device
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, listed
 from ..lie.scalars import working_dtype
 from ..model.coordinates import entry_names
 from ..motion.joint_limits import each_velocity
@@ -193,9 +193,8 @@ def notes(place: Place):
     dry = each_velocity(problem.robot, "friction") > 0
     if dry.any():
         names = entry_names(model)[1]
-        which = [name for name, x in zip(names, dry) if x]
         yield (
-            f"dry friction ({', '.join(which[:5])}{' ...' if len(which) > 5 else ''}) can hold it at configurations around this one, too: "
+            f"dry friction ({listed([name for name, x in zip(names, dry) if x])}) can hold it at configurations around this one, too: "
             "rest is a set, and this is the one that friction has no part in"
         )
     if not problem.stops:

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConstraintError, EquilibriumError, ModelError, ShapeError
+from ..errors import ConstraintError, EquilibriumError, ModelError, ShapeError, listed
 from ..model.coordinates import entry_names
+from ..motion.joint_limits import each_velocity
 from ..motion.linearize import numbered
 from .balance import INDIFFERENT, Place
 from .equilibrium import Equilibrium, posed
@@ -119,6 +120,7 @@ class Modes(Sequence):
     eigenvalues    λ (n,): of a pair λ, λ̄ the one with Im λ > 0; of a pair ±σ of a state that falls over, the one that grows
     shapes         (nv, n), real where all swing in phase
     frequencies    Hz (n,); damping, ratios (n,); kinds
+    notes          what else is to be known
     """
 
     robot: Any
@@ -127,6 +129,7 @@ class Modes(Sequence):
     eigenvalues: np.ndarray
     shapes: np.ndarray
     t: float | None = None
+    notes: tuple[str, ...] = ()
     reach: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @property
@@ -173,7 +176,7 @@ class Modes(Sequence):
             number = f"{x.frequency:.5g}" if x.kind == "swings" else "0"
             said = x.kind if x.eigenvalue.imag or not x.eigenvalue else f"{x.kind}, {1 / abs(x.eigenvalue.real):.4g} s"
             rows.append((i, number, f"{round(x.damping, 12) + 0.0:.4g}", said, self.mostly(x.shape)))
-        return "\n".join([head, *table(("mode", "Hz", "damping", "", "mostly"), rows)])
+        return "\n".join([head, *table(("mode", "Hz", "damping", "", "mostly"), rows), *(f"note: {x}" for x in self.notes)])
 
     def __repr__(self) -> str:
         return f"Modes({self.robot.model.name}, {len(self)})"
@@ -207,7 +210,18 @@ def modes(robot, q, v=None, tau=None, external=None, *, t=None) -> Modes:
     shapes = shapes if shapes.dtype.kind == "c" and np.abs(shapes.imag).max(initial=0.0) > 0 else shapes.real
     complex_kind = np.result_type(kind, np.complex64)
     shapes = shapes.astype(complex_kind if shapes.dtype.kind == "c" else kind)
-    return Modes(robot, q.astype(kind), v.astype(kind), values.astype(complex_kind), shapes, t, problem.set.reach)
+    state = robot, q.astype(kind), v.astype(kind), values.astype(complex_kind), shapes, t
+    return Modes(*state, tuple(left_out(robot, v)), problem.set.reach)
+
+
+def left_out(robot, v) -> Iterator[str]:
+    """What small motions would be held by."""
+    dry = (each_velocity(robot, "friction") > 0) & (v == 0)
+    if dry.any():
+        yield (
+            f"dry friction ({listed([name for name, x in zip(entry_names(robot.model)[1], dry) if x])}) is left out: "
+            "motions that are small enough are held by it"
+        )
 
 
 def check_on_constraints(place: Place, v) -> None:

@@ -15,11 +15,13 @@ from ..model import Spring
 from ..model.coordinates import entry_names
 from .balance import INDIFFERENT, Place, Problem
 
+EPS = float(np.finfo(float).eps)
 STEPS = 300
 FIRST = 0.3  # radians or sizes of the mechanism: the first step
 TURN = 1.0  # radians that a joint may turn in one step
 NEAR = 1e-9  # radians or sizes: balance that is nearer is reached
 LEFT = 1e-10  # of the force scale: what no step removes may be left
+TURNS = 60  # steps, each of a radian at most: a joint that has found no rest then turns on and on
 AWAY = 1e7  # sizes of the mechanism: what goes farther goes away
 SMALL = 1e-12  # of the energy: changes below are rounding
 
@@ -52,7 +54,7 @@ def settle(problem: Problem, q, active, by_energy: bool) -> Found:
             travelled += length
             radius = max(radius, 2 * length) if gained > 0.75 * expected else radius if gained > 0.25 * expected else length / 2
             place = there
-            if travelled > AWAY or (by_energy and step % 10 == 9 and falls_away(place)):
+            if travelled > AWAY or (by_energy and step % 10 == 9 and falls_away(place, step)):
                 raise EquilibriumError(going_away(place))
         else:
             radius = min(radius, length) / 4
@@ -102,8 +104,10 @@ def check_numbers(place: Place) -> None:
 
 
 def balanced(place: Place) -> bool:
-    near = max(NEAR, 8 * np.finfo(float).eps * float(np.abs(place.q).max(initial=0.0)))  # large angles have no more digits
-    return place.far <= near and place.unbalanced <= LEFT
+    near = max(NEAR, 8 * EPS * float(np.abs(place.q).max(initial=0.0)))  # large angles have no more digits
+    if place.far <= near and place.unbalanced <= LEFT:
+        return True
+    return bool(np.linalg.norm(place.g) <= 32 * EPS * place.stiffness_scale)  # rounding, where hardly anything pushes back
 
 
 def symmetric(K) -> np.ndarray:
@@ -188,8 +192,9 @@ def trust_step(grad, H, radius: float) -> np.ndarray:
             low, high = (middle, high) if np.linalg.norm(step(middle)) > radius else (low, middle)
         return V @ step(high)
     s = step(low)
-    if values[0] < 0:  # nothing pushes along the direction that falls: go to the edge of the region
-        s[0] += np.sqrt(max(radius**2 - float(s @ s), 0.0))
+    if values[0] < 0:  # hardly anything pushes along the direction that falls: go to the edge of the region
+        way = -b[0] if abs(b[0]) > 1e-12 * float(np.linalg.norm(b)) else V[np.argmax(np.abs(V[:, 0])), 0]
+        s[0] += np.sign(way) * np.sqrt(max(radius**2 - float(s @ s), 0.0))
     return V @ s
 
 
@@ -199,13 +204,17 @@ def turned_less(place: Place, s) -> np.ndarray:
     return s * min(1.0, TURN / most) if most else s
 
 
-def falls_away(place: Place) -> bool:
-    """Is the energy far away, where the forces lead, lower than any rest nearby can be? Lengths go there alone, or angles with them."""
+def falls_away(place: Place, steps: int) -> bool:
+    """Is the energy far away, where the forces lead, lower than any rest nearby can be? First along lengths alone; along angles, between
+    whose turns there may be a rest, where many steps have found none."""
     p, left = place.problem, -place.X @ place.g
     if len(p.set):
         return False
-    for way in (np.where(p.set.turns, 0.0, left), left):
-        far = 1e6 * p.set.reach * way / max(float(np.abs(way).max()), 1e-300)
+    for limit in p.limits if p.stops else ():
+        if limit.side * left[limit.rate] < 0:
+            left[limit.rate] = 0.0
+    for way in (np.where(p.set.turns, 0.0, left), *([left] if steps > TURNS else [])):
+        far = 1e6 * p.set.reach * way / max(float(np.abs(way).max(initial=0.0)), 1e-300)
         if p.energy(p.robot.integrate(place.q, far)) < place.energy - 1e4 * place.force_scale:
             return True
     return False

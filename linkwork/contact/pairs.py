@@ -11,7 +11,7 @@ from ..lie.scalars import like
 from ..model import Contact, Model, Shape
 from ..model.contacts import material_of, shape_of, sides
 from ..spatial import Pose
-from . import boxes, planes, spheres
+from . import boxes, convex, planes, spheres
 from .box_box import box_box
 
 ORDER = "sphere", "capsule", "ellipsoid", "cylinder", "box", "plane"  # the first shape of a pair is not after the second here
@@ -28,6 +28,14 @@ PAIRS: dict[tuple[str, str], tuple[Callable, int]] = {  # function of the placed
     ("sphere", "cylinder"): (boxes.sphere_cylinder, 1),
     ("capsule", "box"): (boxes.capsule_box, 4),
     ("box", "box"): (box_box, 5),
+    ("sphere", "ellipsoid"): (convex.of_kinds("sphere", "ellipsoid"), 1),
+    ("capsule", "ellipsoid"): (convex.of_kinds("capsule", "ellipsoid"), 1),
+    ("ellipsoid", "ellipsoid"): (convex.of_kinds("ellipsoid", "ellipsoid"), 1),
+    ("ellipsoid", "cylinder"): (convex.of_kinds("ellipsoid", "cylinder"), 1),
+    ("ellipsoid", "box"): (convex.of_kinds("ellipsoid", "box"), 1),
+    ("capsule", "cylinder"): (convex.capsule_cylinder, 3),
+    ("cylinder", "cylinder"): (convex.cylinder_cylinder, 13),
+    ("cylinder", "box"): (convex.cylinder_box, 15),
 }
 
 

@@ -316,3 +316,53 @@ def test_a_spring_with_both_ends_at_one_point_is_no_rest():
     with pytest.raises(lw.EquilibriumError, match='spring "s"'):
         robot.equilibrium([0.0])
     assert np.isclose(abs(robot.equilibrium([0.01]).q[0]), 2 * np.arcsin(0.25))
+
+
+@pytest.mark.parametrize("name", ["chain:5", "planar_3r", "arm_6r", "four_bar", "slider_crank"])
+def test_at_limits_forces_balance_and_every_limit_pushes(name):
+    """q within limits,  f ≥ 0 only where q is at one,  𝓜⁻¹ (τ + Q + f − g + Jc* λ) = 0."""
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        model = lw.load(name)
+        bounds = {x.name: (-rng.uniform(0.05, 1), rng.uniform(0.05, 1)) for x in model.joints}
+        joints = (replace(x, joint=replace(x.joint, lower=bounds[x.name][0], upper=bounds[x.name][1])) for x in model.joints)
+        robot = plain(replace(model, joints=tuple(joints)))
+        tau = np.zeros(robot.nv) if robot.constraints else 5 * rng.standard_normal(robot.nv)
+        rest = robot.equilibrium(np.zeros(robot.nq) if robot.constraints else rng.uniform(-2, 2, robot.nq), tau, limits=True)
+        pushes = np.zeros(robot.nv)
+        for i, (lower, upper) in enumerate(bounds.values()):
+            for name_of, bound, side in (("lower", lower, 1), ("upper", upper, -1)):
+                force = rest.stops.get(f"{robot.joints[i]} at its {name_of} limit", 0.0)
+                assert side * (rest.q[i] - bound) >= 0 and side * force >= -1e-9 and (force == 0 or rest.q[i] == bound)
+                pushes[i] += force
+        still = np.zeros(robot.nv)
+        assert np.abs(robot.forward_dynamics(rest.q, still, tau + pushes + robot.passive_force(rest.q, still))).max() < 1e-6
+
+
+@pytest.mark.parametrize("start", [0.0, -2.0, 1.5, 3.0, 5.0])
+def test_a_motor_that_just_holds_finds_the_rest_between_two_turns(start):
+    """m g l/2 sin q = τ: there is a rest in every turn, though the energy falls from one to the next."""
+    rest = plain(lw.load("pendulum")).equilibrium([start], tau=[0.999 * 4.905])
+    assert rest.stability == "stable" and np.isclose(np.sin(rest.q[0]), 0.999)
+
+
+def test_a_craft_on_two_springs_rests_where_hardly_anything_pushes_back():
+    """Along some motions the energy changes with the fourth power only."""
+    rng, model = np.random.default_rng(1), lw.load("satellite:1")
+    ends = [(body.name, tuple(rng.uniform(-1, 1, 3)), tuple(rng.uniform(-0.1, 0.1, 3))) for body in model.bodies[-2:]]
+    robot = plain(model.with_forces(*(lw.Spring(f"to {name}", None, name, at, on, 20.0, 0.1) for name, at, on in ends)))
+    rest = robot.equilibrium(robot.random_state(seed=1)[0])
+    assert rest.stability == "indifferent" and rest.residual < 1e-12
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "spherical_pendulum"])
+def test_loops_over_joints_come_to_the_same_rest(name):
+    robots = [lw.Dynamics(lw.load(name), compiled=False), lw.Dynamics(lw.load(name), rolled=True)]
+    q = robots[0].random_state(seed=4)[0]
+    np.testing.assert_allclose(*(robot.pose(robot.equilibrium(q).q, "end") @ [0, 0, 0, 1] for robot in robots), atol=1e-9)
+
+
+def test_a_search_is_no_part_of_a_kernel():
+    robot = lw.Dynamics(lw.load("pendulum"))
+    with pytest.raises(lw.LinkworkError, match="part of a kernel"):
+        robot.kernel(lambda q: robot.equilibrium(q).q)([0.1])

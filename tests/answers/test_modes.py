@@ -191,6 +191,7 @@ def test_shapes_are_orthogonal_with_the_mass_and_keep_the_constraints(name):
         assert np.abs(robot.constraints.jacobian(rest.q) @ modes.shapes).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_small_swing_along_a_shape_has_the_period_of_the_mode():
     """By simulation."""
     robot = lw.Dynamics(lw.load("four_bar"))
@@ -290,6 +291,13 @@ def test_a_hull_under_water_is_righted_by_buoyancy_and_damped_by_drag():
         omega = np.sqrt(50 * G * 0.03 / inertia)
         assert np.allclose([found[joint].omega, found[joint].damping], [omega, drag / (2 * omega * inertia)])
     assert submarine(current=(0.5, 0.0, 0.0)).equilibrium([0.1, 0.1]).search == "forces"
+
+
+def test_dry_friction_is_told_of():
+    b = lw.Builder("p")
+    b.body("bob", joint=lw.Revolute(axis=(0, 1, 0), friction=0.4), joint_name="pin", mass=1.0, center=(0, 0, -1))
+    modes = plain(b.model()).modes([0.0])
+    assert np.isclose(2 * np.pi * modes[0].frequency, np.sqrt(G)) and "dry friction (pin)" in str(modes)
 
 
 def test_contacts_are_not_left_out_in_silence():

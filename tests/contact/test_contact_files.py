@@ -123,3 +123,30 @@ def test_errors_of_contacts_name_what_is_wrong():
         lw.Material(restitution=1.5)
     with pytest.raises(ModelError, match="friction nan"):
         lw.Material(friction=float("nan"))
+
+
+def test_a_file_in_the_world_frame_keeps_shapes_ground_contacts_and_actuators(tmp_path):
+    """saved and loaded, gaps and forces are the same at every configuration"""
+    pytest.importorskip("mujoco")
+    actuators = '<actuator><position name="p" joint="knee" kp="9" ctrlrange="-1 1"/></actuator></mujoco>'
+    text = MJCF.replace('"b" pos="0.3 0 0"><joint', '"b" pos="0.3 0 0"><joint name="knee"').replace("</mujoco>", actuators)
+    model = lw.load(text, contacts="all")
+    lw.save(model, tmp_path / "model.json")
+    again = lw.load(tmp_path / "model.json")
+    one, other = lw.Dynamics(model, compiled=False), lw.Dynamics(again, compiled=False)
+    q, v = one.random_state((20,), seed=0)
+    np.testing.assert_allclose(other.contact_gaps(q), one.contact_gaps(q), atol=1e-12)
+    np.testing.assert_array_equal(other.contacts.friction, one.contacts.friction)
+    np.testing.assert_allclose(other.actuators.force(q, v, v[:, :1]), one.actuators.force(q, v, v[:, :1]))
+    assert (again.contacts, again.excluded, again.actuators) == (model.contacts, model.excluded, model.actuators)
+    with pytest.raises(ModelError, match=r"contacts, which load.*the ground; actuators p"):
+        lw.save(model, tmp_path / "model.urdf")
+
+
+def test_info_prints_contacts_and_actuators(tmp_path, capsys):
+    pytest.importorskip("typer")
+    from linkwork.cli.info_and_view import facts
+
+    lines = facts(lw.load(URDF, floating=True, contacts="ground").with_actuators())
+    assert "collision shapes: 1 box, 1 cylinder" in lines and "ground: plane ground" in lines
+    assert "contacts: base.hull/ground.ground, wheel.0/ground.ground" in lines and "actuators: axle_motor (motor)" in lines
