@@ -19,6 +19,7 @@ from .errors import (
     UnknownNameError,
     deprecated,
 )
+from .flexible import FlexibleBody
 from .formats import load, save
 from .joints import (
     Compound,
@@ -83,6 +84,7 @@ __all__ = [
     "Actuator",
     "Body",
     "Builder",
+    "FlexibleBody",
     "Compound",
     "Contact",
     "Coupling",

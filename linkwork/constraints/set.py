@@ -175,7 +175,7 @@ class ConstraintSet:
     @cached_property
     def massless(self) -> bool:
         """Does some joint move nothing with inertia, so that the tree by itself has no accelerations?"""
-        tips_only = self.robot.rolled and not self.robot.lowered.producers
+        tips_only = self.robot.rolled and self.robot.lowered.is_rigid
         return singular(self.system, None if tips_only else self.robot.random_state(seed=0)[0]) is not None
 
     @cached_property

@@ -1,6 +1,7 @@
 """The broad phase: how far pairs are apart at least, by spheres around their shapes."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,8 @@ def radius_of(kind: str, size: Sequence[float]) -> float:
 
 def bounds(pairs: Pairs, poses):
     """Of each pair (..., pairs) a gap that no point of it is below."""
-    found, order = [], []
+    found: list[Any] = []
+    order: list[int] = []
     for group in pairs.groups:
         a, b = placed(group.first, poses), placed(group.second, poses)
         radius = radii(group.kinds[0], group.first)
@@ -31,7 +33,8 @@ def bounds(pairs: Pairs, poses):
             apart, _ = length_and_direction(a.p - b.p, a.p)
             found.append(apart - like(radius + radii(group.kinds[1], group.second), a.p))
         order += group.numbers
-    return np.concatenate(found, -1)[..., np.argsort(order)]
+    together: Any = np.concatenate(found, -1)
+    return together[..., np.argsort(order)]
 
 
 def radii(kind: str, sides: Sequence[Side]) -> np.ndarray:

@@ -110,7 +110,7 @@ def vertices(name: str, shape: Shape) -> np.ndarray:
         import trimesh
     except ImportError as error:
         raise ModelError("meshes are read by trimesh, which is not installed: pip install linkwork[contact].") from error
-    mesh = trimesh.load(shape.path, force="mesh")
+    mesh: Any = trimesh.load(shape.path, force="mesh")
     points = np.asarray(mesh.vertices, float) * np.asarray(shape.size if shape.size else (1.0, 1.0, 1.0))
     if len(points) < 4:
         raise ModelError(f'{name}: the mesh "{shape.mesh}" has {len(points)} corners; a hull takes at least 4.')

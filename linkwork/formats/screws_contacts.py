@@ -68,11 +68,11 @@ def contact(value: Value, made: Callable) -> Contact:
     if "name" not in data:
         raise value.error('a contact has no "name".')
     label = f'contact "{data["name"].text("the name of a contact")}"'
-    sides = [data[key].text(f"{key} of {label}") if key in data else None for key in ("one", "other")]
-    numbers = [whole(data[key], f"{key} of {label}") if key in data else 0 for key in ("shape", "other_shape")]
+    one, other = (data[key].text(f"{key} of {label}") if key in data else None for key in ("one", "other"))
+    first, second = (whole(data[key], f"{key} of {label}") if key in data else 0 for key in ("shape", "other_shape"))
     material = _material(data["material"], label, made) if "material" in data else None
     active = bool(data["active"].number(f"active of {label}")) if "active" in data else True
-    return Contact(data["name"].text("the name of a contact"), *sides, *numbers, material, active)
+    return Contact(data["name"].text("the name of a contact"), one, other, first, second, material, active)
 
 
 def excluded(value: Value) -> tuple[tuple[str | None, str | None], ...]:

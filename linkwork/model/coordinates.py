@@ -80,7 +80,7 @@ def random_element(joint, shape, rng):
             x = rng.standard_normal((*shape, rows.stop - rows.start))
             q[..., rows] = x / np.linalg.norm(x, axis=-1, keepdims=True)
         return q
-    reach = np.pi * (joint.group.basis[:, :3] != 0).any(1) + (joint.group.basis[:, :3] == 0).all(1)
+    reach = joint.spread
     lower, upper = joint.each("lower", -np.inf), joint.each("upper", np.inf)
     lower, upper = np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)
     return lower + (upper - lower) * (q + 1) / 2

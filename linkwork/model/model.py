@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, deprecated, did_you_mean, listed, renamed_keyword
+from ..flexible import FlexibleBody, Modes
 from ..joints import Fixed, Free
 from ..lie.scalars import numbers
 from ..spatial import Pose
@@ -175,7 +176,12 @@ class Model:
 
     @property
     def mass(self) -> float:
-        return sum(body.mass for body in self.bodies)
+        return sum(body.mass for body in self.bodies) + sum(x.mass for x in self.flexible_bodies.values())
+
+    @cached_property
+    def flexible_bodies(self) -> "dict[str, FlexibleBody]":
+        """Those that deform, by the name of the joint that has their modal coordinates."""
+        return {x.name: part.body for x in self.joints for _, part, _ in x.joint.parts if isinstance(part, Modes)}
 
     # --- other models from this one
 
@@ -183,6 +189,7 @@ class Model:
     def size(self) -> float:
         """A length of the mechanism, in metres: the longest way between two of its joints; 1 where there is none."""
         ways = [x.translation for parts in (self.joints, self.loops) for part in parts for x in (part.at, part.on)]
+        ways += [x.pose.translation for body in self.flexible_bodies.values() for x in body.frames.values()]
         return float(max((np.linalg.norm(x) for x in ways), default=0.0)) or 1.0
 
     def with_gravity(self, gravity) -> "Model":
@@ -367,7 +374,7 @@ def displacement(joint, q) -> Pose:
     pose, start = Pose(), 0
     for _, part, at in joint.parts:
         turn = part.frame
-        moved = Pose.of(part.group.matrix(np.asarray(q[start : start + part.nq], float)))
+        moved = part.displaced(q[start : start + part.nq])
         pose, start = pose @ at @ turn @ moved @ turn.inverse(), start + part.nq
     return pose
 
@@ -375,6 +382,11 @@ def displacement(joint, q) -> Pose:
 def welded(placed: PlacedJoint, q) -> PlacedJoint:
     """The joint held at these coordinates."""
     nq = placed.joint.nq
+    if any(part.deformation is not None for _, part, _ in placed.joint.parts):
+        raise ModelError(
+            f'joint "{placed.name}" has the modes of a flexible body, which cannot be locked: its mass would be lost. '
+            "Give the builder a FlexibleBody without these modes; one without any is rigid."
+        )
     turns = any(part.group.units for _, part, _ in placed.joint.parts)
     held = numbers(q)
     if held.shape not in {(nq,), (nq,) if turns else ()} or not np.isfinite(held).all():
