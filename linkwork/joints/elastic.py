@@ -16,5 +16,7 @@ def Elastic(*, stiffness, armature, damping=0.0, axis=(0.0, 0.0, 1.0), joint=Rev
     for what, value in (("stiffness", stiffness), ("armature", armature)):
         if numbers(value).ndim or not numbers(value) > 0:
             raise ModelError(f"an elastic joint has {what} {value}; it takes a positive number.")
+    if len(names) != 2:
+        raise ModelError(f"an elastic joint has names {names}; it takes two, of the motor and of the spring.")
     motor, spring = joint(axis=axis, armature=armature, **limits), joint(axis=axis, stiffness=stiffness, damping=damping)
     return Compound(row=tuple(zip(names, (motor, spring), strict=True)))

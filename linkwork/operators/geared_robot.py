@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, ShapeError
+from ..errors import ModelError, OptionError, ShapeError
 from ..model.coordinates import entry_names
 from ..systems.gears import gears
 from .geared import geared, velocities_of_all
@@ -54,11 +54,11 @@ class Geared:
 
     def mass_matrix(self, q: ArrayLike) -> np.ndarray:
         """𝓜_G = X* 𝓜 X (..., nu, nu)                                                                     Jain, Algorithm 12.1."""
-        return self._sko(q).mass_matrix
+        return self._over_batch(q, self._sko(q).mass_matrix)
 
     def mass_matrix_inverse(self, q: ArrayLike) -> np.ndarray:
         """𝓜_G⁻¹ (..., nu, nu), by articulated bodies of pairs                                            Jain, Algorithm 12.3."""
-        return self._sko(q).mass_matrix_inverse
+        return self._over_batch(q, self._sko(q).mass_matrix_inverse)
 
     def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> np.ndarray:
         """Forces at the joints (..., nu) of a motion                                                      Jain, Algorithm 12.2."""
@@ -70,7 +70,10 @@ class Geared:
 
     def hybrid_dynamics(self, q: ArrayLike, u: ArrayLike, given: ArrayLike, prescribed: ArrayLike) -> np.ndarray:
         """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0)   Jain, Algorithm 12.5."""
-        return self._sko(q, u).hybrid_dynamics(self._checked("given", given), self._checked("prescribed", prescribed))
+        told = self._checked("prescribed", prescribed)
+        if not np.isin(told, (0, 1)).all():
+            raise OptionError(f"prescribed is {told}; each entry is 1 where an acceleration is given and 0 where a force is.")
+        return self._sko(q, u).hybrid_dynamics(self._checked("given", given), told)
 
     def motor_forces(self, tau: ArrayLike) -> np.ndarray:
         """Forces along v (..., nv) that motors exert to make tau at the joints: τ / ratio at a rotor, tau where there is no gear."""
@@ -82,6 +85,10 @@ class Geared:
             out[..., tree.rows[m]] = out[..., tree.rows[k]] / ratio
             out[..., tree.rows[k]] = 0.0
         return out
+
+    def _over_batch(self, q, M) -> np.ndarray:
+        """A matrix that does not change with q, once for each."""
+        return np.broadcast_to(M, (*np.shape(q)[:-1], self.nu, self.nu)).copy()
 
     def _sko(self, q, u=None) -> SKO:
         q = np.asarray(q)

@@ -41,11 +41,8 @@ def lagrangian(system, q, v):
 def hamiltonian(system, q, p):
     """H = ½ p · 𝓜⁻¹ p + U of the tree: the energy as a function of momenta."""
     s = system.blocks(q)
-    own = s.tree.split(p)
-    v, energy = solved(s, system.still, own), s.tree.slots()
-    for k in s.tree.base_to_tips():
-        energy[k] = 0.5 * (own[k].mT @ v[k])
-    return s.tree.total(energy)[..., 0, 0] + potential_energy(system, q)
+    v = solved(s, system.still, s.tree.split(p))
+    return sweeps.kinetic_energy(s, sweeps.velocities(s, v, system.still), v) + potential_energy(system, q)
 
 
 @quantity(
