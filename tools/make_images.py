@@ -135,6 +135,10 @@ def flying() -> None:
     films("swing")
 
 
+def flexible() -> None:
+    films("flexible")
+
+
 def films(kind: str) -> None:
     """The films of the examples whose names begin so."""
     here = Path.cwd()
@@ -174,7 +178,7 @@ def few_colors(film: Path, path: Path, count: int = 48) -> None:
     first.save(path, save_all=True, append_images=rest, duration=pause, loop=0)
 
 
-MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops, flying, rest)}
+MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops, flying, flexible, rest)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", lw.ModelWarning)

@@ -6,7 +6,7 @@
 from importlib import import_module
 
 from .attachment import Attachment
-from .body import FlexibleBody
+from .body import FlexibleBody, Outline
 from .joints import Deflection, Deformation, Modes
 
 LATER = {
@@ -17,7 +17,10 @@ LATER = {
     "reduced": "finite_elements",
 }
 
-__all__ = ["Attachment", "BeamElements", "Deflection", "Deformation", "FlexibleBody", "Modes", "beam", "of_matrices", "of_nodes", "reduced"]
+__all__ = [
+    "Attachment", "BeamElements", "Deflection", "Deformation", "FlexibleBody", "Modes", "Outline", "beam", "of_matrices", "of_nodes",
+    "reduced",
+]  # fmt: skip
 
 
 def __getattr__(name: str):

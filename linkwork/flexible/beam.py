@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import ModelError
 from ..spatial import Pose
 from .attachment import Attachment
-from .body import FlexibleBody
+from .body import FlexibleBody, Outline
 from .finite_elements import KEEP, made, modal_damping, reduced_shapes, rigid_motions
 from .samples import Samples
 
@@ -73,6 +73,8 @@ class BeamElements:
         self.upto = (self.s[:, None] ** (k + 1) / (k + 1)) @ np.linalg.inv(self.s[:, None] ** k)  # ∫ from 0 to s
         middle = (ends[1:] + ends[:-1]) / 2
         data = [section_data(section(float(x)) if isinstance(section, Callable) else section, shear, rotary) for x in middle]  # type: ignore[arg-type]
+        some = section(float(middle[0])) if isinstance(section, Callable) else section  # type: ignore[arg-type]
+        self.looks = tuple(getattr(some, "looks", ()))
         self.stiff = np.array([[d[name] for name in ("GJ", "EIy", "EIz", "EA")] for d in data])
         self.heavy = np.array([[d["rhoIy"] + d["rhoIz"], d["rhoIy"], d["rhoIz"], *[d["rhoA"]] * 3] for d in data])
         self.shear = np.array([[d["GAy"], d["GAz"]] for d in data])
@@ -148,7 +150,7 @@ class BeamElements:
             found.pop("root")
         check_interfaces(found, interfaces, n, "the beam")
         k, m = Phi.T @ self.K @ Phi, Phi.T @ self.M @ Phi
-        outline = self.positions, Phi.reshape(self.count + 1, 6, n)[:, 3:]
+        outline = Outline(self.positions, Phi.reshape(self.count + 1, 6, n)[:, 3:], Gr_nodes, self.looks, is_line=True)
         return made(
             points,
             turning if turning.weights.any() else None,

@@ -22,6 +22,24 @@ HIGHEST = 1e7  # Hz: no structure that anyone models swings faster; units are wr
 SLACK = 1e-8  # relative, of symmetry and of eigenvalues that may not be negative
 
 
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """What a picture needs: points (p, 3) with their Π (p, 3, n) and G (p, 3, n, n) or None; of a beam in order along it, with the look of
+    its section: solids (kind, sizes, place y z)."""
+
+    points: np.ndarray
+    linear: np.ndarray
+    quadratic: np.ndarray | None = None
+    looks: tuple = ()
+    is_line: bool = False
+
+    def places(self, eta) -> np.ndarray:
+        """r₀ + Π η + ½ η* G η of the points (..., p, 3)."""
+        eta = np.asarray(eta, float)
+        second = 0.0 if self.quadratic is None else np.einsum("pxij,...i,...j->...px", self.quadratic, eta, eta, optimize=True) / 2
+        return self.points + np.einsum("pxi,...i->...px", self.linear, eta) + second
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FlexibleBody:
     """A body with modal coordinates η: displacements r = r₀ + Π η + ½ η* G η of its mass, stiffness K (n, n), damping (n,).
@@ -38,7 +56,7 @@ class FlexibleBody:
     damping: np.ndarray
     frames: Mapping[str, Attachment] = field(default_factory=dict)
     root: str | None = None
-    outline: tuple[np.ndarray, np.ndarray] | None = None  # for pictures: points (p, 3) and their Π (p, 3, n), in order along the body
+    outline: Outline | None = None  # for pictures
     stiffens: bool = True  # are second-order displacements, hence stiffening by axial load, part of it?
 
     def __post_init__(self):

@@ -7,10 +7,10 @@ import numpy as np
 from ..errors import ModelError
 from ..spatial import Pose
 from .attachment import Attachment
-from .body import FlexibleBody
+from .body import FlexibleBody, Outline
 from .samples import Fields, Terms
 
-ARRAYS = ("stiffness", "damping", "r0", "r1", "r2", "moves", "C0", "C1", "C2", "points", "shapes")
+ARRAYS = ("stiffness", "damping", "r0", "r1", "r2", "moves", "C0", "C1", "C2", "points", "shapes", "bends")
 
 
 def as_data(body: FlexibleBody) -> dict[str, Any]:
@@ -18,7 +18,8 @@ def as_data(body: FlexibleBody) -> dict[str, Any]:
     arrays: dict[str, Any] = {"stiffness": body.stiffness, "damping": body.damping}
     arrays |= {} if body.fields is None else body.fields._asdict()
     arrays |= {} if body.terms is None else body.terms._asdict()
-    arrays |= {} if body.outline is None else dict(zip(("points", "shapes"), body.outline))
+    if (line := body.outline) is not None:
+        arrays |= {"points": line.points, "shapes": line.linear} | ({} if line.quadratic is None else {"bends": line.quadratic})
     frames = [
         {
             "name": name,
@@ -29,7 +30,11 @@ def as_data(body: FlexibleBody) -> dict[str, Any]:
         }
         for name, x in body.frames.items()
     ]
-    root = {} if body.root is None else {"root": body.root}
+    root: dict[str, Any] = {} if body.root is None else {"root": body.root}
+    if line is not None and line.is_line:
+        root["line"] = 1
+    if line is not None and line.looks:
+        root["looks"] = [{"kind": kind, "size": list(size), "at": list(at)} for kind, size, at in line.looks]
     return {"modes": body.n, **root, "stiffens": int(body.stiffens), **{name: _flat(x) for name, x in arrays.items()}, "frames": frames}
 
 
@@ -39,7 +44,7 @@ def from_data(data: dict[str, Any]) -> FlexibleBody:
     h, e, p = n + 6, len(data.get("moves", ())), len(data.get("points", ())) // 3
     shapes = {
         "stiffness": (n, n), "damping": (n,), "r0": (e, 3), "r1": (e, 3, n), "r2": (e, 3, n, n), "moves": (e,),
-        "C0": (h, h), "C1": (n, h, h), "C2": (n, n, h, h), "points": (p, 3), "shapes": (p, 3, n),
+        "C0": (h, h), "C1": (n, h, h), "C2": (n, n, h, h), "points": (p, 3), "shapes": (p, 3, n), "bends": (p, 3, n, n),
     }  # fmt: skip
     found = {name: _shaped(name, data[name], shapes[name]) for name in ARRAYS if name in data}
     frames = {
@@ -56,10 +61,17 @@ def from_data(data: dict[str, Any]) -> FlexibleBody:
     terms = Terms(*(found[x] for x in Terms._fields)) if "C0" in found else None
     if fields is None and terms is None:
         raise ModelError("the flexible body has no mass: neither r0, r1, r2 and moves nor C0, C1 and C2.")
-    outline = (found["points"], found["shapes"]) if p else None
+    outline = None
+    if p:
+        looks = tuple(map(_look, data.get("looks", ())))
+        outline = Outline(found["points"], found["shapes"], found.get("bends"), looks, bool(data.get("line", 0)))
     return FlexibleBody(
         fields, terms, found["stiffness"], found["damping"], frames, data.get("root"), outline, bool(data.get("stiffens", 1))
     )
+
+
+def _look(x) -> tuple:
+    return x["kind"], tuple(x["size"]), tuple(x["at"])
 
 
 def _flat(x) -> list[float]:

@@ -13,7 +13,7 @@ from ..lie.scalars import numbers
 from ..lie.so3 import tilde
 from ..spatial import Pose
 from .attachment import Attachment
-from .body import FlexibleBody
+from .body import FlexibleBody, Outline
 from .modes import checked, craig_bampton, normal_modes, orthogonal, without_rounding
 from .samples import Samples, Terms, cleaned, condensed, polynomial
 
@@ -91,8 +91,9 @@ def reduced(
     found = {key: _attached(Phi, G, positions, d, nodes) for key, nodes in places.items()}
     check_interfaces(found, tuple(interfaces), n, name)
     k, m = (Phi.T @ (x @ Phi) for x in (K, M))
+    outline = Outline(positions, Phi.reshape(len(positions), d, n)[:, -3:], G[:, -3:] if G.any() else None)
     return made(points, directors, found, k, modal_damping(damping, k, m), None if root is None else "root", keep,
-                (positions, Phi.reshape(len(positions), d, n)[:, -3:]), extra, quadratic is not None)  # fmt: skip
+                outline, extra, quadratic is not None)  # fmt: skip
 
 
 def made(points, directors, frames, k, D, root, keep, outline, extra=None, stiffens=True) -> FlexibleBody:

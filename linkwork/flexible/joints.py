@@ -83,7 +83,7 @@ class Modes(Joint):
         """How far coordinates drawn at random go: each deflects the body by about 1 % of its size, and turns no frame by more than 0.1."""
         if self.body.outline is None:
             return np.full(self.nv, 0.01)
-        points, shapes = self.body.outline
+        points, shapes = self.body.outline.points, self.body.outline.linear
         size = float(np.ptp(points, 0).max(initial=0.0)) or 1.0
         turns = np.max([np.abs(x.linear[:3]).max(0) for x in self.body.frames.values()], 0, initial=0.0)
         return 1 / (np.abs(shapes).max((0, 1)) / (0.01 * size) + turns / 0.1 + 1e-300)

@@ -81,7 +81,8 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "coupling": ("name", "joint", "of", "coefficients"),
     "spring": ("name", "one", "other", "at", "on", "stiffness", "length", "damping"),
     "push": ("name", "body", "force", "torque", "at", "axes"),
-    "flexible": ("name", "modes", "root", "stiffens", *ARRAYS, "frames"),
+    "flexible": ("name", "modes", "root", "stiffens", "line", *ARRAYS, "frames", "looks"),
+    "look": ("kind", "size", "at"),
     "attachment": ("name", "point", "rotation", "linear", "quadratic"),
 }
 TEXTS = "one", "other", "body", "axes", "parent", "child"  # of springs, pushes and constraints; other entries are numbers
@@ -166,19 +167,25 @@ def _flexible(value: Value) -> tuple[str, FlexibleBody]:
     """A flexible body by its name."""
     name, label, data = _named(value, "flexible")
     entries: dict[str, Any] = {x: data[x].numbers(f"{x} of {label}") for x in ARRAYS if x in data}
-    entries |= {x: data[x].number(f"{x} of {label}") for x in ("modes", "stiffens") if x in data}
+    entries |= {x: data[x].number(f"{x} of {label}") for x in ("modes", "stiffens", "line") if x in data}
     if "root" in data:
         entries["root"] = data["root"].text(f"the root of {label}")
     if "modes" not in entries or entries["modes"] < 0 or entries["modes"] % 1:
         raise value.error(f'{label} has no "modes", the number of its modal coordinates.')
-    entries["frames"] = []
+    entries["frames"], entries["looks"] = [], []
+    for each in _all(data, "looks"):
+        look = each.fields(f"a look of {label}", ENTRIES["look"])
+        if lost := [x for x in ENTRIES["look"] if x not in look]:
+            raise each.error(f'a look of {label} has no "{lost[0]}".')
+        numbers = {x: look[x].numbers(f"{x} of a look of {label}") for x in ("size", "at")}
+        entries["looks"].append({"kind": look["kind"].text(f"the kind of a look of {label}"), **numbers})
     for each in _all(data, "frames"):
         frame, known, parts = _named(each, "attachment")
         pose = _pose(parts, known)
-        numbers: dict[str, Any] = {x: parts[x].numbers(f"{x} of {known}") for x in ("linear", "quadratic") if x in parts}
-        if len(numbers) < 2:
+        found: dict[str, Any] = {x: parts[x].numbers(f"{x} of {known}") for x in ("linear", "quadratic") if x in parts}
+        if len(found) < 2:
             raise each.error(f'{known} of {label} needs "linear" and "quadratic".')
-        entries["frames"].append(numbers | {"name": frame, "point": pose.translation, "rotation": pose.quaternion})
+        entries["frames"].append(found | {"name": frame, "point": pose.translation, "rotation": pose.quaternion})
     return name, _made(value, lambda: from_data(entries))
 
 

@@ -148,7 +148,8 @@ def schema() -> dict[str, Any]:
         **dict.fromkeys(("at", "on", "force", "torque", "direction", "normal"), three), "axes": {"enum": ["world", "body"]},
         **dict.fromkeys(("length", "radius", "height", "constant"), number),
         "terms": {"type": "object", "additionalProperties": number},
-        **dict.fromkeys(("root", "frame"), text), "modes": {"type": "integer", "minimum": 0}, "stiffens": {"enum": [0, 1]},
+        **dict.fromkeys(("root", "frame"), text), "modes": {"type": "integer", "minimum": 0},
+        "stiffens": {"enum": [0, 1]}, "line": {"enum": [0, 1]},
         **{name: {"type": "array", "items": number} for name in (*ARRAYS, "linear", "quadratic")},
     }  # fmt: skip
     of |= {"damping": several, "stiffness": several}
@@ -156,6 +157,7 @@ def schema() -> dict[str, Any]:
     of |= {"parts": _list_of("part"), "bodies": _list_of("body"), "joints": _list_of("joint"), "frames": _list_of("frame")}
     of |= {"loops": _list_of("joint"), "couplings": _list_of("coupling"), "springs": _list_of("spring"), "pushes": _list_of("push")}
     of |= {"constraints": _list_of("constraint"), "ground": _list_of("shape"), "collisions": _list_of("shape")}
+    of |= {"looks": _list_of("look"), "size": {"type": "array", "items": number}}
     of |= {"flexible": {"anyOf": [text, _list_of("flexible")]}}
     of |= {"contacts": _list_of("contact"), "actuators": _list_of("actuator"), "material": {"$ref": "#/$defs/material"}}
     of |= {"excluded": {"type": "array", "items": {"type": "array", "items": text}}, "size": {"type": "array", "items": number}}
@@ -166,7 +168,8 @@ def schema() -> dict[str, Any]:
     needed |= {"coupling": ["name", "joint"], "spring": ["name", "other"], "push": ["name", "body"], "constraint": ["name", "kind"]}
     needed |= contacts.NEEDED
     needed |= {"flexible": ["name", "modes", "stiffness", "damping"], "attachment": ["name", "linear", "quadratic"]}
-    own: dict[str, dict[str, Any]] = {"constraint": {"kind": {"enum": list(CONSTRAINTS)}}, "shape": {"kind": text}}
+    needed |= {"look": ["kind", "size", "at"]}
+    own: dict[str, dict[str, Any]] = {"constraint": {"kind": {"enum": list(CONSTRAINTS)}}, "shape": {"kind": text}, "look": {"kind": text}}
     things = {
         kind: {
             "type": "object",

@@ -13,6 +13,7 @@ from ..spatial import Pose
 from .camera import FIELD, Camera
 from .contacts import contact_segments
 from .controls import Player, Sliders
+from .drawn import drawn_names, drawn_poses
 from .extras import extra
 from .mesh import UNIT
 from .motion import Motion
@@ -77,7 +78,7 @@ class View:
         """Put the mechanism into a configuration."""
         robot = self.motion.robot
         q = np.asarray(q, float)
-        poses, center = robot.poses(q), robot.center_of_mass(q)
+        poses, center = drawn_poses(robot, q), robot.center_of_mass(q)
         quaternions = quaternion_from_matrix(poses[:, :3, :3])[:, W_FIRST] if len(poses) else []
         with self._lock, self.server.atomic():
             self.q = q
@@ -149,7 +150,7 @@ class View:
         if (floor := scene.ground(corners)) is not None:
             self._floor(floor)
         axes = {"show_axes": False, "axes_length": 0.08 * scene.size, "axes_radius": 0.004 * scene.size}
-        names = [*self.motion.robot.bodies, "ground"]
+        names = drawn_names(self.motion.model)
         self._bodies = [server.scene.add_frame(node(i, name), **axes) for i, name in enumerate(names[:-1])]
         for n, part in enumerate(scene.parts):
             mesh = scene.meshes[part.mesh]

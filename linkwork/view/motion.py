@@ -10,6 +10,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import LinkworkError, ShapeError
 from ..model import Model
+from .drawn import drawn_poses
 
 
 class Moving(Protocol):
@@ -23,11 +24,6 @@ class Moving(Protocol):
     def q(self) -> np.ndarray: ...
     @property
     def v(self) -> np.ndarray: ...
-
-
-def solid_ground(model: Model) -> bool:
-    """Does something stand in the world besides planes?"""
-    return any(shape.kind != "plane" for shape in model.ground)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +79,8 @@ class Motion:
 
     @cached_property
     def poses(self) -> np.ndarray:
-        """World from body (n, nb, 4, 4), and last of the world itself if something to be drawn stands in it."""
-        poses = self.robot.poses(self.q)
-        if not solid_ground(self.model):
-            return poses
-        return np.concatenate([poses, np.broadcast_to(np.eye(4), (len(poses), 1, 4, 4))], 1)
+        """World from body (n, nb, 4, 4), then from pieces of flexible bodies, and last of the world if something stands in it."""
+        return drawn_poses(self.robot, self.q)
 
     @property
     def duration(self) -> float:

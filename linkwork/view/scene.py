@@ -14,8 +14,9 @@ from ..errors import OptionError
 from ..model import Body, Model, Shape
 from ..spatial import Pose
 from . import mesh
+from .drawn import Bent, bent, solid_ground
 from .mesh import Mesh
-from .motion import Motion, solid_ground
+from .motion import Motion
 
 Color = tuple[float, float, float, float]
 PALETTE = [  # of the branches of the tree
@@ -126,8 +127,28 @@ class Maker:
         for i, body in enumerate(self.model.bodies):
             first, second = (body.collisions, body.visuals) if self.collision else (body.visuals, body.collisions)
             yield from self._known_parts(self._shapes(i, first) or self._shapes(i, second) or list(self._links(i)))
+        at = len(self.model.bodies)
+        for x in bent(self.model):
+            yield from self._known_parts(self._pieces(x, at))
+            at += len(x.lengths)
         if solid_ground(self.model):
-            yield from self._known_parts(self._shapes(len(self.model.bodies), self.model.ground))
+            yield from self._known_parts(self._shapes(at, self.model.ground))
+
+    def _pieces(self, x: Bent, at: int) -> list[Part]:
+        """The pieces of a flexible body, of its section's solids or thin; they overlap a little, so that bends have no gaps."""
+        radius, color, parts = THIN * self.size, self.colors[x.on], list[Part]()
+        if not x.outline.is_line:
+            return [ball for i in range(len(x.lengths)) for ball in _ball(at + i, np.zeros(3), radius / 2, color)]
+        looks = x.outline.looks or (("cylinder", (radius,), (0.0, 0.0)),)
+        for i, length in enumerate(x.lengths):
+            for kind, size, place in looks:
+                pose, long = Pose.of((0.0, *place)), 1.02 * length
+                if kind != "box":
+                    pose, sizes = pose @ Pose.turning_z_to((1.0, 0.0, 0.0)), (*size, long)
+                else:
+                    sizes = (long, *size)
+                parts += self._shapes(at + i, (Shape(kind, sizes, pose, color),))
+        return parts
 
     def _known_parts(self, parts: list[Part]) -> list[Part]:
         for part in parts:
@@ -166,6 +187,8 @@ class Maker:
     def _links(self, i: int) -> Iterator[Part]:
         """The links from the joint of a body to the joints of its children."""
         body, placed = self.model.bodies[i], self.model.joints[i]
+        if placed.joint.deformation is not None and not body.mass:
+            return
         start = np.array(placed.on.translation)
         radius = THIN * self.size
         ends = [end for end in self._ends(i) if np.linalg.norm(end - start) > radius]

@@ -31,7 +31,6 @@ def whirling(direction, gamma, count):
     return np.sort(w[w > 0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0, 2, 10])
 def test_a_rotating_cantilever_has_the_frequencies_of_the_stiffened_beam(gamma):
     """Out of the plane of rotation and in it; 8 modes at gamma = 10."""
@@ -68,7 +67,6 @@ def spun_up(bodies, count):
     return np.array([move(np.r_[0, x[:n]], zero, zero)[1][1] for x in y])
 
 
-@pytest.mark.slow
 def test_a_beam_that_is_spun_up_lags_as_the_stiffened_one():
     """Greatest lag −0.57437 at 6.76 s, −0.46878, −0.55952, −0.36285 at 5, 7.5 and 10 s, to 1 % of the greatest with one body of 3 modes;
     two bodies are nearer to the geometrically exact −0.57376."""
@@ -92,7 +90,6 @@ def rod(length, stiffness, EA, force):
     return end(fsolve(lambda m: end(m)[12:], np.cross([0.9 * length, 0, 0], force), xtol=1e-10))[9:12]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("angle", [45, 90])
 def test_the_princeton_beam_bends_far_as_a_chain_of_flexible_bodies(angle):
     """4 bodies of 6 modes: to 1e-3 of the length of the exact rod, twice as many nearer."""
