@@ -79,6 +79,7 @@ class ContactLaw:
     limit_restitution: float = 0.0
     rough: tuple[int, ...] = ()  # rows of v of joints with dry friction
     recovery: float = RECOVERY
+    friction_first: bool = False  # is dry friction of joints taken off before the contacts are solved, joint by joint?
 
     @property
     def contacts(self) -> int:
@@ -87,19 +88,24 @@ class ContactLaw:
     @property
     def count(self) -> int:
         """Of all blocks."""
-        return self.contacts + len(self.limits) + len(self.rough)
+        return self.contacts + len(self.limits) + len(self.rows_of_friction)
+
+    @property
+    def rows_of_friction(self) -> tuple[int, ...]:
+        """Rows of v with a block of dry friction."""
+        return () if self.friction_first else self.rough
 
     def rows(self, system, q, nv: int):
         """Gaps (N,) and rows J (3N, nv); those of a block that are not used are zero."""
         N, L = self.contacts, len(self.limits)
-        fixed = np.zeros((3 * (L + len(self.rough)), nv))
+        fixed = np.zeros((3 * (L + len(self.rows_of_friction)), nv))
         for k, x in enumerate(self.limits):
             fixed[3 * k, x.rate] = x.side
-        for k, row in enumerate(self.rough):
+        for k, row in enumerate(self.rows_of_friction):
             fixed[3 * (L + k) + 1, row] = 1.0
         gaps, J = self.touching(system, q) if N else (q[..., :0], like(np.zeros((0, nv)), q))
         batch = q.shape[:-1]
-        more = [x.side * (q[..., x.row] - x.bound) for x in self.limits] + [np.zeros_like(q[..., 0]) for _ in self.rough]
+        more = [x.side * (q[..., x.row] - x.bound) for x in self.limits] + [np.zeros_like(q[..., 0]) for _ in self.rows_of_friction]
         gaps = np.concatenate([gaps, np.stack(more, -1)], -1) if more else gaps
         J = np.broadcast_to(J, (*batch, *J.shape[-2:]))
         return gaps, concatenated([J, np.broadcast_to(like(fixed, q), (*batch, *fixed.shape))], -2)
@@ -111,7 +117,7 @@ class ContactLaw:
             b_n = e u_n⁻                                            at an impact: where the gap closes, and e |u_n⁻| exceeds the
                                                                     free change of u_n
         """
-        n, L, F, x = self.contacts, len(self.limits), len(self.rough), h[..., None]
+        n, L, F, x = self.contacts, len(self.limits), len(self.rows_of_friction), h[..., None]
         e, c, d = (
             like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free)
             for a, b in ((self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0))
@@ -148,6 +154,16 @@ class ContactLaw:
         )
 
 
+def rubbed(rows, inverse, v, most):
+    """Velocities after an impulse against each of some joints, which stops it by itself if that takes no more than `most`:
+
+        p(i) = −v(i)/𝓜⁻¹(i,i), cut off at ± most(i),    v' = v + 𝓜⁻¹ p
+    """
+    some = [v[..., i] / inverse[..., i, i] for i in rows]
+    p = [-np.minimum(np.maximum(x, -most[..., k]), most[..., k]) for k, x in enumerate(some)]
+    return v + sum(inverse[..., :, i] * x[..., None] for i, x in zip(rows, p))
+
+
 def prepared(law: ContactLaw, nodes, q, v, tau, h, dry, external=None, friction=None):
     """The first half of a step: q½, v_f, 𝓜⁻¹ J*, G, b, μ and the gaps (N,).
 
@@ -156,7 +172,10 @@ def prepared(law: ContactLaw, nodes, q, v, tau, h, dry, external=None, friction=
     q, v = drift(nodes, q, v, h / 2)
     free = free_velocity(nodes, q, v, tau, h, external)
     gaps, J = law.rows(nodes, q, v.shape[-1])
-    response = quantities.mass_matrix_inverse(nodes, q) @ J.mT
+    inverse = quantities.mass_matrix_inverse(nodes, q)
+    if law.friction_first and law.rough:
+        free = rubbed(law.rough, inverse, free, h[..., None] * dry)
+    response = inverse @ J.mT
     return q, free, response, *law.problem(gaps, J, response, v, free, dry, h, friction), gaps
 
 

@@ -11,6 +11,8 @@ from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from ..lie.scalars import numbers
 from .contact import ContactSolver
+from .contact_events import METHODS as BY_EVENTS
+from .contact_events import by_events
 from .control import Control
 from .diagonal import check_diagonal
 from .held import Keeper
@@ -96,11 +98,23 @@ def simulate(
         progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact,
     )  # fmt: skip
     checked(robot, settings)
+    if method != "contact" and len(robot.contacts):
+        if sensitivity:
+            settings = replace(settings, sensitivity=("state",))
+        impacts = contact.impacts if contact is not None else "together"
+        return by_events(robot, _state(robot, state), settings, float(start), checked_until(until, start), impacts, _part)
     if names := wanted(robot, settings, sensitivity):
         settings = replace(settings, sensitivity=names, dense=True)
     q, v = _state(robot, state)
     until = checked_until(until, start)
     run = Run(robot, settings, float(start), q, v, until, Carry(grid=float(start)))
+    run.go()
+    return Trajectory.of(run)
+
+
+def _part(robot: Dynamics, state, settings: Settings, start: float, until: float) -> Trajectory:
+    """A part of a run, with settings that are checked."""
+    run = Run(robot, settings, start, *state, until, Carry(grid=start))
     run.go()
     return Trajectory.of(run)
 
@@ -149,10 +163,14 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
     """Contacts of a model act in a method that knows them."""
     if s.contact is not None and not isinstance(s.contact, ContactSolver):
         raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
-    if s.method != "contact" and len(robot.contacts):
+    if s.contact is not None and s.contact.impacts != "together" and s.method == "contact":
+        raise SimulationError(f'impacts="{s.contact.impacts}" is for runs event by event, e.g. "rk45"; method "contact" has them "together".')
+    if s.contact is not None and s.contact.friction != "solved":
+        raise SimulationError('friction of joints is "solved" with the contacts in simulate; "first" is for rollout.')
+    if s.method not in ("contact", *BY_EVENTS) and len(robot.contacts):
         raise SimulationError(
-            f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or take a model '
-            "without: dataclasses.replace(model, contacts=())."
+            f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or, for few '
+            f"contacts, one of {', '.join(BY_EVENTS)}; or take a model without: dataclasses.replace(model, contacts=())."
         )
     if s.method == "contact" and s.velocities != "v":
         raise SimulationError('method "contact" is in velocities "v"; leave velocities= away.')
