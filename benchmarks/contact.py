@@ -82,8 +82,8 @@ def compared(name, make, solver):
     peer, contacts = mujoco_time(path, robot, which, Q, V, tau)
     closed, left = (run.force[:, -1, :, 0] > 0).sum(-1).mean(), run.residual[:, -1]
     print(f"{name}: {len(robot.contacts)} points, {closed:.1f} closed; the first call took {compiled:.0f} s")
-    print(f"    linkwork {1e6 * batch:.2f} us a step in batch, {1e6 * alone:.2f} alone; mj_step {1e6 * peer:.2f} us, {contacts:.1f} contacts")
-    print(f"    {peer / batch:.1f} times in batch, {peer / alone:.1f} alone; residuals {np.median(left):.0e} median, {left.max():.0e} worst")
+    print(f"    linkwork {1e6 * batch:.2f} us a step in batch, {1e6 * alone:.2f} alone; mj_step {1e6 * peer:.2f} us with {contacts:.1f}")
+    print(f"    {peer / batch:.1f} times in batch, {peer / alone:.1f} alone; residual {np.median(left):.0e} median, {left.max():.0e} worst")
 
 
 def mujoco_time(path, robot, which, Q, V, tau):

@@ -44,7 +44,7 @@ def compared(name: str, method: str) -> list:
     robot = lw.Dynamics(_robots.model(name))
     peer = _pinocchio.of_file(robot, _robots.file(name), _robots.ROBOTS[name], BATCH)
     run, states = getattr(robot, method), (peer.q, peer.v, peer.u)
-    count = CACHE // (8 * 3 * robot.nv**2) // 8 * 8
+    count = max(8, CACHE // (8 * 3 * robot.nv**2) // 8 * 8)
     few, first = [x[:count].copy() for x in states], [x[0].copy() for x in states]
     out, small = (tuple(np.empty_like(x) for x in run(*some)) for some in (states, few))
     theirs = partial(THEIRS[method], peer.model, peer.data, *peer.one)
@@ -147,7 +147,7 @@ def main(names: list[str] | None = None) -> None:
 
 NOTE = (
     "Times of linkwork and Pinocchio are taken in turn, one thread each, the best of several. A batch is {batch} samples with `out=` "
-    "given, or as many as give {cached} kB of results, again and again, which stay in cache; one call is from Python. "
+    "given, or as many as give {cached} kB of results (at least 8), again and again, which stay in cache; one call is from Python. "
     "Pinocchio has no loop of its own for derivatives: it is called from Python, one state at a time. Operations "
     "count a multiply-add as two."
 )

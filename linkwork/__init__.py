@@ -7,6 +7,7 @@ from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.gufunc import get_threads, set_threads
 from .errors import (
+    EquilibriumError,
     LinkworkError,
     MissingFileError,
     ModelError,
@@ -18,10 +19,12 @@ from .errors import (
     UnknownNameError,
     deprecated,
 )
+from .flexible import FlexibleBody
 from .formats import load, save
 from .joints import (
     Compound,
     Cylindrical,
+    Elastic,
     Fixed,
     Free,
     Helical,
@@ -37,6 +40,7 @@ from .joints import (
 )
 from .lie.iteration import iterate
 from .model import (
+    Actuator,
     Body,
     Builder,
     Contact,
@@ -56,11 +60,12 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import ContactSolver, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import ContactSolver, Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
 LATER = {
+    "answers": ("Equilibrium", "Mode", "Modes"),
     "constraints": (),
     "equations": ("Equations", "MaximalCoordinates", "QuasiVelocities", "Screws", "SingleBody", "VirtualWork", "symbolic"),
     "convert": (),
@@ -76,14 +81,20 @@ __all__ = [
     "NoRuleError",
     "OptionError",
     "SKO",
+    "Actuator",
     "Body",
     "Builder",
+    "FlexibleBody",
     "Compound",
     "Contact",
     "Coupling",
     "Cylindrical",
     "Dynamics",
+    "Elastic",
     "Equations",
+    "Ensemble",
+    "Equilibrium",
+    "EquilibriumError",
     "Event",
     "Fixed",
     "Fluid",
@@ -98,9 +109,11 @@ __all__ = [
     "Material",
     "MaximalCoordinates",
     "MissingFileError",
+    "Mode",
     "Model",
     "ModelError",
     "ModelWarning",
+    "Modes",
     "Motion",
     "Planar",
     "PlanarTranslation",
@@ -125,6 +138,7 @@ __all__ = [
     "View",
     "VirtualWork",
     "adjoint",
+    "answers",
     "constraints",
     "convert",
     "from_dh",

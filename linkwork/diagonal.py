@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import OptionError
+from .lie.scalars import numbers
 
 
 class Factored:
@@ -101,7 +102,7 @@ class Diagonal(Factored):
 
             lw.simulate(robot, (q, v), until=5.0, control=robot.diagonal().rate_feedback(gain))
         """
-        c = np.asarray(gain, float)
+        c = numbers(gain)
         if c.shape not in ((), (self.robot.nv,)) or not (c >= 0).all():
             raise OptionError(f"gain is {c}; it is a number, or {self.robot.nv} numbers, none of them negative, in 1/s.")
         return lambda t, q, v: self.tau(q, -c * self.eta(q, v))

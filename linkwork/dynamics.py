@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .actuation import Actuated
+from .actuation import Actuated, Actuators
 from .contact import ContactTable
 from .contact.accelerations import GAP, SPEED, ContactDynamics, contact_dynamics
 from .diagonal import Diagonal
@@ -31,6 +31,9 @@ from .quantities.runs import Ways, made
 from .systems import DTYPES, Lowered, Producer
 from .systems.rolled_vectors import Whole
 from .varying import Varying
+
+if TYPE_CHECKING:
+    from .answers import Equilibrium, Modes
 
 Out = np.ndarray | None
 Outs = tuple[np.ndarray, ...] | None
@@ -79,6 +82,10 @@ class Dynamics:
     def _rows(self) -> dict[str, tuple[slice, slice]]:
         return coordinates.joint_rows(self.model)
 
+    @cached_property
+    def _parts(self) -> dict[str, tuple[slice, slice]]:
+        return coordinates.part_rows(self.model)
+
     def q_index(self, joint: str) -> slice:
         """Where the coordinates of a joint are in q."""
         return self._row(joint)[0]
@@ -88,6 +95,8 @@ class Dynamics:
         return self._row(joint)[1]
 
     def _row(self, joint):
+        if isinstance(joint, str) and joint not in self._rows and joint in self._parts:
+            return self._parts[joint]
         if not isinstance(joint, str) or joint not in self._rows:
             raise UnknownNameError(f'{self.model.name} has no joint "{joint}" that moves.{did_you_mean(joint, self._rows)}')
         return self._rows[joint]
@@ -279,6 +288,60 @@ class Dynamics:
         Takes into account: gravity, loops, couplings, rolling, drives, joint springs, friction, point forces, external.
         """
         return linearize(self, q, v, tau, external, t=t, dt=dt, method=method, states=states)
+
+    # --- where it rests, and small motions
+
+    def equilibrium(
+        self,
+        q0: ArrayLike,
+        tau: ArrayLike | None = None,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+        search: str | None = None,
+        limits: bool = False,
+    ) -> "Equilibrium":
+        """Where the mechanism rests under the forces tau of its joints (none by default), and whether it stays there: print it.
+
+            rest = robot.equilibrium(q0)                    # q, multipliers, stiffness, stability
+            robot.modes(rest)                               # how it swings about it
+
+        `search` "energy" goes down the potential energy from q0 to a rest that is not unstable; "forces" goes to a balance of any kind
+        near q0, an unstable one too. None is "energy" where gravity, springs and tau have one, else "forces". With `limits` joints stop at
+        their limits, which push back only. q0 need not keep the constraints: it is assembled. If some move in time, t says when.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, point forces, external.
+        """
+        from .answers import equilibrium
+
+        return equilibrium(self, q0, tau, external, t=t, search=search, limits=limits)
+
+    def modes(
+        self,
+        q: "ArrayLike | Equilibrium",
+        v: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        external: ArrayLike | None = None,
+        *,
+        t: float | None = None,
+    ) -> "Modes":
+        """Frequencies, damping and shapes of small motions about rest, or about a steady motion v: print them.
+
+            modes = robot.modes(robot.equilibrium(q0))      # or a q at which it rests under tau
+            modes.frequencies, modes.damping, modes.shapes
+            lw.record(modes[3], "third.html")               # it swings, slowly
+
+        Under constraints they are the motions that these allow. About a motion, gyroscopic terms are part of them; it is steady if
+        v does not change, and if the mechanism looks the same all along: a rotor that spins. Dry friction of joints at rest is left out,
+        with a note.
+
+        Takes into account: gravity, loops, couplings, rolling, drives, joint springs, point forces, external.
+        """
+        from .answers import modes
+
+        return modes(self, q, v, tau, external, t=t)
+
+    # --- forces
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """C v + g (..., nv): the force that keeps v as it is.
@@ -633,9 +696,21 @@ class Dynamics:
         """A view of the robot with motors at these joints only: what they feel, what follows by itself, what is conserved."""
         return Actuated(self, *joints)
 
+    @cached_property
+    def actuators(self) -> Actuators:
+        """The motors and servos of the model, as a controller: they act only where it is used."""
+        return Actuators(self)
+
     def diagonal(self) -> Diagonal:
         """A view of the robot in velocities η whose mass matrix is the identity; `.unnormalized` in ξ, where it is block diagonal."""
         return Diagonal(self)
+
+    def inertial_unit(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
+        """What an inertial unit on a body or frame measures (..., 6): angular velocity, then acceleration less gravity, in its own axes.
+
+        Takes into account: gravity.
+        """
+        return self._run(("inertial_unit", body), (q, v, vdot), out)
 
     # --- contact: n points, where the shapes of the model's contacts may touch
 
@@ -650,6 +725,13 @@ class Dynamics:
         Takes into account: nothing.
         """
         return self._run("contact_gaps", (q,), out)
+
+    def contact_bounds(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
+        """A gap that no point of each pair is below (..., pairs), by spheres around the shapes: what is far need not be looked at.
+
+        Takes into account: nothing.
+        """
+        return self._run("contact_bounds", (q,), out)
 
     def contact_points(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
         """The points of the first and of the second surface (..., n, 2, 3), in the world.
@@ -700,6 +782,12 @@ class Dynamics:
         Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.
         """
         return contact_dynamics(self, q, v, tau, external, t=t, gap=gap, speed=speed)
+
+    def geared(self):
+        """A view of the robot in the velocities of its links, rotors and gears being part of them: see `operators.geared_robot`."""
+        from .operators.geared_robot import Geared
+
+        return Geared(self)
 
     def rebase(self, q: ArrayLike, v: ArrayLike, body: str, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose root is `body`, in the same state: of lw.Dynamics(robot.model.rebased(body)).

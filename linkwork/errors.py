@@ -64,6 +64,10 @@ class SimulationError(LinkworkError, ValueError):
     """A simulation was asked for that cannot be run, or a file does not hold one."""
 
 
+class EquilibriumError(LinkworkError, ValueError):
+    """No static balance was found, or there is none."""
+
+
 class PlainWarning(UserWarning):
     """Something runs in plain NumPy that elsewhere is a compiled kernel: right, but slower."""
 

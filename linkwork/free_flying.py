@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from .errors import ModelError, OptionError, ShapeError
 from .lie import SE3
+from .lie.scalars import working_dtype
 from .quantities.momentum import of_one_free_root
 
 BASE = slice(0, 6)
@@ -59,8 +60,8 @@ class FreeFlying:
     def velocity(self, q: ArrayLike, u: ArrayLike, momentum: ArrayLike = 0.0) -> np.ndarray:
         """All velocities (..., nv) of joint velocities u (..., nu) and a momentum (..., 6)."""
         u = self._checked("u", u)
-        v = np.concatenate([np.zeros((*u.shape[:-1], 6)), u], -1)
-        return self.robot.ask("free_flying_velocity", q, v, self._momentum(momentum))
+        v = np.concatenate([np.zeros((*u.shape[:-1], 6)), u], -1).astype(working_dtype(q))
+        return self.robot.ask("free_flying_velocity", q, v, self._momentum(momentum).astype(v.dtype))
 
     def base_velocity(self, q: ArrayLike, u: ArrayLike, momentum: ArrayLike = 0.0) -> np.ndarray:
         """That of the base, [ω; velocity] in its axes (..., 6)."""
@@ -69,7 +70,7 @@ class FreeFlying:
     def locked_velocity(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The velocity of the base if all joints were locked at once, the momentum kept (..., 6)."""
         M = self.robot.mass_matrix(q)[..., BASE, :]
-        return np.linalg.solve(M[..., BASE], np.matvec(M, np.asarray(v, float))[..., None])[..., 0]
+        return np.linalg.solve(M[..., BASE], np.matvec(M, np.asarray(v, M.dtype))[..., None])[..., 0]
 
     def base_map(self, q: ArrayLike) -> np.ndarray:
         """B (..., 6, nu) with v_base = B u at momentum zero."""
@@ -92,7 +93,7 @@ class FreeFlying:
     def forward_dynamics(self, q: ArrayLike, u: ArrayLike, tau: ArrayLike, momentum: ArrayLike = 0.0) -> np.ndarray:
         """u̇ (..., nu) of joint forces tau (..., nu); the base is pushed by nothing. Gravity, if the model has any, pulls all bodies."""
         v, tau = self.velocity(q, u, momentum), self._checked("tau", tau)
-        return self.robot.forward_dynamics(q, v, np.concatenate([np.zeros((*tau.shape[:-1], 6)), tau], -1))[..., 6:]
+        return self.robot.forward_dynamics(q, v, np.concatenate([np.zeros((*tau.shape[:-1], 6)), tau], -1).astype(v.dtype))[..., 6:]
 
     # --- motion
 
@@ -101,11 +102,16 @@ class FreeFlying:
 
         Momentum is kept whatever the steps: the velocity of the base is computed from it.
         """
-        base, h, t = np.array(q, float)[:7], until / steps, np.linspace(0.0, until, steps + 1)
+        q = np.array(q, float)
+        if q.shape != (self.robot.nq,):
+            raise ShapeError(f"q has shape {q.shape}; a path starts at one configuration of {self.robot.model.name}, ({self.robot.nq},).")
+        if steps < 1:
+            raise OptionError(f"a path has {steps} steps; it takes one at least.")
+        base, h, t = q[:7], until / steps, np.linspace(0.0, until, steps + 1)
         momentum = self._momentum(momentum)
 
         def state(t, base):
-            angles, u = (np.atleast_1d(np.asarray(x, float)) for x in joints(t))
+            angles, u = self._told(joints, t)
             q = np.concatenate([base, angles])
             return q, self.velocity(q, u, momentum)
 
@@ -127,7 +133,7 @@ class FreeFlying:
         joints(t) -> (coordinates, velocities u) is where it was after t = `cycle`; the base is not: momentum is no constraint of
         configurations (nonholonomic).
         """
-        start, end = (np.atleast_1d(np.asarray(joints(t)[0], float)) for t in (0.0, cycle))
+        start, end = (self._told(joints, t)[0] for t in (0.0, cycle))
         if not np.allclose(start, end, rtol=0.0, atol=1e-9 * max(1.0, np.abs(start).max(initial=0.0))):
             raise OptionError(f"the joints are at {end} after the cycle of {cycle} s, but began at {start}; a cycle ends where it began.")
         q = np.concatenate([SE3.identity, start])
@@ -152,6 +158,10 @@ class FreeFlying:
             raise ModelError(
                 f"{self.robot.model.name} has gravity, which changes its momentum. Use model.with_gravity((0, 0, 0)), or lw.simulate."
             )
+        if not (dt > 0 and until >= 0 and every >= 1):
+            raise OptionError(f"dt is {dt}, until {until} and every {every}; dt is positive, until not negative, every a number from 1.")
+        if abs(until / dt - round(until / dt)) > 1e-6:
+            raise OptionError(f"until is {until}, which is no whole number of steps dt = {dt}.")
         momentum = self._momentum(momentum)
         at, v = np.array(q, float), self.velocity(q, u, momentum)
         tau, h, rows = np.zeros_like(v), np.array(float(dt)), [(0.0, at, v)]
@@ -163,6 +173,16 @@ class FreeFlying:
             if (i + 1) % every == 0 or i + 1 == count:
                 rows.append(((i + 1) * dt, at, v))
         return Flight(*map(np.array, zip(*rows)))
+
+    def _told(self, joints: Callable, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and velocities of the joints at t, as a path says them."""
+        found = joints(t)
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            raise ShapeError(f"joints({t:g}) is {found!r}; it gives two arrays, coordinates of the joints and their velocities u.")
+        angles, u = (np.atleast_1d(np.asarray(x, float)) for x in found)
+        if angles.shape != (self.robot.nq - 7,):
+            raise ShapeError(f"joints({t:g}) has coordinates of shape {angles.shape}; those of all joints are ({self.robot.nq - 7},).")
+        return angles, u
 
     @cached_property
     def _step(self):

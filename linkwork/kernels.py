@@ -307,7 +307,7 @@ class UserKernel(RobotKernel):
 
     def rolled(self, arrays=None):
         robot = self.robot
-        if not robot.rolled or not robot.nv or robot.constraints is not None or robot.lowered.producers:
+        if not robot.rolled or not robot.nv or robot.constraints is not None or not robot.lowered.is_rigid:
             return None
         if "rolled" not in self.ready:
             inputs = self.inputs(arrays)

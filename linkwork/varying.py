@@ -158,6 +158,11 @@ class Varying:
         """The model's own values of what is varied."""
         return self._own
 
+    @property
+    def nodes(self):
+        """The nodes whose constants vary."""
+        return self._nodes
+
     def nodes_like(self, some, values):
         """The nodes as scalars like `some`, with these constants."""
         return self.like(self._nodes, some, values)

@@ -107,6 +107,30 @@ def test_a_quantity_is_written_as_c(linkwork, tmp_path):
     assert "float" in (tmp_path / "tip.h").read_text()
 
 
+@pytest.mark.parametrize("name", ["double_pendulum", "four_bar"])
+def test_warm_keeps_what_a_program_needs(linkwork, monkeypatch, tmp_path, name):
+    """After it, a method finds its kernel on disk: nothing is compiled."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("LINKWORK_CACHE_DIR", str(tmp_path))
+    code, out, _ = linkwork("warm", name, "-q", "forward_dynamics", "-q", "poses", "--simulate", "--jobs", 1)
+    assert code == 0
+    assert "forward_dynamics" in out
+    before = {path.name for path in tmp_path.glob("*.o")}
+    assert before
+    robot = lw.Dynamics(lw.load(name))
+    q = robot.assemble(robot.neutral()) if robot.constraints else robot.neutral()
+    robot.forward_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv))
+    robot.poses(q)
+    assert {path.name for path in tmp_path.glob("*.o")} == before
+
+
+def test_warm_without_a_folder_is_an_error(linkwork, monkeypatch):
+    monkeypatch.setenv("LINKWORK_CACHE_DIR", "")
+    code, _, said = linkwork("warm", "pendulum")
+    assert code == 2
+    assert "set LINKWORK_CACHE_DIR" in said
+
+
 def test_bench_prints_a_row_for_each_method(linkwork, monkeypatch):
     monkeypatch.setattr("linkwork.cli.export_and_bench.LEAST", 0.01)
     code, out, _ = linkwork("bench", "pendulum", "--batch", 64)
@@ -141,6 +165,7 @@ def test_the_cache_is_shown_and_cleared(linkwork, tmp_path, monkeypatch):
         (["convert", "pendulum", "pendulum.txt"], '".txt"; a model is written as .urdf or .json'),
         (["export-c", "pendulum", "forward_dynamic", "x.c"], "forward_dynamics"),
         (["bench", "pendulum", "--method", "nothing"], '--method is "nothing"'),
+        (["warm", "pendulum", "-q", "nothing"], 'no quantity "nothing"'),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )
@@ -152,7 +177,7 @@ def test_a_mistake_ends_in_a_sentence_and_exit_code_2(linkwork, arguments, messa
 
 
 def test_help_has_examples(linkwork):
-    for command in ("info", "simulate", "view", "convert", "bench", "export-c"):
+    for command in ("info", "simulate", "view", "convert", "bench", "export-c", "warm"):
         code, out, _ = linkwork(command, "--help")
         assert code == 0
         assert f"linkwork {command} " in out

@@ -9,9 +9,10 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "linkwork"
 
 ORDER = [
-    "errors", "lie", "complementarity", "spatial", "joints", "model", "formats", "sweeps", "engine", "systems", "operators", "quantities",
-    "constraints", "contact", "foreign", "kernels", "export", "varying", "differentiate", "virtual_work", "motion", "actuation",
-    "free_flying", "diagonal", "dynamics", "equations", "convert", "simulate", "view", "__init__", "cli", "__main__",
+    "errors", "lie", "complementarity", "spatial", "joints", "flexible", "model", "formats", "sweeps", "engine", "systems", "operators",
+    "quantities", "constraints", "contact", "foreign", "kernels", "export", "varying", "differentiate", "virtual_work",
+    "motion", "actuation", "free_flying", "diagonal", "answers", "dynamics", "equations", "convert", "simulate", "view", "__init__", "cli",
+    "__main__",
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))
 KNOWS_FILES = {"formats", "dynamics", "simulate", "view", "__init__", "cli", "__main__"}

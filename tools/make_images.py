@@ -135,6 +135,10 @@ def flying() -> None:
     films("swing")
 
 
+def flexible() -> None:
+    films("flexible")
+
+
 def films(kind: str) -> None:
     """The films of the examples whose names begin so."""
     here = Path.cwd()
@@ -146,6 +150,17 @@ def films(kind: str) -> None:
             (film,) = Path(folder).glob("*.gif")
             few_colors(film, IMAGES / f"{example.stem}.gif")
             os.chdir(here)
+
+
+def rest() -> None:
+    """A chain at rest and an arm with their small motions, as the examples draw them."""
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name in ("hanging_chain", "modes_of_an_arm"):
+            runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+            shutil.copy(f"{name}.png", IMAGES)
+        os.chdir(here)
 
 
 def few_colors(film: Path, path: Path, count: int = 48) -> None:
@@ -163,7 +178,7 @@ def few_colors(film: Path, path: Path, count: int = 48) -> None:
     first.save(path, save_all=True, append_images=rest, duration=pause, loop=0)
 
 
-MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops, flying)}
+MAKERS = {maker.__name__: maker for maker in (chain, swing, tree, robots, crane, energy, photographs, loops, flying, flexible, rest)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", lw.ModelWarning)

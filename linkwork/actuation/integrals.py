@@ -59,6 +59,8 @@ class Integrals:
         view = self.view
         kept = f"{len(self.found)} of {len(view.passive)} passive momenta are conserved"
         lines = [f"{view.robot.model.name} with motors at {', '.join(view.joints)}: {kept}"]
+        if not len(view.passive):
+            return f"{view.robot.model.name} has a motor at every joint: nothing is conserved"
         lines += [f"  {each}" for each in self.found]
         if self.integrable:
             lines.append("  from rest the passive joints are functions of the active ones")

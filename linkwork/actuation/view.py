@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike
 
 from ..engine.cuda import DeviceError
 from ..engine.device import on_device
-from ..errors import ConstraintError, ModelError, OptionError, ShapeError
+from ..errors import ConstraintError, ModelError, OptionError, ShapeError, listed
+from ..lie.scalars import working_dtype
+from ..model.coordinates import entry_names
 from ..quantities.options import Place, hashable
-from .control import follow
+from .control import follow, track
 from .integrals import Integrals, curvature, integrals_of
 
 ZERO = 1e-9  # relative to what was asked: an acceleration that misses by more was not reached
@@ -39,6 +41,8 @@ class Actuated:
     def __init__(self, robot, *joints: str):
         if not joints:
             raise OptionError('robot.actuated takes the joints that have motors, such as robot.actuated("elbow", "wrist").')
+        if unnamed := [x for x in joints if not isinstance(x, str)]:
+            raise OptionError(f"robot.actuated takes names of joints one by one, robot.actuated(*joints); one of them is {unnamed[0]!r}.")
         self.robot = robot
         self.joints = tuple(dict.fromkeys(joints))
         self.prescribed = np.zeros(robot.nv)  # 1 for the velocities of active joints
@@ -48,7 +52,14 @@ class Actuated:
 
     @property
     def passive_joints(self) -> tuple[str, ...]:
-        return tuple(name for name in self.robot.joints if name not in self.joints)
+        """Joints without a motor, and such parts of others."""
+        found, told = list[str](), self.prescribed.copy()
+        for name in self.robot.joints:  # a joint comes before its parts
+            rows = self.robot.v_index(name)
+            if not told[rows].any():
+                found.append(name)
+                told[rows] = 1.0
+        return tuple(found)
 
     def __repr__(self):
         return f"<{self.robot.model.name}: {', '.join(self.joints)} driven, {', '.join(self.passive_joints) or 'none'} passive>"
@@ -68,17 +79,22 @@ class Actuated:
     def _matrix(self, q) -> np.ndarray:
         if on_device(q):
             raise DeviceError('a view of motors takes NumPy arrays; on a GPU there is robot.ask("hybrid_matrix", q, prescribed).')
-        return self.robot.ask("hybrid_matrix", q, self.prescribed)
+        return self.robot.ask("hybrid_matrix", q, self._told(q))
+
+    def _told(self, q) -> np.ndarray:
+        """Which velocities are active, in the precision of q."""
+        return self.prescribed.astype(working_dtype(q))
 
     def generalized_jacobian(self, q: ArrayLike, body: str, axes: str = "body") -> np.ndarray:
         """J_G (..., 6, active): accelerations of a body or frame per acceleration of the motors while passive joints follow; of a
         free-flying robot without momentum velocities, too                                                        Jain (16.21)."""
-        return self.robot.ask(("generalized_jacobian", body, axes), q, self.prescribed)[..., self.active]
+        return self.robot.ask(("generalized_jacobian", body, axes), q, self._told(q))[..., self.active]
 
     def generalized_jacobian_times(self, q: ArrayLike, acceleration: ArrayLike, body: str, axes: str = "body") -> np.ndarray:
         """J_G v̇_a (..., 6) in O(N), by one sweep                                                      Jain, Algorithm 16.3."""
-        q, given = np.asarray(q, float), self._spread(acceleration, self.active, "acceleration")
-        vdot = self.robot.ask("hybrid_matrix_times", q, self.prescribed, given)
+        q = np.asarray(q)
+        given = self._spread(acceleration, self.active, "acceleration").astype(working_dtype(q))
+        vdot = self.robot.ask("hybrid_matrix_times", q, self._told(q), given)
         vdot = np.where(self.prescribed > 0, given, vdot)
         return (self.robot.jacobian(q, body, axes) @ vdot[..., None])[..., 0]
 
@@ -95,9 +111,21 @@ class Actuated:
         given = self._spread(acceleration, self.active, "acceleration")
         if force is not None:
             given = given + self._spread(force, self.passive, "force")
-        found = self.robot.hybrid_dynamics(q, v, given, self.prescribed, external, t=t)
-        held = self.prescribed > 0
+        given, held = given.astype(working_dtype(q)), self.prescribed > 0
+        found = self.robot.hybrid_dynamics(q, v, given, self._told(q), external, t=t)
+        if not np.isfinite(found).all():
+            self._check_inertia(found, q, v, given, 0.0 if external is None else external)
         return np.where(held, found, given), np.where(held, given, found)
+
+    def _check_inertia(self, found, *arrays) -> None:
+        """Raises if finite arrays make a passive joint accelerate without bound: nothing that it moves has inertia."""
+        if all(np.isfinite(x).all() for x in arrays):
+            wild = [i for i in self.passive if not np.isfinite(found[..., i]).all()]
+            names = [entry_names(self.robot.model)[1][i] for i in wild]
+            raise ModelError(
+                f"{self.robot.model.name}: passive {listed(names)} moves nothing that has inertia along it, so its acceleration is not "
+                "defined. Give what it carries a mass or a tensor, or the joint an armature or a motor."
+            )
 
     def computed_torque(
         self, q: ArrayLike, v: ArrayLike, acceleration: ArrayLike, *places: Place, passive: ArrayLike | None = None, axes: str = "body",
@@ -160,6 +188,16 @@ class Actuated:
         """
         return follow(self, path, joints or self.joints, stiffness, damping)
 
+    def track(self, path: Callable, *places: Place, stiffness: float = 100.0, damping: float | None = None) -> Callable:
+        """A control for `lw.simulate`: points of the robot follow a path(t) -> (positions, velocities, accelerations) in the world, one
+        below the other in one array each, whatever the passive joints do meanwhile: `computed_torque` with feedback.
+
+            control = arm.track(path, ("hand", (0, 0, 0.1)))
+
+        Deviations die out as in `follow`. It raises where the motors cannot.                          Jain, Algorithm 16.4
+        """
+        return track(self, path, places, stiffness, damping)
+
     # --- what is conserved
 
     @cached_property
@@ -168,9 +206,12 @@ class Actuated:
         return integrals_of(self)
 
     def curvature(self, q: ArrayLike) -> np.ndarray:
-        """How far v_p = J_D v_a is from a relation between positions (passive, active, active): zero everywhere means that it is one;
+        """How far v_p = J_D v_a is from a relation between positions (..., passive, active, active): zero everywhere means that it is one;
         otherwise the passive joints move by it times the area of a small closed path of the active ones."""
-        return curvature(self, np.asarray(q, float))
+        q = np.asarray(q, float)
+        rows = [curvature(self, one) for one in q.reshape(-1, q.shape[-1])]
+        size = len(self.passive), len(self.active), len(self.active)
+        return np.reshape(rows, (*q.shape[:-1], *size))
 
 
 def solved(rows: list, missing: list) -> np.ndarray:

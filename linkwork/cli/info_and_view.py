@@ -3,6 +3,7 @@
 import os
 import sys
 import webbrowser
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,6 +72,19 @@ def facts(model: lw.Model) -> list[str]:
     lines += [f"loop {x.name}: {x.joint.kind} between {x.parent or 'world'} and {x.child}{_unless_active(x)}" for x in model.loops]
     lines += [f"coupling {x.name}: {x.joint} follows {x.of or 'a constant'}{_unless_active(x)}" for x in model.couplings]
     lines += [f"constraint {x.name}: {type(x).__name__} of {listed([*x.bodies, *x.joints]) or 'all'}" for x in model.constraints]
+    return [*lines, *touching(model)]
+
+
+def touching(model: lw.Model) -> list[str]:
+    """Collision shapes, ground, contacts and actuators, one line for each kind."""
+    kinds = Counter(shape.kind for body in model.bodies for shape in body.collisions)
+    lines = [f"collision shapes: {', '.join(f'{n} {kind}' for kind, n in kinds.items())}"] * bool(kinds)
+    lines += [f"ground: {', '.join(shape.kind + (f' {shape.name}' if shape.name else '') for shape in model.ground)}"] * bool(model.ground)
+    active = [x for x in model.contacts if x.active]
+    lines += [f"contacts: {listed([x.name for x in active])}"] * bool(active)
+    waiting = len(model.contacts) - len(active)
+    lines += [f"{waiting} contacts of the file, which load makes with contacts=..."] * bool(waiting)
+    lines += [f"actuators: {listed([f'{x.name} ({x.kind})' for x in model.actuators])}"] * bool(model.actuators)
     return lines
 
 

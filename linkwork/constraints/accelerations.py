@@ -50,7 +50,7 @@ def forward_dynamics(held: "Constrained", q, v, tau, external=None, *, t=None, m
     """v̇ (..., nv) that forces τ make under the constraints."""
     quick = method is None and held.compiled and stabilization is None
     try:
-        if quick and q.dtype.char == "d" and q.size:
+        if quick and type(q) is np.ndarray and q.dtype.char == "d" and q.size:
             return _by_kernels(held, q, v, tau, external, one_time(held.set, t), out)
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, LinkworkError) and not isinstance(error, TraceError):

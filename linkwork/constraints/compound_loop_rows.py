@@ -20,10 +20,10 @@ from ..lie.scalars import like
 from ..model import Loop, Model
 from ..model.parts import Body, PlacedJoint
 from ..quantities import integrate
-from ..spatial import Pose, phi, solve
+from ..spatial import Pose, phi, pose_inverse, solve
 from ..spatial.ldl import factor
 from ..systems import lower
-from .kinematics import Kinematics, inverse
+from .kinematics import Kinematics
 from .loop_rows import LoopRows, log
 from .rows import Rows
 
@@ -81,7 +81,7 @@ class CompoundLoopRows(LoopRows):
         """The Jacobian (..., 6, n) of the joint in the frame behind one of its parts, and the map of twists to there from its end."""
         motion = Kinematics(nodes, s)
         end = motion.place(0, Pose())
-        back = phi(inverse(end.T) @ motion.pose(part)).mT
+        back = phi(pose_inverse(end.T) @ motion.pose(part)).mT
         return back @ end.J, back
 
     def _scaled(self, nodes, s, part: int):
@@ -165,7 +165,7 @@ class CompoundLoopRows(LoopRows):
 
         def step(s, best, least, number, rounds):
             end = Kinematics(nodes, s).place(0, Pose())
-            left = log(inverse(end.T) @ X) / units
+            left = log(pose_inverse(end.T) @ X) / units
             ds = (pseudo_inverse(end.J * reach / units[:, None]) @ left[..., None])[..., 0]
             longest, size = np.abs(ds).max(-1), (left * left).sum(-1)
             new = integrate(nodes, s, ds * reach * (1.0 / np.maximum(longest, 1.0))[..., None])
@@ -183,7 +183,7 @@ class CompoundLoopRows(LoopRows):
 
     def misfit(self, X):
         nodes = self._on(X)
-        return log(inverse(Kinematics(nodes, self.own(nodes, X)).place(0, Pose()).T) @ X)
+        return log(pose_inverse(Kinematics(nodes, self.own(nodes, X)).place(0, Pose()).T) @ X)
 
     def force(self, motion: Kinematics, lam):
         X = self.relative(Kinematics(motion.nodes, motion.q))[0]
@@ -195,7 +195,7 @@ class CompoundLoopRows(LoopRows):
         nodes = self._on(X)
         s = self.own(nodes, X)
         end, N = Kinematics(nodes, s).place(0, Pose()), self.selector(nodes, s)
-        c, U = np.matvec(N, log(inverse(end.T) @ X)), np.zeros(len(self))
+        c, U = np.matvec(N, log(pose_inverse(end.T) @ X)), np.zeros(len(self))
         if V is None:
             return Rows(c, N @ J, U, None)
         reach, units = like(self._reach, X), like(self._units[:, None], X)

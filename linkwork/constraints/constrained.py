@@ -81,6 +81,10 @@ class Constrained:
     def _time(self, t) -> float:
         return one_time(self.set, t)
 
+    def time(self, t) -> float:
+        """A time that was given; None will do where no constraint moves in time."""
+        return self._time(t)
+
     # --- the constraints themselves
 
     @in_given_precision

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..lie.scalars import like
-from ..spatial import Pose, homogeneous, phi, tilde
+from ..spatial import Pose, phi
 from ..sweeps import jacobian, poses, scatter, velocities
-from ..sweeps.kinematics import coriolis_accelerations
 from ..systems import BONDS, Nodes
-from ..systems.rigid import placed_blocks, placements
+from ..systems.rigid import placements
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,7 @@ class Kinematics:
 
     @cached_property
     def blocks(self):
-        return placed_blocks(self.nodes, self._X)
+        return self.nodes.placed_blocks(self._X, self.q)
 
     @property
     def phi(self):
@@ -77,7 +76,7 @@ class Kinematics:
     @cached_property
     def _alpha(self):
         tree = self.nodes.tree
-        a = coriolis_accelerations(self.blocks, self.V, tree.split(self.v))
+        a = self.nodes.coriolis_accelerations(self.blocks, self.q, self.V, tree.split(self.v))
         return scatter(tree, self.phi, a, self.nodes.still)
 
     def varied(self, name: str, number: int | None):
@@ -129,12 +128,20 @@ class LoopKinematics(Kinematics):
 
     @cached_property
     def _X(self):
-        nodes, q = self.nodes, self.q
-        return {k: nodes.fixed[k] @ nodes.groups[k].matrix(q[..., nodes.q_rows[k]]) for k in self.members}
+        nodes, q = self.nodes, self._coordinates
+        return {k: nodes.fixed[k] @ nodes.motion(k, q) for k in self.members}
+
+    @cached_property
+    def _coordinates(self):
+        return self.nodes.split(self.q)
 
     @cached_property
     def phi(self):
-        return {k: phi(x) for k, x in self._X.items()}
+        return {k: self.nodes.shift(k, x, self._coordinates) for k, x in self._X.items()}
+
+    @cached_property
+    def _H(self):
+        return {k: self.nodes.joint_map(k, self._coordinates) for k in self.members}
 
     def _outward(self, start, step):
         out = {self.carrier: start}
@@ -148,8 +155,11 @@ class LoopKinematics(Kinematics):
 
     @cached_property
     def _own(self):
-        rows = self.nodes.tree.rows
-        return {k: self.nodes.H[k].mT @ self.v[..., rows[k], None] for k in self.members}
+        return {k: self._H[k].mT @ self._rates[k] for k in self.members}
+
+    @cached_property
+    def _rates(self):
+        return self.nodes.tree.split(self.v)
 
     @cached_property
     def V(self):
@@ -157,14 +167,14 @@ class LoopKinematics(Kinematics):
 
     @cached_property
     def _alpha(self):
-        bend = {k: tilde(self.V[k][..., 0]) @ self._own[k] for k in self.members}
+        bend = {k: self.nodes.coriolis(k, self._H[k], self._coordinates, self.V, self._rates) for k in self.members}
         return self._outward(self.nodes.still, lambda k, alpha: self.phi[k].mT @ alpha + bend[k])
 
     def place(self, body: int | None, pose: Pose, shift=None) -> Place:
         nodes, tree = self.nodes, self.nodes.tree
         k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
         shift = phi(on)
-        J = {i: (nodes.H[i] @ F).mT for i, F in tree.path(k, shift, via=lambda i, F: self.phi[i] @ F, until=self.carrier)}
+        J = {i: (self._H[i] @ F).mT for i, F in tree.path(k, shift, via=lambda i, F: self.phi[i] @ F, until=self.carrier)}
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in J.values()))
         maps = np.zeros_like(on, shape=(*batch, 6, self.width))
         for i, x in J.items():
@@ -203,9 +213,3 @@ class NodeKinematics(Kinematics):
             return Place(self._T[k] @ on, J, None, None)
         V, alpha = (nodes.still, nodes.still) if k == tree.world else (self.V[k], self._alpha[k])
         return Place(self._T[k] @ on, J, shift.mT @ V, shift.mT @ alpha)
-
-
-def inverse(T):
-    """The pose that undoes T."""
-    R = T[..., :3, :3].mT
-    return homogeneous(R, -(R @ T[..., :3, 3:])[..., 0])

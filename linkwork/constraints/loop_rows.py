@@ -21,8 +21,8 @@ from ..lie import SE3, SO3, Group
 from ..lie.attitude import quaternion_from_matrix
 from ..lie.scalars import like
 from ..model import Loop, Model
-from ..spatial import Pose, homogeneous, phi, tilde
-from .kinematics import Kinematics, inverse
+from ..spatial import Pose, homogeneous, phi, pose_inverse, tilde
+from .kinematics import Kinematics
 from .rows import Constraint, Rows
 from .wrenches import direction, through_joint
 
@@ -129,7 +129,7 @@ class LoopRows(Constraint):
     def relative(self, motion: Kinematics):
         """X, J, V and the bias acceleration of the child's frame in the parent's."""
         P, C = self.ends(motion)
-        X = inverse(P.T) @ C.T
+        X = pose_inverse(P.T) @ C.T
         back = phi(X).mT
         J = C.J - back @ P.J
         if motion.v is None:
@@ -139,7 +139,7 @@ class LoopRows(Constraint):
 
     def misfit(self, X):
         """log(g⁻¹ X) (..., 6)."""
-        return log(inverse(nearest(self.joint.group, X)) @ X)
+        return log(pose_inverse(nearest(self.joint.group, X)) @ X)
 
     def rows(self, motion: Kinematics) -> Rows:
         X, J, V, alpha = self.relative(motion)

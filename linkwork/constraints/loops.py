@@ -133,7 +133,7 @@ class Loops:
     def __init__(self, set_: ConstraintSet, nodes: Nodes):
         self.set, self.nodes = set_, nodes
         tree = nodes.tree
-        tied = [between(tree, x.touched(nodes)) for x in set_.constraints]
+        tied = [nodes.with_coordinates(between(tree, x.touched(nodes))) for x in set_.constraints]
         for x, inside in zip(set_.constraints, tied):
             if len(x) and not inside:
                 raise ModelError(f'constraint "{x.name}" binds bodies that do not move on each other.')

@@ -114,7 +114,8 @@ def _swapped(here, x, y) -> tuple[Any, Any]:
 def _largest(entries):
     found = np.abs(entries[0])
     for x in entries[1:]:
-        found = np.maximum(found, np.abs(x))
+        size = np.abs(x)
+        found = np.where(size > found, size, found)
     return found
 
 

@@ -93,8 +93,12 @@ class ConstraintSet:
     @cached_property
     def reach(self) -> np.ndarray:
         """What velocities are measured against, one by one: a radian a second, or the size of the mechanism."""
-        turns = np.concatenate([np.zeros(0, bool), *(group.basis[:, :3].any(-1) for group in self.nodes.groups)])
-        return np.where(turns, 1.0, self.size)
+        return np.where(self.turns, 1.0, self.size)
+
+    @cached_property
+    def turns(self) -> np.ndarray:
+        """Which velocities turn something."""
+        return np.concatenate([np.zeros(0, bool), *(group.basis[:, :3].any(-1) for group in self.nodes.groups)])
 
     def without_units(self, Jc):
         """Jc without units: rows against their scale, velocities against their reach."""
@@ -171,7 +175,7 @@ class ConstraintSet:
     @cached_property
     def massless(self) -> bool:
         """Does some joint move nothing with inertia, so that the tree by itself has no accelerations?"""
-        tips_only = self.robot.rolled and not self.robot.lowered.producers
+        tips_only = self.robot.rolled and self.robot.lowered.is_rigid
         return singular(self.system, None if tips_only else self.robot.random_state(seed=0)[0]) is not None
 
     @cached_property

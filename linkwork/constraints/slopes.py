@@ -11,7 +11,7 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like
-from ..quantities import coordinate_rates
+from ..quantities import coordinate_rates, qdot
 from .kinematics import Kinematics
 from .rows import stacked
 
@@ -58,6 +58,10 @@ class RowSlopes:
         by_t = (np.einsum("...ijk,jk->...i", x, rate) for x in (speed, turn, pull))
         return Slopes(*found, *by_t)
 
+    def pull(self, q, lam, t: float):
+        """∂(Jc* λ)/∂q alone (nv, nv) at one configuration: direction by direction, by one program whatever their number."""
+        return self._pulled(q, lam, np.eye(self.set.robot.nv), *self.set.driven(t)).T
+
     def sharing(self, q, y, t: float) -> tuple[Any, Any, Any, Any]:
         """How Jc y and half the squared lengths of the rows change with q (..., m, nv) and with time (..., m): what decides how rows
         that follow from each other share a load. Velocities are measured against their reach."""
@@ -100,6 +104,22 @@ class RowSlopes:
         return self._kernel("constraint_slopes", self._said, slopes, ("q", "v", "vdot", "lam"))
 
     @cached_property
+    def _pulled(self):
+        set_, nodes = self.set, self.set.robot.lowered.plain()
+
+        def pulled(q, lam, *drive):
+            return self._rows(q, None, drive).Jc.mT @ lam
+
+        def along(q, lam, dq, *drive):
+            still = [np.zeros_like(x) for x in (lam, *drive)]
+            return Derived("constraint_pull", pulled, (made[0], made[1], *made[3:])).jvp(q, lam, *drive, qdot(nodes, q, dq), *still)
+
+        made = self._inputs(("q", "lam", "dq"))
+        content = (set_.robot.lowered.digest, set_.content) if set_.is_ours else None
+        kernel = Kernel("constraint_pull", along, made, content)
+        return kernel.gufunc("d") if set_.traced else called(kernel.program)
+
+    @cached_property
     def _shared(self):
         def slopes(derived, *arrays):
             by_q = derived.jacobian((0, 1), (0,), *arrays)
@@ -109,10 +129,14 @@ class RowSlopes:
 
     def _kernel(self, name: str, said, slopes, inputs):
         set_, lowered = self.set, self.set.robot.lowered
-        sizes = {"q": ("nq",), "lam": (len(set_),)}
-        drive = [Input("drive", (len(set_.drives), 3))] if set_.drives else []
-        made = (*(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs), *drive)
+        made = self._inputs(inputs)
         derived = Derived(name, said, made, {"q": partial(coordinate_rates, lowered.plain())})
         content = (lowered.digest, set_.content) if set_.is_ours else None
         kernel = Kernel(name, partial(slopes, derived), made, content)
         return kernel.gufunc("d") if set_.traced else called(kernel.program)
+
+    def _inputs(self, names) -> tuple[Input, ...]:
+        set_, lowered = self.set, self.set.robot.lowered
+        sizes = {"q": ("nq",), "lam": (len(set_),)}
+        drive = [Input("drive", (len(set_.drives), 3))] if set_.drives else []
+        return (*(lowered.input(x, sizes.get(x, ("nv",))) for x in names), *drive)

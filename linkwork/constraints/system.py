@@ -136,7 +136,8 @@ class LoopSystem:
         least = np.zeros_like(self.q[..., 0]) + 1.0
         pivots = [p for x in self.solvers for p in x.pivots]
         for i, pivot in enumerate(pivots):
-            least = np.minimum(least, np.abs(pivot) / self.reference[..., i])
+            size = np.abs(pivot) / self.reference[..., i]
+            least = np.where(size >= least, least, size)  # what is no number is worst
         return least
 
     def demand(self, good) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Pose, phi
-from .kinematics import Kinematics, inverse
+from ..spatial import Pose, phi, pose_inverse
+from .kinematics import Kinematics
 
 BodyWrench = tuple[int | None, Any]  # number of a body (None: the world) and a wrench (..., 6) in its axes at its origin
 
@@ -14,7 +14,7 @@ BodyWrench = tuple[int | None, Any]  # number of a body (None: the world) and a 
 def through_joint(motion: Kinematics, parent: int | None, child: int, at: Pose, on: Pose, f) -> list[BodyWrench]:
     """The wrench f (..., 6) on the child, given in the frame `on` there, and its opposite on the parent, which has the frame `at`."""
     P, C = motion.place(parent, at), motion.place(child, on)
-    there = phi(inverse(P.T) @ C.T) @ f[..., None]
+    there = phi(pose_inverse(P.T) @ C.T) @ f[..., None]
     return [(child, np.matvec(phi(on.matrix), f)), (parent, -(phi(at.matrix) @ there)[..., 0])]
 
 

@@ -5,6 +5,7 @@ Each function takes `of`, which gives another quantity of the same mechanism by 
 
 import numpy as np
 
+from .bounds import bounds
 from .pairs import Pairs
 from .points import Bodies, bias_of, touching, witnesses, wrench
 from .touch import Touch, frame
@@ -23,6 +24,10 @@ def touching_of(of, q, pairs: Pairs) -> Touch:
 
 def contact_gaps(of, q, pairs):
     return touching_of(of, q, pairs).gap
+
+
+def contact_bounds(of, q, pairs):
+    return bounds(pairs, by_number(of("poses", q), np.eye(4)))
 
 
 def contact_points(of, q, pairs):

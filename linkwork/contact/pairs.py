@@ -7,10 +7,12 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError
+from ..lie.scalars import like
 from ..model import Contact, Model, Shape
 from ..model.contacts import material_of, shape_of, sides
 from ..spatial import Pose
-from . import planes, spheres
+from . import boxes, convex, planes, spheres
+from .box_box import box_box
 
 ORDER = "sphere", "capsule", "ellipsoid", "cylinder", "box", "plane"  # the first shape of a pair is not after the second here
 PAIRS: dict[tuple[str, str], tuple[Callable, int]] = {  # function of the placed shapes, number of points
@@ -22,6 +24,18 @@ PAIRS: dict[tuple[str, str], tuple[Callable, int]] = {  # function of the placed
     ("sphere", "sphere"): (spheres.sphere_sphere, 1),
     ("sphere", "capsule"): (spheres.sphere_capsule, 1),
     ("capsule", "capsule"): (spheres.capsule_capsule, 3),
+    ("sphere", "box"): (boxes.sphere_box, 1),
+    ("sphere", "cylinder"): (boxes.sphere_cylinder, 1),
+    ("capsule", "box"): (boxes.capsule_box, 4),
+    ("box", "box"): (box_box, 5),
+    ("sphere", "ellipsoid"): (convex.of_kinds("sphere", "ellipsoid"), 1),
+    ("capsule", "ellipsoid"): (convex.of_kinds("capsule", "ellipsoid"), 1),
+    ("ellipsoid", "ellipsoid"): (convex.of_kinds("ellipsoid", "ellipsoid"), 1),
+    ("ellipsoid", "cylinder"): (convex.of_kinds("ellipsoid", "cylinder"), 1),
+    ("ellipsoid", "box"): (convex.of_kinds("ellipsoid", "box"), 1),
+    ("capsule", "cylinder"): (convex.capsule_cylinder, 3),
+    ("cylinder", "cylinder"): (convex.cylinder_cylinder, 13),
+    ("cylinder", "box"): (convex.cylinder_box, 15),
 }
 
 
@@ -157,6 +171,27 @@ class ContactTable:
         properties = "friction", "restitution", "compliance", "damping"
         numbers = (np.array([getattr(m, what) for m in materials], float)[pair] for what in properties)
         return ContactTable(tuple(x.name for x in contacts), tuple(labels), pair, first, second, *numbers)
+
+    def normal_forces(self, forces):
+        """The normal force of each point (..., n), of forces (..., 3 n) in the axes of the contact frames."""
+        return forces[..., ::3]
+
+    def on_bodies(self, forces, frames, count: int):
+        """The force of all contacts on each of `count` bodies (..., count, 3), in world axes, of forces (..., 3 n) along the axes of
+        `frames`."""
+        f = (frames @ forces.reshape(*forces.shape[:-1], len(self), 3)[..., None])[..., 0]
+        signs = np.zeros((count, len(self)))
+        for way, numbers in ((1.0, self.first), (-1.0, self.second)):
+            there = np.flatnonzero(numbers >= 0)
+            signs[numbers[there], there] += way
+        return like(signs, f) @ f
+
+    def flags(self, forces, bodies, threshold: float = 0.0):
+        """Whether something presses on each of these bodies (numbers) with more than a threshold, in N: 1 or 0 (..., len(bodies))."""
+        normal = self.normal_forces(forces)
+        each = [np.flatnonzero((self.first == body) | (self.second == body)) for body in bodies]
+        sums = [normal[..., rows] @ like(np.ones(len(rows)), normal) if len(rows) else np.zeros_like(normal[..., 0]) for rows in each]
+        return np.where(np.stack(sums, -1) > threshold, 1.0, 0.0)
 
     def __str__(self) -> str:
         if not self.names:

@@ -7,6 +7,7 @@ import numpy as np
 from ..lie.embedding import cross, hat
 from ..lie.scalars import like
 from ..model.tree import concatenated
+from .boxes import crossed
 from .moving import Moving
 from .pairs import Pairs
 from .touch import Placed, Touch, frame
@@ -71,10 +72,4 @@ def velocity(T, V, A, moving, point):
     """The velocity of the point of a body that is at a moving point of the world now, with its rate:  v + ω × (x − o)."""
     R = T[..., :3, :3]
     w, v, turning, speeding = ((R @ x)[..., 0] for x in (V[..., :3, :], V[..., 3:, :], A[..., :3, :], A[..., 3:, :]))
-    return Moving(v, speeding + cross(w, v)) + moving_cross(Moving(w, turning), point - moving[..., :3, 3])
-
-
-def moving_cross(a, b):
-    x, y, z = (a[..., i] for i in range(3))
-    u, v, w = (b[..., i] for i in range(3))
-    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], -1)
+    return Moving(v, speeding + cross(w, v)) + crossed(Moving(w, turning), point - moving[..., :3, 3])

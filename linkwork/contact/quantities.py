@@ -19,6 +19,7 @@ from ..quantities import Honours, quantity
 from ..quantities.kinematics import carried_to
 from ..systems.rigid import placements
 from . import long
+from .bounds import bounds
 from .pairs import Pairs, pairs_of
 from .points import Bodies, bias_of, touching, witnesses, wrench
 from .touch import Touch, frame
@@ -57,6 +58,12 @@ def touching_of(system, q, pairs: Pairs) -> Touch:
 def contact_gaps(system, q, pairs):
     """How far surfaces are apart at each contact point, negative where they overlap."""
     return touching_of(system, q, pairs).gap
+
+
+@quantity(("pairs",), NOTHING, options=contact_options, rolls=False, long=long.contact_bounds, straight_up_to=FAR)
+def contact_bounds(system, q, pairs):
+    """A gap that no point of each pair is below, by spheres around the shapes: the broad phase."""
+    return bounds(pairs, bodies_of(system, q, pairs).T)
 
 
 @quantity(("points", 2, 3), NOTHING, options=contact_options, rolls=False, long=long.contact_points, straight_up_to=FAR)

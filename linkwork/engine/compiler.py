@@ -7,11 +7,11 @@ from queue import Empty, Queue
 
 import llvmlite.binding as llvm
 
-from . import call, driver, functions, rolled_llvm, straight
+from . import assembly, call, driver, functions, rolled_llvm, straight
 from .llvm import Kind, calls, intrinsics, needed_functions
 from .program import Program
 from .rolled_program import RolledProgram
-from .samples import Range
+from .samples import Overlapped, Range
 
 WIDE = ' "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 INLINED = 64  # calls of elementary functions that are written in place; of more, each is a call, which compiles in a tenth of the time
@@ -43,15 +43,16 @@ def identity() -> str:
 
 def module_text(program: Program | RolledProgram, dtype: str) -> str:
     """The whole module of a gufunc: the kernel for one sample and for a vector of them, and the loop around both."""
-    wide, one = _kinds(dtype)
+    wide, one = kinds(dtype)
     kernels = [_kernel(program, wide, "wide", once=True), _kernel(program, one, "one")]
-    return _module(program, wide, one, {"sincos_near"}, [*kernels, Range(program, wide).text(), call.text(program, one)], driver.LEAST)
+    samples = Overlapped if isinstance(program, Program) and assembly.overlaps(program, wide) else Range
+    return _module(program, wide, one, {"sincos_near"}, [*kernels, samples(program, wide).text(), call.text(program, one)], driver.LEAST)
 
 
 def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int, lanes: bool = True) -> str:
     """The module of a kernel whose results are fed back: the kernel over lanes, able to take any angle, and the loops around it.
     Without `lanes` there is one, for a single sample."""
-    wide, one = _kinds(dtype)
+    wide, one = kinds(dtype)
     wide = wide if lanes else one
     return _module(program, wide, one, set(), [_kernel(program, wide, "wide", any_angle=True), samples(program, wide).text()], least)
 
@@ -62,7 +63,7 @@ def _kernel(program: Program | RolledProgram, kind: Kind, name: str, **options) 
     return straight.functions(program, kind, name, WIDE, **options)
 
 
-def _kinds(dtype: str) -> tuple[Kind, Kind]:
+def kinds(dtype: str) -> tuple[Kind, Kind]:
     _, register = target()
     return Kind(dtype, register // (8 if dtype == "double" else 4)), Kind(dtype, 1)
 

@@ -115,6 +115,18 @@ def core_dimensions(program: Program | RolledProgram) -> int:
     return max(1, *(len(x.shape) for x in arguments))
 
 
+def lane_places(program: Program | RolledProgram, kind: Kind) -> list[int]:
+    """Where in the lanes the arguments begin, and their end, in bytes."""
+    places, arguments = [0], list[Input | Output]((*program.inputs, *program.outputs))
+    for x in arguments:
+        places.append(places[-1] + lane_bytes(x, kind))
+    return places
+
+
+def lane_bytes(argument: Input | Output, kind: Kind) -> int:
+    return (argument.size * kind.width * kind.bytes + 63) // 64 * 64
+
+
 def strided(kind: Kind, to_lanes: bool, dims: int, once: bool = False) -> str:
     """Any strides, `count` samples: one entry after another."""
     t, T, size = Text(), kind.dtype, kind.bytes

@@ -4,8 +4,8 @@ The kernel over lanes uses the short range reduction of sin and cos. A vector of
 computed sample by sample, which gives the same bits for the other samples.
 """
 
-from . import pieces
-from .driver import Text, core_dimensions, streamed, strided, transposed
+from . import assembly, pieces
+from .driver import Text, core_dimensions, lane_bytes, lane_places, streamed, strided, transposed
 from .functions_circular import LIMIT
 from .llvm import Kind, plain_angles
 from .program import Input, Output, Program
@@ -13,6 +13,7 @@ from .rolled_program import RolledProgram
 
 LARGE = 1024  # bytes of a sample that are worth writing past the caches ...
 PAST_CACHE = 24 << 20  # ... when a run of samples has so many
+FILLED = 12 << 20  # bytes of all results of a run that are worth writing while the next are computed
 
 
 class Range:
@@ -27,10 +28,10 @@ class Range:
         self.outer: list[str] = []  # bytes from sample to sample
         self.core: list[str] = []  # sizes and strides of one sample, as arguments of @pack
         self.contiguous: list[str] = []
-        self.places: list[int] = []  # of each argument in the lanes
+        *self.places, self.rows = lane_places(program, wide)  # of arguments in the lanes; of room to lay samples of a result side by side
         self.workspace = program.workspace if isinstance(program, RolledProgram) else pieces.workspace(program)
         self.loops = not isinstance(program, RolledProgram) and bool(program.loops)
-        self.room = self.rows = 0  # bytes of all lanes; where there is room to lay samples of a result side by side
+        self.room = self.rows + max(lane_bytes(x, wide) for x in program.outputs)  # bytes of all lanes
         self.buffer = self.work = ""
 
     def text(self) -> str:
@@ -72,12 +73,6 @@ class Range:
             at += len(argument.shape)
             self.core.append(", ".join([*(f"i64 {d}" for d in shape), *(f"i64 {s}" for s in strides)]))
             self.contiguous.append(self._dense(shape, strides))
-            self.places.append(self.room)
-            self.room += self._lane_bytes(argument)
-        self.rows, self.room = self.room, self.room + max(self._lane_bytes(x) for x in self.program.outputs)
-
-    def _lane_bytes(self, argument) -> int:
-        return (argument.size * self.wide.width * self.wide.bytes + 63) // 64 * 64
 
     def _dense(self, shape, strides) -> str:
         """Do the numbers of a sample lie side by side?"""
@@ -217,6 +212,93 @@ class Range:
         if raw:
             other = self.t.let(f"atomicrmw xchg ptr {self.t.at('%data', '8' if lanes == 1 else '16')}, ptr {raw} release")
             self.t.do(f"call void @free(ptr {other})")
+
+
+class Overlapped(Range):
+    """@range for a kernel of assembly with large results: it writes out those of a vector of samples while it computes the next, past the
+    caches, so that memory and arithmetic take their time together. There are two sets of lanes for results, which take turns.
+
+    This is for results that fill a cache, and begin at the same place of a short vector in every sample.
+    """
+
+    program: Program
+    shift = "0"  # bytes from the first set to the one in use
+
+    def _in_lanes(self) -> None:
+        t, outputs = self.t, range(len(self.program.inputs), len(self.arguments))
+        size = sum(x.size for x in self.program.outputs) * self.wide.bytes
+        possible = t.let(f"icmp sgt i64 %count, {FILLED // size}")
+        for j in outputs:
+            apart = t.let(f"icmp eq i64 {t.let(f'and i64 {self.outer[j]}, 31')}, 0")
+            address = t.let(f"ptrtoint ptr {self.user[j]} to i64")
+            for truth in (self.contiguous[j], apart, t.let(f"icmp eq i64 {t.let(f'and i64 {address}, 15')}, 0")):
+                possible = t.let(f"and i1 {possible}, {truth}")
+        t.choose(possible, self._in_turns, self._each)
+
+    def _each(self) -> None:
+        """Results are written vector by vector."""
+        super()._in_lanes()
+
+    def _in_turns(self) -> None:
+        t, w, n_in = self.t, self.wide.width, len(self.program.inputs)
+        work = self._take_work(w)
+        raw = t.let(f"call ptr @malloc(i64 {2 * self.room + 64})")
+        self.buffer = aligned(t, raw)
+        shift, waiting = t.room("i64"), t.room("i64")
+        t.do(f"store i64 0, ptr {shift}\nstore i64 -1, ptr {waiting}")
+        whole = t.let(f"and i64 %count, {-w}")
+        with t.loop(whole, step=str(w)) as i:
+            self.shift = t.let(f"load i64, ptr {shift}")
+            lanes = self._lanes()
+            for j in range(n_in):
+                self._move("pack", j, lanes[j], i, str(w), True)
+
+            def at_once():
+                before, other = t.let(f"load i64, ptr {waiting}"), t.let(f"sub i64 {self.room}, {self.shift}")
+                self._tell(before, t.at(self.buffer, other))
+                super(Overlapped, self)._call("wide", lanes)
+                t.do(f"store i64 {i}, ptr {waiting}\nstore i64 {other}, ptr {shift}")
+
+            large = self._has_large_angle(lanes)
+            t.choose(large, lambda: self._one_by_one(i, str(w)), at_once) if large else at_once()
+        last = t.let(f"load i64, ptr {waiting}")
+        with t.when(t.let(f"icmp sge i64 {last}, 0")):
+            self.shift = t.let(f"sub i64 {self.room}, {t.let(f'load i64, ptr {shift}')}")
+            lanes = self._lanes()
+            for j in range(n_in, len(self.arguments)):
+                self._move("unpack", j, lanes[j], last, str(w), True)
+        self.shift = "0"
+        rest = t.let(f"sub i64 %count, {whole}")
+        many = t.let(f"icmp sge i64 {rest}, {min(2, w)}")
+        t.choose(many, lambda: self._together(whole, rest, full=False), lambda: self._one_by_one(whole, rest))
+        t.do(f"call void @llvm.x86.sse.sfence()\ncall void @free(ptr {raw})")
+        self._give_work_back(work, w)
+
+    def _lanes(self) -> list[str]:
+        n_in, moved = len(self.program.inputs), self.t.at(self.buffer, self.shift)
+        return [self.t.at(self.buffer if j < n_in else moved, str(place)) for j, place in enumerate(self.places)]
+
+    def _tell(self, sample: str, lanes: str) -> None:
+        """Tell the kernel where results wait, where those of each output go, how far samples are apart, which strips suit."""
+        t, at = self.t, assembly.message(self.program) * self.wide.width * self.wide.bytes
+        some = t.let(f"icmp sge i64 {sample}, 0")
+        t.do(f"store ptr {t.let(f'select i1 {some}, ptr {lanes}, ptr null')}, ptr {t.at(self.work, str(at))}")
+        for n, j in enumerate(range(len(self.program.inputs), len(self.arguments))):
+            user = t.at(self.user[j], t.times(sample, self.outer[j]))
+            address = t.let(f"ptrtoint ptr {user} to i64")
+            off = t.let(f"lshr i64 {t.let(f'and i64 {address}, 16')}, 4")  # is it between two borders of short vectors?
+            strips = t.times(off, assembly.bytes_of_strips(self.program))
+            for k, value in enumerate((f"ptr {user}", f"i64 {self.outer[j]}", f"i64 {strips}")):
+                t.do(f"store {value}, ptr {t.at(self.work, str(at + 8 + 24 * n + 8 * k))}")
+
+    def _call(self, kernel: str, pointers: list[str]) -> None:
+        if kernel == "wide":  # no results wait
+            place = assembly.message(self.program) * self.wide.width * self.wide.bytes
+            self.t.do(f"store ptr null, ptr {self.t.at(self.work, str(place))}")
+        super()._call(kernel, pointers)
+
+    def _whole(self) -> str:
+        return "declare void @llvm.x86.sse.sfence()\n" + super()._whole()
 
 
 class FedBack(Range):

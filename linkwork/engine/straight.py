@@ -25,7 +25,7 @@ def functions(program: Program, kind: Kind, name: str, attributes: str, any_angl
 class _Text:
     def __init__(self, program: Program, kind: Kind, name: str, attributes: str, near: frozenset[int], once: bool):
         self.name, self.beyond = name, pieces.own_workspace(program) if program.routines else 0
-        self.program, self.kind, self.attributes, self.near = program, kind, attributes, near
+        self.program, self.kind, self.attributes, self.near, self.once = program, kind, attributes, near, once
         self.nodes, self.n_in = program.trace.nodes, len(program.inputs)
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
         self.size = kind.bytes * kind.width
@@ -63,7 +63,7 @@ class _Text:
         places: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for j, index, ref in self.results:
             places.setdefault((j - self.n_in, ref), []).append((j, index))
-        text, plan = assembly.Text(self.program, self.kind, name, places), assembly.planned(self.program)
+        text, plan = assembly.Text(self.program, self.kind, name, places, self.once), assembly.planned(self.program)
         pointer, calls, bodies, arguments = self.kind.pointer, list[str](), list[str](), self._arguments()
         if self.kind.width == 1:
             calls, arguments = self._copied_inputs(plan.room)

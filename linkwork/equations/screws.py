@@ -58,6 +58,8 @@ class Screws:
     """
 
     def __init__(self, model: Model, kinds: str | dict[str, str] = "second kind"):
+        if model.flexible_bodies:
+            raise ModelError(f"Screws is for rigid trees; {model.name} has flexible bodies. Use Dynamics(model), or bodies without modes.")
         self.model = model
         world, self._on = in_world_frame(model), dict[str | None, int | None]()
         self._on[None] = None

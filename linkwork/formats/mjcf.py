@@ -14,6 +14,7 @@ from ..model import Body, Frame, Model, PlacedJoint
 from ..model.gears import with_gears
 from ..spatial import Pose
 from .mjcf_constraints import couplings, loops, omitted
+from .mjcf_contacts import actuators, contacts, excluded, ground
 from .mjcf_shapes import missing_meshes, shapes
 from .mjcf_source import Compiled, compile_text, fresh
 from .shapes import mesh_notes
@@ -40,7 +41,8 @@ def read(
     c = compile_text(source, folder, name, snap, meshes_outside)
     bodies = tuple(_body(c, i) for i in range(1, c.m.nbody))
     frames, lost = _frames(c)
-    notes, changes = omitted(c)
+    motors, unknown = actuators(c)
+    notes, changes = omitted(c, unknown)
     model = Model(
         name=c.name,
         bodies=bodies,
@@ -48,6 +50,10 @@ def read(
         frames=frames,
         loops=loops(c),
         couplings=couplings(c),
+        ground=ground(c),
+        contacts=contacts(c),
+        excluded=excluded(c),
+        actuators=motors,
         gravity=(0.0, 0.0, 0.0) if c.is_disabled("gravity") else tuple(c.m.opt.gravity),
         notes=(*c.notes, *lost, *mesh_notes(*missing_meshes(c)), *notes),
     )

@@ -58,8 +58,8 @@ def equality_names(c: Compiled) -> list[str]:
     return names_of(c.m.neq, c.m.equality, lambda e: f"{EQUALITIES[c.m.eq_type[e]]}{e + 1}")
 
 
-def omitted(c: Compiled) -> tuple[list[str], list[str]]:
-    """Notes on all that is left out, and those among them that change the motion without actuators."""
+def omitted(c: Compiled, actuators: list[str]) -> tuple[list[str], list[str]]:
+    """Notes on all that is left out, these actuators among it, and those among them that change the motion without actuators."""
     m = c.m
     free, dof = m.jnt_type == 0, m.jnt_dofadr
     names = equality_names(c)
@@ -83,7 +83,7 @@ def omitted(c: Compiled) -> tuple[list[str], list[str]]:
     uneven = m.jnt_actfrclimited.astype(bool) & (m.jnt_actfrcrange.sum(-1) != 0)
     others = {
         "tendons": tendons,
-        "actuators": [m.actuator(i).name or f"actuator{i + 1}" for i in range(m.nu)],
+        "actuators": actuators,
         "sensors": [m.sensor(i).name or f"sensor{i + 1}" for i in range(m.nsensor)],
         "keyframes": [m.key(i).name or f"key{i + 1}" for i in range(m.nkey)],
         "limits of ball joints": _where(c.joints, (m.jnt_type == 1) & (m.jnt_limited != 0)),

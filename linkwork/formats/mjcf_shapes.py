@@ -1,8 +1,10 @@
 """The visual and collision shapes of the bodies of an MJCF model."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from ..model import Shape
+from ..model import Material, Shape
 from .mjcf_source import Compiled, pose_of
 
 KINDS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")  # as in mjtGeom
@@ -20,11 +22,26 @@ GRAY = (0.5, 0.5, 0.5, 1.0)  # the colour of a geom that was given none
 
 def shapes(c: Compiled, body: int) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
     """The visible geoms of a body, and those that collide; a geom may be both."""
+    visuals = tuple(shape for g, shape in _geoms(c, body) if c.m.geom_group[g] < HIDDEN)
+    return visuals, tuple(shape for _, shape in colliding(c, body))
+
+
+def colliding(c: Compiled, body: int) -> list[tuple[int, Shape]]:
+    """The geoms of a body that may touch, with their numbers: by their bits, or because a <pair> names them."""
+    paired = {*map(int, c.m.pair_geom1), *map(int, c.m.pair_geom2)}
+    found = []
+    for g, shape in _geoms(c, body):
+        group, mask = int(c.m.geom_contype[g]), int(c.m.geom_conaffinity[g])
+        if group | mask or g in paired:
+            friction = 0.0 if c.m.geom_condim[g] == 1 else float(c.m.geom_friction[g, 0])
+            material = Material(friction, priority=int(c.m.geom_priority[g]))
+            found.append((g, replace(shape, material=material, group=group, mask=mask)))
+    return found
+
+
+def _geoms(c: Compiled, body: int) -> list[tuple[int, Shape]]:
     first = c.m.body_geomadr[body]
-    geoms = [(g, shape) for g in range(first, first + c.m.body_geomnum[body]) if (shape := _shape(c, g))]
-    visuals = tuple(shape for g, shape in geoms if c.m.geom_group[g] < HIDDEN)
-    collisions = tuple(shape for g, shape in geoms if c.m.geom_contype[g] | c.m.geom_conaffinity[g])
-    return visuals, collisions
+    return [(g, shape) for g in range(first, first + c.m.body_geomnum[body]) if (shape := _shape(c, g))]
 
 
 def _shape(c: Compiled, g: int) -> Shape | None:

@@ -16,6 +16,10 @@ revolute, or helical if it has a pitch; without a parent it is on the world. `ro
 coordinates of joints with several degrees of freedom. `parts` are the joints of a compound, in series. Springs between
 points and pushes may follow under `springs` and `pushes`, with the entries of `lw.Spring` and `lw.Push`, and under
 `constraints` those of `linkwork.constraints` that are not functions, each with its kind; a sphere has axis [0, 0, 0].
+Shapes, ground, contacts and actuators are described in `screws_contacts`.
+
+Flexible bodies are under `flexible`, each with the coefficients that `linkwork.flexible.data` names, in its own axes; joints of kind
+"modes" (with `flexible` and `root`) and "deflection" (with `flexible` and `frame`) have the name of one.
 """
 
 from collections.abc import Callable
@@ -25,6 +29,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, did_you_mean
+from ..flexible import Deflection, FlexibleBody, Modes
+from ..flexible.data import ARRAYS, from_data
 from ..joints import (
     Compound,
     Cylindrical,
@@ -43,6 +49,7 @@ from ..joints import (
 from ..model import Body, Coupling, Distance, Frame, KnifeEdge, Linear, Loop, Model, PlacedJoint, Push, Rolling, Spring, Touching
 from ..model.model import GRAVITY
 from ..spatial import Pose
+from . import screws_contacts as contacts
 from .lines import Value, parsed
 
 VERSION = 1
@@ -60,21 +67,28 @@ KINDS: dict[str, Callable[..., Joint]] = {
     "schoenflies": Schoenflies,
     "free": Free,
     "fixed": Fixed,
+    "modes": Modes,
+    "deflection": Deflection,
 }
-MOTION = "kind", "axis", "point", "pitch", "rotation", *PHYSICS
+MOTION = "kind", "axis", "point", "pitch", "rotation", "flexible", "root", "frame", *PHYSICS
 ENTRIES: dict[str, tuple[str, ...]] = {
-    "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints"),
-    "body": ("name", "mass", "center", "tensor"),
+    "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints",
+             "ground", "contacts", "excluded", "actuators", "flexible"),
+    "body": ("name", "mass", "center", "tensor", "collisions"),
     "joint": ("name", "parent", "child", *MOTION, "parts"),
     "part": ("name", *MOTION),
     "frame": ("name", "body", "point", "rotation"),
     "coupling": ("name", "joint", "of", "coefficients"),
     "spring": ("name", "one", "other", "at", "on", "stiffness", "length", "damping"),
     "push": ("name", "body", "force", "torque", "at", "axes"),
+    "flexible": ("name", "modes", "root", "stiffens", "line", *ARRAYS, "frames", "looks"),
+    "look": ("kind", "size", "at"),
+    "attachment": ("name", "point", "rotation", "linear", "quadratic"),
 }
 TEXTS = "one", "other", "body", "axes", "parent", "child"  # of springs, pushes and constraints; other entries are numbers
 VECTORS = "at", "on", "force", "torque", "direction", "axis", "center", "normal"
 CONSTRAINTS = {"distance": Distance, "linear": Linear, "knife edge": KnifeEdge, "rolling": Rolling, "touching": Touching}
+ENTRIES |= contacts.ENTRIES
 ENTRIES["constraint"] = tuple(dict.fromkeys(["name", "kind", *(x.name for kind in CONSTRAINTS.values() for x in fields(kind))]))
 
 
@@ -95,18 +109,23 @@ def read(text: str, *, name: str) -> Model:
     if (version := data["screws"].number("screws")) != VERSION:
         raise data["screws"].error(f"this is version {version:g} of the format; version {VERSION} can be read.")
     bodies = [_body(value) for value in _all(data, "bodies")]
+    flexible = dict(_flexible(value) for value in _all(data, "flexible"))
     known = {body.name for body in bodies}
     try:
         return Model(
             data["name"].text("name") if "name" in data else name.partition(".")[0],
             tuple(bodies),
-            tuple(_placed_joint(value, known, PlacedJoint) for value in _all(data, "joints")),
+            tuple(_placed_joint(value, known, PlacedJoint, flexible) for value in _all(data, "joints")),
             tuple(_frame(value, known) for value in _all(data, "frames")),
             tuple(_placed_joint(value, known, Loop) for value in _all(data, "loops")),
             tuple(_coupling(value) for value in _all(data, "couplings")),
             data["gravity"].vector("gravity") if "gravity" in data else GRAVITY,
             (*(_force(x, "spring", Spring) for x in _all(data, "springs")), *(_force(x, "push", Push) for x in _all(data, "pushes"))),
             tuple(_constraint(x) for x in _all(data, "constraints")),
+            ground=contacts.shapes(data["ground"], "the ground", _pose, _made) if "ground" in data else (),
+            contacts=tuple(contacts.contact(x, _made) for x in _all(data, "contacts")),
+            excluded=contacts.excluded(data["excluded"]) if "excluded" in data else (),
+            actuators=tuple(contacts.actuator(x, _made) for x in _all(data, "actuators")),
         )
     except ModelError as error:
         raise error if f"{name}, line" in str(error) else ModelError(f"{name}: {error}") from None
@@ -130,7 +149,8 @@ def _body(value: Value) -> Body:
     mass = data["mass"].number(f"the mass of {label}") if "mass" in data else 0.0
     center = data["center"].vector(f"the center of {label}") if "center" in data else (0.0, 0.0, 0.0)
     tensor = _tensor(data["tensor"], f"the tensor of {label}") if "tensor" in data else ZERO
-    return _made(value, lambda: Body(name, mass, center, tensor))
+    shapes = contacts.shapes(data["collisions"], label, _pose, _made) if "collisions" in data else ()
+    return _made(value, lambda: Body(name, mass, center, tensor, collisions=shapes))
 
 
 def _tensor(value: Value, label: str) -> Any:
@@ -143,7 +163,33 @@ def _tensor(value: Value, label: str) -> Any:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _placed_joint(value: Value, bodies: set[str], kind: type) -> Any:
+def _flexible(value: Value) -> tuple[str, FlexibleBody]:
+    """A flexible body by its name."""
+    name, label, data = _named(value, "flexible")
+    entries: dict[str, Any] = {x: data[x].numbers(f"{x} of {label}") for x in ARRAYS if x in data}
+    entries |= {x: data[x].number(f"{x} of {label}") for x in ("modes", "stiffens", "line") if x in data}
+    if "root" in data:
+        entries["root"] = data["root"].text(f"the root of {label}")
+    if "modes" not in entries or entries["modes"] < 0 or entries["modes"] % 1:
+        raise value.error(f'{label} has no "modes", the number of its modal coordinates.')
+    entries["frames"], entries["looks"] = [], []
+    for each in _all(data, "looks"):
+        look = each.fields(f"a look of {label}", ENTRIES["look"])
+        if lost := [x for x in ENTRIES["look"] if x not in look]:
+            raise each.error(f'a look of {label} has no "{lost[0]}".')
+        numbers = {x: look[x].numbers(f"{x} of a look of {label}") for x in ("size", "at")}
+        entries["looks"].append({"kind": look["kind"].text(f"the kind of a look of {label}"), **numbers})
+    for each in _all(data, "frames"):
+        frame, known, parts = _named(each, "attachment")
+        pose = _pose(parts, known)
+        found: dict[str, Any] = {x: parts[x].numbers(f"{x} of {known}") for x in ("linear", "quadratic") if x in parts}
+        if len(found) < 2:
+            raise each.error(f'{known} of {label} needs "linear" and "quadratic".')
+        entries["frames"].append(found | {"name": frame, "point": pose.translation, "rotation": pose.quaternion})
+    return name, _made(value, lambda: from_data(entries))
+
+
+def _placed_joint(value: Value, bodies: set[str], kind: type, flexible: dict[str, FlexibleBody] | None = None) -> Any:
     name, label, data = _named(value, "joint")
     parent = data["parent"].text(f"the parent of {label}") if "parent" in data else "world"
     if "child" not in data:
@@ -152,11 +198,13 @@ def _placed_joint(value: Value, bodies: set[str], kind: type) -> Any:
     for role, body in (("parent", parent), ("child", child)):
         if body not in bodies and not (role == "parent" and body == "world"):
             raise data[role].error(f'{label} has {role} "{body}", which is not a body.{did_you_mean(body, bodies)}')
-    joint, first, last = _compound(data["parts"], label) if "parts" in data else _joint(value, data, label)
+    joint, first, last = _compound(data["parts"], label) if "parts" in data else _joint(value, data, label, flexible or {})
+    if joint.deformation is not None:
+        last = first @ joint.displaced(np.zeros(joint.nq))
     return kind(name, None if parent == "world" and "world" not in bodies else parent, child, joint, first, last)
 
 
-def _joint(value: Value, data: dict[str, Value], label: str) -> tuple[Joint, Pose, Pose]:
+def _joint(value: Value, data: dict[str, Value], label: str, flexible: dict[str, FlexibleBody] | None = None) -> tuple[Joint, Pose, Pose]:
     """A joint and its frame in the world, on the parent and on the child, which coincide in the reference pose."""
     kind = data["kind"].text(f"the kind of {label}") if "kind" in data else "helical" if "pitch" in data else "revolute"
     if kind not in KINDS:
@@ -164,12 +212,28 @@ def _joint(value: Value, data: dict[str, Value], label: str) -> tuple[Joint, Pos
     if ("pitch" in data) != (kind == "helical"):
         raise value.error(f"{label} is {kind}; a pitch is for helical joints, which need one.")
     frame = _pose(data, label)
+    if kind in ("modes", "deflection"):
+        return _made(value, lambda: _of_flexible(value, kind, data, label, flexible or {})), frame, frame
     options: dict[str, Any] = {name: data[name].values(f"the {name} of {label}") for name in PHYSICS if name in data}
     if "axis" in data:
         options["axis"] = tuple(frame.rotation.T @ data["axis"].numbers(f"the axis of {label}", 3))
     if kind == "helical":
         options["pitch"] = data["pitch"].number(f"the pitch of {label}")
     return _made(value, lambda: KINDS[kind](**options)), frame, frame
+
+
+def _of_flexible(value: Value, kind: str, data: dict[str, Value], label: str, flexible: dict[str, FlexibleBody]) -> Joint:
+    """The modal coordinates of a flexible body, or a frame on it."""
+    body = data["flexible"].text(f"the flexible body of {label}") if "flexible" in data else ""
+    if body not in flexible:
+        near = did_you_mean(body, flexible)
+        raise data.get("flexible", value).error(f'{label} is of the flexible body "{body}", which is not there.{near}')
+    if kind == "modes":
+        options: dict[str, Any] = {name: data[name].values(f"the {name} of {label}") for name in PHYSICS if name in data}
+        return Modes(body=flexible[body], root=data["root"].text(f"the root of {label}") if "root" in data else None, **options)
+    if "frame" not in data:
+        raise value.error(f'{label} has no "frame": it is one of a flexible body.')
+    return Deflection(body=flexible[body], frame_name=data["frame"].text(f"the frame of {label}"))
 
 
 def _compound(value: Value, label: str) -> tuple[Joint, Pose, Pose]:

@@ -1,16 +1,20 @@
 """A Model as a file in the world frame, and the schema of such files."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
+from ..flexible import Deflection, FlexibleBody, Modes
+from ..flexible.data import ARRAYS, as_data
 from ..joints import Compound, Helical, Joint
 from ..model import Model, Push, Spring
 from ..model.world_frame import in_world_frame
 from ..spatial import Pose
+from . import screws_contacts as contacts
 from .screws import CONSTRAINTS, ENTRIES, KINDS, PHYSICS, VERSION
 
 ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"  # the rotation of their frame about the axis is arbitrary
@@ -20,7 +24,8 @@ ABSENT_IF_ZERO = "damping", "friction", "stiffness", "armature"
 def written(model: Model) -> str:
     """The model as JSON, everything in the world frame in its reference pose; it loads back to the same dynamics.
 
-    The format has no body frames; named frames are kept. Shapes are left out.
+    The format has no body frames; named frames are kept. Collision shapes are kept where there is a ground or contacts, what is only
+    to be seen is left out.
     """
     model = in_world_frame(model)
     for loop in model.loops:
@@ -28,13 +33,19 @@ def written(model: Model) -> str:
             raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot express; remove it first.')
     if model.fluid is not None:
         raise ModelError(f"{model.name} is in a fluid, which this format cannot express; save dataclasses.replace(model, fluid=None).")
-    joints = [_placed_joint(placed) for placed in model.joints]
+    flexible: dict[FlexibleBody, str] = {}
+    for i, body in enumerate(dict.fromkeys(model.flexible_bodies.values())):
+        flexible[body] = f"flexible{i + 1}"
+    joints = [_placed_joint(placed, flexible) for placed in model.joints]
     frames = [{"name": frame.name, "body": frame.body, **_pose(frame.pose)} for frame in model.frames]
     couplings = [_coupling(coupling) for coupling in model.couplings]
-    parts: list[tuple[str, list]] = [("bodies", [_body(body) for body in model.bodies]), ("joints", joints)]
+    bodies = [_body(body) | contacts.collisions(model, body) for body in model.bodies]
+    parts: list[tuple[str, list]] = [("bodies", bodies), ("joints", joints)]
     parts += [("frames", frames), ("loops", [_placed_joint(loop) for loop in model.loops]), ("couplings", couplings)]
     parts += [(kind, [_force(x) for x in model.forces if isinstance(x, made)]) for kind, made in (("springs", Spring), ("pushes", Push))]
     parts.append(("constraints", [_constraint(x) for x in model.constraints]))
+    parts.append(("flexible", [{"name": name, **as_data(body)} for body, name in flexible.items()]))
+    parts += contacts.parts(model)
     head = [f'  "screws": {VERSION}', f'  "name": {json.dumps(model.name)}', f'  "gravity": {json.dumps(model.gravity)}']
     lists = [f'  "{name}": [\n    {_lines(entries)}\n  ]' for name, entries in parts if entries]
     return "{\n" + ",\n".join(head + lists) + "\n}\n"
@@ -49,7 +60,7 @@ def _body(body) -> dict[str, Any]:
     return {"name": body.name, "mass": body.mass, "center": body.center, "tensor": (xx, yy, zz, xy, xz, yz)}
 
 
-def _placed_joint(placed) -> dict[str, Any]:
+def _placed_joint(placed, flexible: Mapping[FlexibleBody, str] | None = None) -> dict[str, Any]:
     out: dict[str, Any] = {"name": placed.name}
     if placed.parent is not None:
         out["parent"] = placed.parent
@@ -60,7 +71,13 @@ def _placed_joint(placed) -> dict[str, Any]:
             frame = frame @ placement
             parts.append({"name": name, **_joint(joint, frame)})
         return {**out, "parts": parts}
-    return {**out, **_joint(placed.joint, placed.at)}
+    joint = placed.joint
+    if isinstance(joint, Modes | Deflection):
+        own = {"root": joint.root} if isinstance(joint, Modes) else {"frame": joint.frame_name}
+        named = {"kind": joint.kind, "flexible": (flexible or {})[joint.body], **{key: x for key, x in own.items() if x is not None}}
+        physics = {name: value for name in PHYSICS if name != "damping" and (value := _physics(joint, name)) is not None}
+        return {**out, **named, **_pose(placed.at), **physics}
+    return {**out, **_joint(joint, placed.at)}
 
 
 def _joint(joint: Joint, frame: Pose) -> dict[str, Any]:
@@ -131,16 +148,32 @@ def schema() -> dict[str, Any]:
         **dict.fromkeys(("at", "on", "force", "torque", "direction", "normal"), three), "axes": {"enum": ["world", "body"]},
         **dict.fromkeys(("length", "radius", "height", "constant"), number),
         "terms": {"type": "object", "additionalProperties": number},
+        **dict.fromkeys(("root", "frame"), text), "modes": {"type": "integer", "minimum": 0},
+        "stiffens": {"enum": [0, 1]}, "line": {"enum": [0, 1]},
+        **{name: {"type": "array", "items": number} for name in (*ARRAYS, "linear", "quadratic")},
     }  # fmt: skip
+    of |= {"damping": several, "stiffness": several}
+
     of |= {"parts": _list_of("part"), "bodies": _list_of("body"), "joints": _list_of("joint"), "frames": _list_of("frame")}
     of |= {"loops": _list_of("joint"), "couplings": _list_of("coupling"), "springs": _list_of("spring"), "pushes": _list_of("push")}
-    of |= {"constraints": _list_of("constraint")}
+    of |= {"constraints": _list_of("constraint"), "ground": _list_of("shape"), "collisions": _list_of("shape")}
+    of |= {"looks": _list_of("look"), "size": {"type": "array", "items": number}}
+    of |= {"flexible": {"anyOf": [text, _list_of("flexible")]}}
+    of |= {"contacts": _list_of("contact"), "actuators": _list_of("actuator"), "material": {"$ref": "#/$defs/material"}}
+    of |= {"excluded": {"type": "array", "items": {"type": "array", "items": text}}, "size": {"type": "array", "items": number}}
+    of |= {"gears": {"type": "object", "additionalProperties": number}, "mesh": text, "combine": {"enum": ["max", "min"]}}
+    of |= dict.fromkeys(("restitution", "compliance", "gain", "offset", "least_force", "largest_force", "active"), number)
+    of |= {key: {"type": "integer"} for key in ("shape", "other_shape", "group", "mask", "priority")}
     needed = {"file": ["screws"], "body": ["name"], "joint": ["name", "child"], "part": [], "frame": ["name", "body"]}
     needed |= {"coupling": ["name", "joint"], "spring": ["name", "other"], "push": ["name", "body"], "constraint": ["name", "kind"]}
+    needed |= contacts.NEEDED
+    needed |= {"flexible": ["name", "modes", "stiffness", "damping"], "attachment": ["name", "linear", "quadratic"]}
+    needed |= {"look": ["kind", "size", "at"]}
+    own: dict[str, dict[str, Any]] = {"constraint": {"kind": {"enum": list(CONSTRAINTS)}}, "shape": {"kind": text}, "look": {"kind": text}}
     things = {
         kind: {
             "type": "object",
-            "properties": {name: of[name] for name in entries} | ({"kind": {"enum": list(CONSTRAINTS)}} if kind == "constraint" else {}),
+            "properties": {name: of[name] for name in entries} | own.get(kind, {}),
             "required": needed[kind],
             "additionalProperties": False,
         }

@@ -9,14 +9,16 @@ import warnings
 from collections.abc import Iterator
 from math import isfinite, pi
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Compound, Fixed, Helical, Joint, Prismatic, Revolute, Spherical
-from ..model import Body, Coupling, Frame, Loop, Model, PlacedJoint, Shape
+from ..model import Body, Coupling, Frame, Loop, Material, Model, PlacedJoint, Shape
 from ..model.check import depth_first
 from ..model.parts import complaints
+from ..spatial import Pose
 from . import xml
 from .sdf_frames import MODEL, WORLD, Frames, label, numbers
 from .shapes import MeshFiles
@@ -27,6 +29,7 @@ IGNORED = ("self_collide", "static", "plugin", "enable_wind", "allow_auto_disabl
 NO_LIMIT = 1e15
 DEGREES_OF_FREEDOM = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "ball": 3}
 SOLIDS = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "mesh": ()}
+SOLIDS |= {"ellipsoid": ("radii",), "plane": ()}
 
 
 def read(
@@ -172,14 +175,19 @@ class Reader:
         if solid is None:
             self.notes.append(f'link "{link}", <{tag}>: its geometry is left out')
             return None
-        size: tuple = tuple(x for key in SOLIDS[solid.tag] for x in numbers(solid.needed(key), 3 if key == "size" else 1))
+        size: tuple = tuple(x for key in SOLIDS[solid.tag] for x in numbers(solid.needed(key), 3 if key in ("size", "radii") else 1))
         uri = path = None
         if solid.tag == "mesh":
             scale, uri = solid.first("scale"), solid.needed("uri").content.strip()
             size, path = (1.0, 1.0, 1.0) if scale is None else numbers(scale, 3), self.meshes.find(solid, uri)
         color = (element.first("material") or element).first("diffuse")
         rgba = None if color is None else numbers(color, 4)
-        return Shape(solid.tag, size, self.frames.placed(element, link), rgba, uri, path, element.attributes.get("name", ""))
+        pose = self.frames.placed(element, link)
+        if solid.tag == "plane":
+            normal = solid.first("normal")
+            pose = pose @ Pose.turning_z_to((0.0, 0.0, 1.0) if normal is None else numbers(normal, 3))
+        bits = {} if tag == "visual" else surface(element)
+        return Shape(solid.tag, size, pose, rgba, uri, path, element.attributes.get("name", ""), **bits)
 
     def _frame(self, name: str) -> Frame | None:
         link = self.frames.link(name)
@@ -263,6 +271,43 @@ def limits(limit: Element) -> dict[str, float]:
         if isfinite(value) and abs(value) < NO_LIMIT and not (key in ("effort", "velocity") and value < 0):
             out[ours] = value
     return out
+
+
+def surface(collision: Element) -> dict[str, Any]:
+    """Material and bits of the <surface> of a <collision>: friction of ODE, Bullet or Coulomb's, bounce, stiffness kp and damping kd."""
+    found: dict[str, float] = {}
+    told = collision.first("surface")
+    if told is None:
+        return {}
+    for engine in inside(told, "friction"):
+        for tag in ("mu", "friction"):
+            if engine.first(tag) is not None:
+                found.setdefault("friction", number(engine, tag, 1.0))
+    bounce, mask = told.first("bounce"), None
+    if bounce is not None:
+        found["restitution"] = number(bounce, "restitution_coefficient", 0.0)
+    for engine in inside(told, "contact"):
+        if engine.tag == "collide_bitmask":
+            mask = bits_of(engine)
+        elif engine.first("kp") is not None and (kp := number(engine, "kp", 0.0)) > 0:
+            found |= {"compliance": 1 / kp, "damping": number(engine, "kd", 0.0)}
+    try:
+        bits: dict[str, Any] = {"material": Material(**found, combine="min")} if found else {}  # type: ignore[arg-type]
+    except ModelError as error:
+        raise told.error(str(error)) from None
+    return bits if mask is None else bits | {"group": mask, "mask": mask}
+
+
+def bits_of(element: Element) -> int:
+    try:
+        return int(element.content.strip(), 0)
+    except ValueError:
+        raise element.error(f'<{element.tag}> is "{element.content.strip()}"; it takes a whole number.') from None
+
+
+def inside(parent: Element, tag: str) -> list[Element]:
+    child = parent.first(tag)
+    return [] if child is None else child.children
 
 
 def number(parent: Element, tag: str, default: float, *, finite: bool = True) -> float:

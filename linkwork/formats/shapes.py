@@ -1,11 +1,13 @@
 """The visual and collision shapes of URDF links: geometry, colours, and the files of meshes."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from math import isfinite, nan
 from pathlib import Path
 from urllib.parse import unquote
 
 from ..errors import listed
-from ..model import Shape
+from ..model import Material, Shape
 from ..spatial import Pose
 from .xml import Element, Lenient
 
@@ -23,13 +25,17 @@ class Shapes:
         self.notes: list[str] = []
         for material in robot.all("material"):
             lenient.read(material, self._color)
+        self.materials = {x.attributes["reference"]: x for x in robot.all("gazebo") if x.attributes.get("reference")}
         for link in robot.all("link"):  # a material named in one link may be defined in another
             for visual in link.all("visual"):
                 for material in visual.all("material"):
                     lenient.read(material, self._color)
 
     def of(self, link: Element, tag: str) -> tuple[Shape, ...]:
-        return tuple(shape for element in link.all(tag) if (shape := self.lenient.read(element, self._shape)))
+        shapes = tuple(shape for element in link.all(tag) if (shape := self.lenient.read(element, self._shape)))
+        told = self.materials.get(link.attributes.get("name", "")) if tag == "collision" else None
+        material = None if told is None else self.lenient.read(told, surface)
+        return shapes if material is None else tuple(replace(shape, material=material) for shape in shapes)
 
     def _shape(self, element: Element) -> Shape | None:
         geometry = element.first("geometry")
@@ -58,6 +64,31 @@ class Shapes:
         r, g, b, a = color.numbers("rgba", 4)
         self.colors.setdefault(name, (r, g, b, a))
         return r, g, b, a
+
+
+def surface(gazebo: Element) -> Material | None:
+    """The material of a <gazebo reference="link">: mu1, or mu, and kp, kd of a contact that is not rigid; Gazebo takes the smaller mu."""
+    names = ("mu", "friction"), ("mu1", "friction"), ("kd", "damping")
+    found = {name: value for tag, name in names if (value := said(gazebo, tag)) is not None}
+    kp = said(gazebo, "kp")
+    if kp and isfinite(kp):
+        found["compliance"] = 1 / kp
+    return Material(**found, combine="min") if found else None  # type: ignore[arg-type]
+
+
+def said(element: Element, tag: str) -> float | None:
+    """The number between the tags of a child, not negative; None if there is none."""
+    child = element.first(tag)
+    if child is None:
+        return None
+    text = child.attributes.get("value", child.content).strip()
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not value >= 0:
+        raise child.error(f'<{tag}> of {element.owner} is "{text}"; it takes a number that is not negative.')
+    return value
 
 
 class MeshFiles:

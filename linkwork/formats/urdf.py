@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from math import pi
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
-from ..model import Body, Coupling, Model, PlacedJoint
+from ..model import Actuator, Body, Coupling, Model, PlacedJoint
+from ..model.actuators import scalar_joints
 from ..model.check import depth_first
 from ..model.gears import with_gears
 from ..model.parts import complaints
@@ -75,6 +77,9 @@ def read(
         notes=(*placements.notes, *shapes.notes, *meshes.notes, *optional.notes, *wrong),
     )
     model = with_gears(model, gears)
+    driven = [Actuator(f"{joint}_motor", ((joint, ratio),)) for joint, ratio in gears.items()]
+    known = scalar_joints(model)
+    model = replace(model, actuators=tuple(x for x in driven if x.joints[0] in known))
     if wrong:
         _warn("\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *wrong)))
     if couplings and mimic is None:

@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Comment, Element, SubElement, indent, tostring
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, listed
 from ..joints import Cylindrical, Free, Joint, Planar, PlanarTranslation, Prismatic, Revolute, Translation
-from ..model import Body, Coupling, Model, PlacedJoint, Shape
+from ..model import Actuator, Body, Coupling, Model, PlacedJoint, Shape
 from ..model.model import GRAVITY
 from ..spatial import Pose
 
@@ -46,7 +46,7 @@ def written(model: Model, *, lossy: bool = False) -> str:
     names = Names(model)
     rows = {placed.name: list(_row(placed, names)) for placed in model.joints}
     mimics = {c.joint: c for coupling in model.couplings if (c := names.linear(coupling))}
-    lost = [*_lost_physics(model), *_lost_constraints(model, names)]
+    lost = [*_lost_physics(model), *_lost_constraints(model, names), *_lost_contacts(model)]
     if lost and not lossy:
         raise ModelError(f"URDF cannot hold all of {model.name}: {'; '.join(lost)}. With lossy=True this is left out.")
     robot = Element("robot", name=model.name)
@@ -63,11 +63,31 @@ def written(model: Model, *, lossy: bool = False) -> str:
     for frame in model.frames:
         step = UrdfJoint(names.joint(f"{frame.name}_joint"), "fixed", frame.pose)
         _joint(robot, step, frame.body, _link(robot, frame.name))
+    for actuator in filter(_is_transmission, model.actuators):
+        ((joint, ratio),) = actuator.gears
+        transmission = SubElement(robot, "transmission", name=f"{joint}_transmission")
+        SubElement(transmission, "type").text = "transmission_interface/SimpleTransmission"
+        SubElement(transmission, "joint", name=joint)
+        SubElement(SubElement(transmission, "actuator", name=actuator.name), "mechanicalReduction").text = _number(ratio)
     indent(robot)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(robot, encoding="unicode")}\n'
 
 
 # --- what URDF cannot express
+
+
+def _lost_contacts(model: Model) -> Iterator[str]:
+    if any(x.active for x in model.contacts):
+        yield "contacts, which load(..., contacts=...) makes again"
+    if model.ground:
+        yield "the ground"
+    if lost := [x.name for x in model.actuators if not _is_transmission(x)]:
+        yield f"actuators {listed(lost, 3)}"
+
+
+def _is_transmission(x: Actuator) -> bool:
+    """Is it what a <transmission> is read as: a motor with a gear on one joint?"""
+    return len(x.gears) == 1 and x == Actuator(f"{x.joints[0]}_motor", x.gears)
 
 
 def _lost_physics(model: Model) -> Iterator[str]:
@@ -89,6 +109,8 @@ def _lost_constraints(model: Model, names: "Names") -> Iterator[str]:
         yield f'loop "{loop.name}" closes the tree'
     for x in model.constraints:
         yield f'constraint "{x.name}" is not a joint'
+    for force in model.forces:
+        yield f'{type(force).__name__.lower()} "{force.name}" acts between points'
     if model.fluid is not None:
         yield "the fluid it is in"
 

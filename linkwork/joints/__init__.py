@@ -2,6 +2,7 @@
 
 from .compound import Compound
 from .cylindrical import Cylindrical
+from .elastic import Elastic
 from .fixed import Fixed
 from .free import Free
 from .helical import Helical
@@ -18,6 +19,7 @@ from .universal import Universal
 __all__ = [
     "Compound",
     "Cylindrical",
+    "Elastic",
     "Fixed",
     "Free",
     "Helical",

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,11 @@ class Joint(ABC):
         return (("", self, Pose()),)
 
     @property
+    def deformation(self) -> Any:
+        """Of a flexible body, where that and not the group says how nodes move (`linkwork.flexible`); else None."""
+        return None
+
+    @property
     def frame(self) -> Pose:
         """The pose of the group's frame in the frame of the joint: its z is the axis."""
         return Pose.turning_z_to(self.axis)
@@ -79,6 +85,16 @@ class Joint(ABC):
         if values.shape not in {(1,), (self.nv,)} or (value is not None and np.isnan(values).any()):
             raise ModelError(f"{type(self).__name__} has {name} {value}; it takes one number or {self.nv}.")
         return np.broadcast_to(values, (self.nv,)).astype(float)
+
+    def displaced(self, q) -> Pose:
+        """The pose of the outboard frame on the inboard one, both with z along the axis, at coordinates q."""
+        return Pose.of(self.group.matrix(np.asarray(q, float)))
+
+    @property
+    def spread(self) -> np.ndarray:
+        """How far coordinates drawn at random go where there are no limits: half a turn, or a metre."""
+        turns = (self.group.basis[:, :3] != 0).any(1)
+        return np.where(turns, np.pi, 1.0)
 
     @property
     def at_rest(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from ..errors import deprecated
 from . import mechanisms, sections, solids
+from .actuators import Actuator
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, distances
 from .contacts import Contact
@@ -14,6 +15,7 @@ from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .tree import Tree
 
 __all__ = [
+    "Actuator",
     "Body",
     "Bond",
     "Builder",

@@ -1,9 +1,12 @@
 """A beam as rigid pieces: one, or several with springs between them that bend, twist and stretch as its section does."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ..errors import ModelError, OptionError
+from ..flexible import FlexibleBody
 from ..joints import Compound, Joint, Prismatic, Revolute
 from .sections import Section
 from .solids import Solid, together
@@ -60,6 +63,14 @@ class Beam:
             return self.section.piece(self.length, color=color)
         h = self.length / self.segments
         return together(*(self.at((i + 0.5) * h).piece(h, i * h, color) for i in range(self.segments)))
+
+    def modal(self, modes: int) -> FlexibleBody:
+        """The beam as finite elements, as many as it has segments, in its lowest modes as a cantilever; shear in both planes or none."""
+        directions = "".join(letter for letter, freedom in zip("xtyz", ("axial", "twist", "bend_z", "bend_y")) if freedom in self.freedoms)
+        shear = "shear_y" in self.freedoms or "shear_z" in self.freedoms
+        body = FlexibleBody.beam(self.length, self.at if callable(self.section) else self.section, elements=self.segments, count=modes,
+                                 directions=directions, shear=shear)  # fmt: skip
+        return replace(body, damping=self.damping * np.diag(body.stiffness))
 
     def pieces(self, color=None) -> Iterator[tuple[float, Joint | None, Solid]]:
         """(where on the piece before, joint, solid) of each piece.

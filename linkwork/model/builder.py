@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ModelError, OptionError, did_you_mean, renamed_keyword
+from ..flexible import Deflection, FlexibleBody, Modes
 from ..joints import Fixed, Joint, Revolute
 from ..lie.scalars import numbers
 from ..spatial import Pose
@@ -62,6 +63,46 @@ class Builder:
         self._bodies.append(Body(name, mass, center, tensor, tuple(visuals), tuple(collisions)))
         placed = PlacedJoint(joint_name or f"{name}_joint", parent, name, joint or Fixed(), Pose.of(at), Pose.of(joint_on))
         self._joints.append(placed)
+        return self
+
+    def flexible(
+        self,
+        name: str,
+        body: FlexibleBody,
+        parent: str | None = None,
+        at=None,
+        joint: Joint | None = None,
+        *,
+        joint_name: str | None = None,
+        joint_on=None,
+        root: str | None = "",
+        visuals: tuple[Shape, ...] = (),
+    ) -> "Builder":
+        """Add a flexible body on its parent, as `body` adds a rigid one. Its joint carries the frame `root` of it, by default that which
+        the FlexibleBody names; `joint_on` is the joint's pose in that frame.
+
+        `name` is the frame on the joint, "name.tip" the frame `tip` of the body and so on: other bodies, loops, springs and payloads
+        attach to these as to any body. Modal coordinates stand after the joint's in q and v, as those of the joint `<name>_modes`; its
+        child "name.floating" is the frame that displacements are seen from. A body without modes becomes a rigid one.
+        """
+        if not isinstance(body, FlexibleBody):
+            raise ModelError(f'flexible body "{name}" is {body!r}; it takes a FlexibleBody, such as lw.FlexibleBody.beam(...).')
+        root = body.root if root == "" else root
+        others = [x for x in body.frames if x != root]
+        if not body.n:
+            at_root = body.attachment(root).pose
+            mass, center, tensor = body.rigid
+            R, p = at_root.rotation, np.array(at_root.translation)
+            center, tensor = R.T @ (center - p), R.T @ tensor @ R
+            named = {"joint_name": joint_name, "joint_on": joint_on, "visuals": visuals}
+            self.body(name, parent, at, joint, mass=mass, center=center, tensor=tensor, **named)
+            for x in others:
+                self.body(f"{name}.{x}", name, at_root.inverse() @ body.attachment(x).pose)
+            return self
+        self.body(name, parent, at, joint, joint_name=joint_name, joint_on=joint_on, visuals=visuals)
+        self.body(f"{name}.floating", name, None, Modes(body=body, root=root), joint_name=f"{name}_modes")
+        for x in others:
+            self.body(f"{name}.{x}", f"{name}.floating", None, Deflection(body=body, frame_name=x))
         return self
 
     @renamed_keyword("Builder.frame", "on", "body")
@@ -158,6 +199,7 @@ class Builder:
         flexibility: str = "lumped",
         segments: int = 10,
         freedoms=USUAL,
+        modes: int = 6,
         damping: float = 0.0,
         joint_name: str | None = None,
         color=None,
@@ -168,14 +210,16 @@ class Builder:
             b.body("load", "boom_tip", mass=1.0)
 
         `flexibility` "rigid" makes one body, "lumped" rigid pieces with springs between them that resist what `freedoms` name: axial,
-        twist, bend_y, bend_z, and shear_y, shear_z. `damping` seconds times the stiffness is the damping of the springs. The body `name`
+        twist, bend_y, bend_z, and shear_y, shear_z; "modal" is a FlexibleBody of finite elements, `segments` of them, in so many `modes`
+        of a cantilever (see `flexible`). `damping` seconds times the stiffness is the damping of the springs. The body `name`
         is at the root, `<name>_tip` at the end, where others attach; pieces between and the joints are `<name>1`, `<name>2` ...
         """
         if flexibility not in FLEXIBILITY:
             raise OptionError(f'beam "{name}" has flexibility "{flexibility}"; it may be {", ".join(FLEXIBILITY)}.')
-        if flexibility == "modal":
-            raise OptionError(f'beam "{name}" with flexibility "modal" is not made by Builder.beam yet; use "lumped", with more segments.')
         beam = Beam(name, length, section, segments, freedoms, damping)
+        if flexibility == "modal":
+            self.flexible(name, beam.modal(modes), parent, at, joint, joint_name=joint_name)
+            return self.body(f"{name}_tip", f"{name}.tip")
         if flexibility == "rigid":
             self.body(name, parent, at, joint, joint_name=joint_name, **beam.whole(color))
             return self.body(f"{name}_tip", name, (length, 0.0, 0.0))

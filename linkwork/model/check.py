@@ -29,6 +29,7 @@ def check_names(model: "Model") -> None:
     for frame in model.frames:
         _known(model, f'frame "{frame.name}"', "body", (frame.body,), known)
     _different(model, "force", [force.name for force in model.forces])
+    _different(model, "actuator", [x.name for x in model.actuators])
     _different(model, "contact", [contact.name for contact in model.contacts])
     for contact in model.contacts:
         _known(model, f'contact "{contact.name}"', "body", contact.bodies, known)

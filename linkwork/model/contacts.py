@@ -93,6 +93,8 @@ def combined(one: Material | None, other: Material | None) -> Material:
     """The material of a pair: the larger friction and restitution (the smaller friction where one says so), springs in a row."""
     if one is None or other is None:
         return one or other or Material()
+    if one.priority != other.priority:
+        return max(one, other, key=lambda x: x.priority)
     least = "min" in (one.combine, other.combine)
     return Material(
         friction=(min if least else max)(one.friction, other.friction),
@@ -100,6 +102,7 @@ def combined(one: Material | None, other: Material | None) -> Material:
         compliance=one.compliance + other.compliance,
         damping=max(one.damping, other.damping),
         combine="min" if least else "max",
+        priority=one.priority,
     )
 
 
@@ -109,20 +112,33 @@ def combined(one: Material | None, other: Material | None) -> Material:
 def with_contacts(model: "Model", which, material: Material | None) -> "Model":
     """The model with contacts between the shapes that `which` says, besides those it has."""
     if isinstance(which, str) and which == GROUND:
-        model = model if model.ground else model.with_ground()
-        made, left = every_pair(model, [(body.name, None) for body in model.bodies])
+        floors = [name for name, first in welds(model).items() if name and first is None and has_plane(model, name)]
+        model = model if model.ground or floors else model.with_ground()
+        model = awake(model, lambda x: None in (x.one, x.other))
+        made, left = every_pair(model, [(body.name, floor) for body in model.bodies for floor in (None, *floors)])
     elif isinstance(which, str) and which == "all":
-        model = replace(model, contacts=tuple(replace(x, active=True) for x in model.contacts))
+        model = awake(model, lambda x: True)
         names = [body.name for body in model.bodies]
         each = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]] + [(a, None) for a in names]
         made, left = every_pair(model, each)
     else:
-        made, left = named_pairs(model, which), []
+        pairs = pairs_said(model, which)
+        model = model if model.ground or not any(None in pair or GROUND in pair for pair in pairs) else model.with_ground()
+        made, left = named_pairs(model, pairs), []
     contacts = {key(x): x for x in model.contacts}
     for x in made:
         contacts.setdefault(key(x), replace(x, material=material))
     note = f"mesh shapes are left out of contacts: {listed(left)}; give their bodies primitive shapes, or see linkwork.contact.meshes"
     return replace(model, contacts=tuple(contacts.values()), notes=(*model.notes, *([note] if left else [])))
+
+
+def awake(model: "Model", which) -> "Model":
+    """The model with those contacts active that its file declares."""
+    return replace(model, contacts=tuple(replace(x, active=x.active or which(x)) for x in model.contacts))
+
+
+def has_plane(model: "Model", body: str) -> bool:
+    return any(shape.kind == "plane" for shape in model.body(body).collisions)
 
 
 def key(contact: Contact) -> frozenset:
@@ -180,19 +196,22 @@ def label(body: str | None, number: int, shape: Shape) -> str:
     return f"{GROUND if body is None else body}.{shape.name or number}"
 
 
-def named_pairs(model: "Model", which) -> list[Contact]:
-    """Contacts of pairs that are said by names: ("foot", "ground"), ("hand", "cup"), or "foot" for it and the ground. A name is that
-    of a body, for all its shapes, or of one shape."""
+def pairs_said(model: "Model", which) -> list[tuple]:
+    """Pairs of names: ("foot", "ground"), ("hand", "cup"), or "foot" for it and the ground."""
     if isinstance(which, (str, bytes)) or not isinstance(which, Iterable):
         raise ModelError(f"{model.name}: contacts is {which!r}; it may be {WAYS}.")
-    made: list[Contact] = []
-    for said in which:
-        pair = (said, GROUND) if isinstance(said, str) else tuple(said) if isinstance(said, (tuple, list)) else ()
+    pairs = [(x, GROUND) if isinstance(x, str) else tuple(x) if isinstance(x, (tuple, list)) else (x,) for x in which]
+    for pair in pairs:
         if len(pair) != 2:
             takes = 'pairs of names, ("foot", "ground"), or a name for it and the ground'
-            raise ModelError(f"{model.name}: contacts has {said!r}; it takes {takes}.")
-        if any(x in (None, GROUND) for x in pair) and not model.ground:
-            raise ModelError(f"{model.name} has no ground for a contact with {said!r}: add it: model.with_ground(), Builder.ground().")
+            raise ModelError(f"{model.name}: contacts has {pair!r}; it takes {takes}.")
+    return pairs
+
+
+def named_pairs(model: "Model", pairs: Iterable[tuple]) -> list[Contact]:
+    """Contacts of pairs of names, each of a body, for all its shapes, or of one shape."""
+    made: list[Contact] = []
+    for pair in pairs:
         (one, first), (other, second) = (_found(model, name) for name in pair)
         made += between(model, one, other, first, second)
     return made

@@ -24,6 +24,17 @@ def joint_rows(model: Model) -> dict[str, tuple[slice, slice]]:
     return rows
 
 
+def part_rows(model: Model) -> dict[str, tuple[slice, slice]]:
+    """The same of parts of joints by the name of the joint and their own, "hip.yaw", whatever they are called alone."""
+    rows, nq, nv = dict[str, tuple[slice, slice]](), 0, 0
+    for placed in model.joints:
+        for name, part, _ in placed.joint.parts:
+            if name:
+                rows[f"{placed.name}.{name}"] = slice(nq, nq + part.nq), slice(nv, nv + part.nv)
+            nq, nv = nq + part.nq, nv + part.nv
+    return rows
+
+
 def entry_names(model: Model) -> tuple[list[str], list[str]]:
     """A name for each entry of q, and of v: its joint or part of a joint, with an index if that has several entries."""
     names: tuple[dict[int, str], dict[int, str]] = {}, {}
@@ -69,7 +80,7 @@ def random_element(joint, shape, rng):
             x = rng.standard_normal((*shape, rows.stop - rows.start))
             q[..., rows] = x / np.linalg.norm(x, axis=-1, keepdims=True)
         return q
-    reach = np.pi * (joint.group.basis[:, :3] != 0).any(1) + (joint.group.basis[:, :3] == 0).all(1)
+    reach = joint.spread
     lower, upper = joint.each("lower", -np.inf), joint.each("upper", np.inf)
     lower, upper = np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)
     return lower + (upper - lower) * (q + 1) / 2

@@ -1,17 +1,19 @@
 """Model: what a machine is. Frozen, checked once when made, in canonical order."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, deprecated, did_you_mean, listed, renamed_keyword
+from ..flexible import FlexibleBody, Modes
 from ..joints import Fixed, Free
 from ..lie.scalars import numbers
 from ..spatial import Pose
 from . import text
+from .actuators import Actuator, check_actuators, with_actuators
 from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
 from .contacts import Contact, check_contacts, with_contacts
@@ -21,7 +23,7 @@ from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .rebasing import rebased
 
 GRAVITY = (0.0, 0.0, -9.81)
-PARTS = "bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "ground", "contacts", "excluded", "notes"
+PARTS = "bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "ground", "contacts", "excluded", "actuators", "notes"
 UP = (0.0, 0.0, 1.0)
 
 
@@ -45,6 +47,7 @@ class Model:
     ground: tuple[Shape, ...] = ()  # shapes that stand in the world: a floor, walls, steps
     contacts: tuple[Contact, ...] = ()  # pairs of shapes that may touch
     excluded: tuple[tuple[str | None, str | None], ...] = ()  # bodies that do not collide with each other
+    actuators: tuple[Actuator, ...] = ()  # motors and servos; they act where `robot.actuators` is used as a controller
     fluid: Fluid | None = None  # that bodies are in: see `in_fluid`
     notes: tuple[str, ...] = field(default=(), compare=False)
     order: tuple[str, ...] = field(default=(), compare=False)  # of joints, before the model had another root: see `rebased`
@@ -68,6 +71,8 @@ class Model:
         object.__setattr__(self, "bodies", tuple(bodies[placed.child] for placed in order))
         if self.contacts or self.ground:
             check_contacts(self)
+        if self.actuators:
+            check_actuators(self)
 
     # --- looking things up
 
@@ -171,7 +176,12 @@ class Model:
 
     @property
     def mass(self) -> float:
-        return sum(body.mass for body in self.bodies)
+        return sum(body.mass for body in self.bodies) + sum(x.mass for x in self.flexible_bodies.values())
+
+    @cached_property
+    def flexible_bodies(self) -> "dict[str, FlexibleBody]":
+        """Those that deform, by the name of the joint that has their modal coordinates."""
+        return {x.name: part.body for x in self.joints for _, part, _ in x.joint.parts if isinstance(part, Modes)}
 
     # --- other models from this one
 
@@ -179,6 +189,7 @@ class Model:
     def size(self) -> float:
         """A length of the mechanism, in metres: the longest way between two of its joints; 1 where there is none."""
         ways = [x.translation for parts in (self.joints, self.loops) for part in parts for x in (part.at, part.on)]
+        ways += [x.pose.translation for body in self.flexible_bodies.values() for x in body.frames.values()]
         return float(max((np.linalg.norm(x) for x in ways), default=0.0)) or 1.0
 
     def with_gravity(self, gravity) -> "Model":
@@ -218,11 +229,23 @@ class Model:
             model.with_contacts("all")                                       # and with each other, by the rules of the file
             model.with_contacts(["FL_foot", ("hand", "cup")])                # bodies or shapes by name: with the ground, with each other
 
+        The ground is the plane z = 0 if there is none.
         "all" leaves out bodies that are fixed to each other or connected by one joint, those that the file excludes, and shapes
         whose groups do not meet. Meshes are left out by "ground" and "all", with a note. Contacts have this material, or that of their
         shapes.
         """
         return with_contacts(self, which, material)
+
+    def with_actuators(
+        self, kind: str = "motor", joints: Iterable[str] | None = None, *, stiffness: float = 0.0, damping: float = 0.0
+    ) -> "Model":
+        """This model with a motor, or a servo, at each joint with one velocity, or at those named, besides the actuators it has.
+
+            model.with_actuators("motor")                                    # forces within the effort of each joint
+            model.with_actuators("position", stiffness=40.0, damping=1.0)    # force = stiffness (u − q) − damping v
+            model.with_actuators("velocity", ["wheel"], damping=2.0)         # force = damping (u − v)
+        """
+        return with_actuators(self, kind, joints, stiffness, damping)
 
     def with_payload(self, body: str, payload: "Body | float | Mapping", pose=None) -> "Model":
         """This model with another body welded to a body or frame: a Body, a solid, or a mass in kg, which is a point there; a
@@ -255,6 +278,7 @@ class Model:
             forces=(*self.forces, *moved.forces),
             constraints=(*self.constraints, *(x.standing(base, at) for x in moved.constraints)),
             **standing_ground(self, moved, base, at),
+            actuators=(*self.actuators, *moved.actuators),
             fluid=common_fluid(self, moved),
             notes=(*self.notes, *moved.notes),
         )
@@ -272,6 +296,7 @@ class Model:
             self,
             joints=tuple(welded(h, held[h.name]) if h.name in held else h for h in self.joints),
             couplings=tuple(c for c in self.couplings if c.joint not in gone and c.of not in gone),
+            actuators=tuple(x for x in self.actuators if not gone.intersection(x.joints)),
         )
 
     def floating(self, name: str | None = None) -> "Model":
@@ -349,7 +374,7 @@ def displacement(joint, q) -> Pose:
     pose, start = Pose(), 0
     for _, part, at in joint.parts:
         turn = part.frame
-        moved = Pose.of(part.group.matrix(np.asarray(q[start : start + part.nq], float)))
+        moved = part.displaced(q[start : start + part.nq])
         pose, start = pose @ at @ turn @ moved @ turn.inverse(), start + part.nq
     return pose
 
@@ -357,6 +382,11 @@ def displacement(joint, q) -> Pose:
 def welded(placed: PlacedJoint, q) -> PlacedJoint:
     """The joint held at these coordinates."""
     nq = placed.joint.nq
+    if any(part.deformation is not None for _, part, _ in placed.joint.parts):
+        raise ModelError(
+            f'joint "{placed.name}" has the modes of a flexible body, which cannot be locked: its mass would be lost. '
+            "Give the builder a FlexibleBody without these modes; one without any is rigid."
+        )
     turns = any(part.group.units for _, part, _ in placed.joint.parts)
     held = numbers(q)
     if held.shape not in {(nq,), (nq,) if turns else ()} or not np.isfinite(held).all():
@@ -384,6 +414,7 @@ def renamed(model: Model, prefix: str) -> Model:
         ground=model.ground,
         contacts=tuple(replace(x, name=n(x.name), one=n(x.one), other=n(x.other)) for x in model.contacts),
         excluded=tuple((n(a), n(b)) for a, b in model.excluded),
+        actuators=tuple(replace(x, name=n(x.name), gears=tuple((n(joint), ratio) for joint, ratio in x.gears)) for x in model.actuators),
         fluid=model.fluid and replace(model.fluid, immersed=tuple(replace(x, body=n(x.body)) for x in model.fluid.immersed)),
         notes=model.notes,
     )

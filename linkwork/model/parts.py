@@ -18,13 +18,14 @@ ZERO = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 @dataclass(frozen=True)
 class Material:
     """How a surface touches: Coulomb friction, Newton's restitution, compliance in m/N and damping in N s/m of a contact that is not
-    rigid. Of two surfaces the larger friction counts; with combine="min" the smaller."""
+    rigid. Of two surfaces the larger friction counts, with combine="min" the smaller; the one of higher priority decides alone."""
 
     friction: float = 1.0
     restitution: float = 0.0
     compliance: float = 0.0
     damping: float = 0.0
     combine: str = "max"
+    priority: int = 0
 
     def __post_init__(self):
         for what in ("friction", "restitution", "compliance", "damping"):

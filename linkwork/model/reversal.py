@@ -25,6 +25,11 @@ def keeps_coordinates(joint: Joint) -> bool:
 def reversed_joint(placed: PlacedJoint) -> PlacedJoint:
     """The same joint drawn the other way round; its coordinates are `reversed_coordinates`."""
     joint = placed.joint
+    if any(part.deformation is not None for _, part, _ in joint.parts):
+        raise ModelError(
+            f'joint "{placed.name}" is part of a flexible body and cannot be drawn the other way round. Put the root on the other side of '
+            "that body when you build it: Builder.flexible(..., root=...) says which of its frames stands on the joint."
+        )
     first = joint.parts[0][2] if joint.parts else Pose()
     try:
         return PlacedJoint(placed.name, placed.child, placed.parent, _reversed(joint), placed.on, placed.at @ first)  # type: ignore[arg-type]

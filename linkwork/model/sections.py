@@ -117,8 +117,13 @@ class Section:
         x, y, z = (length * i for i in self.inertia_per_length)
         bending = mass * length**2 / 12
         tensor = (x, 0.0, 0.0), (0.0, y + bending, 0.0), (0.0, 0.0, z + bending)
-        looks = tuple(_look(part, length, middle, color) for part in self.parts or self._rectangle)
+        looks = tuple(_look(part, length, middle, color) for part in self.looks)
         return Solid(mass=mass, center=(middle, 0.0, 0.0), tensor=tensor, visuals=looks)
+
+    @property
+    def looks(self) -> tuple[tuple[str, tuple[float, ...], tuple[float, float]], ...]:
+        """The solids of which it is drawn: (kind, sizes, place y z)."""
+        return self.parts or self._rectangle
 
     @property
     def _rectangle(self):

@@ -24,7 +24,8 @@ def rows(model):
         placed, body = model.joints[i], model.bodies[i]
         nq = placed.joint.nq
         coordinates = "" if nq == 0 else f"q[{starts[i]}]" if nq == 1 else f"q[{starts[i]}:{starts[i] + nq}]"
-        out.append((indent + branch + body.name, placed.name, placed.joint.kind, coordinates, f"{body.mass:.4g}"))
+        mass = body.mass + (model.flexible_bodies[placed.name].mass if placed.name in model.flexible_bodies else 0.0)
+        out.append((indent + branch + body.name, placed.name, placed.joint.kind, coordinates, f"{mass:.4g}"))
         below = indent + ("" if root else "   " if last else "│  ")
         inner = children.get(i, [])
         stack.extend((j, below, j == inner[-1]) for j in reversed(inner))

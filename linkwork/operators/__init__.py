@@ -3,6 +3,7 @@
 from .algebra import Operators
 from .geared import geared, velocities_of_all, with_elastic_gears
 from .operator import Operator
+from .partition import Part, Partition, aggregable, induced_edges, partition, path_induced
 from .rigid import about_a_fixed_point, operators, prescribed, rigid, shifted, with_inertial_rates
 from .rules import NoRuleError
 from .sko import SKO, Changes
@@ -13,12 +14,18 @@ __all__ = [
     "NoRuleError",
     "Operator",
     "Operators",
+    "Part",
+    "Partition",
     "SKO",
     "RankError",
     "Task",
     "about_a_fixed_point",
+    "aggregable",
     "geared",
+    "induced_edges",
     "operators",
+    "partition",
+    "path_induced",
     "prescribed",
     "rigid",
     "shifted",

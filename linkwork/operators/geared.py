@@ -83,7 +83,7 @@ def reordered(sko: SKO, gears):
 def velocities_of_all(sko: SKO, gears):
     """X with v of the whole tree = X v of the links: [μ; 1] at a geared joint (..., nv of all, nv of links)."""
     rows, of = sko.tree.rows, {m: (k, mu) for k, (m, mu) in gears.items()}
-    kept = np.concatenate([np.arange(sko.nv)[rows[k]] for k in sko.tree.base_to_tips() if k not in of])
+    kept = np.concatenate([np.zeros(0, int)] + [np.arange(sko.nv)[rows[k]] for k in sko.tree.base_to_tips() if k not in of])
     X = np.eye(sko.nv)
     for m, (k, mu) in of.items():
         X[rows[m], rows[k]] = mu * np.eye(rows[k].stop - rows[k].start)

@@ -80,6 +80,7 @@ from .momentum_derivatives import (
 from .motion import bias, forward_dynamics, gravity_force, hybrid_dynamics, inverse_dynamics, joint_wrenches
 from .passive_derivatives import gravity_force_derivative, passive_force_derivatives, potential_energy_gradient
 from .rebasing import rebase, rebase_force
+from .sensors import inertial_unit
 from .tasks import joint_response, task_acceleration, task_compliance, task_inertia, task_jacobian
 
 __all__ = [
@@ -132,6 +133,7 @@ __all__ = [
     "hybrid_dynamics",
     "hybrid_matrix",
     "hybrid_matrix_times",
+    "inertial_unit",
     "integrate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",

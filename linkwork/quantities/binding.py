@@ -21,6 +21,6 @@ def binding_notes(model: Model, methods: Collection[str]) -> list[str]:
     here = [x for x in QUANTITIES.values() if x.name in methods]
     return [
         f"bound by {listed(names)}: print(robot.constraint_report(q))",
-        f"kept by {', '.join([*(x.name for x in here if x.constrained), 'motor_forces', 'simulate'])}",
+        f"kept by {', '.join([*(x.name for x in here if x.constrained), 'motor_forces', 'equilibrium', 'modes', 'simulate'])}",
         f"of the tree alone, whatever binds it: {', '.join(x.name for x in here if x.of_tree)}",
     ]

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..engine import interpreter
 from ..engine.array import Traced
 from ..engine.gufunc import put_into
 from ..engine.kernel import Kernel
@@ -75,12 +76,19 @@ class Bound:
     def function(self, *arguments):
         """The quantity of one sample over any scalar."""
         some = scalars_of(arguments)
+        if self.program is not None:
+            return self.program(*(like(x, some) for x in arguments))
         nodes = on_scalars(self.nodes, some)
         if isinstance(some, Traced):
             arguments = tuple(like(x, some) if not isinstance(x, Traced) else x for x in arguments)
         results = self.evaluated(nodes, arguments)
         self.check_results(results if self.quantity.several else (results,))
         return results
+
+    @cached_property
+    def program(self) -> Callable | None:
+        """The quantity as a derivative of another's program, where its sweep does not know how the blocks change."""
+        return self.quantity.program(self) if self.quantity.program is not None and self.lowered.is_flexible else None
 
     def check_results(self, results) -> None:
         """Results end in the shapes that the declaration says; sizes that it does not know may be any."""
@@ -124,6 +132,8 @@ class Bound:
 
     def plain(self, dtype: np.dtype) -> Callable:
         """In plain NumPy, called as a gufunc is."""
+        if self.program is not None:
+            return interpreter.called(self.kernel().program)
         nodes = self.lowered.plain(dtype)
         cores = [len(x) for x in (self.quantity.result if self.quantity.several else (self.quantity.result,))]
 

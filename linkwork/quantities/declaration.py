@@ -73,6 +73,7 @@ class Quantity:
     of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
     divides_by_inertia: bool  # has it no value where a joint moves nothing that has inertia?
     demands: Callable | None  # of its inputs, in their order: raises where their numbers mean nothing
+    program: Callable | None  # where bodies are flexible and its sweep is for rigid ones: of which program it is the derivative
     refuses: str  # where constraints would change it and it does not know them: what to do instead
 
     @property
@@ -179,6 +180,7 @@ def quantity(
     of_tree=False,
     divides_by_inertia=False,
     demands=None,
+    program=None,
     refuses="",
 ) -> Callable:
     """Declare the function below as a quantity: the fields of `Quantity` say what each argument means."""
@@ -186,7 +188,7 @@ def quantity(
     def declared(function: Callable) -> Quantity:
         made = Quantity(
             function, result, honours, of_joints, product, options, rolls, long, straight_up_to, of_tree, divides_by_inertia, demands,
-            refuses,
+            program, refuses,
         )  # fmt: skip
         if made.name in QUANTITIES and QUANTITIES[made.name].is_ours and not made.is_ours:
             raise ValueError(f'"{made.name}" is a quantity of linkwork. Give your function another name.')

@@ -5,7 +5,7 @@ import numpy as np
 from .. import sweeps
 from ..lie.scalars import like
 from ..sweeps.blocks import at_rest
-from . import long
+from . import by_program, long
 from .declaration import Honours, quantity
 from .energy import passive_force
 from .passive_derivatives import SPRINGS, passive_force_derivatives
@@ -13,6 +13,8 @@ from .passive_derivatives import SPRINGS, passive_force_derivatives
 TREE = Honours.GRAVITY | Honours.EXTERNAL
 SQUARE = "nv", "nv"
 BOUND = TREE | Honours.CONSTRAINTS
+INVERSE = by_program.jacobian("inverse_dynamics", "q", "v", "vdot")
+FORWARD = by_program.jacobian("forward_dynamics", "q", "v", "tau")
 UNDER_CONSTRAINTS = "robot.forward_dynamics_derivatives(q, v, tau, passive=True) keeps them"
 
 
@@ -36,7 +38,7 @@ def forward_motion(system, who: str, q, v, tau, external):
     return s, V, P, D, G, alpha, sweeps.interbody_forces(s, P, r, alpha, z)
 
 
-@quantity(("nv",), TREE, of_joints=True, of_tree=True)
+@quantity(("nv",), TREE, of_joints=True, of_tree=True, program=by_program.jvp("inverse_dynamics"))
 def inverse_dynamics_rate(system, q, v, vdot, dq, dv, dvdot, external=None):
     """The rate of `inverse_dynamics` while q moves with the velocity dq, v with the rate dv and v̇ with dvdot."""
     s, V, alpha, f = rigid_motion(system, "inverse_dynamics_rate", q, v, vdot, external)
@@ -44,7 +46,7 @@ def inverse_dynamics_rate(system, q, v, vdot, dq, dv, dvdot, external=None):
     return s.tree.join(sweeps.inverse_dynamics_rate(s, v, V, alpha, f, dq, dv, dvdot, system.still))
 
 
-@quantity(("nv",), BOUND, of_joints=True)
+@quantity(("nv",), BOUND, of_joints=True, program=by_program.jvp("forward_dynamics"))
 def forward_dynamics_rate(system, q, v, tau, dq, dv, dtau, external=None):
     """The rate of `forward_dynamics` while q moves with the velocity dq, v with the rate dv and τ with dtau: 𝓜⁻¹ (dtau − τ̇), τ̇ the rate of
     inverse dynamics at this v̇."""
@@ -58,7 +60,7 @@ def forward_dynamics_rate(system, q, v, tau, dq, dv, dtau, external=None):
     return s.tree.join(rate)
 
 
-@quantity((("nv",),) * 3, TREE, of_joints=True, of_tree=True)
+@quantity((("nv",),) * 3, TREE, of_joints=True, of_tree=True, program=by_program.vjp("inverse_dynamics"))
 def inverse_dynamics_gradient(system, q, v, vdot, weight, external=None):
     """weight · ∂τ/∂q, weight · ∂τ/∂v and weight · ∂τ/∂v̇ of `inverse_dynamics`."""
     s, V, alpha, f = rigid_motion(system, "inverse_dynamics_gradient", q, v, vdot, external)
@@ -66,7 +68,7 @@ def inverse_dynamics_gradient(system, q, v, vdot, weight, external=None):
     return tuple(map(s.tree.join, found))
 
 
-@quantity((("nv",),) * 3, BOUND, of_joints=True)
+@quantity((("nv",),) * 3, BOUND, of_joints=True, program=by_program.vjp("forward_dynamics"))
 def forward_dynamics_gradient(system, q, v, tau, weight, external=None):
     """weight · ∂v̇/∂q, weight · ∂v̇/∂v and weight · ∂v̇/∂τ of `forward_dynamics`: −λ ∂τ and λ = 𝓜⁻¹ weight."""
     s, V, P, D, G, alpha, f = forward_motion(system, "forward_dynamics_gradient", q, v, tau, external)
@@ -78,7 +80,7 @@ def forward_dynamics_gradient(system, q, v, tau, weight, external=None):
     return tuple(map(s.tree.join, (by_q, by_v, multipliers)))
 
 
-@quantity((SQUARE,) * 3, TREE, of_joints=True, rolls=False, long=long.inverse_dynamics_derivatives, of_tree=True)
+@quantity((SQUARE,) * 3, TREE, of_joints=True, rolls=False, long=long.inverse_dynamics_derivatives, of_tree=True, program=INVERSE)
 def inverse_dynamics_derivatives(system, q, v, vdot, external=None):
     """∂τ/∂q, ∂τ/∂v and ∂τ/∂v̇ = 𝓜 of the tree's inverse dynamics."""
     s, V, alpha, f = rigid_motion(system, "inverse_dynamics_derivatives", q, v, vdot, external)
@@ -86,7 +88,9 @@ def inverse_dynamics_derivatives(system, q, v, vdot, external=None):
     return by_q, by_v, sweeps.mass_matrix(s, sweeps.composite_inertia(s))
 
 
-@quantity((SQUARE,) * 3, BOUND, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives, divides_by_inertia=True)
+@quantity(
+    (SQUARE,) * 3, BOUND, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives, divides_by_inertia=True, program=FORWARD,
+)  # fmt: skip
 def forward_dynamics_derivatives(system, q, v, tau, external=None):
     """∂v̇/∂q = −𝓜⁻¹ ∂τ/∂q, ∂v̇/∂v = −𝓜⁻¹ ∂τ/∂v and ∂v̇/∂τ = 𝓜⁻¹, at the v̇ of these forces."""
     return solved(system, "forward_dynamics_derivatives", q, v, tau, external)
@@ -94,6 +98,7 @@ def forward_dynamics_derivatives(system, q, v, tau, external=None):
 
 @quantity(
     (SQUARE,) * 3, TREE | SPRINGS, of_joints=True, rolls=False, long=long.inverse_dynamics_derivatives_with_passive_forces, of_tree=True,
+    program=by_program.with_passive_forces("inverse_dynamics", "q", "v", "vdot"),
 )  # fmt: skip
 def inverse_dynamics_derivatives_with_passive_forces(system, q, v, vdot, external=None):
     """The same of τ − Q, what motors have to add to the passive forces Q of the model."""
@@ -105,6 +110,7 @@ def inverse_dynamics_derivatives_with_passive_forces(system, q, v, vdot, externa
 @quantity(
     (SQUARE,) * 3, TREE | Honours.PASSIVE, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives_with_passive_forces,
     divides_by_inertia=True, refuses=UNDER_CONSTRAINTS,
+    program=by_program.with_passive_forces("forward_dynamics", "q", "v", "tau"),
 )  # fmt: skip
 def forward_dynamics_derivatives_with_passive_forces(system, q, v, tau, external=None):
     """The same of v̇ under the forces τ + Q, Q the passive forces of the model."""

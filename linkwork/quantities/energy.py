@@ -20,13 +20,13 @@ def kinetic_energy(system, q, v):
 def potential_energy(system, q):
     """−g · Σ m c in the world, ½ ξ* k ξ of the springs of the joints, and the energy of springs between points."""
     tree, coordinates = system.tree, system.split(q)
-    moment = moment_of_mass(tree, placements(system, q), system.weighed)[..., :3, :]
+    moment = moment_of_mass(tree, placements(system, q), system.weights(q))[..., :3, :]
     energy = tree.slots()
     for k in tree.base_to_tips():
         away = from_rest(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k])[..., None]
         energy[k] = 0.5 * (away.mT @ (system.stiffness[k][..., None] * away))
     total = (tree.total(energy) - system.gravity[..., None, :] @ moment)[..., 0, 0]
-    return point_energy(system, q, total)
+    return point_energy(system, q, total + system.strain_energy(q))
 
 
 @quantity(("nv",), Honours.PASSIVE, long=long.passive_force)
@@ -55,5 +55,5 @@ def from_rest(group, q, stiffness, rest):
 @quantity((3,), Honours.NOTHING)
 def center_of_mass(system, q):
     """In the world."""
-    total = moment_of_mass(system.tree, placements(system, q), system.moment)
+    total = moment_of_mass(system.tree, placements(system, q), system.moments(q))
     return total[..., :3, 0] / total[..., 3, :]

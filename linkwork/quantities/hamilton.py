@@ -9,7 +9,7 @@ coordinates: zero for joints whose velocities commute.
 
 from .. import sweeps
 from ..sweeps.lagrangian import kinetic_slopes
-from . import long
+from . import by_program, long
 from .declaration import Honours, quantity
 from .energy import kinetic_energy, potential_energy
 from .inertia import mass_matrix_solve, solved
@@ -17,7 +17,7 @@ from .inertia import mass_matrix_solve, solved
 ENERGY = Honours.GRAVITY | Honours.JOINT_SPRINGS | Honours.POINT_FORCES
 
 
-@quantity(("nv",), Honours.NOTHING, of_joints=True, of_tree=True)
+@quantity(("nv",), Honours.NOTHING, of_joints=True, of_tree=True, program=by_program.jacobian("kinetic_energy", "v"))
 def generalized_momentum(system, q, v):
     """p = ∂T/∂v = 𝓜 v of the tree                                                                     Jain (4.30)."""
     s = system.blocks(q)
@@ -41,11 +41,8 @@ def lagrangian(system, q, v):
 def hamiltonian(system, q, p):
     """H = ½ p · 𝓜⁻¹ p + U of the tree: the energy as a function of momenta."""
     s = system.blocks(q)
-    own = s.tree.split(p)
-    v, energy = solved(s, system.still, own), s.tree.slots()
-    for k in s.tree.base_to_tips():
-        energy[k] = 0.5 * (own[k].mT @ v[k])
-    return s.tree.total(energy)[..., 0, 0] + potential_energy(system, q)
+    v = solved(s, system.still, s.tree.split(p))
+    return sweeps.kinetic_energy(s, sweeps.velocities(s, v, system.still), v) + potential_energy(system, q)
 
 
 @quantity(

@@ -7,11 +7,12 @@ from ..lie.scalars import like, unit
 from ..spatial.ldl import solve
 from ..sweeps.blocks import at_rest
 from ..systems.rigid import placements
-from . import long
+from . import by_program, long
 from .declaration import Honours, quantity
 from .options import one_place, place_and_axes, two_places, two_places_and_axes
 
 NOTHING = Honours.NOTHING
+OF_JACOBIAN = by_program.jacobian("jacobian", "q")
 FAR = 160  # velocities: the way of one body to the world is little code for each joint
 
 
@@ -73,7 +74,7 @@ def body_velocity(system, q, v, body, place, other, axes="body"):
     return (relative_jacobian(system, q, body, place, other, axes) @ v[..., None])[..., 0]
 
 
-@quantity((6, "nv", "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.jacobian_derivative)
+@quantity((6, "nv", "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.jacobian_derivative, program=OF_JACOBIAN)
 def jacobian_derivative(system, q, body, place, axes="body"):
     """∂J/∂q, the kinematic Hessian: entry (r, a, c) is how column a of `jacobian` changes along the velocity c."""
     system.check_rigid("jacobian_derivative")

@@ -101,6 +101,16 @@ def task_inertia(of, q, task):
     return inverse(task_compliance(of, q, task))
 
 
+def inertial_unit(of, q, v, vdot, body, place):
+    """From the velocity and acceleration of the body, and gravity in the axes of the frame."""
+    shift = phi(place.matrix).T.astype(q.dtype)
+    both = of("body_velocities", q, v), of("body_accelerations", q, v, vdot)
+    u, a = ((shift @ x[..., body, :, None])[..., 0] for x in both)
+    R = pose(of, q, body, place)[..., :3, :3]
+    w, gravity = u[..., :3], np.asarray(of.nodes.gravity, q.dtype)
+    return np.concatenate([w, a[..., 3:] + np.cross(w, u[..., 3:]) - (R.mT @ gravity[:, None])[..., 0]], -1)
+
+
 def inverse_mass_matrix(of, q):
     return of("mass_matrix_inverse", q)
 

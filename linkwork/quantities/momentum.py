@@ -10,7 +10,7 @@ from ..lie.scalars import like
 from ..model.tree import concatenated
 from ..spatial import solve
 from ..sweeps.momentum import moment_of_mass
-from ..systems.rigid import placed_blocks, placements
+from ..systems.rigid import placements
 from . import long
 from .declaration import Honours, quantity
 from .kinematics import FAR
@@ -29,7 +29,7 @@ def momentum(system, q, v):
 def centroidal_momentum(system, q, v):
     """The momentum about the world's origin, moved to the centre of mass c:  [n − c × f; f]."""
     X = placements(system, q)
-    center, s = center_of(system, X), placed_blocks(system, X)
+    center, s = center_of(system, X, q), system.placed_blocks(X, q)
     h = system.still + sweeps.momentum(s, sweeps.velocities(s, s.tree.split(v), system.still))
     return from_center(center, h)[..., 0]
 
@@ -38,17 +38,17 @@ def centroidal_momentum(system, q, v):
 def centroidal_momentum_matrix(system, q):
     """A with A v the centroidal momentum: the column of each velocity is φ(c,k) R(k) H*(k), R the composite inertia."""
     X = placements(system, q)
-    s = placed_blocks(system, X)
+    s = system.placed_blocks(X, q)
     R, T = sweeps.composite_inertia(s), sweeps.poses(s.tree, X, like(np.eye(4), system.gravity))
-    columns = [spatial.phi(T[k]) @ (R[k] @ s.H[k].mT) for k in s.tree.base_to_tips()]
-    return from_center(center_of(system, X), concatenated([system.still[..., :0], *columns], -1))
+    columns = [spatial.phi(T[k]) @ (R[k] @ s.H[k].mT)[..., -6:, :] for k in s.tree.base_to_tips()]
+    return from_center(center_of(system, X, q), concatenated([system.still[..., :0], *columns], -1))
 
 
 @quantity((6, 6), NOTHING)
 def centroidal_inertia(system, q):
     """Inertia of the mechanism as one rigid body, about its centre of mass, in world axes: composite inertia."""
     X = placements(system, q)
-    center, R = center_of(system, X), world_inertia(placed_blocks(system, X), system.still @ system.still.mT)
+    center, R = center_of(system, X, q), world_inertia(system.placed_blocks(X, q), system.still @ system.still.mT)
     return from_center(center, from_center(center, R).mT)
 
 
@@ -56,7 +56,7 @@ def centroidal_inertia(system, q):
 def average_velocity(system, q, v):
     """The velocity of one rigid body of the same inertia with the same momentum, at the centre of mass, in world axes."""
     X = placements(system, q)
-    s, center = placed_blocks(system, X), center_of(system, X)
+    s, center = system.placed_blocks(X, q), center_of(system, X, q)
     h = system.still + sweeps.momentum(s, sweeps.velocities(s, s.tree.split(v), system.still))
     R = world_inertia(s, system.still @ system.still.mT)
     return solve(from_center(center, from_center(center, R).mT), from_center(center, h))[..., 0]
@@ -66,11 +66,11 @@ def average_velocity(system, q, v):
 def centroidal_momentum_rate(system, q, v, vdot):
     """The rate of the centroidal momentum, A v̇ + Å v: the wrench that all else exerts on the mechanism, gravity included."""
     X = placements(system, q)
-    s = placed_blocks(system, X)
+    s = system.placed_blocks(X, q)
     r = system.rates(s, v)._replace(base=system.still)
     _, _, f = sweeps.inverse_dynamics(s, r, s.tree.split(vdot))
     total = system.still + s.tree.sum(s.A[j] @ f[j] for j in s.tree.children[s.tree.world])
-    return from_center(center_of(system, X), total)[..., 0]
+    return from_center(center_of(system, X, q), total)[..., 0]
 
 
 def of_one_free_root(model):
@@ -92,7 +92,7 @@ def free_flying_velocity(system, q, v, momentum):
         R v_base = φ⁻¹ h − Σ A M V of the joints alone,    R the composite inertia at the base         Jain (16.27)
     """
     X = placements(system, q)
-    s = placed_blocks(system, X)
+    s = system.placed_blocks(X, q)
     base = next(k for k in s.tree.base_to_tips() if s.tree.widths[k])
     rates = s.tree.split(v)
     rates[base] = np.zeros_like(rates[base])
@@ -105,9 +105,9 @@ def free_flying_velocity(system, q, v, momentum):
     return s.tree.join(rates)
 
 
-def center_of(system, X):
+def center_of(system, X, q):
     """The centre of mass in the world, as a vector."""
-    total = moment_of_mass(system.tree, X, system.moment)
+    total = moment_of_mass(system.tree, X, system.moments(q))
     return total[..., :3, 0] / total[..., 3, :]
 
 

@@ -6,10 +6,11 @@ from .. import sweeps
 from ..lie.embedding import tilde
 from ..sweeps.momentum import moment_of_mass
 from ..systems.rigid import placed_blocks, placements
-from . import long
+from . import by_program, long
 from .declaration import Honours, quantity
 
 NOTHING = Honours.NOTHING
+MOMENTUM = by_program.jacobian("centroidal_momentum", "q", "v")
 
 
 def masses(system, who: str, q):
@@ -20,7 +21,7 @@ def masses(system, who: str, q):
     return placed_blocks(system, X), total[..., :3, :] / total[..., 3:, :], total[..., 3:, :]
 
 
-@quantity((3, "nv"), NOTHING, rolls=False, long=long.center_of_mass_jacobian)
+@quantity((3, "nv"), NOTHING, rolls=False, long=long.center_of_mass_jacobian, program=by_program.jacobian("center_of_mass", "q"))
 def center_of_mass_jacobian(system, q):
     """ċ per velocity, in the world: linear momentum by the mass."""
     s, _, mass = masses(system, "center_of_mass_jacobian", q)
@@ -28,7 +29,7 @@ def center_of_mass_jacobian(system, q):
     return by_v[..., 3:, :] / mass
 
 
-@quantity(((6, "nv"),) * 2, NOTHING, rolls=False, long=long.centroidal_momentum_derivatives)
+@quantity(((6, "nv"),) * 2, NOTHING, rolls=False, long=long.centroidal_momentum_derivatives, program=MOMENTUM)
 def centroidal_momentum_derivatives(system, q, v):
     """∂h/∂q, and ∂h/∂v, the centroidal momentum matrix, of the momentum about the centre of mass c:
 
@@ -41,7 +42,7 @@ def centroidal_momentum_derivatives(system, q, v):
     return about(c, by_q, tilde(f) @ by_v[..., 3:, :] / mass), about(c, by_v)
 
 
-@quantity((6,), NOTHING)
+@quantity((6,), NOTHING, program=by_program.jvp("centroidal_momentum"))
 def centroidal_momentum_change(system, q, v, dq, dv):
     """The rate of `centroidal_momentum` while q moves with the velocity dq and v with the rate dv; for dq = v and dv = v̇, what gravity
     and forces from outside exert about the centre of mass."""
@@ -59,7 +60,7 @@ def about(c, h, more=0.0):
     return np.concatenate([n - tilde(c[..., 0]) @ f + more, f], -2)
 
 
-@quantity((("nv",),) * 2, NOTHING, of_joints=True)
+@quantity((("nv",),) * 2, NOTHING, of_joints=True, program=by_program.jacobian("kinetic_energy", "q", "v"))
 def kinetic_energy_gradient(system, q, v):
     """∂T/∂q, and ∂T/∂v = 𝓜 v, the generalized momentum."""
     system.check_rigid("kinetic_energy_gradient")

@@ -13,7 +13,7 @@ from ..lie.embedding import tilde
 from ..lie.scalars import like
 from ..model import Spring
 from ..sweeps.jacobian import owners
-from . import long
+from . import by_program, long
 from .declaration import Honours, quantity
 from .energy import joint_spring
 from .kinematics import group_rates
@@ -22,9 +22,11 @@ from .points import conservative, pull, pull_derivatives, pushed
 
 SPRINGS = Honours.JOINT_SPRINGS | Honours.POINT_FORCES
 SQUARE = "nv", "nv"
+GRAVITY, ENERGY = by_program.jacobian("gravity_force", "q"), by_program.jacobian("potential_energy", "q")
+PASSIVE = by_program.jacobian("passive_force", "q", "v")
 
 
-@quantity(SQUARE, Honours.GRAVITY, of_joints=True, rolls=False, long=long.gravity_force_derivative, of_tree=True)
+@quantity(SQUARE, Honours.GRAVITY, of_joints=True, rolls=False, long=long.gravity_force_derivative, of_tree=True, program=GRAVITY)
 def gravity_force_derivative(system, q):
     """∂g/∂q of the forces that hold the tree still."""
     system.check_rigid("gravity_force_derivative")
@@ -35,7 +37,7 @@ def gravity_force_derivative(system, q):
     return by_q
 
 
-@quantity(("nv",), Honours.GRAVITY | SPRINGS, of_joints=True, long=long.potential_energy_gradient)
+@quantity(("nv",), Honours.GRAVITY | SPRINGS, of_joints=True, long=long.potential_energy_gradient, program=ENERGY)
 def potential_energy_gradient(system, q):
     """∂U/∂q: the forces that hold the mechanism against gravity, springs, and pushes that are constant in the world."""
     system.check_rigid("potential_energy_gradient")
@@ -47,7 +49,7 @@ def potential_energy_gradient(system, q):
     return point_force(system, q, system.zeros, s.tree.join(tau), conservative(system.forces), -1.0)
 
 
-@quantity((SQUARE,) * 2, SPRINGS, rolls=False, long=long.passive_force_derivatives)
+@quantity((SQUARE,) * 2, SPRINGS, rolls=False, long=long.passive_force_derivatives, program=PASSIVE)
 def passive_force_derivatives(system, q, v):
     """∂Q/∂q and ∂Q/∂v of `passive_force`; dry friction does not change until the motion turns round."""
     tree, coordinates = system.tree, system.split(q)

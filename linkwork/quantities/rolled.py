@@ -28,7 +28,7 @@ def possible(bound: "Bound") -> bool:
     """Can the sweep be rolled? Springs between points, or blocks that somebody else makes, are not the same for every node."""
     between_points = bound.lowered.model.forces and bound.quantity.honours & Honours.POINT_FORCES
     welds = bound.quantity.options is some_bodies and any(isinstance(x, Weld) for x in bound.options[0])
-    return bound.quantity.rolls and not between_points and not welds and not bound.lowered.producers
+    return bound.quantity.rolls and not between_points and not welds and bound.lowered.is_rigid
 
 
 def kernel(bound: "Bound") -> Kernel | None:
@@ -46,7 +46,7 @@ def run(bound: "Bound", dtype: np.dtype) -> Callable | None:
     """A quantity by rolled kernels, called as a gufunc is; None where only straight-line code or a plain run will do."""
     if possible(bound):
         return rolled(bound, dtype)
-    if bound.quantity.long is not None and not bound.lowered.producers:
+    if bound.quantity.long is not None and bound.lowered.is_rigid:
         return composed(bound, bound.quantity.long, dtype)
     return None
 

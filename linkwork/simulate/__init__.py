@@ -3,6 +3,7 @@
 from .contact import ContactRecord, ContactSolver
 from .contact_rollout import ContactRollout
 from .control import Hold, hold
+from .ensemble import Ensemble, EventTimes, Statistic
 from .events import Event, Occurrence
 from .rollout import Rollout, rollout
 from .rollout_gradient import RolloutGradient, rollout_gradient
@@ -16,12 +17,15 @@ __all__ = [
     "ContactRollout",
     "ContactSolver",
     "CostGradient",
+    "Ensemble",
     "Event",
+    "EventTimes",
     "Hold",
     "Occurrence",
     "Rollout",
     "RolloutGradient",
     "Sensitivity",
+    "Statistic",
     "Trajectory",
     "adjoint",
     "hold",

@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import lru_cache
 from os import PathLike
 
 import numpy as np
 
 from .. import joints
 from ..errors import MissingFileError, SimulationError
+from ..flexible import Deflection, FlexibleBody, Modes
+from ..flexible.data import as_data, from_data
 from ..joints import Joint
 from ..model import Model, constraints, contacts, forces, parts
 from ..spatial import Pose
@@ -26,9 +29,10 @@ ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
 CARRIED = "grid", "late", "next_step", "embedding", "held", "memory"
 STATUSES = "finished", "event", "stopped", "failed"
+WHOLE = Pose, Model, Modes, Deflection
 TYPES = {
     kind.__name__: kind
-    for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints, contacts) for x in vars(part).values()), Pose, Model)
+    for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints, contacts) for x in vars(part).values()), *WHOLE)
     if isinstance(kind, type) and is_dataclass(kind)
 }
 
@@ -248,6 +252,8 @@ def _maybe_flag(x) -> bool:
 
 def written(x):
     """A model, or a part of one, as lists, dictionaries, numbers and strings for JSON; `read` is the inverse."""
+    if isinstance(x, FlexibleBody):
+        return {"type": "FlexibleBody", "text": json.dumps(as_data(x))}
     if is_dataclass(x) and not isinstance(x, type):
         kind = type(x).__name__
         if TYPES.get(kind) is not type(x):
@@ -263,10 +269,18 @@ def written(x):
 
 def read(x):
     """The model, or part of one, from what `written` returned."""
+    if isinstance(x, dict) and x.get("type") == "FlexibleBody":
+        return flexible_of(x["text"])
     if isinstance(x, dict):
         entries = {_renamed(name): read(value) for name, value in x.items() if name != "type"}
         return TYPES[_renamed(x["type"])](**entries)
     return tuple(read(e) for e in x) if isinstance(x, list) else x
+
+
+@lru_cache(maxsize=64)
+def flexible_of(text: str) -> FlexibleBody:
+    """A body is written with each of its frames, and read once."""
+    return from_data(json.loads(text))
 
 
 def _renamed(name: str) -> str:

@@ -10,7 +10,7 @@ from .explicit import Adaptive
 from .flow import Flow
 from .interpolate import Polynomial
 from .kernels import cache_of
-from .segments import BOUNDS, STATE, Equations, Segments
+from .segments import POLYNOMIAL, ROWS, Equations, Segments
 from .settings import Settings
 from .step import Step
 
@@ -48,8 +48,7 @@ class CompiledSteps:
     def __init__(self, flow: Flow, integrator: Adaptive, segments: Segments):
         self.flow, self.integrator, self.segments = flow, integrator, segments
         self.steers = bool(flow.controls.functions)
-        per_row = 8 * sum(int(np.prod(width)) for width in segments.widths)
-        self.capacity = int(np.clip(ROOM // per_row, 16, MOST))
+        self.capacity = int(np.clip(ROOM // segments.bytes_of_row(), 16, MOST))
         self.room = segments.room(1, self.capacity)
         tolerances = integrator.tolerances
         self.given = {"max_step": integrator.max_step, "rtol": tolerances.rtol, "atol": tolerances.atol}
@@ -68,17 +67,17 @@ class CompiledSteps:
         holder = cache_of(robot, *kernels)
         key = "steps", settings.method, dense, robot.lowered, *kernels
         if key not in holder:
-            holder[key] = Segments(Equations.of(robot, kernels), integrator.pair, dense, wide=False)
+            holder[key] = Segments(Equations.of(robot, kernels), integrator.pair, (*ROWS, POLYNOMIAL) if dense else ROWS, wide=False)
         return CompiledSteps(flow, integrator, holder[key])
 
     def make(self, state: tuple, target: float, most: int | None = None) -> Steps:
         """Steps from a state (t, late, q, v, vdot, tau) towards a time, as many as there is room for. There are none where the first
         cannot be made."""
         flow, integrator, segments = self.flow, self.integrator, self.segments
-        values: dict[str, Any] = dict.fromkeys(STATE, 0.0) | dict(zip(STATE, state))
+        values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | dict(zip(segments.state, state))
         values |= self.given | {"target": target, "slack": 16 * np.spacing(abs(target)), "held": sum(flow.controls.answers, flow.zero)}
-        arrays = [np.array(values[name], float)[None] for name in (*STATE, *BOUNDS)]
-        after = dict(zip(STATE, arrays))
+        arrays = [np.array(values[name], float)[None] for name in (*segments.state, *segments.given)]
+        after = dict(zip(segments.state, arrays))
         if not integrator.next_step:
             flow.evaluations += 1
         after["wanted"][0] = integrator.next_step or segments.first(*arrays)[0]
@@ -105,4 +104,5 @@ class CompiledSteps:
 
 def is_compiled_control(robot, control) -> TypeGuard[UserKernel]:
     """Can a controller be part of the compiled step? A kernel of (t, q, v) of the same robot is."""
-    return isinstance(control, UserKernel) and control.robot.lowered is robot.lowered and len(control.names) == 3 and control.compiled
+    mine = isinstance(control, UserKernel) and control.robot.lowered is robot.lowered
+    return mine and control.names == ["t", "q", "v"] and control.compiled

@@ -200,12 +200,12 @@ class Points:
                     force = local((J @ response)[rows, rows], b[i], self.mu[i], force)
                 v = v + response[:, rows] @ force
                 continue
-            rows = np.repeat(touching, 3)
-            found = solve_contacts((J @ response)[np.ix_(rows, rows)], flat(b)[rows], self.mu[touching])
+            some = np.repeat(touching, 3)
+            found = solve_contacts((J @ response)[np.ix_(some, some)], flat(b)[some], self.mu[touching])
             if not found.converged:
                 left = f"residual {found.residuals.max():.2g}"
                 raise SimulationError(f"t = {t:.9g} s: the impact of {self._named(approaching)} has no solution ({left}).")
-            v = v + response[:, rows] @ found.force
+            v = v + response[:, some] @ found.force
             break
         return v, True
 
@@ -294,7 +294,7 @@ def _joined(run: "Trajectory", part: "Trajectory") -> "Trajectory":
     """A run and its next part; at a jump of v, both rows of its time are kept."""
     if np.array_equal(run.v[-1], part.v[0]):
         return run.joined(part)
-    rows = {name: np.concatenate([getattr(run, name), getattr(part, name)[:1]]) for name in ("t", "q", "v", "vdot", "tau")}
+    rows: dict = {name: np.concatenate([getattr(run, name), getattr(part, name)[:1]]) for name in ("t", "q", "v", "vdot", "tau")}
     return replace(run, **rows).joined(part)
 
 

@@ -28,12 +28,20 @@ class Grid:
         """The number of the last time of the grid that is not after t."""
         return 0 if self.dt is None else floor((t - self.start + self.slack) / self.dt)
 
+    def numbers(self, t: np.ndarray) -> np.ndarray:
+        """The same for many times."""
+        return np.floor((t - self.start + self.slack) / (self.dt or 1.0)).astype(int)
+
+    def times(self, k: np.ndarray) -> np.ndarray:
+        """The times of these numbers."""
+        return later(self.start, 0.0, k * (self.dt or 0.0))[0]
+
     def time(self, k: int) -> tuple[float, float]:
         """Time k of the grid, and what its rounding leaves out."""
         return later(self.start, 0.0, k * (self.dt or 0.0))
 
 
-def later(t: float, late: float, h: float) -> tuple[float, float]:
+def later(t, late, h):
     """The time h after t + late, and what its rounding leaves out (Knuth's sum of two numbers)."""
     h = opaque(late + h)
     there = opaque(t + h)

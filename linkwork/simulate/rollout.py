@@ -55,7 +55,9 @@ def rollout(
                friction, given={"contact_friction": (..., n)}
     out        (q, v) to write into, such as those of an earlier rollout: allocation may cost more than the integration
 
-    Springs, damping and friction of the joints act; limits do not. The result has the dtype and the kind of array of the
+    Springs, damping and friction of the joints act; limits do not. Loops, couplings, drives and other constraints are kept: after each
+    step the state is put back on them, and a robot that cannot be goes on as NaN. States to start from must keep them; drives start
+    at t = 0. The result has the dtype and the kind of array of the
     states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at each step.
     """
     if method != "contact" and contact is not None:
@@ -73,12 +75,15 @@ def rollout(
     own = robot.robot if isinstance(robot, Varying) else robot
     library, Q, V = states_of(own, Q0, V0)
     check_steps(own, dt, steps, method, every, contacts=True)
+    if library.host and isinstance(robot, Dynamics):
+        check_start(robot, Q, V)
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
     inputs = RolloutInputs(library, Q, V, steps)
     own_inputs = {FRICTION: (len(own.contacts),)} if method == "contact" else {}
     inputs.add(robot, inside, given or {}, each_step or {}, own_inputs)
     if not callable(controls):
         inputs.add_controls(controls)
+    inputs.add_drives(own.constraints, dt)
     rows = steps // every + 1
     q, v = output_arrays(library, out, rows, Q, V)
     q[0], v[0] = Q, V
@@ -161,6 +166,14 @@ def as_numpy(*arguments):
     return map(plain, arguments)
 
 
+def check_start(robot: Dynamics, Q, V) -> None:
+    """States to start from keep the constraints, but for rounding; or it is said which they break. What is no number stays so."""
+    if robot.constraints is not None and Q.size:
+        held = robot.constraints if Q.dtype == np.float64 else robot.constraints.tolerating(1e-3)
+        finite = np.isfinite(Q).all(-1) & np.isfinite(V).all(-1)
+        held.check(Q[finite], V[finite], 0.0)
+
+
 def check_steps(robot, dt, steps, method, every, *, contacts: bool = False):
     where = " with a gradient" if method == "contact" else ""
     if method not in STEPS and (method != "contact" or not contacts):
@@ -172,5 +185,10 @@ def check_steps(robot, dt, steps, method, every, *, contacts: bool = False):
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
     if method != "contact":
         refuse_contacts(robot.model, f'method "{method}" of rollout')
-    if left := more_than_a_tree(robot):
-        raise SimulationError(f"{robot.model.name} has {left}, which rollout leaves out. Use lw.simulate.")
+    elif left := more_than_a_tree(robot):
+        raise SimulationError(f'{robot.model.name} has {left}, which method "contact" of rollout leaves out. Use lw.simulate.')
+    if robot.constraints is not None and robot.rolled:
+        raise SimulationError(
+            f"{robot.model.name} has {more_than_a_tree(robot)} and {robot.nv} velocities: kernels that loop over the joints know none yet. "
+            "Dynamics(model, rolled=False) compiles straight code, or use lw.simulate."
+        )

@@ -24,7 +24,7 @@ from ..varying import Varying
 from .kernels import cache_of
 from .rollout import STEPS, Rollout, as_numpy, check_steps, march, output_arrays, states_of
 from .rollout_inputs import RolloutInputs
-from .whole_step import LENGTH, TAU, whole_step
+from .whole_step import DRIVE, LENGTH, TAU, whole_step
 
 ALL_STATES = 1 << 28  # bytes: as long as the states of all steps take no more than this, they are stored and not made twice
 LAMBDA, WEIGHT = ("the weight on q", "the weight on v"), ("the row's weight on q", "the row's weight on v")
@@ -65,6 +65,7 @@ def rollout_gradient(
     inputs.add(robot, inside, given or {}, each_step or {})
     if controls is None or not callable(controls):
         inputs.add_controls(controls)
+    inputs.add_drives(own.constraints, dt)
     inputs.add_time(dt, inside)
     back = Backwards(robot, method, controls, reset, inputs, _weights(inputs, weights, steps // every + 1), every)
     back(_spacing(inputs, steps, checkpoint), run)
@@ -187,8 +188,8 @@ def backward_step(robot: Dynamics | Varying, step: Kernel, constants: list[str],
 
 
 def _some(arrays: dict):
-    """The arrays by which there are derivatives: all but the times."""
-    return [(name, x) for name, x in arrays.items() if name not in (LENGTH, "t")]
+    """The arrays by which there are derivatives: all but the times and drives."""
+    return [(name, x) for name, x in arrays.items() if name not in (LENGTH, DRIVE, "t")]
 
 
 def _weights(inputs: RolloutInputs, weights, rows: int) -> list:

@@ -6,7 +6,7 @@ from ..engine.device import Library, check_place
 from ..errors import ShapeError, SimulationError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
 from ..varying import Varying
-from .whole_step import LENGTH, TAU
+from .whole_step import DRIVE, LENGTH, TAU
 
 STATE = "t", "q", "v"  # inputs that every kernel may have
 
@@ -46,6 +46,15 @@ class RolloutInputs:
         if any("t" in kernel.names for kernel in kernels):
             times = self.library.cast(self.library.multiples(dt, self.steps, self.Q), self.Q)
             self.streams["t"] = self.library.whole(times, (*self.batch, self.steps))
+
+    def add_drives(self, held, dt: float) -> None:
+        """Add what drives do at the start, the middle and the end of each step, where constraints of the robot move in time."""
+        if held is None or not held.set.drives or not self.steps:
+            return
+        half = np.array([held.driven(dt / 2 * i) for i in range(2 * self.steps + 1)])
+        each = np.stack([half[:-1:2], half[1::2], half[2::2]], 1)  # (steps, 3, drives, 3)
+        each = each if self.library.host else self.library.put(each, self.Q)
+        self.streams[DRIVE] = self.array("drives", each, (*self.batch, self.steps), each.shape[1:])
 
     def array(self, name: str, x, lead: tuple[int, ...], shape: tuple[int, ...] | None = None):
         """x in the dtype of Q, broadcast over batch (and steps); without `shape`, x must have all these axes."""

@@ -6,13 +6,13 @@ that is accepted, and comes back when there is no more room for rows, when the t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import prod
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
-from ..engine.program import Input, record
+from ..engine.program import record
 from ..engine.routines import Routine
 from ..engine.segments import Segment
 from ..errors import ShapeError
@@ -20,12 +20,15 @@ from ..kernels import UserKernel
 from ..lie.scalars import like, opaque
 from ..motion import equations
 from ..quantities import integrate
+from ..varying import Varying
 from .grid import later
 from .motion_checks import LARGEST
 from .pairs import SHORTEST, Pair
 from .tolerances import Tolerances
+from .watch import Watch, Within, result_of
+from .whole_step import nodes_as_scalars, own_robot
 
-STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries"
+STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries", "steps"
 BOUNDS = "target", "slack", "max_step", "rtol", "atol", "held"  # held: the part of τ that stays during the segment
 ROWS = "t", "late", "h", "q", "v", "vdot", "tau"
 POLYNOMIAL = "coefficients"
@@ -43,20 +46,19 @@ class Equations:
     content: object = None
 
     @staticmethod
-    def of(robot: Dynamics, controls=()) -> "Equations":
-        lowered, nodes = robot.lowered, robot.lowered.joint_space
-        known = lowered.is_ours and not controls
-        return Equations(
-            robot,
-            lambda some, at: lowered.system(nodes.mapped(lambda name, index, x: like(x, some))),
-            tuple(controls), {}, lowered.digest if known else None,
-        )  # fmt: skip
+    def of(robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None) -> "Equations":
+        """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
+        own, nodes = own_robot(robot), nodes_as_scalars(robot)
+        system = own.lowered.system
+        content = robot.content if isinstance(robot, Varying) else own.lowered.digest
+        known = own.lowered.is_ours and not controls
+        return Equations(own, lambda some, at: system(nodes(some, at)), tuple(controls), given or {}, content if known else None)
 
-    def forces(self, t, q, v, held):
+    def forces(self, t, q, v, held, given: Mapping):
         """τ of all controls."""
         tau = held
         for control in self.controls:
-            force = control.function(t, q, v)
+            force = result_of(control, {"t": t, "q": q, "v": v, **given})
             if np.shape(force) != np.shape(v):
                 shapes = f"shape {np.shape(force)} for one robot; as control it must return {np.shape(v)}"
                 raise ShapeError(f"{control.__name__} returns {shapes}.")
@@ -76,9 +78,13 @@ class Rates:
         routine = Routine(record("rates", self._rates, inputs))
         self.rates = self._rates if routine.length < IN_PLACE else routine
 
+    def system(self, some):
+        return self.of.nodes_like(some, self.at)
+
     def _rates(self, t, q, xi, v, held, *varied):
-        system = self.of.nodes_like(q, dict(zip(self.of.varied, varied)))
-        tau = self.of.forces(t, integrate(system, q, xi), v, held) if self.of.controls else held
+        given = dict(zip(self.of.varied, varied))
+        system = self.of.nodes_like(q, given)
+        tau = self.of.forces(t, integrate(system, q, xi), v, held, given) if self.of.controls else held
         return *equations.local_rates(system, q, xi, v, tau), tau
 
     def __call__(self, t, q, xi, v, out) -> None:
@@ -86,10 +92,10 @@ class Rates:
         out[0][...], out[1][...], self.tau = map(opaque, found)  # so that bits do not depend on who uses them
 
     def integrate(self, q, xi):
-        return integrate(self.of.nodes_like(q, self.at), q, xi)
+        return integrate(self.system(q), q, xi)
 
 
-def attempt(of: Equations, pair: Pair, dense: bool, at: Mapping):
+def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, at: Mapping):
     """One attempt at a step: the new state, the entries of a row, whether it is kept, and whether the segment ends."""
     t, late, q, v, target = at["t"], at["late"], at["q"], at["v"], at["target"]
     rates, tolerances, n = Rates(of, at), Tolerances(of.robot, at["rtol"], at["atol"]), of.robot.nv
@@ -106,14 +112,24 @@ def attempt(of: Equations, pair: Pair, dense: bool, at: Mapping):
     stuck = ((error < 1) & ~near) | (~(error < 1) & (after <= SHORTEST * np.abs(t)))
     nearly, rest = later(t, late, h)
     arrived = (h >= left) | (target - nearly <= at["slack"])
-    there, late1 = np.where(arrived, target, nearly), np.where(arrived, 0.0, rest)
-    new = there, late1, q1, v1, vdot1, tau1
-    state = [np.where(made, x, at[name]) for name, x in zip(STATE, new)]
-    state += [after, np.where(made, 0.0, 1.0), np.where(stuck, 1.0, 0.0), at["tries"] + 1.0]
-    row = [there, late1, h, q1, v1, vdot1, tau1]
-    if dense:
-        row.append(pair.coefficients(rates, *map(opaque, (K, t, q, v, h, xi, v1))))
-    return *state, *row, np.where(made, 1.0, 0.0), np.where((made & arrived) | stuck, 1.0, 0.0)
+    new = {"t": np.where(arrived, target, nearly), "late": np.where(arrived, 0.0, rest), "q": q1, "v": v1, "vdot": vdot1, "tau": tau1}
+    more, ended = {}, 0.0
+    if watch is not None or POLYNOMIAL in rows:
+        new[POLYNOMIAL] = pair.coefficients(rates, *map(opaque, (K, t, q, v, h, xi, v1)))
+    if watch is not None:
+        state_at, ends, length = (opaque(t + late), opaque(q), opaque(v)), (opaque(q1), opaque(v1)), opaque(h)
+        step = Within(rates.system(q), state_at, ends, length, new[POLYNOMIAL], rates.at)
+        more, end = watch.seen(step, at, made)
+        ended, (q2, v2) = more["ended"] > 0, step.state(end)
+        there = {"t": step.t + end * h, "late": 0.0, "q": q2, "v": v2, "vdot": step.acceleration(end)}
+        new |= {name: np.where(ended, x, new[name]) for name, x in there.items()}
+    state = {name: np.where(made, new[name], at[name]) for name in STATE if name in new}
+    state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, 1.0, 0.0), "tries": at["tries"] + 1.0}
+    state |= {"steps": at["steps"] + np.where(made, 1.0, 0.0)} | more
+    starts = {"h": h, "t0": t, "late0": late, "q0": q}
+    kept = [(starts | new)[name] for name in rows]
+    done = (made & (arrived | ended)) | stuck
+    return *state.values(), *kept, np.where(made, 1.0, 0.0) if rows else like(0.0, q), np.where(done, 1.0, 0.0)
 
 
 def first(of: Equations, pair: Pair, at: Mapping):
@@ -125,50 +141,49 @@ def first(of: Equations, pair: Pair, at: Mapping):
     return pair.first_length(Rates(of, at), K, Tolerances(of.robot, at["rtol"], at["atol"]), at["t"], q, v, left)
 
 
-class Program(NamedTuple):
-    """The kernels of one pair for some equations."""
-
-    attempt: Kernel
-    first: Kernel
-    rows: tuple[str, ...]
-
-
-def program(of: Equations, pair: Pair, dense: bool) -> Program:
-    """The kernel of an attempt and that of the first length, of (STATE..., BOUNDS..., what varies)."""
-    robot = of.robot
-    shapes = {"q": (robot.nq,), "v": (robot.nv,), "vdot": (robot.nv,), "tau": (robot.nv,), "held": (robot.nv,)}
-    inputs = *(robot.lowered.input(name, shapes.get(name, ())) for name in (*STATE, *BOUNDS)), *(
-        Input(name, shape) for name, shape in of.varied.items()
-    )
-    names = [x.name for x in inputs]
-    kind = type(pair).__name__
-    content = None if of.content is None else (of.content, kind, dense)
-    return Program(
-        Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, dense, dict(zip(names, x))), inputs, content),
-        Kernel(f"first_step_{kind}", lambda *x: first(of, pair, dict(zip(names, x))), inputs, content),
-        (*ROWS, POLYNOMIAL) if dense else ROWS,
-    )
-
-
 class Segments:
-    """Compiled steps of one pair for some equations, and the memory that their rows are written to."""
+    """Compiled steps of one pair for some equations: the kernel of an attempt and that of the first length, of (STATE..., what is watched,
+    BOUNDS..., what is given)."""
 
-    def __init__(self, of: Equations, pair: Pair, dense: bool, *, wide: bool):
-        self.of, self.pair, self.dense = of, pair, dense
-        made = program(of, pair, dense)
-        self.inputs, self.rows = made.attempt.inputs, made.rows
-        self.segment = Segment(made.attempt, "d", len(STATE), len(made.rows), wide)
-        self.first = made.first.gufunc("d")
-        n, coefficients = of.robot.nv, (pair.degree + 1, 2 * of.robot.nv)
-        widths = {"q": (of.robot.nq,), "v": (n,), "vdot": (n,), "tau": (n,), POLYNOMIAL: coefficients}
-        self.widths = [widths.get(name, ()) for name in made.rows]
+    def __init__(self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None):
+        self.of, self.pair, self.rows = of, pair, rows
+        self.dense = POLYNOMIAL in rows
+        robot, n = of.robot, of.robot.nv
+        self.shapes: dict[str, tuple[int, ...]] = {POLYNOMIAL: (pair.degree + 1, 2 * n), "q": (robot.nq,), "q0": (robot.nq,)}
+        self.shapes |= dict.fromkeys(("v", "vdot", "tau", "held"), (n,))
+        watched = {} if watch is None else watch.state(observed_shapes(of, watch))
+        self.shapes |= watched | dict(of.varied)
+        self.state, self.given = (*STATE, *watched), (*BOUNDS, *of.varied)
+        inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in (*self.state, *self.given))
+        kind, names = type(pair).__name__, [x.name for x in inputs]
+        content = None if of.content is None or watch is not None else (of.content, kind, rows, of.varied)
+        step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, dict(zip(names, x))), inputs, content)
+        length = Kernel(f"first_step_{kind}", lambda *x: first(of, pair, dict(zip(names, x))), inputs, content)
+        self.segment = Segment(step, "d", len(self.state), len(rows), wide)
+        self.first = length.gufunc("d")
 
     def room(self, samples: int, capacity: int) -> list[np.ndarray]:
         """Arrays for rows."""
-        return [np.empty((samples, capacity, *width)) for width in self.widths]
+        return [np.empty((samples, capacity, *self.shapes.get(name, ()))) for name in self.rows]
+
+    def bytes_of_row(self) -> int:
+        return 8 * sum(prod(self.shapes.get(name, ())) for name in self.rows)
 
     def run(self, arrays: list[np.ndarray], rows: list[np.ndarray], capacity: int) -> np.ndarray:
         """Advance the states of some samples, in place; the number of rows of each."""
         counts = np.zeros(len(arrays[0]))
         self.segment(arrays, rows, counts, capacity)
         return counts
+
+
+def observed_shapes(of: Equations, watch: Watch) -> list[tuple[int, ...]]:
+    """The shapes of what is watched, for one sample."""
+    return [x.shape for x in observer(of, watch).program.outputs]
+
+
+def observer(of: Equations, watch: Watch) -> Kernel:
+    """The kernel of (t, q, v, what is given) that gives what is watched."""
+    robot = of.robot
+    shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), **of.varied}
+    inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
+    return Kernel("watched", lambda *x: tuple(watch.values(dict(zip(shapes, x)))), inputs)

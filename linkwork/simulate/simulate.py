@@ -1,36 +1,41 @@
 """simulate: the motion of one robot from a state to a later time."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..contact import refuse_contacts
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from ..lie.scalars import numbers
+from ..varying import Varying
 from .contact import ContactSolver
 from .contact_events import METHODS as BY_EVENTS
 from .contact_events import by_events
 from .control import Control
 from .diagonal import check_diagonal
+from .ensemble_request import request
+from .ensemble_run import EnsembleRun
 from .held import Keeper
 from .run import Run
 from .sensitivity import wanted
 from .settings import ADAPTIVE, FIXED, Carry, Settings
+from .start_state import unit_quaternions
 from .trajectory import Trajectory
+from .whole_step import own_robot
 
 if TYPE_CHECKING:
     from ..constraints import Constrained
 
 METHODS = (*ADAPTIVE, *FIXED)
 NUMBERS = "dt", "rtol", "atol", "restitution", "every", "first_step", "max_step", "tolerance"
-UNIT = 1e-6  # how far the norm of a quaternion may be from one
 
 
 def simulate(
-    robot: Dynamics,
+    robot: Dynamics | Varying,
     state,
     *,
     until: float,
@@ -56,8 +61,12 @@ def simulate(
     sensitivity: bool | str | Iterable[str] = (),
     velocities: str = "v",
     contact: ContactSolver | None = None,
-) -> Trajectory:
-    """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints.
+    given: Mapping | None = None,
+    statistics: Mapping | None = None,
+    store: str | None = None,
+) -> Any:
+    """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints: a Trajectory.
+    For q (..., nq), v (..., nv) with batch axes, or `robot.varying(...)`, those of all samples, each with its own steps: an Ensemble.
 
     method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (Radau, order 5)
                with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift),
@@ -86,27 +95,38 @@ def simulate(
     contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
                digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
+    Of an ensemble, which runs in compiled code on all threads, by "rk45" or "dop853"; control and events are kernels (`robot.kernel`):
+    given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
+    statistics  kernels of (t, q, v, ...) by name: of each the least, greatest, mean and last value, without storing rows
+    store      "steps": all rows; "last": only the ends of the motions, the default where something is watched; with dt, rows
+               at its multiples
+
     Functions act by what they return: the arrays of control, external and events are read only, those of a reset and of
     on_step are copies. A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message`
     and `resume`.
     """
-    if not isinstance(robot, Dynamics):
+    if not isinstance(robot, (Dynamics, Varying)):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
     limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
         progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact,
     )  # fmt: skip
+    until = checked_until(until, start)
+    if isinstance(robot, Varying) or given or statistics or store or is_batch(state):
+        checked(own_robot(robot), settings)
+        refuse_contacts(own_robot(robot).model, "simulate for batches")
+        settings = replace(settings, sensitivity=("state",)) if sensitivity else settings
+        return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
     if method != "contact" and len(robot.contacts):
         if sensitivity:
             settings = replace(settings, sensitivity=("state",))
         impacts = contact.impacts if contact is not None else "together"
-        return by_events(robot, _state(robot, state), settings, float(start), checked_until(until, start), impacts, _part)
+        return by_events(robot, _state(robot, state), settings, float(start), until, impacts, _part)
     if names := wanted(robot, settings, sensitivity):
         settings = replace(settings, sensitivity=names, dense=True)
     q, v = _state(robot, state)
-    until = checked_until(until, start)
     run = Run(robot, settings, float(start), q, v, until, Carry(grid=float(start)))
     run.go()
     return Trajectory.of(run)
@@ -114,9 +134,15 @@ def simulate(
 
 def _part(robot: Dynamics, state, settings: Settings, start: float, until: float) -> Trajectory:
     """A part of a run, with settings that are checked."""
-    run = Run(robot, settings, start, *state, until, Carry(grid=start))
+    q, v = state
+    run = Run(robot, settings, start, q, v, until, Carry(grid=start))
     run.go()
     return Trajectory.of(run)
+
+
+def is_batch(state) -> bool:
+    """Does a state have batch axes?"""
+    return isinstance(state, (tuple, list)) and len(state) == 2 and any(numbers(x).ndim > 1 for x in state)
 
 
 def limit_settings(limits, restitution: float) -> tuple[bool, float]:
@@ -164,7 +190,7 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
     if s.contact is not None and not isinstance(s.contact, ContactSolver):
         raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
     if s.contact is not None and s.contact.impacts != "together" and s.method == "contact":
-        raise SimulationError(f'impacts="{s.contact.impacts}" is for runs event by event, e.g. "rk45"; method "contact" has them "together".')
+        raise SimulationError('impacts="one_by_one" is for runs event by event, e.g. "rk45"; method "contact" has them "together".')
     if s.contact is not None and s.contact.friction != "solved":
         raise SimulationError('friction of joints is "solved" with the contacts in simulate; "first" is for rollout.')
     if s.method not in ("contact", *BY_EVENTS) and len(robot.contacts):
@@ -190,23 +216,7 @@ def _state(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
     q, v = np.array(numbers(q)), np.array(numbers(v))
     for name, x, size, count in (("q", q, "nq", robot.nq), ("v", v, "nv", robot.nv)):
         if x.shape != (count,):
-            more = " For a batch of states use lw.rollout." if x.ndim > 1 else ""
-            raise ShapeError(f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).{more}")
+            raise ShapeError(f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).")
         if not np.isfinite(x).all():
             raise SimulationError(f"{name} of the state has entries that are not finite: {x}.")
-    for joint, rows in _quaternions(robot):
-        norm = float(np.linalg.norm(q[rows]))
-        if abs(norm - 1) > UNIT:
-            raise SimulationError(f'the quaternion of joint "{joint}" has norm {norm:.6g}; it must be 1. robot.neutral() has one.')
-        q[rows] /= norm
-    return q, v
-
-
-def _quaternions(robot: Dynamics):
-    """The joint and the rows of q of each quaternion."""
-    start = 0
-    for placed in robot.model.joints:
-        for _, joint, _ in placed.joint.parts:
-            for rows in joint.group.units:
-                yield placed.name, slice(start + rows.start, start + rows.stop)
-            start += joint.nq
+    return unit_quaternions(robot, q), v

@@ -6,13 +6,14 @@ import numpy as np
 
 from ..engine.cuda import DeviceError
 from ..engine.device import DeviceKernel
+from ..engine.interpreter import called
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..varying import Varying
 from .control import read_only
 from .kernels import cache_of, kernel
 from .rollout_inputs import RolloutInputs
-from .whole_step import LENGTH, TAU, whole_step
+from .whole_step import DRIVE, LENGTH, TAU, whole_step
 
 
 class Stepwise:
@@ -32,28 +33,31 @@ class Stepwise:
             row, rest = divmod(i, every)
             at, out = self.inputs.at(i - 1), between[i % 2] if rest else (q[row], v[row])
             tau = at[TAU] if TAU in at else self._called("controls", self.controls, (i - 1) * self.dt, at, Q, V, V)[0]
-            Q, V = self._run(Q, V, tau, self.h, *(at[name] for name in self._varied(at)), out=out)
+            Q, V = self._run(Q, V, tau, self.h, *(at[name] for name in self._more(at)), out=out)
             if self.reset is not None:
                 Q[...], V[...] = self._called("reset", self.reset, i * self.dt, at, Q, V, Q, V)
 
-    def _varied(self, at) -> list[str]:
-        return [name for name in self.robot.names if name in at] if isinstance(self.robot, Varying) else []
+    def _more(self, at) -> list[str]:
+        """What a step takes besides the state, τ and its length: constants that vary, and drives."""
+        varied = [name for name in self.robot.names if name in at] if isinstance(self.robot, Varying) else []
+        return varied + [DRIVE] * (DRIVE in at)
 
     def _step(self) -> Callable:
         """The function (q, v, tau, h, varying constants...) -> (q, v) of one step."""
         robot, dtype = self.robot, self.inputs.Q.dtype
         if not isinstance(robot, Varying):
-            if self.library.host:
+            if self.library.host and robot.constraints is None:
                 return kernel(robot, self.method, dtype=dtype)
-            if not robot.compiled or robot.rolled:
+            if not self.library.host and (not robot.compiled or robot.rolled):
                 raise DeviceError(f"{robot.model.name} runs on the CPU only, in plain NumPy or rolled: Dynamics(model, rolled=False).")
         at, batch = self.inputs.at(0), len(self.inputs.batch)
         shapes = {TAU: tuple(self.inputs.V.shape)[batch:], LENGTH: ()}
-        shapes |= {name: tuple(at[name].shape)[batch:] for name in self._varied(at)}
+        shapes |= {name: tuple(at[name].shape)[batch:] for name in self._more(at)}
         key, ready = ("step", self.method.__name__, str(dtype), repr(shapes)), cache_of(robot)
         if key not in ready:
             made = whole_step(robot, self.method, None, None, shapes)
-            ready[key] = made.runner(dtype.char) if self.library.host else DeviceKernel(made)
+            plain = not isinstance(robot, Varying) and not robot.compiled
+            ready[key] = DeviceKernel(made) if not self.library.host else called(made.program) if plain else made.runner(dtype.char)
         return ready[key]
 
     def _called(self, what: str, function, t: float, at: dict, Q, V, *like) -> tuple:

@@ -16,9 +16,9 @@ import numpy as np
 from ..complementarity import ZERO, lcp
 from ..dynamics import Dynamics
 from ..errors import ConstraintError, SimulationError
+from ..motion.joint_limits import each_velocity, limits_of
 from .compliance import BOUND, compliance, mobile
 from .failure import Failure
-from .joint_limits import each_velocity, limits_of
 from .memory import remembered
 from .sharing import room_of_forces
 

@@ -50,13 +50,13 @@ class Stored:
 
     def _on_grid(self, steps) -> None:
         """The rows at multiples of dt after the last row, up to the end of these steps."""
-        at_ends = np.array([self.grid.number(t) for t in steps.t[1:].tolist()])
+        at_ends = self.grid.numbers(steps.t[1:])
         last, self.number = self.number, max(self.number, int(at_ends[-1]))
         numbers = np.arange(last + 1, self.number + 1)
         if not len(numbers):
             return
         i = np.searchsorted(at_ends, numbers)
-        ends, times = steps.t[i + 1], np.array([self.grid.time(k)[0] for k in numbers.tolist()])
+        ends, times = steps.t[i + 1], self.grid.times(numbers)
         times = np.where(times > ends - self.grid.slack, ends, times)
         x = np.minimum(((times - steps.t[i]) - steps.late[i]) / steps.h[i], 1.0)
         xi, v = steps.at(i, x)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from ..constraints.loops import Loops
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..engine.program import Input
@@ -11,8 +12,9 @@ from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..varying import Varying
+from .constrained_step import CONSTRAINED_STEPS, ConstrainedMotion
 
-TAU, LENGTH = "the step's tau", "the step's length"  # inputs that no user's function asks for
+TAU, LENGTH, DRIVE = "the step's tau", "the step's length", "the step's drives"  # inputs that no user's function asks for
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -20,21 +22,23 @@ def whole_step(
     robot: Dynamics | Varying, method: Callable, controls: UserKernel | None, reset: UserKernel | None, others: Shapes
 ) -> Kernel:
     """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies."""
-    own, nodes_like = own_robot(robot), nodes_as_scalars(robot)
-    nq, nv, system = (own.nq,), (own.nv,), own.lowered.system
+    own, moved = own_robot(robot), _moved(robot, method)
+    nq, nv = (own.nq,), (own.nv,)
     inputs = Input("q", nq, own.lowered.units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
 
     def step(*values):
         at = {x.name: value for x, value in zip(inputs, values)}
         q, v, h = at["q"], at["v"], at[LENGTH]
         tau = at[TAU] if controls is None else asked(controls, at, nv)[0]
-        q, v = method(system(nodes_like(q, at)), q, v, tau, h)
+        q, v = moved(at, q, v, tau, h)
         if reset is None:
             return q, v
         return asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
 
-    content = robot.content if isinstance(robot, Varying) else robot.lowered.digest
+    content = robot.content if isinstance(robot, Varying) else (robot.lowered.digest,)
     known = controls is None and reset is None and own.lowered.is_ours
+    if own.constraints is not None:
+        content, known = ("held", *content, *own.constraints.by_numbers.content), known and own.constraints.set.is_ours
     return Kernel(method.__name__, step, inputs, content if known else None)
 
 
@@ -42,13 +46,34 @@ def own_robot(robot: Dynamics | Varying) -> Dynamics:
     return robot.robot if isinstance(robot, Varying) else robot
 
 
+def _moved(robot: Dynamics | Varying, method: Callable) -> Callable:
+    """A function of (inputs by name, q, v, τ, h) that makes one step; it does not keep a Dynamics without constraints alive."""
+    own = own_robot(robot)
+    if own.constraints is None:
+        nodes_like, system = nodes_as_scalars(robot), own.lowered.system
+        return lambda at, q, v, tau, h: method(system(nodes_like(q, at)), q, v, tau, h)
+    nodes, dressed = _nodes(robot)
+    by_numbers, loops, held_step = own.constraints.by_numbers, Loops(own.constraints.set, nodes), CONSTRAINED_STEPS[method]
+
+    def step(at, q, v, tau, h):
+        motion = ConstrainedMotion(by_numbers, loops, lambda nodes: dressed(nodes, q, at), at.get(DRIVE))
+        return held_step(motion, q, v, tau, h)
+
+    return step
+
+
 def nodes_as_scalars(robot: Dynamics | Varying) -> Callable:
     """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
+    nodes, dressed = _nodes(robot)
+    return lambda some, at: dressed(nodes, some, at)
+
+
+def _nodes(robot: Dynamics | Varying):
+    """The nodes that steps are traced on, and a function of (nodes, some scalar, values by name) that gives them scalars."""
     if isinstance(robot, Varying):
         names = robot.names
-        return lambda some, at: robot.nodes_like(some, {name: at[name] for name in names if name in at})
-    nodes = robot.lowered.joint_space
-    return lambda some, at: nodes.mapped(lambda name, index, x: like(x, some))
+        return robot.nodes, lambda nodes, some, at: robot.like(nodes, some, {name: at[name] for name in names if name in at})
+    return robot.lowered.joint_space, lambda nodes, some, at: nodes.mapped(lambda name, index, x: like(x, some))
 
 
 def asked(kernel: UserKernel, at: Mapping, *shapes) -> tuple:

@@ -5,7 +5,7 @@ import numpy as np
 from ..lie.embedding import pose as homogeneous
 from ..lie.embedding import tilde
 
-__all__ = ["blocks", "homogeneous", "phi", "phi_inverse"]
+__all__ = ["blocks", "homogeneous", "phi", "phi_inverse", "pose_inverse"]
 
 
 def blocks(A, B, C, D):

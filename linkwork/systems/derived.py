@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 from ..errors import ModelError
 from ..sweeps import BlockRates, Blocks, Rates
-from .rigid import RigidTree
+from .rigid import Wrapped
 
 
 class Producer(ABC):
@@ -31,14 +31,12 @@ class Producer(ABC):
         return nodes.weighed
 
 
-class Derived(RigidTree):
+class Derived(Wrapped):
     """A system whose blocks a producer makes; in all else it is the nodes it was made from."""
 
     def __init__(self, nodes, producer: Producer):
-        self.nodes, self.producer = nodes, producer
-
-    def __getattr__(self, name: str):
-        return getattr(self.nodes, name)
+        super().__init__(nodes)
+        self.producer = producer
 
     def blocks(self, q) -> Blocks:
         self.q = q

@@ -65,6 +65,7 @@ def with_roots(nodes: Nodes, groups: Sequence[Sequence[int]]) -> tuple[Nodes, li
         quaternion=table("quaternion", np.array([0, 0, 0, 1], kind)),
         translation=table("translation", np.zeros(3, kind)),
         inertias=nodes.inertias and table("inertias", np.zeros_like(nodes.inertias[0])),
+        **nodes.renumbered(old),
         **{name: table(name, nothing) for name in ("armature", "damping", "friction", "stiffness", "rest")},
     )
     return rooted, [(root[g], tuple(number[k] for k in members)) for g, members in enumerate(groups)]

@@ -72,7 +72,7 @@ class FrameStep:
 
 def axial(group: Group) -> bool:
     """Is this motion about and along z alone?"""
-    return bool(group.nv) and not np.delete(group.basis, (2, 5), axis=1).any()
+    return bool(group.basis.any()) and not np.delete(group.basis, (2, 5), axis=1).any()
 
 
 def translates(group: Group) -> bool:

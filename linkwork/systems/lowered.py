@@ -31,6 +31,12 @@ class Lowered:
         """`producers` make other blocks of the rigid tree's, one after another (see `derived`)."""
         in_fluid = () if model.fluid is None else (FluidForces(model, model.fluid),)
         self.model, self.producers = model, (*in_fluid, *producers)
+        if self.producers and model.flexible_bodies:
+            made = "a fluid" if model.fluid is not None else ", ".join(type(x).__name__ for x in self.producers)
+            raise ModelError(
+                f"{model.name} has flexible bodies and {made}, which knows the blocks of rigid bodies alone. Use bodies without modes, "
+                "or forces from outside: external=..."
+            )
         for x in self.producers:
             if not isinstance(x, Producer):
                 raise ModelError(f"{model.name}: system is {x!r}; it takes producers of blocks, objects of a linkwork.systems.Producer.")
@@ -48,16 +54,30 @@ class Lowered:
 
     @cached_property
     def joint_space(self) -> Nodes:
-        return self.nodes if self.producers else self.nodes.regrouped()
+        return self.nodes.regrouped() if self.is_rigid else self.nodes
+
+    @cached_property
+    def is_rigid(self) -> bool:
+        """Is the system the rigid tree itself: no producer of other blocks, no flexible body?"""
+        return not self.producers and not self.is_flexible
+
+    @cached_property
+    def is_flexible(self) -> bool:
+        """Are there bodies that deform?"""
+        return not self.plain().is_rigid
 
     def system(self, nodes):
         """The system that nodes of this model are, over whatever scalars."""
+        nodes = nodes.system()
         for producer in self.producers:
             nodes = Derived(nodes, producer)
         return nodes
 
     def only_rigid(self, who: str) -> None:
         """Raises if the system is not the rigid tree itself."""
+        if self.is_flexible:
+            instead = "Use Dynamics(model), or bodies without modes."
+            raise ModelError(f"{who} is for rigid trees; {self.model.name} has flexible bodies. {instead}")
         if self.producers:
             made = ", ".join(type(x).__name__ for x in self.producers)
             raise ModelError(f"{who} is for rigid trees; the blocks of this {self.model.name} are made by {made}. Use Dynamics(model).")
@@ -122,7 +142,7 @@ class Lowered:
     def refuse_singular(self, at: np.ndarray | None) -> None:
         """Raises if some joint moves nothing that has inertia: no force gives it a finite acceleration. With a configuration
         `at` all joints are looked at, without one only the tips."""
-        if at is None and self.producers:
+        if at is None and not self.is_rigid:
             return  # what they add is known at a configuration only
         nodes = self.nodes if at is None else self.system(self.plain())
         if (k := singular(nodes, at)) is not None:

@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ModelError
 from ..lie import Group, R
 from ..model import Model, Push
 from ..model.forces import Force
 from ..model.tree import Tree
 from ..spatial import Pose
+from .flexible import FlexibleNodes
 from .frames import chosen, translates, unchanged
 from .nodes import Nodes, Reach
 
@@ -23,6 +25,7 @@ class Part(NamedTuple):
     joint: Any  # None for a node that only places the next
     label: str
     reach: Reach
+    deformation: Any = None  # of a flexible body
 
 
 Places = dict[str | None, tuple[int, Pose, Reach]]  # of each body on a node
@@ -40,7 +43,10 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
         return tuple(np.zeros(0, dtype) if x.joint is None else x.joint.each(name).astype(dtype) for x in parts)
 
     ends = np.cumsum([0, *(x.group.nq for x in parts)])
-    return Nodes(
+    flexes = any(x.deformation is not None for x in parts)
+    kind: type[Nodes] = FlexibleNodes if flexes else Nodes
+    more: dict[str, Any] = {"deformations": tuple(x.deformation for x in parts)} if flexes else {}
+    return kind(
         tree=Tree([x.parent for x in parts], [x.group.nv for x in parts]),
         groups=tuple(x.group for x in parts),
         q_rows=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
@@ -61,6 +67,7 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
         reach=tuple(x.reach for x in parts),
         body_reach=tuple(place[body.name][2] for body in model.bodies),
         forces=tuple((force, ends_of(model, force)) for force in model.forces),
+        **more,
     )
 
 
@@ -75,6 +82,7 @@ def _parts(model: Model) -> tuple[list[Part], Places]:
     """A node for each part of each joint that moves."""
     parts: list[Part] = []
     place: Places = {None: (Tree.world, Pose(), ())}
+    modes: dict[str | None, int] = {}  # the node of the modal coordinates of each flexible body
     for h, placed in enumerate(model.joints):
         k, pose, reach = place[placed.parent]
         reach = (*reach, (h, pose.rotation))
@@ -82,12 +90,32 @@ def _parts(model: Model) -> tuple[list[Part], Places]:
         for _, joint, at in placed.joint.parts:
             frame = joint.frame
             pose = pose @ at @ frame
-            if joint.nv:
-                parts.append(Part(k, pose, joint.group, joint, placed.name, reach))
+            bends: Any = joint.deformation
+            if bends is not None and not joint.nv:
+                check_at_rest(placed, pose, modes)
+                parts.append(Part(modes[placed.parent], Pose(), joint.group, None, placed.name, (), joint.deformation))
+                k, reach = len(parts) - 1, ((h, bends.pose.rotation.T),)
+            elif joint.nv:
+                parts.append(Part(k, pose, joint.group, joint, placed.name, reach, joint.deformation))
                 k, pose, reach = len(parts) - 1, Pose(), ()
+            if bends is not None and joint.nv:
+                modes[placed.child] = k
+                parts.append(Part(k, Pose(), R(0), None, placed.name, (), bends.own_frame))
+                k = len(parts) - 1
             pose = pose @ frame.inverse()
         place[placed.child] = k, pose @ placed.on.inverse(), reach
     return parts, place
+
+
+def check_at_rest(placed, pose: Pose, modes) -> None:
+    """A frame of a flexible body stands where the body says, and on its modes."""
+    if placed.parent not in modes:
+        raise ModelError(
+            f'joint "{placed.name}" is a frame of a flexible body, but its parent "{placed.parent}" has no modes. '
+            "Builder.flexible makes these joints; its child of Modes is their parent."
+        )
+    if np.abs(pose.matrix - np.eye(4)).max() > 1e-9 * (1 + np.abs(pose.translation).max()):
+        raise ModelError(f'joint "{placed.name}" is a frame of a flexible body and stands where that says: it takes no place `at`.')
 
 
 def _split(parts: list[Part], place: Places, lengths: bool) -> tuple[list[Part], Places]:
@@ -112,5 +140,5 @@ def _split(parts: list[Part], place: Places, lengths: bool) -> tuple[list[Part],
         for turn in step.turns:
             p = add(p, turn, R(0), None, part.label, ())
             reach = tuple((h, turn.rotation.T @ axes) for h, axes in reach)
-        number[k] = add(p, step.offset, part.group, part.joint, part.label, reach)
+        number[k] = add(p, step.offset, part.group, part.joint, part.label, reach, part.deformation)
     return out, {name: (number[k], back[k] @ pose, turned(reach, k)) for name, (k, pose, reach) in place.items()}

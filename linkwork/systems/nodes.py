@@ -127,9 +127,13 @@ class Nodes(RigidTree):
         batch = np.broadcast_shapes(*(x.shape for x in parts))
         return np.stack([np.broadcast_to(x, batch) for x in parts], -3)
 
+    def system(self):
+        """The system that these nodes are, for one evaluation."""
+        return self
+
     def wrenches(self, external):
         """The wrenches (..., nb, 6) that act on the bodies, moved to their nodes and added up there."""
-        out = self.tree.constant(self.still)
+        out = self.at_rest()
         for i, k in enumerate(self.on):
             if k != self.tree.world:
                 out[k] = out[k] + phi(self.places[i]) @ external[..., i, :, None]
@@ -144,6 +148,10 @@ class Nodes(RigidTree):
     def still(self):
         """A spatial vector of zeros: the velocity of the world."""
         return like(np.zeros((6, 1)), self.gravity)
+
+    def at_rest(self):
+        """Zero velocity of every node."""
+        return self.tree.constant(self.still)
 
     @cached_property
     def falling(self):
@@ -216,6 +224,14 @@ class Nodes(RigidTree):
         """Σ φ M φ* of bodies that one node carries, or the world."""
         parts = [(phi(self.places[i]), inertia(self.mass[i], self.center[i], self.tensor[i])) for i in bodies]
         return sum((shift @ like(own, shift) @ shift.mT for shift, own in parts), like(np.zeros((6, 6)), self.gravity))
+
+    def with_coordinates(self, nodes: set[int]) -> set[int]:
+        """These nodes, and those whose coordinates say how they move."""
+        return nodes
+
+    def renumbered(self, old) -> dict[str, Any]:
+        """Tables of a special kind of nodes for others, the numbers of which were `old` (None: a new one)."""
+        return {}
 
     def regrouped(self) -> "Nodes":
         """The same for all that concerns the joints alone, with less inertia in it (regrouping.py)."""

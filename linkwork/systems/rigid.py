@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..spatial import bar, phi
+from ..spatial import bar, phi, tilde
 from ..sweeps.blocks import BlockRates, Blocks, Rates, at_rest
 from ..sweeps.kinematics import coriolis_accelerations, gyroscopic_forces, gyroscopic_matrices, velocities, without
 
@@ -12,7 +12,7 @@ def placements(nodes, q):
     tree, q = nodes.tree, nodes.split(q)
     X = tree.slots()
     for k in tree.base_to_tips():
-        X[k] = nodes.fixed[k] @ nodes.groups[k].matrix(q[k])
+        X[k] = nodes.fixed[k] @ nodes.motion(k, q)
     return X
 
 
@@ -24,13 +24,8 @@ def shifts(tree, X):
     return shift
 
 
-def blocks(nodes, q) -> Blocks:
-    """A = φ(p,k); H, M and armature are constants of the nodes."""
-    return placed_blocks(nodes, placements(nodes, q))
-
-
 def placed_blocks(nodes, X) -> Blocks:
-    """The same from poses on the parents."""
+    """A = φ(p,k) from poses on the parents; H, M and armature are constants of the nodes."""
     return Blocks(nodes.tree, shifts(nodes.tree, X), nodes.H, nodes.M, nodes.joint_inertias)
 
 
@@ -72,8 +67,48 @@ class RigidTree:
     A class that inherits it has the tables of nodes as attributes; other systems have these methods too.
     """
 
+    # where a node is and how it moves; q, V and v are slots, one value for each node
+
+    def motion(self, k: int, q):
+        """The pose of node k where its joint stands."""
+        return self.groups[k].matrix(q[k])  # type: ignore[attr-defined]
+
+    def shift(self, k: int, X, q):
+        """A(p,k) of a node at the pose X on its parent."""
+        return phi(X)
+
+    def joint_map(self, k: int, q):
+        """H(k)."""
+        return self.H[k]  # type: ignore[attr-defined]
+
+    def coriolis(self, k: int, H, q, V, v):
+        """a(k) = V~(k) H*(k) v(k)."""
+        return tilde(V[k][..., 0]) @ (H.mT @ v[k])
+
+    def coriolis_accelerations(self, s: Blocks, q, V, v):
+        """a(k) of every node."""
+        return coriolis_accelerations(s, V, v)
+
+    def moments(self, q):
+        """[m c; m] of each node, and last of the world."""
+        return self.moment  # type: ignore[attr-defined]
+
+    def weights(self, q):
+        """The same of what gravity pulls."""
+        return self.weighed
+
+    def strain_energy(self, q):
+        """Of deformation (...)."""
+        return 0.0
+
+    # at a state
+
     def blocks(self, q) -> Blocks:
-        return blocks(self, q)
+        return self.placed_blocks(placements(self, q), q)
+
+    def placed_blocks(self, X, q) -> Blocks:
+        """The blocks from poses on the parents."""
+        return placed_blocks(self, X)
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
         return rates(self, s, v, tau, external)
@@ -113,3 +148,40 @@ class RigidTree:
     def kinematic(self):
         """The nodes that say where bodies are."""
         return self
+
+
+class Wrapped(RigidTree):
+    """A system made from nodes, for one evaluation: in all that it does not say itself it is the nodes."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+
+    def __getattr__(self, name: str):
+        if name == "nodes":
+            raise AttributeError(name)  # not made yet, as when it is copied
+        return getattr(self.nodes, name)
+
+    def motion(self, k: int, q):
+        return self.nodes.motion(k, q)
+
+    def shift(self, k: int, X, q):
+        return self.nodes.shift(k, X, q)
+
+    def joint_map(self, k: int, q):
+        return self.nodes.joint_map(k, q)
+
+    def coriolis(self, k: int, H, q, V, v):
+        return self.nodes.coriolis(k, H, q, V, v)
+
+    def coriolis_accelerations(self, s: Blocks, q, V, v):
+        return self.nodes.coriolis_accelerations(s, q, V, v)
+
+    def moments(self, q):
+        return self.nodes.moments(q)
+
+    def strain_energy(self, q):
+        return self.nodes.strain_energy(q)
+
+    def placed_blocks(self, X, q) -> Blocks:
+        self.q = q
+        return self.nodes.placed_blocks(X, q)

@@ -11,7 +11,9 @@ import numpy as np
 from ..lie.attitude import quaternion_from_matrix
 from ..spatial import Pose
 from .camera import FIELD, Camera
+from .contacts import contact_segments
 from .controls import Player, Sliders
+from .drawn import drawn_names, drawn_poses
 from .extras import extra
 from .mesh import UNIT
 from .motion import Motion
@@ -23,15 +25,22 @@ ROOM = 1.5  # margin around the mechanism, which sliders may move
 
 
 def view(
-    motion, *, port: int = 8080, host: str = "127.0.0.1", block: bool | None = None, trace: Iterable[str] = ()
+    motion,
+    *,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    block: bool | None = None,
+    trace: Iterable[str] = (),
+    shapes: str = "visual",
 ) -> "View":
     """Show a model, a robot or a motion in the browser, at the `url` of the result.
 
     A model or robot has a slider for each joint; a motion plays. If the port is taken, the next free one is used.
+    `shapes` "collision" shows what bodies collide with.
     With `block` this returns only after Ctrl-C; the default is True in scripts, False in interactive Python.
     """
     block = not hasattr(sys, "ps1") and not sys.flags.interactive if block is None else block
-    shown = View(Motion.of(motion), port, host, trace, verbose=block)
+    shown = View(Motion.of(motion), port, host, trace, verbose=block, shapes=shapes)
     if block:
         shown.wait()
     return shown
@@ -40,10 +49,12 @@ def view(
 class View:
     """A scene served to browsers until it is closed. Also a context manager."""
 
-    def __init__(self, motion: Motion, port: int, host: str, trace: Iterable[str] = (), verbose: bool = False):
+    def __init__(
+        self, motion: Motion, port: int, host: str, trace: Iterable[str] = (), verbose: bool = False, shapes: str = "visual"
+    ):
         viser = extra("viser", "the browser view needs", "view")
         self.motion = motion
-        self.scene = Scene.of(motion)
+        self.scene = Scene.of(motion, shapes)
         self.q = motion.q[0]
         self.host = host
         self.ended = Event()
@@ -67,7 +78,7 @@ class View:
         """Put the mechanism into a configuration."""
         robot = self.motion.robot
         q = np.asarray(q, float)
-        poses, center = robot.poses(q), robot.center_of_mass(q)
+        poses, center = drawn_poses(robot, q), robot.center_of_mass(q)
         quaternions = quaternion_from_matrix(poses[:, :3, :3])[:, W_FIRST] if len(poses) else []
         with self._lock, self.server.atomic():
             self.q = q
@@ -76,6 +87,15 @@ class View:
             self._center.position = center
             if self._forces.visible:
                 self._forces.points = self.forces(poses)
+
+    def show_contacts(self, forces) -> None:
+        """Draw forces at the contact points (3 n,), along the axes of `contact_frames`, as things are now; None takes them away."""
+        name = "/contacts"
+        if forces is None:
+            self.server.scene.remove_by_name(name)
+            return
+        segments = contact_segments(self.motion.robot, self.q, forces, self.scene.size)
+        self.server.scene.add_line_segments(name, segments, (200, 64, 51), thickness=0.008 * self.scene.size)
 
     def show_forces(self, visible: bool = True) -> None:
         """Show or hide the static forces in the joints."""
@@ -130,8 +150,8 @@ class View:
         if (floor := scene.ground(corners)) is not None:
             self._floor(floor)
         axes = {"show_axes": False, "axes_length": 0.08 * scene.size, "axes_radius": 0.004 * scene.size}
-        names = self.motion.robot.bodies
-        self._bodies = [server.scene.add_frame(node(i, name), **axes) for i, name in enumerate(names)]
+        names = drawn_names(self.motion.model)
+        self._bodies = [server.scene.add_frame(node(i, name), **axes) for i, name in enumerate(names[:-1])]
         for n, part in enumerate(scene.parts):
             mesh = scene.meshes[part.mesh]
             name = f"{node(part.body, names[part.body])}/{n}"

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from ..lie.attitude import quaternion_from_matrix
+from .drawn import drawn_poses
 from .motion import Motion
 
 TURN = 0.25  # radians that a body turns at most from one stored pose to the next
@@ -45,7 +46,7 @@ def _turns(shown: Motion) -> np.ndarray:
     """By how much the fastest body turns from each time to the next, from the angular velocities at both."""
     robot, fastest = shown.robot, np.abs(shown.v).max(-1, initial=0.0)
     h = 1e-6 / np.where(fastest > 0, fastest, 1.0)
-    after = robot.poses(robot.integrate(shown.q, h[:, None] * shown.v))[..., :3, :3]
+    after = drawn_poses(robot, robot.integrate(shown.q, h[:, None] * shown.v))[..., :3, :3]
     change = np.linalg.norm(after - shown.poses[..., :3, :3], axis=(-2, -1)) / np.sqrt(2)  # the angle, where it is small
     spin = change.max(-1, initial=0.0) / h
     return np.diff(shown.t) * np.maximum(spin[:-1], spin[1:])

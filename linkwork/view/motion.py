@@ -10,6 +10,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import LinkworkError, ShapeError
 from ..model import Model
+from .drawn import drawn_poses
 
 
 class Moving(Protocol):
@@ -78,8 +79,8 @@ class Motion:
 
     @cached_property
     def poses(self) -> np.ndarray:
-        """World from body (n, nb, 4, 4)."""
-        return self.robot.poses(self.q)
+        """World from body (n, nb, 4, 4), then from pieces of flexible bodies, and last of the world if something stands in it."""
+        return drawn_poses(self.robot, self.q)
 
     @property
     def duration(self) -> float:

@@ -31,14 +31,15 @@ def record(
     trace: Iterable[str] = (),
     azimuth: float = AZIMUTH,
     elevation: float = ELEVATION,
+    shapes: str = "visual",
 ) -> Path:
     """Write a motion as one HTML page that plays in any browser, without a server.
 
     `trace` names bodies or frames whose path is drawn; `fps` is the least number of stored poses per second: where the motion is
-    fast there are more, so that the page can draw straight lines between them.
+    fast there are more, so that the page can draw straight lines between them. `shapes` "collision" shows what bodies collide with.
     """
     motion = Motion.of(motion)
-    scene = Scene.of(motion)
+    scene = Scene.of(motion, shapes)
     shown = followed(motion, min(fps, MOST / max(motion.duration, 1e-9)), scene.size, MOST)
     page = files(__package__)
     parts = {
@@ -76,7 +77,7 @@ def content(scene: Scene, shown: Motion, trace: Iterable[str], azimuth: float, e
         "field": float(FIELD),
         "target": camera.target.tolist(),
         "follow": bool(follow),
-        "bodies": len(scene.model.bodies),
+        "bodies": shown.poses.shape[1],
         "parts": [
             {
                 "body": part.body,

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import LinkworkError
 from .camera import Camera, direction
+from .contacts import at_times, contact_segments
 from .extras import check_pictures, extra, pyplot
 from .motion import Motion
 from .raster import Raster
@@ -32,16 +33,21 @@ def snapshot(
     elevation: float = ELEVATION,
     size: tuple[float, float] = (6.4, 4.8),
     dpi: int = 150,
+    shapes: str = "visual",
+    contacts=None,
 ):
     """Draw a mechanism at time t, by default at the end. With several times, earlier states are drawn paler.
 
     `trace` names bodies or frames whose path up to then is drawn. Angles of view are in degrees, the size in inches.
-    Returns the figure; with a path it is also written.
+    `shapes` "collision" shows what bodies collide with; `contacts` are forces at the contact points for each row of the motion
+    (rows, 3 n), along the axes of `contact_frames`, drawn as arrows. Returns the figure; with a path it is also written.
     """
     check_pictures(path)
     motion = Motion.of(motion)
     shown = motion.at(motion.t[-1] if t is None else t)
-    artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, traced_paths(motion, trace, until=shown.t.max()))
+    scene = Scene.of(motion, shapes)
+    arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
+    artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(motion, trace, until=shown.t.max()), arrows)
     figure = pyplot().figure(figsize=size, dpi=dpi)
     artist.draw(figure, range(len(shown.t)))
     if path is not None:
@@ -60,8 +66,10 @@ def movie(
     elevation: float = ELEVATION,
     size: tuple[float, float] = (4.8, 3.6),
     dpi: int = 100,
+    shapes: str = "visual",
+    contacts=None,
 ) -> Path:
-    """Write a movie of a motion: a GIF, or with ffmpeg an MP4 or WebM, by the ending of the path."""
+    """Write a movie of a motion: a GIF, or with ffmpeg an MP4 or WebM, by the ending of the path; the rest as in `snapshot`."""
     pyplot()
     from matplotlib.figure import Figure
 
@@ -69,7 +77,9 @@ def movie(
     shown = motion.frames(fps, speed)
     writer = _writer(Path(path), fps)
     figure = Figure(figsize=size, dpi=dpi)
-    artist = Artist(Scene.of(motion), shown, azimuth, elevation, size, traced_paths(shown, trace))
+    scene = Scene.of(motion, shapes)
+    arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
+    artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(shown, trace), arrows)
     with writer.saving(figure, str(path), dpi):
         for i in range(len(shown.t)):
             figure.clear()
@@ -102,8 +112,8 @@ def traced_paths(motion: Motion, names: Iterable[str], until: float = np.inf) ->
 class Artist:
     """Draws states of a motion with one camera, which follows the mechanism if it travels far."""
 
-    def __init__(self, scene: Scene, shown: Motion, azimuth, elevation, size, traces):
-        self.scene, self.shown, self.traces = scene, shown, traces
+    def __init__(self, scene: Scene, shown: Motion, azimuth, elevation, size, traces, arrows=None):
+        self.scene, self.shown, self.traces, self.arrows = scene, shown, traces, arrows
         corners = scene.corners(shown.poses)
         self.floor = scene.ground(corners)
         middle = (corners.min(-2) + corners.max(-2)) / 2
@@ -137,8 +147,17 @@ class Artist:
             above.add(flat, depth * (1 - NEARER * n), color)
         for path in self.traces:
             axes.plot(*self.camera.seen(path[:upto] - shift)[0].T, color=TRACE, linewidth=1.2, zorder=3)
+        if self.arrows is not None:
+            self._draw_arrows(axes, self.arrows[frames[-1]] - shift)
         for raster, order in ((below, 2), (above, 4)):
             axes.imshow(raster.image(), origin="lower", extent=(-wide, wide, -high, high), aspect="auto", zorder=order)
+
+    def _draw_arrows(self, axes, segments) -> None:
+        """Arrows for segments (n, 2, 3) that are not too short to be seen."""
+        long = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=-1) > 1e-3 * self.scene.size
+        for start, end in self.camera.seen(segments[long])[0]:
+            look = {"arrowstyle": "-|>", "color": TRACE, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
+            axes.annotate("", end, start, arrowprops=look, zorder=5)
 
     def _lit(self, i: int, shift, pixels, pale: float):
         """The triangles that face the camera in pixels, their depths, and the shaded colours of their corners."""

@@ -10,9 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ..errors import OptionError
 from ..model import Body, Model, Shape
 from ..spatial import Pose
 from . import mesh
+from .drawn import Bent, bent, solid_ground
 from .mesh import Mesh
 from .motion import Motion
 
@@ -25,6 +27,7 @@ PALETTE = [  # of the branches of the tree
     (0.61, 0.46, 0.37),
     (0.46, 0.72, 0.70),
 ]
+GROUND: Color = (0.62, 0.60, 0.57, 1.0)
 JOINT: Color = (0.25, 0.25, 0.28, 1.0)
 THIN = 0.014  # radius of a drawn link, relative to the size of the mechanism
 LEAST = 1e-4  # smallest thickness of a solid, relative to the size of the mechanism
@@ -50,9 +53,12 @@ class Scene:
     meshes: dict[str, Mesh] = field(repr=False)
 
     @staticmethod
-    def of(motion: Motion) -> "Scene":
+    def of(motion: Motion, shapes: str = "visual") -> "Scene":
+        """The scene of a motion, bodies drawn by their visual or by their collision shapes."""
+        if shapes not in ("visual", "collision"):
+            raise OptionError(f'shapes is "{shapes}"; it may be "visual" or "collision".')
         size = size_of(motion)
-        maker = Maker(motion.model, size)
+        maker = Maker(motion.model, size, shapes == "collision")
         return Scene(motion.model, size, tuple(maker.parts()), maker.meshes)
 
     @cached_property
@@ -78,6 +84,9 @@ class Scene:
         """The height, along `up`, of a floor below these points; None without gravity."""
         if not any(self.model.gravity):
             return None
+        level = [x for x in self.model.ground if x.kind == "plane" and x.pose.rotation[:, 2] @ self.up > 0.999]
+        if level:
+            return float(max(x.pose.translation @ self.up for x in level))
         lowest = float((points @ self.up).min())
         return lowest - 0.02 * self.size
 
@@ -106,8 +115,8 @@ def _reach(body: Body) -> Iterator[np.ndarray]:
 class Maker:
     """Makes the parts of a model, and stores the meshes they name."""
 
-    def __init__(self, model: Model, size: float):
-        self.model = model
+    def __init__(self, model: Model, size: float, collision: bool = False):
+        self.model, self.collision = model, collision
         self.size = size
         self.meshes: dict[str, Mesh] = {}
         self.carried = _carried(model)
@@ -116,16 +125,41 @@ class Maker:
 
     def parts(self) -> Iterator[Part]:
         for i, body in enumerate(self.model.bodies):
-            shown = self._shapes(i, body.visuals) or self._shapes(i, body.collisions) or list(self._links(i))
-            for part in shown:
-                if part.mesh in mesh.UNIT:
-                    self.meshes.setdefault(part.mesh, mesh.UNIT[part.mesh]())
-                yield part
+            first, second = (body.collisions, body.visuals) if self.collision else (body.visuals, body.collisions)
+            yield from self._known_parts(self._shapes(i, first) or self._shapes(i, second) or list(self._links(i)))
+        at = len(self.model.bodies)
+        for x in bent(self.model):
+            yield from self._known_parts(self._pieces(x, at))
+            at += len(x.lengths)
+        if solid_ground(self.model):
+            yield from self._known_parts(self._shapes(at, self.model.ground))
+
+    def _pieces(self, x: Bent, at: int) -> list[Part]:
+        """The pieces of a flexible body, of its section's solids or thin; they overlap a little, so that bends have no gaps."""
+        radius, color, parts = THIN * self.size, self.colors[x.on], list[Part]()
+        if not x.outline.is_line:
+            return [ball for i in range(len(x.lengths)) for ball in _ball(at + i, np.zeros(3), radius / 2, color)]
+        looks = x.outline.looks or (("cylinder", (radius,), (0.0, 0.0)),)
+        for i, length in enumerate(x.lengths):
+            for kind, size, place in looks:
+                pose, long = Pose.of((0.0, *place)), 1.02 * length
+                if kind != "box":
+                    pose, sizes = pose @ Pose.turning_z_to((1.0, 0.0, 0.0)), (*size, long)
+                else:
+                    sizes = (long, *size)
+                parts += self._shapes(at + i, (Shape(kind, sizes, pose, color),))
+        return parts
+
+    def _known_parts(self, parts: list[Part]) -> list[Part]:
+        for part in parts:
+            if part.mesh in mesh.UNIT:
+                self.meshes.setdefault(part.mesh, mesh.UNIT[part.mesh]())
+        return parts
 
     def _shapes(self, i: int, shapes: tuple[Shape, ...]) -> list[Part]:
         parts = []
         for shape in shapes:
-            color = shape.color or self.colors[i]
+            color = shape.color or (self.colors[i] if i < len(self.colors) else GROUND)
             if shape.kind in SOLIDS:
                 parts += [Part(i, name, self._thick(matrix), color) for matrix, name in _solid(shape)]
             elif shape.kind == "mesh" and shape.path and self._known(shape.path):
@@ -153,6 +187,8 @@ class Maker:
     def _links(self, i: int) -> Iterator[Part]:
         """The links from the joint of a body to the joints of its children."""
         body, placed = self.model.bodies[i], self.model.joints[i]
+        if placed.joint.deformation is not None and not body.mass:
+            return
         start = np.array(placed.on.translation)
         radius = THIN * self.size
         ends = [end for end in self._ends(i) if np.linalg.norm(end - start) > radius]

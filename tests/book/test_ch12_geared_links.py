@@ -234,3 +234,44 @@ def test_a_rotor_that_carries_something_is_refused(train):
     tree, *_ = train
     with pytest.raises(ModelError, match="cannot be the rotor of"):
         geared(tree, {4: (0, 3.0)})
+
+
+# --- the view of a robot: robot.geared()
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return plain(gear_train())
+
+
+def test_the_view_has_the_inertia_of_the_whole_tree(robot):
+    """𝓜_G = X* 𝓜 X, its inverse, and v = X u."""
+    links, (q, _) = robot.geared(), robot.random_state((3,), seed=1)
+    u = np.random.default_rng(0).standard_normal((3, links.nu))
+    X = links.velocity(np.eye(links.nu)).T
+    M = X.T @ robot.mass_matrix(q) @ X
+    close(links.mass_matrix(q), M, 1e-11)
+    close(links.mass_matrix_inverse(q) @ M, np.eye(links.nu), 1e-8)
+    close(links.velocity(u)[..., links.rows], u, 1e-15)
+    assert links.ratios == {"hip_joint": 50.0, "knee_joint": -30.0, "slide_joint": 100.0, "hand_joint": 12.0}
+
+
+def test_the_view_moves_as_the_robot_under_its_couplings_does(robot):
+    """u̇ of Algorithm 12.4, that of the constrained robot with the forces of the motors; inverse and hybrid dynamics undo it."""
+    links, (q, _) = robot.geared(), robot.random_state(seed=2)
+    rng = np.random.default_rng(1)
+    u, tau = rng.standard_normal((2, links.nu))
+    q, v = robot.constraints.project(robot.assemble(q, hold=[x for x in robot.joints if "rotor" not in x]), links.velocity(u))
+    close(v, links.velocity(u), 1e-9)
+    udot = links.forward_dynamics(q, u, tau)
+    close(robot.forward_dynamics(q, v, links.motor_forces(tau)), links.velocity(udot), 1e-7)
+    close(links.inverse_dynamics(q, u, udot), tau, 1e-8)
+    told = np.arange(links.nu) % 2
+    close(links.hybrid_dynamics(q, u, np.where(told, udot, tau), told), np.where(told, tau, udot), 1e-7)
+
+
+def test_the_view_refuses_what_is_no_gear(robot):
+    with pytest.raises(ModelError, match="no gear"):
+        plain(lw.load("four_bar")).geared()
+    with pytest.raises(lw.ShapeError, match="without its rotors"):
+        robot.geared().forward_dynamics(robot.neutral(), np.zeros(robot.nv), np.zeros(3))

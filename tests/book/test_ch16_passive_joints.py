@@ -138,11 +138,13 @@ def test_small_closed_paths_of_the_joints_turn_the_base_by_the_curvature():
         q = q0.copy()
         for sign, axis in ((1, 0), (1, 1), (-1, 0), (-1, 1)):
             for _ in range(steps):
+
                 def velocity(q, axis=axis, sign=sign):
                     v = np.zeros(robot.nv)
                     v[view.active[axis]] = sign * side / steps
                     v[view.passive] = view.disturbance_jacobian(q) @ v[view.active]
                     return v
+
                 q = robot.integrate(q, velocity(robot.integrate(q, velocity(q) / 2)))
         return robot.difference(q0, q)[view.passive] / side**2
 
@@ -188,13 +190,78 @@ def test_the_tip_of_a_free_flying_arm_follows_a_path():
     rate = lambda t: np.array([0.05 * np.sin(t), 0.08 * np.sin(2 * t), -0.03 * np.sin(t)])
     second = lambda t: np.array([0.05 * np.cos(t), 0.16 * np.cos(2 * t), -0.03 * np.cos(t)])
 
-    def control(t, q, v):
-        J = robot.jacobian(q, "tip", "world")[3:]
-        back = 100 * (where(t) - robot.pose(q, "tip")[:3, 3]) + 20 * (rate(t) - J @ v)
-        return view.computed_torque(q, v, second(t) + back, ("tip", (0, 0, 0)), axes="world")[0]
-
+    control = view.track(lambda t: (where(t), rate(t), second(t)), ("tip", (0, 0, 0)))
     run = lw.simulate(robot, (q0, np.zeros(robot.nv)), until=1.5, control=control, rtol=1e-10, atol=1e-12, progress=False)
     close(robot.pose(run.q, "tip")[:, :3, 3], np.array([where(t) for t in run.t]), 1e-8)
+
+
+def test_a_point_comes_back_to_its_path_against_springs_and_gravity():
+    """ë + d ė + k e = 0 for an offset e, passive joint and spring included."""
+    builder = lw.Builder("arm")
+    rod = {"mass": 1.0, "center": (0.5, 0, 0), "tensor": (0, 1 / 12, 1 / 12)}
+    for i, on in enumerate((None, "link0", "link1")):
+        joint = lw.Revolute(axis=(0, 0, 1), stiffness=2.0, damping=0.3)
+        builder.body(f"link{i}", on, (1, 0, 0) if i else None, joint, **rod)
+    robot = lw.Dynamics(builder.model().with_gravity((0, -9.81, 0)))
+    view = robot.actuated("link0_joint", "link1_joint")
+    q0, tip = np.array([0.4, 1.0, -0.6]), ("link1", (1.0, 0, 0))
+    T = robot.pose(q0, "link1")
+    goal = (T[:3, :3] @ tip[1] + T[:3, 3])[:2] - [0.01, 0.02]
+    along = lambda x: np.r_[x, 0.0]
+    path = lambda t: (along(goal), np.zeros(3), np.zeros(3))
+    run = lw.simulate(
+        robot, (q0, np.zeros(3)), until=0.5, control=view.track(path, tip, stiffness=25.0), rtol=1e-9, atol=1e-11, progress=False
+    )
+    T = robot.pose(run.q, "link1")
+    away = (np.matvec(T[:, :3, :3], tip[1]) + T[:, :3, 3])[:, :2] - goal
+    close(away, np.array([0.01, 0.02]) * ((1 + 5 * run.t) * np.exp(-5 * run.t))[:, None], 1e-7)
+
+
+def test_momenta_of_passive_compound_joints_are_counted_once():
+    """A universal joint without motors between two bodies in space: its momenta are not conserved, those of the base are."""
+    builder = lw.Builder("cat", gravity=(0, 0, 0))
+    builder.body("front", joint=lw.Free(), **solids.box(2.0, (0.4, 0.2, 0.1)))
+    builder.body(
+        "back",
+        "front",
+        (0.2, 0, 0),
+        lw.Universal(names=("bend", "lean")),
+        joint_name="spine",
+        **solids.box(1.0, (0.3, 0.2, 0.1), (0.15, 0, 0)),
+    )
+    builder.body("tail", "back", (0.3, 0, 0), lw.Revolute(), **solids.rod(0.1, (0.3, 0, 0)))
+    robot = lw.Dynamics(builder.model())
+    view = robot.actuated("tail_joint")
+    assert view.passive_joints == ("front_joint", "spine")
+    assert robot.actuated("spine").passive_joints == ("front_joint", "tail_joint")
+    assert robot.actuated("bend", "tail_joint").passive_joints == ("front_joint", "lean")
+    assert len(view.integrals.found) == 6
+    assert "6 of 8" in str(view.integrals)
+
+
+def test_single_precision_and_batches():
+    robot = lw.Dynamics(satellite())
+    view = robot.actuated("a_joint", "b_joint", "c_joint")
+    q, v = (x.astype(np.float32) for x in robot.random_state((2, 3), seed=0))
+    one = np.ones(3, np.float32)
+    for found in (
+        *view.hybrid_blocks(q),
+        *view.hybrid_dynamics(q, v, one),
+        view.generalized_jacobian(q, "tip"),
+        view.disturbance_jacobian(q),
+    ):
+        assert found.dtype == np.float32
+        assert found.shape[:2] == (2, 3)
+    F = view.curvature(q)
+    assert F.shape == (2, 3, 6, 3, 3)
+    close(F[1, 2], view.curvature(q[1, 2]), 1e-12)
+
+
+def test_where_a_motor_does_not_move_a_joint_the_control_stays_finite():
+    """A pole that lies: its cart does nothing to it, J_D = 0."""
+    robot = lw.Dynamics(lw.load("cartpole"))
+    control = robot.actuated("rail").follow(lambda t: ([1.4], [0.0], [0.0]), "pin")
+    assert np.abs(control(0.0, np.array([0.0, np.pi / 2]), np.zeros(2))).max() < 100.0
 
 
 # --- errors
@@ -215,6 +282,18 @@ def test_what_cannot_be_is_said():
         view.computed_torque([0, 0.3], [0, 0], [1.0, 2.0, 0.0], ("tip", (0, 0, 0)))
     with pytest.raises(ModelError, match=r"robot\.hybrid_dynamics"):
         lw.Dynamics(lw.load("four_bar")).actuated("crank_joint").hybrid_blocks(np.zeros(3))
+    with pytest.raises(OptionError, match=r"robot\.actuated\(\*joints\)"):
+        robot.actuated(["lower_joint"])
+    with pytest.raises(ShapeError, match="three arrays"):
+        view.follow(lambda t: 0.0)(0.0, np.zeros(2), np.zeros(2))
+    with pytest.raises(OptionError, match="damping"):
+        view.follow(lambda t: 0.0, damping=-1.0)
+    light = lw.Builder("light")
+    light.body("base", joint=lw.Revolute(), mass=1.0, center=(1, 0, 0)).body("tip", "base", (1, 0, 0), lw.Revolute())
+    with pytest.raises(ModelError, match="passive tip_joint moves nothing that has inertia"):
+        lw.Dynamics(light.model()).actuated("base_joint").hybrid_dynamics([0, 0], [0, 0], [1.0])
+    with pytest.raises(OptionError, match="takes points"):
+        view.track(lambda t: 0.0, "tip")
     with pytest.raises(OptionError, match="motors cannot"):
         view.follow(lambda t: ([0, 0],) * 3, "upper_joint", "lower_joint")
     with pytest.raises(ModelError, match="6 velocities"):

@@ -244,6 +244,26 @@ def test_many_runs_at_once_and_with_forces():
     assert (robot.kinetic_energy(run.q, run.v)[-1] < robot.kinetic_energy(q, v)).all()
 
 
+def test_single_precision_and_what_cannot_be():
+    robot = lw.Dynamics(lw.load("space_robot"))
+    flight, (q, v) = robot.free_flying(), robot.random_state((2,), seed=0)
+    single = q.astype(np.float32), v[:, 6:].astype(np.float32)
+    assert flight.velocity(*single).dtype == np.float32
+    assert flight.forward_dynamics(*single, np.zeros(6, np.float32)).dtype == np.float32
+    u, still = v[0, 6:], lambda t: (np.zeros(6), np.zeros(6))
+    for wrong in ({"dt": 0.0}, {"dt": -0.1}, {"dt": 0.3}, {"dt": 0.1, "every": 0}):
+        with pytest.raises(lw.OptionError, match="dt"):
+            flight.simulate(q[0], u, **{"until": 1.0, **wrong})
+    with pytest.raises(lw.OptionError, match="steps"):
+        flight.path(q[0], still, until=1.0, steps=0)
+    with pytest.raises(lw.ShapeError, match="one configuration"):
+        flight.path(q, still, until=1.0)
+    with pytest.raises(lw.ShapeError, match="two arrays"):
+        flight.path(q[0], lambda t: np.zeros(6), until=1.0)
+    with pytest.raises(lw.ShapeError, match="of all joints"):
+        flight.turned(lambda t: (np.zeros(5), np.zeros(6)), cycle=1.0)
+
+
 def test_a_mechanism_that_does_not_fly_is_refused():
     with pytest.raises(lw.ModelError, match=r"chain does not fly freely.*model\.floating\(\)"):
         plain(MECHANISMS["chain"]).free_flying()

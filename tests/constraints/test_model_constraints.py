@@ -179,7 +179,6 @@ def test_what_cannot_be_is_named(said):
 
 
 FORMULAS = {
-    "rollout": lambda robot, x: lw.rollout(robot, *x[:2], dt=0.01, steps=2),
     "midpoint": lambda robot, x: lw.simulate(robot, x[:2], until=0.1, method="midpoint", dt=0.01),
 }
 

@@ -42,7 +42,7 @@ def test_a_result_has_the_shape_that_is_declared(name):
     q, v = robot.random_state((3,), seed=0)
     declared, place = QUANTITIES[name], (robot.bodies[-1],) if QUANTITIES[name].takes_options else ()
     sizes = {"task": 6, "bodies": 1, "nv": robot.nv, "nq": robot.nq, "nb": len(robot.bodies)}
-    sizes |= {"points": len(robot.contacts), "rows": 3 * len(robot.contacts)}
+    sizes |= {"points": len(robot.contacts), "pairs": len(robot.contacts.names), "rows": 3 * len(robot.contacts)}
     given = {"prescribed": (v > 0).astype(float)}
     found = getattr(robot, name)(*(q if x[0] == "q" else given.get(x, v) for x in declared.inputs), *place)
     shapes = declared.result if declared.several else (declared.result,)

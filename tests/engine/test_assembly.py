@@ -6,7 +6,7 @@ from real_robots import model
 from test_pieces import NAMES, kernel, results
 
 import linkwork as lw
-from linkwork.engine import allocation, assembly, compiler
+from linkwork.engine import allocation, assembly, compiler, samples
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input, record
 
@@ -21,7 +21,7 @@ def assembled(monkeypatch, machine="as it is", piece=100):
     monkeypatch.setattr(assembly, "FEWEST", 0)
     monkeypatch.setattr(assembly, "OTHERS", 1.0)
     monkeypatch.setattr(allocation, "PIECE", piece)
-    monkeypatch.setattr(assembly, "count_of_registers", lambda: count)
+    monkeypatch.setattr(assembly, "count_of_registers", lambda program: count)
     if register:
         target = compiler.target()[0]
         monkeypatch.setattr(assembly, "registers", lambda: count)
@@ -152,3 +152,31 @@ def test_places_in_memory_are_used_again():
     program = record("chain", chain, (Input("x", ()),))
     assert allocation.plan(program, 16).room <= 40
     assert allocation.plan(program, 64).room == 0
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 4, 6])
+def test_results_written_while_the_next_are_computed_have_the_same_bits(offset, monkeypatch):
+    """Wherever results begin and however they are strided, for any number of samples, large angles among them."""
+    monkeypatch.setattr(samples, "FILLED", 0)
+    monkeypatch.setenv("LINKWORK_CACHE_DIR", "")
+    robot = lw.Dynamics(model("ur5"))
+    q, v = robot.random_state((43,), seed=3)
+    q[10, 2] = q[33, 0] = 1e13
+    made = robot.quantity("forward_dynamics_derivatives").kernel()
+    assert assembly.overlaps(made.program, compiler.kinds("double")[0]) is (HERE == 32)
+    f = made.gufunc("d")
+    expected = [np.stack(x) for x in zip(*(f(a, b, b) for a, b in zip(q, v)))]
+    for count in (43, 40, 17, 8, 3):
+        for apart in (0, 1, 4):
+            out = tuple(room(count, robot.nv, offset + 2 * n, apart) for n in range(3))
+            f(q[:count], v[:count], v[:count], out=out)
+            for a, b in zip(expected, out):
+                np.testing.assert_array_equal(a[:count], b)
+
+
+def room(count: int, n: int, offset: int, apart: int):
+    """An array (count, n, n) that begins so many numbers after a border of 64 bytes, with some more between its samples."""
+    memory = np.full(count * (n * n + apart) + 16, np.nan)
+    start = -memory.ctypes.data % 64 // 8 + offset
+    samples = memory[start : start + count * (n * n + apart)].reshape(count, n * n + apart)
+    return np.lib.stride_tricks.as_strided(samples, (count, n, n), (samples.strides[0], 8 * n, 8))

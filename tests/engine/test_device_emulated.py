@@ -201,3 +201,18 @@ def test_a_rolled_matrix_is_refused_there(cupy):
     there = lw.Dynamics(lw.load("arm_6r"), rolled=True)
     with pytest.raises(DeviceError, match="q is on the GPU, where a rolled mass_matrix does not run: use Dynamics"):
         there.mass_matrix(cupy.asarray(state()[0]))
+
+
+def test_a_robot_with_loops_has_the_numbers_of_its_formula_and_of_its_rollout(cupy):
+    here, there = lw.Dynamics(lw.load("four_bar")), lw.Dynamics(lw.load("four_bar"))
+    q, v = map(np.array, zip(*(here.constraints.random_state(seed=i) for i in range(40))))
+    u = np.random.default_rng(0).standard_normal(v.shape)
+    on_gpu = [cupy.asarray(x) for x in (q, v, u)]
+    same(there.forward_dynamics(*on_gpu), here.as_kernel("forward_dynamics")(q, v, u))
+    expected = lw.rollout(here, q, v, dt=0.01, steps=4)
+    found = lw.rollout(there, *on_gpu[:2], dt=0.01, steps=4)
+    for a, b in zip(found, expected):
+        same(a, b)
+    lengths = here.varying("loop_on").value("loop_on") * np.linspace(0.999, 1.001, 40)[:, None, None]
+    same(there.varying("loop_on").forward_dynamics(*on_gpu, loop_on=cupy.asarray(lengths)),
+         here.varying("loop_on").forward_dynamics(q, v, u, loop_on=lengths))  # fmt: skip

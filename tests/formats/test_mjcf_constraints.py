@@ -122,14 +122,14 @@ def test_what_only_adds_to_the_model_is_noted():
     model = robot_of(
         f'{arm}{leg}<site name="wall"/><body name="ghost" mocap="true"/>',
         tendon='<fixed name="cord" range="-1 1"><joint joint="j" coef="1"/></fixed>',
-        actuator='<motor name="m" joint="j"/><motor joint="j"/>',
+        actuator='<muscle name="m" joint="j"/><motor joint="j"/>',
         sensor='<jointpos joint="j"/>',
         keyframe='<key name="home"/>',
     )
     assert model.notes == (
         'sites of the world are left out: "wall"',
         'left out: tendons "cord"',
-        'left out: actuators "m", "actuator2"',
+        'left out: actuators "m"',
         'left out: sensors "sensor1"',
         'left out: keyframes "home"',
         'left out: limits of ball joints "k"',

@@ -224,6 +224,7 @@ def test_errors_say_the_line_in_json_too():
 def test_the_schema_knows_every_entry():
     schema = screws_writer.schema()
     lists = {"bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints"}
+    lists |= {"ground", "contacts", "excluded", "actuators", "flexible"}
     assert set(schema["properties"]) == {"screws", "name", "gravity"} | lists
     assert set(BRANCHED["joints"][3]) <= set(schema["$defs"]["joint"]["properties"])
     assert schema["$defs"]["joint"]["required"] == ["name", "child"]

@@ -205,6 +205,6 @@ def test_the_satellite_is_in_free_fall():
 def test_the_zoo_has_every_joint():
     groups = {type(group) for group in lower(mechanism("joint_zoo")).groups}
     kinds = {placed.joint.kind for placed in mechanism("joint_zoo").joints}
-    every = {joint.__name__.lower() for joint in Joint.__subclasses__() if joint.__module__.startswith("linkwork")}
+    every = {joint.__name__.lower() for joint in Joint.__subclasses__() if joint.__module__.startswith("linkwork.joints")}
     assert kinds == every
     assert len(groups) == 8

@@ -210,7 +210,7 @@ WRONG = {
     "a run cannot go from 0.0 s until nan s": {"until": np.nan},
     "first_step is -1; it must be a positive": {"first_step": -1},
     "q has shape (3,), but planar_2r has nq = 2": {"state": (np.zeros(3), np.zeros(2))},
-    "v has shape (1, 2), but planar_2r has nv = 2": {"state": (np.zeros(2), np.zeros((1, 2)))},
+    "v has shape (1, 3), but planar_2r has nv = 2": {"state": (np.zeros(2), np.zeros((1, 3)))},
     "q of the state has entries that are not finite": {"state": ([np.nan, 0], np.zeros(2))},
     "state is not a pair (q, v)": {"state": 3},
 }

@@ -17,6 +17,7 @@ and with loops, gears or wheels, closed at q = 0 (the squeezer near it):
     slider_crank, four_bar, peaucellier  an engine's; Chebyshev's; the exact straight line
     strandbeest, squeezer                a leg of Jansen's beasts; Andrews' seven bodies
     bricard, governor                    six joints square to each other; Watt's
+    dual_arm                             two arms that hold a beam
     differential, intelsat               of a car; a satellite whose panels are tied by cables
     rolling_disk, snakeboard             on a table, without slipping; nobody pushes it
 
@@ -27,7 +28,7 @@ from collections.abc import Callable
 
 from ...errors import ModelError, UnknownNameError, did_you_mean
 from ..model import Model
-from .arms import arm_6r, planar_2r, planar_3r, puma560
+from .arms import arm_6r, dual_arm, planar_2r, planar_3r, puma560
 from .attitude import moment_gyros, reaction_wheels, space_robot
 from .craft import free_body, intelsat, satellite, top
 from .humanoid import humanoid
@@ -63,6 +64,7 @@ PLAIN: dict[str, Callable[..., Model]] = {
         strandbeest,
         squeezer,
         bricard,
+        dual_arm,
         governor,
         differential,
         intelsat,

@@ -5,12 +5,13 @@ from math import pi
 
 import numpy as np
 
-from ...joints import Revolute
+from ...joints import Fixed, Revolute
 from ...spatial import Pose
 from .. import solids
 from ..builder import Builder, from_dh
 from ..model import Model
 from ..parts import Shape
+from .drawing import positive
 
 BLUE, ORANGE, GREY = (0.25, 0.45, 0.7, 1.0), (0.85, 0.5, 0.2, 1.0), (0.55, 0.55, 0.55, 1.0)
 
@@ -118,3 +119,35 @@ def _looks(row, radius: float) -> tuple[Shape, ...]:
         if not np.allclose(start, end, atol=radius, rtol=0.0):
             shapes += solids.capsule(1.0, radius, end, start, ORANGE)["visuals"]
     return tuple(shapes) or solids.sphere(1.0, radius, color=GREY)["visuals"]
+
+
+def dual_arm(*, load_mass: float = 4.0, load_length: float = 0.8) -> Model:
+    """Two arms of six joints that hold a beam between them (Jain, section 11.6): 12 motors on 6 degrees of freedom.
+
+    x is forward, y left, z up. Each arm has yaw, pitch, elbow, and a wrist of roll, bend and turn in one point; the right hand carries the
+    beam, 4 kg and 0.8 m, and the left one holds it, which closes a loop. Joints are called left_yaw, right_elbow ..., frames at the ends of
+    the beam left_grip and right_grip.
+    """
+    positive("dual_arm", load_mass=load_mass, load_length=load_length)
+    arms, half = Builder("dual_arm"), load_length / 2
+    axes = {"yaw": (0.0, 0.0, 1.0), "pitch": (0.0, 1.0, 0.0), "roll": (1.0, 0.0, 0.0)}
+    up, down = (0.3, 0.0, 0.25), (0.35, 0.0, -0.25)
+    for side, y in (("right", -half), ("left", half)):
+        ball, hand = solids.sphere(0.5, 0.045, color=GREY), solids.box(0.6, (0.06, 0.06, 0.06), color=BLUE)
+        row = [
+            ("yaw", "yaw", (0.0, y, 0.9), solids.cylinder(4.0, 0.08, 0.16, color=GREY)),
+            ("pitch", "pitch", None, solids.capsule(4.0, 0.05, up, color=ORANGE)),
+            ("elbow", "pitch", up, solids.capsule(3.0, 0.04, down, color=ORANGE)),
+            ("roll", "roll", down, ball),
+            ("bend", "pitch", None, ball),
+            ("turn", "yaw", None, hand),
+        ]
+        parent = None
+        for name, axis, at, solid in row:
+            arms.body(f"{side}_{name}_link", parent, at, Revolute(axis=axes[axis]), joint_name=f"{side}_{name}", **solid)
+            parent = f"{side}_{name}_link"
+    beam = solids.box(load_mass, (0.08, load_length, 0.08), color=BLUE)
+    arms.body("load", "right_turn_link", (0.0, half, 0.0), joint_name="grip", **beam)
+    arms.frame("right_grip", "load", (0.0, -half, 0.0)).frame("left_grip", "load", (0.0, half, 0.0))
+    arms.loop("hold", "left_turn_link", "load", Fixed(), on=(0.0, half, 0.0))
+    return arms.model()

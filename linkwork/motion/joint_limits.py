@@ -5,7 +5,6 @@ from math import inf
 
 import numpy as np
 
-from ..dynamics import Dynamics
 from ..lie.group import Additive
 
 
@@ -24,7 +23,7 @@ class Limit:
         return f"{self.joint} at its {'lower' if self.side > 0 else 'upper'} limit"
 
 
-def limits_of(robot: Dynamics) -> list[Limit]:
+def limits_of(robot) -> list[Limit]:
     """The limits of all joints whose coordinates add: angles and lengths along an axis."""
     names = {robot.v_index(name).start: name for name in robot.joints}
     out, nq, nv = [], 0, 0
@@ -39,7 +38,7 @@ def limits_of(robot: Dynamics) -> list[Limit]:
     return out
 
 
-def each_velocity(robot: Dynamics, name: str) -> np.ndarray:
+def each_velocity(robot, name: str) -> np.ndarray:
     """A property of the joints, one number per velocity."""
     parts = [part.each(name) for placed in robot.model.joints for _, part, _ in placed.joint.parts]
     return np.concatenate([np.zeros(0), *parts])

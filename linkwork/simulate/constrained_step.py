@@ -1,0 +1,109 @@
+"""Steps of a rollout under constraints: accelerations keep them, and after each step the state is put back on them.
+
+    q ← q ∘ exp(−δ),  Jc δ = c;   v ← v − w,  Jc w = Jc v − U                                            δ, w dependent velocities alone
+
+by Newton's method: Jc is eliminated once in a round, where the round begins, and serves a second correction of q and three of v,
+whose errors are of the third power of what c was there.
+
+Which velocities depend on the others is chosen by the numbers of each sample, wherever accelerations or returns are asked for. A
+sample that leaves the states in which that is defined goes on as NaN.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import quantities
+from ..constraints.formula import ByNumbers
+from ..constraints.loops import Loops
+from ..constraints.system import LoopSystem
+from ..lie.iteration import iterate
+from ..lie.scalars import rounding
+from ..motion import equations
+
+ROUNDS = 8  # to the constraints at most
+NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there, what is left is rounding
+CORRECTIONS = 3  # of v in a round
+START, MIDDLE, END = range(3)  # of a step, where drives are asked what they do
+
+
+class ConstrainedMotion:
+    """One step's view of a robot: `drives` (3, n, 3) is what drives do at the start, the middle and the end of it."""
+
+    def __init__(self, by_numbers: ByNumbers, loops: Loops, dress: Callable, drives=None):
+        self.by_numbers, self.loops, self.dress, self.drives = by_numbers, loops, dress, drives
+        self.nodes = dress(loops.nodes)
+        self.served: list = []
+
+    def _system(self, q, when: int) -> LoopSystem:
+        return self.by_numbers.system(self.loops, q, self.dress, [] if self.drives is None else [self.drives[when]])
+
+    def acceleration(self, q, v, tau, when: int = START):
+        """v̇ with the springs, damping and friction of the joints."""
+        system = self._system(q, when)
+        vdot = quantities.forward_dynamics(system, q, v, tau + quantities.passive_force(self.nodes, q, v))
+        self.served.append(system)
+        return vdot
+
+    def bend(self):
+        """Ẋu of all joints (..., nv) where accelerations were asked for last."""
+        system = self.served[-1]
+        return self._step(system, [-x for x in system.gamma])
+
+    def local_rates(self, q, xi, v, tau, when: int):
+        """ξ̇ and v̇ at q ∘ exp ξ."""
+        there = quantities.integrate(self.nodes, q, xi)
+        return equations.local_velocity(self.nodes, xi, v), self.acceleration(there, v, tau, when)
+
+    def back(self, q, v):
+        """The state at the end of a step on the constraints; NaN where it cannot be, or where accelerations had no answer."""
+        (q, v, good), rounds = iterate(self._nearer, (q, v, np.ones_like(q[..., 0])), ROUNDS)
+        good = (rounds <= ROUNDS) & (good > 0)
+        for each in self.served:
+            good = good & (each.quality() >= each.least)
+        return tuple(np.where(good[..., None], x, np.nan) for x in (q, v))
+
+    def _nearer(self, q, v, _):
+        """One round. It is enough if q was near; what Jc says of v is of a place that is nearer still."""
+        system = self._system(q, END)
+        system.blocks(q)
+        good = np.where(system.quality() >= system.least, 1.0 + np.zeros_like(q[..., 0]), 0.0)
+        done = system.misfit <= np.maximum(NEAR, 8 * rounding(q))
+        rows = system.rows
+        if self.by_numbers.set.holonomic.any():
+            q = quantities.integrate(self.nodes, q, -self._step(system, [x.c for x in rows]))
+            rows = self.loops.all_rows(self.nodes, q, drive=system.drive)
+            q = quantities.integrate(self.nodes, q, -self._step(system, [x.c for x in rows]))
+        for _ in range(CORRECTIONS):
+            v = v - self._step(system, [x.Jc @ v[..., at, None] - x.U for x, at in zip(rows, self.loops.columns)])
+        return q, v, good, done
+
+    def _step(self, system: LoopSystem, wanted: list):
+        """Dependent velocities that make what is wanted of the rows, the others zero."""
+        step = np.zeros_like(system.q, shape=(*system.q.shape[:-1], self.nodes.tree.nv))
+        for columns, solver, value in zip(self.loops.columns, system.solvers, wanted):
+            step[..., columns] = solver.particular(value)[..., 0]
+        return step
+
+
+def euler_step(motion: ConstrainedMotion, q, v, tau, h):
+    """The state after a semi-implicit Euler step with constant τ. Where loops bend, c = −h²/2 γ there; what closes them but for terms
+    of third order, −h²/2 Ẋu of the dependent velocities, is known from the acceleration."""
+    vdot = motion.acceleration(q, v, tau)
+    there, _ = equations.euler_end(motion.nodes, q, v, vdot - 0.5 * motion.bend(), h)
+    _, fast = equations.euler_end(motion.nodes, q, v, vdot, h)
+    return motion.back(there, fast)
+
+
+def rk4_step(motion: ConstrainedMotion, q, v, tau, h):
+    """The state after a classical Runge-Kutta step in local coordinates, with constant τ."""
+    h = h[..., None]
+    x1, a1 = v, motion.acceleration(q, v, tau)
+    x2, a2 = motion.local_rates(q, h / 2 * x1, v + h / 2 * a1, tau, MIDDLE)
+    x3, a3 = motion.local_rates(q, h / 2 * x2, v + h / 2 * a2, tau, MIDDLE)
+    x4, a4 = motion.local_rates(q, h * x3, v + h * a3, tau, END)
+    xi = h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
+    return motion.back(quantities.integrate(motion.nodes, q, xi), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4))
+
+
+CONSTRAINED_STEPS = {equations.euler_step: euler_step, equations.rk4_step: rk4_step}

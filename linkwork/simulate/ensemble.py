@@ -1,0 +1,78 @@
+"""Ensemble: the motions of many robots, each with its own steps, made by compiled code on all threads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..errors import SimulationError
+
+FINISHED, EVENT, FAILED, STOPPED = "finished", "event", "failed", "stopped"
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """What became of a function of the state: of each sample the least and the greatest value, the mean over time, the last value."""
+
+    least: np.ndarray
+    greatest: np.ndarray
+    mean: np.ndarray
+    last: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class EventTimes:
+    """When an event occurred: of each sample the first time, NaN if it did not, and how often it did."""
+
+    first: np.ndarray
+    count: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble:
+    """The end of each motion: times t (...), coordinates q (..., nq), velocities v (..., nv); and what was stored on the way.
+
+    `status` is "finished", "event" (a terminal one), "failed" (no step is short enough: simulate that sample alone to read why) or
+    "stopped" (by Ctrl-C), `steps` and `rejected` count the steps of each.
+
+    With rows at multiples of dt, `times` (n,) are theirs, and `Q` (..., n, nq), `V` (..., n, nv); rows after the end of a motion are NaN.
+    With rows at all steps, ensemble.rows(i) are t, q and v of sample i.
+    """
+
+    robot: Dynamics
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    status: np.ndarray
+    steps: np.ndarray
+    rejected: np.ndarray
+    statistics: Mapping[str, Statistic] = field(default_factory=dict)
+    events: Mapping[str, EventTimes] = field(default_factory=dict)
+    times: np.ndarray | None = None
+    Q: np.ndarray | None = None
+    V: np.ndarray | None = None
+    ragged: Any = None  # of each sample, in order of the flat batch: t, q, v
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    def rows(self, sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """t, q and v of all stored rows of one sample, given as an index of the batch."""
+        if self.times is not None and self.Q is not None and self.V is not None:
+            there = ~np.isnan(self.Q[sample]).any(-1) if self.Q.shape[-1] else np.ones(len(self.times), bool)
+            return self.times[there], self.Q[sample][there], self.V[sample][there]
+        if self.ragged is None:
+            raise SimulationError('this ensemble has no rows: simulate(..., store="steps"), or with dt=... for rows at multiples of dt.')
+        flat = int(np.arange(self.t.size).reshape(self.t.shape)[sample])
+        return self.ragged[flat]
+
+    def __repr__(self) -> str:
+        found, counts = np.unique(self.status, return_counts=True)
+        said = ", ".join(f"{n:,} {name}" for name, n in zip(found, counts))
+        lines = [f"Ensemble of {self.t.size:,} {self.robot.model.name}: {said}"]
+        lines += [f"{int(self.steps.sum()):,} steps, {int(self.rejected.sum()):,} rejected"]
+        lines += [f"{name}: {np.nanmin(x.least):.6g} to {np.nanmax(x.greatest):.6g}" for name, x in self.statistics.items() if x.least.size]
+        lines += [f"{name}: {int((x.count > 0).sum()):,} samples" for name, x in self.events.items()]
+        return "\n".join(lines)

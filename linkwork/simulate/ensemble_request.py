@@ -1,0 +1,152 @@
+"""What may be asked of an ensemble: states and constants of a batch, controls and functions that can be compiled."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..errors import ShapeError, SimulationError, UnknownNameError, did_you_mean, listed
+from ..kernels import UserKernel
+from ..lie.scalars import numbers
+from ..varying import Varying
+from .control import Hold
+from .events import Event
+from .kernels import more_than_a_tree
+from .settings import FIXED, PAIRS, Settings
+from .start_state import unit_quaternions
+from .stops import Stops
+from .watch import Watch
+from .whole_step import own_robot
+
+STORE = "steps", "last"
+ALONE = {
+    "external": "a kernel as control", "limits": "events", "on_step": "statistics", "keep": "a single run", "tolerance": "a single run",
+    "sensitivity": "a single run",
+}  # fmt: skip  # settings of single runs, and what to use instead
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is asked of an ensemble, checked; arrays have one axis for all samples."""
+
+    robot: Dynamics | Varying
+    settings: Settings
+    start: float
+    until: float
+    Q: np.ndarray
+    V: np.ndarray
+    batch: tuple[int, ...]
+    controls: tuple[UserKernel, ...]
+    holds: tuple[Hold, ...]
+    watch: Watch | None
+    given: Mapping[str, np.ndarray]
+    store: str  # "steps", "grid" or "last"
+
+    @property
+    def own(self) -> Dynamics:
+        return own_robot(self.robot)
+
+
+def request(robot, state, settings: Settings, start: float, until: float, given: Mapping, statistics: Mapping, store) -> Request:
+    """The request of a user, or an error that says what is wrong with it."""
+    own = own_robot(robot)
+    _check_settings(own, settings)
+    controls, holds = _controls(settings.control)
+    watch = _watch(statistics, settings.events)
+    kernels = [*controls, *(hold.function for hold in holds), *watch.kernels]
+    if store not in (*STORE, None):
+        raise SimulationError(f'store is {store!r}; it is "steps" (all rows) or "last" (the ends). For rows at multiples of dt give dt.')
+    if settings.dt is not None and store is not None:
+        raise SimulationError(f'dt is {settings.dt} and store "{store}"; give one: rows at multiples of dt, at all steps, or none.')
+    stored = "grid" if settings.dt is not None else store or ("last" if watch.any else "steps")
+    Q, V, arrays, batch = _arrays(robot, state, kernels, given)
+    kept = watch if watch.any else None
+    return Request(robot, settings, start, until, Q, V, batch, controls, holds, kept, arrays, stored)
+
+
+def _check_settings(robot: Dynamics, s: Settings) -> None:
+    name, ensembles = robot.model.name, "a batch of states is simulated"
+    if s.method in FIXED:
+        raise SimulationError(f'method "{s.method}" has fixed steps; {ensembles} with {", ".join(PAIRS)}. For fixed steps use lw.rollout.')
+    if s.method not in PAIRS:
+        raise SimulationError(f'{ensembles} with {", ".join(PAIRS)}, not with "{s.method}": simulate the states one by one.')
+    for setting, instead in ALONE.items():
+        if getattr(s, setting) != getattr(Settings, setting):
+            raise SimulationError(f"{setting} is for one state, and q or v has batch axes: use {instead} instead.")
+    if s.velocities != "v" or s.every != 1:
+        raise SimulationError('velocities="eta" and every are for one state, and q or v has batch axes.')
+    bound = more_than_a_tree(robot) or ("dry friction" if Stops(robot, None).any else "")
+    if bound:
+        raise SimulationError(f"{name} has {bound}; {ensembles} of trees without. Simulate the states one by one.")
+    if not robot.compiled or robot.rolled or not robot.nv:
+        said = "is not compiled" if not robot.compiled else "is rolled" if robot.nv else "does not move"
+        raise SimulationError(f"{name} {said}; {ensembles} by straight-line kernels: lw.Dynamics(model, rolled=False).")
+
+
+def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Hold, ...]]:
+    parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
+    for part in parts:
+        function = part.function if isinstance(part, Hold) else part
+        if not isinstance(function, UserKernel):
+            raise SimulationError(
+                "control of a batch of states is a robot.kernel of (t, q, v, ...), lw.hold of one, or a list of these; "
+                f"got {function!r:.60}."
+            )
+    return tuple(x for x in parts if isinstance(x, UserKernel)), tuple(x for x in parts if isinstance(x, Hold))
+
+
+def _watch(statistics: Mapping, events) -> Watch:
+    for name, function in statistics.items():
+        if not isinstance(function, UserKernel):
+            raise SimulationError(f'statistic "{name}" is {function!r:.60}; it must be a robot.kernel of (t, q, v, ...).')
+    made = []
+    for event in events:
+        event = event if isinstance(event, Event) else Event(event, getattr(event, "__name__", "event"))
+        if not isinstance(event.function, UserKernel) or event.reset is not None or event.resolution is not None:
+            raise SimulationError(
+                f'event "{event.name}" of a batch of states must be a robot.kernel of (t, q, v, ...) without reset and resolution, '
+                "which single runs have."
+            )
+        made.append(event)
+    names = [event.name for event in made]
+    if len(set(names)) < len(names):
+        made = [replace(event, name=f"{event.name} {k}") if names.count(event.name) > 1 else event for k, event in enumerate(made)]
+    return Watch(dict(statistics), tuple(made))
+
+
+def _arrays(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
+    """The states and what is given, with one axis for all samples; and the axes of the batch."""
+    own = own_robot(robot)
+    try:
+        q, v = state
+    except (TypeError, ValueError):
+        raise ShapeError("state is not a pair (q, v).") from None
+    q, v = numbers(q), numbers(v)
+    for name, x, size, count in (("q", q, "nq", own.nq), ("v", v, "nv", own.nv)):
+        if x.shape[-1:] != (count,):
+            raise ShapeError(f"{name} has shape {x.shape}, but {own.model.name} has {size} = {count} ({listed(own.joints, 2)}).")
+        if not np.isfinite(x).all():
+            raise SimulationError(f"{name} of the states has entries that are not finite.")
+    shapes = {name: kernel.shapes.get(name) for kernel in kernels for name in kernel.names if name not in ("t", "q", "v")}
+    if needed := sorted(set(shapes) - set(given)):
+        raise SimulationError(f'a kernel needs "{needed[0]}": pass given={{"{needed[0]}": ...}}.')
+    shapes |= {name: x.shape for name, x in robot.own.items()} if isinstance(robot, Varying) else {}
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    values = {}
+    for name in sorted(given):
+        if name not in shapes:
+            raise UnknownNameError(f'nothing in this simulation has the input "{name}".{did_you_mean(name, list(shapes))}')
+        x, shape = numbers(given[name]), shapes[name]
+        shapes[name] = shape = x.shape[len(batch) :] if shape is None else shape
+        if x.shape[x.ndim - len(shape) :] != shape or not np.isfinite(x).all():
+            raise ShapeError(f"{name} has shape {x.shape}; it must have finite entries and end with {shape}, its axes for one sample.")
+        values[name] = x
+        batch = np.broadcast_shapes(batch, x.shape[: x.ndim - len(shape)])
+    count = int(np.prod(batch, dtype=int))
+
+    def flat(x, shape):
+        return np.ascontiguousarray(np.broadcast_to(x, (*batch, *shape))).reshape(count, *shape).copy()
+
+    Q, V = flat(q, (own.nq,)), flat(v, (own.nv,))
+    return unit_quaternions(own, Q), V, {name: flat(x, shapes[name]) for name, x in values.items()}, batch

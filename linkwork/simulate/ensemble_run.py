@@ -1,0 +1,232 @@
+"""simulate for a batch of states: blocks of samples, each advanced by compiled code until it is done."""
+
+from dataclasses import replace
+from math import inf
+from time import monotonic
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..engine.gufunc import get_threads
+from ..engine.kernel import Kernel
+from ..kernels import UserKernel
+from ..motion import equations
+from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Ensemble, EventTimes, Statistic
+from .ensemble_request import Request
+from .grid import Grid
+from .interpolate import Polynomial
+from .kernels import cache_of, kernel
+from .progress import Progress
+from .segments import POLYNOMIAL, Equations, Rates, Segments, observer
+from .settings import PAIRS
+
+ROWS = {"steps": ("t", "q", "v"), "grid": ("t", "h", "t0", "late0", "q0", POLYNOMIAL), "last": ()}
+SECONDS = 0.25  # that a block of samples takes, so that Ctrl-C and the progress bar are served
+ROOM = 1 << 26  # bytes of the rows of one call
+CAPACITY = 64  # rows of a sample in one call
+FIRST_BLOCK = 64  # samples for each thread
+
+
+class EnsembleRun:
+    """The arrays of all samples, and the compiled code that advances them."""
+
+    def __init__(self, asked: Request):
+        self.asked, self.own = asked, asked.own
+        self.shapes = {name: x.shape[1:] for name, x in asked.given.items()}
+        self.equations = Equations.of(asked.robot, asked.controls, self.shapes)
+        self.segments, self.observe, self.rates = self._compiled()
+        n = len(asked.Q)
+        self.state = {name: np.zeros((n, *self.segments.shapes.get(name, ()))) for name in self.segments.state}
+        self.state["q"][:], self.state["v"][:], self.state["t"][:] = asked.Q, asked.V, asked.start
+        self.status = np.full(n, STOPPED, "<U8")
+        self.grid = Grid(asked.start, asked.settings.dt, asked.start, asked.until)
+        count = self.grid.number(asked.until) + 1 if asked.store == "grid" else 0
+        self.on_grid = [np.full((n, count, x.shape[1]), np.nan) for x in (asked.Q, asked.V)]
+        self.parts: list[list[tuple]] = [[] for _ in range(n if asked.store == "steps" else 0)]
+
+    def _compiled(self):
+        """The steps, the kernel of what is watched, and the rates at the start; kept with what they are made of."""
+        a, of = self.asked, self.equations
+        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels)]
+        watched = () if a.watch is None else (tuple(a.watch.statistics), *((x.direction, x.terminal) for x in a.watch.events))
+        source = a.robot.lowered if isinstance(a.robot, Dynamics) else a.robot
+        key = "ensemble", source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched
+        ready = cache_of(a.robot, *kernels)
+        if key not in ready:
+            segments = Segments(of, PAIRS[a.settings.method](), ROWS[a.store], wide=True, watch=a.watch)
+            ready[key] = segments, None if a.watch is None else observer(of, a.watch).gufunc("d"), self._start_rates()
+        return ready[key]
+
+    def _start_rates(self):
+        """The function (t, q, v, held, given...) -> v̇, τ of states to start from, with the bits of a single run where there can be one."""
+        of, own, controls = self.equations, self.own, self.asked.controls
+        if not self.shapes:
+            rates, zero = kernel(own, equations.local_rates), np.zeros(own.nv)
+
+            def start(t, q, v, held):
+                tau, at = held, {"t": t, "q": q, "v": v}
+                for control in controls:
+                    tau = tau + control(*(at[name] for name in control.names))
+                return rates(q, zero, v, tau)[1], tau
+
+            return start
+        shapes = {"t": (), "q": (own.nq,), "v": (own.nv,), "held": (own.nv,), **self.shapes}
+
+        def traced(t, q, v, held, *given):
+            out, rates = (np.zeros_like(v), np.zeros_like(v)), Rates(of, {"held": held, **dict(zip(self.shapes, given))})
+            rates(t, q, np.zeros_like(v), v, out)
+            return out[1], rates.tau
+
+        return Kernel("start_rates", traced, tuple(own.lowered.input(name, shape) for name, shape in shapes.items())).gufunc("d")
+
+    def go(self) -> Ensemble:
+        """All samples, block after block; those not reached before Ctrl-C are "stopped"."""
+        n, done, block = len(self.asked.Q), 0, FIRST_BLOCK * get_threads()
+        progress = Progress(0.0, float(n), self.asked.settings.progress)
+        try:
+            with np.errstate(all="ignore"):
+                while done < n:
+                    began, samples = monotonic(), slice(done, min(done + block, n))
+                    Block(self, samples).go()
+                    done = samples.stop
+                    progress.update(float(done))
+                    block = int(block * np.clip(SECONDS / max(monotonic() - began, 1e-6), 0.25, 4.0)) + 1
+        except KeyboardInterrupt:
+            pass
+        finally:
+            progress.close()
+        return self._result()
+
+    def _result(self) -> Ensemble:
+        a, s, batch = self.asked, self.state, self.asked.batch
+
+        def shaped(x):
+            return x.reshape((*batch, *x.shape[1:]))
+
+        time, statistics, events = s["t"] - a.start, {}, {}
+        for name in a.watch.statistics if a.watch is not None else ():
+            least, greatest, total, last = (s[f"{what} of {name}"] for what in ("least", "greatest", "integral", "last"))
+            spans = time.reshape(-1, *(1,) * (total.ndim - 1))
+            mean = np.divide(total, spans, out=last.copy(), where=spans > 0)
+            statistics[name] = Statistic(*map(shaped, (least, greatest, mean, last)))
+        for k, event in enumerate(a.watch.events if a.watch is not None else ()):
+            events[event.name] = EventTimes(shaped(s[f"first of event {k}"]), shaped(s[f"count of event {k}"]).astype(int))
+        steps = s["steps"].astype(int)
+        ragged = [tuple(map(np.concatenate, zip(*parts))) for parts in self.parts] if a.store == "steps" else None
+        t, q, v, status, steps, rejected = map(shaped, (s["t"], s["q"], s["v"], self.status, steps, s["tries"].astype(int) - steps))
+        made = Ensemble(self.own, t, q, v, status, steps, rejected, statistics, events, ragged=ragged)
+        if a.store != "grid":
+            return made
+        times = self.grid.times(np.arange(self.on_grid[0].shape[1]))
+        times = np.where(times > a.until - self.grid.slack, a.until, times)
+        return replace(made, times=times, Q=shaped(self.on_grid[0]), V=shaped(self.on_grid[1]))
+
+
+class Block:
+    """Samples that are advanced together, from the start to the end."""
+
+    def __init__(self, run: EnsembleRun, samples: slice):
+        self.run, self.asked, self.segments, self.samples = run, run.asked, run.segments, samples
+        self.state = {name: np.ascontiguousarray(x[samples]) for name, x in run.state.items()}
+        self.given = {name: np.ascontiguousarray(x[samples]) for name, x in run.asked.given.items()}
+        self.count = len(self.state["t"])
+        self.held = np.zeros((self.count, run.own.nv))
+        self.answers = [self.held for _ in self.asked.holds]
+        self.calls = [-inf for _ in self.asked.holds]
+
+    def go(self) -> None:
+        a, state, t = self.asked, self.state, self.asked.start
+        self._begin()
+        while t < a.until and self._goes().any():
+            sampled = self._sample(t)
+            target = min([a.until, *((k + 1) / hold.rate for hold, k in zip(a.holds, self.calls))])
+            if sampled or t == a.start:
+                vdot, tau = self.run.rates(state["t"], state["q"], state["v"], self.held, *self.given.values())
+                goes = self._goes()
+                state["vdot"][goes], state["tau"][goes] = vdot[goes], tau[goes]
+            bounds = self._bounds(target)
+            if t == a.start:
+                state["wanted"][:] = a.settings.first_step or self.segments.first(*state.values(), *bounds)
+            self._advance(target, bounds)
+            t = target
+        for name, x in state.items():
+            self.run.state[name][self.samples] = x
+        ended = state["ended"] > 0 if "ended" in state else np.zeros(self.count, bool)
+        self.run.status[self.samples] = np.where(state["stuck"] > 0, FAILED, np.where(ended, EVENT, FINISHED))
+
+    def _begin(self) -> None:
+        """What is watched and stored of the first state."""
+        a, state, run = self.asked, self.state, self.run
+        if a.watch is not None:
+            values = run.observe(state["t"], state["q"], state["v"], *self.given.values())
+            for name, x in a.watch.start(list(values) if isinstance(values, tuple) else [values]).items():
+                state[name][:] = x
+        first = [state[name] for name in ("t", "q", "v")]
+        for k in range(self.count) if a.store == "steps" else ():
+            run.parts[self.samples.start + k] = [tuple(x[k : k + 1].copy() for x in first)]
+        for rows, x in zip(run.on_grid, first[1:]) if a.store == "grid" else ():
+            rows[self.samples, 0] = x
+
+    def _goes(self) -> np.ndarray:
+        """Which samples go on."""
+        goes = self.state["stuck"] == 0
+        return goes & (self.state["ended"] == 0) if "ended" in self.state else goes
+
+    def _sample(self, t: float) -> bool:
+        """Ask the held controllers that are due."""
+        due = [i for i, hold in enumerate(self.asked.holds) if hold.index(t) > self.calls[i]]
+        at = {"t": np.full(self.count, t), "q": self.state["q"], "v": self.state["v"], **self.given}
+        for i in due:
+            function = self.asked.holds[i].function
+            assert isinstance(function, UserKernel)
+            self.answers[i] = np.asarray(function(*(at[name] for name in function.names)))
+            self.calls[i] = self.asked.holds[i].index(t)
+        if due:
+            self.held = np.zeros_like(self.held)
+            for answer in self.answers:
+                self.held = self.held + answer
+        return bool(due)
+
+    def _bounds(self, target: float) -> list[np.ndarray]:
+        s = self.asked.settings
+        now = {"target": target, "slack": 16 * np.spacing(abs(target)), "max_step": s.max_step, "rtol": s.rtol, "atol": s.atol}
+        values = now | {"held": self.held, **self.given}
+        return [np.broadcast_to(values[name], (self.count, *self.segments.shapes.get(name, ()))) for name in self.segments.given]
+
+    def _advance(self, target: float, bounds: list[np.ndarray]) -> None:
+        """Take all samples that go on to a time, in calls that have room for their rows."""
+        some = np.flatnonzero(self._goes())
+        while len(some):
+            arrays = [np.ascontiguousarray(x[some]) for x in self.state.values()]
+            fixed = [x[some] if x.strides[0] else x[: len(some)] for x in bounds]
+            capacity = int(np.clip(ROOM // (self.segments.bytes_of_row() * len(some)), 1, CAPACITY)) if self.segments.rows else 1 << 62
+            room = self.segments.room(len(some), capacity) if self.segments.rows else []
+            counts = self.segments.run([*arrays, *fixed], room, capacity).astype(int)
+            for x, new in zip(self.state.values(), arrays):
+                x[some] = new
+            self._store(some + self.samples.start, counts, room)
+            some = some[(self.state["t"][some] < target) & self._goes()[some]]
+
+    def _store(self, samples, counts, room) -> None:
+        """Store rows of some samples: all of them, or those at multiples of dt."""
+        if self.asked.store == "steps":
+            for i, k in enumerate(samples):
+                self.run.parts[k].append(tuple(x[i, : counts[i]].copy() for x in room))
+        elif self.asked.store == "grid":
+            self._on_grid(samples, counts, dict(zip(self.segments.rows, room)))
+
+    def _on_grid(self, samples, counts, rows) -> None:
+        """The rows at multiples of dt within steps."""
+        i, j = np.nonzero(np.arange(rows["t"].shape[1]) < counts[:, None])
+        t1, h, t0, late0, q0, c = (rows[name][i, j] for name in ROWS["grid"])
+        grid, robot = self.run.grid, self.run.own
+        first, last = grid.numbers(t0), grid.numbers(t1)
+        total = last - first
+        s = np.repeat(np.arange(len(total)), total)
+        numbers = first[s] + 1 + np.arange(len(s)) - np.repeat(np.cumsum(total) - total, total)
+        times = grid.times(numbers)
+        times = np.where(times > t1[s] - grid.slack, t1[s], times)
+        x = np.minimum(((times - t0[s]) - late0[s]) / h[s], 1.0)
+        y, n = Polynomial.value(c[s], x[:, None]), robot.nv
+        for out, values in zip(self.run.on_grid, (robot.integrate(q0[s], y[:, :n]), y[:, n:])):
+            out[samples[i[s]], numbers] = values

@@ -1,0 +1,318 @@
+"""Flexible bodies: nodes for modal coordinates, and for the frames that they move (Jain, chapter 13).
+
+A flexible body is a few nodes: that of its joint, which carries the frame O of the body and is rigid; one of height n + 6 on it, with
+the modal coordinates η and all mass of the body; and one of height 6 without velocities for each frame c on the body.
+
+    modes     X = [η̇; V],   A(O, body) = [0, S],     H = [I, −Λ_O* S],   S = φ⁻¹(body, O)
+              a = [0; −S* (V_O~ Λ_O η̇ + Λ̇_O η̇)],    M and b of the body                            (13.25) to (13.50)
+    frame     A(body, c) = [Λ_c*; φ(body, c)],       a = V_c~ Λ_c η̇ + Λ̇_c η̇
+
+The articulated sweep then eliminates the modes before the joint: the two-stage form (13.64) to (13.69). Other bodies stand on frames,
+of height 6, as on any rigid body.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..flexible import Attachment, Deformation
+from ..lie.scalars import like
+from ..spatial import bar, hat, phi, phi_inverse, tilde
+from ..sweeps.blocks import BlockRates, Blocks, Rates
+from ..sweeps.kinematics import velocities, without
+from .nodes import Nodes
+from .rigid import Wrapped, placements
+
+
+class RigidNode:
+    """How node k of a joint moves; q, V and v are slots."""
+
+    size = 6
+
+    def __init__(self, nodes, k: int):
+        self.nodes, self.k = nodes, k
+
+    def motion(self, q):
+        """Its pose where its joint stands."""
+        return self.nodes.groups[self.k].matrix(q[self.k])
+
+    def shift(self, X, q):
+        """A(p,k)."""
+        return phi(X)
+
+    def joint_map(self, q):
+        """H(k)."""
+        return self.nodes.H[self.k]
+
+    def inertia(self, q):
+        """M(k)."""
+        return self.nodes.M[self.k]
+
+    def coriolis(self, H, q, V, v):
+        """a(k)."""
+        return tilde(V[self.k][..., 0]) @ (H.mT @ v[self.k])
+
+    def bias(self, M, q, V):
+        """b(k)."""
+        return bar(V[self.k][..., 0]) @ (M @ V[self.k])
+
+    def rest(self, q):
+        """b(k) without velocities."""
+        return self.nodes.still
+
+    def moment(self, q):
+        """[m c; m]."""
+        return self.nodes.moment[self.k]
+
+    def rates(self, s: Blocks, q, V, v):
+        """Å, H̊, N in axes that turn with the node (see `BlockRates`)."""
+        Vk, M = V[self.k][..., 0], s.M[self.k]
+        N = 0.5 * (bar(Vk) @ M - M @ tilde(Vk) - hat((M @ V[self.k])[..., 0]))
+        return np.zeros_like(s.A[self.k]), tilde(Vk) @ s.H[self.k].mT, N
+
+    def entry_rates(self, s: Blocks, X, q, V, v):
+        """Rates of the entries of A, H* and half that of M."""
+        A = s.A[self.k]
+        return A @ bar((s.H[self.k].mT @ v[self.k])[..., 0]), np.zeros_like(s.H[self.k].mT), np.zeros_like(s.M[self.k])
+
+
+class ModesNode(RigidNode):
+    """A node of modal coordinates."""
+
+    def __init__(self, nodes, k: int, deformation: Deformation):
+        super().__init__(nodes, k)
+        self.body, self.root, self.n, self.size = deformation.body, deformation.attachment, deformation.nv, deformation.nv + 6
+
+    def shift(self, X, q):
+        S = phi(X)
+        return np.concatenate([np.zeros_like(S, shape=(*S.shape[:-1], self.n)), S], -1)
+
+    def joint_map(self, q):
+        lower = -self._outward(q).mT
+        eye = np.zeros_like(lower, shape=(*lower.shape[:-1], self.n)) + like(np.eye(self.n), lower)
+        return np.concatenate([eye, lower], -1)
+
+    def _outward(self, q):
+        """S* Λ_O."""
+        eta = q[self.k]
+        if self.root.is_fixed:
+            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, self.n))
+        return phi_inverse(self.root.place(eta)).mT @ self.root.map(eta)
+
+    def _outward_rate(self, q, V, v, x):
+        """S* (V_O~ Λ_O + Λ̇_O) x of columns x, V_O the velocity of the frame on the joint: S* V_O = V + S* Λ_O η̇."""
+        eta, rate = q[self.k], v[self.k]
+        if self.root.is_fixed:
+            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, x.shape[-1]))
+        S, outward = phi_inverse(self.root.place(eta)).mT, self._outward(q)
+        moved = V[self.k][..., self.n :, :] + outward @ rate
+        return tilde(moved[..., 0]) @ (outward @ x) + S @ self.root.map_rate(eta, rate, x)
+
+    def inertia(self, q):
+        return self.body.inertia(q[self.k])
+
+    def coriolis(self, H, q, V, v):
+        return below(self.n, -self._outward_rate(q, V, v, v[self.k]))
+
+    def bias(self, M, q, V):
+        return self.body.bias(q[self.k], V[self.k])
+
+    def rest(self, q):
+        """[K η; 0]: elasticity does not rest."""
+        return above(self.body.elastic(q[self.k]), 6)
+
+    def moment(self, q):
+        return self.body.moment(q[self.k])
+
+    def rates(self, s: Blocks, q, V, v):
+        M, turn = s.M[self.k], tilde(V[self.k][..., self.n :, 0])
+        N = self.body.gyroscopic(q[self.k], V[self.k]) - beside(self.n, M[..., self.n :] @ turn)
+        eye = like(np.eye(self.n), M)
+        return np.zeros_like(s.A[self.k]), below(self.n, -self._outward_rate(q, V, v, eye)), N
+
+    def entry_rates(self, s: Blocks, X, q, V, v):
+        eta, rate = q[self.k], v[self.k]
+        outward = self._outward(q)
+        own = -outward @ rate  # of the body's own frame, as seen from the joint
+        A = beside(self.n, phi(X) @ bar(own[..., 0]))
+        H = tilde(own[..., 0]) @ outward
+        if not self.root.is_fixed:
+            H = H - phi_inverse(self.root.place(eta)).mT @ self.root.map_rate(eta, rate, like(np.eye(self.n), eta))
+        N = self.body.gyroscopic(eta, V[self.k])
+        return A, below(self.n, H), (N + N.mT) / 2
+
+
+class FrameNode(RigidNode):
+    """A node of a frame on a flexible body."""
+
+    def __init__(self, nodes, k: int, frame: Attachment):
+        super().__init__(nodes, k)
+        self.frame, self.on, self.n = frame, nodes.tree.parent[k], frame.linear.shape[1]
+
+    def motion(self, q):
+        return self.frame.place(q[self.on])
+
+    def shift(self, X, q):
+        return np.concatenate([(self._map(q)).mT, phi(X)], -2)
+
+    def _map(self, q):
+        eta = q[self.on]
+        if self.frame.is_fixed:
+            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, self.n))
+        return self.frame.map(eta)
+
+    def _map_rate(self, q, V, x):
+        """(V_c~ Λ_c + Λ̇_c) x of columns x."""
+        return tilde(V[self.k][..., 0]) @ (self._map(q) @ x) + self._own_rate(q, V, x)
+
+    def _own_rate(self, q, V, x):
+        """Λ̇_c x of columns x."""
+        eta = q[self.on]
+        if self.frame.is_fixed:
+            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, x.shape[-1]))
+        return self.frame.map_rate(eta, V[self.on][..., : self.n, :], x)
+
+    def coriolis(self, H, q, V, v):
+        return self._map_rate(q, V, V[self.on][..., : self.n, :])
+
+    def rates(self, s: Blocks, q, V, v):
+        _, H, N = super().rates(s, q, V, v)
+        return above(self._map_rate(q, V, like(np.eye(self.n), V[self.k])).mT, 6), H, N
+
+    def entry_rates(self, s: Blocks, X, q, V, v):
+        own = self._map(q) @ V[self.on][..., : self.n, :]
+        upper = self._own_rate(q, V, like(np.eye(self.n), own)).mT
+        lower = phi(X) @ bar(own[..., 0])
+        batch = np.broadcast_shapes(upper.shape[:-2], lower.shape[:-2])
+        A = np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (upper, lower)], -2)
+        return A, np.zeros_like(s.H[self.k].mT), np.zeros_like(s.M[self.k])
+
+
+def below(n: int, x):
+    """[0; x], n rows of zeros."""
+    return np.concatenate([np.zeros_like(x, shape=(*x.shape[:-2], n, x.shape[-1])), x], -2)
+
+
+def above(x, n: int):
+    """[x; 0], n rows of zeros."""
+    return np.concatenate([x, np.zeros_like(x, shape=(*x.shape[:-2], n, x.shape[-1]))], -2)
+
+
+def beside(n: int, x):
+    """[0, x], n columns of zeros."""
+    return np.concatenate([np.zeros_like(x, shape=(*x.shape[:-1], n)), x], -1)
+
+
+@dataclass(frozen=True)
+class FlexibleNodes(Nodes):
+    """Nodes some of which deform."""
+
+    deformations: tuple[Any, ...] = ()  # per node: Deformation, Attachment or None
+
+    is_rigid = False
+
+    def node(self, k: int) -> RigidNode:
+        """How node k moves."""
+        x = self.deformations[k]
+        if x is None:
+            return RigidNode(self, k)
+        return FrameNode(self, k, x) if isinstance(x, Attachment) else ModesNode(self, k, x)
+
+    def motion(self, k, q):
+        return self.node(k).motion(q)
+
+    def shift(self, k, X, q):
+        return self.node(k).shift(X, q)
+
+    def joint_map(self, k, q):
+        return self.node(k).joint_map(q)
+
+    def coriolis(self, k, H, q, V, v):
+        return self.node(k).coriolis(H, q, V, v)
+
+    def coriolis_accelerations(self, s, q, V, v):
+        q = self.split(q)
+        return {k: self.coriolis(k, s.H[k], q, V, v) for k in self.tree.base_to_tips()}
+
+    def placed_blocks(self, X, q) -> Blocks:
+        q, (A, H, M) = self.split(q), self.tree.slots(3)
+        for k in self.tree.base_to_tips():
+            node = self.node(k)
+            A[k], H[k], M[k] = node.shift(X[k], q), node.joint_map(q), node.inertia(q)
+        return Blocks(self.tree, A, H, M, self.joint_inertias)
+
+    def moments(self, q):
+        q = self.split(q)
+        return [*(self.node(k).moment(q) for k in self.tree.base_to_tips()), self.moment[-1]]
+
+    def weights(self, q):
+        return self.moments(q)
+
+    def strain_energy(self, q):
+        q = self.split(q)
+        return sum(x.body.strain_energy(q[k]) for k, x in enumerate(self.deformations) if isinstance(x, Deformation))
+
+    def at_rest(self):
+        return {k: like(np.zeros((self.node(k).size, 1)), self.gravity) for k in self.tree.base_to_tips()}
+
+    def system(self):
+        return FlexibleTree(self)
+
+    def with_coordinates(self, nodes):
+        return nodes | {self.tree.parent[k] for k in nodes if isinstance(self.deformations[k], Attachment)}
+
+    def renumbered(self, old):
+        return {"deformations": tuple(None if k is None else self.deformations[k] for k in old)}
+
+    def digest(self) -> str:
+        own = [None if x is None else x.name if isinstance(x, Deformation) else x.content for x in self.deformations]
+        return hashlib.sha256((super().digest() + repr(own)).encode()).hexdigest()
+
+    def regrouped(self):
+        return self
+
+
+class FlexibleTree(Wrapped):
+    """The system that such nodes are, for one evaluation: rates are those at the configuration of the last blocks."""
+
+    nodes: FlexibleNodes
+    is_rigid = False
+
+    def weights(self, q):
+        return self.nodes.moments(q)
+
+    def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
+        q, rate = self.nodes.split(self.q), s.tree.split(v)
+        V = velocities(s, rate, self.still)
+        a = self.nodes.coriolis_accelerations(s, self.q, V, rate)
+        b = {k: self.nodes.node(k).bias(s.M[k], q, V) for k in s.tree.base_to_tips()}
+        if external is not None:
+            b = without(s.tree, b, self.nodes.wrenches(external))
+        return Rates(a, b, self.falling, None if tau is None else s.tree.split(tau))
+
+    def rates_at_rest(self, s: Blocks) -> Rates:
+        q = self.nodes.split(self.q)
+        return Rates(self.nodes.at_rest(), {k: self.nodes.node(k).rest(q) for k in s.tree.base_to_tips()}, self.falling, None)
+
+    def block_rates(self, s: Blocks, v) -> BlockRates:
+        q, rate, (A, H, N) = self.nodes.split(self.q), s.tree.split(v), s.tree.slots(3)
+        V = velocities(s, rate, self.still)
+        for k in s.tree.base_to_tips():
+            A[k], H[k], N[k] = self.nodes.node(k).rates(s, q, V, rate)
+        return BlockRates(A, H, N)
+
+    def entry_rates(self, s: Blocks, v) -> BlockRates:
+        q, rate, (A, H, N) = self.nodes.split(self.q), s.tree.split(v), s.tree.slots(3)
+        V, X = velocities(s, rate, self.still), placements(self.nodes, self.q)
+        for k in s.tree.base_to_tips():
+            A[k], H[k], N[k] = self.nodes.node(k).entry_rates(s, X[k], q, V, rate)
+        return BlockRates(A, H, N)
+
+    def check_rigid(self, who: str):
+        raise ModelError(
+            f"{who} is written for rigid trees, and this mechanism has flexible bodies. Use robot.forward_dynamics, robot.mass_matrix and "
+            "robot.task_inertia, which know them, or bodies without modes."
+        )

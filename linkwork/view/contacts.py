@@ -1,0 +1,28 @@
+"""Forces at contact points, as segments to be drawn."""
+
+import numpy as np
+
+from ..errors import ShapeError
+
+
+def contact_segments(robot, q, forces, size: float) -> np.ndarray:
+    """(..., n, 2, 3): from each contact point along the force on the first body; the total weight is drawn half as long as the mechanism,
+    whose size is given. `forces` (..., 3 n) are along the axes of `contact_frames`, as solvers return them."""
+    q, forces = np.asarray(q, float), np.asarray(forces, float)
+    n = len(robot.contacts)
+    if forces.shape != (*q.shape[:-1], 3 * n):
+        raise ShapeError(f"contact forces have shape {forces.shape}; {robot.model.name} has {n} contact points: {(*q.shape[:-1], 3 * n)}.")
+    weight = robot.model.mass * float(np.linalg.norm(robot.model.gravity))
+    scale = 0.5 * size / weight if weight else 0.0
+    start = robot.contact_points(q).mean(-2)
+    along = (robot.contact_frames(q) @ forces.reshape(*q.shape[:-1], n, 3, 1))[..., 0]
+    return np.stack([start, start + scale * along], -2)
+
+
+def at_times(motion, forces, times) -> np.ndarray:
+    """The forces (n, 3 n_points) of the rows of a motion at other times: those of the last row before."""
+    forces = np.asarray(forces, float)
+    if len(forces) != len(motion.t):
+        raise ShapeError(f"contact forces have {len(forces)} rows; the motion has {len(motion.t)}.")
+    rows = np.clip(np.searchsorted(motion.t, times, side="right") - 1, 0, len(motion.t) - 1)
+    return forces[rows]

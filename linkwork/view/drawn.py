@@ -1,0 +1,78 @@
+"""Where everything that is drawn is: bodies, pieces of flexible bodies, and what stands in the world."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..dynamics import Dynamics
+from ..flexible import Outline
+from ..model import Model
+from ..spatial import homogeneous
+
+MOST, NODES = 24, 150  # pieces of a beam, and nodes of another flexible body, that are drawn
+
+
+def solid_ground(model: Model) -> bool:
+    """Does something stand in the world besides planes?"""
+    return any(shape.kind != "plane" for shape in model.ground)
+
+
+@dataclass(frozen=True, eq=False)
+class Bent:
+    """A flexible body as pieces: straight ones between points along a beam, or its nodes."""
+
+    name: str
+    outline: Outline
+    on: int  # number of the body whose frame its displacements are seen from
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Numbers of the points that are drawn."""
+        count, most = len(self.outline.points), MOST + 1 if self.outline.is_line else NODES
+        return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Of the pieces, without deformation; zero of nodes."""
+        r = self.outline.points[self.points]
+        return np.linalg.norm(np.diff(r, axis=0), axis=-1) if self.outline.is_line else np.zeros(len(r))
+
+    def places(self, eta) -> np.ndarray:
+        """Poses of the pieces in the frame of the body (..., pieces, 4, 4): the origin in the middle, x along the piece."""
+        r = self.outline.places(eta)[..., self.points, :]
+        if not self.outline.is_line:
+            return homogeneous(np.broadcast_to(np.eye(3), (*r.shape, 3)), r)
+        along = np.diff(r, axis=-2)
+        x = along / np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-300)
+        side = np.where(np.abs(x[..., 1:2]) < 0.9, [0.0, 1.0, 0.0], [1.0, 0.0, 0.0])
+        z = np.cross(x, side) * np.where(np.abs(x[..., 1:2]) < 0.9, 1.0, -np.sign(x[..., 1:2]))
+        z = z / np.linalg.norm(z, axis=-1, keepdims=True)
+        return homogeneous(np.stack([x, np.cross(z, x), z], -1), (r[..., 1:, :] + r[..., :-1, :]) / 2)
+
+
+def bent(model: Model) -> Iterator[Bent]:
+    """The flexible bodies that can be drawn bent."""
+    for name, body in model.flexible_bodies.items():
+        if body.outline is not None:
+            child = model.joint(name).child
+            yield Bent(child.removesuffix(".floating"), body.outline, model.body_index(child))
+
+
+def drawn_names(model: Model) -> list[str]:
+    """What to call each drawn thing: bodies, pieces, the ground."""
+    pieces = [f"{x.name} piece {i}" for x in bent(model) for i in range(len(x.lengths))]
+    return [*(body.name for body in model.bodies), *pieces, "ground"]
+
+
+def drawn_poses(robot: Dynamics, q) -> np.ndarray:
+    """World from body (..., nb, 4, 4), then from each piece of a flexible body, and last of the world if something stands in it."""
+    poses = robot.poses(q)
+    parts = [poses]
+    for x in bent(robot.model):
+        eta = q[..., robot.q_index(robot.model.joints[x.on].name)]
+        parts.append(poses[..., x.on, None, :, :] @ x.places(eta))
+    if solid_ground(robot.model):
+        parts.append(np.broadcast_to(np.eye(4), (*poses.shape[:-3], 1, 4, 4)))
+    return np.concatenate(parts, -3)

@@ -1,0 +1,55 @@
+"""Gaps beside the distances of coal, on random poses."""
+
+import numpy as np
+import pytest
+from test_contact_points import ITERATED, KINDS, SECOND, SIZES, near, two_bodies
+
+import linkwork as lw
+
+coal = pytest.importorskip("coal")
+GEOMETRY = {
+    "sphere": coal.Sphere, "capsule": coal.Capsule, "ellipsoid": coal.Ellipsoid, "cylinder": coal.Cylinder, "box": coal.Box,
+    "plane": lambda: coal.Halfspace(0.0, 0.0, 1.0, 0.0),
+}  # fmt: skip
+
+
+def distances(model, T, kinds):
+    """Signed distances of the two shapes at these poses of the bodies."""
+    one, other = GEOMETRY[kinds[0]](*SIZES[kinds[0]]), GEOMETRY[kinds[1]](*SECOND.get(kinds[1], SIZES[kinds[1]]))
+    places = [T[:, i] @ model.bodies[i].collisions[0].pose.matrix for i in (0, 1)]
+    request, found = coal.DistanceRequest(), []
+    request.enable_signed_distance = True
+    for A, B in zip(*places):
+        a, b = (coal.Transform3s(X[:3, :3], X[:3, 3]) for X in (A, B))
+        found.append(coal.distance(one, a, other, b, request, coal.DistanceResult()))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids="-".join)
+def test_the_least_gap_is_the_distance(kinds, count=600):
+    """min over the points of a pair = distance, where shapes are apart or overlap by less than a tenth of their size"""
+    model = two_bodies(kinds)
+    robot = lw.Dynamics(model, compiled=False)
+    q, _ = near(robot, count, seed=5, spread=0.25)
+    expected = distances(model, robot.poses(q), kinds)
+    shallow = expected > -0.02
+    assert 0.1 < np.mean(expected < 0) < 0.95
+    np.testing.assert_allclose(robot.contact_gaps(q).min(-1)[shallow], expected[shallow], atol=2e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", KINDS, ids="-".join)
+def test_on_ten_thousand_poses(kinds):
+    test_the_least_gap_is_the_distance(kinds, 10_000)
+
+
+@pytest.mark.parametrize("kinds", ITERATED, ids="-".join)
+def test_shapes_that_are_iterated_are_apart_by_the_distance_of_rounded_ones(kinds):
+    """rounding edges by the margin brings surfaces back by at most (√3 − 1) margins each; coal iterates to 1e-6"""
+    model = two_bodies(kinds)
+    robot = lw.Dynamics(model, compiled=False)
+    q, _ = near(robot, 300, seed=5, spread=0.4)
+    expected = distances(model, robot.poses(q), kinds)
+    apart = expected > 0
+    error = robot.contact_gaps(q)[apart, 0] - expected[apart]
+    assert error.min() > -2e-3 and error.max() < 0.75 * 0.1 * (0.2 + 0.15)

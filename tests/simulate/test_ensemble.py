@@ -1,0 +1,212 @@
+"""Ensembles: many motions at once, each with the steps and the bits it has alone; statistics and events while they run."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.simulate import ensemble_run
+from linkwork.simulate.segments import Segments
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return lw.Dynamics(lw.load("double_pendulum"))
+
+
+def states(robot, *batch, seed=0):
+    Q, V = robot.random_state(batch, seed=seed)
+    return Q, 0.5 * V
+
+
+@pytest.mark.parametrize(
+    "name, method",
+    [
+        ("double_pendulum", "rk45"),
+        pytest.param("double_pendulum", "dop853", marks=pytest.mark.slow),
+        ("spherical_pendulum", "rk45"),
+        pytest.param("satellite", "rk45", marks=pytest.mark.slow),
+    ],
+)
+def test_each_sample_is_its_single_run_to_the_bit(name, method):
+    """The end, all rows, and rows at multiples of dt; 37 samples, more than there are lanes."""
+    robot = lw.Dynamics(lw.load(name))
+    Q, V = states(robot, 37)
+    ends, steps, grid = (lw.simulate(robot, (Q, V), until=0.7, method=method, **how) for how in ({"store": "last"}, {}, {"dt": 0.05}))
+    assert (ends.status == "finished").all() and ends.ragged is None and grid.Q.shape == (37, 15, robot.nq)
+    for i in (0, 5, 36):
+        alone = lw.simulate(robot, (Q[i], V[i]), until=0.7, method=method)
+        assert (ends.steps[i], ends.rejected[i], ends.t[i]) == (alone.steps, alone.rejected, 0.7)
+        np.testing.assert_array_equal(ends.q[i], alone.q[-1])
+        np.testing.assert_array_equal(ends.v[i], alone.v[-1])
+        for x, y in zip(steps.rows(i), (alone.t, alone.q, alone.v)):
+            np.testing.assert_array_equal(x, y)
+        alone = lw.simulate(robot, (Q[i], V[i]), until=0.7, method=method, dt=0.05)
+        for x, y in zip(grid.rows(i), (alone.t, alone.q, alone.v)):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_blocks_and_room_change_no_bits(robot, monkeypatch):
+    """Blocks of a few samples, calls with room for a few rows."""
+    Q, V = states(robot, 5, 7)
+    whole = lw.simulate(robot, (Q, V), until=1.0)
+    monkeypatch.setattr(ensemble_run, "FIRST_BLOCK", 1)
+    monkeypatch.setattr(ensemble_run, "SECONDS", 0.0)
+    monkeypatch.setattr(ensemble_run, "CAPACITY", 3)
+    parts = lw.simulate(robot, (Q, V), until=1.0)
+    assert whole.q.shape == (5, 7, 2) and len(whole) == 35
+    np.testing.assert_array_equal(whole.q, parts.q)
+    for x, y in zip(whole.rows((3, 2)), parts.rows((3, 2))):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_varied_constants_are_those_of_other_models():
+    """A pendulum with its mass and its gravity as inputs, beside models that have them; and its single runs to the bit."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    varying = robot.varying("mass", "gravity")
+    rng = np.random.default_rng(1)
+    mass, gravity = varying.value("mass") * rng.uniform(0.5, 2.0, (9, len(robot.bodies))), np.array([0.0, 0.0, -3.7])
+    state = np.array([1.0, -0.5]), np.array([0.2, 0.1])
+    made = lw.simulate(varying, state, until=1.0, given={"mass": mass, "gravity": gravity}, store="last", rtol=1e-9)
+    assert made.q.shape == (9, 2)
+    alone = lw.simulate(varying, state, until=1.0, given={"mass": mass[4], "gravity": gravity}, store="last", rtol=1e-9)
+    np.testing.assert_array_equal(alone.q, made.q[4])
+    fixed = lw.rollout(varying, *state, dt=1e-3, steps=1000, method="rk4", given={"mass": mass[4], "gravity": gravity})
+    np.testing.assert_allclose(fixed.q[-1], made.q[4], atol=1e-8)
+
+
+def test_controls_are_kernels_with_inputs_of_their_own(robot, rng):
+    """τ = −k (q − goal), each sample with its own goal, at each stage or held; beside single runs with functions."""
+    pull = robot.kernel(goal=2)(lambda q, v, goal: 3.0 * (goal - q) - v)
+    goals, (Q, V) = rng.standard_normal((6, 2)), states(robot, 6)
+    for wrap in (lambda x: x, lambda x: lw.hold(x, rate=15.0)):
+        made = lw.simulate(robot, (Q, V), until=1.0, control=wrap(pull), given={"goal": goals}, store="last", rtol=1e-9)
+        alone = lw.simulate(robot, (Q[2], V[2]), until=1.0, control=wrap(lambda t, q, v: 3.0 * (goals[2] - q) - v), rtol=1e-9)
+        np.testing.assert_allclose(made.q[2], alone.q[-1], atol=1e-7)
+        assert made.steps[2] == alone.steps
+
+
+def test_statistics_are_those_of_dense_output(robot):
+    """Least and greatest of all looks, the mean over time, the last value, of numbers and of arrays."""
+    tip = robot.kernel()(lambda q: robot.pose(q, "link2")[:3, 3])
+    angle = robot.kernel()(lambda t, q, v: q[0] * np.cos(t))
+    Q, V = states(robot, 11)
+    made = lw.simulate(robot, (Q, V), until=2.0, statistics={"tip": tip, "angle": angle}, rtol=1e-8)
+    assert made.ragged is None and made.statistics["tip"].least.shape == (11, 3) and made.statistics["angle"].mean.shape == (11,)
+    t = np.linspace(0, 2, 4001)
+    for i in (0, 7):
+        q, _ = lw.simulate(robot, (Q[i], V[i]), until=2.0, rtol=1e-8)(t)
+        for name, values in (("tip", robot.pose(q, "link2")[:, :3, 3]), ("angle", q[:, 0] * np.cos(t))):
+            found = made.statistics[name]
+            np.testing.assert_allclose(found.last[i], values[-1], atol=1e-12)
+            np.testing.assert_allclose(found.mean[i], np.trapezoid(values, t, axis=0) / 2, atol=2e-6)
+            for x, y in ((found.least[i], values.min(0)), (found.greatest[i], values.max(0))):
+                np.testing.assert_allclose(x, y, atol=0.02 * np.ptp(values, axis=0).max())
+
+
+def test_a_conserved_quantity_stays(robot):
+    """The energy of each sample."""
+    energy = robot.kernel()(lambda q, v: robot.kinetic_energy(q, v) + robot.potential_energy(q))
+    found = lw.simulate(robot, states(robot, 50), until=5.0, statistics={"energy": energy}, rtol=1e-10, atol=1e-12).statistics["energy"]
+    assert np.max(found.greatest - found.least) < 1e-6
+    np.testing.assert_allclose(found.mean, found.last, atol=1e-6)
+
+
+@pytest.mark.parametrize("direction", [-1, 0, 1])
+def test_events_occur_when_they_do_in_single_runs(robot, direction):
+    """First times and counts; a terminal one ends each motion at its own time."""
+    crossing, Q = robot.kernel()(lambda q: q[0] - 0.1), states(robot, 25)
+    made = lw.simulate(robot, Q, until=2.0, events=[lw.Event(crossing, "crossing", direction=direction)], rtol=1e-9).events["crossing"]
+    ended = lw.simulate(robot, Q, until=2.0, events=[lw.Event(crossing, "crossing", direction=direction, terminal=True)], rtol=1e-9)
+    assert (made.count > 0).any()
+    np.testing.assert_array_equal(ended.status == "event", made.count > 0)
+    for i in range(4):
+        alone = lw.simulate(
+            robot, (Q[0][i], Q[1][i]), until=2.0, events=[lw.Event(lambda t, q, v: q[0] - 0.1, direction=direction)], rtol=1e-9
+        )
+        assert made.count[i] == len(alone.events)
+        first = alone.events[0].t if alone.events else np.nan
+        np.testing.assert_allclose(made.first[i], first, atol=1e-9)
+        if alone.events:
+            np.testing.assert_allclose(ended.t[i], first, atol=1e-9)
+            np.testing.assert_allclose(ended.q[i, 0], 0.1, atol=1e-9)
+            assert ended.steps[i] <= alone.steps
+
+
+def test_statistics_stop_at_a_terminal_event(robot):
+    """The greatest angle of a motion that ends when the angle reaches a value is that value."""
+    angle = robot.kernel()(lambda q: q[0])
+    limit = robot.kernel(limit=())(lambda q, limit: q[0] - limit)
+    state, limits = (np.array([-1.0, 0.0]), np.zeros(2)), np.linspace(-0.8, 0.4, 9)
+    events = [lw.Event(limit, terminal=True)]
+    made = lw.simulate(robot, state, until=3.0, statistics={"angle": angle}, events=events, given={"limit": limits})
+    assert (made.status == "event").all()
+    np.testing.assert_allclose(made.statistics["angle"].greatest, limits, atol=1e-9)
+    np.testing.assert_allclose(made.statistics["angle"].last, made.q[:, 0], atol=1e-12)
+
+
+def test_a_sample_that_fails_leaves_the_others_alone():
+    """A force that becomes infinite for one sample."""
+    robot = lw.Dynamics(lw.load("pendulum"))
+    force = robot.kernel(at=())(lambda t, q, at: 1.0 / (at - t) ** 3 + 0.0 * q)
+    start, times = (np.zeros((5, 1)), np.zeros((5, 1))), [3.0, 4.0, 0.5, 5.0, 6.0]
+    made = lw.simulate(robot, start, until=1.0, control=force, given={"at": times}, dt=0.1)
+    assert made.status.tolist() == ["finished", "finished", "failed", "finished", "finished"] and abs(made.t[2] - 0.5) < 1e-3
+    assert np.isnan(made.Q[2, 6:]).all() and not np.isnan(made.Q[[0, 1, 3, 4]]).any() and "1 failed" in str(made)
+
+
+def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
+    """Samples that were not reached are stopped, and have their start."""
+    monkeypatch.setattr(ensemble_run, "FIRST_BLOCK", 4)
+    calls, run = [], Segments.run
+
+    def interrupted(*x):
+        calls.append(x)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return run(*x)
+
+    monkeypatch.setattr(Segments, "run", interrupted)
+    Q, V = states(robot, 400)
+    made = lw.simulate(robot, (Q, V), until=1.0, store="last")
+    stopped = made.status == "stopped"
+    assert 0 < stopped.sum() < 400
+    np.testing.assert_array_equal(made.q[stopped], Q[stopped])
+
+
+def test_odd_batches(robot):
+    """None, one, several axes, states that broadcast; and no time at all."""
+    Q, V = states(robot, 3)
+    assert lw.simulate(robot, (Q[:0], V[:0]), until=1.0).q.shape == (0, 2)
+    assert lw.simulate(robot, (Q[None], V[:, None]), until=0.1, store="last").q.shape == (3, 3, 2)
+    still = lw.simulate(robot, (Q, V), until=0.0, dt=0.1)
+    np.testing.assert_array_equal(still.Q, Q[:, None])
+    assert still.steps.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "more, said",
+    [
+        ({"method": "rk4", "dt": 0.1}, "lw.rollout"),
+        ({"method": "stiff"}, "one by one"),
+        ({"external": lambda t, q, v: 0}, "external is for one state"),
+        ({"on_step": print}, "on_step is for one state"),
+        ({"limits": True}, "limits is for one state"),
+        ({"sensitivity": "state"}, "sensitivity is for one state"),
+        ({"control": lambda t, q, v: v}, "robot.kernel"),
+        ({"events": [lambda t, q, v: t]}, "robot.kernel"),
+        ({"statistics": {"a": lambda q: q}}, "robot.kernel"),
+        ({"given": {"masss": 1.0}}, "masss"),
+        ({"store": "all"}, "store"),
+        ({"store": "steps", "dt": 0.1}, "give one"),
+    ],
+)
+def test_what_an_ensemble_has_not_is_refused_by_name(robot, more, said):
+    with pytest.raises((lw.SimulationError, lw.UnknownNameError), match=said):
+        lw.simulate(robot, states(robot, 3), until=1.0, **more)
+
+
+def test_robots_that_ensembles_do_not_serve_are_refused():
+    four_bar = lw.Dynamics(lw.load("four_bar"))
+    q, v = four_bar.random_state(seed=0)
+    with pytest.raises(lw.SimulationError, match="loops, couplings or constraints"):
+        lw.simulate(four_bar, (q[None], 0 * v[None]), until=1.0)
