@@ -13,6 +13,7 @@ fastest impact of its contact is none: accumulating impacts end in rest.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +24,9 @@ from ..contact.gauss_seidel import local
 from ..contact.solve import solve_contacts
 from ..dynamics import Dynamics
 from ..errors import SimulationError
+from ..motion.joint_limits import each_velocity
 from .control import Hold
 from .events import Event
-from .joint_limits import each_velocity
 
 if TYPE_CHECKING:
     from .settings import Settings
@@ -89,8 +90,7 @@ class Points:
             robot = self.robot
             tau = sum((np.asarray(f(t, q, v), float) for f in self.control), np.zeros(robot.nv)) + robot.passive_force(q, v)
             wrenches = None if self.external is None else self.external(t, q, v)
-            more = {} if robot.constraints is None else {"t": t}
-            free = robot.forward_dynamics(q, v, tau, wrenches, **more)
+            free = robot.forward_dynamics(q, v, tau, wrenches, t=None if robot.constraints is None else t)
             J = robot.contact_jacobian(q)
             inverse = robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q, t)
             found = robot.contact_gaps(q), J, blocks(J @ v), inverse @ J.T, blocks(J @ free + robot.contact_bias(q, v))
@@ -123,7 +123,7 @@ class Points:
             columns.append(column)
         return np.concatenate(columns, 1), np.array(rows)
 
-    def _direction(self, i: int, u) -> np.ndarray:
+    def _direction(self, i, u) -> np.ndarray:
         """Of a slip: that of its velocity, unless it has turned back."""
         slip = u[i, 1:]
         return slip / norm(slip) if slip @ self.along[i] > 1e-9 * norm(slip) and norm(slip) > SPEED else self.along[i]
@@ -150,20 +150,26 @@ class Points:
         """What ends a part that begins at a state."""
         gaps, _, u, *_ = self.at(t, q, v)
         parts, made = u[:, 0] > self._slow(u), []
+
+        def ends(what: str, function: Callable, i: int) -> None:
+            watched = lambda t, q, v: function(i, t, q, v)
+            made.append(Event(watched, f"{self.robot.contacts.labels[i]} {what}", -1, terminal=True))
+
         for i in range(self.n):
-            name = self.robot.contacts.labels[i]
             if not self.closed[i]:
                 slack = 0.0 if gaps[i] > 1e-9 or parts[i] else 1e-9 - gaps[i]  # one that stays there is not to strike by rounding
-                made.append(Event(lambda t, q, v, i=i, s=slack: self.at(t, q, v)[0][i] + s, f"{name} strikes", -1, terminal=True))
+                ends("strikes", partial(self._gap, slack), i)
                 continue
-            made.append(Event(lambda t, q, v, i=i: self.forces(t, q, v)[i, 0], f"{name} lifts", -1, terminal=True))
+            ends("lifts", lambda i, t, q, v: self.forces(t, q, v)[i, 0], i)
             if self.slides[i] and self.mu[i] > 0:
-                slip = lambda t, q, v, i=i: self.at(t, q, v)[2][i, 1:] @ self.along[i]
-                made.append(Event(slip, f"{name} stops sliding", -1, terminal=True))
-                made.append(Event(lambda t, q, v, i=i: self._turn(i, t, q, v), f"{name} turns", -1, terminal=True))
+                ends("stops sliding", lambda i, t, q, v: self.at(t, q, v)[2][i, 1:] @ self.along[i], i)
+                ends("turns", self._turn, i)
             elif self.mu[i] > 0:
-                made.append(Event(lambda t, q, v, i=i: self._room(i, t, q, v), f"{name} slips", -1, terminal=True))
+                ends("slips", self._room, i)
         return made
+
+    def _gap(self, slack: float, i: int, t, q, v) -> float:
+        return self.at(t, q, v)[0][i] + slack
 
     def _room(self, i: int, t, q, v) -> float:
         force = self.forces(t, q, v)[i]
