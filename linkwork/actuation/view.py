@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from ..engine.cuda import DeviceError
 from ..engine.device import on_device
-from ..errors import ConstraintError, ModelError, OptionError, ShapeError
+from ..errors import ConstraintError, ModelError, OptionError, ShapeError, listed
 from ..lie.scalars import working_dtype
+from ..model.coordinates import entry_names
 from ..quantities.options import Place, hashable
 from .control import follow, track
 from .integrals import Integrals, curvature, integrals_of
@@ -112,7 +113,19 @@ class Actuated:
             given = given + self._spread(force, self.passive, "force")
         given, held = given.astype(working_dtype(q)), self.prescribed > 0
         found = self.robot.hybrid_dynamics(q, v, given, self._told(q), external, t=t)
+        if not np.isfinite(found).all():
+            self._check_inertia(found, q, v, given, 0.0 if external is None else external)
         return np.where(held, found, given), np.where(held, given, found)
+
+    def _check_inertia(self, found, *arrays) -> None:
+        """Raises if finite arrays make a passive joint accelerate without bound: nothing that it moves has inertia."""
+        if all(np.isfinite(x).all() for x in arrays):
+            wild = [i for i in self.passive if not np.isfinite(found[..., i]).all()]
+            names = [entry_names(self.robot.model)[1][i] for i in wild]
+            raise ModelError(
+                f"{self.robot.model.name}: passive {listed(names)} moves nothing that has inertia along it, so its acceleration is not "
+                "defined. Give what it carries a mass or a tensor, or the joint an armature or a motor."
+            )
 
     def computed_torque(
         self, q: ArrayLike, v: ArrayLike, acceleration: ArrayLike, *places: Place, passive: ArrayLike | None = None, axes: str = "body",

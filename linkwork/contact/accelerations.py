@@ -63,6 +63,12 @@ def accelerations(G, b, mu, slip, closed, slipping):
     The force of one that slides is λ_n (1, −μ e): one unknown, G E in place of G, and no friction cone. Its other rows are not used.
     """
     mu = np.broadcast_to(mu, closed.shape)
+    some = closed.any(tuple(range(closed.ndim - 1)))
+    if not some.all():  # those that are open in every sample have no forces
+        rows, force = np.flatnonzero(np.repeat(some, 3)), np.zeros((*closed.shape, 3), b.dtype)
+        mu, closed, slipping = (x[..., some] for x in (mu, closed, slipping))
+        force[..., some, :], found = accelerations(G[..., rows[:, None], rows], b[..., rows], mu, slip[..., some, :], closed, slipping)
+        return force, found
     e = slip / np.where(slipping, norm(slip), 1.0)[..., None]
     sticks = (closed & ~slipping)[..., None, None]
     along = np.concatenate([np.ones_like(e[..., :1]), -mu[..., None] * e], -1)[..., None] * [1.0, 0.0, 0.0]

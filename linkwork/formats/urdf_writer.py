@@ -109,6 +109,8 @@ def _lost_constraints(model: Model, names: "Names") -> Iterator[str]:
         yield f'loop "{loop.name}" closes the tree'
     for x in model.constraints:
         yield f'constraint "{x.name}" is not a joint'
+    for force in model.forces:
+        yield f'{type(force).__name__.lower()} "{force.name}" acts between points'
     if model.fluid is not None:
         yield "the fluid it is in"
 

@@ -10,7 +10,7 @@ the same problem: a limit has no friction and no tangents, dry friction a normal
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -104,30 +104,47 @@ class ContactLaw:
         J = np.broadcast_to(J, (*batch, *J.shape[-2:]))
         return gaps, concatenated([J, np.broadcast_to(like(fixed, q), (*batch, *fixed.shape))], -2)
 
+    def some(self, chosen: np.ndarray) -> "ContactLaw":
+        """The law of some blocks, a mask (N,)."""
+        n, m = self.contacts, self.contacts + len(self.limits)
+        limits = tuple(x for x, here in zip(self.limits, chosen[n:m]) if here)
+        rough = tuple(x for x, here in zip(self.rough, chosen[m:]) if here)
+        materials = {name: getattr(self, name)[chosen[:n]] for name in ("friction", "restitution", "compliance", "damping")}
+        return replace(self, limits=limits, rough=rough, **materials)
+
+    def normals(self, gaps, J, before, free, h):
+        """What the normal rows of b are: positive where a block does not act unless others make it.
+
+            b_n = u_n + gap/(h + c d)        c compliance, d damping; rigid: gap/h
+            b_n = u_n + e u_n⁻               at an impact: where the gap closes, and e |u_n⁻| exceeds the free change of u_n
+        """
+        x, normal = h[..., None], J[..., ::3, :]
+        e, c, d = self._materials(free)
+        un, before_n = times(normal, free), times(normal, before)
+        closing = gaps / (x + c * d)
+        closing = np.where(c > 0, closing, np.maximum(closing, -self.recovery))
+        struck = (before_n < 0) & (gaps / x + un < 0) & (-e * before_n > np.abs(un - before_n))
+        return un + np.where(struck, e * before_n, closing)
+
+    def _materials(self, free):
+        """Restitution, compliance and damping of all blocks."""
+        L, F = len(self.limits), len(self.rough)
+        given = (self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0)
+        return (like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free) for a, b in given)
+
     def problem(self, gaps, J, response, before, free, dry, h, friction=None):
         """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step; `response` is 𝓜⁻¹ J*.
 
-            b_n = gap/(h + c d),    G_nn + c/(h (h + c d))          c compliance, d damping; rigid: gap/h
-            b_n = e u_n⁻                                            at an impact: where the gap closes, and e |u_n⁻| exceeds the
-                                                                    free change of u_n
+        Compliance c with damping d adds c/(h (h + c d)) to G_nn.
         """
         n, L, F, x = self.contacts, len(self.limits), len(self.rough), h[..., None]
-        e, c, d = (
-            like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free)
-            for a, b in ((self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0))
-        )
         mu = like(self.friction, free) if friction is None else friction
         mu = np.concatenate([mu + np.zeros_like(gaps[..., :n]), np.zeros_like(gaps[..., n : n + L]), np.ones_like(gaps[..., n + L :])], -1)
-        G, u, was = J @ response, times(J, free), times(J, before)
-        un, before_n = blocks(u)[..., 0], blocks(was)[..., 0]
-        soft = x + c * d
-        closing = gaps / soft
-        closing = np.where(c > 0, closing, np.maximum(closing, -self.recovery))
-        struck = (before_n < 0) & (gaps / x + un < 0) & (-e * before_n > np.abs(un - before_n))
-        normal = un + np.where(struck, e * before_n, closing)
+        G, u, normal = J @ response, times(J, free), self.normals(gaps, J, before, free, h)
+        _, c, d = self._materials(free)
         own = blocks(np.diagonal(G, axis1=-2, axis2=-1))
         zero = np.zeros_like(own[..., 0])
-        extra = np.stack([c / (x * soft), zero, zero], -1)
+        extra = np.stack([c / (x * (x + c * d)), zero, zero], -1)
         if L + F:
             unused = [np.concatenate([zero[..., :n], parts], -1) for parts in self._unused(own, zero)]
             extra = extra + np.stack(unused, -1)
@@ -148,16 +165,11 @@ class ContactLaw:
         )
 
 
-def prepared(law: ContactLaw, nodes, q, v, tau, h, dry, external=None, friction=None):
-    """The first half of a step: q½, v_f, 𝓜⁻¹ J*, G, b, μ and the gaps (N,).
-
-    `nodes` have joints without dry friction, which is in `dry`, one number for each rough joint.
-    """
+def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
+    """The first half of a step: q½, v½, v_f, the gaps (N,), J (3N, nv) and 𝓜⁻¹. `nodes` have joints without dry friction."""
     q, v = drift(nodes, q, v, h / 2)
     free = free_velocity(nodes, q, v, tau, h, external)
-    gaps, J = law.rows(nodes, q, v.shape[-1])
-    response = quantities.mass_matrix_inverse(nodes, q) @ J.mT
-    return q, free, response, *law.problem(gaps, J, response, v, free, dry, h, friction), gaps
+    return q, v, free, *law.rows(nodes, q, v.shape[-1]), quantities.mass_matrix_inverse(nodes, q)
 
 
 def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h, dry, external=None, friction=None):
@@ -165,7 +177,8 @@ def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h
 
     `solver` (G, b, μ, λ) -> (λ, more) starts from the impulses of the step before.
     """
-    q, free, response, G, b, mu, gaps = prepared(law, nodes, q, v, tau, h, dry, external, friction)
-    impulse, said = solver(G, b, mu, impulse)
+    q, v, free, gaps, J, inverse = prepared(law, nodes, q, v, tau, h, external)
+    response = inverse @ J.mT
+    impulse, said = solver(*law.problem(gaps, J, response, v, free, dry, h, friction), impulse)
     q, v = drift(nodes, q, free + times(response, impulse), h / 2)
     return q, v, impulse, said, gaps

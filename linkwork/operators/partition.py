@@ -7,6 +7,7 @@ B_S are the edges from C into S, E_S those from S into P. Nodes that neither car
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Part:
     @property
     def A(self):
         """𝒜 of the part alone (..., n, n), its nodes one below the other."""
-        blocks, sizes = {}, self.sko.heights
+        blocks, sizes = dict[tuple[int, int], Any](), self.sko.heights
         for k in self.sko.tree.base_to_tips():
             blocks |= {(i, k): x for i, x in self._up(k)}
         return grid(blocks, sizes, sizes, self.sko.M[0])

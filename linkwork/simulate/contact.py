@@ -1,8 +1,8 @@
 """Contacts in a run: Moreau's midpoint rule as an integrator with fixed steps (`motion/contact_step.py`).
 
-A kernel makes the contact problem of a step, and `solve_contacts` solves it, for the points that can matter. With few contacts, or a
-solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is too large, the first way is gone.
-Of robots that have no such kernels (loops, long mechanisms, blocks of somebody else) the problem is made in NumPy.
+A kernel makes gaps, rows and compliance of a step; `solve_contacts` solves the problem of the points that can matter. With few contacts,
+or a solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is too large, the first way is gone.
+Of robots that have no such kernels (loops, long mechanisms, blocks of somebody else) gaps and rows are made in NumPy.
 """
 
 from collections.abc import Callable
@@ -241,7 +241,7 @@ class ContactMidpoint(Integrator):
         robot, law, nodes, h = self.robot, self.law, self.nodes, np.asarray(float(h))
         if self.kernels:
             prepare = prepared_gufunc(robot, law, external is not None)
-            q, free, response, G, b, mu, gaps = prepare(q, v, tau, h, *(() if external is None else (external,)))
+            q, v, free, gaps, J, inverse = prepare(q, v, tau, h, *(() if external is None else (external,)))
         else:
             middle = t + float(h) / 2
             q, v = drift(nodes, q, v, h / 2)
@@ -250,11 +250,9 @@ class ContactMidpoint(Integrator):
             free = free_velocity(nodes, q, v, tau, h, external, partial(self._rates, middle))
             self.free_rate = (free - v) / h
             gaps, J = law.rows(nodes, q, robot.nv)
-            response = self._compliance(q, middle) @ J.mT
-            G, b, mu = law.problem(gaps, J, response, v, free, self.dry, h)
-        impulse, left, rounds = solved_by_parts(G, b, mu, self.impulse)
-        q, v = drift(nodes, q, free + times(response, impulse), h / 2)
-        return q, v, impulse, left, rounds, gaps
+            inverse = self._compliance(q, middle)
+        after, impulse, left, rounds = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, self.impulse)
+        return *drift(nodes, q, after, h / 2), impulse, left, rounds, gaps
 
     def _rates(self, t, nodes, q, v, tau, external=None):
         robot = self.robot
@@ -272,22 +270,25 @@ class ContactMidpoint(Integrator):
         return robot.mass_matrix_inverse(q) if robot.rolled else quantities.mass_matrix_inverse(self.nodes, q)
 
 
-def solved_by_parts(G, b, mu, force):
-    """λ, residual and rounds, of the blocks that can matter: those that would close by themselves, and others as they turn out to."""
-    n, rounds, out = len(mu), 0, np.zeros_like(b)
-    some = blocks(b)[:, 0] < 0
-    for _ in range(n):
-        rows = np.repeat(some, 3)
-        out[:] = 0.0
-        if some.any():
-            found = solve_contacts(G[np.ix_(rows, rows)], b[rows], mu[some], force[rows])
-            out[rows] = found.force
-            rounds += int(found.rounds)
-        more = ~some & (blocks(times(G, out) + b)[:, 0] < 0)
+def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
+    """v⁺, λ, residual and rounds. The problem is that of the blocks which can matter: those that would close by themselves, and others
+    that then turn out to; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹."""
+    normal, impulse, rounds, left, after = law.normals(gaps, J, v, free, h), np.zeros_like(force), 0, 0.0, free
+    chosen = normal < 0
+    chosen[law.count - len(law.rough) :] = True
+    while chosen.any():
+        rows, part = np.repeat(chosen, 3), law.some(chosen)
+        response = inverse @ J[rows].T
+        found = solve_contacts(*part.problem(gaps[chosen], J[rows], response, v, free, dry, h), force[rows])
+        after = free + response @ found.force
+        rounds += int(found.rounds)
+        more = ~chosen & (normal + times(J[::3], after - free) < 0)
         if not more.any():
+            impulse[rows], worst = found.force, float(found.residuals.max())
+            left = worst if worst >= 0 else np.inf
             break
-        some = some | more
-    return out, float(residual(G, b, mu, out)), rounds
+        chosen = chosen | more
+    return after, impulse, left, rounds
 
 
 def step_gufunc(robot: Dynamics, law: ContactLaw, solver: ContactSolver, wrenches: bool):
@@ -300,10 +301,10 @@ def step_gufunc(robot: Dynamics, law: ContactLaw, solver: ContactSolver, wrenche
 
 
 def prepared_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
-    """What is to be solved, as a gufunc of (q, v, tau, h, external) -> (q½, v_f, 𝓜⁻¹ J*, G, b, μ, gaps)."""
+    """The first half of a step, as a gufunc of (q, v, tau, h, external) -> (q½, v½, v_f, gaps, J, 𝓜⁻¹)."""
 
     def step(nodes, dry, q, v, tau, h, *external):
-        return prepared(law, nodes, q, v, tau, h, dry, *external)
+        return prepared(law, nodes, q, v, tau, h, *external)
 
     return _gufunc(robot, law, "contact_problem", step, ("tau", "h"), wrenches)
 

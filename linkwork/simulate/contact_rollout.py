@@ -21,6 +21,7 @@ from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
 from .whole_step import LENGTH, TAU, asked, nodes_as_scalars, own_robot
 
+MOST = 64  # blocks of a rollout: its step is straight-line code, which grows with their square
 FRICTION = "contact_friction"  # of each point, where samples have their own
 
 
@@ -49,6 +50,11 @@ class ContactSteps:
             raise SimulationError(
                 f'{own.model.name} has no contacts, so that method "contact" has nothing to do. Make them with '
                 'model.with_contacts("ground"), or use "euler" or "rk4".'
+            )
+        if self.law.count > MOST:
+            raise SimulationError(
+                f"{own.model.name} has {self.law.count} contact points, limits and dry joints; a rollout takes at most {MOST}, because "
+                'every step has all of them. Name what touches: model.with_contacts(["left foot", "right foot"]), or use lw.simulate.'
             )
         self.robot, self.solver, self.controls, self.reset, self.inputs, self.dt = robot, solver, controls, reset, inputs, dt
         self.library: Library = inputs.library

@@ -288,6 +288,10 @@ def test_what_cannot_be_is_said():
         view.follow(lambda t: 0.0)(0.0, np.zeros(2), np.zeros(2))
     with pytest.raises(OptionError, match="damping"):
         view.follow(lambda t: 0.0, damping=-1.0)
+    light = lw.Builder("light")
+    light.body("base", joint=lw.Revolute(), mass=1.0, center=(1, 0, 0)).body("tip", "base", (1, 0, 0), lw.Revolute())
+    with pytest.raises(ModelError, match="passive tip_joint moves nothing that has inertia"):
+        lw.Dynamics(light.model()).actuated("base_joint").hybrid_dynamics([0, 0], [0, 0], [1.0])
     with pytest.raises(OptionError, match="takes points"):
         view.track(lambda t: 0.0, "tip")
     with pytest.raises(OptionError, match="motors cannot"):

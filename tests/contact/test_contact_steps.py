@@ -9,6 +9,7 @@ from scenes import G
 
 import linkwork as lw
 from linkwork.errors import SimulationError
+from linkwork.model import solids
 
 BALL, BOUNCING, BOX = scenes.ball(friction=0.3), scenes.ball(restitution=0.9), scenes.box(0.5)
 
@@ -229,3 +230,26 @@ def test_methods_that_leave_contacts_out_refuse():
         lw.rollout(arm, arm.neutral(), np.zeros(2), dt=0.01, steps=1, method="contact")
     with pytest.raises(SimulationError, match="method"):
         lw.ContactSolver(method="magic")
+
+
+def among_far_boxes(count):
+    made = lw.Builder("ball").body("ball", joint=lw.Free(), **solids.sphere(1.0, 0.1)).ground().contact("ball", friction=0.3)
+    for i in range(count):
+        made.body(f"box{i}", at=(5.0 + i, 3.0, 0.0), joint=lw.Fixed(), **solids.box(1.0, (0.2, 0.2, 0.2)))
+        made.contact("ball", f"box{i}")
+    return lw.Dynamics(made.model())
+
+
+def test_points_that_are_far_away_change_nothing():
+    """The problem of a step is that of the points that can close: hundreds of others cost no more than their gaps."""
+    alone, among = (among_far_boxes(n) for n in (0, 100))
+    q, v = scenes.placed(alone, z=0.12), np.array([0, 0, 0, 1.0, 0, 0])
+    expected, found = (simulated(robot, q, v, 0.2, 0.002) for robot in (alone, among))
+    np.testing.assert_allclose(found.q, expected.q, atol=1e-12)
+    assert found.contact.force[:, 1:].max() == 0.0 and found.contact.force.shape[1] == 101
+
+
+def test_a_rollout_of_very_many_points_says_what_to_do():
+    robot = among_far_boxes(100)
+    with pytest.raises(SimulationError, match=r"101 contact points.*with_contacts"):
+        lw.rollout(robot, robot.neutral(), np.zeros(6), dt=0.01, steps=2, method="contact")

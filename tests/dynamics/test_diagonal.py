@@ -113,3 +113,21 @@ def test_what_makes_no_sense_says_so():
         d.v(q, np.zeros(3))
     assert repr(d) == "<double_pendulum in eta>"
     assert repr(d.unnormalized) == "<double_pendulum in xi>"
+
+
+def test_the_coriolis_term_is_linear_in_the_number_of_links():
+    """Operations grow by the same number for each link; at 1000 links the looped kernel is the sweep, and η · C = 0."""
+    many = {n: count(lw.Dynamics(lw.load(f"cable:{n}"), rolled=False)) for n in (6, 12, 24)}
+    assert many[24] - many[12] == pytest.approx(2 * (many[12] - many[6]), rel=0.02)
+    robot = lw.Dynamics(lw.load("chain:1000"))
+    q, v = robot.random_state(seed=0)
+    q, v = 0.1 * q, 0.1 * v
+    eta = robot.diagonal().eta(q, v)
+    C = robot.diagonal().coriolis(q, eta)
+    assert abs(eta @ C) < 1e-12 * np.linalg.norm(eta) * np.linalg.norm(C)
+    plain = lw.Dynamics(robot.model, compiled=False).diagonal()
+    np.testing.assert_allclose(C, plain.coriolis(q, eta), atol=1e-9 * np.abs(C).max())
+
+
+def count(robot) -> int:
+    return sum(robot.program(("diagonal_coriolis", "eta")).operations.values())
