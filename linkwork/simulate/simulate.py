@@ -14,6 +14,7 @@ from ..varying import Varying
 from .contact import ContactSolver
 from .control import Control
 from .diagonal import check_diagonal
+from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
 from .ensemble_request import request
 from .ensemble_run import EnsembleRun
 from .held import Keeper
@@ -110,9 +111,13 @@ def simulate(
         progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact,
     )  # fmt: skip
     until = checked_until(until, start)
-    if isinstance(robot, Varying) or given or statistics or store or is_batch(state):
+    if isinstance(robot, Varying) or given or statistics or store or is_batch(state) or is_on_device(state, given):
         checked(own_robot(robot), settings)
         settings = replace(settings, sensitivity=("state",)) if sensitivity else settings
+        if is_on_device(state, given):
+            state, given, like = on_host(state, dict(given or {}))
+            made = request(robot, state, settings, float(start), until, given, statistics or {}, store or (None if dt else "last"))
+            return DeviceEnsembleRun(made, like).go()
         return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
     if names := wanted(robot, settings, sensitivity):
