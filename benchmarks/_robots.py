@@ -37,3 +37,21 @@ def uneven_chain(n: int):
             mass=mass, center=rng.uniform(-0.1, 0.1, 3), tensor=mass * rng.uniform(0.01, 0.012, 3),
         )  # fmt: skip
     return builder.model()
+
+
+def closed_states(held, count: int = 8):
+    """A few states that keep the constraints, and forces."""
+    import numpy as np
+
+    from linkwork.constraints import ConstraintError
+
+    robot, rng, found = held.robot, np.random.default_rng(0), []
+    start = held.assemble(robot.neutral())
+    while len(found) < count:
+        q, v = held.project(start, 0.3 * rng.standard_normal(robot.nv))
+        found.append((q, v, rng.standard_normal(robot.nv) * np.sqrt(np.diag(robot.mass_matrix(q)))))
+        try:
+            start = held.assemble(robot.integrate(q, 0.1 * v))
+        except ConstraintError:
+            start = q
+    return found

@@ -15,8 +15,8 @@ import numpy as np
 import linkwork as lw
 
 from ._machine import torch_with_gpu
+from ._robots import closed_states
 from .gpu import median_seconds
-from .loops import states
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"
 SAMPLES = 1 << 21
@@ -38,7 +38,7 @@ def there(torch, x, count, dtype):
 def accelerations(torch) -> None:
     for name, model in robots():
         robot = lw.Dynamics(model)
-        some = [np.array(x) for x in zip(*states(robot.constraints))]
+        some = [np.array(x) for x in zip(*closed_states(robot.constraints))]
         expected = robot.forward_dynamics(*some)
         for dtype in (torch.float32, torch.float64):
             count = SAMPLES if name == "delta_robot" else SAMPLES // 4

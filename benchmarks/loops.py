@@ -12,6 +12,7 @@ import numpy as np
 import linkwork as lw
 from benchmarks import _machine
 from benchmarks._race import race
+from benchmarks._robots import closed_states
 from benchmarks.engine import RESULTS, table
 from linkwork import constraints
 
@@ -27,20 +28,6 @@ def robots():
         yield name, lw.load(models / name / "robot.urdf", loops=models / name / "robot.yaml")
 
 
-def states(held):
-    """A few states that keep the constraints, and forces."""
-    robot, rng, found = held.robot, np.random.default_rng(0), []
-    start = held.assemble(robot.neutral())
-    while len(found) < STATES:
-        q, v = held.project(start, 0.3 * rng.standard_normal(robot.nv))
-        found.append((q, v, rng.standard_normal(robot.nv) * np.sqrt(np.diag(robot.mass_matrix(q)))))
-        try:
-            start = held.assemble(robot.integrate(q, 0.1 * v))
-        except constraints.ConstraintError:
-            start = q
-    return found
-
-
 def beside_pinocchio():
     """Microseconds a state, one thread, taken in turn: a batch, one call from Python, and Pinocchio's constraintDynamics."""
     sys.path.insert(0, str(TESTS))
@@ -49,7 +36,7 @@ def beside_pinocchio():
 
     for name, model in robots():
         held, peer = constraints.of(lw.Dynamics(model)), Peer(model)
-        some = states(held)
+        some = closed_states(held, STATES)
         Q, V, T = (np.tile(np.array(x), (BATCH // STATES, 1)) for x in zip(*some))
         settings, there = pin.ProximalSettings(1e-12, 1e-10, 10), [peer.state(*s) for s in some]
         vdot = held.forward_dynamics(Q, V, T)

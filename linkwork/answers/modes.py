@@ -22,6 +22,7 @@ from ..motion.linearize import numbered
 from .balance import INDIFFERENT, Place
 from .equilibrium import Equilibrium, posed
 from .spectrum import spectrum
+from .swings import Swings, swings
 from .tables import table
 
 AT_REST = 1e-6  # radians or sizes: how far rest may be from where modes are asked for
@@ -96,20 +97,10 @@ class Mode:
         """The mechanism swinging along the shape, undamped and in slow motion: one swing takes `period` seconds, and is stored `samples`
         times. `amplitude` is that of the coordinate that moves most, in rad or m; None is one that can be seen. Loops are kept closed.
         """
-        return swings(self, amplitude, period, cycles, samples)
+        return swings(self.modes, self.shape, self.omega, amplitude, period, cycles, samples)
 
     def __repr__(self) -> str:
         return f"Mode({self.frequency:.4g} Hz, damping {self.damping:.3g}, {self.kind}, mostly {self.modes.mostly(self.shape)})"
-
-
-@dataclass(frozen=True, eq=False)
-class Swings:
-    """States over time, as `lw.record`, `lw.view` and `lw.plot` take them."""
-
-    robot: Any
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -383,43 +374,3 @@ def in_order(values, shapes):
     """Slowest first; those that are free, grow or decay before those that swing at the same rate."""
     order = np.lexsort((np.abs(values.imag), np.abs(values)))
     return values[order], shapes[:, order]
-
-
-# --- to be seen
-
-
-def swings(mode: Mode, amplitude, period: float, cycles: float, samples: int) -> Swings:
-    modes, robot = mode.modes, mode.modes.robot
-    for name, x in (("period", period), ("cycles", cycles), ("samples", samples)):
-        if not (np.isfinite(x) and x > 0):
-            raise ShapeError(f"a mode is shown with {name} = {x!r}; it takes a finite positive number.")
-    size = np.abs(mode.shape) / modes.reach
-    if amplitude is None:
-        scale = 0.3 / max(float(size.max(initial=0.0)), 1e-300)
-        scale *= min(1.0, 0.15 * extent(robot, modes.q) / max(displacement(robot, modes.q, scale * mode.shape), 1e-300))
-    else:
-        scale = amplitude / max(float(np.abs(mode.shape).max(initial=0.0)), 1e-300)
-    n = max(int(np.ceil(cycles * samples)), 1) + 1
-    t = np.linspace(0.0, cycles * period, n)
-    turn = np.exp(2j * np.pi * t / period)[:, None] * -1j
-    away, rate = (scale * (x * mode.shape).real for x in (turn, 2j * np.pi / period * turn))
-    pace = (2 * np.pi / mode.omega if mode.omega else 1.0) / period  # seconds of the motion per second that is shown
-    steady = np.asarray(modes.v, float) * pace
-    base = robot.integrate(np.broadcast_to(np.asarray(modes.q, float), (n, robot.nq)), t[:, None] * steady)
-    q = robot.integrate(base, away)
-    if robot.constraints is not None:
-        q = np.stack([robot.assemble(x, t=modes.t) for x in q])
-    return Swings(robot, t, q, rate + steady)
-
-
-def extent(robot, q) -> float:
-    """How large the mechanism is as it stands."""
-    p = np.concatenate([robot.poses(q)[:, :3, 3], np.zeros((1, 3))])
-    return max(float(np.linalg.norm(np.ptp(p, axis=0))), robot.model.size)
-
-
-def displacement(robot, q, shape) -> float:
-    """How far the origin of a body moves at most."""
-    q = np.asarray(q, float)
-    a, b = robot.poses(q)[:, :3, 3], robot.poses(robot.integrate(q, np.abs(shape) * np.sign(shape.real)))[:, :3, 3]
-    return float(np.linalg.norm(b - a, axis=-1).max(initial=0.0))

@@ -157,6 +157,8 @@ def escape(place: Place, down) -> Place | None:
 def polished(place: Place) -> Place:
     """Full steps as long as each at least halves what is left of the forces."""
     for _ in range(10):
+        if np.linalg.norm(place.g) <= 0.1 * EPS * place.force_scale:
+            break
         there = place.moved(place.newton)
         if there is None or not np.linalg.norm(there.g) < 0.5 * np.linalg.norm(place.g):
             break

@@ -24,21 +24,40 @@ def nearest_step(system: LoopSystem, q, v):
     used = [list(x.rows) for x in system.choices]
     if not any(used):
         return q, v, misfit
-    c, U, Jc = (stacked_rows([y for y in x if y.shape[-2]]) for x in zip(*(
-        (x.c[..., at, :], x.U[..., at, :], loops.spread(g, x.Jc[..., at, :])) for g, (x, at) in enumerate(zip(rows, used)))))  # fmt: skip
+    c, U, Jc, s, A = _in_mass_metric(system, rows, q)
     holonomic = [i for i, x in enumerate(np.concatenate([loops.binding[g][at] for g, at in enumerate(used)])) if x]
-    s = loops.set.robot.lowered.system(nodes).blocks(q)
-    P, D, G, _ = articulated_inertia(s)
-    _, eps, nu = innovations(s, P, D, G, at_rest(s, nodes.still, s.tree.split_rows(Jc.mT)))
-    A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})  # Jc 𝓜⁻¹ Jc*
-    for i, pivot in enumerate(factor(A)[1]):
-        system.demand(pivot[..., 0] > APART * A[..., i, i])
     position = Jc[..., holonomic, :].mT @ solve(A[..., holonomic, :][..., holonomic], c[..., holonomic, :])
     velocity = Jc.mT @ solve(A, Jc @ v[..., None] - U)
     step = s.tree.join_rows(solved(s, nodes.still, s.tree.split_rows(np.concatenate([position, velocity], -1))))
     slow = v - step[..., 1]
     system.check_velocities(rows, slow, misfit)
     return integrate(nodes, q, -step[..., 0]), slow, misfit
+
+
+def allowed(system: LoopSystem, q, w):
+    """Of velocities w (..., m, nv) the part that constraints at rest allow, nearest in the metric of the mass matrix:
+
+        w − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ Jc w
+    """
+    if not any(x.rows for x in system.choices):
+        return w
+    _, _, Jc, s, A = _in_mass_metric(system, system.loops.all_rows(system.nodes, q, drive=system.drive), q)
+    return w - s.tree.join_rows(solved(s, system.nodes.still, s.tree.split_rows(Jc.mT @ solve(A, Jc @ w.mT)))).mT
+
+
+def _in_mass_metric(system: LoopSystem, rows, q):
+    """c, U and Jc of the rows that are enough, the blocks of the tree, and A = Jc 𝓜⁻¹ Jc*."""
+    loops, nodes = system.loops, system.nodes
+    c, U, Jc = (stacked_rows([y for y in x if y.shape[-2]]) for x in zip(*(
+        (x.c[..., at, :], x.U[..., at, :], loops.spread(g, x.Jc[..., at, :]))
+        for g, (x, at) in enumerate(zip(rows, (list(y.rows) for y in system.choices))))))  # fmt: skip
+    s = loops.set.robot.lowered.system(nodes).blocks(q)
+    P, D, G, _ = articulated_inertia(s)
+    _, eps, nu = innovations(s, P, D, G, at_rest(s, nodes.still, s.tree.split_rows(Jc.mT)))
+    A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})
+    for i, pivot in enumerate(factor(A)[1]):
+        system.demand(pivot[..., 0] > APART * A[..., i, i])
+    return c, U, Jc, s, A
 
 
 def dependent_step(system: LoopSystem, q, v):

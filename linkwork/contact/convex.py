@@ -23,7 +23,7 @@ MARGIN = 0.1  # of the smallest half size
 ROUNDS = 60
 CLOSE = 1e-14  # relative: the nearest point so far is this near to the nearest there is
 FLAT = 1e-12
-STEP = 1e-3  # of the size: how far bodies are moved to see how normals and points change
+STEP = 5e-3  # of the size: how far bodies are moved to see how normals and points change
 EDGES = list(combinations(range(4), 2))
 TRIANGLES = list(combinations(range(4), 3))
 
@@ -136,7 +136,7 @@ def nearest_of_cores(a: Core, b: Core):
         return a.place(x) - b.place(y)
 
     way = a.p - b.p
-    apart = dot(way, way) > 0
+    apart = dot(way, way) != 0
     way = np.where(apart, way, like([0.0, 0.0, 1.0], way))
     first = point(way)
     start = tuple(np.stack([x] * 3, -2) for x in first)
@@ -160,13 +160,22 @@ def nearest_of_cores(a: Core, b: Core):
     ones = np.zeros_like(way[..., :1]) + like([1.0, 0.0, 0.0, 0.0], way)
     (x, y, _, found), _ = iterate(step, (*start, difference(*first), ones), ROUNDS)
     weight, inside = found[..., :3, None], found[..., 3:]
-    p, q = (each.place((weight * z).mT @ like(np.ones(3), way)) for each, z in ((a, x), (b, y)))
-    distance, n = length_and_direction(p - q, way)
-    overlap = inside > 0
+    local = [held((weight * z).mT @ like(np.ones(3), way), each) for each, z in ((a, x), (b, y))]
+    p, q = (each.place(z) for each, z in zip((a, b), local))
     _, along = length_and_direction(way, way)
+    _, n = length_and_direction(p - q, along)
+    overlap = inside > 0
     n = np.where(overlap, along, n)
-    gap = np.where(overlap[..., 0], 0.0, distance) - (a.radius + b.radius)
+    n = (a.R @ held((a.R.mT @ n[..., None])[..., 0])[..., None])[..., 0]
+    gap = np.where(overlap[..., 0], 0.0, dot(p - q, n)[..., 0]) - (a.radius + b.radius)
     return gap, n, (p - a.radius * n + q + b.radius * n) / 2
+
+
+def held(x, shape: Core | None = None):
+    """x, to the last bits, as a constant for derivatives of programs, which would go through the rounds of the iteration. Where points are
+    nearest, the distance changes as if they and the normal were fixed in the bodies, so that the derivative of the gap is exact."""
+    scale = 2.0**50 / (1.0 if shape is None else 2.0 ** np.ceil(np.log2(shape.half.max() or 1.0)))
+    return np.floor(x * scale) * (1 / scale)
 
 
 def pick(points, picked):

@@ -69,7 +69,7 @@ def together(*touches: Touch) -> Touch:
 def length_and_direction(x, otherwise):
     """|x| (..., ) and x / |x|; the direction `otherwise` where x is zero."""
     square = dot(x, x)
-    some = square > 0
+    some = square != 0  # what is no number stays none
     length = np.sqrt(np.where(some, square, 1.0))
     return np.where(some, length, 0.0)[..., 0], np.where(some, x / length, otherwise)
 

@@ -233,7 +233,7 @@ class Builder:
         return self
 
     def model(self) -> Model:
-        touching = {name for pairs, _ in self._contacts for pair in pairs for name in pair}
+        touching = [name for pairs, _ in self._contacts for pair in pairs for name in pair]  # a list: a wrong name may be anything
         bodies = [replace(x, collisions=x.visuals) if x.name in touching and not x.collisions else x for x in self._bodies]
         made = Model(
             self.name,

@@ -40,6 +40,8 @@ def headline(model) -> str:
         facts += [_count(active, *names)] * bool(active)
         facts += [f"{_count(len(parts) - active, *names)} not active"] * (len(parts) > active)
     facts += [_count(len(model.constraints), "constraint", "constraints")] * bool(model.constraints)
+    if model.fluid is not None:
+        facts.append(f"{_count(len(model.fluid.immersed), 'body', 'bodies')} in a fluid of {model.fluid.density:.6g} kg/m³")
     return f"{model.name}: {', '.join(facts)}"
 
 

@@ -25,6 +25,9 @@ SIZES: dict[str, tuple[str | int, ...]] = {
     "external": ("nb", 6),
 }  # shapes of one sample, by the name of the argument; a user's kernel knows them too
 STRAIGHT_UP_TO = 80  # velocities; beyond, kernels loop over the nodes
+VECTORS_UP_TO = 128  # velocities: straight-line code of one sweep is three times as fast as a loop, and compiles within seconds
+MATRICES_UP_TO = 250  # velocities: straight-line code of a matrix is 5 to 40 times as fast as a loop for each of its columns,
+ENTRIES_UP_TO = 4000  # of half of it that are not zero: as long as it compiles within seconds
 OWN: dict[str, tuple] = {"momentum": (6,)}
 OWN |= dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta", "p"), ("nv",))
 ARRAYS = SIZES | OWN
@@ -69,7 +72,7 @@ class Quantity:
     options: Callable | None  # (model, *what the user says) -> what the function takes after its inputs
     rolls: bool  # can its sweep be rolled into a loop over the nodes?
     long: Callable | None  # where it cannot: how it is composed, for long mechanisms, of quantities that can (long.py)
-    straight_up_to: int  # velocities of a mechanism for which its kernel is straight-line code
+    straight_up_to: int | Callable[..., bool]  # velocities of a mechanism for which its kernel is straight-line code, or (lowered) -> bool
     of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
     divides_by_inertia: bool  # has it no value where a joint moves nothing that has inertia?
     demands: Callable | None  # of its inputs, in their order: raises where their numbers mean nothing
@@ -79,6 +82,10 @@ class Quantity:
     @property
     def name(self) -> str:
         return self.function.__name__
+
+    def is_straight(self, lowered) -> bool:
+        """Is its kernel of a mechanism of this size straight-line code, unless something else is asked for?"""
+        return self.straight_up_to(lowered) if callable(self.straight_up_to) else lowered.nv <= self.straight_up_to
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -155,6 +162,16 @@ class Quantity:
 
     def __call__(self, system, *arguments) -> Any:
         return self.function(system, *arguments)
+
+
+def few_entries(lowered) -> bool:
+    """Of a matrix that is zero between branches: are its entries few, one for each pair of velocities of which one carries the other?"""
+    tree, above = lowered.nodes.tree, [0]
+    if lowered.nv > MATRICES_UP_TO:
+        return False
+    for p, width in zip(tree.parent, tree.widths):
+        above.append(width + (above[p + 1] if p != tree.world else 0))
+    return sum(n * width for n, width in zip(above[1:], tree.widths)) <= ENTRIES_UP_TO
 
 
 QUANTITIES: dict[str, Quantity] = {}

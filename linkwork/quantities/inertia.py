@@ -6,7 +6,7 @@ from .. import sweeps
 from ..lie.scalars import like
 from ..sweeps.blocks import at_rest
 from . import long
-from .declaration import Honours, quantity
+from .declaration import Honours, few_entries, quantity
 
 NOTHING = Honours.NOTHING
 
@@ -19,7 +19,7 @@ def mass_matrix_times(system, q, vdot):
     return s.tree.join(tau)
 
 
-@quantity(("nv", "nv"), NOTHING, of_joints=True, product=(mass_matrix_times, "vdot"), of_tree=True)
+@quantity(("nv", "nv"), NOTHING, of_joints=True, product=(mass_matrix_times, "vdot"), straight_up_to=few_entries, of_tree=True)
 def mass_matrix(system, q):
     """𝓜, of the tree."""
     s = system.blocks(q)
@@ -65,7 +65,7 @@ def coriolis_matrix_times(system, q, v, dv):
     return s.tree.join(sweeps.coriolis_matrix_times(s, system.block_rates(s, v), s.tree.split(dv), system.still))
 
 
-@quantity(("nv", "nv"), NOTHING, product=(coriolis_matrix_times, "dv"), of_tree=True)
+@quantity(("nv", "nv"), NOTHING, product=(coriolis_matrix_times, "dv"), straight_up_to=few_entries, of_tree=True)
 def coriolis_matrix(system, q, v):
     """C of the tree, with C + C* the rate of the mass matrix."""
     s = system.blocks(q)

@@ -10,6 +10,7 @@ from .explicit import Adaptive
 from .flow import Flow
 from .interpolate import Polynomial
 from .kernels import cache_of
+from .on_constraints import OnConstraints
 from .segments import POLYNOMIAL, ROWS, Equations, Segments
 from .settings import Settings
 from .step import Step
@@ -57,8 +58,10 @@ class CompiledSteps:
     def of(flow: Flow, integrator, settings: Settings, looks: bool) -> "CompiledSteps | None":
         """Those of a run that can be compiled; `looks` if something looks at each step. None where steps are made in Python."""
         robot, controls = flow.robot, flow.controls.functions
-        tree = robot.constraints is None and flow.keeper.held is None
-        if not (isinstance(integrator, Adaptive) and tree and robot.compiled and robot.nv and not robot.rolled):
+        constraints = OnConstraints.of(flow.keeper)
+        if flow.keeper.held is not None and constraints is None:
+            return None
+        if not (isinstance(integrator, Adaptive) and robot.compiled and robot.nv and not robot.rolled):
             return None
         kernels = [x for x in controls if is_compiled_control(robot, x)]
         if settings.velocities != "v" or flow.stops is not None or flow.external is not None or len(kernels) < len(controls):
@@ -67,7 +70,8 @@ class CompiledSteps:
         holder = cache_of(robot, *kernels)
         key = "steps", settings.method, dense, robot.lowered, *kernels
         if key not in holder:
-            holder[key] = Segments(Equations.of(robot, kernels), integrator.pair, (*ROWS, POLYNOMIAL) if dense else ROWS, wide=False)
+            of, rows = Equations.of(robot, kernels, constraints=constraints), (*ROWS, POLYNOMIAL) if dense else ROWS
+            holder[key] = Segments(of, integrator.pair, rows, wide=False)
         return CompiledSteps(flow, integrator, holder[key])
 
     def make(self, state: tuple, target: float, most: int | None = None) -> Steps:

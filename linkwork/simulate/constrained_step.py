@@ -2,8 +2,8 @@
 
     q ← q ∘ exp(−δ),  Jc δ = c;   v ← v − w,  Jc w = Jc v − U                                            δ, w dependent velocities alone
 
-by Newton's method: Jc is eliminated once in a round, where the round begins, and serves a second correction of q and three of v,
-whose errors are of the third power of what c was there.
+by Newton's method: Jc is eliminated once in a round, where the round begins. It serves q, whose error is then of the second power of
+what c was there, and twice v at the new q, whose error is of the third.
 
 Which velocities depend on the others is chosen by the numbers of each sample, wherever accelerations or returns are asked for. A
 sample that leaves the states in which that is defined goes on as NaN.
@@ -22,8 +22,8 @@ from ..lie.scalars import rounding
 from ..motion import equations
 
 ROUNDS = 8  # to the constraints at most
-NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there, what is left is rounding
-CORRECTIONS = 3  # of v in a round
+NEAR = 3e-7  # of a radian, or of the mechanism's size: one round from there leaves its square, 1e-13
+CORRECTIONS = 2  # of v in a round
 START, MIDDLE, END = range(3)  # of a step, where drives are asked what they do
 
 
@@ -64,7 +64,7 @@ class ConstrainedMotion:
         return tuple(np.where(good[..., None], x, np.nan) for x in (q, v))
 
     def _nearer(self, q, v, _):
-        """One round. It is enough if q was near; what Jc says of v is of a place that is nearer still."""
+        """One round; it is enough if q was near."""
         system = self._system(q, END)
         system.blocks(q)
         good = np.where(system.quality() >= system.least, 1.0 + np.zeros_like(q[..., 0]), 0.0)
@@ -73,7 +73,6 @@ class ConstrainedMotion:
         if self.by_numbers.set.holonomic.any():
             q = quantities.integrate(self.nodes, q, -self._step(system, [x.c for x in rows]))
             rows = self.loops.all_rows(self.nodes, q, drive=system.drive)
-            q = quantities.integrate(self.nodes, q, -self._step(system, [x.c for x in rows]))
         for _ in range(CORRECTIONS):
             v = v - self._step(system, [x.Jc @ v[..., at, None] - x.U for x, at in zip(rows, self.loops.columns)])
         return q, v, good, done

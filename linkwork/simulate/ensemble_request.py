@@ -12,7 +12,9 @@ from ..lie.scalars import numbers
 from ..varying import Varying
 from .control import Hold
 from .events import Event
+from .held import Keeper
 from .kernels import more_than_a_tree
+from .on_constraints import OnConstraints
 from .settings import FIXED, PAIRS, Settings
 from .start_state import unit_quaternions
 from .stops import Stops
@@ -42,6 +44,8 @@ class Request:
     watch: Watch | None
     given: Mapping[str, np.ndarray]
     store: str  # "steps", "grid" or "last"
+    keeper: Keeper
+    constraints: OnConstraints | None
 
     @property
     def own(self) -> Dynamics:
@@ -61,8 +65,12 @@ def request(robot, state, settings: Settings, start: float, until: float, given:
         raise SimulationError(f'dt is {settings.dt} and store "{store}"; give one: rows at multiples of dt, at all steps, or none.')
     stored = "grid" if settings.dt is not None else store or ("last" if watch.any else "steps")
     Q, V, arrays, batch = _arrays(robot, state, kernels, given)
-    kept = watch if watch.any else None
-    return Request(robot, settings, start, until, Q, V, batch, controls, holds, kept, arrays, stored)
+    kept, keeper = watch if watch.any else None, Keeper(own, settings.constraints, None)
+    constraints = _constraints(robot, keeper)
+    if constraints is not None and len(Q):
+        keeper.check_state(start, Q, V)
+        Q, V = constraints.held.project(Q, V, start)
+    return Request(robot, settings, start, until, Q, V, batch, controls, holds, kept, arrays, stored, keeper, constraints)
 
 
 def _check_settings(robot: Dynamics, s: Settings) -> None:
@@ -76,12 +84,25 @@ def _check_settings(robot: Dynamics, s: Settings) -> None:
             raise SimulationError(f"{setting} is for one state, and q or v has batch axes: use {instead} instead.")
     if s.velocities != "v" or s.every != 1:
         raise SimulationError('velocities="eta" and every are for one state, and q or v has batch axes.')
-    bound = more_than_a_tree(robot) or ("dry friction" if Stops(robot, None).any else "")
-    if bound:
-        raise SimulationError(f"{name} has {bound}; {ensembles} of trees without. Simulate the states one by one.")
+    if Stops(robot, None).any:
+        raise SimulationError(f"{name} has dry friction; {ensembles} without. Simulate the states one by one.")
     if not robot.compiled or robot.rolled or not robot.nv:
         said = "is not compiled" if not robot.compiled else "is rolled" if robot.nv else "does not move"
         raise SimulationError(f"{name} {said}; {ensembles} by straight-line kernels: lw.Dynamics(model, rolled=False).")
+
+
+def _constraints(robot: Dynamics | Varying, keeper: Keeper) -> OnConstraints | None:
+    """Those that each step returns to."""
+    own = own_robot(robot)
+    if own.constraints is None:
+        return None
+    made = None if isinstance(robot, Varying) else OnConstraints.of(keeper)
+    if made is None:
+        raise SimulationError(
+            f"{own.model.name} has {more_than_a_tree(own)}; a batch of states is simulated where they are one formula, nothing of the "
+            'robot varies, and constraints is "project". Simulate the states one by one.'
+        )
+    return made
 
 
 def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Hold, ...]]:

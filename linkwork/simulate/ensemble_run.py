@@ -33,7 +33,7 @@ class EnsembleRun:
     def __init__(self, asked: Request):
         self.asked, self.own = asked, asked.own
         self.shapes = {name: x.shape[1:] for name, x in asked.given.items()}
-        self.equations = Equations.of(asked.robot, asked.controls, self.shapes)
+        self.equations = Equations.of(asked.robot, asked.controls, self.shapes, asked.constraints)
         self.segments, self.observe, self.rates = self._compiled()
         n = len(asked.Q)
         self.state = {name: np.zeros((n, *self.segments.shapes.get(name, ()))) for name in self.segments.state}
@@ -61,13 +61,13 @@ class EnsembleRun:
         """The function (t, q, v, held, given...) -> v̇, τ of states to start from, with the bits of a single run where there can be one."""
         of, own, controls = self.equations, self.own, self.asked.controls
         if not self.shapes:
-            rates, zero = kernel(own, equations.local_rates), np.zeros(own.nv)
+            rates, moves = kernel(own, equations.local_rates), self.asked.keeper.timed
 
             def start(t, q, v, held):
                 tau, at = held, {"t": t, "q": q, "v": v}
                 for control in controls:
                     tau = tau + control(*(at[name] for name in control.names))
-                return rates(q, zero, v, tau)[1], tau
+                return rates(q, np.zeros_like(v), v, tau, **({"t": float(t[0])} if moves else {}))[1], tau
 
             return start
         shapes = {"t": (), "q": (own.nq,), "v": (own.nv,), "held": (own.nv,), **self.shapes}
@@ -228,5 +228,5 @@ class Block:
         times = np.where(times > t1[s] - grid.slack, t1[s], times)
         x = np.minimum(((times - t0[s]) - late0[s]) / h[s], 1.0)
         y, n = Polynomial.value(c[s], x[:, None]), robot.nv
-        for out, values in zip(self.run.on_grid, (robot.integrate(q0[s], y[:, :n]), y[:, n:])):
+        for out, values in zip(self.run.on_grid, self.asked.keeper.back(times, robot.integrate(q0[s], y[:, :n]), y[:, n:])):
             out[samples[i[s]], numbers] = values

@@ -89,7 +89,11 @@ class Flow:
         for control in self.controls.functions:
             tau = tau + np.asarray(control(t, q, v))
         self.evaluations += len(t)
-        return self.rates(q, self.zero, v, tau)[1], np.broadcast_to(tau, v.shape)
+        tau = np.broadcast_to(tau, v.shape)
+        if not self.timed:
+            return self.rates(q, np.broadcast_to(self.zero, v.shape), v, tau)[1], tau
+        rows = [self.rates(a, self.zero, b, c, out=tuple(np.empty((2, len(b)))), t=time)[1] for time, a, b, c in zip(t, q, v, tau)]
+        return np.array(rows), tau
 
     def within(self, t: float, step, x) -> tuple[np.ndarray, np.ndarray]:
         """The states at fractions x of a step that began at t, on the constraints if there are any."""

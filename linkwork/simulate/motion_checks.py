@@ -31,13 +31,17 @@ def check_projection(settings: Settings, step: Step, v, vdot) -> None:
     A mechanism at rest has no motion but rounding: a change below atol, or one that moves it by less than the rounding of a
     radian in this step, is none.
     """
-    most = 0.5 if settings.fixed else 0.1
-    none = np.sqrt(len(v)) * (settings.atol + np.spacing(1.0) / step.h)
-    if not np.linalg.norm(v - step.v) <= most * (np.linalg.norm(step.v) + step.h * np.linalg.norm(vdot)) + none:
+    if not is_small(v - step.v, step.v, vdot, step.h, settings.atol, 0.5 if settings.fixed else 0.1):
         raise Failure(
             "the velocity that satisfies the constraints differs from that of the motion: the configuration is near a singular one, "
             "where several motions are possible (see robot.constraint_report), or the steps are too long. Try other tolerances"
         )
+
+
+def is_small(change, v, vdot, h, atol, most):
+    """Is the change of a velocity v, by which it was put on the constraints, a part of the motion that is at most so large?"""
+    none = np.sqrt(len(v)) * (atol + np.spacing(1.0) / h)
+    return np.sqrt(change @ change) <= most * (np.sqrt(v @ v) + h * np.sqrt(vdot @ vdot)) + none
 
 
 def checked_reset(event, t: float, q, v, stops: Stops | None):

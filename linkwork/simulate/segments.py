@@ -22,7 +22,8 @@ from ..motion import equations
 from ..quantities import integrate
 from ..varying import Varying
 from .grid import later
-from .motion_checks import LARGEST
+from .motion_checks import LARGEST, is_small
+from .on_constraints import OnConstraints
 from .pairs import SHORTEST, Pair
 from .tolerances import Tolerances
 from .watch import Watch, Within, result_of
@@ -44,15 +45,20 @@ class Equations:
     controls: tuple[UserKernel, ...] = ()
     varied: Mapping[str, tuple[int, ...]] = None  # type: ignore[assignment]  # shapes of constants that are inputs, by name
     content: object = None
+    constraints: OnConstraints | None = None
+    in_place: bool = False  # are the equations written out at each stage, however long they are?
 
     @staticmethod
-    def of(robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None) -> "Equations":
+    def of(
+        robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None, constraints: OnConstraints | None = None
+    ) -> "Equations":
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
         own, nodes = own_robot(robot), nodes_as_scalars(robot)
         system = own.lowered.system
         content = robot.content if isinstance(robot, Varying) else own.lowered.digest
-        known = own.lowered.is_ours and not controls
-        return Equations(own, lambda some, at: system(nodes(some, at)), tuple(controls), given or {}, content if known else None)
+        known = own.lowered.is_ours and not controls and constraints is None
+        named = content if known else None if constraints is None or controls else constraints.content
+        return Equations(own, lambda some, at: system(nodes(some, at)), tuple(controls), given or {}, named, constraints)
 
     def forces(self, t, q, v, held, given: Mapping):
         """τ of all controls."""
@@ -76,7 +82,7 @@ class Rates:
         shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "held"), (robot.nv,)), **of.varied}
         inputs = [robot.lowered.input(name, shape) for name, shape in shapes.items()]
         routine = Routine(record("rates", self._rates, inputs))
-        self.rates = self._rates if routine.length < IN_PLACE else routine
+        self.rates = self._rates if of.in_place or routine.length < IN_PLACE else routine
 
     def system(self, some):
         return self.of.nodes_like(some, self.at)
@@ -85,6 +91,8 @@ class Rates:
         given = dict(zip(self.of.varied, varied))
         system = self.of.nodes_like(q, given)
         tau = self.of.forces(t, integrate(system, q, xi), v, held, given) if self.of.controls else held
+        if self.of.constraints is not None:
+            return *self.of.constraints.rates(t, q, xi, v, tau), tau
         return *equations.local_rates(system, q, xi, v, tau), tau
 
     def __call__(self, t, q, xi, v, out) -> None:
@@ -105,14 +113,24 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
     h = np.minimum(wanted, left)
     xi, v1, _ = pair.end(rates, K, t, q, v, h)
     q1, vdot1, tau1 = rates.integrate(q, xi), K[pair.stages, n:], rates.tau
-    error = h * pair.size(pair.errors(K), tolerances.tolerance(q, v, v1, v[:0]))
+    errors = pair.errors(K) if of.constraints is None else of.constraints.left(t + h, q1, pair.errors(K))
+    error = h * pair.size(errors, tolerances.tolerance(q, v, v1, v[:0]))
     after = pair.next_length(error, h, wanted, at["again"] > 0)
     near = np.max(np.abs(np.concatenate([q1, v1]))) <= LARGEST
     made = (error < 1) & near
     stuck = ((error < 1) & ~near) | (~(error < 1) & (after <= SHORTEST * np.abs(t)))
     nearly, rest = later(t, late, h)
     arrived = (h >= left) | (target - nearly <= at["slack"])
-    new = {"t": np.where(arrived, target, nearly), "late": np.where(arrived, 0.0, rest), "q": q1, "v": v1, "vdot": vdot1, "tau": tau1}
+    there = np.where(arrived, target, nearly)
+    new = {"t": there, "late": np.where(arrived, 0.0, rest), "q": q1, "v": v1, "vdot": vdot1, "tau": tau1}
+    if of.constraints is not None:
+        q2, v2, fits = of.constraints.back(t + h, q1, v1)
+        fits = fits & is_small(v2 - v1, v1, at["vdot"], h, at["atol"], 0.1)
+        out = like(np.zeros((2, n)), q)
+        rates(there, q2, like(np.zeros(n), q), v2, tuple(out))
+        fits = fits & np.all(np.isfinite(out[1]))
+        made, stuck = made & fits, stuck | (made & ~fits)
+        new |= {"q": q2, "v": v2, "vdot": out[1], "tau": rates.tau}
     more, ended = {}, 0.0
     if watch is not None or POLYNOMIAL in rows:
         new[POLYNOMIAL] = pair.coefficients(rates, *map(opaque, (K, t, q, v, h, xi, v1)))
@@ -121,8 +139,8 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
         step = Within(rates.system(q), state_at, ends, length, new[POLYNOMIAL], rates.at)
         more, end = watch.seen(step, at, made)
         ended, (q2, v2) = more["ended"] > 0, step.state(end)
-        there = {"t": step.t + end * h, "late": 0.0, "q": q2, "v": v2, "vdot": step.acceleration(end)}
-        new |= {name: np.where(ended, x, new[name]) for name, x in there.items()}
+        last = {"t": step.t + end * h, "late": 0.0, "q": q2, "v": v2, "vdot": step.acceleration(end)}
+        new |= {name: np.where(ended, x, new[name]) for name, x in last.items()}
     state = {name: np.where(made, new[name], at[name]) for name in STATE if name in new}
     state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, 1.0, 0.0), "tries": at["tries"] + 1.0}
     state |= {"steps": at["steps"] + np.where(made, 1.0, 0.0)} | more
@@ -141,24 +159,34 @@ def first(of: Equations, pair: Pair, at: Mapping):
     return pair.first_length(Rates(of, at), K, Tolerances(of.robot, at["rtol"], at["atol"]), at["t"], q, v, left)
 
 
-class Segments:
-    """Compiled steps of one pair for some equations: the kernel of an attempt and that of the first length, of (STATE..., what is watched,
-    BOUNDS..., what is given)."""
+class Arguments:
+    """What an attempt takes: (STATE..., what is watched, BOUNDS..., what is given)."""
 
-    def __init__(self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None):
-        self.of, self.pair, self.rows = of, pair, rows
-        self.dense = POLYNOMIAL in rows
-        robot, n = of.robot, of.robot.nv
+    def __init__(self, of: Equations, pair: Pair, watch: Watch | None):
+        self.pair, robot, n = pair, of.robot, of.robot.nv
         self.shapes: dict[str, tuple[int, ...]] = {POLYNOMIAL: (pair.degree + 1, 2 * n), "q": (robot.nq,), "q0": (robot.nq,)}
         self.shapes |= dict.fromkeys(("v", "vdot", "tau", "held"), (n,))
         watched = {} if watch is None else watch.state(observed_shapes(of, watch))
         self.shapes |= watched | dict(of.varied)
         self.state, self.given = (*STATE, *watched), (*BOUNDS, *of.varied)
-        inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in (*self.state, *self.given))
-        kind, names = type(pair).__name__, [x.name for x in inputs]
+        self.inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in (*self.state, *self.given))
+
+    def by_name(self, values) -> dict:
+        return {x.name: value for x, value in zip(self.inputs, values)}
+
+
+class Segments:
+    """Compiled steps of one pair for some equations: the kernel of an attempt and that of the first length."""
+
+    def __init__(self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None):
+        self.of, self.pair, self.rows = of, pair, rows
+        self.dense = POLYNOMIAL in rows
+        takes = Arguments(of, pair, watch)
+        self.shapes, self.state, self.given = takes.shapes, takes.state, takes.given
+        kind = type(pair).__name__
         content = None if of.content is None or watch is not None else (of.content, kind, rows, of.varied)
-        step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, dict(zip(names, x))), inputs, content)
-        length = Kernel(f"first_step_{kind}", lambda *x: first(of, pair, dict(zip(names, x))), inputs, content)
+        step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, takes.by_name(x)), takes.inputs, content)
+        length = Kernel(f"first_step_{kind}", lambda *x: first(of, pair, takes.by_name(x)), takes.inputs, content)
         self.segment = Segment(step, "d", len(self.state), len(rows), wide)
         self.first = length.gufunc("d")
 

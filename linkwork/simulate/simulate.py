@@ -17,6 +17,7 @@ from .contact_events import METHODS as BY_EVENTS
 from .contact_events import by_events
 from .control import Control
 from .diagonal import check_diagonal
+from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
 from .ensemble_request import request
 from .ensemble_run import EnsembleRun
 from .held import Keeper
@@ -113,10 +114,14 @@ def simulate(
         progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact,
     )  # fmt: skip
     until = checked_until(until, start)
-    if isinstance(robot, Varying) or given or statistics or store or is_batch(state):
+    if isinstance(robot, Varying) or given or statistics or store or is_batch(state) or is_on_device(state, given):
         checked(own_robot(robot), settings)
         refuse_contacts(own_robot(robot).model, "simulate for batches")
         settings = replace(settings, sensitivity=("state",)) if sensitivity else settings
+        if is_on_device(state, given):
+            state, given, like = on_host(state, dict(given or {}))
+            made = request(robot, state, settings, float(start), until, given, statistics or {}, store or (None if dt else "last"))
+            return DeviceEnsembleRun(made, like).go()
         return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
     if method != "contact" and len(robot.contacts):

@@ -60,7 +60,7 @@ class Stored:
         times = np.where(times > ends - self.grid.slack, ends, times)
         x = np.minimum(((times - steps.t[i]) - steps.late[i]) / steps.h[i], 1.0)
         xi, v = steps.at(i, x)
-        q = self.flow.integrate(steps.q[i], xi)
+        q, v = self.flow.keeper.back(times, self.flow.integrate(steps.q[i], xi), v)
         self.rows.extend(times, q, v, *self.flow.at_many(times, q, v))
 
     def up_to(self, end: float, t: float, late: float, step: Step) -> None:

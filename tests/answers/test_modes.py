@@ -94,6 +94,15 @@ def test_a_rotor_in_gimbals_nutates_and_precesses(driven):
     assert np.isclose(abs(slow[1]), 1) and abs(slow[1].real) < 1e-9
 
 
+def test_a_driven_rotor_is_shown_spinning():
+    """The drive turns by Ω T while the mode swings once."""
+    spin, robot = 9.0, gimbals(9.0)
+    mode = robot.modes(np.zeros(3), [0, 0, spin], t=0.0)[0]
+    shown = mode.motion(amplitude=0.1, period=2.0, cycles=1.0)
+    np.testing.assert_allclose(shown.q[:, 2], spin / mode.frequency * shown.t / 2.0, atol=1e-9)
+    assert 0.09 < np.abs(shown.q[:, :2]).max() < 0.11
+
+
 def test_a_body_that_spins_freely_nutates():
     """λ = i Ω (I₃ − I₁) / I₁ in the body, besides i Ω of a change of attitude or place."""
     b = lw.Builder("top", gravity=(0, 0, 0))

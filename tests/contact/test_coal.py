@@ -27,14 +27,17 @@ def distances(model, T, kinds):
 
 @pytest.mark.parametrize("kinds", KINDS, ids="-".join)
 def test_the_least_gap_is_the_distance(kinds, count=600):
-    """min over the points of a pair = distance, where shapes are apart or overlap by less than a tenth of their size"""
+    """min over the points of a pair = distance; where shapes overlap a little, the depth, or up to a tenth more along another normal"""
     model = two_bodies(kinds)
     robot = lw.Dynamics(model, compiled=False)
     q, _ = near(robot, count, seed=5, spread=0.25)
     expected = distances(model, robot.poses(q), kinds)
-    shallow = expected > -0.02
-    assert 0.1 < np.mean(expected < 0) < 0.95
-    np.testing.assert_allclose(robot.contact_gaps(q).min(-1)[shallow], expected[shallow], atol=2e-9)
+    found = robot.contact_gaps(q).min(-1)
+    apart, shallow = expected > 0, (expected < 0) & (expected > -0.02)
+    assert 0.05 < apart.mean() < 0.9 and shallow.sum() > 5
+    np.testing.assert_allclose(found[apart], expected[apart], atol=1e-6)  # to which coal iterates
+    assert np.median(np.abs(found - expected)[apart]) < 1e-12
+    assert (found[shallow] < expected[shallow] + 2e-9).all() and (found[shallow] > 1.1 * expected[shallow] - 2e-9).all()
 
 
 @pytest.mark.slow

@@ -170,6 +170,10 @@ def test_loops_hold_under_water():
     assert np.abs(vdot - dry).max() > 0.1
 
 
+def test_a_model_says_that_it_is_in_a_fluid():
+    assert "2 bodies in a fluid of 1025 kg/m³" in repr(vehicle(density=1025.0))
+
+
 def test_what_cannot_be_is_told():
     model = vehicle()
     with pytest.raises(lw.ModelError, match="not symmetric"):

@@ -83,3 +83,28 @@ def test_loops_of_a_long_mechanism_say_that_they_run_in_numpy():
     robot = lw.Dynamics(lw.load("four_bar"), rolled=True)
     with pytest.warns(PlainWarning, match="four_bar has 3 velocities and constraints"):
         robot.forward_dynamics(robot.neutral(), np.zeros(3), np.zeros(3))
+
+
+def beside(count: int) -> lw.Model:
+    """Arms of five joints on one carriage."""
+    b = lw.Builder(f"beside:{count}", gravity=(0, 0, -9.81))
+    bar = {"mass": 1.0, "center": (0.1, 0.02, 0), "tensor": (0.01, 0.02, 0.02)}
+    b.body("carriage", joint=lw.Prismatic(axis=(1, 0, 0)), **bar)
+    for i in range(count):
+        for k in range(5):
+            axis = (0, 1, 0) if k % 2 else (0, 0.1 * i, 1)
+            b.body(f"arm{i}_{k}", f"arm{i}_{k - 1}" if k else "carriage", (0.2, 0.1 * i, 0), lw.Revolute(axis=axis), **bar)
+    return b.model()
+
+
+@pytest.mark.slow
+def test_matrices_of_wide_mechanisms_are_straight_line_code_and_those_of_long_ones_loops():
+    """The border is in entries that are not zero, not in velocities."""
+    wide, long_ = lw.Dynamics(beside(18)), lw.Dynamics(lw.load("chain:120"))
+    straight = {robot.model.name: [x for x in ("mass_matrix", "forward_dynamics") if QUANTITIES[x].is_straight(robot.lowered)]
+                for robot in (wide, long_, lw.Dynamics(lw.load("chain:300")))}  # fmt: skip
+    assert list(straight.values()) == [["mass_matrix", "forward_dynamics"], ["forward_dynamics"], []]
+    q, v = wide.random_state((2,), seed=0)
+    plain = lw.Dynamics(wide.model, compiled=False)
+    np.testing.assert_allclose(wide.mass_matrix(q), plain.mass_matrix(q), atol=1e-11)
+    np.testing.assert_allclose(wide.coriolis_matrix(q, v), plain.coriolis_matrix(q, v), atol=1e-10)

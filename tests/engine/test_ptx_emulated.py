@@ -57,6 +57,20 @@ def test_a_gpu_kernel_has_the_bits_of_the_cpu_kernel(name, layout, dtype):
     np.testing.assert_array_equal(result, expected)
 
 
+@every_kind
+@pytest.mark.parametrize("what", ["hamiltonian", "generalized_momentum", ("body_velocity", "left_panel3", "right_panel1", "world")])
+def test_momenta_and_relative_velocities(what, dtype):
+    """Of a craft in a current as well, whose blocks are not a rigid tree's."""
+    panel = lw.Immersed("left_panel1", 0.01, added_mass=np.full(6, 0.3), quadratic_drag=np.full(6, 0.2))
+    wet = ROBOT.model.in_fluid(panel, current=(1, 0, 0))
+    for robot, asked in ((ROBOT, what), (lw.Dynamics(wet), "forward_dynamics")):
+        arrays = [x.astype(KINDS[dtype]) for x in robot.random_state(5, seed=0)]
+        arrays += [arrays[1]] * (asked == "forward_dynamics")
+        expected = robot.ask(asked, *arrays)
+        (result,), _ = run(robot.program(asked), dtype, "rows", arrays, [expected.shape[1:]])
+        np.testing.assert_array_equal(result, expected)
+
+
 @every_layout
 def test_a_large_angle_and_a_nan_disturb_nobody(layout):
     q, v = ARM.random_state(70, seed=0)

@@ -148,3 +148,51 @@ def test_late_times_are_kept_with_what_their_rounding_leaves_out():
     robot, state = lw.Dynamics(lw.load("double_pendulum")), (np.array([2.0, 0.5]), np.zeros(2))
     early, late = (lw.simulate(robot, state, start=t, until=t + 2.0, rtol=1e-9) for t in (0.0, 1.7e9))
     np.testing.assert_allclose(early.q[-1], late.q[-1], atol=1e-7)
+
+
+CLOSED = "four_bar", pytest.param("rolling_disk", marks=pytest.mark.slow), pytest.param("governor", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_mechanisms_with_loops_wheels_and_drives_step_in_compiled_code(name, monkeypatch, tmp_path):
+    """The same steps as with a function of Python beside it, loops closed at every row and between rows, stopped and resumed to the bit."""
+    robot = lw.Dynamics(lw.load(name))
+    held, state = robot.constraints, robot.constraints.random_state(seed=1, reach=0.3)
+    plain = lw.simulate(robot, state, until=1.0, rtol=1e-8, control=lambda t, q, v: 0.0 * v)
+    calls, run = [], Segments.run
+    monkeypatch.setattr(Segments, "run", lambda *x: calls.append(x) or run(*x))
+    made = lw.simulate(robot, state, until=1.0, rtol=1e-8)
+    assert len(calls) <= 1 + made.steps / 16 and (made.steps, made.rejected) == (plain.steps, plain.rejected)
+    np.testing.assert_allclose(made.q[-1], plain.q[-1], atol=1e-9)
+    np.testing.assert_allclose(made.vdot, plain.vdot, atol=1e-4 * np.abs(plain.vdot).max())
+    for t in (*made.t[::7], 0.123, 0.456):
+        q, v = made(t)
+        rows = held.set.rows(q, t=t)
+        assert np.abs(rows.c).max(initial=0.0) < 1e-12 and np.abs(rows.Jc @ v - rows.U).max() < 1e-9 * (1 + np.abs(v).max())
+    count = []
+    part = lw.simulate(robot, state, until=1.0, rtol=1e-8, on_step=lambda t, q, v: len(count) > 5 or count.append(t))
+    part.save(tmp_path / "run.npz")
+    same(lw.Trajectory.load(tmp_path / "run.npz").resume(1.0, on_step=None), made)
+    on_grid = lw.simulate(robot, state, until=1.0, rtol=1e-8, dt=0.1)
+    np.testing.assert_allclose(on_grid.q, made(on_grid.t)[0], atol=1e-12)
+    expected = robot.forward_dynamics(*on_grid[3], robot.passive_force(*on_grid[3]), t=on_grid.t[3])
+    np.testing.assert_allclose(on_grid.vdot[3], expected, rtol=1e-6)
+
+
+def test_a_drive_that_only_gives_numbers_is_asked_in_python():
+    """Its function calls math.sin: the steps are made one by one, with the motion of the one that is written with NumPy."""
+    import math
+
+    runs = []
+    for function in (lambda t: 0.3 * math.sin(2 * t), lambda t: 0.3 * np.sin(2 * t)):
+        builder = lw.Builder("driven")
+        builder.body("upper", joint=lw.Revolute(axis=(0, 1, 0)), mass=1.0, center=(0, 0, -0.5), tensor=np.full(3, 0.01))
+        builder.body("lower", "upper", lw.Pose(translation=(0, 0, -1)), lw.Revolute(axis=(0, 1, 0)), mass=1.0, center=(0, 0, -0.5),
+                     tensor=np.full(3, 0.01))  # fmt: skip
+        builder.drive("upper_joint", function)
+        robot = lw.Dynamics(builder.model())
+        q, v = robot.constraints.project(np.zeros(2), np.zeros(2), t=0.0)
+        runs.append(lw.simulate(robot, (q, v), until=1.0, rtol=1e-8))
+    assert runs[0].status == runs[1].status == "finished"
+    np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-7)
+    np.testing.assert_allclose(runs[1].q[-1, 0], 0.3 * np.sin(2.0), atol=1e-12)

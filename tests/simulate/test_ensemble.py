@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.errors import ConstraintError
 from linkwork.simulate import ensemble_run
 from linkwork.simulate.segments import Segments
 
@@ -205,8 +206,24 @@ def test_what_an_ensemble_has_not_is_refused_by_name(robot, more, said):
         lw.simulate(robot, states(robot, 3), until=1.0, **more)
 
 
+def test_mechanisms_with_loops_have_the_bits_of_single_runs():
+    """Four-bars from many states: ends, rows at multiples of dt; loops are closed."""
+    robot = lw.Dynamics(lw.load("four_bar"))
+    Q, V = (np.array(x) for x in zip(*(robot.constraints.random_state(seed=k, reach=0.3) for k in range(11))))
+    made, grid = (lw.simulate(robot, (Q, V), until=0.7, **how) for how in ({"store": "last"}, {"dt": 0.1}))
+    assert (made.status == "finished").all() and np.abs(robot.constraints.set.rows(made.q).c).max() < 1e-12
+    for i in (0, 10):
+        alone = lw.simulate(robot, (Q[i], V[i]), until=0.7)
+        np.testing.assert_array_equal(made.q[i], alone.q[-1])
+        np.testing.assert_array_equal(made.v[i], alone.v[-1])
+        np.testing.assert_array_equal(grid.Q[i], lw.simulate(robot, (Q[i], V[i]), until=0.7, dt=0.1).q)
+    with pytest.raises(ConstraintError, match="no state of four_bar"):
+        lw.simulate(robot, (Q + 0.1, V), until=0.7)
+
+
 def test_robots_that_ensembles_do_not_serve_are_refused():
-    four_bar = lw.Dynamics(lw.load("four_bar"))
-    q, v = four_bar.random_state(seed=0)
-    with pytest.raises(lw.SimulationError, match="loops, couplings or constraints"):
-        lw.simulate(four_bar, (q[None], 0 * v[None]), until=1.0)
+    for robot in (lw.Dynamics(lw.load("bricard")), lw.Dynamics(lw.load("four_bar")).varying("mass")):
+        own = getattr(robot, "robot", robot)
+        q, v = own.constraints.random_state(seed=0)
+        with pytest.raises(lw.SimulationError, match="loops, couplings or constraints"):
+            lw.simulate(robot, (q[None], v[None]), until=1.0)

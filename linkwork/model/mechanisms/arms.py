@@ -132,6 +132,7 @@ def dual_arm(*, load_mass: float = 4.0, load_length: float = 0.8) -> Model:
     arms, half = Builder("dual_arm"), load_length / 2
     axes = {"yaw": (0.0, 0.0, 1.0), "pitch": (0.0, 1.0, 0.0), "roll": (1.0, 0.0, 0.0)}
     up, down = (0.3, 0.0, 0.25), (0.35, 0.0, -0.25)
+    beam = solids.box(load_mass, (0.08, load_length, 0.08), color=BLUE)
     for side, y in (("right", -half), ("left", half)):
         ball, hand = solids.sphere(0.5, 0.045, color=GREY), solids.box(0.6, (0.06, 0.06, 0.06), color=BLUE)
         row = [
@@ -146,8 +147,8 @@ def dual_arm(*, load_mass: float = 4.0, load_length: float = 0.8) -> Model:
         for name, axis, at, solid in row:
             arms.body(f"{side}_{name}_link", parent, at, Revolute(axis=axes[axis]), joint_name=f"{side}_{name}", **solid)
             parent = f"{side}_{name}_link"
-    beam = solids.box(load_mass, (0.08, load_length, 0.08), color=BLUE)
-    arms.body("load", "right_turn_link", (0.0, half, 0.0), joint_name="grip", **beam)
+        if side == "right":
+            arms.body("load", parent, (0.0, half, 0.0), joint_name="grip", **beam)
     arms.frame("right_grip", "load", (0.0, -half, 0.0)).frame("left_grip", "load", (0.0, half, 0.0))
     arms.loop("hold", "left_turn_link", "load", Fixed(), on=(0.0, half, 0.0))
     return arms.model()
