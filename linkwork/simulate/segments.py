@@ -6,11 +6,13 @@ that is accepted, and comes back when there is no more room for rows, when the t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
 
 from ..dynamics import Dynamics
+from ..engine.derived import Derived
 from ..engine.kernel import Kernel
 from ..engine.program import record
 from ..engine.routines import Routine
@@ -80,9 +82,17 @@ class Rates:
         self.of, self.at = of, {"held": at["held"], **{name: at[name] for name in of.varied}}
         robot = of.robot
         shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "held"), (robot.nv,)), **of.varied}
-        inputs = [robot.lowered.input(name, shape) for name, shape in shapes.items()]
-        routine = Routine(record("rates", self._rates, inputs))
+        self.inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
+        routine = Routine(record("rates", self._rates, self.inputs))
         self.rates = self._rates if of.in_place or routine.length < IN_PLACE else routine
+
+    def slopes(self, t, q, v):
+        """∂v̇/∂ξ, ∂v̇/∂v, ∂ξ̇/∂ξ and ∂v̇/∂t at ξ = 0, exact."""
+        derived = Derived("rates", lambda *x: self._rates(*x)[:2], self.inputs)
+        routine = Routine(record("slopes", partial(derived.jacobian, (0, 1), (0, 2, 3)), self.inputs))
+        function = partial(derived.jacobian, (0, 1), (0, 2, 3)) if self.of.in_place else routine
+        _, bend, _, by_time, by_xi, by_v = map(opaque, function(t, q, 0.0 * v, v, *self.at.values()))
+        return by_xi, by_v, bend, by_time
 
     def system(self, some):
         return self.of.nodes_like(some, self.at)
