@@ -38,7 +38,7 @@ def imported() -> dict[str, float]:
 
 
 def first_call(name: str, method: str = "forward_dynamics") -> dict[str, float]:
-    """After imports: reading the file, then Dynamics and its first forward dynamics, or another method of q and two velocities."""
+    """After imports: reading the file, then Dynamics and its first forward dynamics, or another method of q, or of q and velocities."""
     import numpy as np
 
     import linkwork as lw
@@ -47,8 +47,8 @@ def first_call(name: str, method: str = "forward_dynamics") -> dict[str, float]:
     model = _robots.model(name)
     read, busy = perf_counter(), process_time()
     robot = lw.Dynamics(model)
-    zero = np.zeros(robot.nv)
-    getattr(robot, method)(robot.neutral(), zero, zero)
+    count = len(lw.quantities.QUANTITIES[method].inputs)
+    getattr(robot, method)(*[robot.neutral(), *[np.zeros(robot.nv)] * 2][:count])
     return {"read": read - start, "first call": perf_counter() - read, "processor": process_time() - busy}
 
 

@@ -13,7 +13,7 @@ import linkwork as lw
 from benchmarks._race import race
 from benchmarks._robots import file, model
 
-ASKED = {"double_pendulum": 8.0, "panda": 8.0, "four_bar": 20.0, "stiff panda": 40.0}  # microseconds
+ASKED = {"double_pendulum": 8.0, "panda": 8.0, "four_bar": 20.0, "stiff panda": 40.0, "rosenbrock panda": 40.0}  # microseconds
 
 
 def text_of(robot: lw.Dynamics, name: str, folder: Path) -> str:
@@ -80,8 +80,9 @@ def others() -> None:
     four_bar = lw.Dynamics(lw.load("four_bar"))
     arm = lw.Dynamics(model("panda"))
     cases = {
-        "four_bar": (four_bar, four_bar.neutral(), 5.0, {}),
+        "four_bar": (four_bar, four_bar.constraints.random_state(seed=1, reach=0.3)[0], 5.0, {}),
         "stiff panda": (arm, arm.random_state(seed=0)[0], 1.0, {"method": "stiff"}),
+        "rosenbrock panda": (arm, arm.random_state(seed=0)[0], 1.0, {"method": "rosenbrock"}),
     }
     for name, (robot, q, until, how) in cases.items():
         steps = lw.simulate(robot, (q, np.zeros(robot.nv)), until=until, **how).steps

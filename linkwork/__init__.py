@@ -20,7 +20,7 @@ from .errors import (
     deprecated,
 )
 from .flexible import FlexibleBody
-from .formats import load, save
+from .formats import load, load_flexible, save
 from .joints import (
     Compound,
     Cylindrical,
@@ -85,6 +85,7 @@ __all__ = [
     "Body",
     "Builder",
     "FlexibleBody",
+    "load_flexible",
     "Compound",
     "Contact",
     "Coupling",

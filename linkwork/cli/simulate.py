@@ -21,7 +21,7 @@ from .app import Floating, Loops, Outside, Packages, Source, Trace, app, loaded,
 def simulate(
     model: Source,
     until: Annotated[float, typer.Option(help="The end time in seconds.")] = 5.0,
-    method: Annotated[str, typer.Option(help="rk45, dop853, stiff; with --dt also rk4, euler, midpoint.")] = "rk45",
+    method: Annotated[str, typer.Option(help="rk45, dop853, stiff, rosenbrock; with --dt also rk4, euler, midpoint.")] = "rk45",
     dt: Annotated[float | None, typer.Option(help="Step of a fixed-step method, or spacing of stored samples.")] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance of an adaptive method.")] = 1e-8,
     start: Annotated[str, typer.Option(help="The initial state: neutral, random or random:SEED.")] = "neutral",

@@ -23,7 +23,7 @@ MARGIN = 0.1  # of the smallest half size
 ROUNDS = 60
 CLOSE = 1e-14  # relative: the nearest point so far is this near to the nearest there is
 FLAT = 1e-12
-STEP = 1e-3  # of the size: how far bodies are moved to see how normals and points change
+STEP = 5e-3  # of the size: how far bodies are moved to see how normals and points change
 EDGES = list(combinations(range(4), 2))
 TRIANGLES = list(combinations(range(4), 3))
 

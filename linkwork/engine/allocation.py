@@ -65,6 +65,10 @@ def plan(program: Program, registers: int) -> Plan:
     return known[key]
 
 
+def forget_plan(program: Program) -> None:
+    _plans.pop(program.trace, None)
+
+
 def is_arithmetic(name: str) -> bool:
     return name in ARITHMETIC
 

@@ -11,7 +11,7 @@ from functools import cache
 import llvmlite.binding as llvm
 import numpy as np
 
-from .allocation import Instructions, Plan, is_arithmetic, plan
+from .allocation import Instructions, Plan, forget_plan, is_arithmetic, plan
 from .driver import lane_places
 from .llvm import Kind
 from .program import Program
@@ -65,6 +65,12 @@ def count_of_registers(program: Program) -> int:
 
 def planned(program: Program) -> Plan:
     return plan(program, count_of_registers(program))
+
+
+def forget(program: Program) -> None:
+    """Free the instructions of a program and of its routines."""
+    for x in (program, *(routine.program for routine in program.routines)):
+        forget_plan(x)
 
 
 def message(program: Program) -> int:

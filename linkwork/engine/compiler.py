@@ -76,7 +76,7 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
     if calls(program) > INLINED:
         library = library.replace("alwaysinline", "noinline" + WIDE)
     declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
-    return "".join(
+    text = "".join(
         [
             library,
             *declared.values(),
@@ -88,6 +88,9 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
             driver.loop(x86, least),
         ]
     )
+    if isinstance(program, Program):
+        assembly.forget(program)  # what the text was made of is larger than the text
+    return text
 
 
 def interruptible(work: Callable) -> Callable:

@@ -56,6 +56,12 @@ class Library:
         """A copy of an array of NumPy where `like` lives."""
         return self.module.asarray(x, **self._there(like))
 
+    def to_host(self, x) -> np.ndarray:
+        """A copy of an array as one of NumPy."""
+        if not on_device(x):
+            return np.asarray(x)
+        return x.detach().cpu().numpy() if self.torch else self.module.asnumpy(x)
+
     def cast(self, x, like):
         return x.to(like.dtype) if self.torch else x.astype(like.dtype, copy=False)
 

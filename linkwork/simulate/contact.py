@@ -279,7 +279,8 @@ def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
     while chosen.any():
         rows, part = np.repeat(chosen, 3), law.some(chosen)
         response = inverse @ J[rows].T
-        found = solve_contacts(*part.problem(gaps[chosen], J[rows], response, v, free, dry, h), force[rows])
+        G, b, mu = part.problem(gaps[chosen], J[rows], response, v, free, dry, h)
+        found = solve_contacts(G, b, mu, force[rows])
         after = free + response @ found.force
         rounds += int(found.rounds)
         more = ~chosen & (normal + times(J[::3], after - free) < 0)

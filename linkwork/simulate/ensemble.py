@@ -56,7 +56,7 @@ class Ensemble:
     ragged: Any = None  # of each sample, in order of the flat batch: t, q, v
 
     def __len__(self) -> int:
-        return self.t.size
+        return self.status.size
 
     def rows(self, sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """t, q and v of all stored rows of one sample, given as an index of the batch."""
@@ -68,11 +68,15 @@ class Ensemble:
         flat = int(np.arange(self.t.size).reshape(self.t.shape)[sample])
         return self.ragged[flat]
 
+    def _on_host(self, found: Mapping) -> dict:
+        """What can be said of without a copy from a GPU."""
+        return {name: x for name, x in found.items() if isinstance(self.t, np.ndarray) and self.t.size}
+
     def __repr__(self) -> str:
         found, counts = np.unique(self.status, return_counts=True)
         said = ", ".join(f"{n:,} {name}" for name, n in zip(found, counts))
-        lines = [f"Ensemble of {self.t.size:,} {self.robot.model.name}: {said}"]
+        lines = [f"Ensemble of {self.status.size:,} {self.robot.model.name}: {said}"]
         lines += [f"{int(self.steps.sum()):,} steps, {int(self.rejected.sum()):,} rejected"]
-        lines += [f"{name}: {np.nanmin(x.least):.6g} to {np.nanmax(x.greatest):.6g}" for name, x in self.statistics.items() if x.least.size]
-        lines += [f"{name}: {int((x.count > 0).sum()):,} samples" for name, x in self.events.items()]
+        lines += [f"{name}: {np.nanmin(x.least):.6g} to {np.nanmax(x.greatest):.6g}" for name, x in self._on_host(self.statistics).items()]
+        lines += [f"{name}: {int((x.count > 0).sum()):,} samples" for name, x in self._on_host(self.events).items()]
         return "\n".join(lines)

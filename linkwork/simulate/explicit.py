@@ -124,3 +124,11 @@ class Adaptive(Integrator):
             return Failure("the acceleration is not finite", int(np.argmin(good)))
         row = int(np.argmax(np.ptp(rates, 0)))
         return Failure(f"no step is short enough ({h:.1g} s): a force is discontinuous, or the motion has a singularity here", row)
+
+
+class CompiledOnly(Adaptive):
+    """Steps of a method that only compiled code makes: what that has not made cannot be made."""
+
+    def step(self, t, q, v, vdot, h):
+        said = f"no step is short enough ({self.next_step or h:.1g} s)"
+        raise Failure(f"{said}: a force is discontinuous, or the motion has a singularity here", int(np.argmax(np.abs(vdot))))

@@ -42,14 +42,11 @@ class Pair(ABC):
     estimate: int  # the order of the error estimate
     extra_rows = 1  # of K after the stages: the rates at the end, and the extra stages of the interpolant
 
+    degree: int  # of the interpolant
+
     @property
     def stages(self) -> int:
         return len(self.B)
-
-    @property
-    def degree(self) -> int:
-        """That of the interpolant."""
-        raise NotImplementedError
 
     def end(self, rates, K, t, q, v, h):
         """ξ and v after h, and the integrals of what else there are rates of; K[0] is known, the others are made."""

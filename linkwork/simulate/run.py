@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..errors import ConstraintError
+from ..errors import ConstraintError, SimulationError
 from .checkpoint import Checkpoint
 from .compiled_steps import CompiledSteps, Steps
 from .contact import ContactFlow, ContactMidpoint
 from .control import Controls
 from .events import EventDetector, Occurrence
+from .explicit import CompiledOnly
 from .flow import Flow
 from .grid import Grid, later
 from .held import Keeper
@@ -46,6 +47,11 @@ class Run:
         self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
         self.looks = self.detector.any or settings.on_step is not None  # is each step looked at?
         self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.looks)
+        if self.compiled is None and isinstance(self.integrator, CompiledOnly):
+            raise SimulationError(
+                f'method "{settings.method}" is made of compiled steps, which {robot.model.name} has not as it is simulated here: with '
+                'functions of Python, joint limits, dry friction, or constraints that are no one formula, use method="stiff".'
+            )
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None

@@ -6,11 +6,13 @@ that is accepted, and comes back when there is no more room for rows, when the t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
 
 from ..dynamics import Dynamics
+from ..engine.derived import Derived
 from ..engine.kernel import Kernel
 from ..engine.program import record
 from ..engine.routines import Routine
@@ -46,6 +48,7 @@ class Equations:
     varied: Mapping[str, tuple[int, ...]] = None  # type: ignore[assignment]  # shapes of constants that are inputs, by name
     content: object = None
     constraints: OnConstraints | None = None
+    in_place: bool = False  # are the equations written out at each stage, however long they are?
 
     @staticmethod
     def of(
@@ -79,9 +82,17 @@ class Rates:
         self.of, self.at = of, {"held": at["held"], **{name: at[name] for name in of.varied}}
         robot = of.robot
         shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "held"), (robot.nv,)), **of.varied}
-        inputs = [robot.lowered.input(name, shape) for name, shape in shapes.items()]
-        routine = Routine(record("rates", self._rates, inputs))
-        self.rates = self._rates if routine.length < IN_PLACE else routine
+        self.inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
+        routine = Routine(record("rates", self._rates, self.inputs))
+        self.rates = self._rates if of.in_place or routine.length < IN_PLACE else routine
+
+    def slopes(self, t, q, v):
+        """∂v̇/∂ξ, ∂v̇/∂v, ∂ξ̇/∂ξ and ∂v̇/∂t at ξ = 0, exact."""
+        derived = Derived("rates", lambda *x: self._rates(*x)[:2], self.inputs)
+        routine = Routine(record("slopes", partial(derived.jacobian, (0, 1), (0, 2, 3)), self.inputs))
+        function = partial(derived.jacobian, (0, 1), (0, 2, 3)) if self.of.in_place else routine
+        _, bend, _, by_time, by_xi, by_v = map(opaque, function(t, q, 0.0 * v, v, *self.at.values()))
+        return by_xi, by_v, bend, by_time
 
     def system(self, some):
         return self.of.nodes_like(some, self.at)
@@ -158,24 +169,34 @@ def first(of: Equations, pair: Pair, at: Mapping):
     return pair.first_length(Rates(of, at), K, Tolerances(of.robot, at["rtol"], at["atol"]), at["t"], q, v, left)
 
 
-class Segments:
-    """Compiled steps of one pair for some equations: the kernel of an attempt and that of the first length, of (STATE..., what is watched,
-    BOUNDS..., what is given)."""
+class Arguments:
+    """What an attempt takes: (STATE..., what is watched, BOUNDS..., what is given)."""
 
-    def __init__(self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None):
-        self.of, self.pair, self.rows = of, pair, rows
-        self.dense = POLYNOMIAL in rows
-        robot, n = of.robot, of.robot.nv
+    def __init__(self, of: Equations, pair: Pair, watch: Watch | None):
+        self.pair, robot, n = pair, of.robot, of.robot.nv
         self.shapes: dict[str, tuple[int, ...]] = {POLYNOMIAL: (pair.degree + 1, 2 * n), "q": (robot.nq,), "q0": (robot.nq,)}
         self.shapes |= dict.fromkeys(("v", "vdot", "tau", "held"), (n,))
         watched = {} if watch is None else watch.state(observed_shapes(of, watch))
         self.shapes |= watched | dict(of.varied)
         self.state, self.given = (*STATE, *watched), (*BOUNDS, *of.varied)
-        inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in (*self.state, *self.given))
-        kind, names = type(pair).__name__, [x.name for x in inputs]
+        self.inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in (*self.state, *self.given))
+
+    def by_name(self, values) -> dict:
+        return {x.name: value for x, value in zip(self.inputs, values)}
+
+
+class Segments:
+    """Compiled steps of one pair for some equations: the kernel of an attempt and that of the first length."""
+
+    def __init__(self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None):
+        self.of, self.pair, self.rows = of, pair, rows
+        self.dense = POLYNOMIAL in rows
+        takes = Arguments(of, pair, watch)
+        self.shapes, self.state, self.given = takes.shapes, takes.state, takes.given
+        kind = type(pair).__name__
         content = None if of.content is None or watch is not None else (of.content, kind, rows, of.varied)
-        step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, dict(zip(names, x))), inputs, content)
-        length = Kernel(f"first_step_{kind}", lambda *x: first(of, pair, dict(zip(names, x))), inputs, content)
+        step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, takes.by_name(x)), takes.inputs, content)
+        length = Kernel(f"first_step_{kind}", lambda *x: first(of, pair, takes.by_name(x)), takes.inputs, content)
         self.segment = Segment(step, "d", len(self.state), len(rows), wide)
         self.first = length.gufunc("d")
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from .contact import ContactMidpoint, ContactSolver
 from .control import Control
 from .diagonal import DiagonalFlow, InDiagonalVelocities
-from .explicit import RK4, Adaptive, Euler
+from .explicit import RK4, Adaptive, CompiledOnly, Euler
 from .flow import Flow
 from .midpoint import Midpoint
 from .pairs import DormandPrince, DormandPrince8, Pair
+from .rosenbrock import Rosenbrock
 from .step import Integrator, Tolerances
 from .stiff import Radau
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..constraints import Constrained
 
 FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint, "contact": ContactMidpoint}
-PAIRS: dict[str, type[Pair]] = {"rk45": DormandPrince, "dop853": DormandPrince8}
+PAIRS: dict[str, type[Pair]] = {"rk45": DormandPrince, "dop853": DormandPrince8, "rosenbrock": Rosenbrock}
 ADAPTIVE = *PAIRS, "stiff"
 
 
@@ -71,7 +72,9 @@ class Settings:
             return FIXED[self.method](flow)
         control = Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step
         if self.method in PAIRS:
-            return Adaptive(PAIRS[self.method](), flow, *control)
+            if self.method == "rosenbrock" and flow.robot.nv:
+                return CompiledOnly(Rosenbrock(), flow, *control)
+            return Adaptive(PAIRS[self.method]() if flow.robot.nv else DormandPrince(), flow, *control)
         return Radau(flow, *control)
 
 

@@ -14,6 +14,7 @@ from ..varying import Varying
 from .contact import ContactSolver
 from .control import Control
 from .diagonal import check_diagonal
+from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
 from .ensemble_request import request
 from .ensemble_run import EnsembleRun
 from .held import Keeper
@@ -65,7 +66,8 @@ def simulate(
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints: a Trajectory.
     For q (..., nq), v (..., nv) with batch axes, or `robot.varying(...)`, those of all samples, each with its own steps: an Ensemble.
 
-    method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (Radau, order 5)
+    method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (Radau, order 5),
+               "rosenbrock" (linearly implicit, order 4, compiled steps only)
                with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift),
                "contact" (Moreau's midpoint rule: the contacts of the model, joint limits and dry friction in one problem)
     dt         the step of a fixed-step method; for an adaptive method, the spacing of the stored rows
@@ -92,7 +94,7 @@ def simulate(
     contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
                digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
-    Of an ensemble, which runs in compiled code on all threads, by "rk45" or "dop853"; control and events are kernels (`robot.kernel`):
+    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "rosenbrock"; control and events are kernels (`robot.kernel`):
     given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
     statistics  kernels of (t, q, v, ...) by name: of each the least, greatest, mean and last value, without storing rows
     store      "steps": all rows; "last": only the ends of the motions, the default where something is watched; with dt, rows
@@ -110,9 +112,13 @@ def simulate(
         progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact,
     )  # fmt: skip
     until = checked_until(until, start)
-    if isinstance(robot, Varying) or given or statistics or store or is_batch(state):
+    if isinstance(robot, Varying) or given or statistics or store or is_batch(state) or is_on_device(state, given):
         checked(own_robot(robot), settings)
         settings = replace(settings, sensitivity=("state",)) if sensitivity else settings
+        if is_on_device(state, given):
+            state, given, like = on_host(state, dict(given or {}))
+            made = request(robot, state, settings, float(start), until, given, statistics or {}, store or (None if dt else "last"))
+            return DeviceEnsembleRun(made, like).go()
         return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
     if names := wanted(robot, settings, sensitivity):

@@ -111,7 +111,7 @@ class Trajectory:
     def __call__(self, t) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) at any times within the run: the integrator's own motion within its steps, put back on the constraints.
 
-        Its order is 4 for rk45, 7 for dop853, 3 for stiff, and that of the method for rk4, midpoint and euler.
+        Its order is 4 for rk45, 7 for dop853, 3 for stiff and rosenbrock, and that of the method for rk4, midpoint and euler.
         """
         t = np.asarray(t, float)
         q, v, _, _ = self._between(t.ravel())

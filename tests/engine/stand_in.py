@@ -44,6 +44,7 @@ def install(monkeypatch):
     for f in (np.empty, np.full, np.arange):
         setattr(cupy, f.__name__, lambda *args, f=f, **how: f(*args, **how).view(ndarray))
     cupy.ascontiguousarray = lambda x: x if x.flags.c_contiguous else asarray(x)
+    cupy.asnumpy = lambda x: np.array(x)
     cupy.cuda = types.SimpleNamespace(get_current_stream=lambda: types.SimpleNamespace(ptr=0))
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(cuda, "enter", lambda device: None)

@@ -216,3 +216,36 @@ def test_a_robot_with_loops_has_the_numbers_of_its_formula_and_of_its_rollout(cu
     lengths = here.varying("loop_on").value("loop_on") * np.linspace(0.999, 1.001, 40)[:, None, None]
     same(there.varying("loop_on").forward_dynamics(*on_gpu, loop_on=cupy.asarray(lengths)),
          here.varying("loop_on").forward_dynamics(q, v, u, loop_on=lengths))  # fmt: skip
+
+
+def test_an_ensemble_has_the_numbers_of_one_on_the_cpu(cupy):
+    """Adaptive steps, statistics, events, what is given and held controllers: one thread makes all steps of a sample."""
+    robot, there = (lw.Dynamics(lw.load("double_pendulum")) for _ in range(2))
+    q, v = robot.random_state((5,), seed=0)
+    goal = np.linspace(-1, 1, 10).reshape(5, 2)
+
+    def run(robot, put):
+        pull = robot.kernel(goal=2)(lambda q, v, goal: goal - q - 0.1 * v)
+        energy = robot.kernel()(lambda q, v: robot.kinetic_energy(q, v) + robot.potential_energy(q))
+        crossing = lw.Event(robot.kernel()(lambda q: q[0]), "crossing")
+        how = {"statistics": {"energy": energy}, "events": [crossing], "given": {"goal": put(goal)}}
+        return lw.simulate(robot, (put(q), put(v)), until=0.3, control=[pull, lw.hold(pull, rate=10.0)], **how)
+
+    here, made = run(robot, np.asarray), run(there, cupy.asarray)
+    assert type(made.q) is stand_in.ndarray and made.status.tolist() == here.status.tolist() and "5 finished" in str(made)
+    np.testing.assert_array_equal(made.steps, here.steps)
+    for found, expected in (
+        (made.q, here.q), (made.v, here.v), (made.statistics["energy"].mean, here.statistics["energy"].mean),
+        (made.statistics["energy"].greatest, here.statistics["energy"].greatest),
+        (made.events["crossing"].first, here.events["crossing"].first),
+    ):  # fmt: skip
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_an_ensemble_there_stores_no_rows_and_is_in_double_precision(cupy):
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    q, v = (cupy.asarray(x) for x in robot.random_state((3,), seed=0))
+    with pytest.raises(lw.SimulationError, match="no rows are stored"):
+        lw.simulate(robot, (q, v), until=0.3, dt=0.1)
+    with pytest.raises(DeviceError, match="float64"):
+        lw.simulate(robot, (q.astype(np.float32), v.astype(np.float32)), until=0.3)

@@ -64,3 +64,48 @@ def test_a_stiff_controller(chain):
     run = lw.simulate(cart, ([0.0], [0.0]), until=2.0, method="stiff", control=control)
     assert run.steps < 300
     np.testing.assert_allclose(run.q[-1], np.sin(2.0), atol=0.02)
+
+
+def test_linearly_implicit_steps_are_as_long_and_lead_to_the_same_place(chain, start):
+    """RODAS with exact Jacobians, in compiled code: few steps, the end of Radau's."""
+    radau, made = (lw.simulate(chain, start, until=0.2, method=method, rtol=1e-7) for method in ("stiff", "rosenbrock"))
+    assert made.status == "finished" and made.steps < 4 * radau.steps
+    np.testing.assert_allclose(chain.difference(radau.q[-1], made.q[-1]), 0, atol=1e-6)
+    for x, y in zip(made(np.linspace(0, 0.2, 11)), radau(np.linspace(0, 0.2, 11))):
+        np.testing.assert_allclose(x, y, atol=1e-4)
+
+
+def test_the_error_of_linearly_implicit_steps_falls_with_the_fourth_power():
+    """Steps of fixed length through max_step, with a force that depends on time, whose slope takes part: error ~ h⁴."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    force = robot.kernel(t=())(lambda t, q, v: np.stack([2 * np.sin(5 * t), -v[1]]))
+    state = np.array([1.0, -0.5]), np.array([0.2, 0.1])
+    exact = lw.simulate(robot, state, until=1.0, method="dop853", rtol=1e-12, atol=1e-13, control=force).q[-1]
+    loose = {"method": "rosenbrock", "rtol": 1e3, "control": force}
+    runs = [lw.simulate(robot, state, until=1.0, max_step=h, first_step=h, **loose) for h in (1 / 32, 1 / 64, 1 / 128)]
+    errors = [np.abs(run.q[-1] - exact).max() for run in runs]
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert (np.abs(orders - 4) < 0.4).all()
+
+
+def test_linearly_implicit_steps_are_compiled_or_refused(chain, start):
+    """Ensembles have them, with the bits of single runs; functions of Python have not."""
+    q, v = (np.stack([x, x]) for x in start)
+    v[1, 0] = 0.3
+    made = lw.simulate(chain, (q, v), until=0.1, method="rosenbrock", store="last")
+    alone = lw.simulate(chain, (q[1], v[1]), until=0.1, method="rosenbrock")
+    np.testing.assert_array_equal(made.q[1], alone.q[-1])
+    part = lw.simulate(chain, (q[1], v[1]), until=0.1, method="rosenbrock", on_step=lambda t, q, v: t > 0.01)
+    np.testing.assert_array_equal(part.resume(0.1, on_step=None).q, alone.q)
+    with pytest.raises(lw.SimulationError, match='method="stiff"'):
+        lw.simulate(chain, start, until=0.1, method="rosenbrock", control=lambda t, q, v: 0 * v)
+    with pytest.raises(lw.SimulationError, match="derivatives of this run are not there"):
+        lw.simulate(chain, start, until=0.1, method="rosenbrock", sensitivity="state")
+
+
+def test_linearly_implicit_steps_keep_loops():
+    robot = lw.Dynamics(lw.load("four_bar"))
+    state = robot.constraints.random_state(seed=1, reach=0.3)
+    made, exact = (lw.simulate(robot, state, until=1.0, method=method, rtol=1e-8) for method in ("rosenbrock", "dop853"))
+    np.testing.assert_allclose(made.q[-1], exact.q[-1], atol=1e-6)
+    assert np.abs(robot.constraints.set.rows(made.q).c).max() < 1e-12

@@ -1,0 +1,62 @@
+"""Finite-element models from files: matrices in Matrix Market and NumPy formats, nodes from meshes."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingFileError, ModelError
+from ..flexible import FlexibleBody
+
+
+def load_flexible(mass: str | PathLike, stiffness: str | PathLike, nodes: str | PathLike, **options) -> FlexibleBody:
+    """A flexible body from files: its mass and stiffness matrices (Matrix Market .mtx, .mtx.gz, NumPy .npy, SciPy sparse .npz) and its
+    nodes, positions (N, 3) as .npy, .txt or .csv, or any mesh that meshio reads. Options are those of `FlexibleBody.of_matrices`."""
+    return FlexibleBody.of_matrices(matrix(mass), matrix(stiffness), positions(nodes), **options)
+
+
+def matrix(path: str | PathLike) -> Any:
+    """A matrix of a file, sparse if the file is. Matrix Market files of one triangle that say so are read whole."""
+    path, ending = _found(path)
+    import scipy.io
+    import scipy.sparse
+
+    try:
+        if ending in (".mtx", ".gz"):
+            return scipy.io.mmread(path)
+        if ending == ".npy":
+            return np.load(path, allow_pickle=False)
+        if ending == ".npz":
+            return scipy.sparse.load_npz(path)
+    except Exception as error:  # each format has its own errors
+        raise ModelError(f"{path} cannot be read as a matrix: {error}") from None
+    raise ModelError(f"{path} is no matrix file that is known; there are .mtx, .mtx.gz, .npy and .npz.")
+
+
+def positions(path: str | PathLike) -> np.ndarray:
+    """Positions (N, 3) of nodes."""
+    path, ending = _found(path)
+    try:
+        if ending == ".npy":
+            return np.load(path, allow_pickle=False)
+        if ending in (".txt", ".csv"):
+            return np.loadtxt(path, delimiter="," if ending == ".csv" else None, ndmin=2)
+    except Exception as error:
+        raise ModelError(f"{path} cannot be read as positions: {error}") from None
+    try:
+        import meshio
+    except ImportError:
+        raise ModelError(f"{path} is a mesh, which needs meshio: pip install linkwork[flexible]; .npy, .txt and .csv do not.") from None
+    try:
+        points = np.asarray(meshio.read(path).points, float)
+    except (Exception, SystemExit) as error:  # meshio exits where it knows no format
+        raise ModelError(f"{path} cannot be read as a mesh: {error}") from None
+    return np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
+
+
+def _found(path: str | PathLike) -> tuple[Path, str]:
+    path = Path(path)
+    if not path.exists():
+        raise MissingFileError(f"there is no file {path}.")
+    return path, path.suffix.lower()
