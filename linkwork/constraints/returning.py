@@ -1,5 +1,7 @@
 """One step back onto the constraints, over any scalar: functions of a system with loops, kernels in the making."""
 
+from typing import Any
+
 import numpy as np
 
 from ..lie.scalars import like
@@ -67,7 +69,8 @@ class Nearest:
     do not depend on a choice. Where rows that are enough change from sample to sample, dependent velocities alone make it."""
 
     def __init__(self, known: Ranked, Jc, q):
-        self.known, self.q, self.least = known, q, 1.0
+        self.known, self.q = known, q
+        self.least: Any = 1.0
         self.pivoted = ByPivots(known, Jc, q) if len(known.rows) > known.rank else None
         self.inverse_scales = like(1 / np.array(known.scales)[list(known.rows)], q)[:, None]
         self.reach = like(np.array(known.reach), q)
