@@ -79,6 +79,7 @@ class ContactLaw:
     limit_restitution: float = 0.0
     rough: tuple[int, ...] = ()  # rows of v of joints with dry friction
     recovery: float = RECOVERY
+    friction_first: bool = False  # is dry friction of joints taken off before the contacts are solved, joint by joint?
 
     @property
     def contacts(self) -> int:
@@ -87,19 +88,24 @@ class ContactLaw:
     @property
     def count(self) -> int:
         """Of all blocks."""
-        return self.contacts + len(self.limits) + len(self.rough)
+        return self.contacts + len(self.limits) + len(self.rows_of_friction)
+
+    @property
+    def rows_of_friction(self) -> tuple[int, ...]:
+        """Rows of v with a block of dry friction."""
+        return () if self.friction_first else self.rough
 
     def rows(self, system, q, nv: int):
         """Gaps (N,) and rows J (3N, nv); those of a block that are not used are zero."""
         N, L = self.contacts, len(self.limits)
-        fixed = np.zeros((3 * (L + len(self.rough)), nv))
+        fixed = np.zeros((3 * (L + len(self.rows_of_friction)), nv))
         for k, x in enumerate(self.limits):
             fixed[3 * k, x.rate] = x.side
-        for k, row in enumerate(self.rough):
+        for k, row in enumerate(self.rows_of_friction):
             fixed[3 * (L + k) + 1, row] = 1.0
         gaps, J = self.touching(system, q) if N else (q[..., :0], like(np.zeros((0, nv)), q))
         batch = q.shape[:-1]
-        more = [x.side * (q[..., x.row] - x.bound) for x in self.limits] + [np.zeros_like(q[..., 0]) for _ in self.rough]
+        more = [x.side * (q[..., x.row] - x.bound) for x in self.limits] + [np.zeros_like(q[..., 0]) for _ in self.rows_of_friction]
         gaps = np.concatenate([gaps, np.stack(more, -1)], -1) if more else gaps
         J = np.broadcast_to(J, (*batch, *J.shape[-2:]))
         return gaps, concatenated([J, np.broadcast_to(like(fixed, q), (*batch, *fixed.shape))], -2)
@@ -128,7 +134,7 @@ class ContactLaw:
 
     def _materials(self, free):
         """Restitution, compliance and damping of all blocks."""
-        L, F = len(self.limits), len(self.rough)
+        L, F = len(self.limits), len(self.rows_of_friction)
         given = (self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0)
         return (like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free) for a, b in given)
 
@@ -137,7 +143,7 @@ class ContactLaw:
 
         Compliance c with damping d adds c/(h (h + c d)) to G_nn.
         """
-        n, L, F, x = self.contacts, len(self.limits), len(self.rough), h[..., None]
+        n, L, F, x = self.contacts, len(self.limits), len(self.rows_of_friction), h[..., None]
         mu = like(self.friction, free) if friction is None else friction
         mu = np.concatenate([mu + np.zeros_like(gaps[..., :n]), np.zeros_like(gaps[..., n : n + L]), np.ones_like(gaps[..., n + L :])], -1)
         G, u, normal = J @ response, times(J, free), self.normals(gaps, J, before, free, h)
@@ -165,6 +171,16 @@ class ContactLaw:
         )
 
 
+def rubbed(rows, inverse, v, most):
+    """Velocities after an impulse against each of some joints, which stops it by itself if that takes no more than `most`:
+
+        p(i) = −v(i)/𝓜⁻¹(i,i), cut off at ± most(i),    v' = v + 𝓜⁻¹ p
+    """
+    some = [v[..., i] / inverse[..., i, i] for i in rows]
+    p = [-np.minimum(np.maximum(x, -most[..., k]), most[..., k]) for k, x in enumerate(some)]
+    return v + sum(inverse[..., :, i] * x[..., None] for i, x in zip(rows, p))
+
+
 def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
     """The first half of a step: q½, v½, v_f, the gaps (N,), J (3N, nv) and 𝓜⁻¹. `nodes` have joints without dry friction."""
     q, v = drift(nodes, q, v, h / 2)
@@ -178,6 +194,8 @@ def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h
     `solver` (G, b, μ, λ) -> (λ, more) starts from the impulses of the step before.
     """
     q, v, free, gaps, J, inverse = prepared(law, nodes, q, v, tau, h, external)
+    if law.friction_first and law.rough:
+        free = rubbed(law.rough, inverse, free, h[..., None] * dry)
     response = inverse @ J.mT
     impulse, said = solver(*law.problem(gaps, J, response, v, free, dry, h, friction), impulse)
     q, v = drift(nodes, q, free + times(response, impulse), h / 2)

@@ -52,6 +52,10 @@ class ContactSolver:
     polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
     least_norm  of forces that are not unique, those with the least norm; off, any of them
     limits      do joint limits act in a rollout?
+    friction    dry friction of joints: "solved" with the contacts, or "first", joint by joint before the contacts are solved: rounds are
+                then fewer, and a joint that both hold creeps
+    impacts     "together": Newton's law for all contacts that strike at one time; "one_by_one": one contact after another, the fastest
+                first, as often as it takes; the latter only in runs that go event by event
     recovery    m/s: how fast bodies that are in each other are pushed apart, at most
     """
 
@@ -61,11 +65,17 @@ class ContactSolver:
     polish: int = 0
     least_norm: bool = False
     limits: bool = False
+    friction: str = "solved"
+    impacts: str = "together"
     recovery: float = RECOVERY
 
     def __post_init__(self):
         if self.method not in SOLVERS:
             raise SimulationError(f'a contact solver has method "{self.method}"; it may be {" or ".join(SOLVERS)}.')
+        if self.friction not in ("solved", "first"):
+            raise SimulationError(f'a contact solver has friction "{self.friction}"; it may be "solved" or "first".')
+        if self.impacts not in ("together", "one_by_one"):
+            raise SimulationError(f'a contact solver has impacts "{self.impacts}"; it may be "together" or "one_by_one".')
         for name, least in (("rounds", 1), ("polish", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or int(value) != value or value < least:

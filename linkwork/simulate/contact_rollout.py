@@ -1,6 +1,7 @@
 """rollout with contacts: Moreau's midpoint rule for a batch of robots, all steps in one compiled loop."""
 
 import sys
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +45,11 @@ class ContactSteps:
 
     def __init__(self, robot: Dynamics | Varying, solver: ContactSolver, controls, reset, inputs: RolloutInputs, dt: float):
         own = own_robot(robot)
+        if solver.impacts != "together":
+            raise SimulationError(f'impacts="{solver.impacts}" is for simulate event by event; a rollout has them "together".')
         rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
-        self.law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
+        law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
+        self.law = replace(law, friction_first=solver.friction == "first")
         if not self.law.count:
             raise SimulationError(
                 f'{own.model.name} has no contacts, so that method "contact" has nothing to do. Make them with '

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..contact import refuse_contacts
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from ..lie.scalars import numbers
 from ..varying import Varying
 from .contact import ContactSolver
+from .contact_events import METHODS as BY_EVENTS
+from .contact_events import by_events
 from .control import Control
 from .diagonal import check_diagonal
 from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
@@ -114,6 +117,7 @@ def simulate(
     until = checked_until(until, start)
     if isinstance(robot, Varying) or given or statistics or store or is_batch(state) or is_on_device(state, given):
         checked(own_robot(robot), settings)
+        refuse_contacts(own_robot(robot).model, "simulate for batches")
         settings = replace(settings, sensitivity=("state",)) if sensitivity else settings
         if is_on_device(state, given):
             state, given, like = on_host(state, dict(given or {}))
@@ -121,10 +125,23 @@ def simulate(
             return DeviceEnsembleRun(made, like).go()
         return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
+    if method != "contact" and len(robot.contacts):
+        if sensitivity:
+            settings = replace(settings, sensitivity=("state",))
+        impacts = contact.impacts if contact is not None else "together"
+        return by_events(robot, _state(robot, state), settings, float(start), until, impacts, _part)
     if names := wanted(robot, settings, sensitivity):
         settings = replace(settings, sensitivity=names, dense=True)
     q, v = _state(robot, state)
     run = Run(robot, settings, float(start), q, v, until, Carry(grid=float(start)))
+    run.go()
+    return Trajectory.of(run)
+
+
+def _part(robot: Dynamics, state, settings: Settings, start: float, until: float) -> Trajectory:
+    """A part of a run, with settings that are checked."""
+    q, v = state
+    run = Run(robot, settings, start, q, v, until, Carry(grid=start))
     run.go()
     return Trajectory.of(run)
 
@@ -178,10 +195,14 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
     """Contacts of a model act in a method that knows them."""
     if s.contact is not None and not isinstance(s.contact, ContactSolver):
         raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
-    if s.method != "contact" and len(robot.contacts):
+    if s.contact is not None and s.contact.impacts != "together" and s.method == "contact":
+        raise SimulationError('impacts="one_by_one" is for runs event by event, e.g. "rk45"; method "contact" has them "together".')
+    if s.contact is not None and s.contact.friction != "solved":
+        raise SimulationError('friction of joints is "solved" with the contacts in simulate; "first" is for rollout.')
+    if s.method not in ("contact", *BY_EVENTS) and len(robot.contacts):
         raise SimulationError(
-            f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or take a model '
-            "without: dataclasses.replace(model, contacts=())."
+            f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or, for few '
+            f"contacts, one of {', '.join(BY_EVENTS)}; or take a model without: dataclasses.replace(model, contacts=())."
         )
     if s.method == "contact" and s.velocities != "v":
         raise SimulationError('method "contact" is in velocities "v"; leave velocities= away.')

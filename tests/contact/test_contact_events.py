@@ -1,0 +1,112 @@
+"""Runs event by event: impacts, lift-off, stick and slip at exact times (simulate with an adaptive method)."""
+
+import numpy as np
+import pytest
+import scenes
+from scenes import G
+
+import linkwork as lw
+from linkwork.errors import SimulationError
+from linkwork.model import solids
+
+FINE = {"rtol": 1e-10, "atol": 1e-12}
+BALL = scenes.ball(friction=0.3)
+
+
+def times(run, what):
+    return np.array([x.t for x in run.events if x.name.endswith(what)])
+
+
+def bounced(e):
+    robot = scenes.ball(restitution=e)
+    first = np.sqrt(2 * 0.9 / G)
+    end = first * (1 + 2 * e / (1 - e))
+    run = lw.simulate(robot, (scenes.placed(robot, z=1.0), np.zeros(6)), until=end + 0.2, **FINE)
+    assert run.status == "finished"
+    hits = times(run, "strikes")
+    peaks = run((hits[:4] + hits[1:5]) / 2)[0][:, 6] - 0.1
+    assert np.allclose(peaks, 0.9 * e ** (2 * np.arange(1, 5)), atol=1e-8)
+    assert abs(hits[0] - first) < 1e-9 and abs(hits[-1] - end) < 1e-5
+    assert np.abs(run.v[-1]).max() < 1e-9 and abs(run.q[-1, 6] - 0.1) < 1e-8
+    return hits
+
+
+def test_a_bouncing_ball_comes_to_rest_after_infinitely_many_impacts():
+    """Gap h = 0.9 m: impacts from √(2h/g) on, peaks e^(2n) h, rest at √(2h/g) (1 + 2e/(1 − e))."""
+    bounced(0.5)
+
+
+@pytest.mark.slow
+def test_the_bouncing_ball_of_the_literature():
+    """e = 0.9: 0.428353 s and 8.138706 s."""
+    hits = bounced(0.9)
+    assert abs(hits[0] - 0.428353) < 1e-6 and abs(hits[-1] - 8.138706) < 1e-5
+
+
+def test_a_sphere_stops_sliding_at_the_exact_time():
+    """Speed 1, μ = 0.3: it rolls from t = 2/(7 μ g) on, x = 12/(49 μ g) by then, with 5/7."""
+    run = lw.simulate(BALL, (scenes.placed(BALL, z=0.1), np.array([0, 0, 0, 1.0, 0, 0])), until=0.5, **FINE)
+    t = 2 / 7 / (0.3 * G)
+    assert np.allclose(times(run, "stops sliding"), [t], atol=1e-9)
+    assert abs(run.q[-1, 4] - (12 / 49 / (0.3 * G) + 5 / 7 * (0.5 - t))) < 1e-8
+    assert np.isclose(np.linalg.norm(run.v[-1, 3:]), 5 / 7, atol=1e-8)
+
+
+def test_a_pushed_block_slips_when_the_push_exceeds_friction():
+    """A point mass on a plane, push 2 sin t: it slips from 2 sin t = μ m g on; v(t) = ∫ (2 sin s − μ g) ds."""
+    shape = lw.Shape("sphere", (0.1,), name="foot")
+    made = lw.Builder("block").body("x", joint=lw.Prismatic(axis=(1, 0, 0)))
+    made.body("block", "x", joint=lw.Prismatic(axis=(0, 0, 1)), mass=1.0, tensor=(1, 1, 1), collisions=(shape,))
+    robot = lw.Dynamics(made.ground().contact("block", friction=0.1).model(), compiled=False)
+    run = lw.simulate(robot, ([0.0, 0.1], [0.0, 0.0]), until=1.5, control=lambda t, q, v: np.array([2 * np.sin(t), 0.0]), rtol=1e-8)
+    slips = np.arcsin(0.1 * G / 2)
+    assert np.allclose(times(run, "slips")[0], slips, atol=1e-8)
+    inside = np.linspace(slips, 1.5, 7)
+    speed = run(inside)[1][:, 0]
+    assert np.allclose(speed, 2 * (np.cos(slips) - np.cos(inside)) - 0.1 * G * (inside - slips), atol=1e-6)
+
+
+def test_a_particle_leaves_a_sphere_where_the_normal_force_ends():
+    """From rest near the top of a smooth fixed sphere of radius R, a particle slides down and leaves at cos θ = 2/3 cos θ₀."""
+    made = lw.Builder("dome").body("x", joint=lw.Prismatic(axis=(1, 0, 0)))
+    made.body("drop", "x", joint=lw.Prismatic(axis=(0, 0, 1)), mass=1.0, collisions=(lw.Shape("sphere", (0.001,), name="drop"),))
+    robot = lw.Dynamics(made.ground(shape=lw.Shape("sphere", (0.999,), name="dome")).contact("drop", friction=0.0).model(), compiled=False)
+    run = lw.simulate(robot, ([np.sin(0.2), np.cos(0.2)], [0.0, 0.0]), until=1.2, rtol=1e-8)
+    leaves = next(x for x in run.events if x.name.endswith("lifts"))
+    assert np.isclose(leaves.q[1], 2 / 3 * np.cos(0.2), atol=1e-5) and np.isclose(np.linalg.norm(leaves.q), 1.0, atol=1e-5)
+
+
+def test_newtons_cradle_takes_impacts_one_by_one():
+    """Three balls in touch, e = 1, the first comes with 1: one after another 0, 0, 1; together, by Newton's law, −1/3, 2/3, 2/3."""
+    made = lw.Builder("cradle", gravity=(0, 0, 0))
+    for i in range(3):
+        made.body(f"ball{i}", joint=lw.Prismatic(axis=(1, 0, 0)), at=(0.2 * i, 0, 0), **solids.sphere(1.0, 0.1))
+    for i in range(2):
+        made.contact(f"ball{i}", f"ball{i + 1}", friction=0.0, restitution=1.0)
+    robot = lw.Dynamics(made.model(), compiled=False)
+    start = np.array([-0.05, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    ends = {}
+    for impacts in ("one_by_one", "together"):
+        run = lw.simulate(robot, start, until=0.1, contact=lw.ContactSolver(impacts=impacts))
+        assert np.allclose(times(run, "strikes")[0], 0.05)
+        ends[impacts] = run.v[-1]
+    assert np.allclose(ends["one_by_one"], [0, 0, 1], atol=1e-9)
+    assert np.allclose(ends["together"], [-1 / 3, 2 / 3, 2 / 3], atol=1e-6)
+
+
+def test_a_rod_beyond_painleves_friction_ends_the_run_with_a_reason():
+    robot, angle = scenes.rod(1.4), np.arctan(2.0)
+    with pytest.raises(SimulationError, match="Painlevé"):
+        lw.simulate(robot, ([0.0, 0.5 * np.sin(angle), angle], [-1.0, 0.0, 0.0]), until=0.1)
+
+
+def test_what_runs_event_by_event_do_not_know_is_refused():
+    state = scenes.placed(BALL, z=0.2), np.zeros(6)
+    for more, what in (
+        ({"limits": True}, "limits"),
+        ({"control": lw.hold(lambda t, q, v: 0 * v, rate=10.0)}, "held"),
+        ({"events": [lw.Event(lambda t, q, v: t - 0.1, reset=lambda t, q, v: (q, v))]}, "reset"),
+        ({"sensitivity": True}, "sensitivity"),
+    ):
+        with pytest.raises(SimulationError, match=what):
+            lw.simulate(BALL, state, until=0.1, **more)
