@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from tempfile import TemporaryDirectory
+from time import thread_time
 
 import numpy as np
 import pinocchio as pin
@@ -45,7 +46,7 @@ def compared(name: str, method: str) -> list:
     robot = lw.Dynamics(_robots.model(name))
     peer = _pinocchio.of_file(robot, _robots.file(name), _robots.ROBOTS[name], BATCH)
     run, states = getattr(robot, method), (peer.q, peer.v, peer.u)
-    count = max(8, CACHE // (8 * 3 * robot.nv**2) // 8 * 8)
+    count = max(16, CACHE // (8 * 3 * robot.nv**2) // 8 * 8)
     few, first = [x[:count].copy() for x in states], [x[0].copy() for x in states]
     out, small = (tuple(np.empty_like(x) for x in run(*some)) for some in (states, few))
     theirs = partial(THEIRS[method], peer.model, peer.data, *peer.one)
@@ -54,6 +55,7 @@ def compared(name: str, method: str) -> list:
         partial(run, *states, out=out),
         partial(repeated, REPEATS, partial(run, *few, out=small)),
         partial(repeated, CALLS, partial(run, *first)),
+        clock=thread_time,
     )
     peers, batch, cached, once = 1e6 * np.array(taken) / [CALLS, BATCH, REPEATS * count, CALLS]
     wanted = asked(name, method)
@@ -96,7 +98,7 @@ def second_order(name: str) -> Iterator[list]:
     for title, (kernel, limit) in kernels.items():
         more = [rng.standard_normal((512, *x.shape)) for x in kernel.inputs()[3:]]
         kernel(*plain, *more)
-        ours, base = race(partial(kernel, *plain, *more), partial(forward, *plain))
+        ours, base = race(partial(kernel, *plain, *more), partial(forward, *plain), clock=thread_time)
         count, own = operations(kernel.program), operations(forward.program)
         yield [f"{name}: {title}", count, own, count / own, limit, ours / base]
 
@@ -108,7 +110,7 @@ def tensors(name: str) -> list:
     by_q, by_v = first.jacobian(of=(0, 1), by="q"), first.jacobian(of=1, by="v")
     q, v = robot.random_state((256,), seed=0)
     tensor, pair = by_v(q, v, v), by_q(q, v, v)
-    taken = race(lambda: (by_q(q, v, v, out=pair), by_v(q, v, v, out=tensor)))
+    taken = race(lambda: (by_q(q, v, v, out=pair), by_v(q, v, v, out=tensor)), clock=thread_time)
     return [name, robot.nv, operations(by_q.program) + operations(by_v.program), 1e6 * taken[0] / 256, 30.0]
 
 
@@ -148,8 +150,9 @@ def main(names: list[str] | None = None) -> None:
 
 
 NOTE = (
-    "Times of linkwork and Pinocchio are taken in turn, one thread each, the best of several. A batch is {batch} samples with `out=` "
-    "given, or as many as give {cached} kB of results (at least 8), again and again, which stay in cache; one call is from Python. "
+    "Times of linkwork and Pinocchio are taken in turn, one thread each, time of the processor, the best of several. "
+    "A batch is {batch} samples with `out=` "
+    "given, or as many as give {cached} kB of results (at least 16), again and again, which stay in cache; one call is from Python. "
     "Pinocchio has no loop of its own for derivatives: it is called from Python, one state at a time. Operations "
     "count a multiply-add as two."
 )
