@@ -291,6 +291,18 @@ def test_lengths_can_be_varied_where_bodies_stand_on_flexible_frames():
     assert np.allclose(varied.inverse_dynamics(q, v, v, at=moved), longer.inverse_dynamics(q, v, v), atol=1e-9)
 
 
+def test_derivatives_where_constants_vary_are_those_of_programs():
+    model = small()
+    robot, varied = lw.Dynamics(model), lw.Dynamics(model).varying("mass")
+    q, v = robot.random_state(seed=13)
+    mass = np.array([body.mass for body in model.bodies]) + 0.1
+    by_v = robot.derivative("forward_dynamics", q, v, v, by="v", mass=mass)
+    moved = [varied.forward_dynamics(q, v * (1 + s * STEP), v, mass=mass) for s in (1, -1)]
+    assert np.allclose(by_v @ v, (moved[0] - moved[1]) / (2 * STEP), rtol=1e-5, atol=1e-4)
+    with pytest.raises(ModelError, match=r"robot.derivative\("):
+        varied.forward_dynamics_derivatives(q, v, v, mass=mass)
+
+
 def test_what_flexible_bodies_do_not_have_is_refused():
     model = small()
     robot = plain(model)
