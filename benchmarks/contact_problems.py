@@ -1,7 +1,7 @@
 """Random contact problems of real robots: how many are solved, in how many rounds, in what time.
 
 go2, humanoid and shadow hand in random configurations with random velocities, a step of 2 ms; the points nearest to the ground, 4 to 12 of
-them, have gaps from 0 to 5 mm, so that each
+them, have gaps from 0 to 0.5 mm, so that each
 problem has a solution: to stop. Compliance and velocities are the robot's own. `solve_contacts` from nothing, and rounds of Gauss-Seidel
 with an exact local solve, as in kernels. Shares of problems whose worst residual (Signorini, cone, dissipation) is below a bound.
 """
@@ -36,7 +36,7 @@ def problems(name: str, count: int, points: int, seed: int):
     G = J @ robot.mass_matrix_inverse(q) @ J.mT
     free = v + H * robot.forward_dynamics(q, v, np.zeros(robot.nv))
     b = (J @ free[..., None])[..., 0]
-    b[:, ::3] += rng.uniform(0.0, 0.005, (count, points)) / H
+    b[:, ::3] += rng.uniform(0.0, 0.0005, (count, points)) / H
     return G, b, np.broadcast_to(rng.uniform(0.1, 1.2, (count, 1)), (count, points))
 
 
