@@ -52,6 +52,7 @@ def test_a_sphere_stops_sliding_at_the_exact_time():
     assert np.isclose(np.linalg.norm(run.v[-1, 3:]), 5 / 7, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_pushed_block_slips_when_the_push_exceeds_friction():
     """A point mass on a plane, push 2 sin t: it slips from 2 sin t = μ m g on; v(t) = ∫ (2 sin s − μ g) ds."""
     shape = lw.Shape("sphere", (0.1,), name="foot")
@@ -66,6 +67,7 @@ def test_a_pushed_block_slips_when_the_push_exceeds_friction():
     assert np.allclose(speed, 2 * (np.cos(slips) - np.cos(inside)) - 0.1 * G * (inside - slips), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_particle_leaves_a_sphere_where_the_normal_force_ends():
     """From rest near the top of a smooth fixed sphere of radius R, a particle slides down and leaves at cos θ = 2/3 cos θ₀."""
     made = lw.Builder("dome").body("x", joint=lw.Prismatic(axis=(1, 0, 0)))
