@@ -244,13 +244,15 @@ def test_modal_damping_is_a_passive_force():
     assert run.energy[-1] < 0.2 * run.energy[0]
 
 
-def test_a_flexible_model_is_saved_and_loaded(tmp_path):
-    lw.save(small(0.01), tmp_path / "arm.json")
-    one, other = plain(small(0.01)), plain(lw.load(tmp_path / "arm.json"))
+@pytest.mark.parametrize("ending", ["json", "yaml"])
+def test_a_flexible_model_is_saved_and_loaded(ending, tmp_path):
+    path = tmp_path / f"arm.{ending}"
+    lw.save(small(0.01), path)
+    one, other = plain(small(0.01)), plain(lw.load(path))
     q, v = one.random_state(seed=9)
     for run in (lambda r: r.forward_dynamics(q, v, v), lambda r: r.passive_force(q, v), lambda r: r.potential_energy(q)):
         assert np.allclose(run(one), run(other), rtol=1e-11, atol=1e-11)
-    text = (tmp_path / "arm.json").read_text().replace('"flexible": "flexible1"', '"flexible": "flexible7"')
+    text = path.read_text().replace('"flexible": "flexible1"', '"flexible": "flexible7"')
     with pytest.raises(ModelError, match=r'line .*flexible body "flexible7"'):
         lw.load(text)
 
