@@ -60,7 +60,7 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import ContactSolver, Ensemble, Event, Trajectory, adjoint, hold, rollout, rollout_gradient, simulate
+from .simulate import ContactSolver, Ensemble, Event, Trajectory, adjoint, contact_kernel, hold, rollout, rollout_gradient, simulate
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -139,6 +139,7 @@ __all__ = [
     "View",
     "VirtualWork",
     "adjoint",
+    "contact_kernel",
     "answers",
     "constraints",
     "convert",

@@ -13,7 +13,7 @@ from .export import asked
 from .foreign import is_foreign
 from .kernels import QuantityKernel
 from .lie.scalars import like, working_dtype
-from .model import distances
+from .model import Spring, distances
 from .quantities import QUANTITIES, Given
 from .quantities.bound import on_scalars
 from .quantities.declaration import declared_as
@@ -30,7 +30,8 @@ class Varying:
     What is not given is the model's own. Constants: mass (nb,), center (nb, 3), tensor (nb, 3, 3) about the centre,
     at (nb, 3) the place of each body's joint on its parent, armature, damping, friction, stiffness (nv,), gravity (3,). Of what binds
     the robot: loop_at and loop_on (loops, 3), the places of each loop's joint on its parent and on its child, distance (distances,), and
-    coupling (couplings, n), the coefficients of each.
+    coupling (couplings, n), the coefficients of each. Of springs between points:
+    spring_stiffness, spring_length, spring_damping (springs,).
 
     Under loops each sample has a choice of dependent velocities of its own; NaN is the answer where its loops are open, or at a singular
     configuration. Where joints are driven, t= says when, or drive= (..., drives, 3) what they do: position, rate, acceleration.
@@ -184,9 +185,11 @@ class Varying:
 
 
 def bond_values(model, name: str) -> np.ndarray:
-    """The model's own values of a constant of its loops, distances or couplings."""
+    """The model's own values of a constant of its loops, distances, couplings or springs."""
     if name == "distance":
         found = np.array([x.length for x in distances(model)])
+    elif name.startswith("spring_"):
+        found = np.array([getattr(x, name.removeprefix("spring_")) for x in model.forces if isinstance(x, Spring)])
     elif name == "coupling":
         most = max((len(x.coefficients) for x in model.couplings), default=0)
         found = np.array([[*x.coefficients, *[0.0] * (most - len(x.coefficients))] for x in model.couplings])

@@ -19,6 +19,7 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
 
         q ← q ∘ exp(−Jc⁺ c)                        steps of least length, shortened while they do not help
 
+    Modal coordinates count by how far they deform their bodies: these bend only where joints cannot close the loops.
     Joints in `hold` stay as they are. Raises with the constraints that remain open if there is no such q nearby. Constraints that
     contradict each other by no more than the tolerance are met in the least-squares sense.
     """
@@ -36,7 +37,8 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
         dv = np.zeros(len(free))
         keep = set_.holonomic
         least = max(RANK, 10 * min(tolerance, float(set_.misfit(rows.c))))  # rows that differ by less than may be left are one
-        dv[free] = -np.linalg.lstsq((rows.Jc / set_.scale[:, None])[keep][:, free], (rows.c / set_.scale)[keep], rcond=least)[0]
+        columns = (set_.yielding * rows.Jc / set_.scale[:, None])[keep][:, free]
+        dv[free] = -set_.yielding[free] * np.linalg.lstsq(columns, (rows.c / set_.scale)[keep], rcond=least)[0]
         step = min(1.0, TURN / max(np.abs(dv).max(initial=0.0), 1e-300))
         while step > 1e-6:
             there = robot.integrate(q, step * dv)

@@ -20,6 +20,7 @@ from ..lie.scalars import like, rounding
 from ..quantities.bound import Bound, on_scalars, scalars_of
 from .augmented import INCONSISTENT
 from .given import one_time
+from .kernels import Pick
 from .loops import Loops, Ranked
 from .quantities import UNDER_CONSTRAINTS
 from .rank import LEFT
@@ -57,7 +58,7 @@ class ByNumbers:
     def inputs(self) -> tuple[Input, ...]:
         return (Input(DRIVE, (len(self.set.drives), 3)),) if self.set.drives else ()
 
-    def system(self, loops: Loops, some, dress: Callable, drive=None, constants=None) -> LoopSystem:
+    def system(self, loops: Loops, some, dress: Callable, drive=None) -> LoopSystem:
         """Of nodes that `dress` gives the scalars of `some`, and other constants where they vary."""
         eps, lowered = rounding(some), self.set.robot.lowered
         count = sum(x.rank for x in self.ranked)
@@ -73,6 +74,27 @@ class ByNumbers:
         if isinstance(t, Traced):
             return [np.stack([x.traced_given(t) for x in self.set.drives], -2)]
         return [like(x, some) for x in self.set.driven(one_time(self.set, t))]
+
+
+class ByChoice:
+    """Systems with one choice for all samples, which take fewer operations; the `quality` of a system says where it does not serve."""
+
+    def __init__(self, held: "Constrained", pick: Pick):
+        self.held, self.set, self.pick = held, held.set, pick
+
+    @property
+    def ranked(self) -> tuple[Ranked, ...]:
+        return self.held.choices.ranked
+
+    @property
+    def content(self) -> tuple:
+        return self.set.content, self.ranked, self.pick.choices, self.pick.pivots.tobytes()
+
+    def system(self, loops: Loops, some, dress: Callable, drive=None) -> LoopSystem:
+        return LoopSystem(
+            loops, dress(loops.nodes), self.set.robot.lowered.system(dress(loops.rooted[0])), self.pick.choices,
+            drive=self.set.by_name(drive), reference=like(self.pick.pivots, some),
+        )  # fmt: skip
 
 
 class Formula:

@@ -93,6 +93,7 @@ class Ranked:
     rank: int
     scales: tuple[float, ...]  # of all rows of the loop
     weights: tuple[float, ...]
+    reach: tuple[float, ...]  # what velocities are measured against where their lengths are compared: a radian, or a length
 
     @property
     def freedom(self) -> int:
@@ -238,7 +239,8 @@ class Loops:
         for g, columns in enumerate(self.columns):
             rows = dict.fromkeys(i for choices in picks for i in choices[g].rows)
             scales = 2.0 ** np.round(np.log2(self.scales(g)))
-            out.append(Ranked(tuple(rows), len(picks[0][g].rows), tuple(scales.tolist()), tuple(weight[columns].tolist())))
+            measures = (tuple(x.tolist()) for x in (scales, weight[columns], self.set.reach[columns]))
+            out.append(Ranked(tuple(rows), len(picks[0][g].rows), *measures))
         return tuple(out)
 
     def independent(self, choices) -> np.ndarray:

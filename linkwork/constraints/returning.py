@@ -1,13 +1,17 @@
 """One step back onto the constraints, over any scalar: functions of a system with loops, kernels in the making."""
 
+from typing import Any
+
 import numpy as np
 
+from ..lie.scalars import like
 from ..quantities import integrate
 from ..quantities.inertia import solved
 from ..spatial import solve
-from ..spatial.ldl import factor
+from ..spatial.ldl import factor, substituted
 from ..sweeps import articulated_inertia, at_rest, innovations
-from .loops import stacked_rows
+from .loops import ByPivots, Ranked, stacked_rows
+from .rank import LEFT
 from .system import LoopSystem
 
 APART = 1e-8  # the square of the sine between a row and those before it: nearer than that they are left to singular values
@@ -58,6 +62,41 @@ def _in_mass_metric(system: LoopSystem, rows, q):
     for i, pivot in enumerate(factor(A)[1]):
         system.demand(pivot[..., 0] > APART * A[..., i, i])
     return c, U, Jc, s, A
+
+
+class Nearest:
+    """The rows of one loop, to find velocities of least length, in fixed units, that make what is wanted of them: y = J* (J J*)⁻¹ b. They
+    do not depend on a choice. Where rows that are enough change from sample to sample, dependent velocities alone make it."""
+
+    def __init__(self, known: Ranked, Jc, q):
+        self.known, self.q = known, q
+        self.least: Any = 1.0
+        self.pivoted = ByPivots(known, Jc, q) if len(known.rows) > known.rank else None
+        self.inverse_scales = like(1 / np.array(known.scales)[list(known.rows)], q)[:, None]
+        self.reach = like(np.array(known.reach), q)
+        if self.pivoted is None and known.rank:
+            self.J = Jc[..., list(known.rows), :] * self.inverse_scales * self.reach
+            A = self.J @ self.J.mT
+            self.L, self.d = factor(A)
+            for i, pivot in enumerate(self.d):
+                share = pivot[..., 0] / A[..., i, i]
+                self.least = np.where(share >= self.least, self.least, share)  # what is no number is worst
+
+    def makes(self, b):
+        """Velocities (..., n, k) that make b (..., m, k) of all rows of the loop."""
+        if self.pivoted is not None:
+            return self.pivoted.particular(b)
+        if not self.known.rank:
+            return np.zeros_like(b, shape=(*b.shape[:-2], len(self.known.weights), b.shape[-1]))
+        lam = substituted(self.L, self.d, b[..., list(self.known.rows), :] * self.inverse_scales)
+        return self.reach[:, None] * (self.J.mT @ lam)
+
+    @property
+    def apart(self):
+        """Are the rows independent?"""
+        if self.pivoted is None:
+            return self.least > APART
+        return sum((np.where(p > LEFT, 0.0, 1.0) for p in self.pivoted.pivots), 0.0 * self.q[..., 0]) == 0
 
 
 def dependent_step(system: LoopSystem, q, v):

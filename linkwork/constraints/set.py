@@ -104,6 +104,14 @@ class ConstraintSet:
         """Jc without units: rows against their scale, velocities against their reach."""
         return Jc * self.reach / self.scale[:, None]
 
+    @cached_property
+    def yielding(self) -> np.ndarray:
+        """How readily each velocity (nv,) closes loops: 1 of joints, and of modal coordinates what deforms their body by a percent."""
+        out = np.ones(self.robot.nv)
+        for name in self.robot.model.flexible_bodies:
+            out[self.robot.v_index(name)] = self.robot.model.joint(name).joint.spread
+        return out
+
     def not_held(self, hold) -> np.ndarray:
         """Which velocities may change (nv,) when these joints, by name, or velocities, by number, stay as they are."""
         free = np.ones(self.robot.nv, bool)

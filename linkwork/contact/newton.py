@@ -58,3 +58,15 @@ def sensitivity(G, b, mu, force):
     G, b, d = scaled(G, b)
     D = spread(alart_curnier(G, b, mu, force * d)[1])
     return -solve((1 + EPS) * like(np.eye(G.shape[-1]), G) - D + D @ G, D) / (d[..., :, None] * d[..., None, :])
+
+
+def implicit(G, b, mu, force):
+    """λ after one whole Newton step, which hardly changes a solution but gives it the derivative of the implicit function theorem:
+
+        dλ = −(1 − D + D G)⁻¹ ∂F,    whatever derivative the λ has that it starts from
+    """
+    G, b, d = scaled(G, b)
+    x = force * d
+    F, D = alart_curnier(G, b, mu, x)
+    D = spread(D)
+    return (x - times_solve((1 + EPS) * like(np.eye(G.shape[-1]), G) - D + D @ G, F)) / d

@@ -10,8 +10,8 @@ from .body import FlexibleBody, Outline
 from .joints import Deflection, Deformation, Modes
 
 LATER = {
-    "beam": "beam",
-    "BeamElements": "beam",
+    "beam": "beams",
+    "BeamElements": "beams",
     "of_matrices": "finite_elements",
     "of_nodes": "finite_elements",
     "reduced": "finite_elements",

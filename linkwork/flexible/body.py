@@ -66,21 +66,25 @@ class FlexibleBody:
 
     @staticmethod
     def beam(length: float, section, **options) -> "FlexibleBody":
-        """A straight beam along x from the origin: see `linkwork.flexible.beam`."""
-        from .beam import beam
+        """A straight beam along x from the origin. Options: elements, modes, count or up_to, directions, interfaces, frames, root, shear,
+        rotary, damping, keep, orthogonalize. `help(lw.flexible.beam)` describes them."""
+        from .beams import beam
 
         return beam(length, section, **options)
 
     @staticmethod
     def of_matrices(mass, stiffness, positions, **options) -> "FlexibleBody":
-        """From the mass and stiffness matrices of finite elements: see `linkwork.flexible.of_matrices`."""
+        """From the mass and stiffness matrices of finite elements and the positions of the nodes. Options: rotations ("first" or "last" of
+        six freedoms), modes, count or up_to, root, interfaces, frames, held, orthogonalize, quadratic, damping, keep.
+        `help(lw.flexible.of_matrices)` and `help(lw.flexible.reduced)` describe them."""
         from .finite_elements import of_matrices
 
         return of_matrices(mass, stiffness, positions, **options)
 
     @staticmethod
     def of_nodes(positions, inertias, stiffness, **options) -> "FlexibleBody":
-        """From rigid nodes and the stiffness between them: see `linkwork.flexible.of_nodes`."""
+        """From rigid nodes and the stiffness between them. Options: those of `of_matrices` but rotations, which come first here.
+        `help(lw.flexible.of_nodes)` and `help(lw.flexible.reduced)` describe them."""
         from .finite_elements import of_nodes
 
         return of_nodes(positions, inertias, stiffness, **options)

@@ -68,7 +68,8 @@ def reduced(
                    freedom of the interfaces, and normal modes with root and interfaces held; or shapes of your own (freedoms, n)
     count, up_to   how many normal modes, or the highest frequency in Hz
     root           a node, or several, on the joint: the frame "root"; None: the body has none, and its own frame stands on the joint
-    interfaces     name -> node or nodes: where other bodies will be, frames that the modes must be able to move in every direction
+    interfaces     name -> node or nodes, or names among frames: where other bodies will be, and which the modes must be able to move in
+                   every direction
     frames         name -> node or nodes: other frames
     held           numbers of freedoms that do not move
     damping        a ratio, one for each mode, or a matrix (n, n)
@@ -77,8 +78,11 @@ def reduced(
     """
     if keep not in KEEP:
         raise ModelError(f"keep is {keep!r}; it is {', '.join(KEEP)}.{did_you_mean(str(keep), KEEP)}")
-    interfaces, places = dict(interfaces or {}), _places(positions, d, root, {**dict(interfaces or {}), **dict(frames or {})})
+    frames = dict(frames or {})
+    interfaces = _interfaces(interfaces, frames)
+    places = _places(positions, d, root, {**interfaces, **frames})
     B = rigid_motions(positions, d)
+    check_unstrained(K, B)
     Phi = reduced_shapes(K, M, B, places, tuple(interfaces), d, modes=modes, count=count, up_to=up_to, root=root, held=held,
                  orthogonalize=orthogonalize, name=name)  # fmt: skip
     n = Phi.shape[1]
@@ -126,7 +130,7 @@ def modal_damping(damping, k, m) -> np.ndarray:
         return np.diag(given).copy()
     if given.shape not in ((), (n,)) or not (np.isfinite(given).all() and (given >= 0).all()):
         raise ModelError(f"damping is {damping!r}; it is a ratio that is not negative, one for each of {n} modes, or a matrix ({n}, {n}).")
-    return 2 * np.broadcast_to(given, (n,)) * np.sqrt(np.diag(k) * np.diag(m))
+    return 2 * np.broadcast_to(given, (n,)) * np.sqrt(np.maximum(np.diag(k) * np.diag(m), 0.0))
 
 
 def reduced_shapes(K, M, B, places, interfaces, d, *, modes, count, up_to, root, held, orthogonalize, name) -> np.ndarray:
@@ -137,7 +141,7 @@ def reduced_shapes(K, M, B, places, interfaces, d, *, modes, count, up_to, root,
         given = np.atleast_2d(np.asarray(modes, float))
         if given.shape[0] != size or not np.isfinite(given).all():
             raise ModelError(f"modes of {name} have shape {given.shape}; they are columns of finite numbers over {size} freedoms.")
-        return _own_modes(K, M, given, orthogonalize, name)
+        return _own_modes(K, M, B, given, orthogonalize, name)
     if modes not in KINDS:
         raise ModelError(f'modes is "{modes}"; it is {", ".join(KINDS)}, or shapes of your own.{did_you_mean(modes, KINDS)}')
     own = lambda nodes: np.concatenate([np.zeros(0, int), *(np.arange(d) + d * i for i in nodes)]).astype(int)
@@ -167,8 +171,9 @@ def reduced_shapes(K, M, B, places, interfaces, d, *, modes, count, up_to, root,
     return without_rounding(out)
 
 
-def _own_modes(K, M, given, orthogonalize: bool, name: str) -> np.ndarray:
+def _own_modes(K, M, B, given, orthogonalize: bool, name: str) -> np.ndarray:
     """Shapes of the user: orthogonal as they come, or made so."""
+    _check_deforming(M, B, given, name)
     if orthogonalize:
         return without_rounding(orthogonal(K, M, given, name))
     for what, x in (("mass", M), ("stiffness", K)):
@@ -182,6 +187,31 @@ def _own_modes(K, M, given, orthogonalize: bool, name: str) -> np.ndarray:
                 "orthogonalize=True makes modes of the same shapes that are."
             )
     return given
+
+
+def _check_deforming(M, B, given, name: str) -> None:
+    """No shape is a motion of the body as a whole, which is the joint's: what is left of Φ without its rigid part has mass."""
+    left = given - B @ np.linalg.lstsq(B.T @ (M @ B), B.T @ (M @ given), rcond=1e-12)[0]
+    before, after = (np.einsum("ij,ij->j", x, M @ x) for x in (given, left))
+    if still := np.flatnonzero((after < 1e-10 * before) & (before > 0)).tolist():
+        raise ModelError(
+            f"shapes {', '.join(map(str, still))} among the modes of {name} move it as a rigid body, which its joint does. Leave them out: "
+            "the first six modes of a free body are of this kind."
+        )
+
+
+def check_unstrained(K, B) -> None:
+    """K B* = 0: rigid motions strain nothing                                                       Jain (13.40)."""
+    left, size = (abs(x).max(0) for x in (K @ B, abs(K) @ abs(B)))
+    noise = 1e-8 * abs(K).max() * abs(B).max(0)  # entries of small terms beside large ones have lost digits in files
+    if (left > 1e-4 * size + noise).any():
+        j = int((left / (size + noise + 1e-300)).argmax())
+        how = f"{'turn about' if j < 3 else 'shift along'} {'xyz'[j % 3]}"
+        raise ModelError(
+            f"the stiffness matrix resists a rigid motion: a {how} of all nodes takes {left[j]:.3g} N or N m, where forces of up to "
+            f'{size[j]:.3g} should cancel. Check the order of the freedoms (rotations="last" if displacements come first), the unit of the '
+            "positions, and that the matrix is that of the free body: supports belong to the joint."
+        )
 
 
 def rigid_motions(positions, d: int) -> np.ndarray:
@@ -213,14 +243,28 @@ def _attached(Phi, G, positions, d: int, nodes) -> Attachment:
     return Attachment(Pose.of(center), clean(linear), clean(quadratic))
 
 
+def _interfaces(given, frames: Mapping) -> dict:
+    """Interfaces by name with their nodes; names alone are those of frames."""
+    if given is None or isinstance(given, Mapping):
+        return dict(given or {})
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in frames:
+            raise ModelError(
+                f'interface "{name}" is no frame of the body; name its node or nodes, interfaces={{"{name}": 7}}.'
+                f"{did_you_mean(str(name), list(frames))}"
+            )
+    return {name: frames[name] for name in names}
+
+
 def _places(positions, d: int, root, given: Mapping) -> dict[str, list[int]]:
     """Node numbers of each frame."""
     if "root" in given:
         raise ModelError('a frame is called "root", which is the one on the joint: root=... says which node that is.')
     out = {}
     for name, nodes in ({} if root is None else {"root": root} | dict(given)).items() if root is not None else dict(given).items():
-        nodes = [int(i) for i in (nodes if isinstance(nodes, Iterable) else [nodes])]
-        if not nodes or any(not 0 <= i < len(positions) for i in nodes):
+        nodes = list(nodes) if isinstance(nodes, Iterable) and not isinstance(nodes, str) else [nodes]
+        if not nodes or any(not isinstance(i, int | np.integer) or not 0 <= i < len(positions) for i in nodes):
             raise ModelError(f'frame "{name}" is on nodes {nodes}; there are nodes 0 to {len(positions) - 1}.')
         if d == 3 and np.linalg.matrix_rank(positions[nodes] - positions[nodes].mean(0), tol=1e-9 * np.ptp(positions, 0).max()) < 2:
             raise ModelError(

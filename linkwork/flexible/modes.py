@@ -76,7 +76,7 @@ def _singular(what: str, M) -> str:
     where = f", freedom {still[0]} among them has none" if len(still) else ""
     return (
         f"the mass matrix of {what} is singular: some freedoms have no inertia{where}. Give every node mass and, where it turns, "
-        "rotary inertia, or hold those freedoms: held=[...]."
+        "rotary inertia, or reduce the matrices to the freedoms that have it; held=[...] are freedoms that do not move."
     )
 
 

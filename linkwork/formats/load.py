@@ -89,14 +89,14 @@ def load(
 
 
 def save(model: Model, path: str | PathLike, *, lossy: bool = False) -> None:
-    """Write a model as URDF, or in the world frame if the path ends in .json; it loads back to the same dynamics.
+    """Write a model as URDF, or in the world frame if the path ends in .json or .yaml; it loads back to the same dynamics.
 
     What URDF cannot hold (armature, springs, loops) is an error; with `lossy` it is left out. Gravity is in a comment.
     A file in the world frame has no body frames and no shapes; see `formats.screws`.
     """
     from . import screws_writer, urdf_writer
 
-    json = Path(path).suffix == ".json"
+    json = Path(path).suffix.lower() in (".json", ".yaml", ".yml")
     if not json and [x.child for x in depth_first(model.joints)] != [x.child for x in model.joints]:
         warnings.warn(
             f"{model.name} has bodies in an order that URDF does not keep: loaded back they come depth first, as do the entries of q. "

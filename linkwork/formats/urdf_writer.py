@@ -174,7 +174,7 @@ def _row(placed: PlacedJoint, names: Names) -> Iterator[UrdfJoint]:
         if not joint.nv:
             continue
         if type(joint) not in ROWS:
-            raise ModelError(f'joint "{placed.name}" is {joint.kind}, which URDF cannot express.')
+            raise ModelError(f'joint "{placed.name}" is {joint.kind}, which URDF cannot express; a .json file can.')
         row = ROWS[type(joint)]
         for i, (kind, along) in enumerate(row):
             whole = kind in ("planar", "floating")

@@ -1,6 +1,7 @@
 """Integration in time: simulate one robot, roll out batches of robots, and the trajectories they return."""
 
 from .contact import ContactRecord, ContactSolver
+from .contact_kernel import contact_kernel
 from .contact_rollout import ContactRollout
 from .control import Hold, hold
 from .ensemble import Ensemble, EventTimes, Statistic
@@ -28,6 +29,7 @@ __all__ = [
     "Statistic",
     "Trajectory",
     "adjoint",
+    "contact_kernel",
     "hold",
     "rollout",
     "rollout_gradient",

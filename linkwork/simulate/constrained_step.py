@@ -1,12 +1,12 @@
 """Steps of a rollout under constraints: accelerations keep them, and after each step the state is put back on them.
 
-    q ← q ∘ exp(−δ),  Jc δ = c;   v ← v − w,  Jc w = Jc v − U                                            δ, w dependent velocities alone
+    q ← q ∘ exp(−δ),  Jc δ = c;   v ← v − w,  Jc w = Jc v − U                              δ, w of least length in fixed units
 
-by Newton's method: Jc is eliminated once in a round, where the round begins. It serves q, whose error is then of the second power of
-what c was there, and twice v at the new q, whose error is of the third.
+by Newton's method: Jc Jc* is factored once in a round, where the round begins. It serves q, whose error is then of the second power
+of what c was there, and twice v at the new q, whose error is of the third.
 
-Which velocities depend on the others is chosen by the numbers of each sample, wherever accelerations or returns are asked for. A
-sample that leaves the states in which that is defined goes on as NaN.
+For accelerations, which velocities depend on the others is chosen by the numbers of each sample; or it is one choice for all, where it
+serves: they are the same. A sample that leaves the states in which this is defined goes on as NaN.
 """
 
 from collections.abc import Callable
@@ -14,15 +14,16 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import quantities
-from ..constraints.formula import ByNumbers
+from ..constraints.formula import ByChoice, ByNumbers
 from ..constraints.loops import Loops
+from ..constraints.returning import Nearest
 from ..constraints.system import LoopSystem
 from ..lie.iteration import iterate
 from ..lie.scalars import rounding
 from ..motion import equations
 
 ROUNDS = 8  # to the constraints at most
-NEAR = 3e-7  # of a radian, or of the mechanism's size: one round from there leaves its square, 1e-13
+NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there leaves its square
 CORRECTIONS = 2  # of v in a round
 START, MIDDLE, END = range(3)  # of a step, where drives are asked what they do
 
@@ -30,13 +31,13 @@ START, MIDDLE, END = range(3)  # of a step, where drives are asked what they do
 class ConstrainedMotion:
     """One step's view of a robot: `drives` (3, n, 3) is what drives do at the start, the middle and the end of it."""
 
-    def __init__(self, by_numbers: ByNumbers, loops: Loops, dress: Callable, drives=None):
-        self.by_numbers, self.loops, self.dress, self.drives = by_numbers, loops, dress, drives
+    def __init__(self, systems: ByNumbers | ByChoice, loops: Loops, dress: Callable, drives=None):
+        self.systems, self.loops, self.dress, self.drives = systems, loops, dress, drives
         self.nodes = dress(loops.nodes)
         self.served: list = []
 
     def _system(self, q, when: int) -> LoopSystem:
-        return self.by_numbers.system(self.loops, q, self.dress, [] if self.drives is None else [self.drives[when]])
+        return self.systems.system(self.loops, q, self.dress, [] if self.drives is None else [self.drives[when]])
 
     def acceleration(self, q, v, tau, when: int = START):
         """v̇ with the springs, damping and friction of the joints."""
@@ -46,9 +47,9 @@ class ConstrainedMotion:
         return vdot
 
     def bend(self):
-        """Ẋu of all joints (..., nv) where accelerations were asked for last."""
+        """w of least length with Jc w = −γ (..., nv) where accelerations were asked for last: what loops that bend do to the joints."""
         system = self.served[-1]
-        return self._step(system, [-x for x in system.gamma])
+        return self._step(self._nearest(system.rows, system.q), [-x for x in system.gamma])
 
     def local_rates(self, q, xi, v, tau, when: int):
         """ξ̇ and v̇ at q ∘ exp ξ."""
@@ -65,29 +66,34 @@ class ConstrainedMotion:
 
     def _nearer(self, q, v, _):
         """One round; it is enough if q was near."""
-        system = self._system(q, END)
-        system.blocks(q)
-        good = np.where(system.quality() >= system.least, 1.0 + np.zeros_like(q[..., 0]), 0.0)
-        done = system.misfit <= np.maximum(NEAR, 8 * rounding(q))
-        rows = system.rows
-        if self.by_numbers.set.holonomic.any():
-            q = quantities.integrate(self.nodes, q, -self._step(system, [x.c for x in rows]))
-            rows = self.loops.all_rows(self.nodes, q, drive=system.drive)
+        drive = self.systems.set.by_name([] if self.drives is None else [self.drives[END]])
+        rows = self.loops.all_rows(self.nodes, q, drive=drive)
+        nearest, good = self._nearest(rows, q), 1.0 + np.zeros_like(q[..., 0])
+        for x in nearest:
+            good = np.where(x.apart, good, 0.0)
+        done = self.loops.misfit(rows, q) <= np.maximum(NEAR, 8 * rounding(q))
+        if self.systems.set.holonomic.any():
+            q = quantities.integrate(self.nodes, q, -self._step(nearest, [x.c for x in rows]))
+            rows = self.loops.all_rows(self.nodes, q, drive=drive)
         for _ in range(CORRECTIONS):
-            v = v - self._step(system, [x.Jc @ v[..., at, None] - x.U for x, at in zip(rows, self.loops.columns)])
+            v = v - self._step(nearest, [x.Jc @ v[..., at, None] - x.U for x, at in zip(rows, self.loops.columns)])
         return q, v, good, done
 
-    def _step(self, system: LoopSystem, wanted: list):
-        """Dependent velocities that make what is wanted of the rows, the others zero."""
-        step = np.zeros_like(system.q, shape=(*system.q.shape[:-1], self.nodes.tree.nv))
-        for columns, solver, value in zip(self.loops.columns, system.solvers, wanted):
-            step[..., columns] = solver.particular(value)[..., 0]
+    def _nearest(self, rows, q) -> list[Nearest]:
+        return [Nearest(known, x.Jc, q) for known, x in zip(self.systems.ranked, rows)]
+
+    def _step(self, nearest: list[Nearest], wanted: list):
+        """Velocities that make what is wanted of the rows."""
+        some = wanted[0]
+        step = np.zeros_like(some, shape=(*some.shape[:-2], self.nodes.tree.nv))
+        for columns, x, value in zip(self.loops.columns, nearest, wanted):
+            step[..., columns] = x.makes(value)[..., 0]
         return step
 
 
 def euler_step(motion: ConstrainedMotion, q, v, tau, h):
     """The state after a semi-implicit Euler step with constant τ. Where loops bend, c = −h²/2 γ there; what closes them but for terms
-    of third order, −h²/2 Ẋu of the dependent velocities, is known from the acceleration."""
+    of third order, −h²/2 of what loops that bend do to the joints, is known from the acceleration."""
     vdot = motion.acceleration(q, v, tau)
     there, _ = equations.euler_end(motion.nodes, q, v, vdot - 0.5 * motion.bend(), h)
     _, fast = equations.euler_end(motion.nodes, q, v, vdot, h)

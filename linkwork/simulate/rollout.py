@@ -1,11 +1,14 @@
 """rollout: the motion of a batch of robots with fixed steps, in one compiled loop."""
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..constraints.formula import ByChoice
 from ..contact import refuse_contacts
 from ..dynamics import Dynamics
 from ..engine.checks import array_of
@@ -99,19 +102,44 @@ def rollout(
             Stepwise(robot, STEPS[method], controls, reset, inputs, dt)(q, v, every)
         else:
             inputs.add_time(dt, inside)
-            march(robot, STEPS[method], controls, reset, inputs, every, q, v)
+            steps_of = partial(march, robot, STEPS[method], controls, reset)
+            choice = one_choice(robot, reset)
+            steps_of(inputs, every, q, v, choice)
+            if choice is not None:
+                make_again(steps_of, inputs, every, q, v)
     return Rollout(library.multiples(dt * every, rows, Q), library.moved(q, 0, -2), library.moved(v, 0, -2))
 
 
-def march(robot, method, controls, reset, inputs: RolloutInputs, every: int, q, v) -> None:
+def one_choice(robot, reset) -> ByChoice | None:
+    """The model's first choice of dependent velocities, for a rollout in which a sample that it does not serve can be made again."""
+    if reset is not None or not isinstance(robot, Dynamics) or robot.constraints is None:
+        return None
+    pick = robot.constraints.choices[0]
+    return ByChoice(robot.constraints, pick) if pick.pivots.size else None
+
+
+def make_again(steps_of: Callable, inputs: RolloutInputs, every: int, q, v) -> None:
+    """Make samples that one choice did not serve, and that became NaN, once more: each with choices of its own."""
+    numbers = lambda x: (x - x == 0).all(-1)  # of any library
+    bad = ~numbers(v[-1]) & numbers(inputs.Q) & numbers(inputs.V)
+    if bool(bad.any()):
+        some = inputs.some(bad)
+        rows = output_arrays(inputs.library, None, len(q), some.Q, some.V)
+        rows[0][0], rows[1][0] = some.Q, some.V
+        steps_of(some, every, *rows)
+        q[:, bad], v[:, bad] = rows
+
+
+def march(robot, method, controls, reset, inputs: RolloutInputs, every: int, q, v, choice: ByChoice | None = None) -> None:
     """Make all steps in compiled code: from the states of `inputs`, each n-th state to the rows of q and v after the first."""
     control, reset = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
     shapes, host = inputs.shapes(), inputs.library.host
     source = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered  # a kernel may serve many robots
     ready = cache_of(robot, control, reset)
-    key = "march", source, method.__name__, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
+    where = inputs.Q.dtype if host else "GPU", choice is not None
+    key = "march", source, method.__name__, control, reset, len(inputs.streams), repr(shapes), where
     if key not in ready:
-        kernel, streams = whole_step(robot, method, control, reset, shapes), len(inputs.streams)
+        kernel, streams = whole_step(robot, method, control, reset, shapes, choice), len(inputs.streams)
         ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
     ready[key]([inputs.Q, inputs.V, *inputs.streams.values(), *inputs.constants.values()], [q, v], inputs.steps, every)
 

@@ -85,6 +85,12 @@ class RolloutInputs:
         made.streams, made.constants = {name: x[rows] for name, x in self.streams.items()}, self.constants
         return made
 
+    def some(self, which) -> "RolloutInputs":
+        """Those of some samples, a mask over the batch."""
+        made = RolloutInputs(self.library, self.Q[which], self.V[which], self.steps)
+        made.streams, made.constants = ({name: x[which] for name, x in part.items()} for part in (self.streams, self.constants))
+        return made
+
     def at(self, i: int) -> dict:
         """All inputs at step i."""
         row = (slice(None),) * len(self.batch) + (i,)

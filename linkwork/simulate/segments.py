@@ -128,7 +128,7 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
     after = pair.next_length(error, h, wanted, at["again"] > 0)
     near = np.max(np.abs(np.concatenate([q1, v1]))) <= LARGEST
     made = (error < 1) & near
-    stuck = ((error < 1) & ~near) | (~(error < 1) & (after <= SHORTEST * np.abs(t)))
+    stuck = ((error < 1) & ~near) | (~(error < 1) & ~(after > SHORTEST * np.abs(t)))  # also where that is no number
     nearly, rest = later(t, late, h)
     arrived = (h >= left) | (target - nearly <= at["slack"])
     there = np.where(arrived, target, nearly)

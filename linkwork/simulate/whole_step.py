@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from ..constraints.formula import ByChoice, ByNumbers
 from ..constraints.loops import Loops
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
@@ -19,10 +20,14 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def whole_step(
-    robot: Dynamics | Varying, method: Callable, controls: UserKernel | None, reset: UserKernel | None, others: Shapes
-) -> Kernel:
-    """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies."""
-    own, moved = own_robot(robot), _moved(robot, method)
+    robot: Dynamics | Varying, method: Callable, controls: UserKernel | None, reset: UserKernel | None, others: Shapes,
+    choice: ByChoice | None = None,
+) -> Kernel:  # fmt: skip
+    """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies. Under constraints
+    each sample chooses its dependent velocities, unless there is one `choice` for all."""
+    own = own_robot(robot)
+    systems = None if own.constraints is None else choice or own.constraints.by_numbers
+    moved = _moved(robot, method, systems)
     nq, nv = (own.nq,), (own.nv,)
     inputs = Input("q", nq, own.lowered.units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
 
@@ -37,8 +42,8 @@ def whole_step(
 
     content = robot.content if isinstance(robot, Varying) else (robot.lowered.digest,)
     known = controls is None and reset is None and own.lowered.is_ours
-    if own.constraints is not None:
-        content, known = ("held", *content, *own.constraints.by_numbers.content), known and own.constraints.set.is_ours
+    if systems is not None:
+        content, known = ("held", *content, *systems.content), known and systems.set.is_ours
     return Kernel(method.__name__, step, inputs, content if known else None)
 
 
@@ -46,17 +51,17 @@ def own_robot(robot: Dynamics | Varying) -> Dynamics:
     return robot.robot if isinstance(robot, Varying) else robot
 
 
-def _moved(robot: Dynamics | Varying, method: Callable) -> Callable:
+def _moved(robot: Dynamics | Varying, method: Callable, systems: ByNumbers | ByChoice | None) -> Callable:
     """A function of (inputs by name, q, v, τ, h) that makes one step; it does not keep a Dynamics without constraints alive."""
     own = own_robot(robot)
-    if own.constraints is None:
+    if systems is None:
         nodes_like, system = nodes_as_scalars(robot), own.lowered.system
         return lambda at, q, v, tau, h: method(system(nodes_like(q, at)), q, v, tau, h)
     nodes, dressed = _nodes(robot)
-    by_numbers, loops, held_step = own.constraints.by_numbers, Loops(own.constraints.set, nodes), CONSTRAINED_STEPS[method]
+    loops, held_step = Loops(systems.set, nodes), CONSTRAINED_STEPS[method]
 
     def step(at, q, v, tau, h):
-        motion = ConstrainedMotion(by_numbers, loops, lambda nodes: dressed(nodes, q, at), at.get(DRIVE))
+        motion = ConstrainedMotion(systems, loops, lambda nodes: dressed(nodes, q, at), at.get(DRIVE))
         return held_step(motion, q, v, tau, h)
 
     return step

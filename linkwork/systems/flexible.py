@@ -313,6 +313,7 @@ class FlexibleTree(Wrapped):
 
     def check_rigid(self, who: str):
         raise ModelError(
-            f"{who} is written for rigid trees, and this mechanism has flexible bodies. Use robot.forward_dynamics, robot.mass_matrix and "
-            "robot.task_inertia, which know them, or bodies without modes."
+            f"{who} is written for rigid trees here, and this mechanism has flexible bodies. robot.derivative(name, ..., by=...) "
+            "differentiates programs, also where constants vary; robot.forward_dynamics, robot.mass_matrix and robot.task_inertia "
+            "know flexible bodies."
         )

@@ -7,6 +7,7 @@ and frames are fixed placements on nodes. Results in joint space do not depend o
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from ..lie import Group
 from ..lie.group import Additive
 from ..lie.scalars import like
 from ..lie.so3 import rotation_matrix
+from ..model import Spring
 from ..model.tree import Tree, concatenated
 from ..spatial import Pose, homogeneous, inertia, phi
 from .node_groups import grouped
@@ -98,6 +100,8 @@ class Nodes(RigidTree):
         for name, x in values.items():
             if name == "gravity":
                 parts[name] = x
+            elif name.startswith("spring_"):
+                parts["forces"] = _with_springs(parts.get("forces", self.forces), name.removeprefix("spring_"), x)
             elif name in BONDS:
                 parts["bonds"] = parts.get("bonds", {}) | {name: x}
             elif name == "at":
@@ -253,6 +257,18 @@ def _reached(reach: Reach, at):
     return sum(((like(R, at) @ at[..., h, :, None])[..., 0] for h, R in reach), np.zeros_like(at[..., 0, :]))
 
 
+def _with_springs(forces, what: str, x) -> tuple:
+    """Forces whose springs have other constants: `what` is stiffness, length or damping, x (..., springs)."""
+    out, number = [], 0
+    for force, places in forces:
+        if isinstance(force, Spring):
+            force = copy(force)
+            object.__setattr__(force, what, x[..., number, None])  # of the scalars of a trace, which no check of the model knows
+            number += 1
+        out.append((force, places))
+    return tuple(out)
+
+
 VARIABLE = {
     "mass": ("nb",),
     "center": ("nb", 3),
@@ -269,4 +285,7 @@ BONDS = {
     "loop_on": ("loops", 3),
     "distance": ("distances",),
     "coupling": ("couplings", "coefficients"),
-}  # the same of what binds a mechanism besides its joints
+    "spring_stiffness": ("springs",),
+    "spring_length": ("springs",),
+    "spring_damping": ("springs",),
+}  # the same of what binds a mechanism besides its joints, and of springs between points

@@ -120,6 +120,25 @@ def test_rods_and_gears_vary_as_if_built_so():
         robots[0].varying("loop_at")
 
 
+def test_springs_between_points_vary_as_if_built_so():
+    """Under a loop, in forces and in a rollout."""
+
+    def built(stiffness, length, damping):
+        spring = lw.Spring("line", None, "coupler", (0.1, 0.3, 0), (0.1, 0, 0), stiffness=stiffness, length=length, damping=damping)
+        return lw.Dynamics(lw.load("four_bar").with_forces(lw.Push("jet", "crank", force=(1.0, 0, 0)), spring))
+
+    parts = [(70.0, 0.1, 0.5), (20.0, 0.3, 0.0), (0.0, 0.2, 2.0)]
+    robots = [built(*x) for x in parts]
+    q, v = map(np.array, zip(*(robots[0].constraints.random_state(seed=i) for i in range(3))))
+    names = "spring_stiffness", "spring_length", "spring_damping"
+    given = {name: np.array([[x[i]] for x in parts]) for i, name in enumerate(names)}
+    free = robots[1].varying(*names)
+    expected = [robot.passive_force(*x) for robot, *x in zip(robots, q, v)]
+    np.testing.assert_allclose(free.passive_force(q, v, **given), expected, atol=1e-12)
+    each = [lw.rollout(robot, *x, dt=0.01, steps=5).q for robot, *x in zip(robots, q, v)]
+    np.testing.assert_allclose(lw.rollout(free, q, v, dt=0.01, steps=5, given=given).q, each, atol=1e-10)
+
+
 # --- drives
 
 

@@ -21,6 +21,19 @@ THICK = {"EA": 1e3, "GJ": 7.0, "EIy": 10.0, "EIz": 20.0, "rhoA": 1.0, "rhoIy": 1
 CANTILEVER = np.array([1.875104068711961, 4.694091132974175, 7.854757438237613, 10.995540734875467, 14.137168391046471]) ** 2
 
 
+def elastic(p, d, rng):
+    """A stiffness of nodes that rigid motions do not strain."""
+    B, A = np.linalg.qr(rigid_motions(p, d))[0], rng.standard_normal((d * len(p), d * len(p)))
+    A -= B @ (B.T @ A)
+    return A @ A.T
+
+
+def displaced(K):
+    """Masses and a stiffness with displacements before rotations, as many programs have them."""
+    order = np.arange(len(K)).reshape(-1, 2, 3)[:, ::-1].ravel()
+    return np.eye(len(K)), K[np.ix_(order, order)]
+
+
 @pytest.mark.parametrize(
     ("options", "tolerance"), [({"count": 5}, 1e-6), ({"count": 10, "modes": "craig-bampton", "interfaces": ["tip"]}, 2e-4)]
 )
@@ -86,11 +99,11 @@ def test_forces_of_velocities_follow_from_the_energy(keep, rng):
 def test_kinetic_energy_is_the_sum_over_nodes(rng):
     """½ X* M X = Σ ½ m |v + ω × r + ṙ|² + ½ ω_j* J_j ω_j of rigid nodes with offset masses, to the second degree: small η."""
     count, n = 6, 4
-    p, A = rng.standard_normal((count, 3)), rng.standard_normal((6 * count, 6 * count))
+    p = rng.standard_normal((count, 3))
     inertias = np.stack(
         [spatial.inertia(np.array(m), rng.standard_normal(3) / 5, np.diag([0.2, 0.3, 0.4])) for m in rng.uniform(1, 2, count)]
     )
-    K = A @ A.T
+    K = elastic(p, 6, rng)
     body = lw.FlexibleBody.of_nodes(p, inertias, K, modes="cantilever", count=n, frames={f"n{i}": i for i in range(count)}, keep="all")
     X = rng.standard_normal((n + 6, 1))
     eta = 1e-5 * rng.standard_normal(n)
@@ -106,8 +119,8 @@ def test_kinetic_energy_is_the_sum_over_nodes(rng):
 def test_a_consistent_mass_matrix_of_solid_elements_is_taken_as_it_is(rng):
     """T = ½ Σ m_ij v_i · v_j with v_i = v + ω × r_i + Π_i η̇ at any deformation, of m ⊗ I₃."""
     count = 9
-    p, L, A = rng.standard_normal((count, 3)), rng.standard_normal((count, count)), rng.standard_normal((27, 27))
-    m, K = L @ L.T + count * np.eye(count), A @ A.T
+    p, L = rng.standard_normal((count, 3)), rng.standard_normal((count, count))
+    m, K = L @ L.T + count * np.eye(count), elastic(p, 3, rng)
     M = scipy.sparse.csr_array(np.kron(m, np.eye(3)))
     body = lw.FlexibleBody.of_matrices(M, K, p, root=[0, 1, 2], frames={"end": [6, 7, 8]}, count=3)
     Phi = scipy.linalg.eigh(K[9:, 9:], M.toarray()[9:, 9:])[1][:, :3]
@@ -207,6 +220,7 @@ BAD = [
     ({"count": 2, "interfaces": ["tip"]}, "too few for its interfaces"),
     ({"count": 2, "frames": {"far": 7.0}}, "7.0 m of a beam"),
     ({"count": 2, "interfaces": ["tipp"]}, "no interface"),
+    ({"count": 2, "frames": {"root": 0.3}}, '"root" is an end of the beam'),
     ({"count": 1, "modes": np.ones((126, 2))}, "not orthogonal"),
     ({"modes": np.ones((126, 2)), "orthogonalize": True}, "linearly dependent"),
 ]
@@ -218,9 +232,32 @@ def test_what_is_wrong_with_a_beam_is_said(options, said):
         lw.FlexibleBody.beam(1.0, THICK, **options)
 
 
+@pytest.mark.parametrize(("direction", "needed"), [("x", "EA"), ("t", "GJ")])
+def test_numbers_of_a_section_that_a_direction_needs_are_asked_for(direction, needed):
+    numbers = {x: y for x, y in THICK.items() if x != needed}
+    with pytest.raises(ModelError, match=f'needs {needed}.*leave "{direction}" out'):
+        lw.FlexibleBody.beam(1.0, numbers, directions=direction, count=1)
+
+
+def test_interfaces_are_named_in_the_same_way_of_beams_and_of_matrices():
+    mesh = BeamElements(np.linspace(0, 1, 6), THICK)
+    options = {"modes": "craig-bampton", "count": 2}
+    own = lw.FlexibleBody.beam(1.0, THICK, elements=5, interfaces="tip", **options)
+    for given in ({"interfaces": {"tip": 5}}, {"interfaces": ["tip"], "frames": {"tip": 5}}, {"interfaces": "tip", "frames": {"tip": 5}}):
+        body = lw.FlexibleBody.of_matrices(mesh.M, mesh.K, mesh.positions, **given, **options)
+        assert np.allclose(body.frequencies, own.frequencies)
+
+
+def test_makers_are_functions_however_often_they_are_asked_for():
+    import linkwork.flexible
+
+    for _ in range(2):
+        assert callable(linkwork.flexible.beam) and callable(linkwork.flexible.of_matrices)
+
+
 def test_wrong_matrices_are_named_with_the_remedy(rng):
-    p, A = rng.standard_normal((3, 3)), rng.standard_normal((18, 18))
-    K, M = A @ A.T, np.ones(3)
+    p, M = rng.standard_normal((3, 3)), np.ones(3)
+    K = elastic(p, 6, rng)
     upper = np.triu(K)
     for wrong, said in (
         (lambda: lw.FlexibleBody.of_nodes(p, M, upper, count=1), "not symmetric.*one triangle"),
@@ -232,6 +269,13 @@ def test_wrong_matrices_are_named_with_the_remedy(rng):
         (lambda: lw.FlexibleBody.of_matrices(np.eye(9), K[:9, :9], p, count=1), "three nodes or more"),
         (lambda: lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 3, K, count=1, root=None), 'modes="free"'),
         (lambda: lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 3, K, count=1, frames={"a": 9}), "nodes 0 to 2"),
+        (lambda: lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 3, K, count=1, root="a"), "nodes 0 to 2"),
+        (lambda: lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 3, K, count=1, interfaces=["tip"], frames={"top": 2}), 'interface "tip".*top'),
+        (lambda: lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 3, scipy.sparse.csr_array(-K), count=1), "indefinite"),
+        (lambda: lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 3, K, modes=rigid_motions(p, 6)[:, 3:]), "0, 1, 2.*rigid body, which its joint"),
+        (lambda: lw.FlexibleBody.of_nodes(1e3 * p, [np.eye(6)] * 3, K, count=1), "resists a rigid motion.*unit of the positions"),
+        (lambda: lw.FlexibleBody.of_matrices(*displaced(K), p, count=1), 'resists a rigid motion.*rotations="last"'),
+        (lambda: lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 3, K + np.eye(18), count=1), "resists a rigid motion.*supports"),
     ):
         with pytest.raises(ModelError, match=said):
             wrong()

@@ -244,13 +244,15 @@ def test_modal_damping_is_a_passive_force():
     assert run.energy[-1] < 0.2 * run.energy[0]
 
 
-def test_a_flexible_model_is_saved_and_loaded(tmp_path):
-    lw.save(small(0.01), tmp_path / "arm.json")
-    one, other = plain(small(0.01)), plain(lw.load(tmp_path / "arm.json"))
+@pytest.mark.parametrize("ending", ["json", "yaml"])
+def test_a_flexible_model_is_saved_and_loaded(ending, tmp_path):
+    path = tmp_path / f"arm.{ending}"
+    lw.save(small(0.01), path)
+    one, other = plain(small(0.01)), plain(lw.load(path))
     q, v = one.random_state(seed=9)
     for run in (lambda r: r.forward_dynamics(q, v, v), lambda r: r.passive_force(q, v), lambda r: r.potential_energy(q)):
         assert np.allclose(run(one), run(other), rtol=1e-11, atol=1e-11)
-    text = (tmp_path / "arm.json").read_text().replace('"flexible": "flexible1"', '"flexible": "flexible7"')
+    text = path.read_text().replace('"flexible": "flexible1"', '"flexible": "flexible7"')
     with pytest.raises(ModelError, match=r'line .*flexible body "flexible7"'):
         lw.load(text)
 
@@ -289,6 +291,18 @@ def test_lengths_can_be_varied_where_bodies_stand_on_flexible_frames():
     longer = plain(b.model())
     varied = lw.Dynamics(model).varying("at")
     assert np.allclose(varied.inverse_dynamics(q, v, v, at=moved), longer.inverse_dynamics(q, v, v), atol=1e-9)
+
+
+def test_derivatives_where_constants_vary_are_those_of_programs():
+    model = small()
+    robot, varied = lw.Dynamics(model), lw.Dynamics(model).varying("mass")
+    q, v = robot.random_state(seed=13)
+    mass = np.array([body.mass for body in model.bodies]) + 0.1
+    by_v = robot.derivative("forward_dynamics", q, v, v, by="v", mass=mass)
+    moved = [varied.forward_dynamics(q, v * (1 + s * STEP), v, mass=mass) for s in (1, -1)]
+    assert np.allclose(by_v @ v, (moved[0] - moved[1]) / (2 * STEP), rtol=1e-5, atol=1e-4)
+    with pytest.raises(ModelError, match=r"robot.derivative\("):
+        varied.forward_dynamics_derivatives(q, v, v, mass=mass)
 
 
 def test_what_flexible_bodies_do_not_have_is_refused():

@@ -162,3 +162,14 @@ def test_a_flexible_mechanism_moves_as_a_fine_lumped_one(kind):
         found.append([run.q[-1, 0], *robot.pose(run.q[-1], "rod_tip")[:2, 3], 0.1 * run.v[-1, 0]])
     assert abs(found[0][0]) > 0.3
     assert np.allclose(found[0], found[1], atol=5e-3)
+
+
+def test_a_modal_beam_is_one_word_of_the_builder():
+    """Tip deflection ρAgL⁴/8EI, and the damping of springs of the lumped beam: seconds times stiffness."""
+    section = lw.sections.rectangle(0.02, 0.03, lw.sections.STEEL)
+    robot = lw.Dynamics(lw.Builder("boom").beam("boom", 2.0, section, flexibility="modal", modes=8, damping=1e-3).model(), compiled=False)
+    rest = robot.equilibrium(robot.neutral())
+    sag = section.mass_per_length * 9.81 * 2.0**4 / (8 * section.EIy)
+    assert np.isclose(robot.pose(rest.q, "boom_tip")[2, 3], -sag, rtol=1e-3)
+    v, body = np.ones(8), robot.model.flexible_bodies["boom_modes"]
+    assert np.allclose(robot.passive_force(robot.neutral(), v), -1e-3 * np.diag(body.stiffness) * v)

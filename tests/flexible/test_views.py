@@ -7,6 +7,8 @@ import linkwork as lw
 from linkwork.view.drawn import bent, drawn_names, drawn_poses
 from linkwork.view.scene import Scene
 
+from .test_body import elastic
+
 
 def beam_robot():
     body = lw.FlexibleBody.beam(1.0, lw.sections.rectangle(0.01, 0.02, lw.sections.STEEL), elements=30, count=2, directions="y")
@@ -43,8 +45,8 @@ def test_pictures_and_pages_have_them(ending, tmp_path):
 
 
 def test_nodes_of_other_bodies_are_drawn_as_points(rng):
-    p, A = rng.standard_normal((4, 3)), rng.standard_normal((24, 24))
-    body = lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 4, A @ A.T, count=2)
+    p = rng.standard_normal((4, 3))
+    body = lw.FlexibleBody.of_nodes(p, [np.eye(6)] * 4, elastic(p, 6, rng), count=2)
     robot = lw.Dynamics(lw.Builder("lump").flexible("a", body).model(), compiled=False)
     q = np.array([0.1, 0.2])
     poses = drawn_poses(robot, q)[len(robot.bodies) :]

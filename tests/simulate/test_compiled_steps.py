@@ -196,3 +196,19 @@ def test_a_drive_that_only_gives_numbers_is_asked_in_python():
     assert runs[0].status == runs[1].status == "finished"
     np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-7)
     np.testing.assert_allclose(runs[1].q[-1, 0], 0.3 * np.sin(2.0), atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["rk45", "rosenbrock"])
+def test_flexible_bodies_step_in_compiled_code(method, monkeypatch):
+    """A link of steel that bends: the motion with a function of Python beside it, and few calls."""
+    section = lw.sections.rectangle(0.004, 0.03, lw.sections.STEEL)
+    link = lw.FlexibleBody.beam(1.0, section, elements=20, directions="y", count=2, damping=0.01)
+    robot = lw.Dynamics(lw.Builder("arm", gravity=(0, -9.81, 0)).flexible("link", link, joint=lw.Revolute()).model())
+    state = robot.neutral(), np.zeros(robot.nv)
+    plain = lw.simulate(robot, state, until=0.1, control=lambda t, q, v: 0 * v)
+    calls, run = [], Segments.run
+    monkeypatch.setattr(Segments, "run", lambda *x: calls.append(x) or run(*x))
+    made = lw.simulate(robot, state, until=0.1, method=method)
+    assert made.status == "finished" and 0 < len(calls) < 4
+    np.testing.assert_allclose(made.q[-1], plain.q[-1], atol=1e-6)

@@ -1,5 +1,6 @@
 """Rollouts of robots with loops, gears, wheels and drives: the motion of `simulate`, on the constraints, each sample by itself."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
+from linkwork.constraints.formula import ByChoice
 from linkwork.errors import SimulationError
 from linkwork.model.mechanisms.linkages import four_bar
 
@@ -41,7 +43,23 @@ def test_large_steps_are_put_back_too():
     q, v = states(FOUR_BAR)
     run = lw.rollout(FOUR_BAR, q, v, dt=0.03, steps=30)
     in_q, in_v = off(FOUR_BAR, run)
-    assert np.isfinite(run.q).all() and in_q < 1e-13 and in_v < 1e-10
+    assert np.isfinite(run.q).all() and in_q < 1e-12 and in_v < 1e-10
+
+
+def test_samples_that_one_choice_does_not_serve_are_made_again(monkeypatch):
+    """A choice that is singular somewhere on the way: its samples have the motion of choices of their own."""
+    q, v = states(FOUR_BAR, 4)
+    rollout = sys.modules["linkwork.simulate.rollout"]
+    with monkeypatch.context() as m:
+        m.setattr(rollout, "one_choice", lambda *_: None)
+        expected = lw.rollout(FOUR_BAR, q, v, dt=0.01, steps=20)
+    robot = lw.Dynamics(FOUR_BAR.model)
+    poor = robot.constraints.choices[0]
+    with monkeypatch.context() as m:  # as if pivots had been large where it was made: it serves two of the samples at most
+        m.setattr(rollout, "one_choice", lambda *_: ByChoice(robot.constraints, replace(poor, pivots=1.3e3 * poor.pivots)))
+        found = lw.rollout(robot, q, v, dt=0.01, steps=20)
+    np.testing.assert_allclose(found.q, expected.q, atol=1e-11)
+    np.testing.assert_allclose(lw.rollout(robot, q, v, dt=0.01, steps=20).q, expected.q, atol=1e-11)
 
 
 def test_a_sample_has_the_same_bits_in_any_batch():

@@ -155,6 +155,15 @@ def test_a_sample_that_fails_leaves_the_others_alone():
     assert np.isnan(made.Q[2, 6:]).all() and not np.isnan(made.Q[[0, 1, 3, 4]]).any() and "1 failed" in str(made)
 
 
+def test_a_sample_without_accelerations_fails_at_once():
+    """A force that is not a number from the start: the others go on."""
+    robot = lw.Dynamics(lw.load("pendulum"))
+    force = robot.kernel(scale=())(lambda q, scale: np.sqrt(scale) * q)
+    state, given = (np.ones((3, 1)), np.zeros((3, 1))), {"scale": [1.0, -1.0, 2.0]}
+    made = lw.simulate(robot, state, until=1.0, control=force, given=given, store="last")
+    assert made.status.tolist() == ["finished", "failed", "finished"] and made.t[1] == 0.0
+
+
 def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
     """Samples that were not reached are stopped, and have their start."""
     monkeypatch.setattr(ensemble_run, "FIRST_BLOCK", 4)

@@ -37,15 +37,18 @@ def beam(
         θ₂ = ½ ∫ θ × θ',   r₂ = ∫ ½ θ × (θ × e) + θ₂ × e + θ × γ       (its x part is the foreshortening of a bent beam)
     """
     _check(length, elements, directions, keep)
-    places = {"root": 0.0, "tip": float(length), **dict(frames or {})}
-    if isinstance(interfaces, Mapping):
-        places |= dict(interfaces)
+    interfaces = (interfaces,) if isinstance(interfaces, str) else interfaces
+    ends_at = {"root": 0.0, "tip": float(length)}
+    places = {**ends_at, **dict(frames or {}), **(interfaces if isinstance(interfaces, Mapping) else {})}
     for name, x in places.items():
         if not 0 <= x <= length:
             raise ModelError(f'frame "{name}" is at {x} m of a beam {length} m long; it is between 0 and that.')
+        if x != ends_at.get(name, x):
+            raise ModelError(f'frame "{name}" is at {x} m, but "{name}" is an end of the beam, at {ends_at[name]} m. Give it another name.')
     for name in interfaces:
         if name not in places or name == "root":
             raise ModelError(f'"{name}" is no interface of the beam; there are {", ".join(x for x in places if x != "root")}.')
+    _check_numbers(section, directions)
     ends = np.unique(np.concatenate([np.linspace(0, length, elements + 1), list(places.values())]))
     ends = ends[np.concatenate([[True], np.diff(ends) > 1e-9 * length])]
     mesh = BeamElements(ends, section, shear, rotary)
@@ -195,6 +198,15 @@ def section_data(section, shear: bool, rotary: bool) -> dict[str, float]:
         if not (x > 0 or (x == 0 and name.startswith("rhoI"))) or (np.isinf(x) and not name.startswith("GA")):
             raise ModelError(f"a section of a beam has {name} = {x}; it takes a positive finite number.")
     return data
+
+
+def _check_numbers(section, directions) -> None:
+    """A section by its numbers has those of the directions: EA where it stretches, GJ where it twists."""
+    for direction, needed in (("x", "EA"), ("t", "GJ")):
+        if isinstance(section, Mapping) and direction in directions and needed not in section:
+            raise ModelError(
+                f'a beam with the directions "{directions}" needs {needed} of its section; give it, or leave "{direction}" out.'
+            )
 
 
 def _check(length, elements, directions: Any, keep: str) -> None:
