@@ -315,8 +315,8 @@ def _refuse_overlap(robot: Dynamics, q, method: str) -> None:
     gaps = robot.contact_gaps(q)
     if gaps.min() < -OVERLAP:
         raise SimulationError(
-            f'{robot.model.name}: shapes of {robot.contacts.labels[int(gaps.argmin())]} are in each other by {-gaps.min():.3g} m at the start, '
-            f'and method "{method}" would leave them so. Move them apart, or use method="contact" with dt=..., which does.'
+            f'{robot.model.name}: shapes of {robot.contacts.labels[int(gaps.argmin())]} are in each other by {-gaps.min():.3g} m at the '
+            f'start, and method "{method}" would leave them so. Move them apart, or use method="contact" with dt=..., which does.'
         )
 
 
