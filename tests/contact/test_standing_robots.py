@@ -14,7 +14,8 @@ MODELS = Path(__file__).parents[1] / "models"
 def loaded(name, contacts):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = lw.load(MODELS / name).with_ground()
+        model = lw.load(MODELS / name)
+    model = model if model.ground else model.with_ground()
     return lw.Dynamics(model.with_contacts(contacts, material=lw.Material(friction=0.8)))
 
 
