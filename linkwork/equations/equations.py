@@ -10,6 +10,7 @@ from ..quantities import SIZES
 from ..spatial import Pose
 from . import boltzmann_hamel, coriolis, riemann
 from . import kinematic_derivatives as kinematics
+from .given import as_robot
 
 CUBES_UP_TO = 12  # largest nv for which arrays of nv³ entries are compiled; larger ones run in NumPy
 FOURTH_POWERS_UP_TO = 4  # and arrays of nv⁴ entries
@@ -32,8 +33,8 @@ class Equations:
     """
 
     def __init__(self, robot):
+        self.robot = as_robot("Equations", robot)
         robot.lowered.only_rigid("Equations")
-        self.robot = robot
         self._ready: dict = {}
 
     def mass_matrix(self, q):

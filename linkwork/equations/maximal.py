@@ -24,6 +24,7 @@ from ..spatial import bar, phi, tilde
 from ..sweeps import poses, velocities
 from ..systems import lower
 from ..systems.rigid import placed_blocks, placements
+from .given import as_robot
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class MaximalCoordinates:
     """
 
     def __init__(self, robot):
+        self.robot = as_robot("MaximalCoordinates", robot)
         robot.lowered.only_rigid("MaximalCoordinates")
-        self.robot = robot
         self._nodes = lower(robot.model)
         self._N = [_complement(H) for H in self._nodes.H]
         self._coordinates = [np.linalg.pinv(H.T) for H in self._nodes.H]  # joint velocities from a relative twist

@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import ModelError
 from ..lie import Group
 from .choices import Choice, LibraryChoice, as_choice
+from .given import as_robot
 
 STEP = 1e-30
 SINGULAR = 1e8  # condition number of a joint's S above which its velocities are called singular
@@ -23,7 +24,7 @@ class QuasiVelocities:
     """
 
     def __init__(self, robot, choices: dict):
-        self.robot = robot
+        self.robot = as_robot("QuasiVelocities", robot)
         self._choices = {joint: as_choice(choice) for joint, choice in choices.items()}
         self._rows: list[tuple[str, Choice, Group, slice, slice, slice]] = []  # name, choice, group, in x, in q, in v
         nx = nq = nv = 0

@@ -14,6 +14,7 @@ from ..model import Model
 from ..model.world_frame import in_world_frame, reference_poses
 from ..spatial import inertia, phi
 from .choices import Choice, as_choice
+from .given import as_model
 
 
 def screw(direction, point=(0.0, 0.0, 0.0), pitch: float = 0.0) -> np.ndarray:
@@ -58,7 +59,7 @@ class Screws:
     """
 
     def __init__(self, model: Model, kinds: str | dict[str, str] = "second kind"):
-        if model.flexible_bodies:
+        if as_model("Screws", model).flexible_bodies:
             raise ModelError(f"Screws is for rigid trees; {model.name} has flexible bodies. Use Dynamics(model), or bodies without modes.")
         self.model = model
         world, self._on = in_world_frame(model), dict[str | None, int | None]()

@@ -4,6 +4,7 @@ What is evaluated, and traced, depends on the number of modes alone, not on the 
 """
 
 import hashlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, did_you_mean
+from ..errors import ModelError, ModelWarning, UnknownNameError, did_you_mean
 from ..lie.scalars import like
 from ..lie.so3 import tilde as skew
 from ..spatial import Pose, bar, hat, inertia_parameters
@@ -19,6 +20,8 @@ from .attachment import Attachment
 from .samples import Fields, Terms
 
 HIGHEST = 1e7  # Hz: no structure that anyone models swings faster; units are wrong
+LOWEST = 1e-3  # Hz: hardly any swings more slowly; moduli in GPa make it 3e-5 of what it is
+UNITS = "Lengths are in m, masses in kg, stiffness in N/m, moduli in Pa."
 SLACK = 1e-8  # relative, of symmetry and of eigenvalues that may not be negative
 
 
@@ -284,9 +287,14 @@ def check(body: FlexibleBody) -> None:
         )
     if body.frequencies[0] > HIGHEST:
         raise ModelError(
-            f"the first frequency is {body.frequencies[0]:.3g} Hz, which no structure has: check the units. "
-            "Lengths are in m, masses in kg, stiffness in N/m, moduli in Pa."
+            f"the first frequency is {body.frequencies[0]:.3g} Hz, which no structure has: check the units. {UNITS}"
         )
+    if body.frequencies[0] < LOWEST:
+        message = (
+            f"a flexible body has the first frequency {body.frequencies[0]:.3g} Hz, less than structures have: check the units. {UNITS} "
+            "A modulus given in GPa makes frequencies 3e-5 of what they are."
+        )
+        warnings.warn(message, ModelWarning, stacklevel=8)  # the line that called FlexibleBody.beam, .of_nodes or .of_matrices
 
 
 def check_symmetric(what: str, x) -> None:

@@ -21,6 +21,7 @@ FREEDOMS: dict[str, tuple[type[Joint], tuple[float, float, float], str]] = {
     "bend_z": (Revolute, Z, "EIz"),
 }  # what a segment may do: the joint, its axis, the stiffness of the section that resists
 USUAL = "axial", "twist", "bend_y", "bend_z"
+WAYS = {"x": 1, "t": 1, "y": 2, "z": 2}  # that an end can move: along, about; across and turning with each plane of bending
 FLEXIBILITY = "rigid", "lumped", "modal"
 
 
@@ -64,12 +65,22 @@ class Beam:
         h = self.length / self.segments
         return together(*(self.at((i + 0.5) * h).piece(h, i * h, color) for i in range(self.segments)))
 
-    def modal(self, modes: int) -> FlexibleBody:
-        """The beam as finite elements, as many as it has segments, in its lowest modes as a cantilever; shear in both planes or none."""
+    def modal(self, modes: int | None) -> FlexibleBody:
+        """The beam as finite elements, as many as it has segments, with its tip as an interface (Craig and Bampton): one static shape for
+        each way that the tip can move, exact under any load there, and the lowest modes with the tip held, two by default. With shear in
+        both planes or none."""
         directions = "".join(letter for letter, freedom in zip("xtyz", ("axial", "twist", "bend_z", "bend_y")) if freedom in self.freedoms)
+        ways = sum(WAYS[direction] for direction in directions)
+        modes = ways + min(2, ways * (self.segments - 1)) if modes is None else modes
+        if not isinstance(modes, int) or isinstance(modes, bool) or modes < ways:
+            raise ModelError(
+                f'beam "{self.name}" has modes = {modes!r}; its tip can move in {ways} ways with freedoms {", ".join(self.freedoms)}, each of '
+                f"which takes a mode: give {ways} or more, or fewer freedoms. Builder.flexible with FlexibleBody.beam(count=...) takes the "
+                "lowest modes whatever their direction."
+            )
         shear = "shear_y" in self.freedoms or "shear_z" in self.freedoms
-        body = FlexibleBody.beam(self.length, self.at if callable(self.section) else self.section, elements=self.segments, count=modes,
-                                 directions=directions, shear=shear)  # fmt: skip
+        body = FlexibleBody.beam(self.length, self.at if callable(self.section) else self.section, elements=self.segments,
+                                 modes="craig-bampton", interfaces=["tip"], count=modes - ways, directions=directions, shear=shear)  # fmt: skip
         return replace(body, damping=self.damping * np.diag(body.stiffness))
 
     def pieces(self, color=None) -> Iterator[tuple[float, Joint | None, Solid]]:

@@ -6,15 +6,18 @@
 The axis of a beam is x; y and z are principal axes of the section, through its centre of area, which is its shear centre too.
 """
 
+import warnings
 from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, ModelWarning
 from ..spatial import Pose
 from .parts import Shape
 from .solids import Solid
+
+SOFTEST = 1e3  # Pa: gels; E below it was meant in GPa
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,9 @@ class Material:
 
     def __post_init__(self):
         _positive("a material", E=self.E, rho=self.rho)
+        if self.E < SOFTEST:
+            said = f"a material has E = {self.E:g} Pa, softer than any that is built with: moduli are in Pa, 1 GPa is 1e9."
+            warnings.warn(said, ModelWarning, stacklevel=3)
         if _missing(self.nu) and _missing(self.G):
             raise ModelError("a material has neither nu nor G; it takes one of them.")
         if _missing(self.nu):
