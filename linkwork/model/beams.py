@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -74,13 +75,14 @@ class Beam:
         modes = ways + min(2, ways * (self.segments - 1)) if modes is None else modes
         if not isinstance(modes, int) or isinstance(modes, bool) or modes < ways:
             raise ModelError(
-                f'beam "{self.name}" has modes = {modes!r}; its tip can move in {ways} ways with freedoms {", ".join(self.freedoms)}, each of '
-                f"which takes a mode: give {ways} or more, or fewer freedoms. Builder.flexible with FlexibleBody.beam(count=...) takes the "
-                "lowest modes whatever their direction."
+                f'beam "{self.name}" has modes = {modes!r}; its tip can move in {ways} ways with freedoms {", ".join(self.freedoms)}, each '
+                f"of which takes a mode: give {ways} or more, or fewer freedoms. Builder.flexible with FlexibleBody.beam(count=...) takes "
+                "the lowest modes whatever their direction."
             )
         shear = "shear_y" in self.freedoms or "shear_z" in self.freedoms
-        body = FlexibleBody.beam(self.length, self.at if callable(self.section) else self.section, elements=self.segments,
-                                 modes="craig-bampton", interfaces=["tip"], count=modes - ways, directions=directions, shear=shear)  # fmt: skip
+        shapes: dict[str, Any] = {"modes": "craig-bampton", "interfaces": ["tip"], "count": modes - ways}
+        section = self.at if callable(self.section) else self.section
+        body = FlexibleBody.beam(self.length, section, elements=self.segments, directions=directions, shear=shear, **shapes)
         return replace(body, damping=self.damping * np.diag(body.stiffness))
 
     def pieces(self, color=None) -> Iterator[tuple[float, Joint | None, Solid]]:

@@ -210,7 +210,7 @@ class Builder:
             b.body("load", "boom_tip", mass=1.0)
 
         `flexibility` "rigid" makes one body, "lumped" rigid pieces with springs between them that resist what `freedoms` name: axial,
-        twist, bend_y, bend_z, and shear_y, shear_z; "modal" is a FlexibleBody of finite elements, `segments` of them (see `flexible`), in so
+        twist, bend_y, bend_z, and shear_y, shear_z; "modal" is a FlexibleBody (see `flexible`) of so many elements as `segments`, in so
         many `modes`: one static shape for each way that the tip can move, six with the usual freedoms, so that loads there twist and
         stretch it too, and the lowest modes with the tip held, two by default. `damping` seconds times the stiffness is the damping of
         the springs. The body `name` is at the root, `<name>_tip` at the end, where others attach; pieces between and the joints are

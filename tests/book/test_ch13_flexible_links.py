@@ -6,6 +6,7 @@ X = [η̇; V] for each body, as the chapter has, assembled here from modes, pose
 """
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,7 +28,8 @@ def structure(seed):
     """Positions, M_nd(j), K_st and B* of nodes on a bent line, springs against all relative motions of neighbours."""
     rng = np.random.default_rng(seed)
     positions = np.cumsum(np.r_[[np.zeros(3)], [(0.4, 0.1 * i, -0.05 * i) for i in range(1, NODES)]], 0)
-    masses = np.stack([inertia(np.float64(0.5 + 0.1 * i), 0.02 * rng.standard_normal(3), np.diag([0.01, 0.012, 0.014])) for i in range(NODES)])
+    tensor, centers = np.diag([0.01, 0.012, 0.014]), 0.02 * rng.standard_normal((NODES, 3))
+    masses = inertia(0.5 + 0.1 * np.arange(NODES), centers, np.broadcast_to(tensor, (NODES, 3, 3)))
     K = np.zeros((6 * NODES, 6 * NODES))
     for i in range(NODES - 1):
         root = rng.standard_normal((6, 6))
@@ -108,9 +110,8 @@ def test_velocities_of_the_nodes(modes):
     q = robot.neutral()
     J = np.concatenate([robot.jacobian(q, f"k.n{j}") for j in range(NODES)])
     _, _, _, B = structure(2)
-    close(J[:, robot.v_index("k_modes")], mode_shapes(flexible), 1e-12)
-    still = robot.jacobian(q, "k.floating")
-    close(J - np.concatenate([np.zeros((len(J), 6)), mode_shapes(flexible)], 1), B @ still, 1e-12)
+    rates = np.eye(robot.nv)[robot.v_index("k_modes")]
+    close(J, mode_shapes(flexible) @ rates + B @ robot.jacobian(q, "k.floating"), 1e-12)
 
 
 @pytest.mark.parametrize("modes", ["cantilever", "free"])
@@ -124,8 +125,7 @@ def test_the_modal_mass_matrix(modes):
 @pytest.mark.parametrize("modes", ["cantilever", "free"])
 def test_equations_of_motion_of_the_nodes(modes, rng):
     """[Π*; B] (M_nd α_nd + b_nd + K_st u) = M_fl Ẋ + b_fl + [K η; 0] (13.9) to (13.19), (13.37), (13.41): each node by Newton and Euler."""
-    robot, flexible = alone(modes)
-    _, masses, _, _ = structure(2)
+    (robot, _), (_, masses, _, _) = alone(modes), structure(2)
     (q, v), vdot = state(robot, bent=0.0), rng.standard_normal(robot.nv)
     names = list(robot.bodies)
     V, alpha = robot.body_velocities(q, v), robot.body_accelerations(q, v, vdot)
@@ -189,7 +189,7 @@ def book(bent=0.05):
 def sizes(sko):
     """Where each node is in a stacked vector."""
     ends = np.cumsum([0, *sko.heights])
-    return [slice(i, j) for i, j in zip(ends[:-1], ends[1:])]
+    return [slice(i, j) for i, j in pairwise(ends)]
 
 
 def dense(sko):
@@ -235,7 +235,7 @@ def test_inverse_dynamics_of_flexible_bodies(rng):
 def test_composite_inertias_of_flexible_bodies():
     """Lemma 13.1: Φ M Φ* = R + Φ~ R + R Φ~*, R(k) = M(k) + Σ A R A*; algorithm 13.2 (13.56) to (13.58)."""
     sko, (robot, _) = book(), tree()
-    Phi, H, M = dense(sko)
+    Phi, _, M = dense(sko)
     R = [sko.M[0] + sko.A[1] @ sko.M[1] @ sko.A[1].T + sko.A[2] @ sko.M[2] @ sko.A[2].T, sko.M[1], sko.M[2]]
     whole, strict = scipy.linalg.block_diag(*R), Phi - np.eye(len(Phi))
     close(Phi @ M @ Phi.T, whole + strict @ whole + whole @ strict.T, 1e-10)
@@ -309,7 +309,7 @@ def test_two_stages_have_the_accelerations_of_one(rng):
 def test_the_inverse_of_the_modal_inertia_is_an_update_of_rank_six_for_each_child():
     """Exercise 13.1: D_m = L + Y Γ Y*, L = H_m M_fl H_m* without children, Y the bending at their frames, Γ = φ P_r⁺ φ* there;
     D_m⁻¹ = L⁻¹ − L⁻¹ Y [I + Γ Y* L⁻¹ Y]⁻¹ Γ Y* L⁻¹ (13.70), (13.71)."""
-    (two, nodes), (robot, _) = stages(), tree()
+    two, nodes = stages()
     modes = nodes[0][1]
     H, frames = two.H[modes], [two.tree.parent[joint] for joint, _ in nodes[1:]]
     Y = H @ np.concatenate([two.A[c] for c in frames], 1)

@@ -9,7 +9,7 @@ import scipy.sparse
 
 import linkwork as lw
 from linkwork import spatial
-from linkwork.errors import ModelError, UnknownNameError
+from linkwork.errors import ModelError, ModelWarning, UnknownNameError
 from linkwork.flexible import BeamElements
 from linkwork.flexible.data import as_data, from_data
 from linkwork.flexible.finite_elements import rigid_motions
@@ -281,3 +281,23 @@ def test_wrong_matrices_are_named_with_the_remedy(rng):
             wrong()
     with pytest.raises(UnknownNameError, match='Did you mean "tip"'):
         lw.FlexibleBody.beam(1.0, THICK, count=1).attachment("tipp")
+
+
+def test_stiffness_in_other_units_is_told_of():
+    """A first frequency below 1e-3 Hz, in the line that made the body."""
+    wrong = {name: value * (1e-9 if name[0] in "EG" else 1) for name, value in THICK.items()}
+    with pytest.warns(ModelWarning, match="moduli in Pa") as said:
+        body = lw.FlexibleBody.beam(1.3, wrong, elements=4, count=2)
+    assert body.frequencies[0] < 1e-3
+    assert said[0].filename == __file__
+    mesh = BeamElements(np.linspace(0, 1.3, 5), wrong)
+    with pytest.warns(ModelWarning, match="first frequency") as said:
+        lw.FlexibleBody.of_matrices(mesh.M, mesh.K, mesh.positions, count=2)
+    assert said[0].filename == __file__
+
+
+def test_moduli_in_gigapascal_are_told_of():
+    """Of every beam, lumped ones too, and where the first frequency is not low."""
+    with pytest.warns(ModelWarning, match="E = 210 Pa.*1 GPa is 1e9") as said:
+        lw.sections.Material(E=210.0, nu=0.3, rho=7850.0)
+    assert said[0].filename == __file__

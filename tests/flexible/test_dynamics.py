@@ -328,3 +328,16 @@ def test_what_flexible_bodies_do_not_have_is_refused():
     ):
         with pytest.raises(kind, match=said):
             wrong()
+
+
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda model: lw.Equations(model), r'the model "flexible_small": Equations\(lw.Dynamics\(model\)\)'),
+    (lambda model: lw.MaximalCoordinates(model), r"MaximalCoordinates\(lw.Dynamics\(model\)\)"),
+    (lambda model: lw.QuasiVelocities(model, {}), r"QuasiVelocities\(lw.Dynamics\(model\)\)"),
+    (lambda model: lw.Equations("arm.urdf"), "not a str"),
+    (lambda model: lw.Screws(plain(model)), r'the robot "flexible_small": Screws\(robot.model\)'),
+    (lambda model: lw.Screws(3), "not a int"),
+])  # fmt: skip
+def test_a_model_in_place_of_a_robot_is_told_of(make, said):
+    with pytest.raises(ModelError, match=said):
+        make(small())
