@@ -117,7 +117,7 @@ def simulate(
     until = checked_until(until, start)
     if isinstance(robot, Varying) or given or statistics or store or is_batch(state) or is_on_device(state, given):
         checked(own_robot(robot), settings)
-        refuse_contacts(own_robot(robot).model, "simulate for batches")
+        refuse_contacts(own_robot(robot).model, "simulate for batches", 'lw.rollout(..., method="contact")')
         settings = replace(settings, sensitivity=("state",)) if sensitivity else settings
         if is_on_device(state, given):
             state, given, like = on_host(state, dict(given or {}))
