@@ -6,7 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork.errors import ConstraintError
 from linkwork.simulate import ensemble_run
-from linkwork.simulate.segments import Segments
+from linkwork.simulate.segments import ATTEMPTS, Segments
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +183,28 @@ def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
     np.testing.assert_array_equal(made.q[stopped], Q[stopped])
 
 
+def test_ctrl_c_stops_a_sample_whose_steps_do_not_end(robot, monkeypatch):
+    """A call makes a bounded number of attempts, however many steps a sample needs; the others have the bits they have alone."""
+    Q, V = states(robot, 3)
+    calls, run = [], Segments.run
+    monkeypatch.setattr(Segments, "run", lambda *x: (calls.append(x), run(*x))[1])
+    many = lw.simulate(robot, (Q, V), until=1.0, max_step=1e-5, store="last")
+    assert len(calls) == 1 + 100_000 // ATTEMPTS and (many.status == "finished").all() and (many.steps >= 100_000).all()
+    alone = lw.simulate(robot, (Q[0], V[0]), until=1.0, max_step=1e-5, dense=False, every=10_000)
+    np.testing.assert_array_equal(many.q[0], alone.q[-1])
+
+
+def test_states_that_do_not_fit_are_named(robot):
+    Q, V = states(robot, 4)
+    with pytest.raises(lw.ShapeError, match=r"q \(3,\), v \(4,\)"):
+        lw.simulate(robot, (Q[:3], V), until=1.0)
+    with pytest.raises(lw.ShapeError, match="gain"):
+        lw.simulate(robot, (Q, V), until=1.0, control=robot.kernel(gain=())(lambda q, gain: -gain * q), given={"gain": np.ones(3)})
+    V[[1, 2]] = np.nan
+    with pytest.raises(lw.SimulationError, match=r"v of 2 states .* sample \(1,\)"):
+        lw.simulate(robot, (Q, V), until=1.0)
+
+
 def test_odd_batches(robot):
     """None, one, several axes, states that broadcast; and no time at all."""
     Q, V = states(robot, 3)
@@ -207,6 +229,7 @@ def test_odd_batches(robot):
         ({"statistics": {"a": lambda q: q}}, "robot.kernel"),
         ({"given": {"masss": 1.0}}, "masss"),
         ({"store": "all"}, "store"),
+        ({"dense": True}, "dense is for one state"),
         ({"store": "steps", "dt": 0.1}, "give one"),
     ],
 )
