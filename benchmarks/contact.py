@@ -64,7 +64,8 @@ def standing(make):
     path, which, q, first = make()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = lw.load(path).with_ground()
+        model = lw.load(path)
+    model = model if model.ground else model.with_ground()
     robot = lw.Dynamics(model.with_contacts(which, material=lw.Material(friction=0.8)))
     return robot, *settled(robot, q, first), path, which
 

@@ -54,8 +54,9 @@ class ContactSolver:
     limits      do joint limits act in a rollout?
     friction    dry friction of joints: "solved" with the contacts, or "first", joint by joint before the contacts are solved: rounds are
                 then fewer, and a joint that both hold creeps
-    impacts     "together": Newton's law for all contacts that strike at one time; "one_by_one": one contact after another, the fastest
-                first, as often as it takes; the latter only in runs that go event by event
+    impacts     "together": Newton's law for all contacts that strike at one time; and, in runs that go event by event, "poisson": impulses
+                that stop them, and e times their normal parts once more; "one_by_one": one contact after another, the fastest first,
+                as often as it takes
     recovery    m/s: how fast bodies that are in each other are pushed apart, at most
     """
 
@@ -74,8 +75,8 @@ class ContactSolver:
             raise SimulationError(f'a contact solver has method "{self.method}"; it may be {" or ".join(SOLVERS)}.')
         if self.friction not in ("solved", "first"):
             raise SimulationError(f'a contact solver has friction "{self.friction}"; it may be "solved" or "first".')
-        if self.impacts not in ("together", "one_by_one"):
-            raise SimulationError(f'a contact solver has impacts "{self.impacts}"; it may be "together" or "one_by_one".')
+        if self.impacts not in ("together", "poisson", "one_by_one"):
+            raise SimulationError(f'a contact solver has impacts "{self.impacts}"; it may be "together", "poisson" or "one_by_one".')
         for name, least in (("rounds", 1), ("polish", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or int(value) != value or value < least:

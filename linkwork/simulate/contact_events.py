@@ -206,14 +206,26 @@ class Points:
                     force = local((J @ response)[rows, rows], b[i], self.mu[i], force)
                 v = v + response[:, rows] @ force
                 continue
-            some = np.repeat(touching, 3)
-            found = solve_contacts((J @ response)[np.ix_(some, some)], flat(b)[some], self.mu[touching])
-            if not found.converged:
-                left = f"residual {found.residuals.max():.2g}"
-                raise SimulationError(f"t = {t:.9g} s: the impact of {self._named(approaching)} has no solution ({left}).")
-            v = v + response[:, some] @ found.force
+            if impacts == "poisson":
+                v, force = self._together(t, u, J, response, touching, v)
+                given = np.zeros_like(u)
+                given[:, 0] = e * force[:, 0]
+                v = v + response @ flat(given)
+                v, _ = self._together(t, blocks(J @ v), J, response, touching, v)
+            else:
+                v, _ = self._together(t, b, J, response, touching, v)
             break
         return v, True
+
+    def _together(self, t: float, b, J, response, touching, v):
+        """v after impulses of all points that touch, with 0 ≤ b_n + (G λ)_n ⟂ λ_n ≥ 0 and Coulomb's law, and the impulses (n, 3)."""
+        some, force = np.repeat(touching, 3), np.zeros(3 * self.n)
+        found = solve_contacts((J @ response)[np.ix_(some, some)], flat(b)[some], self.mu[touching])
+        if not found.converged:
+            left = f"residual {found.residuals.max():.2g}"
+            raise SimulationError(f"t = {t:.9g} s: the impact of {self._named(touching)} has no solution ({left}).")
+        force[some] = found.force
+        return v + response @ force, blocks(force)
 
     def _slow(self, u) -> np.ndarray:
         """Speeds that are none."""

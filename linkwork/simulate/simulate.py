@@ -199,7 +199,7 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
     if s.contact is not None and not isinstance(s.contact, ContactSolver):
         raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
     if s.contact is not None and s.contact.impacts != "together" and s.method == "contact":
-        raise SimulationError('impacts="one_by_one" is for runs event by event, e.g. "rk45"; method "contact" has them "together".')
+        raise SimulationError(f'impacts="{s.contact.impacts}" is for runs event by event, e.g. "rk45"; "contact" has them "together".')
     if s.contact is not None and s.contact.friction != "solved":
         raise SimulationError('friction of joints is "solved" with the contacts in simulate; "first" is for rollout.')
     if s.method not in ("contact", *BY_EVENTS) and len(robot.contacts):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import LinkworkError
+from ..errors import LinkworkError, OptionError
 from .camera import Camera, direction
 from .contacts import at_times, contact_segments
 from .extras import check_pictures, extra, pyplot
@@ -44,6 +44,8 @@ def snapshot(
     """
     check_pictures(path)
     motion = Motion.of(motion)
+    if t is not None:
+        _check_times(motion, t)
     shown = motion.at(motion.t[-1] if t is None else t)
     scene = Scene.of(motion, shapes)
     arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
@@ -53,6 +55,17 @@ def snapshot(
     if path is not None:
         figure.savefig(path)
     return figure
+
+
+def _check_times(motion: Motion, t) -> None:
+    """Times are within the motion, but for rounding."""
+    times, slack = np.atleast_1d(np.asarray(t, float)), 1e-9 * (1 + motion.duration)
+    wrong = ~((times >= motion.t[0] - slack) & (times <= motion.t[-1] + slack))
+    if wrong.any():
+        raise OptionError(
+            f"t has {times[wrong][0]:g} s, but the motion of {motion.model.name} goes from {motion.t[0]:g} to {motion.t[-1]:g} s. A "
+            "configuration q is drawn as snapshot(lw.Motion(robot, [0.0], [q], [np.zeros(robot.nv)]))."
+        )
 
 
 def movie(

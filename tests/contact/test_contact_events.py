@@ -79,7 +79,8 @@ def test_a_particle_leaves_a_sphere_where_the_normal_force_ends():
 
 
 def test_newtons_cradle_takes_impacts_one_by_one():
-    """Three balls in touch, e = 1, the first comes with 1: one after another 0, 0, 1; together, by Newton's law, −1/3, 2/3, 2/3."""
+    """Three balls in touch, e = 1, the first comes with 1: one after another 0, 0, 1; together, by Newton's law or Poisson's,
+    −1/3, 2/3, 2/3."""
     made = lw.Builder("cradle", gravity=(0, 0, 0))
     for i in range(3):
         made.body(f"ball{i}", joint=lw.Prismatic(axis=(1, 0, 0)), at=(0.2 * i, 0, 0), **solids.sphere(1.0, 0.1))
@@ -88,12 +89,13 @@ def test_newtons_cradle_takes_impacts_one_by_one():
     robot = lw.Dynamics(made.model(), compiled=False)
     start = np.array([-0.05, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])
     ends = {}
-    for impacts in ("one_by_one", "together"):
+    for impacts in ("one_by_one", "together", "poisson"):
         run = lw.simulate(robot, start, until=0.1, contact=lw.ContactSolver(impacts=impacts))
         assert np.allclose(times(run, "strikes")[0], 0.05)
         ends[impacts] = run.v[-1]
     assert np.allclose(ends["one_by_one"], [0, 0, 1], atol=1e-9)
     assert np.allclose(ends["together"], [-1 / 3, 2 / 3, 2 / 3], atol=1e-6)
+    assert np.allclose(ends["poisson"], [-1 / 3, 2 / 3, 2 / 3], atol=1e-6)
 
 
 def test_a_rod_beyond_painleves_friction_ends_the_run_with_a_reason():

@@ -84,3 +84,14 @@ def test_assembly_bends_bodies_only_where_joints_cannot_close_a_loop():
     assert np.allclose(near, rigid, atol=1e-3) and body.strain_energy(near[modes]) < 1e-5
     cranked = robot.assemble(guess, hold=["crank_joint", "coupler_joint", "rocker_joint"])
     assert body.strain_energy(cranked[modes]) > 1.0
+
+
+def test_a_beam_that_a_loop_clamps_at_both_ends_has_its_frequencies():
+    """cos βL cosh βL = 1,  ω = β² √(EI/ρA): a loop holds the tip of a cantilever."""
+    section = {"EA": 1e5, "EIy": 1.0, "EIz": 1.0, "rhoA": 1.0}
+    beam = lw.FlexibleBody.beam(1.0, section, elements=20, directions="xy", count=6, modes="craig-bampton", interfaces=["tip"])
+    b = lw.Builder("bridge", gravity=(0, 0, 0)).flexible("beam", beam)
+    b.loop("wall", None, "beam.tip", lw.Fixed(), at=(1, 0, 0))
+    robot = lw.Dynamics(b.model(), compiled=False)
+    found = 2 * np.pi * robot.modes(robot.equilibrium(robot.neutral())).frequencies[:3]
+    assert np.allclose(found, np.array([4.7300407, 7.8532046, 10.9956078]) ** 2, rtol=1e-4)

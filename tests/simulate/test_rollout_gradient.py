@@ -120,6 +120,3 @@ def test_what_has_no_gradient_says_so():
         lw.rollout_gradient(ARM, Q, V, checkpoint=0, **how)
     with pytest.raises(lw.SimulationError, match="straight-line kernels"):
         lw.rollout_gradient(lw.Dynamics(lw.load("double_pendulum"), rolled=True), Q, V, **how)
-    with pytest.raises(lw.SimulationError, match="has loops"):
-        four_bar = lw.Dynamics(lw.load("four_bar"))
-        lw.rollout_gradient(four_bar, four_bar.neutral(), np.zeros(four_bar.nv), **how)

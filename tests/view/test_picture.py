@@ -70,3 +70,9 @@ def test_a_camera_goes_along_with_what_travels_far(tumble):
     """After three seconds it has fallen 38 metres, and it fills as much of the picture as at first."""
     seen = [(pixels(lw.snapshot(tumble, t, **SMALL)).min(-1) < 0.7).mean() for t in (0.0, 3.0)]
     assert min(seen) > 0.02
+
+
+def test_a_time_outside_of_a_motion_is_refused(swing):
+    for motion, t in ((swing, 99.0), (swing, np.nan), (lw.load("double_pendulum"), [0.3, 0.2])):
+        with pytest.raises(lw.LinkworkError, match=r"t has .* goes from 0 to .*lw.Motion"):
+            lw.snapshot(motion, t, **SMALL)
