@@ -135,6 +135,8 @@ def test_a_kernel_takes_what_it_names_of_the_state():
     np.testing.assert_array_equal(few.q, many.q)
     np.testing.assert_array_equal(few.tau, many.tau)
     assert [x.t for x in few.events] == [x.t for x in many.events] != []
+    changes = [lw.simulate(robot, start, until=0.2, control=x[0], sensitivity=True).sensitivity["state"][-1] for x in (some, whole)]
+    np.testing.assert_allclose(*changes, atol=1e-13)
     with pytest.raises(lw.SimulationError, match='needs "gain" besides'):
         lw.simulate(robot, start, until=1.0, control=robot.kernel(gain=())(lambda v, gain: -gain * v))
 

@@ -183,6 +183,32 @@ def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
     np.testing.assert_array_equal(made.q[stopped], Q[stopped])
 
 
+@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.5}])
+def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, how, monkeypatch):
+    """t, q, v and counts are those of the start; there are no rows, statistics and events, whatever was made of them."""
+    monkeypatch.setattr(ensemble_run, "CAPACITY", 4)
+    calls, run = [], Segments.run
+
+    def interrupted(*x):
+        calls.append(x)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return run(*x)
+
+    monkeypatch.setattr(Segments, "run", interrupted)
+    Q, V = states(robot, 5)
+    made = lw.simulate(robot, (Q, V), until=1000.0, **how)
+    assert (made.status == "stopped").all() and not made.t.any() and not made.steps.any() and "5 stopped" in str(made)
+    np.testing.assert_array_equal(made.q, Q)
+    if how == {"store": "last"}:
+        calls.clear()
+        seen = robot.kernel()(lambda q: q[0])
+        made = lw.simulate(robot, (Q, V), until=1000.0, rtol=1e-9, statistics={"angle": seen}, events=[lw.Event(seen, "zero")])
+        assert np.isnan([made.statistics["angle"].mean, made.statistics["angle"].least, made.events["zero"].first]).all() and "angle" not in str(made)
+    else:
+        assert [x.shape for x in made.rows(2)] == [(0,), (0, 2), (0, 2)]
+
+
 def test_ctrl_c_stops_a_sample_whose_steps_do_not_end(robot, monkeypatch):
     """A call makes a bounded number of attempts, however many steps a sample needs; the others have the bits they have alone."""
     Q, V = states(robot, 3)
