@@ -205,3 +205,12 @@ def notes(place: Place):
         yield f"{problem.without_energy}; robot.modes(rest) says whether small motions die out"
     if len(problem.set) and place.X.shape[1] and problem.held.report(place.q, problem.t).singular:
         yield "the mechanism is singular here: more motions are possible than nearby, and constraint forces may not be unique"
+    elif len(problem.set) and almost_singular(problem.set, place.q, problem.t):
+        stiff = ". A beam with both ends held needs to stretch: x among its directions" if model.flexible_bodies else ""
+        yield f"the mechanism is almost singular here: constraints hardly change along what they forbid, and forces may be huge{stiff}"
+
+
+def almost_singular(constraints, q, t) -> bool:
+    """Has Jc singular values that are not zero, and yet far below the largest?"""
+    s = np.linalg.svd(constraints.without_units(constraints.rows(q, t=t).Jc), compute_uv=False)
+    return bool(((s > 1e-11 * s[0]) & (s < 1e-6 * s[0])).any())

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import ModelError
 from ..lie.scalars import numbers
 from .cone import blocks, flat, norm, spread, times
 from .solve import solve_contacts
@@ -34,6 +35,12 @@ class ContactDynamics(NamedTuple):
 
 def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float = GAP, speed: float = SPEED) -> ContactDynamics:
     """Accelerations and contact forces that joint forces τ lead to; see `Dynamics.contact_dynamics`."""
+    if (robot.contacts.compliance > 0).any():
+        soft = robot.contacts.labels[int(np.argmax(robot.contacts.compliance > 0))]
+        raise ModelError(
+            f"{robot.model.name}: contact {soft} is compliant, and contact_dynamics is of rigid ones. The force of a compliant one is "
+            'that of its spring and damper, in lw.simulate(..., method="contact") and lw.rollout(..., method="contact").'
+        )
     more = {} if robot.constraints is None else {"t": t}
     free = robot.forward_dynamics(q, v, tau, external, **more)
     batch = free.shape[:-1]
@@ -48,13 +55,14 @@ def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float = GA
     slipping = closed & (norm(u[..., 1:]) > speed)
     b = times(J, free) + robot.contact_bias(q, v)
     force, found = accelerations(J @ response, b, robot.contacts.friction, u[..., 1:], closed, slipping)
-    force = np.where(found.converged[..., None, None], force, np.nan)
+    converged = found.converged & np.isfinite(b).all(-1)
+    force = np.where(converged[..., None, None], force, np.nan)
     rate = blocks(times(J @ response, flat(force)) + b)
     pressed = closed & ((force[..., 0] > 0) | (rate[..., 0] <= 1e-9 * np.abs(b).max(-1, initial=0.0)[..., None]))
     turning = norm(rate[..., 1:]) > 1e-7 * np.maximum(np.abs(b).max(-1, initial=0.0), 1e-300)[..., None]
     slide = pressed & (slipping | turning)
     vdot = free + times(response, flat(force))
-    return ContactDynamics(vdot, force, pressed, pressed & ~slide, slide, striking, found.residuals, found.rounds, found.converged)
+    return ContactDynamics(vdot, force, pressed, pressed & ~slide, slide, striking, found.residuals, found.rounds, converged)
 
 
 def accelerations(G, b, mu, slip, closed, slipping):

@@ -99,11 +99,12 @@ def pairs_of(model: Model) -> Pairs:
     return Pairs(tuple(Group(kinds, *map(tuple, zip(*found))) for kinds, found in groups.items()))
 
 
-def refuse_contacts(model: Model, who: str) -> None:
-    """Raises where a model has contacts, which `who` would leave out."""
+def refuse_contacts(model: Model, who: str, instead: str = "") -> None:
+    """Raises where a model has contacts, which `who` would leave out; `instead` is what knows them."""
     if active(model):
+        known = f"Use {instead}, or take" if instead else "Take"
         raise ModelError(
-            f"{model.name} has contacts, which {who} leaves out. Take a model without: dataclasses.replace(model, contacts=())."
+            f"{model.name} has contacts, which {who} leaves out. {known} a model without: dataclasses.replace(model, contacts=())."
         )
 
 

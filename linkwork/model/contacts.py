@@ -127,7 +127,14 @@ def with_contacts(model: "Model", which, material: Material | None) -> "Model":
         made, left = named_pairs(model, pairs), []
     contacts = {key(x): x for x in model.contacts}
     for x in made:
-        contacts.setdefault(key(x), replace(x, material=material))
+        known = contacts.get(key(x), x)
+        contacts[key(x)] = replace(known, active=True, material=known.material if material is None else material)
+    if isinstance(which, str) and not contacts:
+        meshes = f" besides meshes, of {listed(left)}," if left else ""
+        raise ModelError(
+            f'{model.name} has no collision shapes{meshes} that could touch, so that contacts="{which}" makes no contact. Give bodies '
+            "shapes (Builder.body(..., collisions=...)), or leave contacts= away."
+        )
     note = f"mesh shapes are left out of contacts: {listed(left)}; give their bodies primitive shapes, or see linkwork.contact.meshes"
     return replace(model, contacts=tuple(contacts.values()), notes=(*model.notes, *([note] if left else [])))
 

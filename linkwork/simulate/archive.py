@@ -17,7 +17,7 @@ from ..joints import Joint
 from ..model import Model, constraints, contacts, forces, parts
 from ..spatial import Pose
 from .arrays import read as read_arrays
-from .contact import ContactSolver
+from .contact import ContactRecord, ContactSolver
 from .control import Hold
 from .dense import KINDS, Dense, Ends, Polynomials
 from .safe_file import replacing
@@ -71,6 +71,8 @@ def save(path: str | PathLike, trajectory) -> None:
         widths = (), (trajectory.q.shape[1],), (trajectory.v.shape[1],)
         values = [event[0 if i == 0 else i + 1] for event in trajectory.events]
         arrays[f"event_{name}"] = np.array(values, float).reshape(len(values), *widths[i])
+    if trajectory.contact is not None:
+        arrays |= {f"contact_{name}": x for name, x in trajectory.contact._asdict().items()}
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -158,6 +160,16 @@ def load(path: str | PathLike) -> tuple[Model, dict, dict, dict]:
     columns["events"] = list(zip(arrays["event_t"].tolist(), header["events"], arrays["event_q"], arrays["event_v"]))
     columns["carry"] = _carry(header["carry"])
     return model, settings, columns, {"said": header.get("dense"), **arrays}
+
+
+def contact_of(stored: dict, robot) -> ContactRecord | None:
+    """What a file has of the contacts of each step; None where it has nothing."""
+    if "contact_t" not in stored:
+        return None
+    found = ContactRecord(*(stored[f"contact_{name}"] for name in ContactRecord._fields))
+    m, n = len(found.t), len(robot.contacts)
+    check_shapes(found._asdict(), {"t": (m,), "gap": (m, n), "force": (m, n, 3), "residual": (m,), "rounds": (m,)})
+    return found
 
 
 def dense_of(stored: dict, columns: dict, robot) -> Dense | None:

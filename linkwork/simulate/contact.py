@@ -152,6 +152,12 @@ class ContactFlow(Flow):
         self.solver: ContactSolver | None = settings.contact
         recovery = (settings.contact or PRECISE).recovery
         self.law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=recovery)
+        if not self.law.count:
+            raise SimulationError(
+                f'{robot.model.name} has no contacts, joint limits or dry friction, so that method "contact" has nothing to do. Make '
+                'contacts with model.with_contacts("ground"), or use another method, e.g. "rk45".'
+            )
+        robot.lowered.refuse_singular(None)
         super().__init__(robot, controls, settings.external, None, keeper)
 
     def at(self, t, q, v):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 METHODS = "rk45", "dop853", "rk4", "stiff"
 REST = 1e-7  # of the fastest impact of a contact: a rebound slower than that is none
+OVERLAP = 1e-4  # m: shapes may be in each other at the start by so much
 NEAR = 1e-7  # m: points nearer than that take part in an impact of another
 SAME = 1e-12  # s: parts shorter than that repeat at one time
 REPEATS = 50
@@ -283,6 +284,7 @@ def by_events(robot: Dynamics, state, s: "Settings", start: float, until: float,
     """The motion of a robot with contacts, part by part; `simulated` makes a part of it without them."""
     check_events(robot, s)
     points, (q, v), t = Points(robot, s.control, s.external), state, start
+    _refuse_overlap(robot, q, s.method)
     smooth = _without_contacts(robot)
     run, repeats, hit, lifts, slips = None, 0, set[int](), set[int](), set[int]()
     while True:
@@ -306,6 +308,16 @@ def by_events(robot: Dynamics, state, s: "Settings", start: float, until: float,
     events = tuple(x for x in run.events if not x.name.endswith(" turns"))
     status = "finished" if run.status == "event" and ours else run.status
     return replace(run, robot=robot, events=events, settings=s, status=status, message="" if status == "finished" else run.message)
+
+
+def _refuse_overlap(robot: Dynamics, q, method: str) -> None:
+    """A run event by event keeps the gaps of closed contacts, so that shapes that are in each other at the start would stay so."""
+    gaps = robot.contact_gaps(q)
+    if gaps.min() < -OVERLAP:
+        raise SimulationError(
+            f'{robot.model.name}: shapes of {robot.contacts.labels[int(gaps.argmin())]} are in each other by {-gaps.min():.3g} m at the '
+            f'start, and method "{method}" would leave them so. Move them apart, or use method="contact" with dt=..., which does.'
+        )
 
 
 def _joined(run: "Trajectory", part: "Trajectory") -> "Trajectory":

@@ -40,6 +40,13 @@ class ContactRollout(NamedTuple):
     rounds: Any  # (..., m) of the step before
 
 
+def check_friction(inputs: RolloutInputs) -> None:
+    """Raise where a sample has a negative coefficient of friction; arrays on a GPU are not looked at."""
+    for part in (inputs.constants, inputs.streams):
+        if FRICTION in part and inputs.library.host and part[FRICTION].size and part[FRICTION].min() < 0:
+            raise SimulationError(f'"{FRICTION}" is {part[FRICTION].min():g} in some sample; a coefficient of friction is not negative.')
+
+
 class ContactSteps:
     """All steps of a rollout with contacts."""
 

@@ -22,7 +22,7 @@ from ..lie.scalars import working_dtype
 from ..motion.equations import STEPS
 from ..varying import Varying
 from .contact import ContactSolver
-from .contact_rollout import FRICTION, ContactRollout, ContactSteps, as_tensors
+from .contact_rollout import FRICTION, ContactRollout, ContactSteps, as_tensors, check_friction
 from .kernels import cache_of, more_than_a_tree
 from .rollout_inputs import RolloutInputs
 from .stepwise import Stepwise
@@ -84,6 +84,8 @@ def rollout(
     inputs = RolloutInputs(library, Q, V, steps)
     own_inputs = {FRICTION: (len(own.contacts),)} if method == "contact" else {}
     inputs.add(robot, inside, given or {}, each_step or {}, own_inputs)
+    if method == "contact":
+        check_friction(inputs)
     if not callable(controls):
         inputs.add_controls(controls)
     inputs.add_drives(own.constraints, dt)
@@ -205,14 +207,14 @@ def check_start(robot: Dynamics, Q, V) -> None:
 def check_steps(robot, dt, steps, method, every, *, contacts: bool = False):
     where = " with a gradient" if method == "contact" else ""
     if method not in STEPS and (method != "contact" or not contacts):
-        raise SimulationError(f'rollout has no method "{method}"{where}; it takes {", ".join(STEPS)}.')
+        raise SimulationError(f'rollout has no method "{method}"{where}; it takes {", ".join([*STEPS, *["contact"] * contacts])}.')
     if not (isfinite(dt) and dt != 0):
         raise SimulationError(f"dt is {dt}; it must be a finite number of seconds, not zero.")
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if int(value) != value or value < least:
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
     if method != "contact":
-        refuse_contacts(robot.model, f'method "{method}" of rollout')
+        refuse_contacts(robot.model, f'method "{method}" of rollout', 'method="contact"' if contacts else "")
     elif left := more_than_a_tree(robot):
         raise SimulationError(f'{robot.model.name} has {left}, which method "contact" of rollout leaves out. Use lw.simulate.')
     if robot.constraints is not None and robot.rolled:

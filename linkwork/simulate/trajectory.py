@@ -52,7 +52,7 @@ class Trajectory:
     settings: Settings = field(default_factory=Settings)
     carry: Carry = field(default_factory=Carry)
     dense: Dense | None = None
-    contact: ContactRecord | None = None  # of each step, with method "contact"; a file does not hold it
+    contact: ContactRecord | None = None  # of each step, with method "contact"
 
     def __post_init__(self):
         for name in ROWS:
@@ -284,7 +284,8 @@ class Trajectory:
             archive.demand(Keeper(robot, settings.constraints, None, carry.embedding).fits(), "a choice of this robot's velocities")
             events = tuple(Occurrence(*event) for event in columns.pop("events"))
             kept = archive.dense_of(dense, columns, robot)
-            return Trajectory(robot, settings=settings, carry=carry, events=events, dense=kept, **columns)
+            contact = archive.contact_of(dense, robot)
+            return Trajectory(robot, settings=settings, carry=carry, events=events, dense=kept, contact=contact, **columns)
 
     def to_pandas(self):
         """A DataFrame, a row for each time, columns q.<joint>, v.<joint>, tau.<joint> and the energies."""

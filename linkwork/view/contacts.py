@@ -3,13 +3,16 @@
 import numpy as np
 
 from ..errors import ShapeError
+from ..simulate.contact import ContactRecord
 
 
 def contact_segments(robot, q, forces, size: float) -> np.ndarray:
     """(..., n, 2, 3): from each contact point along the force on the first body; the total weight is drawn half as long as the mechanism,
-    whose size is given. `forces` (..., 3 n) are along the axes of `contact_frames`, as solvers return them."""
+    whose size is given. `forces` (..., 3 n) or (..., n, 3) are along the axes of `contact_frames`, as solvers return them."""
     q, forces = np.asarray(q, float), np.asarray(forces, float)
     n = len(robot.contacts)
+    if forces.shape == (*q.shape[:-1], n, 3):
+        forces = forces.reshape(*q.shape[:-1], 3 * n)
     if forces.shape != (*q.shape[:-1], 3 * n):
         raise ShapeError(f"contact forces have shape {forces.shape}; {robot.model.name} has {n} contact points: {(*q.shape[:-1], 3 * n)}.")
     weight = robot.model.mass * float(np.linalg.norm(robot.model.gravity))
@@ -20,9 +23,17 @@ def contact_segments(robot, q, forces, size: float) -> np.ndarray:
 
 
 def at_times(motion, forces, times) -> np.ndarray:
-    """The forces (n, 3 n_points) of the rows of a motion at other times: those of the last row before."""
+    """The forces (n, 3 n_points) at times of a motion: of the record of a run's steps those of the step that is then made, of an array with
+    a row for each of the motion's rows those of the last row before."""
+    if isinstance(forces, ContactRecord):
+        force = forces.force.reshape(len(forces.t), -1)
+        near = np.abs(forces.t - np.asarray(times)[:, None]).argmin(-1) if len(force) else np.zeros(0, int)
+        return force[near] if len(force) else np.zeros((len(times), force.shape[1]))
     forces = np.asarray(forces, float)
     if len(forces) != len(motion.t):
-        raise ShapeError(f"contact forces have {len(forces)} rows; the motion has {len(motion.t)}.")
+        raise ShapeError(
+            f"contact forces have {len(forces)} rows; the motion has {len(motion.t)}. "
+            "Forces of a run's steps are given as contacts=run.contact."
+        )
     rows = np.clip(np.searchsorted(motion.t, times, side="right") - 1, 0, len(motion.t) - 1)
     return forces[rows]

@@ -39,8 +39,8 @@ def snapshot(
     """Draw a mechanism at time t, by default at the end. With several times, earlier states are drawn paler.
 
     `trace` names bodies or frames whose path up to then is drawn. Angles of view are in degrees, the size in inches.
-    `shapes` "collision" shows what bodies collide with; `contacts` are forces at the contact points for each row of the motion
-    (rows, 3 n), along the axes of `contact_frames`, drawn as arrows. Returns the figure; with a path it is also written.
+    `shapes` "collision" shows what bodies collide with; `contacts` are forces at the contact points, drawn as arrows: `run.contact`,
+    or (rows, 3 n) for each row of the motion, along the axes of `contact_frames`. Returns the figure; with a path it is also written.
     """
     check_pictures(path)
     motion = Motion.of(motion)

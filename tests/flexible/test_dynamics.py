@@ -30,12 +30,12 @@ def along(robot, q, f):
 
 def all_samples(monkeypatch, make):
     """What a body is made of: (body, points and directors)."""
-    from linkwork.flexible import beam
+    from linkwork.flexible import beams
 
     kept = []
-    own = beam.made
+    own = beams.made
     monkeypatch.setattr(
-        beam,
+        beams,
         "made",
         lambda points, directors, *more, **options: (kept.append((points, directors)), own(points, directors, *more, **options))[1],
     )

@@ -95,3 +95,13 @@ def test_a_beam_that_a_loop_clamps_at_both_ends_has_its_frequencies():
     robot = lw.Dynamics(b.model(), compiled=False)
     found = 2 * np.pi * robot.modes(robot.equilibrium(robot.neutral())).frequencies[:3]
     assert np.allclose(found, np.array([4.7300407, 7.8532046, 10.9956078]) ** 2, rtol=1e-4)
+
+
+def test_a_beam_that_cannot_stretch_between_two_walls_is_told_of():
+    """c = ½ η* G η along x: its gradient vanishes with η, and the force along x has no bound."""
+    section = {"EIy": 1.0, "EIz": 1.0, "rhoA": 1.0}
+    beam = lw.FlexibleBody.beam(1.0, section, elements=8, directions="y", count=3, modes="craig-bampton", interfaces=["tip"])
+    b = lw.Builder("bridge", gravity=(0, -1, 0)).flexible("beam", beam)
+    b.loop("wall", None, "beam.tip", lw.Fixed(), at=(1, 0, 0))
+    robot = lw.Dynamics(b.model(), compiled=False)
+    assert any("almost singular" in x and "stretch" in x for x in robot.equilibrium(robot.neutral()).notes)

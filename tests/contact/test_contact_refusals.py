@@ -1,0 +1,96 @@
+"""What a user may ask wrongly, or twice, of contacts: it acts, or it is refused by name."""
+
+import numpy as np
+import pytest
+from scenes import ball, placed
+
+import linkwork as lw
+from linkwork.model import solids
+
+SOLID = solids.sphere(1.0, 0.1)
+
+
+def made(**solid):
+    return lw.Builder("thing").body("ball", joint=lw.Free(), **(solid or SOLID))
+
+
+def test_a_contact_named_again_with_a_material_has_that_material():
+    twice = made().ground().contact("ball").contact("ball", friction=0.1).model()
+    assert lw.Dynamics(twice).contacts.friction == [0.1]
+    again = twice.with_contacts(["ball"], material=lw.Material(friction=0.2))
+    assert lw.Dynamics(again).contacts.friction == [0.2]
+    assert lw.Dynamics(again.with_contacts("ground")).contacts.friction == [0.2]  # without a material it keeps its own
+
+
+def test_contacts_of_a_model_without_shapes_are_refused():
+    with pytest.raises(lw.ModelError, match="no collision shapes"):
+        lw.Builder("bare").body("point", joint=lw.Free(), mass=1.0, tensor=(1, 1, 1)).model().with_contacts("ground")
+
+
+def test_method_contact_without_contacts_is_refused():
+    robot = lw.Dynamics(made().model(), compiled=False)
+    with pytest.raises(lw.SimulationError, match="thing has no contacts, joint limits or dry friction"):
+        lw.simulate(robot, (robot.neutral(), np.zeros(6)), until=0.1, method="contact", dt=0.01)
+
+
+def test_a_body_without_mass_is_named_by_method_contact():
+    robot = lw.Dynamics(made(**solids.sphere(0.0, 0.1)).ground().contact("ball").model())
+    with pytest.raises(lw.ModelError, match='joint "ball_joint" moves nothing that has inertia'):
+        lw.simulate(robot, (robot.neutral(), np.zeros(6)), until=0.1, method="contact", dt=0.01)
+
+
+def test_a_rollout_that_leaves_out_contacts_names_the_method_that_knows_them():
+    robot = ball()
+    Q, V = placed(robot, z=1.0)[None], np.zeros((1, 6))
+    with pytest.raises(lw.ModelError, match='Use method="contact"'):
+        lw.rollout(robot, Q, V, dt=0.01, steps=1)
+    with pytest.raises(lw.SimulationError, match="it takes euler, rk4, contact"):
+        lw.rollout(robot, Q, V, dt=0.01, steps=1, method="contakt")
+
+
+def test_negative_friction_of_samples_is_refused():
+    robot = ball()
+    Q, V = placed(robot, z=1.0)[None], np.zeros((1, 6))
+    with pytest.raises(lw.SimulationError, match="-1 in some sample"):
+        lw.rollout(robot, Q, V, dt=0.01, steps=1, method="contact", given={"contact_friction": [[-1.0]]})
+
+
+def test_accelerations_that_are_no_numbers_have_not_converged():
+    robot = ball()
+    found = robot.contact_dynamics(placed(robot, z=1.0), np.full(6, np.nan), np.zeros(6))
+    assert not found.converged and np.isnan(found.force).all()
+
+
+def test_contact_dynamics_of_a_compliant_contact_is_refused():
+    """At gap 0 the force of its spring is 0, not the weight."""
+    robot = lw.Dynamics(made().ground().contact("ball", compliance=1e-4).model(), compiled=False)
+    with pytest.raises(lw.ModelError, match="is compliant"):
+        robot.contact_dynamics(placed(robot, z=0.1), np.zeros(6), np.zeros(6))
+
+
+def test_a_run_event_by_event_does_not_start_with_shapes_in_each_other():
+    robot = ball()
+    state = placed(robot, z=0.05), np.zeros(6)
+    with pytest.raises(lw.SimulationError, match=r"in each other by 0\.05 m"):
+        lw.simulate(robot, state, until=0.1)
+    run = lw.simulate(robot, state, until=1.0, method="contact", dt=0.005)
+    assert abs(run.q[-1, 6] - 0.1) < 1e-9 and run.v.max() <= 0.1 + 1e-12
+
+
+def test_a_saved_run_has_its_contacts(tmp_path):
+    robot = ball()
+    run = lw.simulate(robot, (placed(robot, z=0.11), np.zeros(6)), until=0.1, method="contact", dt=0.01)
+    run.save(tmp_path / "run.npz")
+    for one, other in zip(run.contact, lw.Trajectory.load(tmp_path / "run.npz").contact):
+        assert np.array_equal(one, other)
+
+
+def test_the_contacts_of_a_run_are_drawn_as_they_are():
+    """The arrow of a ball at rest is its weight, half as long as the mechanism."""
+    from linkwork.view.contacts import at_times
+
+    robot = ball()
+    run = lw.simulate(robot, (placed(robot, z=0.1), np.zeros(6)), until=0.1, method="contact", dt=0.01, every=3)
+    assert np.allclose(at_times(run, run.contact, run.t), [9.81, 0, 0])
+    with pytest.raises(lw.ShapeError, match=r"contacts=run\.contact"):
+        at_times(run, run.contact.force[:-1], run.t)
