@@ -204,7 +204,8 @@ def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, h
         calls.clear()
         seen = robot.kernel()(lambda q: q[0])
         made = lw.simulate(robot, (Q, V), until=1000.0, rtol=1e-9, statistics={"angle": seen}, events=[lw.Event(seen, "zero")])
-        assert np.isnan([made.statistics["angle"].mean, made.statistics["angle"].least, made.events["zero"].first]).all() and "angle" not in str(made)
+        angle = made.statistics["angle"]
+        assert np.isnan([angle.mean, angle.least, made.events["zero"].first]).all() and "angle" not in str(made)
     else:
         assert [x.shape for x in made.rows(2)] == [(0,), (0, 2), (0, 2)]
 
