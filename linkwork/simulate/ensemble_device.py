@@ -149,7 +149,9 @@ class DeviceEnsembleRun:
         statistics, events = {}, {}
         for name in a.watch.statistics if a.watch is not None else ():
             least, greatest, total, last = (s[f"{what} of {name}"] for what in ("least", "greatest", "integral", "last"))
-            mean = total / (s["t"] - a.start).reshape((-1, *(1,) * (len(total.shape) - 1)))
+            time = (s["t"] - a.start).reshape((-1, *(1,) * (len(total.shape) - 1)))
+            still = time == 0.0  # where no time has passed, the mean is the value
+            mean = (total + last * still) / (time + 1.0 * still)
             statistics[name] = Statistic(*map(shaped, (least, greatest, mean, last)))
         for k, event in enumerate(a.watch.events if a.watch is not None else ()):
             events[event.name] = EventTimes(shaped(s[f"first of event {k}"]), shaped(s[f"count of event {k}"]))
