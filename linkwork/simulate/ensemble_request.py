@@ -117,6 +117,17 @@ def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Hold, ...]]:
     return tuple(x for x in parts if isinstance(x, UserKernel)), tuple(x for x in parts if isinstance(x, Hold))
 
 
+def held_force(hold: Hold, at: Mapping, velocities: tuple[int, ...]):
+    """The answer of a held controller for all samples, an array of the shape of their velocities."""
+    function = hold.function
+    assert isinstance(function, UserKernel)
+    answer = function(*(at[name] for name in function.names))
+    if tuple(np.shape(answer)) != velocities:
+        shapes = f"shape {tuple(np.shape(answer))[1:]} for one robot; as control it must return {velocities[1:]}"
+        raise ShapeError(f"{function.__name__} returns {shapes}.")
+    return answer
+
+
 def _watch(statistics: Mapping, events) -> Watch:
     for name, function in statistics.items():
         if not isinstance(function, UserKernel):

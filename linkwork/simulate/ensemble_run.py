@@ -9,10 +9,9 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..engine.gufunc import get_threads
 from ..engine.kernel import Kernel
-from ..kernels import UserKernel
 from ..motion import equations
 from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Ensemble, EventTimes, Statistic
-from .ensemble_request import Request
+from .ensemble_request import Request, held_force
 from .grid import Grid
 from .interpolate import Polynomial
 from .kernels import cache_of, kernel
@@ -188,9 +187,7 @@ class Block:
         due = [i for i, hold in enumerate(self.asked.holds) if hold.index(t) > self.calls[i]]
         at = {"t": np.full(self.count, t), "q": self.state["q"], "v": self.state["v"], **self.given}
         for i in due:
-            function = self.asked.holds[i].function
-            assert isinstance(function, UserKernel)
-            self.answers[i] = np.asarray(function(*(at[name] for name in function.names)))
+            self.answers[i] = held_force(self.asked.holds[i], at, self.held.shape)
             self.calls[i] = self.asked.holds[i].index(t)
         if due:
             self.held = np.zeros_like(self.held)

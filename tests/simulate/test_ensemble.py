@@ -227,6 +227,9 @@ def test_states_that_do_not_fit_are_named(robot):
         lw.simulate(robot, (Q[:3], V), until=1.0)
     with pytest.raises(lw.ShapeError, match="gain"):
         lw.simulate(robot, (Q, V), until=1.0, control=robot.kernel(gain=())(lambda q, gain: -gain * q), given={"gain": np.ones(3)})
+    for function in (lambda q: q[0], lambda q: q[:1]):  # of two samples, an array (2,) would broadcast to their velocities
+        with pytest.raises(lw.ShapeError, match="as control it must return"):
+            lw.simulate(robot, (Q[:2], V[:2]), until=1.0, control=lw.hold(robot.kernel()(function), rate=10.0))
     V[[1, 2]] = np.nan
     with pytest.raises(lw.SimulationError, match=r"v of 2 states .* sample \(1,\)"):
         lw.simulate(robot, (Q, V), until=1.0)
