@@ -114,3 +114,10 @@ def test_two_shapes_of_one_name_are_told_apart_by_nothing():
     shapes = tuple(lw.Shape("sphere", (0.1,), lw.Pose.of((x, 0, 0)), name="s") for x in (0, 1))
     with pytest.raises(lw.ModelError, match="Give each its own name"):
         lw.Builder("twins").body("a", joint=lw.Free(), mass=1.0, tensor=(1, 1, 1), collisions=shapes).ground().contact("s").model()
+
+
+def test_gaps_of_two_boxes_in_symbols_are_refused():
+    cube = solids.box(1.0, (1, 1, 1))
+    boxes = lw.Builder("boxes").body("a", joint=lw.Free(), **cube).body("b", joint=lw.Free(), **cube)
+    with pytest.raises(lw.OptionError, match=r"contact_gaps of boxes has [0-9]+ branches"):
+        lw.Dynamics(boxes.contact("a", "b").model()).symbolic("contact_gaps")
