@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from .engine.array import Traced
-from .errors import ShapeError
+from .errors import ModelError, ShapeError
 from .lie.embedding import cross, tilde
 from .lie.scalars import like
-from .model import Push, Spring
+from .model import Model, Push, Spring
 from .quantities.bound import on_scalars
 from .quantities.point_forces import applied, point_energy, point_force
 from .systems.lowering import ends_of
@@ -27,6 +27,8 @@ class VirtualWork:
     """
 
     def __init__(self, robot):
+        if isinstance(robot, Model):
+            raise ModelError(f'VirtualWork takes a robot, not the model "{robot.name}": VirtualWork(lw.Dynamics(model)).')
         self.robot = robot
         kernel = robot.kernel if robot.compiled and robot.nv and not robot.rolled else lambda function: function
         forces = robot.model.forces

@@ -79,6 +79,10 @@ class Beam:
                 f"of which takes a mode: give {ways} or more, or fewer freedoms. Builder.flexible with FlexibleBody.beam(count=...) takes "
                 "the lowest modes whatever their direction."
             )
+        if modes > ways * self.segments:
+            raise ModelError(
+                f'beam "{self.name}" has modes = {modes}; with {self.segments} segments there are {ways * self.segments}. Give more segments.'
+            )
         shear = "shear_y" in self.freedoms or "shear_z" in self.freedoms
         shapes: dict[str, Any] = {"modes": "craig-bampton", "interfaces": ["tip"], "count": modes - ways}
         section = self.at if callable(self.section) else self.section

@@ -334,6 +334,7 @@ def test_what_flexible_bodies_do_not_have_is_refused():
     (lambda model: lw.Equations(model), r'the model "flexible_small": Equations\(lw.Dynamics\(model\)\)'),
     (lambda model: lw.MaximalCoordinates(model), r"MaximalCoordinates\(lw.Dynamics\(model\)\)"),
     (lambda model: lw.QuasiVelocities(model, {}), r"QuasiVelocities\(lw.Dynamics\(model\)\)"),
+    (lambda model: lw.VirtualWork(model), r"VirtualWork\(lw.Dynamics\(model\)\)"),
     (lambda model: lw.Equations("arm.urdf"), "not a str"),
     (lambda model: lw.Screws(plain(model)), r'the robot "flexible_small": Screws\(robot.model\)'),
     (lambda model: lw.Screws(3), "not a int"),

@@ -253,6 +253,9 @@ def test_a_modal_beam_has_a_mode_for_every_way_that_its_tip_can_move(freedoms, w
     for wrong in (ways - 1, 0, True, 6.0):
         with pytest.raises(ModelError, match=f"can move in {ways} ways"):
             boom("modal", freedoms=freedoms, modes=wrong)
+    with pytest.raises(ModelError, match=f"with 2 segments there are {2 * ways}"):
+        boom("modal", freedoms=freedoms, modes=2 * ways + 1, segments=2)
+    assert boom("modal", load=False, freedoms=freedoms, modes=2 * ways, segments=2).nv == 2 * ways
 
 
 def test_a_lumped_beam_of_growing_stiffness_tends_to_the_rigid_one():
