@@ -82,12 +82,21 @@ def export_casadi(robot, what, path, order: int = 1) -> Path:
     return path
 
 
+BRANCHES = 100  # of a quantity in symbols: SymPy compares the conditions of each with those of all others
+
+
 def symbolic(robot, what, names=None):
     """A quantity as a SymPy expression, matrix or array in the symbols q0, q1 ..., v0 ..., tau0 ...
 
     `names` gives other symbols, or names for them, by input: {"q": ["theta", "x"]}.
     """
-    results = symbols.expressions(program(robot, what), names)
+    operations = program(robot, what)
+    if (branches := operations.operations.get("where", 0)) > BRANCHES:
+        raise OptionError(
+            f"{operations.name} of {robot.model.name} has {branches} branches; in symbols there may be {BRANCHES}. "
+            "Take a pair of simpler shapes, or robot.export_casadi or robot.export_c, which have no such limit."
+        )
+    results = symbols.expressions(operations, names)
     return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -238,5 +238,6 @@ def _found(model: "Model", name) -> tuple[str | None, tuple[int, ...] | None]:
     if len(named) != 1:
         said = f"{len(named)} shapes of the name" if named else "no body and no collision shape"
         known = [*bodies, *(x.name for body in places for x in shapes_of(model, body) if x.name)]
-        raise ModelError(f'{model.name} has {said} "{name}" for a contact.{did_you_mean(str(name), known)}')
+        remedy = " Give each its own name, or name the body." if named else did_you_mean(str(name), known)
+        raise ModelError(f'{model.name} has {said} "{name}" for a contact.{remedy}')
     return named[0][0], (named[0][1],)

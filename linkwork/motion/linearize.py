@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contact import refuse_contacts
 from ..engine.device import on_device
 from ..errors import OptionError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
@@ -51,6 +52,7 @@ def linearize(robot, q, v, tau, external=None, *, t=None, dt=None, method: str =
     """A and B at a state."""
     if method not in (*STEPS, "zoh"):
         raise OptionError(f'linearize has no method "{method}"; it takes {", ".join([*STEPS, "zoh"])}.')
+    refuse_contacts(robot.model, "linearize")
     q, v, tau = (x if on_device(x) else np.asarray(x) for x in (q, v, tau))
     push = () if external is None else (external,)
     if robot.constraints is not None:

@@ -107,6 +107,6 @@ class CompiledSteps:
 
 
 def is_compiled_control(robot, control) -> TypeGuard[UserKernel]:
-    """Can a controller be part of the compiled step? A kernel of (t, q, v) of the same robot is."""
+    """Can a controller be part of the compiled step? A kernel of some of t, q, v of the same robot is."""
     mine = isinstance(control, UserKernel) and control.robot.lowered is robot.lowered
-    return mine and control.names == ["t", "q", "v"] and control.compiled
+    return mine and set(control.names) <= {"t", "q", "v"} and control.compiled

@@ -104,6 +104,7 @@ class ContactSolver:
         return np.where(done[..., None], force, newton_step(G, b, mu, force)), done
 
 
+MOST = 600  # contact points of a kernel: compilers take minutes for more
 PRECISE = ContactSolver(rounds=100, tolerance=1e-11, polish=6, least_norm=True)  # for a single run
 
 
@@ -156,6 +157,12 @@ class ContactFlow(Flow):
             raise SimulationError(
                 f'{robot.model.name} has no contacts, joint limits or dry friction, so that method "contact" has nothing to do. Make '
                 'contacts with model.with_contacts("ground"), or use another method, e.g. "rk45".'
+            )
+        if self.law.contacts > MOST and robot.compiled and not robot.rolled and robot.constraints is None:
+            raise SimulationError(
+                f"{robot.model.name} has {self.law.contacts} contact points; a kernel, which has code for each, takes {MOST} at most. Name "
+                'what may touch, e.g. lw.load(..., contacts=["left foot", "right foot"]), or take contacts="ground"; Dynamics(model, '
+                "compiled=False) takes any number, slowly."
             )
         robot.lowered.refuse_singular(None)
         super().__init__(robot, controls, settings.external, None, keeper)

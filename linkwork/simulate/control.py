@@ -9,6 +9,7 @@ import numpy as np
 from numpy import spacing
 
 from ..errors import ShapeError, SimulationError, listed
+from ..kernels import UserKernel
 from ..lie.scalars import numbers
 from .memory import remembered
 
@@ -44,6 +45,19 @@ def read_only(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     for x in views:
         x.flags.writeable = False
     return views
+
+
+def at_state(function: Function, t, q, v):
+    """A function of the user at a state, or a kernel, which takes what it names of t, q and v, at one or many."""
+    if not isinstance(function, UserKernel):
+        return function(t, q, v)
+    at = {"t": t, "q": q, "v": v}
+    if more := [name for name in function.names if name not in at]:
+        raise SimulationError(
+            f'the kernel {function.__name__} needs "{more[0]}" besides t, q and v: pass given={{"{more[0]}": ...}}, which makes an '
+            "ensemble."
+        )
+    return function(*(at[name] for name in function.names))
 
 
 Control = Function | Hold | Sequence[Function | Hold] | None
@@ -85,7 +99,7 @@ class Controls:
         due = [i for i, part in enumerate(self.holds) if part.index(t) > self.last_calls[i]]
         q, v = read_only(q, v)
         for i in due:
-            self.answers[i] = self._checked(self.holds[i].function(t, q, v), "held control").copy()
+            self.answers[i] = self._checked(at_state(self.holds[i].function, t, q, v), "held control").copy()
             self.last_calls[i] = self.holds[i].index(t)
         return bool(due)
 
@@ -100,7 +114,7 @@ class Controls:
             tau = tau + force
         q, v = read_only(q, v)
         for function in self.functions:
-            tau = tau + self._checked(function(t, q, v), "control")
+            tau = tau + self._checked(at_state(function, t, q, v), "control")
         return tau
 
     def _checked(self, tau, name: str) -> np.ndarray:

@@ -35,7 +35,7 @@ class Ensemble:
     """The end of each motion: times t (...), coordinates q (..., nq), velocities v (..., nv); and what was stored on the way.
 
     `status` is "finished", "event" (a terminal one), "failed" (no step is short enough: simulate that sample alone to read why) or
-    "stopped" (by Ctrl-C), `steps` and `rejected` count the steps of each.
+    "stopped" (by Ctrl-C: as it began, without rows), `steps` and `rejected` count the steps of each.
 
     With rows at multiples of dt, `times` (n,) are theirs, and `Q` (..., n, nq), `V` (..., n, nv); rows after the end of a motion are NaN.
     With rows at all steps, ensemble.rows(i) are t, q and v of sample i.
@@ -77,6 +77,7 @@ class Ensemble:
         said = ", ".join(f"{n:,} {name}" for name, n in zip(found, counts))
         lines = [f"Ensemble of {self.status.size:,} {self.robot.model.name}: {said}"]
         lines += [f"{int(self.steps.sum()):,} steps, {int(self.rejected.sum()):,} rejected"]
-        lines += [f"{name}: {np.nanmin(x.least):.6g} to {np.nanmax(x.greatest):.6g}" for name, x in self._on_host(self.statistics).items()]
+        seen = {name: x for name, x in self._on_host(self.statistics).items() if not np.isnan(x.least).all()}
+        lines += [f"{name}: {np.nanmin(x.least):.6g} to {np.nanmax(x.greatest):.6g}" for name, x in seen.items()]
         lines += [f"{name}: {int((x.count > 0).sum()):,} samples" for name, x in self._on_host(self.events).items()]
         return "\n".join(lines)

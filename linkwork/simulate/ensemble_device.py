@@ -9,10 +9,9 @@ from ..engine.cuda import DeviceError
 from ..engine.device import DeviceKernel, Library, name_of, on_device
 from ..engine.kernel import Kernel
 from ..errors import SimulationError
-from ..kernels import UserKernel
 from ..lie.iteration import iterate
 from .ensemble import EVENT, FAILED, FINISHED, Ensemble, EventTimes, Statistic
-from .ensemble_request import Request
+from .ensemble_request import Request, held_force
 from .kernels import cache_of
 from .segments import Arguments, Equations, Rates, attempt, first, observer
 from .settings import PAIRS
@@ -112,9 +111,8 @@ class DeviceEnsembleRun:
         while t < a.until and n:
             due = [i for i, hold in enumerate(a.holds) if hold.index(t) > calls[i]]
             for i in due:
-                at, function = {"t": s["t"], "q": s["q"], "v": s["v"], **self.given}, a.holds[i].function
-                assert isinstance(function, UserKernel)
-                answers[i], calls[i] = function(*(at[name] for name in function.names)), a.holds[i].index(t)
+                at = {"t": s["t"], "q": s["q"], "v": s["v"], **self.given}
+                answers[i], calls[i] = held_force(a.holds[i], at, (n, self.own.nv)), a.holds[i].index(t)
             held = sum(answers[1:], answers[0]) if answers else held
             if due or t == a.start:
                 s["vdot"], s["tau"] = self.rates(s["t"], s["q"], s["v"], held, *self.given.values())
@@ -151,7 +149,9 @@ class DeviceEnsembleRun:
         statistics, events = {}, {}
         for name in a.watch.statistics if a.watch is not None else ():
             least, greatest, total, last = (s[f"{what} of {name}"] for what in ("least", "greatest", "integral", "last"))
-            mean = total / (s["t"] - a.start).reshape((-1, *(1,) * (len(total.shape) - 1)))
+            time = (s["t"] - a.start).reshape((-1, *(1,) * (len(total.shape) - 1)))
+            still = time == 0.0  # where no time has passed, the mean is the value
+            mean = (total + last * still) / (time + 1.0 * still)
             statistics[name] = Statistic(*map(shaped, (least, greatest, mean, last)))
         for k, event in enumerate(a.watch.events if a.watch is not None else ()):
             events[event.name] = EventTimes(shaped(s[f"first of event {k}"]), shaped(s[f"count of event {k}"]))

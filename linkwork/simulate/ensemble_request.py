@@ -24,7 +24,7 @@ from .whole_step import own_robot
 STORE = "steps", "last"
 ALONE = {
     "external": "a kernel as control", "limits": "events", "on_step": "statistics", "keep": "a single run", "tolerance": "a single run",
-    "sensitivity": "a single run",
+    "sensitivity": "a single run", "dense": "rows at multiples of dt",
 }  # fmt: skip  # settings of single runs, and what to use instead
 
 
@@ -117,6 +117,17 @@ def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Hold, ...]]:
     return tuple(x for x in parts if isinstance(x, UserKernel)), tuple(x for x in parts if isinstance(x, Hold))
 
 
+def held_force(hold: Hold, at: Mapping, velocities: tuple[int, ...]):
+    """The answer of a held controller for all samples, an array of the shape of their velocities."""
+    function = hold.function
+    assert isinstance(function, UserKernel)
+    answer = function(*(at[name] for name in function.names))
+    if tuple(np.shape(answer)) != velocities:
+        shapes = f"shape {tuple(np.shape(answer))[1:]} for one robot; as control it must return {velocities[1:]}"
+        raise ShapeError(f"{function.__name__} returns {shapes}.")
+    return answer
+
+
 def _watch(statistics: Mapping, events) -> Watch:
     for name, function in statistics.items():
         if not isinstance(function, UserKernel):
@@ -136,6 +147,15 @@ def _watch(statistics: Mapping, events) -> Watch:
     return Watch(dict(statistics), tuple(made))
 
 
+def _batch(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The axes that those of several arrays broadcast to."""
+    try:
+        return np.broadcast_shapes(*axes.values())
+    except ValueError:
+        said = ", ".join(f"{name} {shape}" for name, shape in axes.items())
+        raise ShapeError(f"batch axes do not fit together: {said}. They must be equal, or 1, or missing.") from None
+
+
 def _arrays(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
     """The states and what is given, with one axis for all samples; and the axes of the batch."""
     own = own_robot(robot)
@@ -147,13 +167,14 @@ def _arrays(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
     for name, x, size, count in (("q", q, "nq", own.nq), ("v", v, "nv", own.nv)):
         if x.shape[-1:] != (count,):
             raise ShapeError(f"{name} has shape {x.shape}, but {own.model.name} has {size} = {count} ({listed(own.joints, 2)}).")
-        if not np.isfinite(x).all():
-            raise SimulationError(f"{name} of the states has entries that are not finite.")
+        if not (finite := np.isfinite(x).all(-1)).all():
+            first = tuple(map(int, np.argwhere(~finite)[0]))
+            raise SimulationError(f"{name} of {(~finite).sum()} states has entries that are not finite; the first is sample {first}.")
     shapes = {name: kernel.shapes.get(name) for kernel in kernels for name in kernel.names if name not in ("t", "q", "v")}
     if needed := sorted(set(shapes) - set(given)):
         raise SimulationError(f'a kernel needs "{needed[0]}": pass given={{"{needed[0]}": ...}}.')
     shapes |= {name: x.shape for name, x in robot.own.items()} if isinstance(robot, Varying) else {}
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    batch = _batch({"q": q.shape[:-1], "v": v.shape[:-1]})
     values = {}
     for name in sorted(given):
         if name not in shapes:
@@ -163,7 +184,7 @@ def _arrays(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
         if x.shape[x.ndim - len(shape) :] != shape or not np.isfinite(x).all():
             raise ShapeError(f"{name} has shape {x.shape}; it must have finite entries and end with {shape}, its axes for one sample.")
         values[name] = x
-        batch = np.broadcast_shapes(batch, x.shape[: x.ndim - len(shape)])
+        batch = _batch({"the states and what is given before": batch, name: x.shape[: x.ndim - len(shape)]})
     count = int(np.prod(batch, dtype=int))
 
     def flat(x, shape):

@@ -9,10 +9,9 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..engine.gufunc import get_threads
 from ..engine.kernel import Kernel
-from ..kernels import UserKernel
 from ..motion import equations
 from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Ensemble, EventTimes, Statistic
-from .ensemble_request import Request
+from .ensemble_request import Request, held_force
 from .grid import Grid
 from .interpolate import Polynomial
 from .kernels import cache_of, kernel
@@ -24,6 +23,7 @@ ROWS = {"steps": ("t", "q", "v"), "grid": ("t", "h", "t0", "late0", "q0", POLYNO
 SECONDS = 0.25  # that a block of samples takes, so that Ctrl-C and the progress bar are served
 ROOM = 1 << 26  # bytes of the rows of one call
 CAPACITY = 64  # rows of a sample in one call
+SEEN = "least of ", "greatest of ", "integral of ", "last of ", "first of "  # that samples without motion have not
 FIRST_BLOCK = 64  # samples for each thread
 
 
@@ -80,7 +80,7 @@ class EnsembleRun:
         return Kernel("start_rates", traced, tuple(own.lowered.input(name, shape) for name, shape in shapes.items())).gufunc("d")
 
     def go(self) -> Ensemble:
-        """All samples, block after block; those not reached before Ctrl-C are "stopped"."""
+        """All samples, block after block; those of the block that Ctrl-C meets, and of later ones, are "stopped" and as they began."""
         n, done, block = len(self.asked.Q), 0, FIRST_BLOCK * get_threads()
         progress = Progress(0.0, float(n), self.asked.settings.progress)
         try:
@@ -92,10 +92,19 @@ class EnsembleRun:
                     progress.update(float(done))
                     block = int(block * np.clip(SECONDS / max(monotonic() - began, 1e-6), 0.25, 4.0)) + 1
         except KeyboardInterrupt:
-            pass
+            self._forget(slice(done, n))
         finally:
             progress.close()
         return self._result()
+
+    def _forget(self, samples: slice) -> None:
+        """Take back the rows of samples that are not done."""
+        for rows in self.on_grid:
+            rows[samples] = np.nan
+        self.parts[samples] = [[] for _ in self.parts[samples]]
+        for name, x in self.state.items():
+            if name.startswith(SEEN):
+                x[samples] = np.nan
 
     def _result(self) -> Ensemble:
         a, s, batch = self.asked, self.state, self.asked.batch
@@ -112,7 +121,8 @@ class EnsembleRun:
         for k, event in enumerate(a.watch.events if a.watch is not None else ()):
             events[event.name] = EventTimes(shaped(s[f"first of event {k}"]), shaped(s[f"count of event {k}"]).astype(int))
         steps = s["steps"].astype(int)
-        ragged = [tuple(map(np.concatenate, zip(*parts))) for parts in self.parts] if a.store == "steps" else None
+        none = s["t"][:0], s["q"][:0], s["v"][:0]
+        ragged = [tuple(map(np.concatenate, zip(none, *parts))) for parts in self.parts] if a.store == "steps" else None
         t, q, v, status, steps, rejected = map(shaped, (s["t"], s["q"], s["v"], self.status, steps, s["tries"].astype(int) - steps))
         made = Ensemble(self.own, t, q, v, status, steps, rejected, statistics, events, ragged=ragged)
         if a.store != "grid":
@@ -127,7 +137,7 @@ class Block:
 
     def __init__(self, run: EnsembleRun, samples: slice):
         self.run, self.asked, self.segments, self.samples = run, run.asked, run.segments, samples
-        self.state = {name: np.ascontiguousarray(x[samples]) for name, x in run.state.items()}
+        self.state = {name: x[samples].copy() for name, x in run.state.items()}  # written back when all is done
         self.given = {name: np.ascontiguousarray(x[samples]) for name, x in run.asked.given.items()}
         self.count = len(self.state["t"])
         self.held = np.zeros((self.count, run.own.nv))
@@ -177,9 +187,7 @@ class Block:
         due = [i for i, hold in enumerate(self.asked.holds) if hold.index(t) > self.calls[i]]
         at = {"t": np.full(self.count, t), "q": self.state["q"], "v": self.state["v"], **self.given}
         for i in due:
-            function = self.asked.holds[i].function
-            assert isinstance(function, UserKernel)
-            self.answers[i] = np.asarray(function(*(at[name] for name in function.names)))
+            self.answers[i] = held_force(self.asked.holds[i], at, self.held.shape)
             self.calls[i] = self.asked.holds[i].index(t)
         if due:
             self.held = np.zeros_like(self.held)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ShapeError, SimulationError
 from ..lie.scalars import numbers
-from .control import read_only
+from .control import at_state, read_only
 from .flow import Flow
 from .memory import remembered
 from .sampling import NOISY, Samples
@@ -55,7 +55,7 @@ class Event:
 
     def value(self, t: float, q, v) -> float:
         """The function at a state, which it may not change; one number, whatever array it is in."""
-        found = self.function(t, *read_only(q, v))
+        found = at_state(self.function, t, *read_only(q, v))
         if isinstance(found, (float, int)):
             return float(found)
         if found is None:

@@ -7,7 +7,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import ShapeError
 from ..motion import equations
-from .control import Controls, read_only
+from .control import Controls, at_state, read_only
 from .held import ConstrainedRates, Keeper
 from .kernels import kernel
 from .stops import Stops
@@ -87,7 +87,7 @@ class Flow:
         """v̇ and τ of many states of a run whose controls are kernels, and which has no joints at rest."""
         tau = self.zero + sum(self.controls.answers)
         for control in self.controls.functions:
-            tau = tau + np.asarray(control(t, q, v))
+            tau = tau + np.asarray(at_state(control, t, q, v))
         self.evaluations += len(t)
         tau = np.broadcast_to(tau, v.shape)
         if not self.timed:

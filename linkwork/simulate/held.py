@@ -216,7 +216,9 @@ class ConstrainedRates:
             return self.plain(*state, t=t, stabilization=self.pull)
         except (ConstraintError, ModelError) as error:
             self.trouble = f". {error}"
-            return np.nan, np.nan
+        except np.linalg.LinAlgError:
+            self.trouble = ". The constraints are not numbers there"
+        return np.nan, np.nan
 
 
 def rate_kernels(held: "Constrained", options, friction):

@@ -50,7 +50,8 @@ class Run:
         if self.compiled is None and isinstance(self.integrator, CompiledOnly):
             raise SimulationError(
                 f'method "{settings.method}" is made of compiled steps, which {robot.model.name} has not as it is simulated here: with '
-                'functions of Python, joint limits, dry friction, or constraints that are no one formula, use method="stiff".'
+                "compiled=False, functions of Python, joint limits, dry friction, or constraints that are no one formula, use "
+                'method="stiff".'
             )
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""

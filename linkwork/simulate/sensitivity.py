@@ -85,6 +85,8 @@ def check(robot: Dynamics, s: Settings) -> None:
         why = "`external` has no derivative here: say its force as a control, robot.joint_forces(q, external)"
     elif s.velocities != "v":
         why = f'velocities="{s.velocities}" has none; take velocities="v"'
+    elif len(robot.contacts):
+        why = f"{robot.model.name} has contacts, and runs with them have none"
     elif s.method in ("midpoint", "contact", "rosenbrock"):
         why = f'method "{s.method}" has none; take another, e.g. "rk4"'
     elif Stops(robot, s.restitution if s.limits else None, None).any:

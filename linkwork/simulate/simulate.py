@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..constraints import Constrained
 
 METHODS = (*ADAPTIVE, *FIXED)
+FINEST = 1e-15  # below it the estimated error of a step is rounding, which shorter steps do not reduce
 NUMBERS = "dt", "rtol", "atol", "restitution", "every", "first_step", "max_step", "tolerance"
 
 
@@ -117,7 +118,7 @@ def simulate(
     until = checked_until(until, start)
     if isinstance(robot, Varying) or given or statistics or store or is_batch(state) or is_on_device(state, given):
         checked(own_robot(robot), settings)
-        refuse_contacts(own_robot(robot).model, "simulate for batches")
+        refuse_contacts(own_robot(robot).model, "simulate for batches", 'lw.rollout(..., method="contact")')
         settings = replace(settings, sensitivity=("state",)) if sensitivity else settings
         if is_on_device(state, given):
             state, given, like = on_host(state, dict(given or {}))
@@ -181,6 +182,8 @@ def checked(robot: Dynamics, s: Settings) -> None:
             raise SimulationError(f"{name} is {value}; it must be a positive number of seconds.")
     if not (0 <= s.rtol < 1e6 and s.atol >= 0 and s.rtol + s.atol > 0):
         raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; they may not be negative, nor both zero.")
+    if s.method in ADAPTIVE and max(s.rtol, s.atol) < FINEST:
+        raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; errors below {FINEST} are rounding: use rtol={FINEST} or more.")
     if not 0 <= s.restitution <= 1:
         raise SimulationError(f"restitution is {s.restitution}; it must be a number from 0 to 1.")
     if s.restitution and not s.limits:

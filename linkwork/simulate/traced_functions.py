@@ -12,7 +12,8 @@ def traced(robot: Dynamics, function: Callable, what: str, names, shape=("nv",))
     """A function of a user as a kernel that returns arrays of this shape; None is any."""
 
     def asked(*arguments):
-        found = function(*arguments)
+        taken = function.names if isinstance(function, UserKernel) else names
+        found = function(*(dict(zip(names, arguments))[name] for name in taken))
         if shape is None:
             return found
         found = arguments[-1] * 0.0 if found is None else arguments[-1].like(found)

@@ -94,3 +94,30 @@ def test_the_contacts_of_a_run_are_drawn_as_they_are():
     assert np.allclose(at_times(run, run.contact, run.t), [9.81, 0, 0])
     with pytest.raises(lw.ShapeError, match=r"contacts=run\.contact"):
         at_times(run, run.contact.force[:-1], run.t)
+
+
+def test_linearize_does_not_forget_contacts():
+    robot = ball()
+    with pytest.raises(lw.ModelError, match="has contacts, which linearize leaves out"):
+        robot.linearize(placed(robot, z=0.1), np.zeros(6), np.zeros(6))
+
+
+def test_too_many_points_for_a_kernel_are_refused_before_it_is_compiled():
+    many = lw.Builder("many")
+    shapes = tuple(lw.Shape("box", (0.1, 0.1, 0.1), lw.Pose.of((i, 0, 0))) for i in range(76))
+    model = many.body("rail", joint=lw.Free(), mass=1.0, tensor=(1, 1, 1), collisions=shapes).ground().contact("rail").model()
+    with pytest.raises(lw.SimulationError, match="608 contact points"):
+        lw.simulate(lw.Dynamics(model), (placed(lw.Dynamics(model), z=1.0), np.zeros(6)), until=0.1, method="contact", dt=0.01)
+
+
+def test_two_shapes_of_one_name_are_told_apart_by_nothing():
+    shapes = tuple(lw.Shape("sphere", (0.1,), lw.Pose.of((x, 0, 0)), name="s") for x in (0, 1))
+    with pytest.raises(lw.ModelError, match="Give each its own name"):
+        lw.Builder("twins").body("a", joint=lw.Free(), mass=1.0, tensor=(1, 1, 1), collisions=shapes).ground().contact("s").model()
+
+
+def test_gaps_of_two_boxes_in_symbols_are_refused():
+    cube = solids.box(1.0, (1, 1, 1))
+    boxes = lw.Builder("boxes").body("a", joint=lw.Free(), **cube).body("b", joint=lw.Free(), **cube)
+    with pytest.raises(lw.OptionError, match=r"contact_gaps of boxes has [0-9]+ branches"):
+        lw.Dynamics(boxes.contact("a", "b").model()).symbolic("contact_gaps")

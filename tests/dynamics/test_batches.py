@@ -167,6 +167,7 @@ def test_every_public_quantity_is_called_here():
     described |= {"ask"}  # tests/test_extending.py
     described |= {"as_kernel", "derivative", "linearize", "jax", "export_casadi"}  # tests of derivatives
     described |= {"actuated", "actuators", "contacts", "free_flying", "diagonal"} | set(QUANTITIES)
+    described |= {"contact_dynamics", "equilibrium", "modes", "geared"}  # tests/contact, tests/answers, tests/book
     described |= {"constraints", "constraint_report", "assemble", "constraint_forces", "motor_forces"}  # tests/constraints
     assert methods - described <= {name.split()[0] for name in CALLS}
     assert set(CALLS) == set(SHAPES)

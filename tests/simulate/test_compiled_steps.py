@@ -123,6 +123,24 @@ def test_held_controllers_are_asked_between_segments():
     assert len(np.unique(a.tau[:, 0])) == 26  # 20 + 7 samples, the first of both at once
 
 
+def test_a_kernel_takes_what_it_names_of_the_state():
+    """As control, held control and event, with the bits of the kernel that names all."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    start, names, allof = (np.array([1.0, 0.3]), np.zeros(2)), robot.kernel(), robot.kernel(t=())
+    some = names(lambda v: -0.5 * v), names(lambda q: -q), names(lambda q: q[0])
+    whole = allof(lambda t, q, v: -0.5 * v), allof(lambda t, q, v: -q), allof(lambda t, q, v: q[0])
+    few, many = (
+        lw.simulate(robot, start, until=1.0, control=[a, lw.hold(b, rate=20.0)], events=[c], dt=0.3) for a, b, c in (some, whole)
+    )
+    np.testing.assert_array_equal(few.q, many.q)
+    np.testing.assert_array_equal(few.tau, many.tau)
+    assert [x.t for x in few.events] == [x.t for x in many.events] != []
+    changes = [lw.simulate(robot, start, until=0.2, control=x[0], sensitivity=True).sensitivity["state"][-1] for x in (some, whole)]
+    np.testing.assert_allclose(*changes, atol=1e-13)
+    with pytest.raises(lw.SimulationError, match='needs "gain" besides'):
+        lw.simulate(robot, start, until=1.0, control=robot.kernel(gain=())(lambda v, gain: -gain * v))
+
+
 def test_a_kernel_of_the_wrong_shape_is_refused():
     robot = lw.Dynamics(lw.load("double_pendulum"))
     kernel = robot.kernel(t=())(lambda t, q, v: q[0])
@@ -177,6 +195,22 @@ def test_mechanisms_with_loops_wheels_and_drives_step_in_compiled_code(name, mon
     np.testing.assert_allclose(on_grid.q, made(on_grid.t)[0], atol=1e-12)
     expected = robot.forward_dynamics(*on_grid[3], robot.passive_force(*on_grid[3]), t=on_grid.t[3])
     np.testing.assert_allclose(on_grid.vdot[3], expected, rtol=1e-6)
+
+
+def test_a_stage_that_is_no_state_makes_the_step_shorter_on_all_roads():
+    """The first steps of this disk leave the plane so far that its constraints are not numbers."""
+    robot = lw.Dynamics(lw.load("rolling_disk"))
+    state = robot.constraints.random_state(seed=0)
+    compiled, plain = (lw.simulate(lw.Dynamics(robot.model, compiled=how), state, until=0.05, rtol=1e-4) for how in (True, False))
+    assert plain.status == "finished" and plain.steps == compiled.steps
+    np.testing.assert_allclose(plain.q[-1], compiled.q[-1], atol=1e-12)
+
+
+def test_tolerances_of_rounding_are_refused():
+    """Errors that are rounding do not fall with the step, so that steps would be ever shorter."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    with pytest.raises(lw.SimulationError, match="rounding"):
+        lw.simulate(robot, (np.ones(2), np.zeros(2)), until=1.0, rtol=1e-16, atol=0.0)
 
 
 def test_a_drive_that_only_gives_numbers_is_asked_in_python():

@@ -6,7 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork.errors import ConstraintError
 from linkwork.simulate import ensemble_run
-from linkwork.simulate.segments import Segments
+from linkwork.simulate.segments import ATTEMPTS, Segments
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +183,58 @@ def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
     np.testing.assert_array_equal(made.q[stopped], Q[stopped])
 
 
+@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.5}])
+def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, how, monkeypatch):
+    """t, q, v and counts are those of the start; there are no rows, statistics and events, whatever was made of them."""
+    monkeypatch.setattr(ensemble_run, "CAPACITY", 4)
+    calls, run = [], Segments.run
+
+    def interrupted(*x):
+        calls.append(x)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return run(*x)
+
+    monkeypatch.setattr(Segments, "run", interrupted)
+    Q, V = states(robot, 5)
+    made = lw.simulate(robot, (Q, V), until=1000.0, **how)
+    assert (made.status == "stopped").all() and not made.t.any() and not made.steps.any() and "5 stopped" in str(made)
+    np.testing.assert_array_equal(made.q, Q)
+    if how == {"store": "last"}:
+        calls.clear()
+        seen = robot.kernel()(lambda q: q[0])
+        made = lw.simulate(robot, (Q, V), until=1000.0, rtol=1e-9, statistics={"angle": seen}, events=[lw.Event(seen, "zero")])
+        angle = made.statistics["angle"]
+        assert np.isnan([angle.mean, angle.least, made.events["zero"].first]).all() and "angle" not in str(made)
+    else:
+        assert [x.shape for x in made.rows(2)] == [(0,), (0, 2), (0, 2)]
+
+
+def test_ctrl_c_stops_a_sample_whose_steps_do_not_end(robot, monkeypatch):
+    """A call makes a bounded number of attempts, however many steps a sample needs; the others have the bits they have alone."""
+    Q, V = states(robot, 3)
+    calls, run = [], Segments.run
+    monkeypatch.setattr(Segments, "run", lambda *x: (calls.append(x), run(*x))[1])
+    many = lw.simulate(robot, (Q, V), until=1.0, max_step=1e-5, store="last")
+    assert len(calls) == 1 + 100_000 // ATTEMPTS and (many.status == "finished").all() and (many.steps >= 100_000).all()
+    alone = lw.simulate(robot, (Q[0], V[0]), until=1.0, max_step=1e-5, dense=False, every=10_000)
+    np.testing.assert_array_equal(many.q[0], alone.q[-1])
+
+
+def test_states_that_do_not_fit_are_named(robot):
+    Q, V = states(robot, 4)
+    with pytest.raises(lw.ShapeError, match=r"q \(3,\), v \(4,\)"):
+        lw.simulate(robot, (Q[:3], V), until=1.0)
+    with pytest.raises(lw.ShapeError, match="gain"):
+        lw.simulate(robot, (Q, V), until=1.0, control=robot.kernel(gain=())(lambda q, gain: -gain * q), given={"gain": np.ones(3)})
+    for function in (lambda q: q[0], lambda q: q[:1]):  # of two samples, an array (2,) would broadcast to their velocities
+        with pytest.raises(lw.ShapeError, match="as control it must return"):
+            lw.simulate(robot, (Q[:2], V[:2]), until=1.0, control=lw.hold(robot.kernel()(function), rate=10.0))
+    V[[1, 2]] = np.nan
+    with pytest.raises(lw.SimulationError, match=r"v of 2 states .* sample \(1,\)"):
+        lw.simulate(robot, (Q, V), until=1.0)
+
+
 def test_odd_batches(robot):
     """None, one, several axes, states that broadcast; and no time at all."""
     Q, V = states(robot, 3)
@@ -207,6 +259,7 @@ def test_odd_batches(robot):
         ({"statistics": {"a": lambda q: q}}, "robot.kernel"),
         ({"given": {"masss": 1.0}}, "masss"),
         ({"store": "all"}, "store"),
+        ({"dense": True}, "dense is for one state"),
         ({"store": "steps", "dt": 0.1}, "give one"),
     ],
 )
