@@ -164,3 +164,20 @@ def test_what_cannot_be_drawn_is_refused(arm, swing, tmp_path):
 def test_faces_are_checked(faces, match):
     with pytest.raises(lw.LinkworkError, match=match):
         lw.FlexibleBody.of_matrices(np.eye(24), np.zeros((24, 24)), CORNERS, faces=faces, count=1)
+
+
+def test_a_mesh_from_a_file_brings_its_surface(tmp_path):
+    meshio = pytest.importorskip("meshio")
+    meshio.write_points_cells(tmp_path / "x.vtk", CORNERS, BRICK)
+    np.save(tmp_path / "m.npy", np.eye(24))
+    B = np.concatenate([np.tile(np.eye(3), (8, 1)), *(np.cross(a, CORNERS).reshape(24, 1) for a in np.eye(3))], 1)
+    np.save(tmp_path / "k.npy", 1e3 * (np.eye(24) - B @ np.linalg.pinv(B)))  # resists everything but rigid motions
+    body = lw.load_flexible(tmp_path / "m.npy", tmp_path / "k.npy", tmp_path / "x.vtk", root=[0, 1, 2, 3], count=1)
+    assert np.array_equal(body.outline.faces, outer_faces(BRICK))
+
+
+def test_a_mode_can_be_exaggerated_too(arm, tmp_path):
+    """A beam of twelve elements is painted in twelve pieces."""
+    mode = arm.robot.modes(arm.robot.equilibrium(arm.robot.neutral()).q)[-1]
+    page = content(lw.record(mode, tmp_path / "mode.html", exaggeration=3, color="strain"))
+    assert len(b64decode(page["pieces"]["tints"])) == page["n"] * 12 * 3
