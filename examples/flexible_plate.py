@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import skfem
 from skfem.helpers import ddot, dot, eye, sym_grad, trace
+from skfem.io.meshio import to_meshio
 
 import linkwork as lw
 
@@ -31,7 +32,8 @@ M, K = (form.assemble(basis)[order][:, order] for form in (mass, stiffness))
 nodes = grid.p.T
 edge = np.flatnonzero(nodes[:, 0] < 1e-9)
 corner = np.flatnonzero(np.linalg.norm(nodes[:, :2] - [LENGTH, WIDTH / 2], axis=1) < 0.12)
-plate = lw.FlexibleBody.of_matrices(M, K, nodes, root=edge, frames={"corner": corner}, count=5, damping=0.01)
+faces = lw.flexible.outer_faces(to_meshio(grid).cells_dict)  # for pictures
+plate = lw.FlexibleBody.of_matrices(M, K, nodes, root=edge, frames={"corner": corner}, count=5, damping=0.01, faces=faces)
 print(plate)
 
 column = lw.Builder("column")
@@ -48,4 +50,4 @@ push[0] = 4.0
 run = lw.simulate(robot, (rest.q, np.zeros(robot.nv)), until=2.0, control=lambda t, q, v: push if t < 0.5 else -push * (t < 1.0))
 print(f"it turns by {np.degrees(run.q[-1, 0]):.0f} degrees")
 if "--film" in sys.argv:
-    print(lw.movie(run, "plate.gif", fps=15, size=(3.2, 2.4), trace=["load"], elevation=25))
+    print(lw.movie(run, "plate.gif", fps=15, size=(3.2, 2.4), trace=["load"], elevation=25, color="displacement"))

@@ -8,7 +8,7 @@ import linkwork as lw
 
 here = Path(lw.__file__).parent
 assert "site-packages" in here.parts, f"linkwork comes from {here}, not from an installed wheel."
-for file in ("py.typed", "view/page.html", "view/page.js"):
+for file in ("py.typed", "view/page.html", "view/page.js", "view/page_bent.js"):
     assert (here / file).is_file(), f"the wheel has no {file}."
 
 robot = lw.Dynamics(lw.load("double_pendulum"))

@@ -7,6 +7,7 @@ from importlib import import_module
 
 from .attachment import Attachment
 from .body import FlexibleBody, Outline
+from .faces import outer_faces
 from .joints import Deflection, Deformation, Modes
 
 LATER = {
@@ -19,7 +20,7 @@ LATER = {
 
 __all__ = [
     "Attachment", "BeamElements", "Deflection", "Deformation", "FlexibleBody", "Modes", "Outline", "beam", "of_matrices", "of_nodes",
-    "reduced",
+    "outer_faces", "reduced",
 ]  # fmt: skip
 
 

@@ -85,8 +85,8 @@ class BeamElements:
         soft[np.isinf(self.shear)] = 0.0
         self.soft = soft
         self.N = np.stack([self.shapes(e) for e in range(self.count)])  # (e, points, [θ u κ γ], 12)
-        stiff = np.concatenate([self.stiff, np.where(np.isinf(self.shear), 0.0, self.shear)], 1)
-        self.K, self.M = self._assembled(self.N[:, :, 6:], stiff), self._assembled(self.N[:, :, :6], self.heavy)
+        self.strained = np.concatenate([self.stiff, np.where(np.isinf(self.shear), 0.0, self.shear)], 1)
+        self.K, self.M = self._assembled(self.N[:, :, 6:], self.strained), self._assembled(self.N[:, :, :6], self.heavy)
 
     def shapes(self, e: int) -> np.ndarray:
         """[θ, u, κ, γ] at points s of an element from its 12 displacements; `soft` is 12 EI / GA h² in both planes: shapes that solve the
@@ -112,8 +112,11 @@ class BeamElements:
             N[:, row, row], N[:, row, 6 + row], N[:, strain, row], N[:, strain, 6 + row] = 1 - s, s, -1 / h, 1 / h
         return N
 
+    def _blocks(self, N, each) -> np.ndarray:
+        return np.einsum("g,e,egpi,ep,egpj->eij", self.w, self.h, N, each, N, optimize=True)
+
     def _assembled(self, N, each) -> np.ndarray:
-        blocks = np.einsum("g,e,egpi,ep,egpj->eij", self.w, self.h, N, each, N, optimize=True)
+        blocks = self._blocks(N, each)
         out = np.zeros((6 * (self.count + 1),) * 2)
         for e, B in enumerate(blocks):
             out[6 * e : 6 * e + 12, 6 * e : 6 * e + 12] += B
@@ -153,7 +156,9 @@ class BeamElements:
             found.pop("root")
         check_interfaces(found, interfaces, n, "the beam")
         k, m = Phi.T @ self.K @ Phi, Phi.T @ self.M @ Phi
-        outline = Outline(self.positions, Phi.reshape(self.count + 1, 6, n)[:, 3:], Gr_nodes, self.looks, is_line=True)
+        outline = Outline(
+            self.positions, Phi.reshape(self.count + 1, 6, n)[:, 3:], Gr_nodes, self.looks, is_line=True, strains=self._strains(Phi)
+        )
         return made(
             points,
             turning if turning.weights.any() else None,
@@ -164,6 +169,11 @@ class BeamElements:
             keep,
             outline,
         )
+
+    def _strains(self, Phi) -> np.ndarray:
+        """Φₑ* Kₑ Φₑ of each element by its mass (e, n, n)."""
+        own = np.stack([Phi[6 * e : 6 * e + 12] for e in range(self.count)])
+        return own.mT @ self._blocks(self.N[:, :, 6:], self.strained) @ own / (self.heavy[:, 3] * self.h)[:, None, None]
 
     def _integral(self, y):
         """∫ from the root to the points, and to the nodes."""

@@ -28,13 +28,16 @@ SLACK = 1e-8  # relative, of symmetry and of eigenvalues that may not be negativ
 @dataclass(frozen=True, eq=False)
 class Outline:
     """What a picture needs: points (p, 3) with their Π (p, 3, n) and G (p, 3, n, n) or None; of a beam in order along it, with the look of
-    its section: solids (kind, sizes, place y z)."""
+    its section: solids (kind, sizes, place y z); of another body the triangles (m, 3) between points, if they are known.
+    `strains` (p − 1, n, n) of a beam: ½ η* S η is the strain energy between two points, divided by the mass there."""
 
     points: np.ndarray
     linear: np.ndarray
     quadratic: np.ndarray | None = None
     looks: tuple = ()
     is_line: bool = False
+    faces: np.ndarray | None = None
+    strains: np.ndarray | None = None
 
     def places(self, eta) -> np.ndarray:
         """r₀ + Π η + ½ η* G η of the points (..., p, 3)."""
@@ -78,7 +81,7 @@ class FlexibleBody:
     @staticmethod
     def of_matrices(mass, stiffness, positions, **options) -> "FlexibleBody":
         """From the mass and stiffness matrices of finite elements and the positions of the nodes. Options: rotations ("first" or "last" of
-        six freedoms), modes, count or up_to, root, interfaces, frames, held, orthogonalize, quadratic, damping, keep.
+        six freedoms), modes, count or up_to, root, interfaces, frames, held, orthogonalize, quadratic, damping, keep, faces.
         `help(lw.flexible.of_matrices)` and `help(lw.flexible.reduced)` describe them."""
         from .finite_elements import of_matrices
 

@@ -8,9 +8,10 @@ from ..errors import ModelError
 from ..spatial import Pose
 from .attachment import Attachment
 from .body import FlexibleBody, Outline
+from .faces import triangles
 from .samples import Fields, Terms
 
-ARRAYS = ("stiffness", "damping", "r0", "r1", "r2", "moves", "C0", "C1", "C2", "points", "shapes", "bends")
+ARRAYS = ("stiffness", "damping", "r0", "r1", "r2", "moves", "C0", "C1", "C2", "points", "shapes", "bends", "faces", "strains")
 
 
 def as_data(body: FlexibleBody) -> dict[str, Any]:
@@ -20,6 +21,8 @@ def as_data(body: FlexibleBody) -> dict[str, Any]:
     arrays |= {} if body.terms is None else body.terms._asdict()
     if (line := body.outline) is not None:
         arrays |= {"points": line.points, "shapes": line.linear} | ({} if line.quadratic is None else {"bends": line.quadratic})
+        arrays |= {} if line.faces is None else {"faces": line.faces}
+        arrays |= {} if line.strains is None else {"strains": line.strains}
     frames = [
         {
             "name": name,
@@ -45,6 +48,7 @@ def from_data(data: dict[str, Any]) -> FlexibleBody:
     shapes = {
         "stiffness": (n, n), "damping": (n,), "r0": (e, 3), "r1": (e, 3, n), "r2": (e, 3, n, n), "moves": (e,),
         "C0": (h, h), "C1": (n, h, h), "C2": (n, n, h, h), "points": (p, 3), "shapes": (p, 3, n), "bends": (p, 3, n, n),
+        "faces": (len(data.get("faces", ())) // 3, 3), "strains": (max(p - 1, 0), n, n),
     }  # fmt: skip
     found = {name: _shaped(name, data[name], shapes[name]) for name in ARRAYS if name in data}
     frames = {
@@ -64,7 +68,10 @@ def from_data(data: dict[str, Any]) -> FlexibleBody:
     outline = None
     if p:
         looks = tuple(map(_look, data.get("looks", ())))
-        outline = Outline(found["points"], found["shapes"], found.get("bends"), looks, bool(data.get("line", 0)))
+        faces = triangles(found["faces"].astype(int), p) if "faces" in found else None
+        outline = Outline(
+            found["points"], found["shapes"], found.get("bends"), looks, bool(data.get("line", 0)), faces, found.get("strains")
+        )
     return FlexibleBody(
         fields, terms, found["stiffness"], found["damping"], frames, data.get("root"), outline, bool(data.get("stiffens", 1))
     )

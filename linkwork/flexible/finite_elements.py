@@ -14,6 +14,7 @@ from ..lie.so3 import tilde
 from ..spatial import Pose
 from .attachment import Attachment
 from .body import FlexibleBody, Outline
+from .faces import triangles
 from .modes import checked, craig_bampton, normal_modes, orthogonal, without_rounding
 from .samples import Samples, Terms, cleaned, condensed, polynomial
 
@@ -60,7 +61,7 @@ def of_nodes(positions, inertias, stiffness, **options) -> FlexibleBody:
 
 def reduced(
     K, M, positions, d: int, inertias, *, modes="cantilever", count=None, up_to=None, root=0, interfaces=None, frames=None, held=(),
-    orthogonalize=False, quadratic=None, damping=0.0, keep="second", name="the flexible body",
+    orthogonalize=False, quadratic=None, damping=0.0, keep="second", faces=None, name="the flexible body",
 ) -> FlexibleBody:  # fmt: skip
     """The body of a finite-element model in a few modes.
 
@@ -75,7 +76,9 @@ def reduced(
     damping        a ratio, one for each mode, or a matrix (n, n)
     keep           "second": kinetic energy to the second degree in (η, η̇), and positive; "all": every degree; "cut": second degree,
                    cheapest, for small deformation only
+    faces          triangles (m, 3) or quadrilaterals (m, 4) of nodes, the surface that pictures show; `outer_faces` makes them of elements
     """
+    faces = None if faces is None else triangles(faces, len(positions))
     if keep not in KEEP:
         raise ModelError(f"keep is {keep!r}; it is {', '.join(KEEP)}.{did_you_mean(str(keep), KEEP)}")
     frames = dict(frames or {})
@@ -95,7 +98,7 @@ def reduced(
     found = {key: _attached(Phi, G, positions, d, nodes) for key, nodes in places.items()}
     check_interfaces(found, tuple(interfaces), n, name)
     k, m = (Phi.T @ (x @ Phi) for x in (K, M))
-    outline = Outline(positions, Phi.reshape(len(positions), d, n)[:, -3:], G[:, -3:] if G.any() else None)
+    outline = Outline(positions, Phi.reshape(len(positions), d, n)[:, -3:], G[:, -3:] if G.any() else None, faces=faces)
     return made(points, directors, found, k, modal_damping(damping, k, m), None if root is None else "root", keep,
                 outline, extra, quadratic is not None)  # fmt: skip
 

@@ -13,10 +13,11 @@ from ..spatial import Pose
 from .camera import FIELD, Camera
 from .contacts import contact_segments
 from .controls import Player, Sliders
-from .drawn import drawn_names, drawn_poses
+from .drawn import drawn_names, drawn_poses, drawn_surfaces, multipliers
 from .extras import extra
 from .mesh import UNIT
 from .motion import Motion
+from .paint import Paint
 from .picture import AZIMUTH, ELEVATION, FAR, round_length, traced_paths
 from .scene import Scene
 
@@ -32,15 +33,18 @@ def view(
     block: bool | None = None,
     trace: Iterable[str] = (),
     shapes: str = "visual",
+    exaggeration: float = 1.0,
+    color: str | None = None,
 ) -> "View":
     """Show a model, a robot or a motion in the browser, at the `url` of the result.
 
     A model or robot has a slider for each joint; a motion plays. If the port is taken, the next free one is used.
-    `shapes` "collision" shows what bodies collide with.
+    `shapes` "collision" shows what bodies collide with. `exaggeration` multiplies the modal coordinates of flexible bodies in the drawing,
+    and has a slider; `color` "displacement" or "strain" paints them, from zero to the greatest value in the motion.
     With `block` this returns only after Ctrl-C; the default is True in scripts, False in interactive Python.
     """
     block = not hasattr(sys, "ps1") and not sys.flags.interactive if block is None else block
-    shown = View(Motion.of(motion), port, host, trace, verbose=block, shapes=shapes)
+    shown = View(Motion.of(motion), port, host, trace, block, shapes, exaggeration, color)
     if block:
         shown.wait()
     return shown
@@ -50,18 +54,21 @@ class View:
     """A scene served to browsers until it is closed. Also a context manager."""
 
     def __init__(
-        self, motion: Motion, port: int, host: str, trace: Iterable[str] = (), verbose: bool = False, shapes: str = "visual"
-    ):
+        self, motion: Motion, port: int, host: str, trace: Iterable[str] = (), verbose: bool = False, shapes: str = "visual",
+        exaggeration: float = 1.0, color: str | None = None,
+    ):  # fmt: skip
         viser = extra("viser", "the browser view needs", "view")
         self.motion = motion
-        self.scene = Scene.of(motion, shapes)
+        self.exaggeration, self.paint = exaggeration, Paint.of(motion, color)
+        self.scene = Scene.of(motion.exaggerated(exaggeration), shapes)
+        self.trace = [trace] if isinstance(trace, str) else list(trace)
         self.q = motion.q[0]
         self.host = host
         self.ended = Event()
         self._lock = Lock()
         with nullcontext() if verbose else redirect_stdout(StringIO()):  # viser prints its address always
             self.server = viser.ViserServer(host=host, port=port, label=motion.model.name, verbose=False)
-        self._add_scene(trace)
+        self._add_scene()
         self.controls = Player(self) if len(motion.t) > 1 else Sliders(self)
         self._add_checkboxes()
         self.show(self.q)
@@ -78,15 +85,24 @@ class View:
         """Put the mechanism into a configuration."""
         robot = self.motion.robot
         q = np.asarray(q, float)
-        poses, center = drawn_poses(robot, q), robot.center_of_mass(q)
+        bent = self._drawn(q)
+        poses, center = drawn_poses(robot, bent), robot.center_of_mass(bent)
         quaternions = quaternion_from_matrix(poses[:, :3, :3])[:, W_FIRST] if len(poses) else []
         with self._lock, self.server.atomic():
             self.q = q
             for body, quaternion, pose in zip(self._bodies, quaternions, poses):
                 body.wxyz, body.position = quaternion, pose[:3, 3]
+            self._show_deformed(drawn_surfaces(robot, bent, poses))
             self._center.position = center
             if self._forces.visible:
                 self._forces.points = self.forces(poses)
+
+    def exaggerate(self, factor: float) -> None:
+        """Draw flexible bodies bent by this many times as much as they are."""
+        self.motion.exaggerated(factor)  # refuses what cannot be
+        self.exaggeration = float(factor)
+        self._add_traces()
+        self.show(self.q)
 
     def show_contacts(self, forces) -> None:
         """Draw forces at the contact points (3 n,), along the axes of `contact_frames`, as things are now; None takes them away."""
@@ -94,7 +110,7 @@ class View:
         if forces is None:
             self.server.scene.remove_by_name(name)
             return
-        segments = contact_segments(self.motion.robot, self.q, forces, self.scene.size)
+        segments = contact_segments(self.motion.robot, self._drawn(self.q), forces, self.scene.size)
         self.server.scene.add_line_segments(name, segments, (200, 64, 51), thickness=0.008 * self.scene.size)
 
     def show_forces(self, visible: bool = True) -> None:
@@ -139,12 +155,11 @@ class View:
 
     # --- the contents of the scene
 
-    def _add_scene(self, trace: Iterable[str]) -> None:
+    def _add_scene(self) -> None:
         scene, server = self.scene, self.server
         server.scene.set_up_direction(scene.up)
         server.gui.configure_theme(control_width="medium", show_logo=False, show_share_button=False)
-        few = self.motion.frames(min(10.0, 200 / max(self.motion.duration, 1e-9)))
-        corners = scene.corners(few.poses)
+        corners = scene.corners(self._few())
         far = np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0)) > FAR * scene.size
         self._look(Camera.around(corners[0] if far else corners, scene.up, AZIMUTH, ELEVATION))
         if (floor := scene.ground(corners)) is not None:
@@ -152,25 +167,58 @@ class View:
         axes = {"show_axes": False, "axes_length": 0.08 * scene.size, "axes_radius": 0.004 * scene.size}
         names = drawn_names(self.motion.model)
         self._bodies = [server.scene.add_frame(node(i, name), **axes) for i, name in enumerate(names[:-1])]
+        self._parts = []
         for n, part in enumerate(scene.parts):
             mesh = scene.meshes[part.mesh]
             name = f"{node(part.body, names[part.body])}/{n}"
             vertices = mesh.vertices @ part.matrix[:3, :3].T + part.matrix[:3, 3]
             faces = mesh.faces if np.linalg.det(part.matrix[:3, :3]) > 0 else mesh.faces[:, ::-1]
-            server.scene.add_mesh_simple(
+            made = server.scene.add_mesh_simple(
                 name,
                 vertices,
                 faces,
-                color=tuple(int(255 * x) for x in part.color[:3]),
+                color=bytes_of(part.color[:3]),
                 opacity=part.color[3] if part.color[3] < 1 else None,
                 flat_shading=part.mesh == "box" or part.mesh not in UNIT,
             )
+            self._parts.append((part.body - len(self.motion.model.bodies), made))
+        self._surfaces: list = [None] * len(scene.surfaces)
         self._center = server.scene.add_icosphere("/centre of mass", 0.02 * scene.size, (220, 50, 50), visible=False)
         nothing = np.zeros((1, 2, 3))
         self._forces = server.scene.add_line_segments("/forces", nothing, (30, 140, 70), thickness=0.006 * scene.size, visible=False)
-        for i, path in enumerate(traced_paths(few.frames(min(60.0, 3000 / max(self.motion.duration, 1e-9))), trace)):
+        self._add_traces()
+
+    def _drawn(self, q) -> np.ndarray:
+        """The configuration that is drawn."""
+        return q * multipliers(self.motion.robot, self.exaggeration)[0]
+
+    def _few(self, fps: float = 10.0, most: int = 200) -> Motion:
+        """Some states of the motion as they are drawn."""
+        return self.motion.exaggerated(self.exaggeration).frames(min(fps, most / max(self.motion.duration, 1e-9)))
+
+    def _add_traces(self) -> None:
+        for i, path in enumerate(traced_paths(self._few(60.0, 3000), self.trace) if self.trace else ()):
             segments = np.stack([path[:-1], path[1:]], 1)
-            server.scene.add_line_segments(f"/trace/{i}", segments, (200, 64, 51), thickness=0.004 * scene.size)
+            self.server.scene.add_line_segments(f"/trace/{i}", segments, (200, 64, 51), thickness=0.004 * self.scene.size)
+
+    def _show_deformed(self, surfaces) -> None:
+        """Put surfaces of flexible bodies where they are, points (p, 3) of each, and paint what is to be painted."""
+        for i, (surface, points) in enumerate(zip(self.scene.surfaces, surfaces)):
+            name, points = f"/surfaces/{i} {surface.name.replace('/', '_')}", points.astype(np.float32)
+            if self.paint is not None:
+                trimesh = extra("trimesh", "coloured surfaces are made with", "view")
+                colors = np.round(255 * self.paint.surfaces(self.q)[i]).astype(np.uint8)
+                self.server.scene.add_mesh_trimesh(name, trimesh.Trimesh(points, surface.faces, vertex_colors=colors, process=False))
+            elif self._surfaces[i] is None:
+                look = {"color": bytes_of(surface.color[:3]), "flat_shading": True, "side": "double"}
+                self._surfaces[i] = self.server.scene.add_mesh_simple(name, points, surface.faces, **look)
+            else:
+                self._surfaces[i].vertices = points
+        if self.paint is not None:
+            colors = self.paint.pieces(self.q)
+            for piece, part in self._parts:
+                if 0 <= piece < len(colors):
+                    part.color = bytes_of(colors[piece])
 
     def _look(self, camera: Camera) -> None:
         start, away = self.server.initial_camera, ROOM * (camera.eye - camera.target)
@@ -193,11 +241,23 @@ class View:
             position=height * self.scene.up,
         )
 
+    def _add_slider(self, gui) -> None:
+        most = max(10.0, 2 * self.exaggeration)
+        slider = gui.add_slider("exaggeration", 0.0, most, most / 100, self.exaggeration)
+
+        @slider.on_update
+        def _(_) -> None:
+            self.exaggerate(slider.value)
+
     def _add_checkboxes(self) -> None:
         gui = self.server.gui
         with gui.add_folder("Show"):
             frames, center = gui.add_checkbox("frames", False), gui.add_checkbox("centre of mass", False)
             forces = gui.add_checkbox("forces in joints, at rest", False)
+            if self.motion.model.flexible_bodies:
+                self._add_slider(gui)
+            if self.paint is not None:
+                gui.add_markdown(f"Colour: {self.paint.label}")
 
         @frames.on_update
         def _(_) -> None:
@@ -211,6 +271,12 @@ class View:
         @forces.on_update
         def _(_) -> None:
             self.show_forces(forces.value)
+
+
+def bytes_of(color) -> tuple[int, int, int]:
+    """Red, green and blue from 0 to 255."""
+    red, green, blue = (int(255 * x) for x in color)
+    return red, green, blue
 
 
 def node(i: int, name: str) -> str:

@@ -21,15 +21,21 @@ def solid_ground(model: Model) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Bent:
-    """A flexible body as pieces: straight ones between points along a beam, or its nodes."""
+    """A flexible body as a surface between its nodes, or as pieces: straight ones between points along a beam, or its nodes."""
 
     name: str
     outline: Outline
     on: int  # number of the body whose frame its displacements are seen from
 
+    @property
+    def is_surface(self) -> bool:
+        return not self.outline.is_line and self.outline.faces is not None
+
     @cached_property
     def points(self) -> np.ndarray:
-        """Numbers of the points that are drawn."""
+        """Numbers of the points that are drawn, as pieces or between them."""
+        if self.is_surface:
+            return np.zeros(0, int)
         count, most = len(self.outline.points), MOST + 1 if self.outline.is_line else NODES
         return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
@@ -58,6 +64,25 @@ def bent(model: Model) -> Iterator[Bent]:
         if body.outline is not None:
             child = model.joint(name).child
             yield Bent(child.removesuffix(".floating"), body.outline, model.body_index(child))
+
+
+def multipliers(robot: Dynamics, factor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Of q (nq,) and v (nv,): a factor at modal coordinates, 1 elsewhere."""
+    by_q, by_v = np.ones(robot.nq), np.ones(robot.nv)
+    for name in robot.model.flexible_bodies:
+        by_q[robot.q_index(name)], by_v[robot.v_index(name)] = factor, factor
+    return by_q, by_v
+
+
+def drawn_surfaces(robot: Dynamics, q, poses) -> list[np.ndarray]:
+    """Points in the world (..., p, 3) of each flexible body that is drawn as a surface, from poses of bodies."""
+    out = []
+    for x in bent(robot.model):
+        if x.is_surface:
+            pose = poses[..., x.on, :, :]
+            r = x.outline.places(q[..., robot.q_index(robot.model.joints[x.on].name)])
+            out.append(r @ pose[..., :3, :3].mT + pose[..., None, :3, 3])
+    return out
 
 
 def drawn_names(model: Model) -> list[str]:

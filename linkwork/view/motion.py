@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..errors import LinkworkError, ShapeError
+from ..errors import LinkworkError, OptionError, ShapeError
 from ..model import Model
-from .drawn import drawn_poses
+from .drawn import drawn_poses, drawn_surfaces, multipliers
 
 
 class Moving(Protocol):
@@ -81,6 +81,24 @@ class Motion:
     def poses(self) -> np.ndarray:
         """World from body (n, nb, 4, 4), then from pieces of flexible bodies, and last of the world if something stands in it."""
         return drawn_poses(self.robot, self.q)
+
+    @cached_property
+    def surfaces(self) -> list[np.ndarray]:
+        """Points in the world (n, p, 3) of each flexible body that is drawn as a surface."""
+        return drawn_surfaces(self.robot, self.q, self.poses)
+
+    def exaggerated(self, factor: float) -> "Motion":
+        """The motion with every modal coordinate, and its rate, multiplied by a factor: to look at, for it obeys no equation of motion."""
+        if factor == 1:
+            return self
+        if not self.model.flexible_bodies:
+            raise OptionError(f"exaggeration is {factor}, but {self.model.name} has no flexible body that could be drawn more bent.")
+        if not (np.isfinite(factor) and factor >= 0):
+            raise OptionError(f"exaggeration is {factor}; it is a finite number that is not negative, 1 to draw things as they are.")
+        by_q, by_v = multipliers(self.robot, factor)
+        known = self.between
+        between = None if known is None else lambda times: tuple(x * by for x, by in zip(known(times), (by_q, by_v)))
+        return replace(self, q=self.q * by_q, v=self.v * by_v, between=between)
 
     @property
     def duration(self) -> float:

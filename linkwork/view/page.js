@@ -119,9 +119,10 @@ if (!gl) at("message").textContent = "This browser has no WebGL 2, which is need
 const SOLID = [
   `#version 300 es
   uniform mat4 camera, world, flatten;
-  in vec3 position, normal;
-  out vec3 outward;
+  in vec3 position, normal, tint;
+  out vec3 outward, paint;
   void main() {
+    paint = tint;
     mat3 A = mat3(world);  // A = R S, so the normal turns with R S^-1 = A S^-2
     outward = A * (normal / vec3(dot(A[0], A[0]), dot(A[1], A[1]), dot(A[2], A[2])));
     gl_Position = camera * flatten * world * vec4(position, 1.0);
@@ -131,11 +132,11 @@ const SOLID = [
   uniform vec4 color;
   uniform vec3 light;
   uniform float shaded;
-  in vec3 outward;
+  in vec3 outward, paint;
   out vec4 pixel;
   void main() {
     float bright = 0.55 + 0.45 * max(dot(normalize(outward), light), 0.0);
-    pixel = vec4(color.rgb * mix(1.0, bright, shaded), color.a);
+    pixel = vec4(color.rgb * mix(vec3(1.0), paint * bright, shaded), color.a);
   }`,
 ];
 
@@ -269,7 +270,7 @@ const floor = lines([]), axes = lines([]), trace = lines(traceLines());
 // --- what is seen, and from where
 
 const view = { azimuth: data.azimuth, elevation: data.elevation, distance: data.distance, target: data.target.slice() };
-const state = { t: 0, playing: motion.n > 1, speed: 1, changed: true, before: null };
+const state = { t: 0, playing: motion.n > 1, speed: 1, factor: data.exaggeration, changed: true, before: null };
 const started = pointAt(motion.center, 0);
 const IDENTITY = poseMatrix(0, 0, 0, 1, 0, 0, 0);
 
@@ -282,7 +283,7 @@ function drawParts(poses, camera, flatten, paint) {
     const mesh = meshes[part.mesh];
     gl.bindVertexArray(mesh.array);
     gl.uniformMatrix4fv(world, false, multiply(poses[part.body], part.matrix));
-    gl.uniform4fv(color, part.color);
+    gl.uniform4fv(color, part.piece ? pieceColor(part) : part.color);
     gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0);
   }
 }
@@ -296,8 +297,9 @@ function drawLines(made, camera, width) {
   if (made.count) gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, made.count);
 }
 
+const SHADOW = [0.82, 0.83, 0.85, 1];
 const opaque = data.parts.filter((part) => part.color[3] >= 1), clear = data.parts.filter((part) => part.color[3] < 1);
-const shadow = opaque.map((part) => ({ ...part, color: [0.82, 0.83, 0.85, 1] }));
+const shadow = opaque.map((part) => ({ ...part, piece: false, color: SHADOW }));
 
 function draw() {
   const width = Math.round(canvas.clientWidth * devicePixelRatio), height = Math.round(canvas.clientHeight * devicePixelRatio);
@@ -315,6 +317,8 @@ function draw() {
   gl.enable(gl.DEPTH_TEST);
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+  for (const x of surfaces) deform(x, state.t, eye, poses[x.body]);
+  gl.vertexAttrib3f(solid.attribute("tint"), 1, 1, 1); // of meshes, which have none
   gl.useProgram(solid.id);
   gl.uniform3fv(solid.uniform("light"), unit(add(add(up, times(0.6, back)), times(0.5, unit(cross(up, back))))));
   if (data.ground !== null) {
@@ -323,12 +327,16 @@ function draw() {
     drawLines(floor, camera, 1);
     gl.useProgram(solid.id);
     gl.uniform1f(solid.uniform("shaded"), 0);
-    if (dot(back, up) > 0) drawParts(poses, camera, flattening(up, data.ground), shadow);
+    if (dot(back, up) > 0) {
+      drawParts(poses, camera, flattening(up, data.ground), shadow);
+      drawSurfaces(poses, camera, flattening(up, data.ground), SHADOW);
+    }
     gl.depthMask(true);
   }
   gl.useProgram(solid.id);
   gl.uniform1f(solid.uniform("shaded"), 1);
   drawParts(poses, camera, IDENTITY, opaque);
+  drawSurfaces(poses, camera, IDENTITY, [1, 1, 1, 1]);
   const [before, part] = sample(state.t);
   drawLines({ ...trace, count: motion.traces.length * Math.min(before + Math.ceil(part), motion.n - 1) }, camera, 1.25);
   drawParts(poses, camera, IDENTITY, clear);
@@ -424,6 +432,6 @@ const asked = new URLSearchParams(location.hash.slice(1)).get("t");
 at("follow").checked = data.follow;
 play(asked === null);
 if (asked !== null) seek(Number(asked) - data.start);
-if (motion.n < 2) at("bar").style.display = "none";
+if (motion.n < 2 && !data.levels.length) at("bar").style.display = "none";
 window.linkwork = { data, motion, state, view, seek, play, posesAt };
 if (gl) requestAnimationFrame(tick);

@@ -12,6 +12,7 @@ from .camera import Camera, direction
 from .contacts import at_times, contact_segments
 from .extras import check_pictures, extra, pyplot
 from .motion import Motion
+from .paint import Paint, scale
 from .raster import Raster
 from .scene import Scene
 
@@ -35,21 +36,27 @@ def snapshot(
     dpi: int = 150,
     shapes: str = "visual",
     contacts=None,
+    exaggeration: float = 1.0,
+    color: str | None = None,
 ):
     """Draw a mechanism at time t, by default at the end. With several times, earlier states are drawn paler.
 
     `trace` names bodies or frames whose path up to then is drawn. Angles of view are in degrees, the size in inches.
     `shapes` "collision" shows what bodies collide with; `contacts` are forces at the contact points, drawn as arrows: `run.contact`,
-    or (rows, 3 n) for each row of the motion, along the axes of `contact_frames`. Returns the figure; with a path it is also written.
+    or (rows, 3 n) for each row of the motion, along the axes of `contact_frames`.
+    `exaggeration` multiplies the modal coordinates of flexible bodies in the drawing: what they carry moves along, and loops through
+    them do not close. `color` "displacement" or "strain" paints them, from zero to the greatest value in the motion.
+    Returns the figure; with a path it is also written.
     """
     check_pictures(path)
-    motion = Motion.of(motion)
+    paint = Paint.of(Motion.of(motion), color)
+    motion = Motion.of(motion).exaggerated(exaggeration)
     if t is not None:
         _check_times(motion, t)
     shown = motion.at(motion.t[-1] if t is None else t)
     scene = Scene.of(motion, shapes)
     arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
-    artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(motion, trace, until=shown.t.max()), arrows)
+    artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(motion, trace, until=shown.t.max()), arrows, paint)
     figure = pyplot().figure(figsize=size, dpi=dpi)
     artist.draw(figure, range(len(shown.t)))
     if path is not None:
@@ -81,18 +88,21 @@ def movie(
     dpi: int = 100,
     shapes: str = "visual",
     contacts=None,
+    exaggeration: float = 1.0,
+    color: str | None = None,
 ) -> Path:
     """Write a movie of a motion: a GIF, or with ffmpeg an MP4 or WebM, by the ending of the path; the rest as in `snapshot`."""
     pyplot()
     from matplotlib.figure import Figure
 
-    motion = Motion.of(motion)
+    paint = Paint.of(Motion.of(motion), color)
+    motion = Motion.of(motion).exaggerated(exaggeration)
     shown = motion.frames(fps, speed)
     writer = _writer(Path(path), fps)
     figure = Figure(figsize=size, dpi=dpi)
     scene = Scene.of(motion, shapes)
     arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
-    artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(shown, trace), arrows)
+    artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(shown, trace), arrows, paint)
     with writer.saving(figure, str(path), dpi):
         for i in range(len(shown.t)):
             figure.clear()
@@ -125,9 +135,13 @@ def traced_paths(motion: Motion, names: Iterable[str], until: float = np.inf) ->
 class Artist:
     """Draws states of a motion with one camera, which follows the mechanism if it travels far."""
 
-    def __init__(self, scene: Scene, shown: Motion, azimuth, elevation, size, traces, arrows=None):
+    def __init__(self, scene: Scene, shown: Motion, azimuth, elevation, size, traces, arrows=None, paint: Paint | None = None):
         self.scene, self.shown, self.traces, self.arrows = scene, shown, traces, arrows
-        corners = scene.corners(shown.poses)
+        self.paint = paint
+        if paint is not None:
+            q = paint.motion.at(shown.t).q
+            self.pieces, self.painted = paint.pieces(q), paint.surfaces(q)
+        corners = scene.corners(shown)
         self.floor = scene.ground(corners)
         middle = (corners.min(-2) + corners.max(-2)) / 2
         every = np.concatenate([corners.reshape(-1, 3), traces.reshape(-1, 3)])
@@ -162,6 +176,8 @@ class Artist:
             axes.plot(*self.camera.seen(path[:upto] - shift)[0].T, color=TRACE, linewidth=1.2, zorder=3)
         if self.arrows is not None:
             self._draw_arrows(axes, self.arrows[frames[-1]] - shift)
+        if self.paint is not None:
+            self._draw_scale(figure, self.paint.label)
         for raster, order in ((below, 2), (above, 4)):
             axes.imshow(raster.image(), origin="lower", extent=(-wide, wide, -high, high), aspect="auto", zorder=order)
 
@@ -172,6 +188,13 @@ class Artist:
             look = {"arrowstyle": "-|>", "color": TRACE, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
             axes.annotate("", end, start, arrowprops=look, zorder=5)
 
+    def _draw_scale(self, figure, label: str) -> None:
+        """The colours and what they stand for, in the lower left corner."""
+        axes = figure.add_axes((0.03, 0.03, 0.25, 0.02), zorder=6)
+        axes.imshow(scale(np.linspace(0, 1, 64))[None], aspect="auto")
+        axes.set_axis_off()
+        figure.text(0.03, 0.06, label, fontsize=min(9.0, 1.6 * figure.get_size_inches()[0]), zorder=6)
+
     def _lit(self, i: int, shift, pixels, pale: float):
         """The triangles that face the camera in pixels, their depths, and the shaded colours of their corners."""
         light = self.scene.up + 0.5 * self.camera.axes[0] + 0.6 * self.camera.axes[2]
@@ -181,13 +204,13 @@ class Artist:
         front = ((self.camera.eye - corners[:, 0]) * outward).sum(1) > 0
         flat, depth = self.camera.seen(corners[front])
         shade = 0.55 + 0.45 * np.clip(normals[front] @ (light / np.linalg.norm(light)), 0, 1)
-        rgb = color[front, None, :3] * shade[..., None]
-        alpha = np.broadcast_to(color[front, None, 3:], (*shade.shape, 1))
-        return pixels(flat), depth, np.concatenate([rgb + pale * (1 - rgb), alpha], -1)
+        rgb = color[front, :, :3] * shade[..., None]
+        return pixels(flat), depth, np.concatenate([rgb + pale * (1 - rgb), color[front, :, 3:]], -1)
 
     def _triangles(self, i: int):
-        """Every triangle of the scene in the world (m, 3, 3), the normals of its corners, and its colour (m, 4)."""
-        corners, normals, colors = [np.zeros((0, 3, 3))], [np.zeros((0, 3, 3))], [np.zeros((0, 4))]
+        """Every triangle of the scene in the world (m, 3, 3), the normals of its corners, and their colours (m, 3, 4)."""
+        corners, normals, colors = [np.zeros((0, 3, 3))], [np.zeros((0, 3, 3))], [np.zeros((0, 3, 4))]
+        first = len(self.scene.model.bodies)
         for part in self.scene.parts:
             found = self.scene.meshes[part.mesh]
             matrix = self.shown.poses[i, part.body] @ part.matrix
@@ -195,7 +218,20 @@ class Artist:
             normal = found.normals @ (A / (A * A).sum(0)).T  # a stretched solid: A = R S, so R S⁻¹ = A S⁻²
             corners.append((found.vertices @ A.T + matrix[:3, 3])[found.faces])
             normals.append((normal / np.linalg.norm(normal, axis=1, keepdims=True))[found.faces])
-            colors.append(np.tile(part.color, (len(found.faces), 1)))
+            color, piece = part.color, part.body - first
+            if self.paint is not None and 0 <= piece < self.pieces.shape[1]:
+                color = (*self.pieces[i, piece], 1.0)
+            colors.append(np.tile(color, (len(found.faces), 3, 1)))
+        for j, surface in enumerate(self.scene.surfaces):
+            points, faces = self.shown.surfaces[j][i], np.concatenate([surface.faces, surface.faces[:, ::-1]])  # seen from both sides
+            normal = np.cross(points[faces[:, 1]] - points[faces[:, 0]], points[faces[:, 2]] - points[faces[:, 0]])
+            normal = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+            tint = np.tile(surface.color, (len(points), 1))
+            if self.paint is not None:
+                tint[:, :3] = self.painted[j][i]
+            corners.append(points[faces])
+            normals.append(np.repeat(normal[:, None], 3, 1))
+            colors.append(tint[faces])
         return np.concatenate(corners), np.concatenate(normals), np.concatenate(colors)
 
     def _flat(self, points):

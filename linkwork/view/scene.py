@@ -44,6 +44,15 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
+class Surface:
+    """A flexible body drawn between its nodes: triangles (m, 3) of them."""
+
+    name: str
+    faces: np.ndarray
+    color: Color
+
+
+@dataclass(frozen=True, eq=False)
 class Scene:
     """The parts of a model, base to tips, and the meshes they name."""
 
@@ -51,6 +60,7 @@ class Scene:
     size: float  # of the mechanism, metres
     parts: tuple[Part, ...]
     meshes: dict[str, Mesh] = field(repr=False)
+    surfaces: tuple[Surface, ...] = ()
 
     @staticmethod
     def of(motion: Motion, shapes: str = "visual") -> "Scene":
@@ -59,7 +69,7 @@ class Scene:
             raise OptionError(f'shapes is "{shapes}"; it may be "visual" or "collision".')
         size = size_of(motion)
         maker = Maker(motion.model, size, shapes == "collision")
-        return Scene(motion.model, size, tuple(maker.parts()), maker.meshes)
+        return Scene(motion.model, size, tuple(maker.parts()), maker.meshes, tuple(maker.surfaces()))
 
     @cached_property
     def up(self) -> np.ndarray:
@@ -68,17 +78,17 @@ class Scene:
         strength = np.linalg.norm(gravity)
         return -gravity / strength if strength else np.array([0.0, 0.0, 1.0])
 
-    def corners(self, poses: np.ndarray) -> np.ndarray:
-        """The corners of boxes around all parts, in the world (..., m, 3), at poses (..., nb, 4, 4)."""
-        boxes = {}
+    def corners(self, shown: Motion) -> np.ndarray:
+        """The corners of boxes around all parts, and the points of surfaces, in the world (n, m, 3)."""
+        boxes, poses = {}, shown.poses
         for name, found in self.meshes.items():
             ends = np.stack([found.vertices.min(0), found.vertices.max(0)])
             grid = np.stack(np.meshgrid(*ends.T, indexing="ij"), -1).reshape(-1, 3)
             boxes[name] = np.hstack([grid, np.ones((8, 1))])
-        if not self.parts:
+        if not self.parts and not self.surfaces:
             return poses[..., :3, 3] if self.model.bodies else np.zeros((*poses.shape[:-3], 1, 3))
         around = [poses[..., part.body, :, :] @ part.matrix @ boxes[part.mesh].T for part in self.parts]
-        return np.concatenate([points.mT[..., :3] for points in around], -2)
+        return np.concatenate([*(points.mT[..., :3] for points in around), *shown.surfaces], -2)
 
     def ground(self, points: np.ndarray) -> float | None:
         """The height, along `up`, of a floor below these points; None without gravity."""
@@ -133,6 +143,12 @@ class Maker:
             at += len(x.lengths)
         if solid_ground(self.model):
             yield from self._known_parts(self._shapes(at, self.model.ground))
+
+    def surfaces(self) -> Iterator[Surface]:
+        for x in bent(self.model):
+            if x.is_surface:
+                assert x.outline.faces is not None
+                yield Surface(x.name, x.outline.faces, self.colors[x.on])
 
     def _pieces(self, x: Bent, at: int) -> list[Part]:
         """The pieces of a flexible body, of its section's solids or thin; they overlap a little, so that bends have no gaps."""

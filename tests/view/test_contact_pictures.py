@@ -24,7 +24,7 @@ def test_bodies_are_drawn_by_the_shapes_that_are_asked_for(robot):
     assert [part.mesh for part in Scene.of(motion).parts] == ["sphere", "box"]  # the foot, and the step in the world
     scene = Scene.of(motion, "collision")
     assert [part.mesh for part in scene.parts] == ["box", "box"]
-    assert scene.ground(scene.corners(motion.poses)) == -0.2
+    assert scene.ground(scene.corners(motion)) == -0.2
     with pytest.raises(OptionError, match='"visual" or "collision"'):
         lw.snapshot(robot, shapes="both")
 
