@@ -81,7 +81,8 @@ class Beam:
             )
         if modes > ways * self.segments:
             raise ModelError(
-                f'beam "{self.name}" has modes = {modes}; with {self.segments} segments there are {ways * self.segments}; give more.'
+                f'beam "{self.name}" has modes = {modes}; with {self.segments} segments there are {ways * self.segments}. '
+                "Give more segments, or fewer modes."
             )
         shear = "shear_y" in self.freedoms or "shear_z" in self.freedoms
         shapes: dict[str, Any] = {"modes": "craig-bampton", "interfaces": ["tip"], "count": modes - ways}
