@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 
 import linkwork as lw
+from benchmarks._race import best
 from linkwork.engine.gufunc import get_threads, set_threads
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"
@@ -50,15 +51,6 @@ def settled(robot, q, first: int, steps: int = 600):
     return q, v, np.concatenate([np.zeros(6), 80 * (goal - q[first:]) - 3 * v[6:]])
 
 
-def best(run, repeat=4):
-    times = []
-    for _ in range(repeat):
-        start = perf_counter()
-        run()
-        times.append(perf_counter() - start)
-    return min(times)
-
-
 def standing(make):
     """A robot with contacts, a state in which it stands, the forces that hold it, and the file and shapes it is made of."""
     path, which, q, first = make()
@@ -78,8 +70,8 @@ def compared(name, make, solver):
     ours = lambda Q, V, steps: lw.rollout(robot, Q, V, tau, dt=DT, steps=steps, every=steps, method="contact", contact=solver)
     run = ours(Q, V, STEPS)
     compiled = perf_counter() - start
-    batch = best(lambda: ours(Q, V, STEPS)) / ROBOTS / STEPS
-    alone = best(lambda: ours(Q[:1], V[:1], 1000)) / 1000
+    batch = best(lambda: ours(Q, V, STEPS), 4) / ROBOTS / STEPS
+    alone = best(lambda: ours(Q[:1], V[:1], 1000), 4) / 1000
     peer, contacts = mujoco_time(path, robot, which, Q, V, tau)
     closed, left = (run.force[:, -1, :, 0] > 0).sum(-1).mean(), run.residual[:, -1]
     print(f"{name}: {len(robot.contacts)} points, {closed:.1f} closed; the first call took {compiled:.0f} s")

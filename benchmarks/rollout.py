@@ -7,11 +7,11 @@ step is compared. Ratios above 1: linkwork is faster.
 
 import re
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 
 import linkwork as lw
+from benchmarks._race import best
 from linkwork.engine.gufunc import get_threads, set_threads
 
 PANDA = Path(__file__).parents[1] / "tests" / "models" / "panda" / "panda.urdf"
@@ -23,15 +23,6 @@ SHAPES = re.compile(r"<(visual|collision)\b.*?</\1>", re.DOTALL)
 def panda() -> str:
     """The arm's URDF without meshes, which nobody needs here."""
     return SHAPES.sub("", PANDA.read_text(encoding="utf-8"))
-
-
-def best(run, repeat: int = 3) -> float:
-    times = []
-    for _ in range(repeat):
-        start = perf_counter()
-        run()
-        times.append(perf_counter() - start)
-    return min(times)
 
 
 def linkwork(text: str, Q, V, steps: int) -> tuple[float, np.ndarray]:

@@ -12,22 +12,13 @@ from time import process_time
 import numpy as np
 
 import linkwork as lw
+from benchmarks._race import best
 from linkwork import convert
 from linkwork.engine.gufunc import get_threads, set_threads
 
 CASSIE = Path(__file__).parents[1] / "tests" / "models" / "cassie_mjcf" / "cassie.xml"
 ROBOTS, STEPS, DT = 4096, 100, 2e-4
 FEWER = 256  # robots for the peer
-
-
-def best(run, repeat: int = 3) -> float:
-    """Seconds of the processor, of one thread: what else runs on the machine counts less."""
-    times = []
-    for _ in range(repeat):
-        start = process_time()
-        run()
-        times.append(process_time() - start)
-    return min(times)
 
 
 def states(robot, count: int, seed=0):
@@ -40,7 +31,7 @@ def states(robot, count: int, seed=0):
 
 def linkwork(robot, Q, V, steps: int, method: str = "euler"):
     out = lw.rollout(robot, Q, V, dt=DT, steps=steps, every=steps, method=method)
-    seconds = best(lambda: lw.rollout(robot, Q, V, dt=DT, steps=steps, every=steps, method=method, out=(out.q, out.v)))
+    seconds = best(lambda: lw.rollout(robot, Q, V, dt=DT, steps=steps, every=steps, method=method, out=(out.q, out.v)), clock=process_time)
     return seconds, out
 
 
@@ -62,7 +53,7 @@ def mujoco(robot, Q, V, steps: int):
     q, v = there.q_to(Q), there.v_to(Q, V)
     initial[:, 1 : 1 + model.nq + model.nv] = np.concatenate([q, v], -1)
     room = np.zeros((len(Q), steps, size))
-    seconds = best(lambda: rollout.rollout(model, data, initial, nstep=steps, state=room))
+    seconds = best(lambda: rollout.rollout(model, data, initial, nstep=steps, state=room), clock=process_time)
     return seconds, room[:, -1, 1 : 1 + model.nq], q
 
 
