@@ -35,6 +35,7 @@ STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries
 BOUNDS = "target", "slack", "max_step", "rtol", "atol", "held"  # held: the part of τ that stays during the segment
 ROWS = "t", "late", "h", "q", "v", "vdot", "tau"
 POLYNOMIAL = "coefficients"
+TOO_SHORT, NO_NUMBER, BEYOND, OFF = 1.0, 2.0, 3.0, 4.0  # why a sample is stuck: its steps, its rates, its state, its constraints
 ATTEMPTS = 1 << 14  # at steps of a sample in one call that keeps no rows
 IN_PLACE = 400  # operations of the equations of motion that are written out at each stage
 
@@ -98,12 +99,17 @@ class Rates:
     def system(self, some):
         return self.of.nodes_like(some, self.at)
 
+    @property
+    def constraints(self) -> OnConstraints | None:
+        """Those that each step returns to, with the constants of the sample."""
+        return None if self.of.constraints is None else self.of.constraints.having(self.at)
+
     def _rates(self, t, q, xi, v, held, *varied):
         given = dict(zip(self.of.varied, varied))
         system = self.of.nodes_like(q, given)
         tau = self.of.forces(t, integrate(system, q, xi), v, held, given) if self.of.controls else held
         if self.of.constraints is not None:
-            return *self.of.constraints.rates(t, q, xi, v, tau), tau
+            return *self.of.constraints.having(given).rates(t, q, xi, v, tau), tau
         return *equations.local_rates(system, q, xi, v, tau), tau
 
     def __call__(self, t, q, xi, v, out) -> None:
@@ -124,23 +130,25 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
     h = np.minimum(wanted, left)
     xi, v1, _ = pair.end(rates, K, t, q, v, h)
     q1, vdot1, tau1 = rates.integrate(q, xi), K[pair.stages, n:], rates.tau
-    errors = pair.errors(K) if of.constraints is None else of.constraints.left(t + h, q1, pair.errors(K))
+    held, errors = rates.constraints, pair.errors(K)
+    errors = errors if held is None else held.left(t + h, q1, errors)
     error = h * pair.size(errors, tolerances.tolerance(q, v, v1, v[:0]))
     after = pair.next_length(error, h, wanted, at["again"] > 0)
     near = np.max(np.abs(np.concatenate([q1, v1]))) <= LARGEST
     made = (error < 1) & near
     stuck = ((error < 1) & ~near) | (~(error < 1) & ~(after > SHORTEST * np.abs(t)))  # also where that is no number
+    why = np.where(error < 1, BEYOND, np.where(np.isfinite(error), TOO_SHORT, NO_NUMBER))
     nearly, rest = later(t, late, h)
     arrived = (h >= left) | (target - nearly <= at["slack"])
     there = np.where(arrived, target, nearly)
     new = {"t": there, "late": np.where(arrived, 0.0, rest), "q": q1, "v": v1, "vdot": vdot1, "tau": tau1}
-    if of.constraints is not None:
-        q2, v2, fits = of.constraints.back(t + h, q1, v1)
+    if held is not None:
+        q2, v2, fits = held.back(t + h, q1, v1)
         fits = fits & is_small(v2 - v1, v1, at["vdot"], h, at["atol"], 0.1)
         out = like(np.zeros((2, n)), q)
         rates(there, q2, like(np.zeros(n), q), v2, tuple(out))
         fits = fits & np.all(np.isfinite(out[1]))
-        made, stuck = made & fits, stuck | (made & ~fits)
+        made, stuck, why = made & fits, stuck | (made & ~fits), np.where(made & ~fits, OFF, why)
         new |= {"q": q2, "v": v2, "vdot": out[1], "tau": rates.tau}
     more, ended = {}, 0.0
     if watch is not None or POLYNOMIAL in rows:
@@ -153,7 +161,7 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
         last = {"t": step.t + end * h, "late": 0.0, "q": q2, "v": v2, "vdot": step.acceleration(end)}
         new |= {name: np.where(ended, x, new[name]) for name, x in last.items()}
     state = {name: np.where(made, new[name], at[name]) for name in STATE if name in new}
-    state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, 1.0, 0.0), "tries": at["tries"] + 1.0}
+    state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, why, 0.0), "tries": at["tries"] + 1.0}
     state |= {"steps": at["steps"] + np.where(made, 1.0, 0.0)} | more
     starts = {"h": h, "t0": t, "late0": late, "q0": q}
     kept = [(starts | new)[name] for name in rows]
