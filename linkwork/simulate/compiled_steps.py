@@ -1,7 +1,7 @@
 """The steps of a run made by compiled code, many at a time, where all that drives the robot can be compiled."""
 
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -63,14 +63,16 @@ class CompiledSteps:
             return None
         if not (isinstance(integrator, Adaptive) and robot.compiled and robot.nv and not robot.rolled):
             return None
-        kernels = [x for x in controls if is_compiled_control(robot, x)]
-        if settings.velocities != "v" or flow.stops is not None or flow.external is not None or len(kernels) < len(controls):
+        kernels, pushes = [x for x in controls if is_compiled_control(robot, x)], cast(UserKernel | None, flow.external)
+        if settings.velocities != "v" or flow.stops is not None or len(kernels) < len(controls):
+            return None
+        if pushes is not None and not is_compiled_control(robot, pushes):
             return None
         dense = looks or settings.stores_grid or settings.dense is not False
-        holder = cache_of(robot, *kernels)
-        key = "steps", settings.method, dense, robot.lowered, *kernels
+        holder = cache_of(robot, *kernels, pushes)
+        key = "steps", settings.method, dense, robot.lowered, tuple(kernels), pushes
         if key not in holder:
-            of, rows = Equations.of(robot, kernels, constraints=constraints), (*ROWS, POLYNOMIAL) if dense else ROWS
+            of, rows = Equations.of(robot, kernels, constraints=constraints, external=pushes), (*ROWS, POLYNOMIAL) if dense else ROWS
             holder[key] = Segments(of, integrator.pair, rows, wide=False)
         return CompiledSteps(flow, integrator, holder[key])
 

@@ -25,7 +25,7 @@ from ..contact.solve import solve_contacts
 from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..motion.joint_limits import each_velocity
-from .control import Hold
+from .control import Hold, at_state
 from .events import Event
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Points:
         if key != self._seen:
             robot = self.robot
             tau = sum((np.asarray(f(t, q, v), float) for f in self.control), np.zeros(robot.nv)) + robot.passive_force(q, v)
-            wrenches = None if self.external is None else self.external(t, q, v)
+            wrenches = None if self.external is None else at_state(self.external, t, q, v)
             free = robot.forward_dynamics(q, v, tau, wrenches, t=None if robot.constraints is None else t)
             J = robot.contact_jacobian(q)
             inverse = robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q, t)
@@ -132,7 +132,7 @@ class Points:
     def wrenches(self, t: float, q, v) -> np.ndarray:
         """Contact forces as wrenches on the bodies, with those of the user."""
         robot = self.robot
-        out = np.zeros((len(robot.bodies), 6)) if self.external is None else np.array(self.external(t, q, v), float)
+        out = np.zeros((len(robot.bodies), 6)) if self.external is None else np.array(at_state(self.external, t, q, v), float)
         if not self.closed.any():
             return out
         force, R, x, T = self.forces(t, q, v), robot.contact_frames(q), robot.contact_points(q).mean(1), robot.poses(q)

@@ -5,6 +5,7 @@ from math import inf
 
 import numpy as np
 
+from ..dynamics import Dynamics
 from ..engine.cuda import DeviceError
 from ..engine.device import DeviceKernel, Library, name_of, on_device
 from ..engine.kernel import Kernel
@@ -42,7 +43,7 @@ class DeviceEnsembleRun:
             raise SimulationError('on a GPU no rows are stored: store="last" and statistics, without dt; or move the states to the CPU.')
         self.asked, self.own, self.like, self.library = asked, asked.own, like, Library(like)
         self.shapes = {name: x.shape[1:] for name, x in asked.given.items()}
-        self.equations = replace(Equations.of(asked.robot, asked.controls, self.shapes, asked.constraints), in_place=True)
+        self.equations = replace(Equations.of(asked.robot, asked.controls, self.shapes, asked.constraints, asked.external), in_place=True)
         self.names = Arguments(self.equations, PAIRS[asked.settings.method](), asked.watch)
         self.steps, self.first, self.rates, self.observe = self._kernels()
         n = len(asked.Q)
@@ -56,9 +57,10 @@ class DeviceEnsembleRun:
 
     def _kernels(self):
         a, of, names = self.asked, self.equations, self.names
-        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels)]
+        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels), a.external]
+        source = a.robot.lowered if isinstance(a.robot, Dynamics) else a.robot
         watched = () if a.watch is None else (tuple(a.watch.statistics), *((x.direction, x.terminal) for x in a.watch.events))
-        key = "ensemble on a GPU", a.own.lowered, a.settings.method, repr(self.shapes), tuple(kernels), len(a.controls), watched
+        key = "ensemble on a GPU", source, a.settings.method, repr(self.shapes), tuple(kernels), len(a.controls), watched
         ready = cache_of(a.robot, *kernels)
         if key not in ready:
             made = [

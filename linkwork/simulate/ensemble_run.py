@@ -10,6 +10,7 @@ from ..dynamics import Dynamics
 from ..engine.gufunc import get_threads
 from ..engine.kernel import Kernel
 from ..motion import equations
+from .control import at_state
 from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Ensemble, EventTimes, Statistic
 from .ensemble_request import Request, held_force
 from .grid import Grid
@@ -33,7 +34,7 @@ class EnsembleRun:
     def __init__(self, asked: Request):
         self.asked, self.own = asked, asked.own
         self.shapes = {name: x.shape[1:] for name, x in asked.given.items()}
-        self.equations = Equations.of(asked.robot, asked.controls, self.shapes, asked.constraints)
+        self.equations = Equations.of(asked.robot, asked.controls, self.shapes, asked.constraints, asked.external)
         self.segments, self.observe, self.rates = self._compiled()
         n = len(asked.Q)
         self.state = {name: np.zeros((n, *self.segments.shapes.get(name, ()))) for name in self.segments.state}
@@ -48,7 +49,7 @@ class EnsembleRun:
     def _compiled(self):
         """The steps, the kernel of what is watched, and the rates at the start; kept with what they are made of."""
         a, of = self.asked, self.equations
-        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels)]
+        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels), a.external]
         watched = () if a.watch is None else (tuple(a.watch.statistics), *((x.direction, x.terminal) for x in a.watch.events))
         source = a.robot.lowered if isinstance(a.robot, Dynamics) else a.robot
         key = "ensemble", source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched
@@ -62,13 +63,15 @@ class EnsembleRun:
         """The function (t, q, v, held, given...) -> v̇, τ of states to start from, with the bits of a single run where there can be one."""
         of, own, controls = self.equations, self.own, self.asked.controls
         if not self.shapes:
-            rates, moves = kernel(own, equations.local_rates), self.asked.keeper.timed
+            external, moves = self.asked.external, self.asked.keeper.timed
+            rates = kernel(own, equations.local_rates, *(() if external is None else ("external",)))
 
             def start(t, q, v, held):
-                tau, at = held, {"t": t, "q": q, "v": v}
+                tau = held
                 for control in controls:
-                    tau = tau + control(*(at[name] for name in control.names))
-                return rates(q, np.zeros_like(v), v, tau, **({"t": float(t[0])} if moves else {}))[1], tau
+                    tau = tau + at_state(control, t, q, v)
+                push = () if external is None else (at_state(external, t, q, v),)
+                return rates(q, np.zeros_like(v), v, tau, *push, **({"t": float(t[0])} if moves else {}))[1], tau
 
             return start
         shapes = {"t": (), "q": (own.nq,), "v": (own.nv,), "held": (own.nv,), **self.shapes}

@@ -90,6 +90,8 @@ class Flow:
             tau = tau + np.asarray(at_state(control, t, q, v))
         self.evaluations += len(t)
         tau = np.broadcast_to(tau, v.shape)
+        if self.external is not None:
+            return np.array([self.at(*state)[0] for state in zip(t, q, v)]), tau
         if not self.timed:
             return self.rates(q, np.broadcast_to(self.zero, v.shape), v, tau)[1], tau
         rows = [self.rates(a, self.zero, b, c, out=tuple(np.empty((2, len(b)))), t=time)[1] for time, a, b, c in zip(t, q, v, tau)]
@@ -101,7 +103,7 @@ class Flow:
 
     def _wrenches(self, t, q, v):
         assert self.external is not None
-        wrenches = np.asarray(self.external(t, *read_only(q, v)), float)
+        wrenches = np.asarray(at_state(self.external, t, *read_only(q, v)), float)
         if wrenches.shape != (len(self.robot.bodies), 6):
             raise ShapeError(
                 f"external returned an array of shape {wrenches.shape}, but {self.robot.model.name} has wrenches of shape "

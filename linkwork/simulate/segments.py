@@ -51,18 +51,20 @@ class Equations:
     content: object = None
     constraints: OnConstraints | None = None
     in_place: bool = False  # are the equations written out at each stage, however long they are?
+    external: UserKernel | None = None  # wrenches on bodies
 
     @staticmethod
     def of(
-        robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None, constraints: OnConstraints | None = None
-    ) -> "Equations":
+        robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None,
+        constraints: OnConstraints | None = None, external: UserKernel | None = None,
+    ) -> "Equations":  # fmt: skip
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
         own, nodes = own_robot(robot), nodes_as_scalars(robot)
         system = own.lowered.system
         content = robot.content if isinstance(robot, Varying) else own.lowered.digest
-        known = own.lowered.is_ours and not controls and constraints is None
-        named = content if known else None if constraints is None or controls else constraints.content
-        return Equations(own, lambda some, at: system(nodes(some, at)), tuple(controls), given or {}, named, constraints)
+        known = own.lowered.is_ours and not controls and external is None
+        named = None if not known else content if constraints is None else constraints.content
+        return Equations(own, lambda some, at: system(nodes(some, at)), tuple(controls), given or {}, named, constraints, external=external)
 
     def forces(self, t, q, v, held, given: Mapping):
         """τ of all controls."""
@@ -74,6 +76,15 @@ class Equations:
                 raise ShapeError(f"{control.__name__} returns {shapes}.")
             tau = tau + force
         return tau
+
+    def wrenches(self, t, q, v, given: Mapping) -> tuple:
+        """Those on bodies, (nb, 6), if there are any."""
+        if self.external is None:
+            return ()
+        found, shape = result_of(self.external, {"t": t, "q": q, "v": v, **given}), (len(self.robot.bodies), 6)
+        if np.shape(found) != shape:
+            raise ShapeError(f"{self.external.__name__} returns shape {np.shape(found)} for one robot; as external it must return {shape}.")
+        return (found,)
 
 
 class Rates:
@@ -107,10 +118,11 @@ class Rates:
     def _rates(self, t, q, xi, v, held, *varied):
         given = dict(zip(self.of.varied, varied))
         system = self.of.nodes_like(q, given)
-        tau = self.of.forces(t, integrate(system, q, xi), v, held, given) if self.of.controls else held
+        there = integrate(system, q, xi) if self.of.controls or self.of.external else q
+        tau, push = self.of.forces(t, there, v, held, given), self.of.wrenches(t, there, v, given)
         if self.of.constraints is not None:
-            return *self.of.constraints.having(given).rates(t, q, xi, v, tau), tau
-        return *equations.local_rates(system, q, xi, v, tau), tau
+            return *self.of.constraints.having(given).rates(t, q, xi, v, tau, *push), tau
+        return *equations.local_rates(system, q, xi, v, tau, *push), tau
 
     def __call__(self, t, q, xi, v, out) -> None:
         found = self.rates(t, q, xi, v, *self.at.values())

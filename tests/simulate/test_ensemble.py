@@ -86,6 +86,34 @@ def test_controls_are_kernels_with_inputs_of_their_own(robot, rng):
         assert made.steps[2] == alone.steps
 
 
+@pytest.mark.parametrize("name", ["double_pendulum", pytest.param("four_bar", marks=pytest.mark.slow)])
+def test_wrenches_from_outside_are_kernels(name):
+    """A wind on the last body: the bits of single runs with the same kernel; the motion of a function of Python."""
+    robot = lw.Dynamics(lw.load(name))
+    shape, body = (len(robot.bodies), 6), len(robot.bodies) - 1
+    blows = np.zeros(shape)
+    blows[body] = 0.1, 0.1, 0.1, 1.0, 1.0, 1.0
+    wind = robot.kernel(t=())(lambda t, q, v: (np.sin(3 * t) - 0.1 * v[0]) * blows)
+    if robot.constraints is None:
+        Q, V = states(robot, 4)
+    else:
+        Q, V = (np.array(x) for x in zip(*(robot.constraints.random_state(seed=k, reach=0.3) for k in range(4))))
+    made, grid = (lw.simulate(robot, (Q, V), until=0.6, external=wind, **how) for how in ({"store": "last"}, {"dt": 0.2}))
+    alone, rows = (lw.simulate(robot, (Q[2], V[2]), until=0.6, external=wind, **how) for how in ({}, {"dt": 0.2}))
+    np.testing.assert_array_equal(made.q[2], alone.q[-1])
+    np.testing.assert_array_equal(made.v[2], alone.v[-1])
+    np.testing.assert_array_equal(grid.Q[2], rows.q)
+    python = lw.simulate(robot, (Q[2], V[2]), until=0.6, external=lambda t, q, v: (np.sin(3 * t) - 0.1 * v[0]) * blows)
+    np.testing.assert_allclose(made.q[2], python.q[-1], atol=1e-9)
+    assert made.steps[2] == python.steps and np.abs(made.q[2] - lw.simulate(robot, (Q[2], V[2]), until=0.6).q[-1]).max() > 1e-3
+    strength = np.array([0.0, 1.0, 2.0, 3.0])
+    scaled = robot.kernel(t=(), strength=())(lambda t, q, v, strength: strength * (np.sin(3 * t) - 0.1 * v[0]) * blows)
+    varied = lw.simulate(robot.varying("mass"), (Q, V), until=0.6, external=scaled, given={"strength": strength}, store="last")
+    np.testing.assert_allclose(varied.q[1], lw.simulate(robot, (Q[1], V[1]), until=0.6, external=wind).q[-1], atol=1e-9)
+    with pytest.raises(lw.ShapeError, match="as external it must return"):
+        lw.simulate(robot, (Q, V), until=0.6, external=robot.kernel()(lambda q: q))
+
+
 def test_statistics_are_those_of_dense_output(robot):
     """Least and greatest of all looks, the mean over time, the last value, of numbers and of arrays."""
     tip = robot.kernel()(lambda q: robot.pose(q, "link2")[:3, 3])
@@ -260,7 +288,7 @@ def test_odd_batches(robot):
     [
         ({"method": "rk4", "dt": 0.1}, "lw.rollout"),
         ({"method": "stiff"}, "one by one"),
-        ({"external": lambda t, q, v: 0}, "external is for one state"),
+        ({"external": lambda t, q, v: 0}, "external of a batch"),
         ({"on_step": print}, "on_step is for one state"),
         ({"limits": True}, "limits is for one state"),
         ({"sensitivity": "state"}, "sensitivity is for one state"),
