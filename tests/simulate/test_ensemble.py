@@ -238,6 +238,75 @@ def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, h
         assert [x.shape for x in made.rows(2)] == [(0,), (0, 2), (0, 2)]
 
 
+@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+@pytest.mark.parametrize("until", [0.5, 0.55])
+def test_an_ensemble_goes_on_as_its_single_runs_do(robot, how, until):
+    """Ends, rows and counts of resume, to the bit, with a control at each stage and a held one."""
+    pull = robot.kernel()(lambda q, v: -q - 0.1 * v)
+    controls, (Q, V) = [pull, lw.hold(pull, rate=7.0)], states(robot, 5)
+    made = lw.simulate(robot, (Q, V), until=until, control=controls, **how).resume(1.2)
+    for i in (0, 4):
+        alone = lw.simulate(robot, (Q[i], V[i]), until=until, control=controls, dt=how.get("dt")).resume(until=1.2)
+        assert made.steps[i] == alone.steps and made.t[i] == 1.2
+        if "dt" not in how:
+            np.testing.assert_array_equal(made.q[i], alone.q[-1])
+        elif until == 0.5:  # else single runs have a row where they ended, and go on from there, too
+            np.testing.assert_array_equal(made.Q[i], alone.q)
+        if how == {"store": "steps"}:
+            for x, y in zip(made.rows(i), (alone.t, alone.q, alone.v)):
+                np.testing.assert_array_equal(x, y)
+
+
+def test_statistics_and_events_go_on(robot):
+    """The greatest value, the mean and the number of crossings are those of one run with a stop on the way, which max_step brings about."""
+    angle, (Q, V) = robot.kernel()(lambda q: q[0]), states(robot, 6)
+    how = {"statistics": {"angle": angle}, "events": [lw.Event(angle, "zero")], "rtol": 1e-10, "atol": 1e-12}
+    parts = lw.simulate(robot, (Q, V), until=1.0, **how).resume(2.5)
+    whole = lw.simulate(robot, (Q, V), until=2.5, **how)
+    assert (parts.events["zero"].count == whole.events["zero"].count).all() and (parts.status == "finished").all()
+    np.testing.assert_allclose(parts.events["zero"].first, whole.events["zero"].first, atol=1e-8)
+    for name in ("greatest", "mean", "last"):
+        np.testing.assert_allclose(getattr(parts.statistics["angle"], name), getattr(whole.statistics["angle"], name), atol=2e-3)
+
+
+@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+def test_what_ctrl_c_has_stopped_is_finished_by_resume(robot, how, monkeypatch):
+    """Stopped in the first part, and again in the second: the bits of an ensemble that was never stopped."""
+    for name, value in (("FIRST_BLOCK", 3), ("CAPACITY", 4), ("SECONDS", 0.0)):
+        monkeypatch.setattr(ensemble_run, name, value)
+    (Q, V), some = states(robot, 20), 4 if how == {"store": "last"} else 16
+    first = lw.simulate(robot, (Q, V), until=0.6, **how)
+    second, calls, run = first.resume(1.3), [], Segments.run
+
+    def interrupted(*x):
+        calls.append(x)
+        if len(calls) in stops:
+            raise KeyboardInterrupt
+        return run(*x)
+
+    monkeypatch.setattr(Segments, "run", interrupted)
+    stops = {some}
+    stopped = lw.simulate(robot, (Q, V), until=0.6, **how)
+    assert 0 < (stopped.status == "stopped").sum() < 20
+    stops = {len(calls) + 2}
+    done = stopped.resume().resume()
+    stops = {len(calls) + some}
+    again = done.resume(1.3)
+    assert (done.status == "finished").all() and 0 < (again.status == "stopped").sum() < 20
+    late = again.resume()
+    for found, expected in ((done, first), (late, second)):
+        for name in ("t", "q", "v", "steps", "rejected", "status"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        for k in range(20) if how != {"store": "last"} else ():
+            for x, y in zip(found.rows(k), expected.rows(k), strict=True):
+                np.testing.assert_array_equal(x, y)
+
+
+def test_a_run_cannot_go_on_backwards(robot):
+    with pytest.raises(lw.SimulationError, match="cannot go from"):
+        lw.simulate(robot, states(robot, 2), until=1.0, store="last").resume(0.5)
+
+
 def test_ctrl_c_stops_a_sample_whose_steps_do_not_end(robot, monkeypatch):
     """A call makes a bounded number of attempts, however many steps a sample needs; the others have the bits they have alone."""
     Q, V = states(robot, 3)
