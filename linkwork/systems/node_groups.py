@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..engine.rolled import Groups
+from ..engine.rolled import Groups, Shape
 
 if TYPE_CHECKING:
     from .nodes import Nodes
@@ -19,13 +19,15 @@ def grouped(nodes: "Nodes") -> Groups:
             kinds.append(tuple((nodes.groups[i], _placing(nodes, i)) for i in row))
             parent.append(group_of[nodes.tree.parent[row[0]]])
             members.append(tuple(row))
-            q_start.append(nodes.q_rows[k].start)
-            v_start.append(nodes.tree.rows[k].start)
+            q_start.append((nodes.q_rows[k].start,))
+            v_start.append((nodes.tree.rows[k].start,))
             group_of[k] = len(members) - 1
             row = []
     known = list(dict.fromkeys(kinds))
     classes = {kind: c for c, kind in enumerate(known)}
-    return Groups(tuple(members), tuple(classes[k] for k in kinds), tuple(parent), tuple(q_start), tuple(v_start))
+    shapes = tuple(Shape.chain(len(kind)) for kind in known)
+    numbers = tuple(classes[k] for k in kinds)
+    return Groups(tuple(members), numbers, shapes, tuple(parent), (0,) * len(members), tuple(q_start), tuple(v_start))
 
 
 def _placing(nodes: "Nodes", k: int) -> tuple[bool, tuple[bool, ...]]:
