@@ -79,7 +79,7 @@ class Groups:
 
     @cached_property
     def number(self) -> dict[int, int]:
-        """The place of each node of a group that moves, or of what is fixed to it, in that layout."""
+        """The place of each moving node in that layout."""
         out: dict[int, int] = {}
         for g, (row, c) in enumerate(zip(self.members, self.classes)):
             out |= {row[m]: g * self.stride + j for j, m in enumerate(self.shapes[c].moving)}

@@ -16,7 +16,7 @@ def grouped(nodes: "Nodes") -> Groups:
     for k, group in enumerate(nodes.groups):
         row.append(k)
         if group.nv:
-            kinds.append(tuple((nodes.groups[i], _placing(nodes, i)) for i in row))
+            kinds.append(tuple((nodes.groups[i], placing(nodes, i)) for i in row))
             parent.append(group_of[nodes.tree.parent[row[0]]])
             members.append(tuple(row))
             q_start.append((nodes.q_rows[k].start,))
@@ -30,7 +30,7 @@ def grouped(nodes: "Nodes") -> Groups:
     return Groups(tuple(members), numbers, shapes, tuple(parent), (0,) * len(members), tuple(q_start), tuple(v_start))
 
 
-def _placing(nodes: "Nodes", k: int) -> tuple[bool, tuple[bool, ...]]:
+def placing(nodes: "Nodes", k: int) -> tuple[bool, tuple[bool, ...]]:
     """Does a node's fixed placement move, and about which axes does it turn? One alone makes a sparse rotation."""
     turning = nodes.quaternion[k][:3] != 0
     return bool(nodes.translation[k].any()), tuple(turning.tolist()) if turning.sum() < 2 else ()
