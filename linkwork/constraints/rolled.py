@@ -12,7 +12,7 @@ import numpy as np
 
 from ..engine.kernel import Kernel
 from ..engine.program import Input
-from ..engine.rolled import Table
+from ..engine.rolled import Joined, Table
 from ..engine.rolled_program import RolledProgram
 from ..lie.scalars import rounding
 from ..quantities import SIZES, forward_dynamics
@@ -189,7 +189,7 @@ class RolledLoopSystem:
         return tree.total(out)
 
     def _lack(self, e):
-        """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of: also of what velocities make. And that speed."""
+        """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of; and the size of what moves the loop."""
         kind, ranked = self._kind(e)
         q, v = self._local(e, self.q), self._local(e, self.v)
         x = self.X[e] @ self.vdot[e]
@@ -203,6 +203,15 @@ class RolledLoopSystem:
             size = largest([np.abs(J[j]) for j in range(n)], q) * speed + np.abs(rest) + 1e-9 * speed
             found.append(np.abs(left) / np.where(size > 0, size, 1.0))
         return largest(found, q), speed
+
+
+    def where_served(self, x: Joined, unserved) -> Joined:
+        """A vector over all joints, NaN in samples with loops that have no answer: in a loop of its own, when their number is known."""
+        tree, out, slot = self.tree, self.tree.slots(), x.slot
+        for k in tree.tips_to_base():
+            if self.embedding.rigid.widths[k]:
+                out[k] = np.where(unserved == 0, slot[k], np.nan)
+        return Joined(out, x.which, x.size)
 
 
 class RolledDynamics:
@@ -224,6 +233,11 @@ class RolledDynamics:
         for x, i in zip(arrays, self.inputs):  # NaN in, NaN out
             bad = bad & np.isfinite(x).all(tuple(range(x.ndim - len(i.shape), x.ndim)))
         return (vdot,), bad.reshape(np.shape(unserved)) if bad.any() else None
+
+
+def dynamics_where_served(system: RolledLoopSystem, *state):
+    """v̇, or NaN."""
+    return system.where_served(*served_dynamics(system, *state))
 
 
 def served_dynamics(system: RolledLoopSystem, *state):
