@@ -73,10 +73,11 @@ class OnConstraints:
         by_numbers = self.held.by_numbers
         return by_numbers.system(self.loops, q, lambda nodes: on_scalars(nodes, q), by_numbers.drive(t, q))
 
-    def rates(self, t, q, xi, v, tau):
-        """ξ̇ and v̇ at q ∘ exp ξ."""
+    def rates(self, t, q, xi, v, tau, *, friction: bool = True):
+        """ξ̇ and v̇ at q ∘ exp ξ; without `friction` that of the joints is part of τ."""
         system = self.system(t, q)
-        nodes, there = system.nodes, quantities.integrate(system.nodes, q, xi)
+        nodes = system.nodes if friction else equations.without_friction(system.nodes)
+        there = quantities.integrate(nodes, q, xi)
         vdot = quantities.forward_dynamics(system, there, v, tau + quantities.passive_force(nodes, there, v))
         return equations.local_velocity(nodes, xi, v), np.where(system.serves != 0, vdot, np.nan)
 
