@@ -38,6 +38,7 @@ BOUNDS = "target", "slack", "max_step", "rtol", "atol", "held"  # held: the part
 ROWS = "t", "late", "h", "q", "v", "vdot", "tau"
 POLYNOMIAL = "coefficients"
 FREE = "free"  # of joints at rest: the accelerations that they would have if let go
+TOO_SHORT, NO_NUMBER, BEYOND, OFF = 1.0, 2.0, 3.0, 4.0  # why a sample is stuck: its steps, its rates, its state, its constraints
 ATTEMPTS = 1 << 14  # at steps of a sample in one call that keeps no rows
 IN_PLACE = 400  # operations of the equations of motion that are written out at each stage
 
@@ -114,23 +115,28 @@ class Rates:
     def system(self, some):
         return self.of.nodes_like(some, self.at)
 
+    @property
+    def constraints(self) -> OnConstraints | None:
+        """Those that each step returns to, with the constants of the sample."""
+        return None if self.of.constraints is None else self.of.constraints.having(self.at)
+
     def _rates(self, t, q, xi, v, held, *more):
         """ξ̇, v̇, τ; if joints may be held, also the v̇ of these if they were let go, and the forces that hold them."""
         of, given = self.of, dict(zip((*self.of.modes, *self.of.varied), more))
         system = of.nodes_like(q, given)
-        there = integrate(system, q, xi)
-        tau = of.forces(t, there, v, held, given) if of.controls else held
-        if not of.modes:
-            rates = equations.local_rates(system, q, xi, v, tau) if of.constraints is None else of.constraints.rates(t, q, xi, v, tau)
-            return *rates, tau
-        return self._of_stops(t, q, xi, v, tau, given)
+        tau = of.forces(t, integrate(system, q, xi), v, held, given) if of.controls else held
+        if of.modes:
+            return self._of_stops(t, q, xi, v, tau, given)
+        if of.constraints is not None:
+            return *of.constraints.having(given).rates(t, q, xi, v, tau), tau
+        return *equations.local_rates(system, q, xi, v, tau), tau
 
     def _of_stops(self, t, q, xi, v, tau, given: Mapping):
         """Dry friction is a force against the way that a joint slides; joints at rest have no acceleration       Jain (16.15)."""
         of = self.of
         pushed = tau - np.concatenate(of.nodes_like(q, given).friction, -1) * given["slides"]
         if of.constraints is not None:
-            return *of.constraints.rates(t, q, xi, v, pushed, friction=False), tau
+            return *of.constraints.having(given).rates(t, q, xi, v, pushed, friction=False), tau
         smooth = of.nodes_like(q, given, friction=False)
         xi_rate, free = equations.local_rates(smooth, q, xi, v, pushed)
         if "rests" not in of.modes:
@@ -165,46 +171,47 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
         K[0, 2 * n :] = at[FREE]
     wanted, left = pair.longest(tolerances, v, at["wanted"], at["max_step"]), (target - t) - late
     h = np.minimum(wanted, left)
-    xi, v1, held = pair.end(rates, K, t, q, v, h)
+    xi, v1, more = pair.end(rates, K, t, q, v, h)
     q1, vdot1, tau1 = rates.integrate(q, xi), K[pair.stages, n : 2 * n], rates.tau
-    errors = pair.errors(K)
-    if of.constraints is not None:
-        errors[:, : 2 * n] = of.constraints.left(t + h, q1, errors[:, : 2 * n])
-    error = h * pair.size(errors, tolerances.tolerance(q, v, v1, held))
+    held, errors = rates.constraints, pair.errors(K)
+    if held is not None:
+        errors[:, : 2 * n] = held.left(t + h, q1, errors[:, : 2 * n])
+    error = h * pair.size(errors, tolerances.tolerance(q, v, v1, more))
     after = pair.next_length(error, h, wanted, at["again"] > 0)
     near = np.max(np.abs(np.concatenate([q1, v1]))) <= LARGEST
     made = (error < 1) & near
     stuck = ((error < 1) & ~near) | (~(error < 1) & ~(after > SHORTEST * np.abs(t)))  # also where that is no number
+    why = np.where(error < 1, BEYOND, np.where(np.isfinite(error), TOO_SHORT, NO_NUMBER))
     nearly, rest = later(t, late, h)
     arrived = (h >= left) | (target - nearly <= at["slack"])
     there = np.where(arrived, target, nearly)
     new = {"t": there, "late": np.where(arrived, 0.0, rest), "q": q1, "v": v1, "vdot": vdot1, "tau": tau1}
     new |= {FREE: K[pair.stages, 2 * n :]} if FREE in at else {}
-    if of.constraints is not None:
-        q2, v2, fits = of.constraints.back(t + h, q1, v1)
+    if held is not None:
+        q2, v2, fits = held.back(t + h, q1, v1)
         fits = fits & is_small(v2 - v1, v1, at["vdot"], h, at["atol"], 0.1)
         out = like(np.zeros((of.blocks, n)), q)
         rates(there, q2, like(np.zeros(n), q), v2, tuple(out))
         fits = fits & np.all(np.isfinite(out[1]))
-        made, stuck = made & fits, stuck | (made & ~fits)
+        made, stuck, why = made & fits, stuck | (made & ~fits), np.where(made & ~fits, OFF, why)
         new |= {"q": q2, "v": v2, "vdot": out[1], "tau": rates.tau}
-    more, ended, found = {}, 0.0, np.isnan(0.0 * h)
+    seen, ended, found = {}, 0.0, 0.0
     if watch is not None or guard is not None or POLYNOMIAL in rows:
         new[POLYNOMIAL] = pair.coefficients(rates, *map(opaque, (K, t, q, v, h, xi, v1)))
     if watch is not None:
         state_at, ends, length = (opaque(t + late), opaque(q), opaque(v)), (opaque(q1), opaque(v1)), opaque(h)
         step = Within(rates.system(q), state_at, ends, length, new[POLYNOMIAL], rates.at)
-        more, end = watch.seen(step, at, made)
-        ended, (q2, v2) = more["ended"] > 0, step.state(end)
+        seen, end = watch.seen(step, at, made)
+        ended, (q2, v2) = seen["ended"] > 0, step.state(end)
         last = {"t": step.t + end * h, "late": 0.0, "q": q2, "v": v2, "vdot": step.acceleration(end)}
         new |= {name: np.where(ended, x, new[name]) for name, x in last.items()}
     if guard is not None:
         state_at, ends = (opaque(t + late), opaque(q), opaque(v)), (opaque(new["q"]), opaque(new["v"]))
         found = ~guard.is_quiet(Within(rates.system(q), state_at, ends, opaque(h), new[POLYNOMIAL], rates.at), rates, at)
-        more = more | {FOUND: np.where(made & found, 1.0, 0.0)}
+        seen = seen | {FOUND: np.where(made & found, 1.0, 0.0)}
     state = {name: np.where(made, new[name], at[name]) for name in STATE if name in new}
-    state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, 1.0, 0.0), "tries": at["tries"] + 1.0}
-    state |= {"steps": at["steps"] + np.where(made, 1.0, 0.0)} | more | ({FREE: np.where(made, new[FREE], at[FREE])} if FREE in at else {})
+    state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, why, 0.0), "tries": at["tries"] + 1.0}
+    state |= {"steps": at["steps"] + np.where(made, 1.0, 0.0)} | seen | ({FREE: np.where(made, new[FREE], at[FREE])} if FREE in at else {})
     starts = {"h": h, "t0": t, "late0": late, "q0": q}
     kept = [(starts | new)[name] for name in rows]
     done = (made & (arrived | ended | found)) | stuck
