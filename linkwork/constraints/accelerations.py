@@ -80,7 +80,7 @@ def checked(held: "Constrained", q, v, tau, external):
 
 def _by_kernels(held: "Constrained", q, v, tau, external, t: float, out=None):
     arrays = (q, v, tau) if external is None else (q, v, tau, external)
-    run = held.acceleration_kernels[external is not None]
+    run = held.acceleration_kernels[external is not None]  # type: ignore[index]
     if not np.size(q):
         return np.zeros((*np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, run.inputs))), held.nv))
     if out is not None and any(np.may_share_memory(out, x) for x in arrays):  # which are needed to the end

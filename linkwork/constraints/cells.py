@@ -85,10 +85,10 @@ class Kind:
         ends = np.cumsum([0, *(group.nq for group in self.groups)])
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
-    def nodes(self, fixed, still) -> LocalNodes:
+    def nodes(self, fixed, still) -> Any:
         return LocalNodes(self.tree, self.groups, self.q_rows, fixed, still)
 
-    def rows(self, nodes: LocalNodes, frames, constants: Mapping, q, v=None) -> Rows:
+    def rows(self, nodes, frames, constants: Mapping, q, v=None) -> Rows:
         """All rows over the velocities of the loop, c and U as columns; γ with v only."""
         members = tuple(range(len(self.groups)))
         here = LocalKinematics(nodes, q, v, members=members, carrier=-1, frames=list(zip(self.on, frames)), constants=constants)
@@ -122,7 +122,7 @@ class LocalLoops:
     def _sort(self, g: int, members: tuple[int, ...]) -> None:
         nodes, set_ = self.nodes, self.loops.set
         tree, at = nodes.tree, {k: m for m, k in enumerate(members)}
-        ports = [set_.constraints[i].portable for i in self.loops.constraints[g]]
+        ports = [x for x in (set_.constraints[i].portable for i in self.loops.constraints[g]) if x is not None]
         parent = tuple(at.get(tree.parent[k], -1) for k in members)
         groups = tuple(nodes.groups[k] for k in members)
         q_at, v_at = self._starts(members, nodes.q_rows), self._starts(members, tree.rows)

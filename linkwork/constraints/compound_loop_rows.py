@@ -40,12 +40,16 @@ CLOSED = 1e-2  # of a radian or of the mechanism's size: a solution as near as t
 @dataclass(frozen=True, eq=False)
 class CompoundLoopRows(LoopRows):
     size: float = 1.0
-    portable = None  # it has coordinates of its own, which are found by iteration
 
     @staticmethod
     def of(loop: Loop, model: Model) -> "CompoundLoopRows":
         simple = LoopRows.of(loop, model)
         return CompoundLoopRows(loop.name, loop, simple.parent, simple.child, simple.number, model.size)
+
+    @property
+    def portable(self) -> None:
+        """It has coordinates of its own, which are found by iteration."""
+        return None
 
     # --- the joint by itself
 

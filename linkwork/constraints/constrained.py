@@ -27,7 +27,7 @@ from .rank import Factored
 from .reduced import Reduced
 from .report import Report, report
 from .returning import dependent_step, nearest_step
-from .rolled import RolledDynamics, RolledLoops
+from .rolled import RolledLoops
 from .rows import Constraint, Rows
 from .set import ConstraintSet
 
@@ -186,7 +186,7 @@ class Constrained:
         return self.function("dependent_step", dependent_step, "q", "v")
 
     @cached_property
-    def acceleration_kernels(self) -> tuple[ChoiceKernels, ChoiceKernels] | tuple[RolledDynamics, RolledDynamics] | None:
+    def acceleration_kernels(self) -> tuple[Any, Any] | None:
         """Forward dynamics, without wrenches from outside and with them; None where it runs in NumPy."""
         return accelerations.kernels(self)
 

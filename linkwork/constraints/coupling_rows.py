@@ -38,7 +38,7 @@ class CouplingRows(Constraint):
     def portable(self):
         own = tuple(self.coupling.coefficients)
         coordinates = (self.at,) if self.of is None else (self.at, self.of)
-        return Portable(("coupling", len(own)), coordinates=coordinates, constants={"coupling": own}, placed=self._placed)
+        return Portable(("coupling", len(own)), self._placed, coordinates=coordinates, constants={"coupling": own})
 
     def _placed(self, number, frames, coordinates):
         return replace(self, at=coordinates[0], of=None if self.of is None else coordinates[1], number=number)
@@ -92,7 +92,7 @@ class LinearRows(Constraint):
     def portable(self):
         factors = tuple(x for *_, x in self.places)
         kind = "linear", factors, self.relation.constant
-        return Portable(kind, coordinates=tuple((i, j) for i, j, _ in self.places), placed=self._placed)
+        return Portable(kind, self._placed, coordinates=tuple((i, j) for i, j, _ in self.places))
 
     def _placed(self, number, frames, coordinates):
         return replace(self, places=tuple((i, j, x) for (i, j), (*_, x) in zip(coordinates, self.places)))

@@ -31,7 +31,7 @@ class DistanceRows(Constraint):
 
     @property
     def portable(self):
-        return Portable("distance", self.places, constants={"distance": self.length}, placed=self._placed)
+        return Portable("distance", self._placed, self.places, constants={"distance": self.length})
 
     def _placed(self, number, frames, coordinates):
         return replace(self, places=tuple((body, Pose()) for body in frames), number=number)

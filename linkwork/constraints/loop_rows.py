@@ -80,9 +80,9 @@ class LoopRows(Constraint):
         return LoopRows(loop.name, loop, parent, model.body_index(loop.child), model.loops.index(loop))
 
     @property
-    def portable(self):
+    def portable(self) -> Portable | None:
         ends = (self.parent, self.loop.at @ self.frame), (self.child, self.loop.on @ self.frame)
-        return Portable(("loop", self.joint.group), ends, placed=self._placed)
+        return Portable(("loop", self.joint.group), self._placed, ends)
 
     def _placed(self, number, frames, coordinates):
         return replace(self, parent=frames[0], child=frames[1], number=number)

@@ -93,7 +93,7 @@ class RolledLoopSystem:
 
     def __init__(self, of: RolledLoops):
         self.of = of
-        self.nodes = RolledNodes(of.cells.nodes, of.cells.groups)
+        self.nodes: Any = RolledNodes(of.cells.nodes, of.cells.groups)
         self.tree = self.nodes.tree
         self.embedding = RolledEmbedding(of.cells, [x.freedom for x in of.ranked], self.tree)
         self.members = {int(k) for x in self.embedding.members.values() for k in x}

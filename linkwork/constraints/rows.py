@@ -38,10 +38,10 @@ class Portable:
     """A constraint apart from where it is and how long its parts are: two of one kind are one function of these."""
 
     kind: Hashable
+    placed: Callable[..., "Constraint"]  # of (its number, frames as numbers of bodies, coordinates)
     frames: tuple[tuple[int | None, Pose], ...] = ()  # that rows are written with: (body or None for the world, pose on it)
     coordinates: tuple[tuple[int, int], ...] = ()  # (in q, in v)
     constants: Mapping[str, Any] = field(default_factory=dict)  # by the names that `Kinematics.varied` knows
-    placed: Callable[..., "Constraint"] | None = None  # of (its number, frames as numbers of bodies, coordinates)
 
 
 class Constraint(ABC):
@@ -54,7 +54,10 @@ class Constraint(ABC):
     moves = False  # do they depend on time?
     functions: tuple[Callable, ...] = ()  # of the user's, that rows are made by
 
-    portable: Portable | None = None  # where it is the same function of places and numbers as others of its kind
+    @property
+    def portable(self) -> Portable | None:
+        """Where it is the same function of places and numbers as others of its kind: that function; else None."""
+        return None
 
     @property
     @abstractmethod

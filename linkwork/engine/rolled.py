@@ -9,7 +9,7 @@ Nodes come in groups that always occur together: a joint with the nodes that pla
 the loop, a small tree of its own. It stands on one node of another group, and others stand on some of its nodes, its ports.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -565,7 +565,7 @@ class Table:
     `relation` gives exact values that obey what the numbers obey (a rotation's, say), from a key.
     """
 
-    def __init__(self, tree: RolledTree, name: str, arrays: Sequence, world=None, relation: Callable | None = None):
+    def __init__(self, tree: RolledTree, name: str, arrays: Sequence | Mapping[int, Any], world=None, relation: Callable | None = None):
         self.tree, self.name, self.arrays, self.world, self.relation = tree, name, arrays, world, relation
         self._made: dict = {}
 

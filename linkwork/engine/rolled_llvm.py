@@ -197,9 +197,9 @@ class _Function:
         offset = writer.emit(f"mul i64 {self.at_row}, {max(1, len(tree.tables[c])) * self.kind.bytes}")
         self.row = writer.emit(f"getelementptr i8, ptr {table}, i64 {offset}")
         ports = [self.number_here, *(writer.emit(f"add i64 {self.number_here}, {p}") for p in range(1, len(step.ports)))]
-        for p, (port, x) in enumerate(zip(ports, step.ports)):
+        for p, x in enumerate(step.ports):
             if x.sums:
-                self._sum(x.segment, x.sums, port, (p,) if p else ())
+                self._sum(x.segment, x.sums, ports[p], (p,) if p else ())
         order = program.order(step.body)
         mine = set(order)
         stores = [(0, place, i) for i, place in program.own.items() if i in mine]

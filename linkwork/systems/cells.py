@@ -131,7 +131,7 @@ class RolledEmbedding(Embedding):
         """`widths` says how many velocities each loop keeps."""
         super().__init__(cells.nodes.tree, cells.loops, widths)
         handles = {k: Handle(k, OWN, m) for row in tree.representative.values() for m, k in enumerate(row)}
-        self.members = {e: tuple(handles[k] for k in x) for e, x in cells.loops if e in handles}  # type: ignore[misc]
+        self.members = {e: tuple(handles[k] for k in x) for e, x in cells.loops if e in handles}
         self.tree = tree  # type: ignore[assignment]
 
     def spread(self, e: int, column) -> dict:
@@ -154,6 +154,6 @@ class RolledEmbedding(Embedding):
         return self.tree.join(out)
 
 
-def moving_parts(members: Sequence[Handle], widths: Sequence[int], parts) -> np.ndarray:
+def moving_parts(members: Sequence[int], widths: Sequence[int], parts) -> np.ndarray:
     """The parts of a vector that belong to members that move, one after the other."""
     return np.concatenate([parts[k] for k in members if widths[k]], 0)
