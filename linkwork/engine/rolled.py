@@ -5,7 +5,7 @@ become loads and stores; the sum over children becomes a loop over them. What ho
 (zeros, equal entries, opposite ones) is found by tracing the loop again until nothing changes, starting from a tree
 without children, so that symmetry survives the store and only distinct numbers take memory.
 
-Nodes come in groups that always occur together: a joint with the nodes that place it, or all nodes of a loop. A group is the unit of
+Nodes come in groups that always occur together, such as one that moves with those that place it. A group is the unit of
 the loop, a small tree of its own. It stands on one node of another group, and others stand on some of its nodes, its ports.
 """
 
