@@ -207,7 +207,10 @@ ROWS = [
         name="opaque", arity=1, value=_same, free=True, make=lambda t, a: t.opaque(a),
         sympy=_same, casadi=_same, derivative=lambda t, _, a: (t.one,),
     ),
-    Operation(name="still", arity=1, value=_same, free=True, make=lambda t, a: t.still(a), sympy=_same, casadi=_same),
+    Operation(
+        name="still", arity=1, value=_same, free=True, make=lambda t, a: t.still(a),
+        sympy=_same, casadi=_same, derivative=lambda t, _, a: (ZERO,),
+    ),
     Operation(name="loop", arity=0, value=np.any, free=True),  # the value of all samples' truths: does the group go on?
     Operation(name="call", arity=0, free=True),  # of a routine (routines.py)
     Operation(name="carried", arity=0, free=True),

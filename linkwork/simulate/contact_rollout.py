@@ -48,26 +48,34 @@ def check_friction(inputs: RolloutInputs) -> None:
             raise SimulationError(f'"{FRICTION}" is {part[FRICTION].min():g} in some sample; a coefficient of friction is not negative.')
 
 
+def contact_law(robot: Dynamics | Varying, solver: ContactSolver) -> ContactLaw:
+    """The contacts of a rollout, if it can have them."""
+    own = own_robot(robot)
+    if own.rolled or not own.compiled:
+        raise SimulationError(f"{own.model.name} runs in plain NumPy or is rolled: there is no rollout with contacts. Use lw.simulate.")
+    if solver.impacts != "together":
+        raise SimulationError(f'impacts="{solver.impacts}" is for simulate event by event; a rollout has them "together".')
+    rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
+    law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
+    law = replace(law, friction_first=solver.friction == "first")
+    if not law.count:
+        raise SimulationError(
+            f'{own.model.name} has no contacts, so that method "contact" has nothing to do. Make them with '
+            'model.with_contacts("ground"), or use "euler" or "rk4".'
+        )
+    if law.count > MOST:
+        raise SimulationError(
+            f"{own.model.name} has {law.count} contact points, limits and dry joints; a rollout takes at most {MOST}, because "
+            'every step has all of them. Name what touches: model.with_contacts(["left foot", "right foot"]), or use lw.simulate.'
+        )
+    return law
+
+
 class ContactSteps:
     """All steps of a rollout with contacts."""
 
     def __init__(self, robot: Dynamics | Varying, solver: ContactSolver, controls, reset, inputs: RolloutInputs, dt: float):
-        own = own_robot(robot)
-        if solver.impacts != "together":
-            raise SimulationError(f'impacts="{solver.impacts}" is for simulate event by event; a rollout has them "together".')
-        rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
-        law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
-        self.law = replace(law, friction_first=solver.friction == "first")
-        if not self.law.count:
-            raise SimulationError(
-                f'{own.model.name} has no contacts, so that method "contact" has nothing to do. Make them with '
-                'model.with_contacts("ground"), or use "euler" or "rk4".'
-            )
-        if self.law.count > MOST:
-            raise SimulationError(
-                f"{own.model.name} has {self.law.count} contact points, limits and dry joints; a rollout takes at most {MOST}, because "
-                'every step has all of them. Name what touches: model.with_contacts(["left foot", "right foot"]), or use lw.simulate.'
-            )
+        self.law = contact_law(robot, solver)
         self.robot, self.solver, self.controls, self.reset, self.inputs, self.dt = robot, solver, controls, reset, inputs, dt
         self.library: Library = inputs.library
 
@@ -155,7 +163,7 @@ class ContactSteps:
         return tuple(np.asarray(x, self.inputs.Q.dtype) for x in results) if self.library.host else results
 
 
-def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: ContactSolver, controls, reset, others) -> Kernel:
+def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset, others) -> Kernel:
     """The kernel of (q, v, impulse, said) and others, by name: the control, a step with contacts, and what a reset makes of its end."""
     moved = _moved(robot, law, solver, controls, reset)
     inputs = *_state(robot, law), Input("said", (2,)), *(Input(name, shape) for name, shape in others.items())
@@ -168,18 +176,11 @@ def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Conta
     return Kernel("contact_step", step, inputs)
 
 
-def differentiable_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: ContactSolver, controls, reset, others) -> Kernel:
-    """The kernel of (q, v, impulse) and others -> (q, v, impulse), with derivatives; rounds start from the impulse, which has none."""
-    return _without_said(robot, law, solver, solver.differentiable, controls, reset, others)
-
-
 def solved_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: ContactSolver, controls, reset, others) -> Kernel:
-    """The same for impulses that are those of the step itself: there are no rounds in it."""
-    return _without_said(robot, law, solver, lambda *problem: (solver.solution(*problem), None), controls, reset, others)
-
-
-def _without_said(robot, law, solver, solve, controls, reset, others) -> Kernel:
-    moved = _moved(robot, derivative_law(own_robot(robot), law, solver), solve, controls, reset)
+    """The kernel of (q, v, impulse) and others -> (q, v, impulse), with derivatives. The impulse given is that which the step finds: there
+    are no rounds in it."""
+    solution = lambda *problem: (solver.solution(*problem), None)
+    moved = _moved(robot, derivative_law(own_robot(robot), law, solver), solution, controls, reset)
     inputs = *_state(robot, law), *(Input(name, shape) for name, shape in others.items())
     return Kernel("contact_step", lambda *values: moved({x.name: value for x, value in zip(inputs, values)})[:3], inputs)
 

@@ -69,7 +69,7 @@ def rollout_gradient(
                            every=every, checkpoint=checkpoint, contact=contact)  # fmt: skip
     own = robot.robot if isinstance(robot, Varying) else robot
     library, Q, V = states_of(own, Q0, V0)
-    check_steps(own, dt, steps, method, every, contacts=True)
+    check_steps(own, dt, steps, method, every)
     _check(robot, own, controls, reset, checkpoint)
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
     inputs = RolloutInputs(library, Q, V, steps)
