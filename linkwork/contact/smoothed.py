@@ -2,10 +2,10 @@
 
 On the central path of the interior point, in its variables x = (λ_n, λ_t/μ) and y = (u_n + μ|u_t|, μ u_t),
 
-    y = G x + b + σ(y_t) e_n,    x∘y = κ e,    κ = s²/g,    σ(y) = |y|²/√(|y|² + κ)          g(i) = tr G(i,i)/3
+    y = G x + b + σ(y_t) e_n,    x∘y = κ e,    κ = s²/G_nn,    σ(y) = |y|²/√(|y|² + κ)
 
-s is a velocity. A contact without friction has λ_n u_n = s²/g: in a step of length h that ends at a gap d, the force of an acceleration s²/d,
-as from the potential −s² log d. As s tends to zero the solution tends to that of the problem itself: by O(s²) where each contact is
+s is a velocity. A contact without friction has λ_n u_n = s²/G_nn: in a step that ends at a gap d, the force of an acceleration s²/d, as
+from the potential −s² log d. As s tends to zero the solution tends to that of the problem itself: by O(s²) where each contact is
 strictly open, stuck or sliding, by O(s) where one is not.
 """
 
@@ -27,14 +27,13 @@ class SmoothedProblem:
     """G, b and κ in the variables of the cones."""
 
     def __init__(self, G, b, mu, smoothing: float):
-        g = nonzero(mean_compliance(G))
-        root = still(np.sqrt(g))
+        root = still(np.sqrt(nonzero(mean_compliance(G))))
         mu = np.maximum(mu, LEAST_FRICTION)
         self.d, self.m = flat(np.stack([root, root, root], -1)), flat(np.stack([np.ones_like(mu), mu, mu], -1))
         per = self.m / self.d
         self.G, self.b = G * per[..., :, None] * per[..., None, :], b * per
         self.en = like([1.0, 0.0, 0.0], b)
-        self.kappa = smoothing * smoothing / g
+        self.kappa = smoothing * smoothing / nonzero(blocks(np.diagonal(G, axis1=-2, axis2=-1))[..., 0])
         self.size = (speed(still(self.b)) + still(np.sqrt(self.kappa)).max(-1))[..., None, None]
 
     def inverse(self, x):
@@ -68,7 +67,7 @@ class SmoothedProblem:
 
 
 def smoothed(G, b, mu, force, smoothing: float, most: int, tolerance: float):
-    """λ of the relaxed problem, how far it is from a solution, and the rounds; from near the λ of a similar one. The rounds are one loop."""
+    """λ of the relaxed problem, how far it is from a solution, and the rounds, one loop; from near the λ of a similar problem."""
     p = SmoothedProblem(G, b, mu, smoothing)
     x = p.of_force(force)
     x = x + (np.maximum(norm(x[..., 1:]) - x[..., 0], 0.0)[..., None] + WARM * p.size) * p.en
@@ -109,19 +108,30 @@ def one_round(p: SmoothedProblem, x, y, theta):
 
     far = (x * y).sum((-1, -2)) / p.kappa.sum(-1)
     dx, dy = direction(-product(mid, mid))
-    a = np.minimum(np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
+    a = np.minimum(np.minimum(room(x, dx), room(y, dy)), 1.0)[..., None, None]
     ratio = ((x + a * dx) * (y + a * dy)).sum((-1, -2)) / nonzero((x * y).sum((-1, -2)))
     further = np.minimum(np.maximum(ratio * ratio * ratio, 0.05), 1.0) * far
     target = p.kappa * np.maximum(further, 1.0)[..., None]
     near = (further <= 1.0)[..., None, None]  # the corrector is for long steps
     more = np.where(near, 0.0, a) * product(times(W, dx), times(inverse, dy))
     dx, dy = direction(target[..., None] * en - product(mid, mid) - more)
-    a = np.minimum(BACK * np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
-    good = (np.minimum(lorentz(x + a * dx), lorentz(y + a * dy)) > 0).all(-1)  # not where a number is none
+    a = np.minimum(BACK * np.minimum(room(x, dx), room(y, dy)), 1.0)[..., None, None]
+    good = inside(x + a * dx) & inside(y + a * dy)  # not where a number is none
     x, y = (np.where(good[..., None, None], z + a * dz, z) for z, dz in ((x, dx), (y, dy)))
     jam = (a < SHORT) | ~good[..., None, None]
     x, y = (np.where(jam, z + 0.01 * np.abs(z).max((-1, -2), keepdims=True) * en, z) for z in (x, y))
     return x, y, np.where(jam[..., 0, 0], np.where(theta < LEAST_THETA, THETA, theta - LESS), theta)
+
+
+def room(x, dx):
+    """How far along dx all contacts stay in their cones, also where they move along the axis of one: `reach` has a double root there."""
+    falls = dx[..., 0] < 0
+    return np.minimum(reach(x, dx), np.where(falls, -x[..., 0] / np.where(falls, dx[..., 0], 1.0), 1e10).min(-1))
+
+
+def inside(x):
+    """Are all contacts in the interior of their cones?"""
+    return ((x[..., 0] > 0) & (lorentz(x) > 0)).all(-1)
 
 
 def implicit_smoothed(G, b, mu, force, smoothing: float):
@@ -144,5 +154,4 @@ def residual_smoothed(G, b, mu, force, smoothing: float):
     """How far λ is from a solution of the relaxed problem; infinite outside of the cones."""
     p = SmoothedProblem(G, b, mu, smoothing)
     x = p.of_force(force)
-    inside = ((x[..., 0] > 0) & (lorentz(x) > 0)).all(-1)
-    return np.where(inside, p.left(x, p.inverse(x)), np.inf)
+    return np.where(inside(x), p.left(x, p.inverse(x)), np.inf)

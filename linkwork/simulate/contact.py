@@ -62,7 +62,8 @@ class ContactSolver:
     impact_times  derivatives: does a change of the state shift the times of impacts that bounce, as in the motion; or are they those of
                 the steps alone, in which an impact stays in its step?
     smoothing   m/s, of rollouts: contacts push before they touch, as a potential −s² log gap for each unit of mass does, and derivatives
-                are continuous (`contact/smoothed.py`, by an interior point, whatever the method). Errors are O(s²), at a change of contacts O(s)
+                are continuous (contact/smoothed.py, by an interior point, whatever the method). Errors are O(s²), where contacts
+                change O(s)
     """
 
     method: str = "gauss_seidel"

@@ -144,7 +144,8 @@ class Backwards:
         new = [library.empty(tuple(x.shape), x) for x in old]
         streamed = {name: x[first:last] for name, x in self.by_stream.items()}
         unused = [x[0] for x in streamed.values()]
-        streams = [*(library.moved(x, 0, n) for x in self.motion.given(states, count)), *self._row_weights(first, last), *inputs.streams.values()]
+        begin = [library.moved(x, 0, n) for x in self.motion.given(states, count)]
+        streams = [*begin, *self._row_weights(first, last), *inputs.streams.values()]
         kept = [*(library.whole(x[None], (count, *tuple(x.shape))) for x in new), *streamed.values()]
         self._march(inputs)([*old, *unused, *streams, *inputs.constants.values()], kept, count, 1, backwards=True)
         self.weight = new[:2]

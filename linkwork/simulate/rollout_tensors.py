@@ -81,7 +81,9 @@ def _maps(robot: Dynamics):
     return robot.made["weights"]
 
 
-def _stepwise(robot, arguments, *, dt: float, steps: int, method: str, every: int, contact: ContactSolver | None) -> Rollout | ContactRollout:
+def _stepwise(
+    robot, arguments, *, dt: float, steps: int, method: str, every: int, contact: ContactSolver | None
+) -> Rollout | ContactRollout:
     """Each step is a kernel that torch differentiates; functions of the whole batch are called between."""
     own = robot.robot if isinstance(robot, Varying) else robot
     check_steps(own, dt, steps, method, every)
@@ -102,7 +104,7 @@ def _stepwise(robot, arguments, *, dt: float, steps: int, method: str, every: in
     length, memory = torch.tensor(dt, dtype=q.dtype, device=q.device), ()
     if law is not None:
         batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1], *(x.shape[: x.ndim - len(shapes[n])] for n, x in zip(names, constants)))
-        memory = (torch.zeros((*batch, 3 * law.count), dtype=q.dtype, device=q.device), torch.zeros(batch + (2,), dtype=q.dtype, device=q.device))
+        memory = tuple(torch.zeros((*batch, width), dtype=q.dtype, device=q.device) for width in (3 * law.count, 2))
     rows = [(q, v, *memory)]
     for i in range(steps):
         q, v, *memory = step(q, v, *(x.detach() for x in memory), control(i * dt, q, v), length, *constants)
