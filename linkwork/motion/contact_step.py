@@ -149,7 +149,7 @@ class ContactLaw:
         when = gaps / np.where(struck, -before_n, 1.0)
         late = np.where(struck, when - still(when), 0.0)
         rate = times(J, free - before) / x
-        bias = self.bias(system, q, before) if n else q[..., :0]
+        bias = self.bias(system, q, before) if n and self.bias is not None else q[..., :0]
         rate = still(blocks(rate + np.concatenate([bias, np.zeros_like(rate[..., 3 * n :])], -1)))
         more = np.stack([1 + e, np.ones_like(e), np.ones_like(e)], -1)
         return late, flat(rate * more * late[..., None])

@@ -81,11 +81,11 @@ def rollout_gradient(
         inputs.add_controls(controls)
     inputs.add_drives(own.constraints, dt)
     inputs.add_time(dt, inside)
-    within = [x if isinstance(x, UserKernel) else None for x in (controls, reset)]
+    control, again = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
     if touches:
-        motion: FreeMotion | ContactMotion = ContactMotion(robot, contact or ContactSolver(), *within, inputs, dt)
+        motion: FreeMotion | ContactMotion = ContactMotion(robot, contact or ContactSolver(), control, again, inputs, dt)
     else:
-        motion = FreeMotion(robot, STEPS[method], *within)
+        motion = FreeMotion(robot, STEPS[method], control, again)
     back = Backwards(robot, motion, inputs, _weights(inputs, weights, steps // every + 1, motion, dt), every)
     back(_spacing(inputs, steps, checkpoint), run)
     by = {name: library.moved(x, 0, len(inputs.batch)) for name, x in back.by_stream.items()}

@@ -57,9 +57,9 @@ class RolloutFunction(torch.autograd.Function):
         along, lifted = _maps(own)
         arguments = dict(arguments)
         Q0, V0, controls = (arguments.pop(name) for name in ARRAYS)
-        weights = along(run.q, by_q.contiguous()), by_v.contiguous()
+        weights = [along(run.q, by_q.contiguous()), by_v.contiguous()]
         if by_force is not None and bool(by_force.any()):
-            weights += (by_force.contiguous(),)
+            weights.append(by_force.contiguous())
         found = rollout_gradient(robot, Q0, V0, controls, weights=weights, run=run, **arguments, **how)
         each = {"Q0": lifted(run.q[..., 0, :], found.q), "V0": found.v, "controls": found.controls}
         each |= {"given": found.given, "each_step": found.each_step}
@@ -101,10 +101,11 @@ def _stepwise(
         constants += [torch.as_tensor(given[FRICTION], dtype=q.dtype, device=q.device)] * (FRICTION in given)
     shapes = {TAU: (own.nv,), LENGTH: (), **{name: (len(own.contacts),) if name == FRICTION else robot.own[name].shape for name in names}}
     step, law = _step(robot, method, contact or ContactSolver(), tuple(names), shapes)
-    length, memory = torch.tensor(dt, dtype=q.dtype, device=q.device), ()
+    length = torch.tensor(dt, dtype=q.dtype, device=q.device)
+    memory: list[torch.Tensor] = []
     if law is not None:
         batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1], *(x.shape[: x.ndim - len(shapes[n])] for n, x in zip(names, constants)))
-        memory = tuple(torch.zeros((*batch, width), dtype=q.dtype, device=q.device) for width in (3 * law.count, 2))
+        memory = [torch.zeros((*batch, width), dtype=q.dtype, device=q.device) for width in (3 * law.count, 2)]
     rows = [(q, v, *memory)]
     for i in range(steps):
         q, v, *memory = step(q, v, *(x.detach() for x in memory), control(i * dt, q, v), length, *constants)
