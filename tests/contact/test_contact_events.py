@@ -111,7 +111,7 @@ def test_what_runs_event_by_event_do_not_know_is_refused():
     for robot, more, what in (
         (BALL, {"velocities": "eta"}, 'velocities="eta"'),
         (BALL, {"sensitivity": True}, "has contacts, and runs with them have none"),
-        (soft, {}, 'a compliant contact .*make it rigid, or use method="contact"'),
+        (soft, {}, r'a compliant contact .*make it rigid, or use method="contact"'),
         (scenes.ball(), {"method": "midpoint", "dt": 0.01}, "leaves out"),
     ):
         with pytest.raises(SimulationError, match=what):
@@ -119,5 +119,5 @@ def test_what_runs_event_by_event_do_not_know_is_refused():
 
 
 def test_shapes_that_are_in_each_other_at_the_start_are_refused():
-    with pytest.raises(SimulationError, match="in each other by 0.02 m"):
+    with pytest.raises(SimulationError, match=r"in each other by 0\.02 m"):
         lw.simulate(BALL, (scenes.placed(BALL, z=0.08), np.zeros(6)), until=0.1)

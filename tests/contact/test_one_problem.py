@@ -207,7 +207,7 @@ def test_more_points_than_a_run_event_by_event_takes_are_refused():
     legs = tuple(lw.Shape("sphere", (0.02,), lw.Pose.of((0.1 * (k % 6), 0.1 * (k // 6), 0)), name=f"leg{k}") for k in range(36))
     made = lw.Builder("table").body("top", joint=lw.Prismatic(axis=(0, 0, 1)), mass=5.0, tensor=(1, 1, 1), collisions=legs)
     robot = lw.Dynamics(made.ground().contact("top", friction=0.0).model(), compiled=False)
-    with pytest.raises(SimulationError, match='closed at once; event by event there may be .*method="contact"'):
+    with pytest.raises(SimulationError, match=r'closed at once; event by event there may be .*method="contact"'):
         lw.simulate(robot, ([0.02], [0.0]), until=0.1)
 
 
