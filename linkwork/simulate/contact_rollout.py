@@ -167,7 +167,7 @@ class ContactSteps:
 
 def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset, others) -> Kernel:
     """The kernel of (q, v, impulse, said) and others, by name: the control, a step with contacts, and what a reset makes of its end."""
-    moved = _moved(robot, law, solver, controls, reset)
+    moved = moved_with_contacts(robot, law, solver, controls, reset)
     inputs = *_state(robot, law), Input("said", (2,)), *(Input(name, shape) for name, shape in others.items())
 
     def step(*values):
@@ -182,7 +182,7 @@ def solved_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Cont
     """The kernel of (q, v, impulse) and others -> (q, v, impulse), with derivatives. The impulse given is that which the step finds: there
     are no rounds in it."""
     solution = lambda *problem: (solver.solution(*problem), None)
-    moved = _moved(robot, derivative_law(own_robot(robot), law, solver), solution, controls, reset)
+    moved = moved_with_contacts(robot, derivative_law(own_robot(robot), law, solver), solution, controls, reset)
     inputs = *_state(robot, law), *(Input(name, shape) for name, shape in others.items())
     return Kernel("contact_step", lambda *values: moved({x.name: value for x, value in zip(inputs, values)})[:3], inputs)
 
@@ -192,7 +192,7 @@ def _state(robot, law) -> tuple[Input, ...]:
     return Input("q", (own.nq,), own.lowered.units), Input("v", (own.nv,)), Input("impulse", (3 * law.count,))
 
 
-def _moved(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset) -> Callable:
+def moved_with_contacts(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset) -> Callable:
     """A function of all inputs by name, which gives the state after a step, its impulse, and what the solver says."""
     own, (nodes, dressed) = own_robot(robot), nodes_and_scalars(robot)
     nq, nv, system = (own.nq,), (own.nv,), own.lowered.system
