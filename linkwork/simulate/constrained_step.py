@@ -50,7 +50,8 @@ class ConstrainedMotion:
 
     def prepared(self, law: ContactLaw, nodes, q, v, tau, h, external=None):
         """The first half of a step with contacts: q½, v½, v_f, gaps, J and the compliance of the joints, with loops closed at q½."""
-        q, v = self.back(*drift(nodes, q, v, h / 2), MIDDLE)
+        q, v = drift(nodes, q, v, h / 2)
+        q, v = self.back(q, v, MIDDLE)
         free = free_velocity(nodes, q, v, tau, h, None, lambda _, q, v, tau, external: self.acceleration(q, v, tau, MIDDLE))
         return q, v, free, *law.rows(nodes, q, v.shape[-1]), self._system(q, MIDDLE).compliance(q)
 

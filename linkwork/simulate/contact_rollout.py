@@ -18,8 +18,8 @@ from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..motion.contact_step import ContactLaw, contact_step
 from ..varying import Varying
-from .contact import ContactSolver, derivative_law, law_of, picked, smooth
 from .constrained_step import ConstrainedMotion
+from .contact import ContactSolver, derivative_law, law_of, picked, smooth
 from .control import read_only
 from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
