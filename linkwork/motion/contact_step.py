@@ -210,12 +210,14 @@ def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
     return q, v, free, *law.rows(nodes, q, v.shape[-1]), quantities.mass_matrix_inverse(nodes, q)
 
 
-def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h, dry, external=None, friction=None):
+def contact_step(
+    law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared
+):
     """The state after a step, the impulses (3N,) of its blocks, what the solver says of them, and the gaps (N,).
 
-    `solver` (G, b, μ, λ) -> (λ, more) starts from the impulses of the step before.
+    `solver` (G, b, μ, λ) -> (λ, more) starts from the impulses of the step before. `prepare` makes the first half of the step.
     """
-    q, v, free, gaps, J, inverse = prepared(law, nodes, q, v, tau, h, external)
+    q, v, free, gaps, J, inverse = prepare(law, nodes, q, v, tau, h, external)
     if law.friction_first and law.rough:
         free = rubbed(law.rough, inverse, free, h[..., None] * dry)
     response = inverse @ J.mT
