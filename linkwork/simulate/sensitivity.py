@@ -271,8 +271,8 @@ class _Walk:
         if len(inside):
             if self.of.contact is not None:
                 raise SimulationError(
-                    f't = {t[inside[0]]:.6g} s lies within a step of method "contact", where a run is interpolated; sensitivities are those '
-                    "of the ends of steps, at multiples of dt."
+                    f't = {t[inside[0]]:.6g} s lies within a step of method "contact", where a run is interpolated; sensitivities are '
+                    "those of the ends of steps, at multiples of dt."
                 )
             k, x = i[inside], x[inside]
             c = None if s.coefficients is None else s.coefficients[k] * x[:, None, None] ** np.arange(s.coefficients.shape[1])[:, None]
