@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import quantities
+from .. import quantities, sweeps
 from ..contact.cone import blocks, flat, times
 from ..lie.scalars import like
 from ..model.tree import concatenated
-from .equations import acceleration
 from .rotation_translation import cross_product, element, rotated, rotations
 
 RECOVERY = 0.1  # m/s: the fastest that bodies which are in each other are pushed apart
@@ -50,7 +49,36 @@ def kick(nodes, v, at, vdot, h):
     return tree.join(out)
 
 
-def free_velocity(nodes, q, v, tau, h, external=None, rates=acceleration):
+class Inertia:
+    """𝓜 = L* D L at a configuration, factored once for all that is divided by it in a step: free motion, and what impulses change."""
+
+    def __init__(self, nodes, q):
+        self.tree = sweeps.velocity_tree(nodes.tree)
+        self.factors = sweeps.factored(self.tree, quantities.mass_matrix(nodes, q))
+
+    def half(self, J):
+        """y = L⁻* J* of rows (..., m, nv), as sparse as the ways of what they move to the world."""
+        return sweeps.inwards(self.tree, self.factors, J.mT)
+
+    def compliance(self, y):
+        """J 𝓜⁻¹ J* = y* D⁻¹ y."""
+        return sweeps.rows_compliance(self.tree, self.factors, y)
+
+    def change(self, y, impulse):
+        """𝓜⁻¹ J* λ = L⁻¹ D⁻¹ (y λ)."""
+        return sweeps.outwards(self.tree, self.factors, times(y, impulse)[..., None])[..., 0]
+
+    def solve(self, x):
+        """𝓜⁻¹ x of columns (..., nv, m)."""
+        return sweeps.mass_matrix_solve(self.tree, self.factors, x)
+
+    def acceleration(self, nodes, q, v, tau, external=None):
+        """v̇ with the springs and damping of the joints."""
+        left = tau + quantities.passive_force(nodes, q, v) - quantities.inverse_dynamics(nodes, q, v, np.zeros_like(v), external)
+        return self.solve(left[..., None])[..., 0]
+
+
+def free_velocity(nodes, q, v, tau, h, external, rates):
     """v_f: the velocity after h without contacts, at configuration q, v̇ being that of the velocity after half of h."""
     half = kick(nodes, v, v, rates(nodes, q, v, tau, external), h / 2)
     return kick(nodes, v, half, rates(nodes, q, half, tau, external), h)
@@ -138,15 +166,15 @@ class ContactLaw:
         given = (self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0)
         return (like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free) for a, b in given)
 
-    def problem(self, gaps, J, response, before, free, dry, h, friction=None):
-        """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step; `response` is 𝓜⁻¹ J*.
+    def problem(self, gaps, J, G, before, free, dry, h, friction=None):
+        """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step, and G = J 𝓜⁻¹ J* of rigid contacts.
 
         Compliance c with damping d adds c/(h (h + c d)) to G_nn.
         """
         n, L, F, x = self.contacts, len(self.limits), len(self.rows_of_friction), h[..., None]
         mu = like(self.friction, free) if friction is None else friction
         mu = np.concatenate([mu + np.zeros_like(gaps[..., :n]), np.zeros_like(gaps[..., n : n + L]), np.ones_like(gaps[..., n + L :])], -1)
-        G, u, normal = J @ response, times(J, free), self.normals(gaps, J, before, free, h)
+        u, normal = times(J, free), self.normals(gaps, J, before, free, h)
         _, c, d = self._materials(free)
         own = blocks(np.diagonal(G, axis1=-2, axis2=-1))
         zero = np.zeros_like(own[..., 0])
@@ -171,21 +199,24 @@ class ContactLaw:
         )
 
 
-def rubbed(rows, inverse, v, most):
+def rubbed(rows, inertia: Inertia, v, most):
     """Velocities after an impulse against each of some joints, which stops it by itself if that takes no more than `most`:
 
         p(i) = −v(i)/𝓜⁻¹(i,i), cut off at ± most(i),    v' = v + 𝓜⁻¹ p
     """
-    some = [v[..., i] / inverse[..., i, i] for i in rows]
-    p = [-np.minimum(np.maximum(x, -most[..., k]), most[..., k]) for k, x in enumerate(some)]
-    return v + sum(inverse[..., :, i] * x[..., None] for i, x in zip(rows, p))
+    units = like(np.eye(v.shape[-1])[list(rows)], v)
+    y = inertia.half(np.broadcast_to(units, (*v.shape[:-1], *units.shape)))
+    own = np.diagonal(inertia.compliance(y), axis1=-2, axis2=-1)
+    p = [-np.minimum(np.maximum(v[..., i] / own[..., k], -most[..., k]), most[..., k]) for k, i in enumerate(rows)]
+    return v + inertia.change(y, np.stack(p, -1))
 
 
 def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
-    """The first half of a step: q½, v½, v_f, the gaps (N,), J (3N, nv) and 𝓜⁻¹. `nodes` have joints without dry friction."""
+    """The first half of a step: q½, v½, v_f, the gaps (N,), J (3N, nv) and 𝓜. `nodes` have joints without dry friction."""
     q, v = drift(nodes, q, v, h / 2)
-    free = free_velocity(nodes, q, v, tau, h, external)
-    return q, v, free, *law.rows(nodes, q, v.shape[-1]), quantities.mass_matrix_inverse(nodes, q)
+    inertia = Inertia(nodes, q)
+    free = free_velocity(nodes, q, v, tau, h, external, inertia.acceleration)
+    return q, v, free, *law.rows(nodes, q, v.shape[-1]), inertia
 
 
 def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h, dry, external=None, friction=None):
@@ -193,10 +224,10 @@ def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h
 
     `solver` (G, b, μ, λ) -> (λ, more) starts from the impulses of the step before.
     """
-    q, v, free, gaps, J, inverse = prepared(law, nodes, q, v, tau, h, external)
+    q, v, free, gaps, J, inertia = prepared(law, nodes, q, v, tau, h, external)
     if law.friction_first and law.rough:
-        free = rubbed(law.rough, inverse, free, h[..., None] * dry)
-    response = inverse @ J.mT
-    impulse, said = solver(*law.problem(gaps, J, response, v, free, dry, h, friction), impulse)
-    q, v = drift(nodes, q, free + times(response, impulse), h / 2)
+        free = rubbed(law.rough, inertia, free, h[..., None] * dry)
+    y = inertia.half(J)
+    impulse, said = solver(*law.problem(gaps, J, inertia.compliance(y), v, free, dry, h, friction), impulse)
+    q, v = drift(nodes, q, free + inertia.change(y, impulse), h / 2)
     return q, v, impulse, said, gaps

@@ -303,7 +303,7 @@ def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
     while chosen.any():
         rows, part = np.repeat(chosen, 3), law.some(chosen)
         response = inverse @ J[rows].T
-        G, b, mu = part.problem(gaps[chosen], J[rows], response, v, free, dry, h)
+        G, b, mu = part.problem(gaps[chosen], J[rows], J[rows] @ response, v, free, dry, h)
         found = solve_contacts(G, b, mu, force[rows])
         after = free + response @ found.force
         rounds += int(found.rounds)
@@ -329,7 +329,8 @@ def prepared_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
     """The first half of a step, as a gufunc of (q, v, tau, h, external) -> (q½, v½, v_f, gaps, J, 𝓜⁻¹)."""
 
     def step(nodes, dry, q, v, tau, h, *external):
-        return prepared(law, nodes, q, v, tau, h, *external)
+        *first, inertia = prepared(law, nodes, q, v, tau, h, *external)
+        return *first, inertia.solve(like(np.eye(v.shape[-1]), q))
 
     return _gufunc(robot, law, "contact_problem", step, ("tau", "h"), wrenches)
 
