@@ -22,6 +22,7 @@ from ..contact.newton import newton_step
 from ..contact.pairs import pairs_of
 from ..contact.quantities import contact_bias, contact_gaps, contact_jacobian
 from ..contact.solve import GOOD, solve_contacts
+from ..contact.sparse_newton import Newton
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..errors import SimulationError
@@ -36,7 +37,7 @@ from .memory import remembered
 from .record import Growing
 from .step import Integrator, Step
 
-SOLVERS = "gauss_seidel", "interior"
+SOLVERS = "gauss_seidel", "newton", "interior"
 UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
 FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 
@@ -45,8 +46,9 @@ FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 class ContactSolver:
     """How contacts are solved in kernels: of `simulate`, where what is not good enough is solved again, and of `rollout`, where it is not.
 
-    method      "gauss_seidel": contact after contact, each solved exactly; "interior": an interior point, for few contacts that are
-                hard (large mass ratios, redundant contacts)
+    method      "gauss_seidel": contact after contact, each solved exactly: for a few points that do not share a load; "newton": few
+                rounds, each a linear system as sparse as the mass matrix: for feet with several points, many contacts, joint limits
+                and dry friction; "interior": an interior point, for few contacts that are hard (large mass ratios)
     rounds      at most, in each step; they start from the forces of the step before
     tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
     polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
@@ -85,9 +87,18 @@ class ContactSolver:
             if not getattr(self, name) >= 0:
                 raise SimulationError(f"a contact solver has {name} {getattr(self, name)!r}; it takes a number that is not negative.")
 
+    @property
+    def in_steps(self) -> "ContactSolver | Newton":
+        """What solves the problem of a step, where the mass matrix is at hand."""
+        plain = self.method == "newton" and not self.polish and not self.least_norm
+        return Newton(self.rounds, self.tolerance) if plain else self
+
     def __call__(self, G, b, mu, force):
         """λ, and (residual, rounds)."""
-        if self.method == "interior":
+        if self.method == "newton":
+            found, said = Newton(self.rounds, self.tolerance)(G, b, mu, force)
+            rounds = said[..., 1]
+        elif self.method == "interior":
             found, _, rounds = interior(G, b, mu, self.rounds, force, self.tolerance)
         else:
             found, rounds = gauss_seidel(G, b, mu, force, self.rounds, self.tolerance)
@@ -320,7 +331,7 @@ def step_gufunc(robot: Dynamics, law: ContactLaw, solver: ContactSolver, wrenche
     """The step as a gufunc of (q, v, tau, impulse, h, external) -> (q, v, impulse, said, gaps)."""
 
     def step(nodes, dry, q, v, tau, impulse, h, *external):
-        return contact_step(law, solver, nodes, q, v, tau, impulse, h, dry, *external)
+        return contact_step(law, solver.in_steps, nodes, q, v, tau, impulse, h, dry, *external)
 
     return _gufunc(robot, law, "contact_step", step, ("tau", "impulse", "h"), wrenches, solver)
 

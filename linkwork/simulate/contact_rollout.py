@@ -163,7 +163,8 @@ def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Conta
         tau = at[TAU] if controls is None else asked(controls, at, nv)[0]
         nodes, dry = smooth(nodes_like(q, at))
         dry = picked(dry + like(np.zeros(nv), q), law.rough)
-        q, v, impulse, said, _ = contact_step(law, solver, system(nodes), q, v, tau, at["impulse"], h, dry, friction=at.get(FRICTION))
+        friction = at.get(FRICTION)
+        q, v, impulse, said, _ = contact_step(law, solver.in_steps, system(nodes), q, v, tau, at["impulse"], h, dry, friction=friction)
         if reset is not None:
             q, v = asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
         return q, v, impulse, np.stack([np.maximum(at["said"][..., 0], said[..., 0]), said[..., 1]], -1)
