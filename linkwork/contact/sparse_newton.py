@@ -153,7 +153,7 @@ class SparseProblem(NamedTuple):
 
     def left(self, u, forces):
         """The largest residual."""
-        first, *more = (kind.left(*x) for kind, *x in zip(self.kinds, u, forces))
+        first, *more = (kind.left(w, x) for kind, w, x in zip(self.kinds, u, forces))
         return reduce(np.maximum, more, first) / self.size
 
 
@@ -176,7 +176,7 @@ class Damping(NamedTuple):
 
 def newton_step(p: SparseProblem, forces, u, eps):
     """λ after a Newton step from forces and their velocities."""
-    pieces = [kind.piece(*x, eps[..., None]) for kind, *x in zip(p.kinds, u, forces)]
+    pieces = [kind.piece(w, x, eps[..., None]) for kind, w, x in zip(p.kinds, u, forces)]
     products = sorted((x for piece in pieces for x in enumerate(piece.products)), key=lambda x: x[0])  # what is symmetric is summed first
     A = reduce(lambda total, x: total + x[1][0].mT @ x[1][1], products, p.mass)
     right = -sum(times(kind.J.mT, piece.step) for kind, piece in zip(p.kinds, pieces))
