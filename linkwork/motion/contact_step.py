@@ -11,6 +11,7 @@ the same problem: a limit has no friction and no tangents, dry friction a normal
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Inertia:
         """y = L⁻* J* of rows (..., m, nv), as sparse as the ways of what they move to the world."""
         return sweeps.inwards(self.tree, self.factors, J.mT)
 
-    def compliance(self, y):
+    def compliance(self, J, y):
         """J 𝓜⁻¹ J* = y* D⁻¹ y."""
         return sweeps.rows_compliance(self.tree, self.factors, y)
 
@@ -82,6 +83,22 @@ class Inertia:
         """v̇ with the springs and damping of the joints."""
         tau = tau + quantities.passive_force(nodes, q, v)
         return self.divided(tau - quantities.inverse_dynamics(nodes, q, v, np.zeros_like(v), external))
+
+
+class Compliance(NamedTuple):
+    """What an Inertia does, by 𝓜⁻¹ as a matrix (..., nv, nv): of mechanisms with loops, where it has no inverse."""
+
+    inverse: Any
+
+    def half(self, J):
+        """y = 𝓜⁻¹ J*."""
+        return self.inverse @ J.mT
+
+    def compliance(self, J, y):
+        return J @ y
+
+    def change(self, y, impulse):
+        return times(y, impulse)
 
 
 def free_velocity(nodes, q, v, tau, h, external, rates):
@@ -269,14 +286,15 @@ class ContactLaw:
         )
 
 
-def rubbed(rows, inertia: Inertia, v, most):
+def rubbed(rows, inertia: Inertia | Compliance, v, most):
     """Velocities after an impulse against each of some joints, which stops it by itself if that takes no more than `most`:
 
         p(i) = −v(i)/𝓜⁻¹(i,i), cut off at ± most(i),    v' = v + 𝓜⁻¹ p
     """
     units = like(np.eye(v.shape[-1])[list(rows)], v)
-    y = inertia.half(np.broadcast_to(units, (*v.shape[:-1], *units.shape)))
-    own = np.diagonal(inertia.compliance(y), axis1=-2, axis2=-1)
+    units = np.broadcast_to(units, (*v.shape[:-1], *units.shape))
+    y = inertia.half(units)
+    own = np.diagonal(inertia.compliance(units, y), axis1=-2, axis2=-1)
     p = [-np.minimum(np.maximum(v[..., i] / own[..., k], -most[..., k]), most[..., k]) for k, i in enumerate(rows)]
     return v + inertia.change(y, np.stack(p, -1))
 
@@ -289,17 +307,17 @@ def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
     return q, v, free, *law.rows(nodes, q, v.shape[-1]), inertia
 
 
-def contact_step(law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None):
+def contact_step(law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared):
     """The state after a step, the impulses (3N,) of its blocks, what the solver says of them, and the gaps (N,).
 
-    `solver` (G, b, μ, λ) -> (λ, more), or a Newton, starts from the impulses of the step before.
+    `solver` (G, b, μ, λ) -> (λ, more), or a Newton, starts from the impulses of the step before. `prepare` makes its first half.
     """
-    q, v, free, gaps, J, inertia = prepared(law, nodes, q, v, tau, h, external)
+    q, v, free, gaps, J, inertia = prepare(law, nodes, q, v, tau, h, external)
     if law.friction_first and law.rough:
         free = rubbed(law.rough, inertia, free, h[..., None] * dry)
     y = inertia.half(J)
-    G, b, mu = law.problem(gaps, J, inertia.compliance(y), v, free, dry, h, friction)
-    if isinstance(solver, Newton) and law.has_many_rows(v.shape[-1]):
+    G, b, mu = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
+    if isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(v.shape[-1]):
         impulse, said, change = law.solved_by_rows(solver, inertia, J, G, b, mu, dry, h, impulse)
     elif law.bias is None:
         impulse, said = solver(G, b, mu, impulse)
