@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import quantities
-from ..contact.accelerations import GAP, SPEED, accelerations
+from ..contact.accelerations import GAP, SPEED
 from ..contact.cone import blocks, flat, norm, residual, times
 from ..contact.gauss_seidel import gauss_seidel
 from ..contact.interior import interior
@@ -21,6 +21,7 @@ from ..contact.least_norm import least_norm
 from ..contact.newton import implicit, newton_step
 from ..contact.pairs import pairs_of
 from ..contact.quantities import contact_bias, contact_gaps, contact_jacobian
+from ..contact.rows import solve_rows
 from ..contact.smoothed import implicit_smoothed, residual_smoothed, smoothed
 from ..contact.solve import GOOD, solve_contacts
 from ..contact.sparse_newton import Newton, dense_newton
@@ -222,21 +223,23 @@ class ContactFlow(Flow):
         law, robot, n = self.law, self.robot, self.law.contacts
         if not law.count or not np.isfinite(vdot).all():
             return vdot, tau
-        nodes = robot.lowered.system(robot.lowered.plain())
+        nodes, still = robot.lowered.system(robot.lowered.plain()), np.abs(v) <= SPEED
         gaps, J = law.rows(nodes, q, robot.nv)
-        response = compliance(robot, q, t) @ J.T
-        u, rough = blocks(J @ v), np.arange(law.count) >= n + len(law.limits)
-        closed = np.where(rough, np.abs(u[:, 1]) <= SPEED, (gaps <= GAP) & (np.abs(u[:, 0]) <= SPEED))
-        slipping = closed & ~rough & (norm(u[:, 1:]) > SPEED)
-        b = J @ vdot
-        if n:
-            b[: 3 * n] += contact_bias(nodes, q, v, pairs_of(robot.model))
-        own = np.diagonal(J @ response)[1::3] * rough
-        b[::3] -= own * np.concatenate([np.zeros(len(rough) - len(law.rough)), each_velocity(robot, "friction")[list(law.rough)]])
-        mu = np.concatenate([law.friction, np.zeros(len(law.limits)), np.ones(len(law.rough))])
-        G = J @ response + np.diag(np.stack([own, 0 * own, own], -1).ravel())
-        force, _ = accelerations(G, b, mu, u[:, 1:], closed, slipping)
-        return vdot + response @ flat(force), tau
+        dry = np.where(still, each_velocity(robot, "friction"), 0.0)
+        low, high = -dry, dry.copy()
+        for x, gap in zip(law.limits, gaps[n:]):
+            if gap <= GAP and still[x.rate]:
+                low[x.rate], high[x.rate] = (low[x.rate], np.inf) if x.side > 0 else (-np.inf, high[x.rate])
+        rows, u = np.flatnonzero(low < high), blocks(J[: 3 * n] @ v)
+        closed = (gaps[:n] <= GAP) & (np.abs(u[:, 0]) <= SPEED)
+        slip = np.where((norm(u[:, 1:]) > SPEED)[:, None], u[:, 1:], 0.0)[closed]
+        R = np.concatenate([J[: 3 * n][np.repeat(closed, 3)], np.eye(robot.nv)[rows]])
+        b = R @ vdot
+        if closed.any():
+            b[: 3 * len(slip)] += contact_bias(nodes, q, v, pairs_of(robot.model))[np.repeat(closed, 3)]
+        response = compliance(robot, q, t) @ R.T
+        found = solve_rows(R @ response, b, law.friction[closed], low[rows], high[rows], slip)
+        return vdot + response @ np.concatenate([flat(found.contact), found.z]), tau
 
 
 class ContactMidpoint(Integrator):
