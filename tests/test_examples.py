@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 ALWAYS = "loops_four_bar", "loops_slider_crank", "loops_snakeboard"  # of the gallery of loops; of the others a tenth a day
-LONG = "deployment", "why_quasi_velocities", "flying_grasp", "swing_from_a_hand", "flexible_arm", "flexible_satellite", "flexible_plate"
+LONG = "deployment", "why_quasi_velocities", "flying_grasp", "swing_from_a_hand", "flexible_arm", "flexible_satellite", "flexible_plate", "contact_stack", "contact_trot", "contact_gripper"
 
 
 def is_slow(name: str) -> bool:

@@ -20,7 +20,7 @@ AROUND = np.array([(np.cos(a), np.sin(a)) for a in np.pi * np.array([0.27, 0.77,
 CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 ALL_CORNERS = np.array(list(product((1.0, -1.0), repeat=3)))
 NONE = -1e30
-TIE = 1e-11  # of the size of a face: by how much a candidate must be better than one before it, so that rounding decides nothing
+TIE = 1e-9  # of the size of a face: by how much a candidate must be better than one before it, so that rounding decides nothing
 ALIKE = 0.9  # cosine of how far the normal of a pair may be from the axis
 
 
@@ -138,7 +138,7 @@ def chosen(candidates, lower: Face, fallback: Candidate) -> Touch:
     for counts, *pair in candidates:
         better = np.where(counts > 0, pair[0], -NONE) < deepest - tie
         deepest, best = np.where(better, pair[0], deepest), tuple(np.where(better, new, old) for new, old in zip(pair, best))
-    apart = np.where(fallback[1] > 0, fallback[1], -NONE) < deepest  # boxes that do not touch: a corner may be nearer
+    apart = np.where(fallback[1] > 0, fallback[1], -NONE) < deepest - tie  # boxes that do not touch: a corner may be nearer
     found = [tuple(np.where(apart, new, old) for new, old in zip(fallback[1:], best))]
     for x, y in AROUND:
         direction = float(x) * axes[0] + float(y) * axes[1]
