@@ -7,6 +7,7 @@ import stand_in
 import linkwork as lw
 from linkwork.engine import device
 from linkwork.engine.cuda import DeviceError
+from linkwork.errors import ModelError
 
 ARM = lw.Dynamics(lw.load("arm_6r"))
 THERE = lw.Dynamics(lw.load("arm_6r"))  # never asked with arrays of NumPy, which those that stand in are too
@@ -181,6 +182,16 @@ def test_a_rolled_kernel_has_the_bits_of_the_cpu(cupy, monkeypatch, name):
         same(getattr(there, name)(*(cupy.asarray(x.T).T for x in given)), expected)
 
 
+def test_a_kernel_that_loops_over_loops_has_the_bits_of_the_cpu(cupy):
+    model = lw.load("four_bar")
+    here, there = (lw.Dynamics(model, rolled=True) for _ in range(2))
+    q = np.array([here.assemble(x) for x in here.neutral() + 0.1 * np.random.default_rng(0).standard_normal((7, 3))])
+    v, u = np.zeros((7, 3)), np.random.default_rng(1).standard_normal((7, 3))
+    same(there.forward_dynamics(*map(cupy.asarray, (q, v, u))), here.forward_dynamics(q, v, u))
+    with pytest.raises(ModelError, match="forward dynamics without external"):
+        there.forward_dynamics(*map(cupy.asarray, (q, v, u)), external=cupy.asarray(np.zeros((7, 3, 6))))
+
+
 @pytest.mark.parametrize("way", ["jvp", "vjp"])
 def test_derivatives_of_a_rolled_kernel_have_the_bits_of_the_cpu(cupy, way):
     kernel = lw.Dynamics(lw.load("arm_6r"), rolled=True).as_kernel("inverse_dynamics")
@@ -242,12 +253,3 @@ def test_an_ensemble_has_the_numbers_of_one_on_the_cpu(cupy):
         (made.events["crossing"].first, here.events["crossing"].first),
     ):  # fmt: skip
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-10, atol=1e-12)
-
-
-def test_an_ensemble_there_stores_no_rows_and_is_in_double_precision(cupy):
-    robot = lw.Dynamics(lw.load("double_pendulum"))
-    q, v = (cupy.asarray(x) for x in robot.random_state((3,), seed=0))
-    with pytest.raises(lw.SimulationError, match="no rows are stored"):
-        lw.simulate(robot, (q, v), until=0.3, dt=0.1)
-    with pytest.raises(DeviceError, match="float64"):
-        lw.simulate(robot, (q.astype(np.float32), v.astype(np.float32)), until=0.3)
