@@ -160,7 +160,7 @@ class StepDerivatives:
         self.eta, self.dv, self.dtau = (columns[:, i * n : i * n + n] for i in range(3))
         if self.method == "euler":
             self.matrix = self._euler()
-        elif self.method == "stiff":
+        elif self.method in ("stiff", "radau"):
             self.matrix = self._implicit(*RADAU)
         else:
             self.matrix = self._explicit(*tableaus(self.method))
