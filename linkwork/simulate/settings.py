@@ -14,7 +14,7 @@ from .midpoint import Midpoint
 from .pairs import DormandPrince, DormandPrince8, Pair
 from .rosenbrock import Rosenbrock
 from .step import Integrator, Tolerances
-from .stiff import Radau, Stiff
+from .stiff import MOST, Radau, Stiff
 
 if TYPE_CHECKING:
     from ..constraints import Constrained
@@ -71,8 +71,8 @@ class Settings:
         if self.fixed:
             return FIXED[self.method](flow)
         control = Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step
-        if self.method == "radau" or (self.method == "stiff" and self.sensitivity):  # derivatives are those of Radau's steps
-            return Radau(flow, *control)
+        if self.method == "radau" or (self.method == "stiff" and (self.sensitivity or flow.robot.nv > MOST)):
+            return Radau(flow, *control)  # which has derivatives, and no code as long as the cube of the velocities
         if self.method in ("stiff", "rosenbrock") and flow.robot.nv:
             return Stiff(flow, *control) if self.method == "stiff" else CompiledOnly(Rosenbrock(), flow, *control)
         return Adaptive(PAIRS[self.method]() if flow.robot.nv else DormandPrince(), flow, *control)

@@ -71,7 +71,7 @@ def simulate(
     For q (..., nq), v (..., nv) with batch axes, or `robot.varying(...)`, those of all samples, each with its own steps: an Ensemble.
 
     method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (linearly implicit, order 4, in
-               compiled steps, and "radau" where there are none), "radau" (implicit, order 5), "rosenbrock" (as "stiff", compiled steps only)
+               compiled steps; "radau" where there are none), "radau" (implicit, order 5), "rosenbrock" (as "stiff", never "radau")
                with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift),
                "contact" (Moreau's midpoint rule: the contacts of the model, joint limits and dry friction in one problem)
     dt         the step of a fixed-step method; for an adaptive method, the spacing of the stored rows

@@ -1,5 +1,5 @@
-"""Implicit methods for stiff springs, strong damping and large gains, in local coordinates: SciPy's Radau IIA of order 5, and "stiff", which
-makes linearly implicit steps in compiled code and Radau's where there are none.
+"""Implicit methods for stiff springs, strong damping and large gains, in local coordinates: SciPy's Radau IIA of order 5, and "stiff",
+which makes linearly implicit steps in compiled code and Radau's where there are none.
 
 The local coordinates refer to one configuration until a spherical joint has rotated far from it; then, or when a force
 jumps, the solver is restarted with the same step length.
@@ -18,6 +18,7 @@ from .rosenbrock import Rosenbrock
 from .slopes import known, rate_slopes
 from .step import Failure, Integrator, Step, Tolerances
 
+MOST = 24  # velocities of a robot whose linearly implicit steps are compiled without being asked for by name
 FAR = 1.0  # radians
 PROBE = 1e-8  # increment of finite differences, relative to a coordinate or its change in a step
 

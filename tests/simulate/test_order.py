@@ -12,7 +12,7 @@ CASES = {
     "double pendulum": (lw.Dynamics(lw.load("double_pendulum")), ([0.0, 0.0], [1.0, -2.0])),
 }
 # method: order, steps of the coarser run
-METHODS = {"euler": (1, 200), "midpoint": (2, 100), "rk4": (4, 50), "rk45": (5, 40), "radau": (5, 10), "stiff": (4, 30), "dop853": (8, 8)}
+METHODS = {"euler": (1, 200), "midpoint": (2, 100), "rk4": (4, 50), "rk45": (5, 40), "radau": (5, 10), "stiff": (4, 60), "dop853": (8, 8)}
 FIXED = "euler", "midpoint", "rk4"
 
 
