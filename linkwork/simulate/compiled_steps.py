@@ -81,6 +81,8 @@ class CompiledSteps:
         compiled = all(is_compiled_function(robot, x) for x in controls)
         if settings.velocities != "v" or flow.external is not None or not compiled:
             return None
+        if flow.stops is not None and flow.stops.points is not None:
+            return None
         events = tuple(x for x in detector.events if is_compiled_function(robot, x.function))
         dense = detector.any or settings.on_step is not None or settings.stores_grid or settings.dense is not False
         return CompiledSteps(flow, integrator, events, constraints, dense=dense)

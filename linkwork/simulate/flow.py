@@ -10,6 +10,7 @@ from ..motion import equations
 from .control import Controls, at_state, read_only
 from .held import ConstrainedRates, Keeper
 from .kernels import kernel
+from .resting import hold
 from .stops import Stops
 
 
@@ -71,7 +72,7 @@ class Flow:
         if self.stops is not None:
             out[2][...] = 0.0
             if self.stops.held:
-                self.stops.hold(t, self.integrate(q, xi), out[1], out[2])
+                hold(self.stops, t, self.integrate(q, xi), v, out[1], out[2])
 
     def velocity(self, q, v) -> np.ndarray:
         """ξ̇ at the start of a step, ξ = 0: the robot's velocities."""

@@ -42,9 +42,9 @@ class OnConstraints:
     def of(keeper: Keeper, varying: Varying | None = None) -> "OnConstraints | None":
         """Those of a run that projects on the robot's own constraints, where they are one formula; else None."""
         held, robot = keeper.held, keeper.robot
-        if held is None or held is not robot.constraints or keeper.how != "project" or not held.compiled or held.set.massless:
+        if held is None or held is not robot.constraints or keeper.how != "project" or not robot.compiled or robot.rolled or not robot.nv:
             return None
-        if not robot.compiled or robot.rolled or not robot.nv:
+        if not held.compiled or held.set.massless:
             return None
         key, ready = "on constraints", robot.made if varying is None else varying.ready
         if key not in ready:
