@@ -22,7 +22,7 @@ from ..constraints.system import LoopSystem
 from ..lie.iteration import iterate
 from ..lie.scalars import rounding
 from ..motion import equations
-from ..motion.contact_step import ContactLaw, drift, free_velocity
+from ..motion.contact_step import Compliance, ContactLaw, drift, free_velocity
 
 ROUNDS = 8  # to the constraints at most
 NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there leaves its square
@@ -53,7 +53,7 @@ class ConstrainedMotion:
         q, v = drift(nodes, q, v, h / 2)
         q, v = self.back(q, v, MIDDLE)
         free = free_velocity(nodes, q, v, tau, h, None, lambda _, q, v, tau, external: self.acceleration(q, v, tau, MIDDLE))
-        return q, v, free, *law.rows(nodes, q, v.shape[-1]), self._system(q, MIDDLE).compliance(q)
+        return q, v, free, *law.rows(nodes, q, v.shape[-1]), Compliance(self._system(q, MIDDLE).compliance(q))
 
     def bend(self):
         """w of least length with Jc w = −γ (..., nv) where accelerations were asked for last: what loops that bend do to the joints."""

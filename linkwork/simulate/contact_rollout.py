@@ -119,7 +119,7 @@ class ContactSteps:
         shapes, ready = inputs.shapes(), cache_of(self.robot, control, reset)
         key = "contact march", *self.identity, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
         if key not in ready:
-            kernel, streams = whole_contact_step(self.robot, self.law, self.solver, control, reset, shapes), len(inputs.streams)
+            kernel, streams = whole_contact_step(self.robot, self.law, self.solver.in_steps, control, reset, shapes), len(inputs.streams)
             ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
         ready[key]([*(x[0] for x in kept), *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
 
@@ -138,7 +138,7 @@ class ContactSteps:
         shapes |= {name: tuple(at[name].shape)[len(inputs.batch) :] for name in names}
         key, ready = ("contact step", *self.identity, str(inputs.Q.dtype), repr(shapes)), cache_of(self.robot)
         if key not in ready:
-            kernel = whole_contact_step(self.robot, self.law, self.solver, None, None, shapes)
+            kernel = whole_contact_step(self.robot, self.law, self.solver.in_steps, None, None, shapes)
             ready[key] = kernel.runner(inputs.Q.dtype.char) if library.host else DeviceKernel(kernel)
         h, state = library.full((), self.dt, inputs.Q), (q[0], v[0], impulse[0], said[0])
         for i in range(1, inputs.steps + 1):

@@ -98,7 +98,8 @@ def simulate(
     contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
                digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
-    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "rosenbrock"; control and events are kernels (`robot.kernel`):
+    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "rosenbrock"; control, external and events are kernels of the
+    robot (`robot.kernel`):
     given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
     statistics  kernels of (t, q, v, ...) by name: of each the least, greatest, mean and last value, without storing rows
     store      "steps": all rows; "last": only the ends of the motions, the default where something is watched; with dt, rows

@@ -21,12 +21,13 @@ from linkwork.simulate.rollout_gradient import backward_step
 from linkwork.simulate.whole_step import LENGTH, TAU
 
 
+@pytest.mark.parametrize("method", ["gauss_seidel", "newton"])
 @pytest.mark.parametrize("dtype", ["double", "float"])
-def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, tmp_path):
+def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, tmp_path):
     """A ball that falls, strikes, slides and rolls: 60 steps of the march, state, impulse and residual in registers."""
     robot, kind = scenes.ball(friction=0.3), KINDS[dtype]
-    solver = lw.ContactSolver(rounds=20, tolerance=1e-6)
-    kernel = whole_contact_step(robot, law_of(robot, limits=False), solver, None, None, {TAU: (6,), LENGTH: ()})
+    solver = lw.ContactSolver(method=method, rounds=20, tolerance=1e-6)
+    kernel = whole_contact_step(robot, law_of(robot, limits=False), solver.in_steps, None, None, {TAU: (6,), LENGTH: ()})
     samples, steps = 3, 60
     q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)).astype(kind), np.tile([0, 0, 0, 1.0, 0, 0], (samples, 1)).astype(kind)
     v[:, 4] = np.linspace(0, 1, samples)
