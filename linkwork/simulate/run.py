@@ -170,7 +170,10 @@ class Run:
         """Continue from the present state with other forces or, after event `just`, another state; see EventDetector.begin."""
         if self.flow.stops is not None:
             self.q, self.v = choose(self.flow.stops, self.t, self.q, self.v, self.flow)
-        self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
+        if isinstance(self.integrator, ContactMidpoint) and just is None and self.steps:
+            self.tau = self.flow.forces(self.t, self.q, self.v)[0]  # v̇ remains the mean of the step that ended here
+        else:
+            self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self.integrator.restart(jump=just is not None)
         if self.detector.any:
             self.detector.begin(self.t, self.q, self.v, just, rate)
