@@ -136,7 +136,7 @@ class Keeper:
             return error
         return ConstraintError(
             f"{self.robot.model.name} starts in a singular configuration: its constraints have rank {here} there, {usual} elsewhere, "
-            "and do not say which of the motions that are possible goes on. Start from another one; robot.constraint_report(q) has the rank."
+            "and do not say which possible motion goes on. Start from another one; robot.constraint_report(q) has the rank."
         )
 
     def back(self, t, q, v, hold=()):
