@@ -27,6 +27,8 @@ from .rank import Factored
 from .reduced import Reduced
 from .report import Report, report
 from .returning import dependent_step, nearest_step
+from .rolled import RolledLoops
+from .rolled_returning import RolledReturn
 from .rows import Constraint, Rows
 from .set import ConstraintSet
 
@@ -90,6 +92,8 @@ class Constrained:
     @in_given_precision
     def residual(self, q, t=None):
         """c(q, t) (..., m), zero where the constraints are kept."""
+        if self.rolled is not None and q.ndim == 1:
+            return self.rolled.local.along(q, np.zeros(self.nv))[0]
         return self.set.residual(q, self._time(t))
 
     @in_given_precision
@@ -132,6 +136,11 @@ class Constrained:
         return self.set.traced
 
     @cached_property
+    def rolled(self) -> RolledLoops | None:
+        """The loops of a long mechanism as units that kernels loop over; None where it is short, or they are not small or alike."""
+        return RolledLoops.of(self.set)
+
+    @cached_property
     def loops(self) -> Loops:
         """The loops over the nodes of plain runs."""
         return Loops(self.set, self.set.nodes)
@@ -170,18 +179,26 @@ class Constrained:
         return self._formulas[key]
 
     @cached_property
-    def nearest_kernels(self) -> ChoiceKernels:
-        """One step to the nearest state on the constraints."""
+    def nearest_kernels(self) -> ChoiceKernels | RolledReturn | None:
+        """One step to the nearest state on the constraints; None where it is made in NumPy."""
+        if self.rolled is not None:
+            return RolledReturn(self.rolled, dependent=False)
+        if not self.compiled:
+            return None
         return self.function("nearest_step", nearest_step, "q", "v")
 
     @cached_property
-    def dependent_kernels(self) -> ChoiceKernels:
-        """One step to the constraints by the dependent velocities alone."""
+    def dependent_kernels(self) -> ChoiceKernels | RolledReturn | None:
+        """One step to the constraints by the dependent velocities alone; None where it is made in NumPy."""
+        if self.rolled is not None:
+            return RolledReturn(self.rolled, dependent=True)
+        if not self.compiled:
+            return None
         return self.function("dependent_step", dependent_step, "q", "v")
 
     @cached_property
-    def acceleration_kernels(self) -> tuple[ChoiceKernels, ChoiceKernels]:
-        """Forward dynamics, without wrenches from outside and with them."""
+    def acceleration_kernels(self) -> tuple[Any, Any] | None:
+        """Forward dynamics, without wrenches from outside and with them; None where it runs in NumPy."""
         return accelerations.kernels(self)
 
     # --- states that keep the constraints
@@ -192,6 +209,8 @@ class Constrained:
         constraints that contradict each other are met in the least-squares sense, up to that."""
         fitting(self.set, {"q": q})
         tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else checked_tolerance(tolerance)
+        if self.rolled is not None and not len(_listed(hold)):
+            return assembly.each_loop(self.set, self.rolled.local, q, tolerance)
         return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
     def check(self, q, v, t=None) -> None:
@@ -247,7 +266,7 @@ class Constrained:
     def forward_dynamics(self, q, v, tau, external=None, *, t=None, method=None, stabilization=None, out=None):
         """v̇ (..., nv) that forces τ make under the constraints; `method` as in `solution`, None for `picked`.
 
-        Where there are kernels (`picked` is "embedded kernel") they run by default.
+        Where there are kernels (`picked` is "embedded kernel", or "embedded rolled kernel" of long mechanisms) they run by default.
         """
         return accelerations.forward_dynamics(self, q, v, tau, external, t=t, method=method, stabilization=stabilization, out=out)
 

@@ -181,8 +181,11 @@ class LoopKinematics(Kinematics):
                 break
         return axes
 
-    def place(self, body: int | None, pose: Pose, shift=None, axes=None) -> Place:
-        """The same; rates in other `axes` (..., 3, 3), given in those of the carrier, if they are not to be in its own."""
+    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
+        return self.place_in_axes(None, body, pose, shift)
+
+    def place_in_axes(self, axes, body: int | None, pose: Pose, shift=None) -> Place:
+        """The same; rates in `axes` (..., 3, 3) that are given in those of the carrier, None for its own."""
         nodes, tree = self.nodes, self.nodes.tree
         k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
         T = self._T[k] @ on  # first: axes that are given are found again in it

@@ -11,8 +11,9 @@ N is the selector of Müller and Terze, Tables 1 and 2. Because c is measured fr
 half turn (their Remark 4) is no solution: it has c of length π.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from ..lie.scalars import like
 from ..model import Loop, Model
 from ..spatial import Pose, homogeneous, phi, pose_inverse, tilde
 from .kinematics import Kinematics, LoopKinematics
-from .rows import Constraint, Rows
+from .rows import Constraint, Portable, Rows
 from .wrenches import direction, through_joint
 
 FLIPPED = np.pi / 2
@@ -80,6 +81,14 @@ class LoopRows(Constraint):
         return LoopRows(loop.name, loop, parent, model.body_index(loop.child), model.loops.index(loop))
 
     @property
+    def portable(self) -> Portable | None:
+        ends = (self.parent, self.loop.at @ self.frame), (self.child, self.loop.on @ self.frame)
+        return Portable(("loop", self.joint.group), self._placed, ends)
+
+    def _placed(self, number, frames, coordinates):
+        return replace(self, parent=frames[0], child=frames[1], number=number)
+
+    @property
     def joint(self) -> Joint:
         return self.loop.joint
 
@@ -108,10 +117,11 @@ class LoopRows(Constraint):
         """The frame that rows are written in, on the loop's own: its z is the axis."""
         return self.joint.frame
 
-    def ends(self, motion: Kinematics, **axes):
-        """The joint's frame on the parent and on the child."""
-        on_parent = motion.place(self.parent, self.loop.at @ self.frame, self._shift(motion, "loop_at", self.loop.at), **axes)
-        return on_parent, motion.place(self.child, self.loop.on @ self.frame, self._shift(motion, "loop_on", self.loop.on), **axes)
+    def ends(self, motion: Kinematics, place: Callable | None = None):
+        """The joint's frame on the parent and on the child; `place` puts it there, the motion's own by default."""
+        place = place or motion.place
+        on_parent = place(self.parent, self.loop.at @ self.frame, self._shift(motion, "loop_at", self.loop.at))
+        return on_parent, place(self.child, self.loop.on @ self.frame, self._shift(motion, "loop_on", self.loop.on))
 
     def _shift(self, motion: Kinematics, name: str, own: Pose):
         """How far an end is from where the model has it, if that varies."""
@@ -159,7 +169,7 @@ class LoopRows(Constraint):
         if not self._turns_all_ways:
             return self.rows(motion)
         axes = motion.first_axes(self.child)
-        P, C = self.ends(motion, axes=axes)
+        P, C = self.ends(motion, partial(motion.place_in_axes, axes))
         way = axes.mT @ (C.T[..., :3, 3:] - P.T[..., :3, 3:])
         X = homogeneous(np.broadcast_to(like(np.eye(3), motion.q), (*way.shape[:-2], 3, 3)), way[..., 0])
         _, J, _, alpha = self._between(motion, X, P, C)

@@ -8,7 +8,7 @@ from .allocation import Others
 from .llvm import Kind, Writer, fused, plain_angles, uses_of
 from .loop_bodies import bodies
 from .loops import Loop
-from .operations import OPERATIONS, operands
+from .operations import OPERATIONS, SAME, operands
 from .order import by_columns
 from .program import Program
 from .routines import Routine
@@ -109,7 +109,7 @@ class _Text:
         """A value that was made before."""
         if i in writer.names or self.nodes[i][0] == "const":
             return
-        if self.nodes[i][0] == "opaque":
+        if self.nodes[i][0] in SAME:
             self._find(writer, abs(self.nodes[i][1]), places)
         if i in places:
             self._fetch_from(writer, places, i)
@@ -215,7 +215,7 @@ class _Text:
         return range(self.beyond, first), range(first, first + sum(x.size for x in routine.program.outputs))
 
     def _go(self, writer: Writer, routine: Routine) -> None:
-        sizes = [x.size for x in (*routine.program.inputs, *routine.program.outputs)]
+        sizes = [*(x.size for x in routine.program.inputs), *(x.size for x in routine.program.outputs)]
         pointers = [self._place(writer, "%work", self.beyond + sum(sizes[:j])) for j in range(len(sizes) + 1)]
         name = f"{self.name}.routine{self.routines.index(routine)}"
         writer.lines.append(f"call void @{name}({', '.join(f'ptr {p}' for p in pointers)}, ptr %data)")

@@ -13,20 +13,23 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import quantities
-from ..contact.accelerations import GAP, SPEED, accelerations
+from ..contact.accelerations import GAP, SPEED
 from ..contact.cone import blocks, flat, norm, residual, times
 from ..contact.gauss_seidel import gauss_seidel
 from ..contact.interior import interior
 from ..contact.least_norm import least_norm
-from ..contact.newton import newton_step
+from ..contact.newton import implicit, newton_step
 from ..contact.pairs import pairs_of
 from ..contact.quantities import contact_bias, contact_gaps, contact_jacobian
+from ..contact.rows import solve_rows
+from ..contact.smoothed import implicit_smoothed, residual_smoothed, smoothed
 from ..contact.solve import GOOD, solve_contacts
+from ..contact.sparse_newton import Newton, dense_newton
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..errors import SimulationError
 from ..lie.iteration import iterate
-from ..lie.scalars import like
+from ..lie.scalars import like, still
 from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
 from ..motion.joint_limits import each_velocity, limits_of
 from .compliance import compliance
@@ -36,7 +39,7 @@ from .memory import remembered
 from .record import Growing
 from .step import Integrator, Step
 
-SOLVERS = "gauss_seidel", "interior"
+SOLVERS = "gauss_seidel", "newton", "interior"
 UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
 FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 
@@ -45,8 +48,9 @@ FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 class ContactSolver:
     """How contacts are solved in kernels: of `simulate`, where what is not good enough is solved again, and of `rollout`, where it is not.
 
-    method      "gauss_seidel": contact after contact, each solved exactly; "interior": an interior point, for few contacts that are
-                hard (large mass ratios, redundant contacts)
+    method      "gauss_seidel": contact after contact, each solved exactly: for a few points that do not share a load; "newton": few
+                rounds, each a linear system as sparse as the mass matrix: for feet with several points, many contacts, joint limits
+                and dry friction; "interior": an interior point, for few contacts that are hard (large mass ratios)
     rounds      at most, in each step; they start from the forces of the step before
     tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
     polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
@@ -58,6 +62,11 @@ class ContactSolver:
                 that stop them, and e times their normal parts once more; "one_by_one": one contact after another, the fastest first,
                 as often as it takes
     recovery    m/s: how fast bodies that are in each other are pushed apart, at most
+    impact_times  derivatives: does a change of the state shift the times of impacts that bounce, as in the motion; or are they those of
+                the steps alone, in which an impact stays in its step?
+    smoothing   m/s, of rollouts: contacts push before they touch, as a potential −s² log gap for each unit of mass does, and derivatives
+                are continuous (contact/smoothed.py, by an interior point, whatever the method). Errors are O(s²), where contacts
+                change O(s)
     """
 
     method: str = "gauss_seidel"
@@ -69,6 +78,8 @@ class ContactSolver:
     friction: str = "solved"
     impacts: str = "together"
     recovery: float = RECOVERY
+    impact_times: bool = True
+    smoothing: float = 0.0
 
     def __post_init__(self):
         if self.method not in SOLVERS:
@@ -81,13 +92,26 @@ class ContactSolver:
             value = getattr(self, name)
             if isinstance(value, bool) or int(value) != value or value < least:
                 raise SimulationError(f"a contact solver has {name} {value!r}; it takes a whole number, at least {least}.")
-        for name in ("tolerance", "recovery"):
+        for name in ("tolerance", "recovery", "smoothing"):
             if not getattr(self, name) >= 0:
                 raise SimulationError(f"a contact solver has {name} {getattr(self, name)!r}; it takes a number that is not negative.")
+        if self.smoothing and (self.polish or self.least_norm):
+            raise SimulationError("a contact solver with smoothing has one solution, by Newton's method: leave polish and least_norm away.")
+
+    @property
+    def in_steps(self) -> "ContactSolver | Newton":
+        """What solves the problem of a step, where the mass matrix is at hand."""
+        plain = self.method == "newton" and not (self.polish or self.least_norm or self.smoothing)
+        return Newton(self.rounds, self.tolerance) if plain else self
 
     def __call__(self, G, b, mu, force):
         """λ, and (residual, rounds)."""
-        if self.method == "interior":
+        if self.smoothing:
+            found, left, rounds = smoothed(G, b, mu, force, self.smoothing, self.rounds, self.tolerance)
+            return found, np.stack([left, rounds + 0.0 * left], -1)
+        if self.method == "newton":
+            found, rounds = dense_newton(G, b, mu, force, self.rounds, self.tolerance)
+        elif self.method == "interior":
             found, _, rounds = interior(G, b, mu, self.rounds, force, self.tolerance)
         else:
             found, rounds = gauss_seidel(G, b, mu, force, self.rounds, self.tolerance)
@@ -97,6 +121,22 @@ class ContactSolver:
         found = least_norm(G, b, mu, found) if self.least_norm else found
         left = residual(G, b, mu, found)
         return found, np.stack([left, rounds + 0.0 * left], -1)
+
+    def differentiable(self, G, b, mu, force):
+        """As a call, with the derivative of the problem's solution, whatever the rounds were."""
+        found, said = self(G, b, mu, still(force))
+        return self.solution(G, b, mu, found), still(said)
+
+    def solution(self, G, b, mu, force):
+        """The solution near a λ, with its derivative by G, b and μ; the λ itself where no better one is near."""
+        if self.smoothing:
+            finer = implicit_smoothed(G, b, mu, force, self.smoothing)
+            new, old = (residual_smoothed(G, b, mu, x, self.smoothing) for x in (finer, force))
+        else:
+            finer = implicit(G, b, mu, force)
+            new, old = (residual(G, b, mu, x) for x in (finer, force))
+        better = new <= old
+        return still(np.where(better[..., None], finer, force)) + (finer - still(finer))
 
     def _polished(self, G, b, mu, force):
         """λ after a Newton step, and whether it was good before."""
@@ -119,6 +159,15 @@ def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery:
     return ContactLaw(
         touching, table.friction, table.restitution, table.compliance, table.damping, bounds, restitution, rows, recovery
     )  # fmt: skip
+
+
+def derivative_law(robot: Dynamics, law: ContactLaw, solver: ContactSolver) -> ContactLaw:
+    """The law of steps that are differentiated: those that bounce earlier or later, if the solver says so."""
+    bounces = law.restitution.any() or (law.limits and law.limit_restitution)
+    if not (solver.impact_times and bounces):
+        return law
+    pairs = pairs_of(robot.model)
+    return replace(law, bias=lambda system, q, v: contact_bias(system, q, v, pairs))
 
 
 def _touching(pairs, system, q):
@@ -174,21 +223,23 @@ class ContactFlow(Flow):
         law, robot, n = self.law, self.robot, self.law.contacts
         if not law.count or not np.isfinite(vdot).all():
             return vdot, tau
-        nodes = robot.lowered.system(robot.lowered.plain())
+        nodes, still = robot.lowered.system(robot.lowered.plain()), np.abs(v) <= SPEED
         gaps, J = law.rows(nodes, q, robot.nv)
-        response = compliance(robot, q, t) @ J.T
-        u, rough = blocks(J @ v), np.arange(law.count) >= n + len(law.limits)
-        closed = np.where(rough, np.abs(u[:, 1]) <= SPEED, (gaps <= GAP) & (np.abs(u[:, 0]) <= SPEED))
-        slipping = closed & ~rough & (norm(u[:, 1:]) > SPEED)
-        b = J @ vdot
-        if n:
-            b[: 3 * n] += contact_bias(nodes, q, v, pairs_of(robot.model))
-        own = np.diagonal(J @ response)[1::3] * rough
-        b[::3] -= own * np.concatenate([np.zeros(len(rough) - len(law.rough)), each_velocity(robot, "friction")[list(law.rough)]])
-        mu = np.concatenate([law.friction, np.zeros(len(law.limits)), np.ones(len(law.rough))])
-        G = J @ response + np.diag(np.stack([own, 0 * own, own], -1).ravel())
-        force, _ = accelerations(G, b, mu, u[:, 1:], closed, slipping)
-        return vdot + response @ flat(force), tau
+        dry = np.where(still, each_velocity(robot, "friction"), 0.0)
+        low, high = -dry, dry.copy()
+        for x, gap in zip(law.limits, gaps[n:]):
+            if gap <= GAP and still[x.rate]:
+                low[x.rate], high[x.rate] = (low[x.rate], np.inf) if x.side > 0 else (-np.inf, high[x.rate])
+        rows, u = np.flatnonzero(low < high), blocks(J[: 3 * n] @ v)
+        closed = (gaps[:n] <= GAP) & (np.abs(u[:, 0]) <= SPEED)
+        slip = np.where((norm(u[:, 1:]) > SPEED)[:, None], u[:, 1:], 0.0)[closed]
+        R = np.concatenate([J[: 3 * n][np.repeat(closed, 3)], np.eye(robot.nv)[rows]])
+        b = R @ vdot
+        if closed.any():
+            b[: 3 * len(slip)] += contact_bias(nodes, q, v, pairs_of(robot.model))[np.repeat(closed, 3)]
+        response = compliance(robot, q, t) @ R.T
+        found = solve_rows(R @ response, b, law.friction[closed], low[rows], high[rows], slip)
+        return vdot + response @ np.concatenate([flat(found.contact), found.z]), tau
 
 
 class ContactMidpoint(Integrator):
@@ -303,7 +354,7 @@ def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
     while chosen.any():
         rows, part = np.repeat(chosen, 3), law.some(chosen)
         response = inverse @ J[rows].T
-        G, b, mu = part.problem(gaps[chosen], J[rows], response, v, free, dry, h)
+        G, b, mu = part.problem(gaps[chosen], J[rows], J[rows] @ response, v, free, dry, h)
         found = solve_contacts(G, b, mu, force[rows])
         after = free + response @ found.force
         rounds += int(found.rounds)
@@ -320,7 +371,7 @@ def step_gufunc(robot: Dynamics, law: ContactLaw, solver: ContactSolver, wrenche
     """The step as a gufunc of (q, v, tau, impulse, h, external) -> (q, v, impulse, said, gaps)."""
 
     def step(nodes, dry, q, v, tau, impulse, h, *external):
-        return contact_step(law, solver, nodes, q, v, tau, impulse, h, dry, *external)
+        return contact_step(law, solver.in_steps, nodes, q, v, tau, impulse, h, dry, *external)
 
     return _gufunc(robot, law, "contact_step", step, ("tau", "impulse", "h"), wrenches, solver)
 
@@ -329,7 +380,8 @@ def prepared_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
     """The first half of a step, as a gufunc of (q, v, tau, h, external) -> (q½, v½, v_f, gaps, J, 𝓜⁻¹)."""
 
     def step(nodes, dry, q, v, tau, h, *external):
-        return prepared(law, nodes, q, v, tau, h, *external)
+        *first, inertia = prepared(law, nodes, q, v, tau, h, *external)
+        return *first, inertia.solve(like(np.eye(v.shape[-1]), q))
 
     return _gufunc(robot, law, "contact_problem", step, ("tau", "h"), wrenches)
 

@@ -102,10 +102,12 @@ class EventDetector:
         shapes: dict = {**dict.fromkeys(("unresolved", "noise", "before"), (n,)), "stops_before": self.stops_before.shape}
         earlier = remembered(memory, shapes | {"resting": (), "onward": ()})
         self.begun = earlier is not None  # by an earlier part of the run
+        self.stale = False  # have steps been made since the values at a start were stored?
         if earlier is not None:
             self.unresolved, self.noise, self.before, self.stops_before = (earlier[name] for name in shapes)
             self.onward, resting = float(earlier["onward"]), int(earlier["resting"])
             self.resting = resting if 0 <= resting < n else None
+            self.stale = bool(np.isnan(self.before).any() or np.isnan(self.stops_before).any())
 
     @property
     def memory(self) -> dict:
@@ -123,6 +125,16 @@ class EventDetector:
     @property
     def any(self) -> bool:
         return bool(self.events) or self.stops is not None
+
+    @property
+    def alert(self) -> bool:
+        """Is the next step to be looked at in any case? It starts from a zero of a function, which may be rounding."""
+        return bool((self.before == 0).any())
+
+    def passed(self) -> None:
+        """Steps were made in which nothing happened: the values at the end are asked for when they are needed."""
+        self.before, self.stops_before = np.full(len(self.before), np.nan), np.full(len(self.stops_before), np.nan)
+        self.resting, self.stale = None, True
 
     @property
     def text(self) -> str:
@@ -149,7 +161,7 @@ class EventDetector:
 
         `rate` is how fast its function changed before.
         """
-        self.before, rested, self.resting = self.own(t, q, v), self.resting, None
+        self.before, rested, self.resting, self.stale = self.own(t, q, v), self.resting, None, False
         if just is not None:
             self.before[just], self.onward = 0.0, self.rate(just, t, q, v)
             still = abs(self.onward) < STILL * abs(rate) or (self.onward == 0 and rested == just)
@@ -168,8 +180,10 @@ class EventDetector:
         """Does this event end the run or change the state, so that the step must end there?"""
         return index >= len(self.events) or self.events[index].terminal or self.events[index].reset is not None
 
-    def find(self, t: float, step: Step) -> list[Crossing]:
-        """The events in a step, in order of time, up to the first that interrupts it."""
+    def find(self, t: float, q, v, step: Step) -> list[Crossing]:
+        """The events in a step from (q, v), in order of time, up to the first that interrupts it."""
+        if self.stale:
+            self.begin(t, q, v)
         found = self._own_crossings(t, step) if self.events else []
         if self.stops is not None:
             found = sorted(found + self._stop_crossings(t, step))
@@ -218,7 +232,7 @@ class EventDetector:
             value = self.stops.values(t + x * step.h, q[k], v[k], self.flow)
             crossed = [i for i, (a, b) in enumerate(zip(start, value), n) if self._crossed(i, a, b)]
             here = [self._root(i, t, step, low, x, start[i - n]) for i in crossed]
-            here += self._double_crossings(t, step, low, x, start, value, v[k - 1 : k + 1])
+            here += self._double_crossings(t, step, low, x, start, value, zip(q[k - 1 : k + 1], v[k - 1 : k + 1]))
             if found := [each for each in here if each is not None]:
                 return found
             start, low = value, x
@@ -232,16 +246,16 @@ class EventDetector:
         assert self.stops is not None
         return float(self.stops.values(t, q, v, self.flow)[i - len(self.events)])
 
-    def _double_crossings(self, t: float, step: Step, low: float, high: float, start, value, v) -> list[Crossing | None]:
-        """Limits that are crossed twice between two fractions of a step: found where the gap is smallest."""
+    def _double_crossings(self, t: float, step: Step, low: float, high: float, start, value, ends) -> list[Crossing | None]:
+        """Limits and gaps that are crossed twice between two fractions of a step: found where the gap is smallest."""
         from scipy.optimize import brentq
 
         assert self.stops is not None
         rates_of, n, found = self.stops.gap_rates, len(self.events), []
-        before, after = map(rates_of, v)
+        before, after = (rates_of(*state) for state in ends)
 
         def rates(x):
-            return rates_of(self.flow.within(t, step, np.array([x]))[1][0])
+            return rates_of(*(each[0] for each in self.flow.within(t, step, np.array([x]))))
 
         for k in np.flatnonzero((before < 0) & (after > 0)):
             if start[k] > 0 and 0 < value[k] < np.inf:

@@ -10,7 +10,6 @@ Accelerations keep the constraints (the index-1 form, Müller and Terze, 63 to 6
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +40,7 @@ class Keeper:
         if tolerance is not None and self.held is not None:
             self.held = self.held.tolerating(tolerance)
         self.timed = self.held is not None and bool(self.held.set.moving)
-        self.embeds = self.held is not None and how == "embed" and self.held.compiled
+        self.embeds = self.held is not None and how == "embed" and self.held.rolled is None and self.held.compiled
         self.pick, self.floor = None, WORSE
         if self.embeds and carried is not None:
             from ..constraints.kernels import Pick  # only embedded runs have one
@@ -175,7 +174,10 @@ class ConstrainedRates:
     def _kernels(self):
         """The kernels, one for each choice of dependent velocities; None where there are none."""
         more = *self.options, *(() if self.pull is None else ("pull",))
-        return rate_kernels(self.robot.constraints, more, self.friction) if self.robot.constraints.compiled else None
+        held = self.robot.constraints
+        if held.rolled is not None or not held.compiled:  # of a long mechanism from its own kernels, one after the other
+            return None
+        return rate_kernels(held, more, self.friction)
 
     def keeping(self, keeper: Keeper) -> "ConstrainedRates":
         """These rates for one run."""
@@ -225,9 +227,7 @@ def rate_kernels(held: "Constrained", options, friction):
     """Kernels of `equations.local_rates` under constraints."""
 
     def function(system, q, xi, v, tau, *more):
-        nodes = system.nodes
-        if not friction:
-            nodes = replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction))
+        nodes = system.nodes if friction else equations.without_friction(system.nodes)
         there = quantities.integrate(nodes, q, xi)
         passive = quantities.passive_force(nodes, there, v)
         vdot = quantities.forward_dynamics(system, there, v, tau + passive, *more)

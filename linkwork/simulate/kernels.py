@@ -1,7 +1,6 @@
 """The equations of motion of one robot as gufuncs: compiled when first needed, kept as long as the robot."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from inspect import signature
 
@@ -104,7 +103,7 @@ def more_than_a_tree(robot: Dynamics) -> str:
 
 
 def _nodes(nodes, friction):
-    return nodes if friction else replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction))
+    return nodes if friction else equations.without_friction(nodes)
 
 
 def _inputs(robot, function, options):
@@ -125,7 +124,8 @@ def _local_rates(robot, friction):
     def rates(q, xi, v, tau, external=None, **how):
         q = robot.integrate(q, xi)
         tau = tau + robot.passive_force(q, v) + dry * np.sign(v)
-        dynamics = robot.forward_dynamics if robot.constraints is None else robot.constraints.in_numpy
+        held = robot.constraints
+        dynamics = robot.forward_dynamics if held is None else held.forward_dynamics if robot.rolled else held.in_numpy
         return velocity(xi, v), dynamics(q, v, tau, external, **how)
 
     return rates

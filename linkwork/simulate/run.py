@@ -9,6 +9,7 @@ from ..errors import ConstraintError, SimulationError
 from .checkpoint import Checkpoint
 from .compiled_steps import CompiledSteps, Steps
 from .contact import ContactFlow, ContactMidpoint
+from .contact_events import Points
 from .control import Controls
 from .events import EventDetector, Occurrence
 from .explicit import CompiledOnly
@@ -19,6 +20,7 @@ from .interruptions import interrupt, note
 from .motion_checks import check_motion, check_projection, said_of
 from .progress import Progress
 from .record import Record
+from .resting import choose
 from .settings import Carry, Settings
 from .step import Failure, Step
 from .stops import Stops
@@ -34,7 +36,9 @@ class Run:
         memory = carry.memory or {}
         stops = None
         if settings.method != "contact":  # where limits and dry friction are part of the contact problem
-            stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"))
+            law = "together" if settings.contact is None else settings.contact.impacts
+            points = Points(robot, law) if len(robot.contacts) else None
+            stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"), points)
             stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
         self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding, settings.tolerance)
@@ -45,13 +49,16 @@ class Run:
         self.integrator = settings.integrator(self.flow, carry.next_step if carry.memory else carry.next_step or settings.first_step)
         self.integrator.remember(memory.get(settings.method))
         self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
-        self.looks = self.detector.any or settings.on_step is not None  # is each step looked at?
-        self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.looks)
-        if self.compiled is None and isinstance(self.integrator, CompiledOnly):
+        self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.detector)
+        known = self.compiled is not None and len(self.compiled.events) == len(self.detector.events)
+        self.guarded = known and self.detector.any  # do compiled steps say in which of them something may happen?
+        self.looks = settings.on_step is not None or not known  # is each step looked at?
+        bound = self.keeper.held is not None and self.flow.stops is not None
+        if isinstance(self.integrator, CompiledOnly) and (self.compiled is None or bound):
             raise SimulationError(
                 f'method "{settings.method}" is made of compiled steps, which {robot.model.name} has not as it is simulated here: with '
-                "compiled=False, functions of Python, joint limits, dry friction, or constraints that are no one formula, use "
-                'method="stiff".'
+                "compiled=False, functions of Python, joint limits or dry friction under constraints, or constraints that are no one "
+                'formula, use method="stiff".'
             )
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
@@ -127,7 +134,7 @@ class Run:
         self.flow.refresh()
         stops = self.flow.stops
         if stops is not None and (changed or not stops.chosen):
-            stops.choose(self.t, self.q, self.v, self.flow)
+            self.q, self.v = choose(stops, self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         if self.rates is not None and not changed:
             self.vdot, self.tau = self.rates
@@ -150,33 +157,42 @@ class Run:
     def _sample(self) -> None:
         """Call the held controllers that are due; the forces change."""
         if self.controls.sample(self.t, self.q, self.v):
+            before = self.v
             self.flow.refresh()
             self.restart()
-            self.stored.amend(self.t, self.vdot, self.tau)
+            if self.v is before:
+                self.stored.amend(self.t, self.vdot, self.tau)
+            else:  # contacts that the force closes
+                self.store()
 
     def restart(self, just: int | None = None, rate: float = 0.0) -> None:
         """Continue from the present state with other forces or, after event `just`, another state; see EventDetector.begin."""
         if self.flow.stops is not None:
-            self.flow.stops.choose(self.t, self.q, self.v, self.flow)
+            self.q, self.v = choose(self.flow.stops, self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self.integrator.restart(jump=just is not None)
         if self.detector.any:
             self.detector.begin(self.t, self.q, self.v, just, rate)
 
     def _advance(self) -> None:
-        """Make one step, or the part of it before an event that interrupts it."""
-        h, target, late = self._next_length()
-        if self.compiled is not None and not self.looks:
-            steps = self.compiled.make(self._state, target)
-            if len(steps):
-                self._accept(steps)
+        """Make steps in which nothing happens, or one step, or the part of it before an event that interrupts it."""
+        steps, quiet = self._compiled_steps(), False
+        if steps is not None and not self.looks:
+            self._accept(steps.first(len(steps) - steps.found))
+            if not steps.found:
                 return
-        step = None if self.compiled is None or not self.looks else self.compiled.step(self._state, target)
-        step = step or self._projected(self.integrator.step(self.t, self.q, self.v, self.vdot, h))
+        h, target, late = self._next_length()
+        if steps is not None:
+            self.flow.tau = steps.tau[-1] if steps.steers else self.tau
+            step, quiet = steps.last(self.flow.tau), self.guarded and not steps.found
+        else:
+            step = self._projected(self.integrator.step(self.t, self.q, self.v, self.vdot, h))
         t, rest = later(self.t, self.late, step.h)
         t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
-        if self.detector.any:
-            for found in self.detector.find(self.t, step):
+        if quiet:
+            self._passed(step.q[None], step.v[None])
+        elif self.detector.any:
+            for found in self.detector.find(self.t, self.q, self.v, step):
                 if self.detector.interrupts(found.number):
                     interrupt(self, found, step)
                     return
@@ -194,8 +210,26 @@ class Run:
     def _state(self) -> tuple:
         return self.t, self.late, self.q, self.v, self.vdot, self.tau
 
+    def _compiled_steps(self) -> Steps | None:
+        """The next steps, if compiled code makes them; one alone, if each is looked at."""
+        if self.compiled is None or not self.compiled.serves:
+            return None
+        alert = self.detector.any and self.detector.alert
+        steps = self.compiled.make(self._state, self._next_length()[1], alert=alert, most=1 if self.looks else None)
+        return steps if len(steps) else None
+
+    def _passed(self, q, v) -> None:
+        """Steps were made in which nothing happened; these are their ends."""
+        self.detector.passed()
+        if self.flow.stops is not None:
+            self.flow.stops.passed(q, v)
+
     def _accept(self, steps: Steps) -> None:
         """Go to the end of compiled steps, which nothing looks at one by one."""
+        if not len(steps):
+            return
+        if self.guarded:
+            self._passed(steps.q[1:], steps.v[1:])
         self.stored.many(steps, self.steps + 1)
         self.t, self.late = float(steps.t[-1]), float(steps.late[-1])
         self.q, self.v, self.vdot = steps.q[-1], steps.v[-1], steps.vdot[-1]

@@ -14,7 +14,7 @@ from ..lie.scalars import numbers
 from ..varying import Varying
 from .contact import ContactSolver
 from .contact_events import METHODS as BY_EVENTS
-from .contact_events import by_events
+from .contact_events import check_events
 from .control import Control
 from .diagonal import check_diagonal
 from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
@@ -126,23 +126,10 @@ def simulate(
             return DeviceEnsembleRun(made, like).go()
         return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
-    if method != "contact" and len(robot.contacts):
-        if sensitivity:
-            settings = replace(settings, sensitivity=("state",))
-        impacts = contact.impacts if contact is not None else "together"
-        return by_events(robot, _state(robot, state), settings, float(start), until, impacts, _part)
     if names := wanted(robot, settings, sensitivity):
         settings = replace(settings, sensitivity=names, dense=True)
     q, v = _state(robot, state)
     run = Run(robot, settings, float(start), q, v, until, Carry(grid=float(start)))
-    run.go()
-    return Trajectory.of(run)
-
-
-def _part(robot: Dynamics, state, settings: Settings, start: float, until: float) -> Trajectory:
-    """A part of a run, with settings that are checked."""
-    q, v = state
-    run = Run(robot, settings, start, q, v, until, Carry(grid=start))
     run.go()
     return Trajectory.of(run)
 
@@ -202,11 +189,15 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f'impacts="{s.contact.impacts}" is for runs event by event, e.g. "rk45"; "contact" has them "together".')
     if s.contact is not None and s.contact.friction != "solved":
         raise SimulationError('friction of joints is "solved" with the contacts in simulate; "first" is for rollout.')
+    if s.contact is not None and s.contact.smoothing:
+        raise SimulationError("smoothing is for rollouts and lw.contact_kernel; simulate solves the contacts themselves.")
     if s.method not in ("contact", *BY_EVENTS) and len(robot.contacts):
         raise SimulationError(
             f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or, for few '
             f"contacts, one of {', '.join(BY_EVENTS)}; or take a model without: dataclasses.replace(model, contacts=())."
         )
+    if s.method != "contact" and len(robot.contacts):
+        check_events(robot, s)
     if s.method == "contact" and s.velocities != "v":
         raise SimulationError('method "contact" is in velocities "v"; leave velocities= away.')
 

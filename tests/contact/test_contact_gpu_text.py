@@ -16,16 +16,18 @@ import linkwork as lw
 from linkwork.engine import ptx_march
 from linkwork.engine.march import March
 from linkwork.simulate.contact import law_of
-from linkwork.simulate.contact_rollout import whole_contact_step
+from linkwork.simulate.contact_rollout import FRICTION, solved_contact_step, whole_contact_step
+from linkwork.simulate.rollout_gradient import backward_step
 from linkwork.simulate.whole_step import LENGTH, TAU
 
 
+@pytest.mark.parametrize("method", ["gauss_seidel", "newton"])
 @pytest.mark.parametrize("dtype", ["double", "float"])
-def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, tmp_path):
+def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, tmp_path):
     """A ball that falls, strikes, slides and rolls: 60 steps of the march, state, impulse and residual in registers."""
     robot, kind = scenes.ball(friction=0.3), KINDS[dtype]
-    solver = lw.ContactSolver(rounds=20, tolerance=1e-6)
-    kernel = whole_contact_step(robot, law_of(robot, limits=False), solver, None, None, {TAU: (6,), LENGTH: ()})
+    solver = lw.ContactSolver(method=method, rounds=20, tolerance=1e-6)
+    kernel = whole_contact_step(robot, law_of(robot, limits=False), solver.in_steps, None, None, {TAU: (6,), LENGTH: ()})
     samples, steps = 3, 60
     q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)).astype(kind), np.tile([0, 0, 0, 1.0, 0, 0], (samples, 1)).astype(kind)
     v[:, 4] = np.linspace(0, 1, samples)
@@ -40,4 +42,50 @@ def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, tmp_path):
     for one, other in zip(found, expected):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 if dtype == "double" else 1e-4)
     assert np.abs(expected[1][-1, :, 3] - 1).max() > 0.01
+    assembled(text, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_the_gradient_of_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, tmp_path):
+    """The march of the step backwards: weights on states and gradients by friction and τ, from states and impulses of a rollout."""
+    robot, kind, samples, steps = scenes.ball(friction=0.3), KINDS[dtype], 2, 20
+    solver, shapes = lw.ContactSolver(tolerance=1e-10), {TAU: (6,), LENGTH: (), FRICTION: (1,)}
+    step = solved_contact_step(robot, law_of(robot, limits=False), solver, None, None, shapes)
+    kernel = backward_step(robot, step, [FRICTION], [TAU], [TAU], 3)
+    q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)), np.tile([0, 0, 0, 1.0, 0.3, 0], (samples, 1))
+    v[:, 5] = -np.arange(samples)
+    run = lw.rollout(robot, q, v, dt=0.005, steps=steps, method="contact", contact=solver)
+    ones, zero = np.ones((samples, 6)), lambda *shape: np.zeros((samples, *shape))
+    states = [ones, ones, zero(1), zero(6)]
+    impulse = 0.005 * run.force[:, 1:].reshape(samples, steps, 3)
+    streams = [run.q[:, :-1], run.v[:, :-1], impulse, *(zero(steps, 6) for _ in range(3))]
+    arrays = [np.ascontiguousarray(x[:, ::-1] if x.ndim == 3 else x, kind) for x in (*states, *streams)]  # the last step first
+    arrays += [np.full(samples, 0.005, kind), np.full((samples, 1), 0.3, kind)]
+    expected, found = ([np.zeros((steps + 1, *x.shape), kind) for x in arrays[:4]] for _ in range(2))
+    March(kernel, dtype[0], 6)(arrays, expected, steps, 1)
+    text = ptx_march.text(kernel.program, dtype, ("rows",) * (len(arrays) + 4), 6)
+    places = [*((x, x[0].size) for x in arrays), *((x, x.shape[2]) for x in found)]
+    onward = [*(x.shape[2] for x in arrays[4:10]), *(samples * x.shape[2] for x in found)]
+    emulated(text)(samples, samples, steps, 1, *(a for x, step in places for a in (pointer(x), step)), *onward)
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one, other, rtol=0, atol=(1e-12 if dtype == "double" else 2e-3) * (1 + abs(other).max()))
+    assert abs(expected[2][-1]).max() > 1
+    assembled(text, tmp_path)
+
+
+def test_a_rollout_with_contacts_and_loops_is_the_same_on_the_gpu(tmp_path):
+    """A four-bar linkage that falls on a plane: loops closed by each sample's own pivots, rounds within rounds of the march."""
+    from test_contact_loops import ROBOT, SOLVER, START
+
+    kernel = whole_contact_step(ROBOT, law_of(ROBOT, limits=False), SOLVER, None, None, {TAU: (3,), LENGTH: ()})
+    steps, starts = 22, [START[None], np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 2))]
+    tau, h = np.zeros((1, steps, 3)), np.full(1, 0.0025)
+    expected, found = ([np.zeros((steps + 1, *x.shape)) for x in starts] for _ in range(2))
+    March(kernel, "d", 1)([*starts, tau, h], expected, steps, 1)
+    text = ptx_march.text(kernel.program, "double", ("rows",) * 10, 1)
+    places = [*((x, x.shape[1]) for x in starts), (tau, 3 * steps), (h, 1), *((x, x.shape[2]) for x in found)]
+    emulated(text)(1, 1, steps, 1, *(a for x, step in places for a in (pointer(x), step)), 3, *(x.shape[2] for x in found))
+    for one, other in zip(found[:2], expected[:2]):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+    assert expected[2][:, 0, 0].max() > 1e-3
     assembled(text, tmp_path)
