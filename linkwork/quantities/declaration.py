@@ -27,6 +27,7 @@ SIZES: dict[str, tuple[str | int, ...]] = {
 STRAIGHT_UP_TO = 128  # velocities; beyond, kernels loop over the nodes: straight-line code of a sweep is 2 to 15 times as fast
 MATRICES_UP_TO = 250  # velocities: straight-line code of a matrix is 5 to 60 times as fast as a loop for each of its columns,
 ENTRIES_UP_TO = 4000  # of half of the mass matrix that are not zero: as long as it compiles within seconds
+STEPS_UP_TO = 80  # velocities: steps of a single simulation that are compiled as a whole, which takes as long as it runs beyond
 DEVICE_UP_TO = 80  # velocities, on a GPU, where nothing longer has been measured
 PRODUCTS_UP_TO = 80  # velocities: what takes as many operations as a product of matrices, or has three indices
 OWN: dict[str, tuple] = {"momentum": (6,)}

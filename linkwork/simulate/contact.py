@@ -207,7 +207,7 @@ class ContactFlow(Flow):
                 f'{robot.model.name} has no contacts, joint limits or dry friction, so that method "contact" has nothing to do. Make '
                 'contacts with model.with_contacts("ground"), or use another method, e.g. "rk45".'
             )
-        if self.law.contacts > MOST and robot.compiled and not robot.rolled and robot.constraints is None:
+        if self.law.contacts > MOST and robot.compiled and not robot.long and robot.constraints is None:
             raise SimulationError(
                 f"{robot.model.name} has {self.law.contacts} contact points; a kernel, which has code for each, takes {MOST} at most. Name "
                 'what may touch, e.g. lw.load(..., contacts=["left foot", "right foot"]), or take contacts="ground"; Dynamics(model, '
@@ -256,7 +256,7 @@ class ContactMidpoint(Integrator):
         self.constrained = robot.constraints is not None
         self.impulse = np.zeros(3 * law.count)
         self.free_rate = np.zeros(robot.nv)  # the acceleration without contacts, of robots with constraints
-        self.kernels = bool(robot.compiled and robot.nv and not robot.rolled and not self.constrained)
+        self.kernels = bool(robot.compiled and robot.nv and not robot.long and not self.constrained)
         self.whole = None
         if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
             self.whole = step_gufunc(robot, law, flow.solver or PRECISE, bool(flow.options))
@@ -334,7 +334,7 @@ class ContactMidpoint(Integrator):
         tau = tau + quantities.passive_force(nodes, q, v)
         if self.constrained:
             return robot.constraints.forward_dynamics(q, v, tau, external, t=t)
-        if robot.rolled:
+        if robot.long:
             return robot.forward_dynamics(q, v, tau, external)
         return quantities.forward_dynamics(nodes, q, v, tau, external)
 
@@ -342,7 +342,7 @@ class ContactMidpoint(Integrator):
         robot = self.robot
         if self.constrained:
             return robot.constraints.compliance(q, t)
-        return robot.mass_matrix_inverse(q) if robot.rolled else quantities.mass_matrix_inverse(self.nodes, q)
+        return robot.mass_matrix_inverse(q) if robot.long else quantities.mass_matrix_inverse(self.nodes, q)
 
 
 def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
