@@ -6,6 +6,7 @@ from ..lie.scalars import numbers
 from .cone import nonzero
 
 KERNEL = 1e-9  # of the largest eigenvalue of the compliance of normals: smaller ones are zero
+IMMOBILE = 1e-14  # of the largest compliance: a contact with less does not move
 SOME = 1e-8  # of the velocities of a problem: a smaller violation is rounding
 
 
@@ -22,11 +23,12 @@ def least_violation(G, b):
     normal = np.asarray(numbers(G)[::3, ::3], float)
     if not (np.isfinite(normal).all() and np.isfinite(b).all()):
         return np.zeros(len(b) // 3)
-    scale = np.sqrt(nonzero(np.diagonal(normal)))
+    own = np.diagonal(normal)
+    scale = np.sqrt(nonzero(np.where(own > IMMOBILE * own.max(), own, own.max())))
     size, V = np.linalg.eigh(normal / (scale[:, None] * scale))
-    V, own = V[:, size <= KERNEL * max(size[-1], 1.0)], np.asarray(b[::3] / scale, float)
+    V, rates = V[:, size <= KERNEL * max(size[-1], 1.0)], np.asarray(b[::3] / scale, float)
     if not V.shape[1]:
-        return np.zeros(len(own))
-    u, _ = nnls(V.T, V.T @ own)
-    lack = np.maximum(V @ (V.T @ (u - own)), 0.0)
-    return np.where(lack.max() > SOME * np.abs(own).max(initial=0.0), lack * scale, 0.0)
+        return np.zeros(len(rates))
+    u, _ = nnls(V.T, V.T @ rates)
+    lack = np.maximum(V @ (V.T @ (u - rates)), 0.0)
+    return np.where(lack.max() > SOME * np.abs(rates).max(initial=0.0), lack * scale, 0.0)
