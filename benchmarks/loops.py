@@ -5,7 +5,9 @@ import sys
 from datetime import date
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
+from unittest.mock import patch
 
 import numpy as np
 
@@ -66,6 +68,18 @@ def hung(n):
     return model, np.array([1.2 if placed.child.startswith("b") else -1.2 for placed in model.joints])
 
 
+def geared(n):
+    """n joints in a row, each with a rotor beside it, and a configuration of them."""
+    m, carrier = lw.Builder(f"geared:{n}", (0, 0, -9.81)), None
+    for i in range(n):
+        axis = (0, 1, 0) if i % 2 else (0, 0, 1)
+        m.body(f"l{i}", carrier, (0.5, 0, 0), lw.Revolute(axis=axis), mass=1.0, center=(0.25, 0, 0), tensor=(0.01, 0.1, 0.1))
+        m.body(f"r{i}", carrier, (0.3, 0.1, 0), lw.Revolute(axis=axis), mass=0.1, tensor=(1e-4, 1e-4, 1e-4))
+        m.couple(f"r{i}_joint", f"l{i}_joint", (0.0, 50.0))
+        carrier = f"l{i}"
+    return m.model(), np.zeros(2 * n)
+
+
 def growth(sizes, compiled, samples=1):
     """Seconds of one forward dynamics by constraint embedding, for each number of loops."""
     for n in sizes:
@@ -75,6 +89,18 @@ def growth(sizes, compiled, samples=1):
         run = partial(held.forward_dynamics, Q, zero, zero, method=None if compiled else "embedded")
         run()
         yield n, min(seconds(run) for _ in range(20 if compiled or n < 500 else 5)) / samples
+
+
+def many(sizes, of):
+    """Forward dynamics by kernels that loop over loops: seconds of the first call with nothing on disk, and of one call."""
+    for n in sizes:
+        model, q = of(n)
+        with TemporaryDirectory() as empty, patch.dict(os.environ, LINKWORK_CACHE_DIR=empty):
+            robot = lw.Dynamics(model)
+            zero = np.zeros(robot.nv)
+            run = partial(robot.forward_dynamics, q, zero, zero)
+            first = seconds(run)
+        yield n, robot.constraints.picked, first, min(seconds(run) for _ in range(200))
 
 
 def seconds(run):
@@ -96,6 +122,8 @@ def main():
     try:
         peers = list(beside_pinocchio())
         kernels = [[n, 1e6 * t, 1e6 * t / n] for n, t in growth((1, 2, 5, 10, 20), True, 256)]
+        rolled = [[n, first, 1e3 * t, 1e6 * t / n] for n, _, first, t in many((100, 300, 1000, 3000), hung)]
+        gears = [[n, first, 1e3 * t, 1e6 * t / n] for n, _, first, t in many((100, 1000), geared)]
         plain = [[n, 1e3 * t, 1e3 * t / n] for n, t in growth((50, 100, 200, 500, 1000), False)]
     finally:
         lw.set_threads(before)
@@ -106,7 +134,9 @@ def main():
         NOTE,
         f"## forward dynamics under constraints\n\n{table(head, peers)}",
         f"## four-bars hung on each other's couplers, a kernel on 256 samples\n\n{table(('loops', 'µs', 'µs a loop'), kernels)}",
-        f"## the same in plain NumPy, one state\n\n{table(('loops', 'ms', 'ms a loop'), plain)}",
+        f"## the same by kernels that loop over loops, one state\n\n{table(('loops', 'first call, s', 'ms', 'µs a loop'), rolled)}",
+        f"## joints in a row, each with a gear, by such kernels\n\n{table(('gears', 'first call, s', 'ms', 'µs a gear'), gears)}",
+        f"## four-bars in plain NumPy, one state\n\n{table(('loops', 'ms', 'ms a loop'), plain)}",
     ]
     print("\n\n".join(text[2:]))
     file = RESULTS / f"loops-{date.today()}.md"

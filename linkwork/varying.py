@@ -8,7 +8,7 @@ from .engine.checks import checked, run_into
 from .engine.device import Library
 from .engine.kernel import Kernel
 from .engine.program import Input
-from .errors import UnknownNameError, did_you_mean
+from .errors import ModelError, UnknownNameError, did_you_mean
 from .export import asked
 from .foreign import is_foreign
 from .kernels import QuantityKernel
@@ -129,6 +129,39 @@ class Varying:
             if name in named or len(given) > count:
                 options.append(Given(name))
         return asked(self.robot, (what, *options)), given
+
+    def assemble(self, q, *, t=None, drive=None, **constants) -> np.ndarray:
+        """The q (..., nq) nearest to a guess in which the loops of each sample are closed, with constants by name; NaN where a sample
+        cannot be assembled from there: its bars do not reach each other."""
+        (found,) = self._on_constraints("assembled", {"q": q}, t, drive, constants)
+        return found
+
+    def project(self, q, v, *, t=None, drive=None, **constants) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) put back on the constraints of each sample, nearest in the metric of its mass matrix; NaN where that cannot be."""
+        q, v = self._on_constraints("projected", {"q": q, "v": v}, t, drive, constants)
+        return q, v
+
+    def _on_constraints(self, what: str, state: dict, t, drive, constants: dict) -> tuple:
+        """States by a kernel of `VariedStates`, computed in float64."""
+        model, held = self.robot.model.name, self.robot.constraints
+        if held is None:
+            raise ModelError(f"{model} has no loops, couplings or constraints: all its states are possible.")
+        if unknown := set(constants) - set(self.names):
+            raise UnknownNameError(f'"{min(unknown)}" is not varied here.{did_you_mean(min(unknown), self.names)}')
+        if any(is_foreign(x) for x in (*state.values(), *constants.values())):
+            raise ModelError(f"states of {model} are put on constraints on the CPU: give arrays of NumPy.")
+        if "states" not in self.ready:
+            from .constraints.varied_states import VariedStates  # only those who ask for it wait for it
+
+            self.ready["states"] = VariedStates(held.by_numbers, self._nodes, self.like, self._own, self.content)
+        kernel = getattr(self.ready["states"], what)
+        moved = () if not held.set.drives else (held.driven(t) if drive is None else drive,)
+        arrays, _ = checked(what, kernel.inputs, (*state.values(), *moved, *(constants.get(name, x) for name, x in self._own.items())))
+        dtype = working_dtype(*arrays[: len(state)])
+        if ("states", what) not in self.ready:
+            self.ready["states", what] = kernel.runner("d")
+        found = self.ready["states", what](*(x.astype(float, copy=False) for x in arrays))
+        return tuple(x.astype(dtype, copy=False) for x in (found if isinstance(found, tuple) else (found,)))
 
     def kernel(self, key) -> Kernel:
         """The kernel of a quantity, (name, options...), whose last inputs are the varied constants."""

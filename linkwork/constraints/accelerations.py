@@ -15,9 +15,9 @@ from ..quantities.bound import Bound
 from .augmented import Solution, augmented
 from .embedded import embedded_dynamics
 from .given import arrays_of, one_time, some, where_finite
-from .kernels import ChoiceKernels
 from .multipliers import multipliers, needed
 from .projected import projected
+from .rolled import RolledDynamics
 
 if TYPE_CHECKING:
     from .constrained import Constrained
@@ -28,13 +28,17 @@ METHODS = ("augmented", "projected", "embedded")
 def picked(held: "Constrained") -> str:
     """How forward dynamics runs by default: without kernels, large robots and those with joints that move nothing with inertia
     by embedding in plain NumPy, others by correction of the tree's."""
-    if held.compiled:
-        return "embedded kernel"
+    if held.acceleration_kernels is not None:
+        return "embedded kernel" if held.rolled is None else "embedded rolled kernel"
     return "embedded" if held.set.embeddable and (held.robot.rolled or held.set.massless) else "augmented"
 
 
-def kernels(held: "Constrained") -> tuple[ChoiceKernels, ChoiceKernels]:
-    """Forward dynamics as kernels, without wrenches from outside and with them."""
+def kernels(held: "Constrained"):
+    """Forward dynamics as kernels, without wrenches from outside and with them; None where it has none."""
+    if held.rolled is not None:
+        return RolledDynamics(held.rolled, external=False), RolledDynamics(held.rolled, external=True)
+    if not held.compiled:
+        return None
 
     def function(system, *state):
         return (dynamics(system, *state),)
@@ -48,7 +52,7 @@ def kernels(held: "Constrained") -> tuple[ChoiceKernels, ChoiceKernels]:
 
 def forward_dynamics(held: "Constrained", q, v, tau, external=None, *, t=None, method=None, stabilization=None, out=None):
     """v̇ (..., nv) that forces τ make under the constraints."""
-    quick = method is None and held.compiled and stabilization is None
+    quick = method is None and stabilization is None and held.acceleration_kernels is not None
     try:
         if quick and type(q) is np.ndarray and q.dtype.char == "d" and q.size:
             return _by_kernels(held, q, v, tau, external, one_time(held.set, t), out)
@@ -76,7 +80,7 @@ def checked(held: "Constrained", q, v, tau, external):
 
 def _by_kernels(held: "Constrained", q, v, tau, external, t: float, out=None):
     arrays = (q, v, tau) if external is None else (q, v, tau, external)
-    run = held.acceleration_kernels[external is not None]
+    run = held.acceleration_kernels[external is not None]  # type: ignore[index]
     if not np.size(q):
         return np.zeros((*np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, run.inputs))), held.nv))
     if out is not None and any(np.may_share_memory(out, x) for x in arrays):  # which are needed to the end
@@ -93,7 +97,7 @@ def in_numpy(held: "Constrained", q, v, tau, external=None, *, t=None, method=No
     or is large, by embedding."""
     t = one_time(held.set, t)
     if method is None:
-        large = held.set.massless or (held.robot.rolled and not held.compiled)
+        large = held.set.massless or (held.robot.compiled and held.robot.rolled)
         method = "embedded" if held.set.embeddable and large and stabilization is None else "augmented"
     if method == "embedded" and stabilization is None:  # no multipliers: linear in the number of loops
         return embedded_dynamics(held.loops, q, v, tau, external, t)

@@ -46,6 +46,11 @@ class CompoundLoopRows(LoopRows):
         simple = LoopRows.of(loop, model)
         return CompoundLoopRows(loop.name, loop, simple.parent, simple.child, simple.number, model.size)
 
+    @property
+    def portable(self) -> None:
+        """It has coordinates of its own, which are found by iteration."""
+        return None
+
     # --- the joint by itself
 
     @cached_property

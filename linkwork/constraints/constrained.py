@@ -27,6 +27,7 @@ from .rank import Factored
 from .reduced import Reduced
 from .report import Report, report
 from .returning import dependent_step, nearest_step
+from .rolled import RolledLoops
 from .rows import Constraint, Rows
 from .set import ConstraintSet
 
@@ -132,6 +133,11 @@ class Constrained:
         return self.set.traced
 
     @cached_property
+    def rolled(self) -> RolledLoops | None:
+        """The loops of a long mechanism as units that kernels loop over; None where it is short, or they are not small or alike."""
+        return RolledLoops.of(self.set)
+
+    @cached_property
     def loops(self) -> Loops:
         """The loops over the nodes of plain runs."""
         return Loops(self.set, self.set.nodes)
@@ -180,8 +186,8 @@ class Constrained:
         return self.function("dependent_step", dependent_step, "q", "v")
 
     @cached_property
-    def acceleration_kernels(self) -> tuple[ChoiceKernels, ChoiceKernels]:
-        """Forward dynamics, without wrenches from outside and with them."""
+    def acceleration_kernels(self) -> tuple[Any, Any] | None:
+        """Forward dynamics, without wrenches from outside and with them; None where it runs in NumPy."""
         return accelerations.kernels(self)
 
     # --- states that keep the constraints
@@ -247,7 +253,7 @@ class Constrained:
     def forward_dynamics(self, q, v, tau, external=None, *, t=None, method=None, stabilization=None, out=None):
         """v̇ (..., nv) that forces τ make under the constraints; `method` as in `solution`, None for `picked`.
 
-        Where there are kernels (`picked` is "embedded kernel") they run by default.
+        Where there are kernels (`picked` is "embedded kernel", or "embedded rolled kernel" of long mechanisms) they run by default.
         """
         return accelerations.forward_dynamics(self, q, v, tau, external, t=t, method=method, stabilization=stabilization, out=out)
 

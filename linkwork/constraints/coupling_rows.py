@@ -1,6 +1,6 @@
 """Couplings between coordinates of joints: gears, belts, mimic joints, differentials."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..errors import ModelError
 from ..lie.scalars import like
 from ..model import Coupling, Linear
 from .kinematics import Kinematics
-from .rows import Constraint, Rows
+from .rows import Constraint, Portable, Rows
 from .wrenches import JointAxis, along_joints
 
 
@@ -33,6 +33,15 @@ class CouplingRows(Constraint):
         axes = tuple(JointAxis.of(robot, x) for x in (coupling.joint, coupling.of) if x is not None)
         number = robot.model.couplings.index(coupling)
         return CouplingRows(coupling.name, coupling, one_coordinate(robot, coupling.joint, coupling.name), of, axes, number)
+
+    @property
+    def portable(self):
+        own = tuple(self.coupling.coefficients)
+        coordinates = (self.at,) if self.of is None else (self.at, self.of)
+        return Portable(("coupling", len(own)), self._placed, coordinates=coordinates, constants={"coupling": own})
+
+    def _placed(self, number, frames, coordinates):
+        return replace(self, at=coordinates[0], of=None if self.of is None else coordinates[1], number=number)
 
     @property
     def labels(self):
@@ -78,6 +87,15 @@ class LinearRows(Constraint):
     def of(x: Linear, robot) -> "LinearRows":
         places = tuple((*one_coordinate(robot, joint, x.name), factor) for joint, factor in x.terms)
         return LinearRows(x.name, x, places, tuple(JointAxis.of(robot, joint) for joint, _ in x.terms))
+
+    @property
+    def portable(self):
+        factors = tuple(x for *_, x in self.places)
+        kind = "linear", factors, self.relation.constant
+        return Portable(kind, self._placed, coordinates=tuple((i, j) for i, j, _ in self.places))
+
+    def _placed(self, number, frames, coordinates):
+        return replace(self, places=tuple((i, j, x) for (i, j), (*_, x) in zip(coordinates, self.places)))
 
     @property
     def labels(self):

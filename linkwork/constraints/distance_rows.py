@@ -1,13 +1,13 @@
 """Distances between points: a rod without mass between two ball joints."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..model import Distance, distances
 from ..spatial import Pose
 from .kinematics import Kinematics
-from .rows import Constraint, Rows
+from .rows import Constraint, Portable, Rows
 from .wrenches import at_point
 
 
@@ -28,6 +28,13 @@ class DistanceRows(Constraint):
     def of(x: Distance, robot) -> "DistanceRows":
         number = next((i for i, y in enumerate(distances(robot.model)) if y is x), None)
         return DistanceRows(x.name, x.length, (where(robot, x.parent, x.at), where(robot, x.child, x.on)), number)
+
+    @property
+    def portable(self):
+        return Portable("distance", self._placed, self.places, constants={"distance": self.length})
+
+    def _placed(self, number, frames, coordinates):
+        return replace(self, places=tuple((body, Pose()) for body in frames), number=number)
 
     @property
     def labels(self):

@@ -17,6 +17,7 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like, rounding
+from ..quantities import forward_dynamics
 from ..quantities.bound import Bound, on_scalars, scalars_of
 from .augmented import INCONSISTENT
 from .given import one_time
@@ -24,6 +25,7 @@ from .kernels import Pick
 from .loops import Loops, Ranked
 from .quantities import UNDER_CONSTRAINTS
 from .rank import LEFT
+from .rolled import dynamics_where_served
 from .system import LoopSystem
 
 if TYPE_CHECKING:
@@ -145,11 +147,17 @@ class Formula:
         """Straight-line code."""
         return Kernel(self.name, self.function, self.inputs, self.content)
 
-    def rolled_kernel(self) -> None:
-        """There is no loop over the nodes that keeps constraints."""
-        return None
+    def rolled_kernel(self) -> Kernel | None:
+        """A loop over small loops and the joints between them, NaN where it has no answer: of forward dynamics alone, without wrenches
+        from outside; else None."""
+        loops = self.by_numbers.held.rolled if self.by_numbers.set.robot.rolled else None
+        if loops is None or self.quantity is not forward_dynamics or self.bound.extra:
+            return None
+        return loops.kernel(self.name, dynamics_where_served, self.inputs)
 
-    rolled_whole = rolled_kernel
+    def rolled_whole(self) -> None:
+        """Derivatives are those of straight-line code."""
+        return None
 
     # --- inside of a kernel of the user, and on a GPU
 
@@ -167,7 +175,13 @@ class Formula:
 
     @cached_property
     def _on_device(self) -> DeviceKernel:
-        return DeviceKernel(self.kernel())
+        if (rolled := self.rolled_kernel()) is None and self.by_numbers.set.robot.rolled:
+            robot = self.by_numbers.set.robot
+            raise ModelError(
+                f"{self.name} of {robot.model.name}, which has {robot.nv} velocities and constraints, has no kernel on a GPU: those that "
+                "loop over small loops give forward dynamics without external=. Dynamics(model, rolled=False) compiles straight code."
+            )
+        return DeviceKernel(rolled or self.kernel())
 
 
 def _where_served(serves, x):

@@ -11,7 +11,7 @@ N is the selector of Müller and Terze, Tables 1 and 2. Because c is measured fr
 half turn (their Remark 4) is no solution: it has c of length π.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..lie.scalars import like
 from ..model import Loop, Model
 from ..spatial import Pose, homogeneous, phi, pose_inverse, tilde
 from .kinematics import Kinematics
-from .rows import Constraint, Rows
+from .rows import Constraint, Portable, Rows
 from .wrenches import direction, through_joint
 
 FLIPPED = np.pi / 2
@@ -78,6 +78,14 @@ class LoopRows(Constraint):
     def of(loop: Loop, model: Model) -> "LoopRows":
         parent = None if loop.parent is None else model.body_index(loop.parent)
         return LoopRows(loop.name, loop, parent, model.body_index(loop.child), model.loops.index(loop))
+
+    @property
+    def portable(self) -> Portable | None:
+        ends = (self.parent, self.loop.at @ self.frame), (self.child, self.loop.on @ self.frame)
+        return Portable(("loop", self.joint.group), self._placed, ends)
+
+    def _placed(self, number, frames, coordinates):
+        return replace(self, parent=frames[0], child=frames[1], number=number)
 
     @property
     def joint(self) -> Joint:

@@ -102,17 +102,18 @@ class Ranked:
     def spare(self, count: int) -> list[int]:
         return [i for i in range(count) if i not in self.rows or len(self.rows) > self.rank]
 
-    def solver(self, Jc, q) -> "ByPivots":
-        return ByPivots(self, Jc, q)
+    def solver(self, Jc, q, weights=None) -> "ByPivots":
+        return ByPivots(self, Jc, q, weights)
 
 
 class ByPivots:
     """The same where the dependent velocities are chosen by the numbers of each sample."""
 
-    def __init__(self, choice: Ranked, Jc, q):
+    def __init__(self, choice: Ranked, Jc, q, weights=None):
+        """`weights` are the inverse ones, where they are not those of the choice."""
         self.choice, self.q = choice, q
         self.inverse_scales = like(1 / np.array(choice.scales)[list(choice.rows)], q)[:, None]
-        self.inverse_weights = like(1 / np.array(choice.weights), q)
+        self.inverse_weights = like(1 / np.array(choice.weights), q) if weights is None else weights
         self.pivoted = Pivoted(Jc[..., list(choice.rows), :] * self.inverse_scales * self.inverse_weights, choice.rank)
 
     @property
@@ -138,11 +139,17 @@ class Loops:
         for x, inside in zip(set_.constraints, tied):
             if len(x) and not inside:
                 raise ModelError(f'constraint "{x.name}" binds bodies that do not move on each other.')
-        groups = [g for g in merged(tree, tied) if any(inside & set(g) for inside in tied)]
+        bound = set[int]().union(*tied)
+        groups = [g for g in merged(tree, tied) if not bound.isdisjoint(g)]
         self.groups = tuple(groups)  # nodes of each loop
-        self.constraints = [[i for i, inside in enumerate(tied) if inside & set(g)] for g in groups]  # their numbers
+        loop_of = {k: g for g, members in enumerate(groups) for k in members}
+        self.constraints: list[list[int]] = [[] for _ in groups]  # their numbers
+        for i, inside in enumerate(tied):
+            if inside:
+                self.constraints[loop_of[min(inside)]].append(i)
         self.carriers = group_parents(tree, groups)
-        self.columns = [np.concatenate([np.arange(tree.nv)[tree.rows[k]] for k in g]).astype(int) for g in groups]
+        numbers = np.arange(tree.nv)
+        self.columns = [np.concatenate([numbers[tree.rows[k]] for k in g]).astype(int) for g in groups]
 
     @cached_property
     def rooted(self):
@@ -204,7 +211,7 @@ class Loops:
         """Dependent velocities and rows of each loop at one configuration, by complete pivoting in the mass metric. Where loops
         are open, rows that differ by less than that are one; unless they are taken to be `closed`."""
         set_, q = self.set, np.asarray(q, float)
-        weight = self._weights(q)
+        weight = velocity_weights(self.set, self.nodes, q)
         parts = self.all_rows(self.nodes, q, drive=drive)
         if not closed and np.isfinite(q).all():
             self._check_numbers(parts)
@@ -224,18 +231,10 @@ class Loops:
             wrong[at] = ~(np.isfinite(rows.Jc).all(-1) & np.isfinite(rows.c[..., 0]))
         self.set.refuse(wrong)
 
-    def _weights(self, q):
-        """How much each velocity moves: the square root of its own inertia, all joints outboard held."""
-        s = self.set.robot.lowered.system(self.nodes).blocks(q)
-        R = composite_inertia(s)
-        own = [np.sqrt(np.diag(s.H[k] @ R[k] @ s.H[k].T + s.armature[k])) for k in s.tree.base_to_tips()]
-        weight = np.concatenate([np.zeros(0), *own])
-        return np.maximum(weight, LEAST_WEIGHT * weight.max(initial=1e-300))
-
     def ranked(self, q, picks) -> tuple[Ranked, ...]:
         """Of each loop what is known beforehand for a choice by the numbers of each sample: from choices made at some configurations,
         and the weights of velocities at q."""
-        weight, out = 2.0 ** np.round(np.log2(self._weights(q))), []
+        weight, out = 2.0 ** np.round(np.log2(velocity_weights(self.set, self.nodes, q))), []
         for g, columns in enumerate(self.columns):
             rows = dict.fromkeys(i for choices in picks for i in choices[g].rows)
             scales = 2.0 ** np.round(np.log2(self.scales(g)))
@@ -247,6 +246,15 @@ class Loops:
         """The numbers in v of the velocities that a choice leaves independent, those of no loop among them."""
         bound = [columns[list(x.dependent)] for columns, x in zip(self.columns, choices)]
         return np.setdiff1d(np.arange(self.nodes.tree.nv), np.concatenate([np.zeros(0, int), *bound]))
+
+
+def velocity_weights(set_: ConstraintSet, nodes: Nodes, q):
+    """How much each velocity moves: the square root of its own inertia, all joints outboard held."""
+    s = set_.robot.lowered.system(nodes).blocks(q)
+    R = composite_inertia(s)
+    own = [np.sqrt(np.diag(s.H[k] @ R[k] @ s.H[k].T + s.armature[k])) for k in s.tree.base_to_tips()]
+    weight = np.concatenate([np.zeros(0), *own])
+    return np.maximum(weight, LEAST_WEIGHT * weight.max(initial=1e-300))
 
 
 def stacked_rows(parts) -> Any:

@@ -1,13 +1,14 @@
 """The contract of a constraint: rows that bind the velocities of a mechanism, and how far it is from keeping them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, deprecated
+from ..spatial import Pose
 from .kinematics import Kinematics
 from .wrenches import BodyWrench
 
@@ -32,6 +33,17 @@ class Rows:
         return self.Jc
 
 
+@dataclass(frozen=True, eq=False)
+class Portable:
+    """A constraint apart from where it is and how long its parts are: two of one kind are one function of these."""
+
+    kind: Hashable
+    placed: Callable[..., "Constraint"]  # of (its number, frames as numbers of bodies, coordinates)
+    frames: tuple[tuple[int | None, Pose], ...] = ()  # that rows are written with: (body or None for the world, pose on it)
+    coordinates: tuple[tuple[int, int], ...] = ()  # (in q, in v)
+    constants: Mapping[str, Any] = field(default_factory=dict)  # by the names that `Kinematics.varied` knows
+
+
 class Constraint(ABC):
     """Something that binds a mechanism. `labels` says what each of its rows forbids."""
 
@@ -41,6 +53,11 @@ class Constraint(ABC):
     why_plain = ""  # where they cannot, and it is known why: the reason
     moves = False  # do they depend on time?
     functions: tuple[Callable, ...] = ()  # of the user's, that rows are made by
+
+    @property
+    def portable(self) -> Portable | None:
+        """Where it is the same function of places and numbers as others of its kind: that function; else None."""
+        return None
 
     @property
     @abstractmethod

@@ -194,8 +194,9 @@ class ConstraintSet:
             return False
         if robot.rolled:
             warnings.warn(
-                f"{robot.model.name} has {robot.nv} velocities and constraints, which run in plain NumPy, slower: kernels that loop over "
-                "the joints know none yet. Dynamics(model, rolled=False) compiles straight code, compiled=False means this run.",
+                f"{robot.model.name} has {robot.nv} velocities and constraints, which run in plain NumPy here, slower: kernels that loop "
+                "over small loops give forward dynamics alone. Dynamics(model, rolled=False) compiles straight code, compiled=False "
+                "means this run.",
                 PlainWarning, stacklevel=4,
             )  # fmt: skip
         return not robot.rolled

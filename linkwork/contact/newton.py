@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..lie.scalars import like
+from ..lie.scalars import like, rounding, still
 from ..spatial.lu import solve
 from .cone import blocks, flat, in_disc, nonzero, norm, scaled, spread, times
 
@@ -65,8 +65,9 @@ def implicit(G, b, mu, force):
 
         dλ = −(1 − D + D G)⁻¹ ∂F,    whatever derivative the λ has that it starts from
     """
-    G, b, d = scaled(G, b)
-    x = force * d
+    d = still(scaled(G, b)[2])
+    G, b, x = G / (d[..., :, None] * d[..., None, :]), b / d, still(force * d)
     F, D = alart_curnier(G, b, mu, x)
     D = spread(D)
-    return (x - times_solve((1 + EPS) * like(np.eye(G.shape[-1]), G) - D + D @ G, F)) / d
+    loose = np.maximum(EPS, np.sqrt(rounding(x)))[..., None, None]
+    return (x - times_solve(still((1 + loose) * like(np.eye(G.shape[-1]), G) - D + D @ G), F)) / d

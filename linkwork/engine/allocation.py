@@ -13,12 +13,12 @@ from weakref import WeakKeyDictionary
 
 from .functions_circular import sincos
 from .llvm import fused, uses_of
-from .operations import OPERATIONS, operands
+from .operations import OPERATIONS, SAME, operands
 from .order import by_columns
 from .program import Program
 from .trace import Trace
 
-FREE = "in", "const", "opaque"
+FREE = "in", "const", *SAME
 ARITHMETIC = "add", "mul", "rcp", "sqrt", "abs"
 PIECE = 100  # other operations that become one function
 CLEAN = 3.0  # how much nearer the next use of a value may be that is in memory, to give up its register before one that is not
@@ -123,10 +123,10 @@ class _Allocation:
     # --- what there is to do
 
     def value(self, ref: int) -> tuple[bool, int]:
-        """Is it negative, and of what? Constants are numbered -1, -2 ...; `opaque` is its operand."""
+        """Is it negative, and of what? Constants are numbered -1, -2 ...; `opaque` and `still` are their operand."""
         negative = ref < 0
         node = self.nodes[abs(ref)]
-        while node[0] == "opaque":
+        while node[0] in SAME:
             negative ^= node[1] < 0
             ref, node = node[1], self.nodes[abs(node[1])]
         if node[0] == "const":

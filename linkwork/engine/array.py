@@ -321,6 +321,11 @@ def _opaque(x):
     return Traced(x.trace, elementwise(x.trace.opaque, lift(x.trace, x)))
 
 
+@scalars.still.register(Traced)
+def _still(x):
+    return Traced(x.trace, elementwise(x.trace.still, lift(x.trace, x)))
+
+
 @scalars.is_zero.register(Traced)
 def _is_zero(x):
     return not x.refs.any()

@@ -14,7 +14,7 @@ import numpy as np
 
 from .llvm import refuse_call
 from .loops import Loop
-from .operations import OPERATIONS, operands
+from .operations import OPERATIONS, SAME, operands
 from .program import Program
 
 TYPES = {"float64": "double", "float32": "float"}
@@ -131,7 +131,7 @@ class CFunction:
                 self.results[i] = self.loop(*nodes[i][1:])
                 continue
             text, level = self.expression(*nodes[i])
-            inline = nodes[i][0] in ("add", "mul", "opaque") and uses[i] == 1 and len(text) < WIDTH
+            inline = nodes[i][0] in ("add", "mul", *SAME) and uses[i] == 1 and len(text) < WIDTH
             if level < ATOM and not inline and nodes[i][0] != "const":
                 text, level = self.named(text, "const int" if OPERATIONS[nodes[i][0]].truth else f"const {self.kind}"), ATOM
             self.written[i] = text, level
@@ -187,7 +187,7 @@ class CFunction:
             return f"{self.arguments[args[0]]}[{args[1]}]", ATOM
         if name == "const":
             return self.constant(args[0])
-        if name == "opaque":
+        if name in SAME:
             return self.written[args[0]]
         if name == "call":
             refuse_call(*args)

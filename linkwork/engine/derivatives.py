@@ -256,6 +256,8 @@ def _below(trace: Trace, i: int) -> Iterable[int]:
     if i in trace.moves_as:
         return (abs(trace.moves_as[i]),)
     node = trace.nodes[i]
+    if node[0] == "still":
+        return ()
     return operands(trace.nodes[node[2]] if node[0] == "result" else node)
 
 

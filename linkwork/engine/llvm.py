@@ -15,7 +15,7 @@ from ..errors import TraceError
 from . import functions
 from .functions_circular import sincos
 from .loops import Loop
-from .operations import OPERATIONS, operands
+from .operations import OPERATIONS, SAME, operands
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Writer:
             return self.load(self.emit, *args)
         if name == "add":
             return self._add(args[0], args[1], absorbs.get(i))
-        if name == "opaque":
+        if name in SAME:
             return self.at(args[0])
         if name == "loop":
             self.results[i] = self._loop(f"loop{i}", *args)

@@ -8,7 +8,7 @@ What can be made of other operations is no operation but a composition (sinh, hy
 its scalars, listed by its ufunc in ufuncs.py.
 
 Some operations are known to the writers themselves, because their text depends on what is around them: the leaves `in` and
-`const`, `opaque`, which is its operand, `add`, which may absorb a product or become a difference, loops (loops.py) with the
+`const`, `opaque` and `still`, which are their operand, `add`, which may absorb a product or become a difference, loops (loops.py) with the
 leaves of their bodies, calls of routines (routines.py), and the results of both.
 """
 
@@ -27,6 +27,7 @@ from .functions_inverse import acos, asin, atan2
 
 ZERO = 0  # the reference to the scalar 0; a reference is the number of a node, negative for its negative
 LEAVES = "in", "const", "carried"  # nodes without operands
+SAME = "opaque", "still"  # nodes that are their operand
 LOOPS = "loop", "call", "result"  # nodes whose operands come after something else: the loop or routine itself, or which of its results
 
 
@@ -205,6 +206,10 @@ ROWS = [
     Operation(
         name="opaque", arity=1, value=_same, free=True, make=lambda t, a: t.opaque(a),
         sympy=_same, casadi=_same, derivative=lambda t, _, a: (t.one,),
+    ),
+    Operation(
+        name="still", arity=1, value=_same, free=True, make=lambda t, a: t.still(a),
+        sympy=_same, casadi=_same, derivative=lambda t, _, a: (ZERO,),
     ),
     Operation(name="loop", arity=0, value=np.any, free=True),  # the value of all samples' truths: does the group go on?
     Operation(name="call", arity=0, free=True),  # of a routine (routines.py)

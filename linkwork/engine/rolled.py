@@ -5,12 +5,14 @@ become loads and stores; the sum over children becomes a loop over them. What ho
 (zeros, equal entries, opposite ones) is found by tracing the loop again until nothing changes, starting from a tree
 without children, so that symmetry survives the store and only distinct numbers take memory.
 
-Nodes come in groups, chains that always occur together, of which the last has entries in the vectors. A group is the unit of
-the loop.
+Nodes come in groups that always occur together, such as one that moves with those that place it. A group is the unit of
+the loop, a small tree of its own. It stands on one node of another group, and others stand on some of its nodes, its ports.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,24 +26,81 @@ OWN, PARENT, CHILD, WORLD = "own", "parent", "child", "world"
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What the groups of a class have in common, as positions among their members."""
+
+    parent: tuple[int, ...]  # of each member; -1 for those that stand on what the group stands on
+    moving: tuple[int, ...]  # those that have entries in the vectors
+    ports: tuple[int, ...]  # those that other groups stand on
+
+    @staticmethod
+    def chain(length: int) -> "Shape":
+        """One member on the other: the last moves, and others stand on it."""
+        return Shape(tuple(range(-1, length - 1)), (length - 1,), (length - 1,))
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The members that stand on each."""
+        return tuple(tuple(m for m, p in enumerate(self.parent) if p == i) for i in range(len(self.parent)))
+
+
+@dataclass(frozen=True)
 class Groups:
-    """The shape of a tree of groups: members of each (node numbers), its class, and the group it stands on (-1: world)."""
+    """A tree of groups: members of each (node numbers), its class, and the group it stands on (-1: world) with the number of the port
+    there; and where the entries of its moving members begin in vectors."""
 
     members: tuple[tuple[int, ...], ...]
     classes: tuple[int, ...]
+    shapes: tuple[Shape, ...]  # of each class
     parent: tuple[int, ...]
-    q_start: tuple[int, ...]
-    v_start: tuple[int, ...]
+    port: tuple[int, ...]
+    q_start: tuple[tuple[int, ...], ...]
+    v_start: tuple[tuple[int, ...], ...]
 
     def of_class(self, c: int) -> list[int]:
-        return [g for g, k in enumerate(self.classes) if k == c]
+        return self._of_class[c]
+
+    @cached_property
+    def _of_class(self) -> list[list[int]]:
+        out: list[list[int]] = [[] for _ in self.shapes]
+        for g, c in enumerate(self.classes):
+            out[c].append(g)
+        return out
+
+    @property
+    def are_chains(self) -> bool:
+        """Is every group a chain, whose last member moves and carries others?"""
+        return all(shape == Shape.chain(len(shape.parent)) for shape in self.shapes)
+
+    @cached_property
+    def stride(self) -> int:
+        """The most members that move in one group: numbers that all moving nodes have are laid out so many to a group."""
+        return max((len(shape.moving) for shape in self.shapes), default=1)
+
+    @cached_property
+    def number(self) -> dict[int, int]:
+        """The place of each moving node in that layout."""
+        out: dict[int, int] = {}
+        for g, (row, c) in enumerate(zip(self.members, self.classes)):
+            out |= {row[m]: g * self.stride + j for j, m in enumerate(self.shapes[c].moving)}
+        return out
+
+    @property
+    def count(self) -> int:
+        """The length of that layout."""
+        return len(self.members) * self.stride
+
+    @cached_property
+    def record(self) -> list[int]:
+        """The number of each group's first port among all ports, and last the count of these: where values are kept in memory."""
+        return [0, *np.cumsum([len(self.shapes[c].ports) for c in self.classes]).tolist()]
 
 
 class Handle(int):
     """A node as a sweep sees it: the number of a representative, and whose it is."""
 
     role: str
-    member: int
+    member: int  # of a child: the number of the port it stands on
 
     def __new__(cls, number: int, role: str, member: int = -1):
         self = super().__new__(cls, number)
@@ -105,26 +164,45 @@ class Segment:
 
 
 @dataclass(eq=False)
+class PortSum:
+    """Terms that are summed over the children that stand on one port."""
+
+    segment: Segment
+    sums: dict[int, int] = field(default_factory=dict)  # term -> its sum over the children
+
+
+@dataclass(eq=False)
 class ClassStep:
     """What one class of group does in one loop: terms summed over its children, the rest, and last what it gives to its children."""
 
     group_class: int
     body: Segment
-    children: Segment
+    ports: list[PortSum]
     giving: Segment = field(default_factory=lambda: Segment({}))
     given: dict[tuple, int] = field(default_factory=dict)  # a name -> what each child gets under it
     values: dict = field(default_factory=dict)  # (slot, member) -> references
-    sums: dict[int, int] = field(default_factory=dict)  # term -> its sum over the children
     totals: list = field(default_factory=list)  # (number of a total, references)
-    results: list = field(default_factory=list)  # (output, entry, which start, reference)
+    results: list = field(default_factory=list)  # (output, entry, which start, number of the moving member, reference)
+
+    @property
+    def children(self) -> Segment:
+        """Where terms of children are computed, in a group with one port."""
+        return self.ports[0].segment
+
+    @property
+    def sums(self) -> dict[int, int]:
+        """The sums over children, in a group with one port."""
+        return self.ports[0].sums
 
     def snapshot(self) -> tuple:
-        kept = self.body.seen, self.children.seen, self.values, self.sums, self.totals, self.results
-        return tuple(type(x)(x) for x in kept)
+        kept = self.body.seen, self.values, self.totals, self.results
+        return tuple(type(x)(x) for x in kept), [(dict(x.segment.seen), dict(x.sums)) for x in self.ports]
 
     def restore(self, snapshot: tuple) -> None:
-        kept = tuple(type(x)(x) for x in snapshot)
-        self.body.seen, self.children.seen, self.values, self.sums, self.totals, self.results = kept
+        kept, ports = snapshot
+        self.body.seen, self.values, self.totals, self.results = (type(x)(x) for x in kept)
+        for x, (seen, sums) in zip(self.ports, ports):
+            x.segment.seen, x.sums = dict(seen), dict(sums)
 
 
 @dataclass(eq=False)
@@ -215,7 +293,7 @@ class RolledTree:
         self.root_giving = Segment({})
         self.root_given: dict[tuple, int] = {}
         self.turn: int | None = None  # the number of loops after which roots are summed and given to; all of them if None
-        self.within = False  # are the children asked for members of the same group?
+        self.asked: tuple[Handle, ...] = ()  # the children that were asked for last
         self._slots = self._totals = 0
         self.parent, self.children = _Parents(self), _Children(self)
         self.nv = sum(widths)
@@ -267,7 +345,9 @@ class RolledTree:
     def new_loop(self, outward: bool) -> NodeLoop:
         """One more loop over all groups."""
         seen = self.trace.seen
-        self.loops.append(NodeLoop(outward, [ClassStep(c, Segment(dict(seen)), Segment(dict(seen))) for c in self.kinds]))
+        ports = {c: len(self.groups.shapes[c].ports) for c in self.kinds}
+        steps = [ClassStep(c, Segment(dict(seen)), [PortSum(Segment(dict(seen))) for _ in range(ports[c])]) for c in self.kinds]
+        self.loops.append(NodeLoop(outward, steps))
         return self.loops[-1]
 
     # --- slots and what is known of them
@@ -286,10 +366,8 @@ class RolledTree:
             return self.patterns[key]
         given = [] if role == CHILD or slot.world is None else [slot.world]
         if fresh or slot not in self.touched:
-            for c in self.kinds:
-                at = len(self.representative[c]) - 1 if role == PARENT else 0
-                if (c, at) in slot.stored:
-                    given.append(slot.stored[c, at][1])
+            read = (key for c in self.kinds for key in self.read(c, role))
+            given += [slot.stored[key][1] for key in read if key in slot.stored]
         if not given:
             return None
         alike = len({refs.shape for refs in given}) == 1
@@ -297,6 +375,10 @@ class RolledTree:
         if fresh or slot not in self.touched:
             self.patterns[key] = pattern
         return pattern
+
+    def read(self, c: int, role: str) -> list[tuple[int, int]]:
+        """(class, member) of the members whose values other groups read in this role: as their parent's, or as their child's."""
+        return [(c, m) for m in (self.groups.shapes[c].ports if role == PARENT else (0,))]
 
     def _merged(self, given: list[list[int]]) -> tuple:
         """Entries equal, opposite, constant or zero in every one of the given arrays."""
@@ -327,23 +409,28 @@ class RolledTree:
     # --- sums
 
     def sum(self, terms):
-        """Σ over the children of the node at hand, or over the roots."""
+        """Σ over the children of the node at hand, those in its own group first, or over the roots."""
+        terms, asked = iter(terms), self.asked
+        out: Any = 0.0
+        for child in asked:
+            out = out + (next(terms) if child.role == OWN else self._summed(terms, child.member))
+        return out
+
+    def _summed(self, terms: Iterator, port: int):
+        """The next term, summed over the children that stand on a port of the group at hand."""
         step, trace = self.current, self.trace
-        if self.within:  # the one child is a member of the same group
-            return sum(terms, 0.0)
         if step is None:
             segment, sums = self.root_segment, self.root_sums
             segment.seen = segment.seen or dict(trace.seen)
         else:
-            segment, sums = step.children, step.sums
+            segment, sums = step.ports[port].segment, step.ports[port].sums
         before = trace.enter(segment, segment.seen)
         try:
-            parts = list(terms)
+            term = next(terms)
         except NoChildren:
             return 0.0
         finally:
             trace.enter(*before)
-        (term,) = parts
         out = []
         for ref in term.refs.ravel().tolist():
             if not ref:
@@ -351,8 +438,9 @@ class RolledTree:
                 continue
             a = abs(ref)
             if a not in sums:
-                which = "root" if step is None else "step"
-                sums[a] = trace.leaf(("sum", which, a), 0, drawn("sum", which, trace.residue[a]))
+                where = ("root",) if step is None else ("step", port) if port else ("step",)
+                source = "sum", where[0], a, *where[1:]
+                sums[a] = trace.leaf(source, 0, drawn("sum", *where, trace.residue[a]))
             out.append(sums[a] if ref > 0 else -sums[a])
         return Traced(trace, np.array(out, np.int64).reshape(term.shape))
 
@@ -399,24 +487,26 @@ class _Parents:
         self.tree = tree
 
     def __getitem__(self, k: Handle):
-        if k.member > 0:
-            return Handle(self.tree.representative[self.tree.step.group_class][k.member - 1], OWN, k.member - 1)
-        return Handle(0, PARENT)
+        tree = self.tree
+        c = tree.step.group_class
+        p = tree.groups.shapes[c].parent[k.member]
+        return Handle(0, PARENT) if p < 0 else Handle(tree.representative[c][p], OWN, p)
 
 
 class _Children:
     def __init__(self, tree):
         self.tree = tree
 
-    def __getitem__(self, k):
-        if k != self.tree.world:
-            members = self.tree.representative[self.tree.step.group_class]
-            self.tree.within = k.member + 1 < len(members)
-            if self.tree.within:
-                return (Handle(members[k.member + 1], OWN, k.member + 1),)
-        else:
-            self.tree.within = False
-        return (Handle(0, CHILD),)
+    def __getitem__(self, k) -> tuple[Handle, ...]:
+        self.tree.asked = (Handle(0, CHILD, 0),) if k == self.tree.world else self._of(k)
+        return self.tree.asked
+
+    def _of(self, k: Handle) -> tuple[Handle, ...]:
+        """The members of the same group that stand on k, and one that stands for all groups that do."""
+        c = self.tree.step.group_class
+        shape, members = self.tree.groups.shapes[c], self.tree.representative[c]
+        inside = (Handle(members[m], OWN, m) for m in shape.children[k.member])
+        return *inside, *(Handle(0, CHILD, j) for j, m in enumerate(shape.ports) if m == k.member)
 
 
 @dataclass(frozen=True)
@@ -424,7 +514,7 @@ class Argument:
     """A vector that is passed in, with a part for each group; without a name, it is zero."""
 
     name: str | None
-    which: str | int  # parts begin at q_start ("q") or v_start ("v") of the groups, or all have this many numbers; 0: one part for all
+    which: str | int  # parts begin at q_start ("q") or v_start ("v"), or all moving nodes have this many numbers; 0: one part for all
     size: int
     widths: tuple[int, ...]  # per node
     units: dict[int, tuple[slice, ...]] = field(default_factory=dict, compare=False)  # per node
@@ -458,10 +548,13 @@ class Columns:
             refs = [ZERO] * width
         else:
             c = self.tree.step.group_class
-            residues = [drawn("arg", x.name, c, j) for j in range(width)]
+            number = self.tree.groups.shapes[c].moving.index(k.member)
+            whose = (c, number) if number else (c,)
+            residues = [drawn("arg", x.name, *whose, j) for j in range(width)]
             for rows in x.units.get(int(k), ()):
-                residues[rows] = sphere(rows.stop - rows.start, x.name, c, rows.start)
-            refs = [trace.leaf(("arg", x.name, x.which), j, r) for j, r in enumerate(residues)]
+                residues[rows] = sphere(rows.stop - rows.start, x.name, *whose, rows.start)
+            source = ("arg", x.name, x.which, number) if number else ("arg", x.name, x.which)
+            refs = [trace.leaf(source, j, r) for j, r in enumerate(residues)]
         shape = (width, 1) if self.column else (width,)
         return Traced(trace, np.array(refs, np.int64).reshape(shape))
 
@@ -472,7 +565,7 @@ class Table:
     `relation` gives exact values that obey what the numbers obey (a rotation's, say), from a key.
     """
 
-    def __init__(self, tree: RolledTree, name: str, arrays: Sequence, world=None, relation: Callable | None = None):
+    def __init__(self, tree: RolledTree, name: str, arrays: Sequence | Mapping[int, Any], world=None, relation: Callable | None = None):
         self.tree, self.name, self.arrays, self.world, self.relation = tree, name, arrays, world, relation
         self._made: dict = {}
 
@@ -521,7 +614,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Joined:
-    """A vector that is returned: the parts that the last node of each group holds in a slot."""
+    """A vector that is returned: the parts that the moving nodes of each group hold in a slot."""
 
     slot: Slot
     which: str | int  # where parts begin, as of an argument

@@ -42,6 +42,8 @@ class Derivative:
         """The program is used up."""
         if program.tree.turn is not None:
             raise TraceError(f"{program.name} is a gradient by loops over all nodes, which has no derivative yet: take kernel.jvp.vjp.")
+        if not program.tree.groups.are_chains:
+            raise TraceError(f"{program.name} loops over groups that are no chains, which have no derivatives yet: take differences.")
         self.program, self.tree, self.trace = program, program.tree, program.trace
         self.moving = {x.argument.name: x for x in moving}
         self.loops = list(self.tree.loops)

@@ -26,7 +26,7 @@ class _Rates(Derivative):
         self.totals: dict[int, int] = {}  # the number of a total -> that of its rate
         shared: dict[tuple[str, int], list[int]] = {}
         for role, number, index in program.shared:
-            if any(abs(ref) in self.active for _, ref in program.contributions(role, number, index)):
+            if any(abs(ref) in self.active for *_, ref in program.contributions(role, number, index)):
                 shared.setdefault((role, number), []).append(index)
         self.shared = {key: (self.slot(key[0], len(some)), some) for key, some in shared.items()}
 
@@ -80,7 +80,7 @@ class _Rates(Derivative):
             for (role, number), (_, some) in self.shared.items():
                 c = step.group_class
                 if program.slots[number].stored[c, self.member(role, c)][0] is step:
-                    wanted += [ref for index in some for k, ref in program.contributions(role, number, index) if k == c]
+                    wanted += [ref for index in some for k, _, ref in program.contributions(role, number, index) if k == c]
             wanted += [ref for number, refs in step.totals for e, ref in enumerate(refs) if (number, e) in program.totals]
             wanted += [ref for written in self.written for c, (at, refs) in written.items() if at is step for ref in refs.ravel().tolist()]
             self._find(step.body, wanted)
@@ -133,7 +133,7 @@ class _Rates(Derivative):
                 slot.world = np.zeros(len(some), np.int64)
             found: dict[int, list[int]] = {c: [] for c in self.tree.kinds}
             for index in some:
-                for c, ref in self.program.contributions(role, number, index):
+                for c, _, ref in self.program.contributions(role, number, index):
                     if c is not None:
                         found[c].append(self.of(ref))
             for c, refs in found.items():

@@ -8,7 +8,7 @@ from .operations import operands
 from .rolled import CHILD, OWN, PARENT, ClassStep
 from .rolled_program import RolledProgram
 
-POINTERS = ("n", "parent", "class", "first", "list", "q", "v", "row")  # what data holds after its own three, then the tables
+POINTERS = ("n", "record", "parent", "class", "first", "list", "q", "v", "row")  # what data holds after its own three, then the tables
 
 
 class _Function:
@@ -19,7 +19,7 @@ class _Function:
         self.align = self.size if kind.width > 1 else kind.bytes
         self.writer = Writer(program.trace.nodes, kind, self.load)
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
-        self.sums: dict[int, str] = {}
+        self.sums: dict[tuple, str] = {}  # (term, port) -> its sum
         self.labels = 0
         self.here = self.above = self.below = self.row = self.group = ""
 
@@ -62,7 +62,7 @@ class _Function:
     def load(self, emit, source, index) -> str:
         program, what = self.program, source[0]
         if what == "arg":
-            return self.get(self.argument(self.number[source[1]], self.start(source[2]), index))
+            return self.get(self.argument(self.number[source[1]], self.start(*source[2:]), index))
         if what == "table":
             return self.splat(emit, self.row, index)
         if what == OWN:
@@ -71,18 +71,19 @@ class _Function:
             record = self.above if what == PARENT else self.below
             return self.get(self.place(record, program.shared[what, source[1], index]))
         if what == "sum":
-            return self.sums[source[2]]
+            return self.sums[source[2:]]
         if what == "given":
             return self.get(self.place(self.here, program.given[source[1:]]))
         return self.get(self.place(self.world, program.totals[source[1], index]))
 
-    def start(self, which: str | int) -> str:
-        """Where the part of an argument for this group begins; one of size 0 is the same for all groups."""
+    def start(self, which: str | int, number: int = 0) -> str:
+        """Where the part of an argument for a moving member of this group begins; one of size 0 is the same for all groups."""
         if which == 0:
             return "0"
-        if isinstance(which, int):
-            return self.writer.emit(f"mul i64 {self.group}, {which}")
-        return self.entry(f"%d.{which}", self.group)
+        emit, stride = self.writer.emit, self.program.tree.groups.stride
+        at = self.group if stride == 1 else emit(f"mul i64 {self.group}, {stride}")
+        at = emit(f"add i64 {at}, {number}") if number else at
+        return emit(f"mul i64 {at}, {which}") if isinstance(which, int) else self.entry(f"%d.{which}", at)
 
     def splat(self, emit, row: str, index: int) -> str:
         T, w, V = self.kind.dtype, self.kind.width, self.kind.vector
@@ -100,7 +101,8 @@ class _Function:
             slot = self.writer.emit(f"getelementptr i8, ptr %data, i64 {8 * (3 + i)}")
             self.do(f"%d.{pointer} = load ptr, ptr {slot}")
         self.do("%n = load i64, ptr %d.n")
-        self.world = self.record_of("%n")
+        self.do(f"%world = load i64, ptr {self.writer.emit('getelementptr i64, ptr %d.record, i64 %n')}")
+        self.world = self.record_of("%world")
         levels, turn = self._levels(), self.turn
         stored = [ref for given in (program.tree.root_given, *(s.given for s in program.steps)) for ref in given.values()]
         uses = uses_of(program.trace.nodes, program.live, [*(ref for *_, ref in program.finals), *stored])
@@ -109,10 +111,10 @@ class _Function:
         for n, loop in enumerate(program.tree.loops, 1):
             self._loop(loop)
             if n == turn and program.tree.root_sums:
-                self._sum(program.tree.root_segment, program.tree.root_sums, "%n")
+                self._sum(program.tree.root_segment, program.tree.root_sums, "%world")
             self.writer.run([i for i, level in levels.items() if level == n], uses)
             if n == turn:
-                self._give(program.tree.root_giving, program.tree.root_given, "%n")
+                self._give(program.tree.root_giving, program.tree.root_given, "%world")
         n_in = len(program.inputs)
         for n, j, ref in program.finals:
             self.put(self.writer.at(ref), self.argument(n_in + n, "0", j))
@@ -142,7 +144,7 @@ class _Function:
 
     def _world(self) -> None:
         for (role, number, index), place in self.program.shared.items():
-            for c, ref in self.program.contributions(role, number, index):
+            for c, _, ref in self.program.contributions(role, number, index):
                 if c is None:
                     self.put(self.writer.at(ref), self.place(self.world, place))
         for place in self.program.totals.values():
@@ -155,12 +157,12 @@ class _Function:
         by_world = [place for name, place in program.given.items() if name in program.tree.root_given]
         by_groups = [place for name, place in program.given.items() if name not in program.tree.root_given]
         if by_groups:
-            with self._each(self.label("clear"), *self._children("%n")) as j:
+            with self._each(self.label("clear"), *self._children("%world")) as j:
                 record = self.record_of(self.entry("%d.list", j))
                 for place in by_groups:
                     self.put(zero, self.place(record, place))
         if by_world:
-            with self._each(self.label("clear"), "0", "%n") as j:
+            with self._each(self.label("clear"), "0", "%world") as j:
                 record = self.record_of(j)
                 for place in by_world:
                     self.put(zero, self.place(record, place))
@@ -174,7 +176,8 @@ class _Function:
         more = emit(f"icmp slt i64 %{name}.i, %n")
         self.do(f"br i1 {more}, label %{name}.body, label %{after}\n{name}.body:")
         self.group = f"%{name}.i" if loop.outward else emit(f"sub i64 {emit('sub i64 %n, 1')}, %{name}.i")
-        self.here = self.record_of(self.group)
+        self.number_here = self.entry("%d.record", self.group)
+        self.here = self.record_of(self.number_here)
         self.above = self.record_of(self.entry("%d.parent", self.group))
         self.at_row = self.entry("%d.row", self.group)
         kind = self.entry("%d.class", self.group)
@@ -193,34 +196,36 @@ class _Function:
         table = writer.emit(f"load ptr, ptr {table}")
         offset = writer.emit(f"mul i64 {self.at_row}, {max(1, len(tree.tables[c])) * self.kind.bytes}")
         self.row = writer.emit(f"getelementptr i8, ptr {table}, i64 {offset}")
-        if step.sums:
-            self._sum(step.children, step.sums, self.group)
+        ports = [self.number_here, *(writer.emit(f"add i64 {self.number_here}, {p}") for p in range(1, len(step.ports)))]
+        for p, x in enumerate(step.ports):
+            if x.sums:
+                self._sum(x.segment, x.sums, ports[p], (p,) if p else ())
         order = program.order(step.body)
         mine = set(order)
-        stores = [(place, i) for i, place in program.own.items() if i in mine]
-        latest = {(slot.number, member): refs for (slot, member), refs in step.values.items()}
+        stores = [(0, place, i) for i, place in program.own.items() if i in mine]
+        latest = {(slot.number, member) for slot, member in step.values}
         for (role, number, index), place in program.shared.items():
-            at = len(tree.representative[c]) - 1 if role == PARENT else 0
-            if (number, at) in latest:
-                stores += [(place, ref) for k, ref in program.contributions(role, number, index) if k == c]
+            if any((number, member) in latest for _, member in tree.read(c, role)):
+                stores += [(port, place, ref) for k, port, ref in program.contributions(role, number, index) if k == c]
         found = [((number, e), ref) for number, refs in step.totals for e, ref in enumerate(refs)]
         totals = [(program.totals[key], ref) for key, ref in found if key in program.totals]
-        wanted = [ref for _, ref in stores] + [ref for _, ref in totals] + [ref for *_, ref in step.results] + [*step.given.values()]
+        wanted = [ref for *_, ref in stores] + [ref for _, ref in totals] + [ref for *_, ref in step.results] + [*step.given.values()]
         writer.run(order, uses_of(program.trace.nodes, [*order, *program.order(step.giving)], wanted))
-        for place, ref in stores:
-            self.put(writer.at(ref), self.place(self.here, place))
+        records = [self.here, *map(self.record_of, ports[1:])]
+        for port, place, ref in stores:
+            self.put(writer.at(ref), self.place(records[port], place))
         for place, ref in totals:
             pointer = self.place(self.world, place)
             self.put(writer.emit(f"fadd {self.kind.vector} {self.get(pointer)}, {writer.at(ref)}"), pointer)
-        for n, j, which, ref in step.results:
-            self.put(writer.at(ref), self.argument(len(program.inputs) + n, self.start(which), j))
-        self._give(step.giving, step.given, self.group)
+        for n, j, which, number, ref in step.results:
+            self.put(writer.at(ref), self.argument(len(program.inputs) + n, self.start(which, number), j))
+        self._give(step.giving, step.given, self.number_here)
 
     # --- children
 
-    def _children(self, group: str) -> tuple[str, str]:
-        """Where the list of a group's children begins and ends."""
-        return self.entry("%d.first", group), self.entry("%d.first", self.writer.emit(f"add i64 {group}, 1"))
+    def _children(self, port: str) -> tuple[str, str]:
+        """Where the list of the children on a port begins and ends."""
+        return self.entry("%d.first", port), self.entry("%d.first", self.writer.emit(f"add i64 {port}, 1"))
 
     @contextmanager
     def _each(self, name: str, first: str, last: str, sums: Iterable[str] = ()):
@@ -234,16 +239,16 @@ class _Function:
         yield f"%{name}.j"
         self.do(f"br label %{end}\n{end}:\n%{name}.next = add i64 %{name}.j, 1\nbr label %{head}\n{after}:")
 
-    def _sum(self, segment, sums: dict[int, int], group: str) -> None:
-        """Σ over the children of a group, all sums of a step in one loop."""
+    def _sum(self, segment, sums: dict[int, int], port: str, number: tuple[int, ...] = ()) -> None:
+        """Σ over the children on a port, all sums of a step in one loop."""
         program, writer, V, name = self.program, self.writer, self.kind.vector, self.label("sum")
         terms = [a for a, leaf in sums.items() if leaf in program.alive or -leaf in program.alive]
         if not terms:
             return
-        first, last = self._children(group)
-        self.sums |= {a: f"%{name}.s{a}" for a in terms}
+        first, last = self._children(port)
+        self.sums |= {(a, *number): f"%{name}.s{a}" for a in terms}
         zero = self.kind.constant(0.0)
-        lines = [f"{self.sums[a]} = phi {V} [ {zero}, %{name}.before ], [ %{name}.t{a}, %{name}.end ]" for a in terms]
+        lines = [f"%{name}.s{a} = phi {V} [ {zero}, %{name}.before ], [ %{name}.t{a}, %{name}.end ]" for a in terms]
         with self._each(name, first, last, lines) as j:
             self.below = self.record_of(self.entry("%d.list", j))
             order = program.order(segment)
@@ -251,13 +256,13 @@ class _Function:
             for a in terms:
                 self.do(f"%{name}.t{a} = fadd {V} %{name}.s{a}, {writer.at(a)}")
 
-    def _give(self, segment, given: dict[tuple, int], group: str) -> None:
-        """What a group computes for each of its children, in their records."""
+    def _give(self, segment, given: dict[tuple, int], port: str) -> None:
+        """What a group with one port computes for each of its children, in their records."""
         program, writer = self.program, self.writer
         wanted = [(program.given[name], ref) for name, ref in given.items() if name in program.given]
         if not wanted:
             return
-        first, last = self._children(group)
+        first, last = self._children(port)
         with self._each(self.label("give"), first, last) as j:
             self.below = self.record_of(self.entry("%d.list", j))
             order = program.order(segment)

@@ -25,8 +25,9 @@ class RolledProgram:
         for n, result in enumerate(self.results):
             if isinstance(result, Joined):
                 for c in tree.kinds:
-                    step, refs = result.slot.stored[c, len(tree.representative[c]) - 1]
-                    step.results += [(n, j, result.which, ref) for j, ref in enumerate(refs.ravel().tolist())]
+                    for number, m in enumerate(tree.groups.shapes[c].moving):
+                        step, refs = result.slot.stored[c, m]
+                        step.results += [(n, j, result.which, number, ref) for j, ref in enumerate(refs.ravel().tolist())]
                 outputs.append(Output((0,) * result.size, result.shape))
                 self.after += (result.after,)
             elif isinstance(result, Traced):
@@ -81,7 +82,7 @@ class RolledProgram:
         if kind == OWN:
             return [what[0]]
         if kind in (PARENT, CHILD):
-            return [abs(ref) for _, ref in self.contributions(kind, what[0], index)]
+            return [abs(ref) for *_, ref in self.contributions(kind, what[0], index)]
         if kind == "sum":
             return [what[1]]
         if kind == "total":
@@ -91,15 +92,15 @@ class RolledProgram:
         return []
 
     def contributions(self, role: str, number: int, index: int):
-        """Who stores entry `index` of a slot: (class, or None for the world, signed reference)."""
+        """Who stores entry `index` of a slot: (class, or None for the world, number of the port, signed reference)."""
         tree, slot = self.tree, self.slots[number]
         pattern = tree.patterns[number, role]
         e, sign = next((e, s) for e, (i, s) in enumerate(pattern.entries) if i == index)
         for c in tree.kinds:
-            at = len(tree.representative[c]) - 1 if role == PARENT else 0
-            yield c, sign * int(slot.stored[c, at][1].flat[e])
+            for port, key in enumerate(tree.read(c, role)):
+                yield c, port, sign * int(slot.stored[key][1].flat[e])
         if role == PARENT and slot.world is not None:
-            yield None, sign * int(slot.world.flat[e])
+            yield None, 0, sign * int(slot.world.flat[e])
 
     @property
     def live(self) -> list[int]:
@@ -110,8 +111,8 @@ class RolledProgram:
 
     @property
     def workspace(self) -> int:
-        """Numbers of scratch memory: a record for each group and one for the world."""
-        return self.record * (len(self.tree.groups.members) + 1)
+        """Numbers of scratch memory: a record for each port of each group and one for the world."""
+        return self.record * (self.tree.groups.record[-1] + 1)
 
     @cached_property
     def operations(self) -> Counter:
@@ -125,19 +126,20 @@ class RolledProgram:
     def tables(self, dtype: str) -> list[np.ndarray]:
         """What the kernel reads besides its arguments, in the order it expects."""
         groups = self.tree.groups
-        n = len(groups.members)
-        parent = np.array([n if p < 0 else p for p in groups.parent], np.int64)
-        children: list[list[int]] = [[] for _ in range(n + 1)]
+        n, record = len(groups.members), groups.record
+        parent = np.array([record[-1] if p < 0 else record[p] + port for p, port in zip(groups.parent, groups.port)], np.int64)
+        children: list[list[int]] = [[] for _ in range(record[-1] + 1)]
         for g, p in enumerate(parent.tolist()):
-            children[p].append(g)
+            children[p].append(record[g])
         starts = np.cumsum([0, *map(len, children)], dtype=np.int64)
         rows = np.zeros(n, np.int64)
         for c in self.tree.kinds:
             at = groups.of_class(c)
             rows[at] = np.arange(len(at))
         listed = np.array([g for part in children for g in part], np.int64)
-        out = [np.array([n], np.int64), parent, np.array(groups.classes, np.int64), starts, listed]
-        out += [np.array(groups.q_start, np.int64), np.array(groups.v_start, np.int64), rows]
+        out = [np.array([n], np.int64), np.array(record, np.int64), parent, np.array(groups.classes, np.int64), starts, listed]
+        filled = lambda rows: np.array([(*x, *(0,) * (groups.stride - len(x))) for x in rows], np.int64)
+        out += [filled(groups.q_start), filled(groups.v_start), rows]
         kind = np.float64 if dtype == "double" else np.float32
         for c in self.tree.kinds:
             columns = self.tree.tables[c]

@@ -138,7 +138,7 @@ class _Weights(Derivative):
         c = step.group_class
         if self.program.slots[number].stored[c, self.member(role, c)][0] is not step:
             return None
-        return next(ref for k, ref in self.program.contributions(role, number, index) if k == c)
+        return next(ref for k, _, ref in self.program.contributions(role, number, index) if k == c)
 
     def _given(self, n: int, terms_in: Segment, giving: Segment, of_terms: dict[int, int], read: list[tuple[int, int]]) -> dict[tuple, int]:
         """What a group gives to each child: the weights on the child's values, from those on the terms that were summed."""

@@ -6,7 +6,7 @@ All arguments are in lanes. Multiply-adds are chosen over the whole program, so 
 from . import assembly, pieces
 from .allocation import Others
 from .llvm import Kind, Writer, fused, plain_angles, uses_of
-from .operations import OPERATIONS, operands
+from .operations import OPERATIONS, SAME, operands
 from .order import by_columns
 from .program import Program
 
@@ -100,7 +100,7 @@ class _Text:
         """A value that was made before."""
         if i in writer.names or self.nodes[i][0] == "const":
             return
-        if self.nodes[i][0] == "opaque":
+        if self.nodes[i][0] in SAME:
             self._find(writer, abs(self.nodes[i][1]), places)
         if i in places:
             self._fetch_from(writer, places, i)

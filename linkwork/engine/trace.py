@@ -254,6 +254,12 @@ class Trace:
             return -self.opaque(-a)
         return self._made("opaque", a)
 
+    def still(self, a: int) -> int:
+        """The same number, which has no derivative."""
+        if not a or self.value(a) is not None:
+            return a
+        return -self.still(-a) if a < 0 else self._made("still", a)
+
     def unit(self, q: list[int]) -> list[int]:
         """q / |q|, computed though it may be provable that nothing changes; the result lies on the sphere."""
         normalised = self._normalised([self.opaque(a) for a in q])

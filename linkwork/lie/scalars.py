@@ -1,7 +1,7 @@
 """Operations on scalars that differ between float arrays and traced arrays.
 
 The same code runs on float arrays with leading batch axes and on traced arrays. Where the two must differ, the type of
-the argument decides: `like.register`, `unit.register` and `opaque.register` add a type.
+the argument decides: `like.register`, `unit.register`, `opaque.register` and `still.register` add a type.
 """
 
 from functools import singledispatch
@@ -23,6 +23,12 @@ def unit(q):
 @singledispatch
 def opaque(x):
     """x itself. A tracer discards here what it knows about x, so that no simplification undoes a well-conditioned form."""
+    return x
+
+
+@singledispatch
+def still(x):
+    """x itself. To a tracer it is a number without derivative, whatever it was made from: the solution of equations has theirs."""
     return x
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import quantities
 from ..contact.cone import blocks, flat, times
-from ..lie.scalars import like
+from ..lie.scalars import like, still
 from ..model.tree import concatenated
 from .equations import acceleration
 from .rotation_translation import cross_product, element, rotated, rotations
@@ -80,6 +80,7 @@ class ContactLaw:
     rough: tuple[int, ...] = ()  # rows of v of joints with dry friction
     recovery: float = RECOVERY
     friction_first: bool = False  # is dry friction of joints taken off before the contacts are solved, joint by joint?
+    bias: Callable | None = None  # (system, q, v) -> J̇ v (3n,), where derivatives know that impacts come earlier or later
 
     @property
     def contacts(self) -> int:
@@ -129,8 +130,29 @@ class ContactLaw:
         un, before_n = times(normal, free), times(normal, before)
         closing = gaps / (x + c * d)
         closing = np.where(c > 0, closing, np.maximum(closing, -self.recovery))
-        struck = (before_n < 0) & (gaps / x + un < 0) & (-e * before_n > np.abs(un - before_n))
-        return un + np.where(struck, e * before_n, closing)
+        return un + np.where(self._struck(gaps, un, before_n, e, x), e * before_n, closing)
+
+    def _struck(self, gaps, un, before_n, e, x):
+        """Which blocks bounce."""
+        return (before_n < 0) & (gaps / x + un < 0) & (-e * before_n > np.abs(un - before_n))
+
+    def later(self, system, q, gaps, J, before, free, h):
+        """δt (N,), zero in value, by which a change of the state delays the impact of each block that bounces; and what it does to b (3N,):
+
+            δt = −δgap/u_n⁻,    δb_n = (1 + e) d̈_n δt,    δb_t = d̈_t δt                          d̈ = J v̇ + J̇ v
+
+        An impact that comes later finds the velocity that is reached then: the saltation matrix, in steps.
+        """
+        n, x, e = self.contacts, h[..., None], next(self._materials(free))
+        un, before_n = times(J[..., ::3, :], free), times(J[..., ::3, :], before)
+        struck = self._struck(gaps, un, before_n, e, x)
+        when = gaps / np.where(struck, -before_n, 1.0)
+        late = np.where(struck, when - still(when), 0.0)
+        rate = times(J, free - before) / x
+        bias = self.bias(system, q, before) if n and self.bias is not None else q[..., :0]
+        rate = still(blocks(rate + np.concatenate([bias, np.zeros_like(rate[..., 3 * n :])], -1)))
+        more = np.stack([1 + e, np.ones_like(e), np.ones_like(e)], -1)
+        return late, flat(rate * more * late[..., None])
 
     def _materials(self, free):
         """Restitution, compliance and damping of all blocks."""
@@ -197,6 +219,12 @@ def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h
     if law.friction_first and law.rough:
         free = rubbed(law.rough, inverse, free, h[..., None] * dry)
     response = inverse @ J.mT
-    impulse, said = solver(*law.problem(gaps, J, response, v, free, dry, h, friction), impulse)
+    G, b, mu = law.problem(gaps, J, response, v, free, dry, h, friction)
+    if law.bias is None:
+        impulse, said = solver(G, b, mu, impulse)
+    else:
+        late, more = law.later(nodes, q, gaps, J, v, free, h)
+        impulse, said = solver(G, b + more, mu, impulse)
+        q = quantities.integrate(nodes, q, -times(response, flat(still(blocks(impulse)) * late[..., None])))
     q, v = drift(nodes, q, free + times(response, impulse), h / 2)
     return q, v, impulse, said, gaps

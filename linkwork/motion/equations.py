@@ -6,6 +6,8 @@ rates a Runge-Kutta method applies (Munthe-Kaas 1998):
     ξ̇ = S⁻¹(ξ) v,    v̇ = 𝓜⁻¹ (τ + τ passive − C v − g + J* external)     at q ∘ exp ξ
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import quantities
@@ -20,6 +22,11 @@ def acceleration(nodes, q, v, tau, external=None):
 def local_rates(nodes, q, xi, v, tau, external=None):
     """ξ̇ and v̇ at q ∘ exp ξ."""
     return local_velocity(nodes, xi, v), acceleration(nodes, quantities.integrate(nodes, q, xi), v, tau, external)
+
+
+def without_friction(nodes):
+    """The nodes of joints without dry friction."""
+    return replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction))
 
 
 def local_velocity(nodes, xi, v):

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine.gufunc import put_into
 from ..engine.kernel import Kernel
 from ..engine.program import Input
-from ..engine.rolled import Joined
+from ..engine.rolled import Groups, Joined
 from ..errors import TraceError
 from ..spatial import phi
 from ..systems import Nodes
@@ -230,12 +230,11 @@ def by_columns(product):
 class WrenchesOnNodes:
     """A wrench for each moving node from one for each body, flat."""
 
-    def __init__(self, nodes: Nodes):
-        members = nodes.moving.members
-        group_of = {k: g for g, row in enumerate(members) for k in row}
-        self.bodies, self.count = len(nodes.on), len(members)
+    def __init__(self, nodes: Nodes, groups: Groups | None = None):
+        groups = nodes.moving if groups is None else groups
+        self.bodies, self.count = len(nodes.on), groups.count
         self.moving = [i for i, k in enumerate(nodes.on) if k != nodes.tree.world]
-        self.to = np.array([group_of[nodes.on[i]] for i in self.moving])
+        self.to = np.array([groups.number[nodes.on[i]] for i in self.moving])
         self.one_each = len(set(self.to.tolist())) == len(self.to)
         self.shifts = np.array([phi(nodes.places[i]) for i in self.moving])
 

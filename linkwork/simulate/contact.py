@@ -18,15 +18,16 @@ from ..contact.cone import blocks, flat, norm, residual, times
 from ..contact.gauss_seidel import gauss_seidel
 from ..contact.interior import interior
 from ..contact.least_norm import least_norm
-from ..contact.newton import newton_step
+from ..contact.newton import implicit, newton_step
 from ..contact.pairs import pairs_of
 from ..contact.quantities import contact_bias, contact_gaps, contact_jacobian
+from ..contact.smoothed import implicit_smoothed, residual_smoothed, smoothed
 from ..contact.solve import GOOD, solve_contacts
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..errors import SimulationError
 from ..lie.iteration import iterate
-from ..lie.scalars import like
+from ..lie.scalars import like, still
 from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
 from ..motion.joint_limits import each_velocity, limits_of
 from .compliance import compliance
@@ -58,6 +59,11 @@ class ContactSolver:
                 that stop them, and e times their normal parts once more; "one_by_one": one contact after another, the fastest first,
                 as often as it takes
     recovery    m/s: how fast bodies that are in each other are pushed apart, at most
+    impact_times  derivatives: does a change of the state shift the times of impacts that bounce, as in the motion; or are they those of
+                the steps alone, in which an impact stays in its step?
+    smoothing   m/s, of rollouts: contacts push before they touch, as a potential −s² log gap for each unit of mass does, and derivatives
+                are continuous (contact/smoothed.py, by an interior point, whatever the method). Errors are O(s²), where contacts
+                change O(s)
     """
 
     method: str = "gauss_seidel"
@@ -69,6 +75,8 @@ class ContactSolver:
     friction: str = "solved"
     impacts: str = "together"
     recovery: float = RECOVERY
+    impact_times: bool = True
+    smoothing: float = 0.0
 
     def __post_init__(self):
         if self.method not in SOLVERS:
@@ -81,12 +89,17 @@ class ContactSolver:
             value = getattr(self, name)
             if isinstance(value, bool) or int(value) != value or value < least:
                 raise SimulationError(f"a contact solver has {name} {value!r}; it takes a whole number, at least {least}.")
-        for name in ("tolerance", "recovery"):
+        for name in ("tolerance", "recovery", "smoothing"):
             if not getattr(self, name) >= 0:
                 raise SimulationError(f"a contact solver has {name} {getattr(self, name)!r}; it takes a number that is not negative.")
+        if self.smoothing and (self.polish or self.least_norm):
+            raise SimulationError("a contact solver with smoothing has one solution, by Newton's method: leave polish and least_norm away.")
 
     def __call__(self, G, b, mu, force):
         """λ, and (residual, rounds)."""
+        if self.smoothing:
+            found, left, rounds = smoothed(G, b, mu, force, self.smoothing, self.rounds, self.tolerance)
+            return found, np.stack([left, rounds + 0.0 * left], -1)
         if self.method == "interior":
             found, _, rounds = interior(G, b, mu, self.rounds, force, self.tolerance)
         else:
@@ -97,6 +110,22 @@ class ContactSolver:
         found = least_norm(G, b, mu, found) if self.least_norm else found
         left = residual(G, b, mu, found)
         return found, np.stack([left, rounds + 0.0 * left], -1)
+
+    def differentiable(self, G, b, mu, force):
+        """As a call, with the derivative of the problem's solution, whatever the rounds were."""
+        found, said = self(G, b, mu, still(force))
+        return self.solution(G, b, mu, found), still(said)
+
+    def solution(self, G, b, mu, force):
+        """The solution near a λ, with its derivative by G, b and μ; the λ itself where no better one is near."""
+        if self.smoothing:
+            finer = implicit_smoothed(G, b, mu, force, self.smoothing)
+            new, old = (residual_smoothed(G, b, mu, x, self.smoothing) for x in (finer, force))
+        else:
+            finer = implicit(G, b, mu, force)
+            new, old = (residual(G, b, mu, x) for x in (finer, force))
+        better = new <= old
+        return still(np.where(better[..., None], finer, force)) + (finer - still(finer))
 
     def _polished(self, G, b, mu, force):
         """λ after a Newton step, and whether it was good before."""
@@ -119,6 +148,15 @@ def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery:
     return ContactLaw(
         touching, table.friction, table.restitution, table.compliance, table.damping, bounds, restitution, rows, recovery
     )  # fmt: skip
+
+
+def derivative_law(robot: Dynamics, law: ContactLaw, solver: ContactSolver) -> ContactLaw:
+    """The law of steps that are differentiated: those that bounce earlier or later, if the solver says so."""
+    bounces = law.restitution.any() or (law.limits and law.limit_restitution)
+    if not (solver.impact_times and bounces):
+        return law
+    pairs = pairs_of(robot.model)
+    return replace(law, bias=lambda system, q, v: contact_bias(system, q, v, pairs))
 
 
 def _touching(pairs, system, q):

@@ -2,16 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
-
-from ..contact.cone import residual
-from ..contact.newton import implicit
 from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..kernels import RobotKernel, UserKernel
 from ..lie.scalars import like
 from ..motion.contact_step import contact_step
-from .contact import GOOD, ContactSolver, law_of, picked, smooth
+from .contact import ContactSolver, derivative_law, law_of, picked, smooth
 
 MOST = 16  # blocks: the derivative solves a linear system of three rows for each in straight-line code
 
@@ -33,17 +29,12 @@ def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None =
             f"{robot.model.name} has {law.count} contact points, limits and dry joints; a kernel of a step takes 1 to {MOST}. Name what "
             'touches, as in model.with_contacts(["left foot", "right foot"]).'
         )
+    law = derivative_law(robot, law, solver)
     lowered, own, h = robot.lowered, robot.lowered.joint_space, float(dt)
-
-    def solved(G, b, mu, force):
-        force, said = solver(G, b, mu, force)
-        finer = implicit(G, b, mu, force)
-        good = (said[..., 0] <= GOOD) & (residual(G, b, mu, finer) <= GOOD)
-        return np.where(good[..., None], finer, force), said
 
     def step(q, v, tau, impulse):
         nodes, dry = smooth(own.mapped(lambda name, index, x: like(x, q)))
-        found = contact_step(law, solved, lowered.system(nodes), q, v, tau, impulse, like(h, q), picked(dry, law.rough))
+        found = contact_step(law, solver.differentiable, lowered.system(nodes), q, v, tau, impulse, like(h, q), picked(dry, law.rough))
         return found[:3]
 
     return UserKernel(robot, step, {"impulse": 3 * law.count})

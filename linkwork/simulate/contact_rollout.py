@@ -1,6 +1,7 @@
 """rollout with contacts: Moreau's midpoint rule for a batch of robots, all steps in one compiled loop."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..motion.contact_step import ContactLaw, contact_step
 from ..varying import Varying
-from .contact import ContactSolver, law_of, picked, smooth
+from .contact import ContactSolver, derivative_law, law_of, picked, smooth
 from .control import read_only
 from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
@@ -47,33 +48,41 @@ def check_friction(inputs: RolloutInputs) -> None:
             raise SimulationError(f'"{FRICTION}" is {part[FRICTION].min():g} in some sample; a coefficient of friction is not negative.')
 
 
+def contact_law(robot: Dynamics | Varying, solver: ContactSolver) -> ContactLaw:
+    """The contacts of a rollout, if it can have them."""
+    own = own_robot(robot)
+    if own.rolled or not own.compiled:
+        raise SimulationError(f"{own.model.name} runs in plain NumPy or is rolled: there is no rollout with contacts. Use lw.simulate.")
+    if solver.impacts != "together":
+        raise SimulationError(f'impacts="{solver.impacts}" is for simulate event by event; a rollout has them "together".')
+    rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
+    law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
+    law = replace(law, friction_first=solver.friction == "first")
+    if not law.count:
+        raise SimulationError(
+            f'{own.model.name} has no contacts, so that method "contact" has nothing to do. Make them with '
+            'model.with_contacts("ground"), or use "euler" or "rk4".'
+        )
+    if law.count > MOST:
+        raise SimulationError(
+            f"{own.model.name} has {law.count} contact points, limits and dry joints; a rollout takes at most {MOST}, because "
+            'every step has all of them. Name what touches: model.with_contacts(["left foot", "right foot"]), or use lw.simulate.'
+        )
+    return law
+
+
 class ContactSteps:
     """All steps of a rollout with contacts."""
 
     def __init__(self, robot: Dynamics | Varying, solver: ContactSolver, controls, reset, inputs: RolloutInputs, dt: float):
-        own = own_robot(robot)
-        if solver.impacts != "together":
-            raise SimulationError(f'impacts="{solver.impacts}" is for simulate event by event; a rollout has them "together".')
-        rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
-        law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
-        self.law = replace(law, friction_first=solver.friction == "first")
-        if not self.law.count:
-            raise SimulationError(
-                f'{own.model.name} has no contacts, so that method "contact" has nothing to do. Make them with '
-                'model.with_contacts("ground"), or use "euler" or "rk4".'
-            )
-        if self.law.count > MOST:
-            raise SimulationError(
-                f"{own.model.name} has {self.law.count} contact points, limits and dry joints; a rollout takes at most {MOST}, because "
-                'every step has all of them. Name what touches: model.with_contacts(["left foot", "right foot"]), or use lw.simulate.'
-            )
+        self.law = contact_law(robot, solver)
         self.robot, self.solver, self.controls, self.reset, self.inputs, self.dt = robot, solver, controls, reset, inputs, dt
         self.library: Library = inputs.library
 
     def __call__(self, q, v, every: int) -> ContactRollout:
         """Start from the first rows of q and v, and write each n-th state to the rows after them."""
         inputs, n, rows = self.inputs, self.law.contacts, len(q)
-        impulse, said = (self._rows(q, width) for width in (3 * self.law.count, 2))
+        impulse, said = self.memory(q)
         impulse[0], said[0] = 0.0, 0.0
         inside = [x for x in (self.controls, self.reset) if isinstance(x, UserKernel)]
         if inputs.steps and 0 not in inputs.Q.shape[:-1]:
@@ -81,7 +90,7 @@ class ContactSteps:
                 self._one_by_one(q, v, impulse, said, every)
             else:
                 inputs.add_time(self.dt, inside)
-                self._march([q, v, impulse, said], every)
+                self.march([q, v, impulse, said], every)
         library = self.library
         force = library.moved(impulse, 0, -2)[..., : 3 * n] / self.dt
         said = library.moved(said, 0, -2)
@@ -90,6 +99,10 @@ class ContactSteps:
             force.reshape(*tuple(force.shape)[:-1], n, 3), said[..., 0], said[..., 1],
         )  # fmt: skip
 
+    def memory(self, q) -> list:
+        """Room for impulses and what the solver says, in as many rows as q has."""
+        return [self._rows(q, width) for width in (3 * self.law.count, 2)]
+
     def _rows(self, q, width: int):
         """An array (rows, batch..., width); on a GPU the samples are last in memory."""
         rows, batch = len(q), self.inputs.batch
@@ -97,19 +110,19 @@ class ContactSteps:
             return np.empty((rows, *batch, width), q.dtype)
         return self.library.moved(self.library.empty((rows, width, *batch), self.inputs.Q), 1, -1)
 
-    def _march(self, kept: list, every: int) -> None:
+    def march(self, kept: list, every: int) -> None:
+        """Make all steps in compiled code, from the first rows of q, v, impulses and what the solver says to the rows after them."""
         inputs, host = self.inputs, self.library.host
         control, reset = (x if isinstance(x, UserKernel) else None for x in (self.controls, self.reset))
         shapes, ready = inputs.shapes(), cache_of(self.robot, control, reset)
-        key = "contact march", *self._identity, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
+        key = "contact march", *self.identity, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
         if key not in ready:
             kernel, streams = whole_contact_step(self.robot, self.law, self.solver, control, reset, shapes), len(inputs.streams)
             ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
-        starts = [inputs.Q, inputs.V, kept[2][0], kept[3][0]]
-        ready[key]([*starts, *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
+        ready[key]([*(x[0] for x in kept), *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
 
     @property
-    def _identity(self) -> tuple:
+    def identity(self) -> tuple:
         robot, law = self.robot, self.law
         source = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered
         return source, self.solver, law.rough, law.limits
@@ -121,7 +134,7 @@ class ContactSteps:
         shapes = {TAU: tuple(inputs.V.shape)[len(inputs.batch) :], LENGTH: ()}
         names = [name for name in at if name not in shapes and name in self._own_names]
         shapes |= {name: tuple(at[name].shape)[len(inputs.batch) :] for name in names}
-        key, ready = ("contact step", *self._identity, str(inputs.Q.dtype), repr(shapes)), cache_of(self.robot)
+        key, ready = ("contact step", *self.identity, str(inputs.Q.dtype), repr(shapes)), cache_of(self.robot)
         if key not in ready:
             kernel = whole_contact_step(self.robot, self.law, self.solver, None, None, shapes)
             ready[key] = kernel.runner(inputs.Q.dtype.char) if library.host else DeviceKernel(kernel)
@@ -150,15 +163,39 @@ class ContactSteps:
         return tuple(np.asarray(x, self.inputs.Q.dtype) for x in results) if self.library.host else results
 
 
-def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: ContactSolver, controls, reset, others) -> Kernel:
+def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset, others) -> Kernel:
     """The kernel of (q, v, impulse, said) and others, by name: the control, a step with contacts, and what a reset makes of its end."""
-    own, nodes_like = own_robot(robot), nodes_as_scalars(robot)
-    nq, nv, system = (own.nq,), (own.nv,), own.lowered.system
-    first = Input("q", nq, own.lowered.units), Input("v", nv), Input("impulse", (3 * law.count,)), Input("said", (2,))
-    inputs = *first, *(Input(name, shape) for name, shape in others.items())
+    moved = _moved(robot, law, solver, controls, reset)
+    inputs = *_state(robot, law), Input("said", (2,)), *(Input(name, shape) for name, shape in others.items())
 
     def step(*values):
         at = {x.name: value for x, value in zip(inputs, values)}
+        q, v, impulse, said = moved(at)
+        return q, v, impulse, np.stack([np.maximum(at["said"][..., 0], said[..., 0]), said[..., 1]], -1)
+
+    return Kernel("contact_step", step, inputs)
+
+
+def solved_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: ContactSolver, controls, reset, others) -> Kernel:
+    """The kernel of (q, v, impulse) and others -> (q, v, impulse), with derivatives. The impulse given is that which the step finds: there
+    are no rounds in it."""
+    solution = lambda *problem: (solver.solution(*problem), None)
+    moved = _moved(robot, derivative_law(own_robot(robot), law, solver), solution, controls, reset)
+    inputs = *_state(robot, law), *(Input(name, shape) for name, shape in others.items())
+    return Kernel("contact_step", lambda *values: moved({x.name: value for x, value in zip(inputs, values)})[:3], inputs)
+
+
+def _state(robot, law) -> tuple[Input, ...]:
+    own = own_robot(robot)
+    return Input("q", (own.nq,), own.lowered.units), Input("v", (own.nv,)), Input("impulse", (3 * law.count,))
+
+
+def _moved(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset) -> Callable:
+    """A function of all inputs by name, which gives the state after a step, its impulse, and what the solver says."""
+    own, nodes_like = own_robot(robot), nodes_as_scalars(robot)
+    nq, nv, system = (own.nq,), (own.nv,), own.lowered.system
+
+    def step(at):
         q, v, h = at["q"], at["v"], at[LENGTH]
         tau = at[TAU] if controls is None else asked(controls, at, nv)[0]
         nodes, dry = smooth(nodes_like(q, at))
@@ -166,9 +203,9 @@ def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Conta
         q, v, impulse, said, _ = contact_step(law, solver, system(nodes), q, v, tau, at["impulse"], h, dry, friction=at.get(FRICTION))
         if reset is not None:
             q, v = asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
-        return q, v, impulse, np.stack([np.maximum(at["said"][..., 0], said[..., 0]), said[..., 1]], -1)
+        return q, v, impulse, said
 
-    return Kernel("contact_step", step, inputs)
+    return step
 
 
 def as_tensors(run: ContactRollout) -> ContactRollout:

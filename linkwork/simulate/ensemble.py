@@ -8,8 +8,18 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError
+from .segments import BEYOND, NO_NUMBER, OFF, TOO_SHORT
 
 FINISHED, EVENT, FAILED, STOPPED = "finished", "event", "failed", "stopped"
+NOT_FINITE, OPEN = 11.0, 12.0  # why a sample does not start
+REASONS = {
+    TOO_SHORT: "no step is short enough: forces that jump, or tolerances below rounding",
+    NO_NUMBER: "accelerations are not numbers: a force, a constant, a singular configuration or a mass matrix that is not positive",
+    BEYOND: "the motion has left for numbers beyond 1e18",
+    OFF: "the state cannot be put back on the constraints: the configuration is singular, or near it",
+    NOT_FINITE: "its state or constants are not finite",
+    OPEN: "its state does not satisfy the constraints: loops are open, or velocities break them",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +44,8 @@ class EventTimes:
 class Ensemble:
     """The end of each motion: times t (...), coordinates q (..., nq), velocities v (..., nv); and what was stored on the way.
 
-    `status` is "finished", "event" (a terminal one), "failed" (no step is short enough: simulate that sample alone to read why) or
-    "stopped" (by Ctrl-C: as it began, without rows), `steps` and `rejected` count the steps of each.
+    `status` is "finished", "event" (a terminal one), "failed" (`message(i)` says why) or "stopped" (by Ctrl-C: as it began, without
+    rows), `steps` and `rejected` count the steps of each.
 
     With rows at multiples of dt, `times` (n,) are theirs, and `Q` (..., n, nq), `V` (..., n, nv); rows after the end of a motion are NaN.
     With rows at all steps, ensemble.rows(i) are t, q and v of sample i.
@@ -48,6 +58,7 @@ class Ensemble:
     status: np.ndarray
     steps: np.ndarray
     rejected: np.ndarray
+    reasons: np.ndarray  # why samples failed, as numbers: see `message`
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
     events: Mapping[str, EventTimes] = field(default_factory=dict)
     times: np.ndarray | None = None
@@ -57,6 +68,11 @@ class Ensemble:
 
     def __len__(self) -> int:
         return self.status.size
+
+    def message(self, sample) -> str:
+        """What became of one sample, given as an index of the batch; of one that failed, why."""
+        status, t = str(self.status[sample]), float(self.t[sample])
+        return f"failed at t = {t:.9g} s: {REASONS[float(self.reasons[sample])]}" if status == FAILED else f"{status} at t = {t:.9g} s"
 
     def rows(self, sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """t, q and v of all stored rows of one sample, given as an index of the batch."""

@@ -47,7 +47,7 @@ class DeviceEnsembleRun:
         self.steps, self.first, self.rates, self.observe = self._kernels()
         n = len(asked.Q)
         state = {name: np.zeros((n, *self.names.shapes.get(name, ()))) for name in self.names.state}
-        state |= {"q": asked.Q, "v": asked.V, "t": np.full(n, asked.start)}
+        state |= {"q": asked.Q, "v": asked.V, "t": np.full(n, asked.start), "stuck": asked.reasons}
         self.state = {name: self._put(x) for name, x in state.items()}
         self.given = {name: self._put(x) for name, x in asked.given.items()}
 
@@ -159,7 +159,9 @@ class DeviceEnsembleRun:
         status = np.where(host(s["stuck"]) > 0, FAILED, np.where(ended, EVENT, FINISHED))
         steps = host(s["steps"]).astype(int)
         t, q, v = (shaped(s[name]) for name in ("t", "q", "v"))
-        return Ensemble(self.own, t, q, v, shaped(status), shaped(steps), shaped(host(s["tries"]).astype(int) - steps), statistics, events)
+        rejected, reasons = host(s["tries"]).astype(int) - steps, host(s["stuck"])
+        status, steps, rejected, reasons = map(shaped, (status, steps, rejected, reasons))
+        return Ensemble(self.own, t, q, v, status, steps, rejected, reasons, statistics, events)
 
 
 def _listed(results) -> list:

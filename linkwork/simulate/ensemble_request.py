@@ -11,6 +11,7 @@ from ..kernels import UserKernel
 from ..lie.scalars import numbers
 from ..varying import Varying
 from .control import Hold
+from .ensemble_start import finite, on_constraints
 from .events import Event
 from .held import Keeper
 from .kernels import more_than_a_tree
@@ -46,6 +47,7 @@ class Request:
     store: str  # "steps", "grid" or "last"
     keeper: Keeper
     constraints: OnConstraints | None
+    reasons: np.ndarray  # of each sample why it cannot start, 0 if it can
 
     @property
     def own(self) -> Dynamics:
@@ -66,11 +68,11 @@ def request(robot, state, settings: Settings, start: float, until: float, given:
     stored = "grid" if settings.dt is not None else store or ("last" if watch.any else "steps")
     Q, V, arrays, batch = _arrays(robot, state, kernels, given)
     kept, keeper = watch if watch.any else None, Keeper(own, settings.constraints, None)
-    constraints = _constraints(robot, keeper)
-    if constraints is not None and len(Q):
-        keeper.check_state(start, Q, V)
-        Q, V = constraints.held.project(Q, V, start)
-    return Request(robot, settings, start, until, Q, V, batch, controls, holds, kept, arrays, stored, keeper, constraints)
+    constraints, reasons = _constraints(robot, keeper), finite(Q, V, arrays)
+    Q[reasons == 0] = unit_quaternions(own, Q[reasons == 0])
+    if constraints is not None:
+        Q, V, reasons = on_constraints(keeper, constraints, start, Q, V, arrays, reasons)
+    return Request(robot, settings, start, until, Q, V, batch, controls, holds, kept, arrays, stored, keeper, constraints, reasons)
 
 
 def _check_settings(robot: Dynamics, s: Settings) -> None:
@@ -96,11 +98,11 @@ def _constraints(robot: Dynamics | Varying, keeper: Keeper) -> OnConstraints | N
     own = own_robot(robot)
     if own.constraints is None:
         return None
-    made = None if isinstance(robot, Varying) else OnConstraints.of(keeper)
+    made = OnConstraints.of(keeper, robot if isinstance(robot, Varying) else None)
     if made is None:
         raise SimulationError(
-            f"{own.model.name} has {more_than_a_tree(own)}; a batch of states is simulated where they are one formula, nothing of the "
-            'robot varies, and constraints is "project". Simulate the states one by one.'
+            f"{own.model.name} has {more_than_a_tree(own)}; a batch of states is simulated where they are one formula "
+            'and constraints is "project". Simulate the states one by one.'
         )
     return made
 
@@ -167,9 +169,6 @@ def _arrays(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
     for name, x, size, count in (("q", q, "nq", own.nq), ("v", v, "nv", own.nv)):
         if x.shape[-1:] != (count,):
             raise ShapeError(f"{name} has shape {x.shape}, but {own.model.name} has {size} = {count} ({listed(own.joints, 2)}).")
-        if not (finite := np.isfinite(x).all(-1)).all():
-            first = tuple(map(int, np.argwhere(~finite)[0]))
-            raise SimulationError(f"{name} of {(~finite).sum()} states has entries that are not finite; the first is sample {first}.")
     shapes = {name: kernel.shapes.get(name) for kernel in kernels for name in kernel.names if name not in ("t", "q", "v")}
     if needed := sorted(set(shapes) - set(given)):
         raise SimulationError(f'a kernel needs "{needed[0]}": pass given={{"{needed[0]}": ...}}.')
@@ -181,8 +180,8 @@ def _arrays(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
             raise UnknownNameError(f'nothing in this simulation has the input "{name}".{did_you_mean(name, list(shapes))}')
         x, shape = numbers(given[name]), shapes[name]
         shapes[name] = shape = x.shape[len(batch) :] if shape is None else shape
-        if x.shape[x.ndim - len(shape) :] != shape or not np.isfinite(x).all():
-            raise ShapeError(f"{name} has shape {x.shape}; it must have finite entries and end with {shape}, its axes for one sample.")
+        if x.shape[x.ndim - len(shape) :] != shape:
+            raise ShapeError(f"{name} has shape {x.shape}; it must end with {shape}, its axes for one sample.")
         values[name] = x
         batch = _batch({"the states and what is given before": batch, name: x.shape[: x.ndim - len(shape)]})
     count = int(np.prod(batch, dtype=int))
@@ -190,5 +189,4 @@ def _arrays(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
     def flat(x, shape):
         return np.ascontiguousarray(np.broadcast_to(x, (*batch, *shape))).reshape(count, *shape).copy()
 
-    Q, V = flat(q, (own.nq,)), flat(v, (own.nv,))
-    return unit_quaternions(own, Q), V, {name: flat(x, shapes[name]) for name, x in values.items()}, batch
+    return flat(q, (own.nq,)), flat(v, (own.nv,)), {name: flat(x, shapes[name]) for name, x in values.items()}, batch

@@ -37,7 +37,8 @@ class EnsembleRun:
         self.segments, self.observe, self.rates = self._compiled()
         n = len(asked.Q)
         self.state = {name: np.zeros((n, *self.segments.shapes.get(name, ()))) for name in self.segments.state}
-        self.state["q"][:], self.state["v"][:], self.state["t"][:] = asked.Q, asked.V, asked.start
+        for name, x in (("q", asked.Q), ("v", asked.V), ("t", asked.start), ("stuck", asked.reasons)):
+            self.state[name][:] = x
         self.status = np.full(n, STOPPED, "<U8")
         self.grid = Grid(asked.start, asked.settings.dt, asked.start, asked.until)
         count = self.grid.number(asked.until) + 1 if asked.store == "grid" else 0
@@ -124,7 +125,7 @@ class EnsembleRun:
         none = s["t"][:0], s["q"][:0], s["v"][:0]
         ragged = [tuple(map(np.concatenate, zip(none, *parts))) for parts in self.parts] if a.store == "steps" else None
         t, q, v, status, steps, rejected = map(shaped, (s["t"], s["q"], s["v"], self.status, steps, s["tries"].astype(int) - steps))
-        made = Ensemble(self.own, t, q, v, status, steps, rejected, statistics, events, ragged=ragged)
+        made = Ensemble(self.own, t, q, v, status, steps, rejected, shaped(s["stuck"]), statistics, events, ragged=ragged)
         if a.store != "grid":
             return made
         times = self.grid.times(np.arange(self.on_grid[0].shape[1]))
@@ -236,5 +237,13 @@ class Block:
         times = np.where(times > t1[s] - grid.slack, t1[s], times)
         x = np.minimum(((times - t0[s]) - late0[s]) / h[s], 1.0)
         y, n = Polynomial.value(c[s], x[:, None]), robot.nv
-        for out, values in zip(self.run.on_grid, self.asked.keeper.back(times, robot.integrate(q0[s], y[:, :n]), y[:, n:])):
+        there = self._on_constraints(times, robot.integrate(q0[s], y[:, :n]), y[:, n:], samples[i[s]])
+        for out, values in zip(self.run.on_grid, there):
             out[samples[i[s]], numbers] = values
+
+    def _on_constraints(self, t, q, v, samples):
+        """States within steps of these samples, put back on their constraints."""
+        a = self.asked
+        if a.constraints is None or a.constraints.varying is None:
+            return a.keeper.back(t, q, v)
+        return a.constraints.put_back(t, q, v, {name: x[samples] for name, x in a.given.items()})[:2]

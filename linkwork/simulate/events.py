@@ -102,10 +102,12 @@ class EventDetector:
         shapes: dict = {**dict.fromkeys(("unresolved", "noise", "before"), (n,)), "stops_before": self.stops_before.shape}
         earlier = remembered(memory, shapes | {"resting": (), "onward": ()})
         self.begun = earlier is not None  # by an earlier part of the run
+        self.stale = False  # have steps been made since the values at a start were stored?
         if earlier is not None:
             self.unresolved, self.noise, self.before, self.stops_before = (earlier[name] for name in shapes)
             self.onward, resting = float(earlier["onward"]), int(earlier["resting"])
             self.resting = resting if 0 <= resting < n else None
+            self.stale = bool(np.isnan(self.before).any() or np.isnan(self.stops_before).any())
 
     @property
     def memory(self) -> dict:
@@ -123,6 +125,16 @@ class EventDetector:
     @property
     def any(self) -> bool:
         return bool(self.events) or self.stops is not None
+
+    @property
+    def alert(self) -> bool:
+        """Is the next step to be looked at in any case? It starts from a zero of a function, which may be rounding."""
+        return bool((self.before == 0).any())
+
+    def passed(self) -> None:
+        """Steps were made in which nothing happened: the values at the end are asked for when they are needed."""
+        self.before, self.stops_before = np.full(len(self.before), np.nan), np.full(len(self.stops_before), np.nan)
+        self.resting, self.stale = None, True
 
     @property
     def text(self) -> str:
@@ -149,7 +161,7 @@ class EventDetector:
 
         `rate` is how fast its function changed before.
         """
-        self.before, rested, self.resting = self.own(t, q, v), self.resting, None
+        self.before, rested, self.resting, self.stale = self.own(t, q, v), self.resting, None, False
         if just is not None:
             self.before[just], self.onward = 0.0, self.rate(just, t, q, v)
             still = abs(self.onward) < STILL * abs(rate) or (self.onward == 0 and rested == just)
@@ -168,8 +180,10 @@ class EventDetector:
         """Does this event end the run or change the state, so that the step must end there?"""
         return index >= len(self.events) or self.events[index].terminal or self.events[index].reset is not None
 
-    def find(self, t: float, step: Step) -> list[Crossing]:
-        """The events in a step, in order of time, up to the first that interrupts it."""
+    def find(self, t: float, q, v, step: Step) -> list[Crossing]:
+        """The events in a step from (q, v), in order of time, up to the first that interrupts it."""
+        if self.stale:
+            self.begin(t, q, v)
         found = self._own_crossings(t, step) if self.events else []
         if self.stops is not None:
             found = sorted(found + self._stop_crossings(t, step))

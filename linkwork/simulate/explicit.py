@@ -75,10 +75,8 @@ class Adaptive(Integrator):
 
     def step(self, t, q, v, vdot, h):
         pair, K, n = self.pair, self.K, self.n
-        if not self.fresh:
-            K[0, 2 * n :] = self.free
-        elif self.flow.stops is not None:
-            self.flow(t, q, self.flow.zero, v, split(K[0], n))
+        if self.flow.stops is not None:
+            K[0, 2 * n :] = self.free_at(t, q, v)
         K[0, :n], K[0, n : 2 * n] = self.flow.velocity(q, v), vdot
         wanted = self.next_step or self.first(t, q, v, h)
         wanted = pair.longest(self.tolerances, K[0, :n], wanted, self.max_step)
@@ -104,6 +102,14 @@ class Adaptive(Integrator):
 
         vdot1 = K[pair.stages, n : 2 * n].copy()
         return Step(h, q, self.flow.integrate(q, xi), v1, Polynomial(coefficients), (vdot1, self.flow.tau))
+
+    def free_at(self, t, q, v) -> np.ndarray:
+        """The accelerations that joints at rest would have if let go, at the start of a step."""
+        if self.fresh:
+            out = tuple(np.zeros((3, self.n)))
+            self.flow(t, q, self.flow.zero, v, out)
+            return out[2]
+        return self.free
 
     def first(self, t, q, v, h) -> float:
         """The length of the first step."""

@@ -84,16 +84,16 @@ class Flow:
         return out[1], self.tau
 
     def at_many(self, t, q, v) -> tuple[np.ndarray, np.ndarray]:
-        """v̇ and τ of many states of a run whose controls are kernels, and which has no joints at rest."""
+        """v̇ and τ of many states of a run whose controls are kernels."""
         tau = self.zero + sum(self.controls.answers)
         for control in self.controls.functions:
             tau = tau + np.asarray(at_state(control, t, q, v))
         self.evaluations += len(t)
         tau = np.broadcast_to(tau, v.shape)
-        if not self.timed:
-            return self.rates(q, np.broadcast_to(self.zero, v.shape), v, tau)[1], tau
-        rows = [self.rates(a, self.zero, b, c, out=tuple(np.empty((2, len(b)))), t=time)[1] for time, a, b, c in zip(t, q, v, tau)]
-        return np.array(rows), tau
+        if self.timed or (self.stops is not None and self.stops.held):
+            return np.array([self.at(*state)[0] for state in zip(t, q, v)]), tau
+        pushed = tau if self.stops is None else tau + self.stops.friction
+        return self.rates(q, np.broadcast_to(self.zero, v.shape), v, pushed)[1], tau
 
     def within(self, t: float, step, x) -> tuple[np.ndarray, np.ndarray]:
         """The states at fractions x of a step that began at t, on the constraints if there are any."""

@@ -10,7 +10,6 @@ Accelerations keep the constraints (the index-1 form, Müller and Terze, 63 to 6
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -225,9 +224,7 @@ def rate_kernels(held: "Constrained", options, friction):
     """Kernels of `equations.local_rates` under constraints."""
 
     def function(system, q, xi, v, tau, *more):
-        nodes = system.nodes
-        if not friction:
-            nodes = replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction))
+        nodes = system.nodes if friction else equations.without_friction(system.nodes)
         there = quantities.integrate(nodes, q, xi)
         passive = quantities.passive_force(nodes, there, v)
         vdot = quantities.forward_dynamics(system, there, v, tau + passive, *more)

@@ -1,7 +1,6 @@
 """The equations of motion of one robot as gufuncs: compiled when first needed, kept as long as the robot."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from inspect import signature
 
@@ -104,7 +103,7 @@ def more_than_a_tree(robot: Dynamics) -> str:
 
 
 def _nodes(nodes, friction):
-    return nodes if friction else replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction))
+    return nodes if friction else equations.without_friction(nodes)
 
 
 def _inputs(robot, function, options):

@@ -4,22 +4,25 @@ Which velocities depend on the others is chosen from the numbers of each sample,
 this does not serve has rates that are not numbers, and its step is made in Python.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from .. import quantities
 from ..constraints import Constrained
 from ..constraints.loops import Loops
-from ..constraints.returning import allowed, nearest_step
-from ..constraints.states import PUT_BACK, RETURNS, ROUNDING
+from ..constraints.returning import allowed
 from ..constraints.system import LoopSystem
+from ..constraints.varied_states import off, returned
+from ..engine.kernel import Kernel
 from ..engine.program import Input, record
 from ..errors import ModelError, TraceError
-from ..lie.iteration import iterate
 from ..motion import equations
-from ..quantities.bound import on_scalars
+from ..varying import Varying
 from .held import UNSEEN, Keeper
+from .whole_step import nodes_and_scalars
 
 SMALL = 8  # velocities whose equations are never long
 LONGEST = 6000  # operations of rates that are still worth the time to compile a step
@@ -27,33 +30,37 @@ LONGEST = 6000  # operations of rates that are still worth the time to compile a
 
 @dataclass(frozen=True, eq=False)
 class OnConstraints:
-    """The constraints of a robot over any scalars."""
+    """The constraints of a robot over any scalars, with lengths and other constants of its own for each sample where they vary."""
 
     held: Constrained
     loops: Loops
+    dressed: Callable  # (nodes, some scalar, constants by name) -> nodes
+    varying: Varying | None = None
+    constants: Mapping = field(default_factory=dict)  # what varies, by name, as scalars
 
     @staticmethod
-    def of(keeper: Keeper) -> "OnConstraints | None":
+    def of(keeper: Keeper, varying: Varying | None = None) -> "OnConstraints | None":
         """Those of a run that projects on the robot's own constraints, where they are one formula; else None."""
         held, robot = keeper.held, keeper.robot
         if held is None or held is not robot.constraints or keeper.how != "project" or not held.compiled or held.set.massless:
             return None
         if not robot.compiled or robot.rolled or not robot.nv:
             return None
-        key = "on constraints"
-        if key not in robot.made:
-            robot.made[key] = OnConstraints._made(held)
-        return robot.made[key]
+        key, ready = "on constraints", robot.made if varying is None else varying.ready
+        if key not in ready:
+            ready[key] = OnConstraints._made(held, varying)
+        return ready[key]
 
     @staticmethod
-    def _made(held: Constrained) -> "OnConstraints | None":
+    def _made(held: Constrained, varying: Varying | None) -> "OnConstraints | None":
         try:
             enough = all(len(x.rows) == x.rank for x in held.by_numbers.ranked)
             if held.set.drives:
                 record("drives", lambda t: held.by_numbers.drive(t, t)[0], [Input("t", ())])
         except (ModelError, TraceError):  # a constraint, or a drive, that only gives numbers
             return None
-        made = OnConstraints(held, Loops(held.set, held.robot.lowered.joint_space))
+        nodes, dressed = nodes_and_scalars(varying or held.robot)
+        made = OnConstraints(held, Loops(held.set, nodes), dressed, varying)
         return made if enough and (held.robot.nv <= SMALL or made._length() <= LONGEST) else None
 
     def _length(self) -> int:
@@ -61,22 +68,36 @@ class OnConstraints:
         robot = self.held.robot
         shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "tau"), (robot.nv,))}
         inputs = [robot.lowered.input(name, shape) for name, shape in shapes.items()]
-        return record("rates", self.rates, inputs).operations.total()
+        varied = [Input(name, x.shape) for name, x in self.own.items()]
+        count = len(inputs)
+        traced = record("rates", lambda *x: self.having(dict(zip(self.own, x[count:]))).rates(*x[:count]), [*inputs, *varied])
+        return traced.operations.total()
+
+    @property
+    def own(self) -> Mapping[str, np.ndarray]:
+        """The model's own values of what varies."""
+        return {} if self.varying is None else self.varying.own
+
+    def having(self, constants: Mapping) -> "OnConstraints":
+        """These with constants by name, of those that vary."""
+        return self if self.varying is None else replace(self, constants=constants)
 
     @property
     def content(self):
         set_ = self.held.set
         known = set_.is_ours and self.held.robot.lowered.is_ours and not set_.drives
-        return ("on constraints", *self.held.by_numbers.content, self.held.robot.lowered.digest) if known else None
+        varied = () if self.varying is None else self.varying.content
+        return ("on constraints", *self.held.by_numbers.content, self.held.robot.lowered.digest, *varied) if known else None
 
     def system(self, t, q) -> LoopSystem:
         by_numbers = self.held.by_numbers
-        return by_numbers.system(self.loops, q, lambda nodes: on_scalars(nodes, q), by_numbers.drive(t, q))
+        return by_numbers.system(self.loops, q, lambda nodes: self.dressed(nodes, q, self.constants), by_numbers.drive(t, q))
 
-    def rates(self, t, q, xi, v, tau):
-        """ξ̇ and v̇ at q ∘ exp ξ."""
+    def rates(self, t, q, xi, v, tau, *, friction: bool = True):
+        """ξ̇ and v̇ at q ∘ exp ξ; without `friction` that of the joints is part of τ."""
         system = self.system(t, q)
-        nodes, there = system.nodes, quantities.integrate(system.nodes, q, xi)
+        nodes = system.nodes if friction else equations.without_friction(system.nodes)
+        there = quantities.integrate(nodes, q, xi)
         vdot = quantities.forward_dynamics(system, there, v, tau + quantities.passive_force(nodes, there, v))
         return equations.local_velocity(nodes, xi, v), np.where(system.serves != 0, vdot, np.nan)
 
@@ -87,15 +108,24 @@ class OnConstraints:
         return np.where(system.serves != 0, part, np.nan).reshape(errors.shape)
 
     def back(self, t, q, v):
-        """The nearest state on the constraints, and whether it was found: steps until c is rounding, as `states.returned` makes them."""
+        """The nearest state on the constraints, and whether it was found."""
+        return returned(lambda there: self.system(t, there), q, v)
 
-        def closer(here, there, slow, size, good):
-            system = self.system(t, there)
-            further, slower, less = nearest_step(system, there, v)
-            better = less < 0.5 * size
-            new = (there, here), (further, there), (slower, slow), (less, size), (system.serves, good)
-            return *(np.where(better, x, old) for x, old in new), ~better | (less <= ROUNDING)
+    @cached_property
+    def placed(self) -> Callable:
+        """The compiled function (t, q, v, constants...) -> (q, v) on the constraints, whether they were found, and how far it was `off`."""
+        robot = self.held.robot
+        shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), **{name: x.shape for name, x in self.own.items()}}
 
-        zero = 0.0 * t
-        (here, _, slow, size, good), _ = iterate(closer, (q, q, v, zero + np.inf, zero), most=RETURNS + 1)
-        return here, slow, (good != 0) & (size <= PUT_BACK)
+        def function(t, q, v, *constants):
+            here = self.having(dict(zip(self.own, constants)))
+            q1, v1, fits = here.back(t, q, v)
+            return q1, v1, np.where(fits, 1.0, 0.0), *off(here.system(t, q), q, v)
+
+        inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
+        return Kernel("placed", function, inputs, self.content).gufunc("d")
+
+    def put_back(self, t, q, v, constants: Mapping):
+        """States (m, ...) of samples with these constants on the constraints, NaN where there are none; and how far they were `off`."""
+        q, v, fits, *far = self.placed(t, q, v, *(constants.get(name, x) for name, x in self.own.items()))
+        return np.where(fits[:, None] > 0, q, np.nan), np.where(fits[:, None] > 0, v, np.nan), *far

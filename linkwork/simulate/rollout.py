@@ -69,7 +69,7 @@ def rollout(
         from .rollout_tensors import rollout_of_tensors  # which imports torch
 
         arguments = {"Q0": Q0, "V0": V0, "controls": controls, "reset": reset, "given": given, "each_step": each_step}
-        return rollout_of_tensors(robot, arguments, {"dt": dt, "steps": steps, "method": method, "every": every})
+        return rollout_of_tensors(robot, arguments, {"dt": dt, "steps": steps, "method": method, "every": every, "contact": contact})
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
         Q0, V0, controls, reset, given, each_step, out = as_numpy(Q0, V0, controls, reset, given, each_step, out)
         run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, method=method, every=every, reset=reset, given=given,
@@ -77,7 +77,7 @@ def rollout(
         return as_tensors(run) if isinstance(run, ContactRollout) else Rollout(*map(sys.modules["torch"].from_numpy, run))
     own = robot.robot if isinstance(robot, Varying) else robot
     library, Q, V = states_of(own, Q0, V0)
-    check_steps(own, dt, steps, method, every, contacts=True)
+    check_steps(own, dt, steps, method, every)
     if library.host and isinstance(robot, Dynamics):
         check_start(robot, Q, V)
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
@@ -93,8 +93,6 @@ def rollout(
     q, v = output_arrays(library, out, rows, Q, V)
     q[0], v[0] = Q, V
     if method == "contact":
-        if own.rolled or not own.compiled:
-            raise SimulationError(f"{own.model.name} runs in plain NumPy or is rolled: there is no rollout with contacts. Use lw.simulate.")
         return ContactSteps(robot, contact or ContactSolver(), controls, reset, inputs, dt)(q, v, every)
     if steps and 0 not in Q.shape:
         python_functions = any(callable(x) and x not in inside for x in (controls, reset))
@@ -204,17 +202,16 @@ def check_start(robot: Dynamics, Q, V) -> None:
         held.check(Q[finite], V[finite], 0.0)
 
 
-def check_steps(robot, dt, steps, method, every, *, contacts: bool = False):
-    where = " with a gradient" if method == "contact" else ""
-    if method not in STEPS and (method != "contact" or not contacts):
-        raise SimulationError(f'rollout has no method "{method}"{where}; it takes {", ".join([*STEPS, *["contact"] * contacts])}.')
+def check_steps(robot, dt, steps, method, every):
+    if method not in STEPS and method != "contact":
+        raise SimulationError(f'rollout has no method "{method}"; it takes {", ".join([*STEPS, "contact"])}.')
     if not (isfinite(dt) and dt != 0):
         raise SimulationError(f"dt is {dt}; it must be a finite number of seconds, not zero.")
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if int(value) != value or value < least:
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
     if method != "contact":
-        refuse_contacts(robot.model, f'method "{method}" of rollout', 'method="contact"' if contacts else "")
+        refuse_contacts(robot.model, f'method "{method}" of rollout', 'method="contact"')
     elif left := more_than_a_tree(robot):
         raise SimulationError(f'{robot.model.name} has {left}, which method "contact" of rollout leaves out. Use lw.simulate.')
     if robot.constraints is not None and robot.rolled:

@@ -11,21 +11,24 @@ from ..errors import SimulationError
 from ..kernels import QuantityKernel, UserKernel
 from ..quantities import coordinate_rates, coordinate_weights
 from ..varying import Varying
+from .contact import ContactSolver, derivative_law
+from .contact_rollout import FRICTION, ContactRollout, contact_law, whole_contact_step
 from .rollout import STEPS, Rollout, check_steps, rollout
 from .rollout_gradient import rollout_gradient
-from .whole_step import LENGTH, TAU, whole_step
+from .whole_step import LENGTH, TAU, own_robot, whole_step
 
 ARRAYS = "Q0", "V0", "controls"
 GROUPS = "given", "each_step"
 
 
-def rollout_of_tensors(robot: Dynamics | Varying, arguments: Mapping[str, Any], how: Mapping[str, Any]) -> Rollout:
+def rollout_of_tensors(robot: Dynamics | Varying, arguments: Mapping[str, Any], how: Mapping[str, Any]) -> Rollout | ContactRollout:
     """A rollout that torch can differentiate: `arguments` are those that may be or hold tensors, `how` are numbers and the method."""
     if any(callable(arguments[name]) and not isinstance(arguments[name], UserKernel) for name in ("controls", "reset")):
         return _stepwise(robot, arguments, **how)
     places = [(name, None) for name in ARRAYS if isinstance(arguments[name], torch.Tensor)]
     places += [(group, name) for group in GROUPS for name, x in (arguments[group] or {}).items() if isinstance(x, torch.Tensor)]
-    return Rollout(*RolloutFunction.apply(robot, dict(arguments), dict(how), places, *(_at(arguments, *place) for place in places)))
+    found = RolloutFunction.apply(robot, dict(arguments), dict(how), places, *(_at(arguments, *place) for place in places))
+    return ContactRollout(*found) if how["method"] == "contact" else Rollout(*found)
 
 
 def _at(arguments, name: str, key: str | None):
@@ -40,21 +43,23 @@ class RolloutFunction(torch.autograd.Function):
         plain = {name: _detached(x) for name, x in arguments.items()}
         run = rollout(robot, plain.pop("Q0"), plain.pop("V0"), plain.pop("controls"), **plain, **how)
         context.given = robot, {name: _detached(x) for name, x in arguments.items()}, how, places
-        context.save_for_backward(*run)
+        context.save_for_backward(*run[:3])
         context.shapes = [x.shape for x in tensors]
-        context.mark_non_differentiable(run.t)
+        context.mark_non_differentiable(run.t, *run[4:])
         return tuple(run)
 
     @staticmethod
     @once_differentiable
-    def backward(context, _, by_q, by_v):
+    def backward(context, _, by_q, by_v, by_force=None, *residual_and_rounds):
         robot, arguments, how, places = context.given
         run = Rollout(*(x.detach() for x in context.saved_tensors))
         own = robot.robot if isinstance(robot, Varying) else robot
         along, lifted = _maps(own)
         arguments = dict(arguments)
         Q0, V0, controls = (arguments.pop(name) for name in ARRAYS)
-        weights = along(run.q, by_q.contiguous()), by_v.contiguous()
+        weights = [along(run.q, by_q.contiguous()), by_v.contiguous()]
+        if by_force is not None and bool(by_force.any()):
+            weights.append(by_force.contiguous())
         found = rollout_gradient(robot, Q0, V0, controls, weights=weights, run=run, **arguments, **how)
         each = {"Q0": lifted(run.q[..., 0, :], found.q), "V0": found.v, "controls": found.controls}
         each |= {"given": found.given, "each_step": found.each_step}
@@ -76,7 +81,9 @@ def _maps(robot: Dynamics):
     return robot.made["weights"]
 
 
-def _stepwise(robot, arguments, *, dt: float, steps: int, method: str, every: int) -> Rollout:
+def _stepwise(
+    robot, arguments, *, dt: float, steps: int, method: str, every: int, contact: ContactSolver | None
+) -> Rollout | ContactRollout:
     """Each step is a kernel that torch differentiates; functions of the whole batch are called between."""
     own = robot.robot if isinstance(robot, Varying) else robot
     check_steps(own, dt, steps, method, every)
@@ -89,17 +96,39 @@ def _stepwise(robot, arguments, *, dt: float, steps: int, method: str, every: in
     q, v = (torch.as_tensor(arguments[name]) for name in ("Q0", "V0"))
     names = list(robot.own) if isinstance(robot, Varying) else []
     constants = [torch.as_tensor(given.get(name, robot.own[name]), dtype=q.dtype, device=q.device) for name in names]
-    shapes = {TAU: (own.nv,), LENGTH: (), **{name: robot.own[name].shape for name in names}}
-    key = "step of tensors", method, tuple(names)
-    if key not in own.made:
-        own.made[key] = QuantityKernel(own, whole_step(robot, STEPS[method], None, None, shapes))
-    step, length = own.made[key], torch.tensor(dt, dtype=q.dtype, device=q.device)
-    rows = [(q, v)]
+    if method == "contact":
+        names += [FRICTION] * (FRICTION in given)
+        constants += [torch.as_tensor(given[FRICTION], dtype=q.dtype, device=q.device)] * (FRICTION in given)
+    shapes = {TAU: (own.nv,), LENGTH: (), **{name: (len(own.contacts),) if name == FRICTION else robot.own[name].shape for name in names}}
+    step, law = _step(robot, method, contact or ContactSolver(), tuple(names), shapes)
+    length = torch.tensor(dt, dtype=q.dtype, device=q.device)
+    memory: list[torch.Tensor] = []
+    if law is not None:
+        batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1], *(x.shape[: x.ndim - len(shapes[n])] for n, x in zip(names, constants)))
+        memory = [torch.zeros((*batch, width), dtype=q.dtype, device=q.device) for width in (3 * law.count, 2)]
+    rows = [(q, v, *memory)]
     for i in range(steps):
-        q, v = step(q, v, control(i * dt, q, v), length, *constants)
+        q, v, *memory = step(q, v, *(x.detach() for x in memory), control(i * dt, q, v), length, *constants)
         if reset is not None:
             q, v = reset((i + 1) * dt, q, v)
         if (i + 1) % every == 0:
-            rows.append((q, v))
-    q, v = (torch.stack(torch.broadcast_tensors(*x), -2) for x in zip(*rows))
-    return Rollout(dt * every * torch.arange(len(rows), dtype=torch.float64, device=q.device), q, v)
+            rows.append((q, v, *memory))
+    q, v, *memory = (torch.stack(torch.broadcast_tensors(*x), -2) for x in zip(*rows))
+    t = dt * every * torch.arange(len(rows), dtype=torch.float64, device=q.device)
+    if law is None:
+        return Rollout(t, q, v)
+    force = (memory[0][..., : 3 * law.contacts] / dt).unflatten(-1, (law.contacts, 3))
+    return ContactRollout(t, q, v, force, *(memory[1][..., i].detach() for i in range(2)))
+
+
+def _step(robot, method: str, solver: ContactSolver, names: tuple[str, ...], shapes):
+    """A step as a kernel that torch differentiates, and the law of its contacts, if it has them."""
+    own = own_robot(robot)
+    key = "step of tensors", method, names, solver if method == "contact" else None
+    if key not in own.made:
+        law = contact_law(robot, solver) if method == "contact" else None
+        kernel = whole_step(robot, STEPS[method], None, None, shapes) if law is None else whole_contact_step(
+            robot, derivative_law(own, law, solver), solver.differentiable, None, None, shapes
+        )  # fmt: skip
+        own.made[key] = QuantityKernel(own, kernel), law
+    return own.made[key]

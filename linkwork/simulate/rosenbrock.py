@@ -51,27 +51,29 @@ class Rosenbrock(Pair):
 
     def end(self, rates, K, t, q, v, h):
         n = v.shape[-1]
-        by_xi, by_v, bend, by_time = rates.slopes(t, q, v)
+        by_xi, by_v, bend, by_time, others = rates.slopes(t, q, v)
         g, unit = GAMMA * h, like(np.eye(n), v)
         P, R = unit - g * by_v, unit - g * bend
         lu = Pivoted(P @ R - g * g * by_xi, n)
 
         def solved(r):
-            """(I − g J)⁻¹ γ r, J = [[bend, I], [∂v̇/∂ξ, ∂v̇/∂v]]."""
-            x = lu.particular((GAMMA * (g * r[n:] + P @ r[:n]))[:, None])[:, 0]
-            return np.concatenate([x, (R @ x - GAMMA * r[:n]) / g])
+            """(I − g J)⁻¹ γ r, J = [[bend, I], [∂v̇/∂ξ, ∂v̇/∂v]]; what depends on these two follows from them."""
+            x = lu.particular((GAMMA * (g * r[n : 2 * n] + P @ r[:n]))[:, None])[:, 0]
+            y = (R @ x - GAMMA * r[:n]) / g
+            along = g * (others[0] @ x + others[1] @ y) if others else 0.0
+            return np.concatenate([x, y, GAMMA * r[2 * n :] + along])
 
-        still = np.concatenate([0.0 * v, by_time])
+        still = np.concatenate([0.0 * v, by_time, *(others[2:] or [K[0, 2 * n :]])])
         for i in range(6):
             f = K[0]
             if i:
                 dy = (h * A[i, :i]) @ K[1 : i + 1]
-                f = like(np.zeros(2 * n), v)
-                rates(t + TIMES[i] * h, q, dy[:n], v + dy[n:], split(f, n))
+                f = like(np.zeros(K.shape[1]), v)
+                rates(t + TIMES[i] * h, q, dy[:n], v + dy[n : 2 * n], split(f, n))
             earlier = C[i, :i] @ K[1 : i + 1] if i else 0.0
             K[i + 1] = solved(f + earlier + (BY_TIME[i] * h) * still)
         dy = (h * np.append(A[5, :5], 1.0)) @ K[1:7]
-        xi, v1 = dy[:n], v + dy[n:]
+        xi, v1 = dy[:n], v + dy[n : 2 * n]
         rates(t + h, q, xi, v1, split(K[7], n))
         return xi, v1, dy[2 * n :]
 
@@ -83,5 +85,5 @@ class Rosenbrock(Pair):
 
     def coefficients(self, rates, K, t, q, v, h, xi, v1):
         dy = np.concatenate([xi, v1 - v])
-        a, b = (h * DENSE) @ K[1:6]
+        a, b = (h * DENSE) @ K[1:6, : dy.shape[-1]]
         return np.stack([np.concatenate([0.0 * v, v]), dy + a, b - a, -b])

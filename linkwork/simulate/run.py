@@ -45,13 +45,16 @@ class Run:
         self.integrator = settings.integrator(self.flow, carry.next_step if carry.memory else carry.next_step or settings.first_step)
         self.integrator.remember(memory.get(settings.method))
         self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
-        self.looks = self.detector.any or settings.on_step is not None  # is each step looked at?
-        self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.looks)
-        if self.compiled is None and isinstance(self.integrator, CompiledOnly):
+        self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.detector)
+        known = self.compiled is not None and len(self.compiled.events) == len(self.detector.events)
+        self.guarded = known and self.detector.any  # do compiled steps say in which of them something may happen?
+        self.looks = settings.on_step is not None or not known  # is each step looked at?
+        bound = self.keeper.held is not None and self.flow.stops is not None
+        if isinstance(self.integrator, CompiledOnly) and (self.compiled is None or bound):
             raise SimulationError(
                 f'method "{settings.method}" is made of compiled steps, which {robot.model.name} has not as it is simulated here: with '
-                "compiled=False, functions of Python, joint limits, dry friction, or constraints that are no one formula, use "
-                'method="stiff".'
+                "compiled=False, functions of Python, joint limits or dry friction under constraints, or constraints that are no one "
+                'formula, use method="stiff".'
             )
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
@@ -164,19 +167,24 @@ class Run:
             self.detector.begin(self.t, self.q, self.v, just, rate)
 
     def _advance(self) -> None:
-        """Make one step, or the part of it before an event that interrupts it."""
-        h, target, late = self._next_length()
-        if self.compiled is not None and not self.looks:
-            steps = self.compiled.make(self._state, target)
-            if len(steps):
-                self._accept(steps)
+        """Make steps in which nothing happens, or one step, or the part of it before an event that interrupts it."""
+        steps, quiet = self._compiled_steps(), False
+        if steps is not None and not self.looks:
+            self._accept(steps.first(len(steps) - steps.found))
+            if not steps.found:
                 return
-        step = None if self.compiled is None or not self.looks else self.compiled.step(self._state, target)
-        step = step or self._projected(self.integrator.step(self.t, self.q, self.v, self.vdot, h))
+        h, target, late = self._next_length()
+        if steps is not None:
+            self.flow.tau = steps.tau[-1] if steps.steers else self.tau
+            step, quiet = steps.last(self.flow.tau), self.guarded and not steps.found
+        else:
+            step = self._projected(self.integrator.step(self.t, self.q, self.v, self.vdot, h))
         t, rest = later(self.t, self.late, step.h)
         t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
-        if self.detector.any:
-            for found in self.detector.find(self.t, step):
+        if quiet:
+            self._passed(step.q[None], step.v[None])
+        elif self.detector.any:
+            for found in self.detector.find(self.t, self.q, self.v, step):
                 if self.detector.interrupts(found.number):
                     interrupt(self, found, step)
                     return
@@ -194,8 +202,26 @@ class Run:
     def _state(self) -> tuple:
         return self.t, self.late, self.q, self.v, self.vdot, self.tau
 
+    def _compiled_steps(self) -> Steps | None:
+        """The next steps, if compiled code makes them; one alone, if each is looked at."""
+        if self.compiled is None or not self.compiled.serves:
+            return None
+        alert = self.detector.any and self.detector.alert
+        steps = self.compiled.make(self._state, self._next_length()[1], alert=alert, most=1 if self.looks else None)
+        return steps if len(steps) else None
+
+    def _passed(self, q, v) -> None:
+        """Steps were made in which nothing happened; these are their ends."""
+        self.detector.passed()
+        if self.flow.stops is not None:
+            self.flow.stops.passed(q, v)
+
     def _accept(self, steps: Steps) -> None:
         """Go to the end of compiled steps, which nothing looks at one by one."""
+        if not len(steps):
+            return
+        if self.guarded:
+            self._passed(steps.q[1:], steps.v[1:])
         self.stored.many(steps, self.steps + 1)
         self.t, self.late = float(steps.t[-1]), float(steps.late[-1])
         self.q, self.v, self.vdot = steps.q[-1], steps.v[-1], steps.vdot[-1]

@@ -1,7 +1,8 @@
 """Many adaptive steps in one call of compiled code: the text of `pairs`, traced with the equations of motion in it.
 
 One attempt at a step is a kernel of the state of an integration; the engine repeats it (engine/segments.py), keeps a row for each step
-that is accepted, and comes back when there is no more room for rows, when the target is reached, or when a step cannot be made.
+that is accepted, and comes back when there is no more room for rows, when the target is reached, when a step cannot be made, or after
+one that a guard wants to be looked at.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,9 +22,10 @@ from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import like, opaque
 from ..motion import equations
-from ..quantities import integrate
+from ..quantities import hybrid_dynamics, integrate, passive_force
 from ..varying import Varying
 from .grid import later
+from .guard import FOUND, Guard
 from .motion_checks import LARGEST, is_small
 from .on_constraints import OnConstraints
 from .pairs import SHORTEST, Pair
@@ -35,6 +37,8 @@ STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries
 BOUNDS = "target", "slack", "max_step", "rtol", "atol", "held"  # held: the part of τ that stays during the segment
 ROWS = "t", "late", "h", "q", "v", "vdot", "tau"
 POLYNOMIAL = "coefficients"
+FREE = "free"  # of joints at rest: the accelerations that they would have if let go
+TOO_SHORT, NO_NUMBER, BEYOND, OFF = 1.0, 2.0, 3.0, 4.0  # why a sample is stuck: its steps, its rates, its state, its constraints
 ATTEMPTS = 1 << 14  # at steps of a sample in one call that keeps no rows
 IN_PLACE = 400  # operations of the equations of motion that are written out at each stage
 
@@ -44,24 +48,36 @@ class Equations:
     """What is integrated: the motion of a robot under controls that are kernels of (t, q, v), with the nodes of any scalars."""
 
     robot: Dynamics
-    nodes_like: Callable  # (some scalar, values by name) -> nodes
+    nodes_like: Callable  # (some scalar, values by name, friction=) -> nodes, also without dry friction
     controls: tuple[UserKernel, ...] = ()
     varied: Mapping[str, tuple[int, ...]] = None  # type: ignore[assignment]  # shapes of constants that are inputs, by name
     content: object = None
     constraints: OnConstraints | None = None
     in_place: bool = False  # are the equations written out at each stage, however long they are?
+    modes: tuple[str, ...] = ()  # of joints that stop, as data (nv,): "slides", the way each goes, and "rests", 1 where one is held
 
     @staticmethod
     def of(
-        robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None, constraints: OnConstraints | None = None
-    ) -> "Equations":
+        robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None,
+        constraints: OnConstraints | None = None, modes: tuple[str, ...] = (),
+    ) -> "Equations":  # fmt: skip
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
         own, nodes = own_robot(robot), nodes_as_scalars(robot)
         system = own.lowered.system
         content = robot.content if isinstance(robot, Varying) else own.lowered.digest
         known = own.lowered.is_ours and not controls and constraints is None
         named = content if known else None if constraints is None or controls else constraints.content
-        return Equations(own, lambda some, at: system(nodes(some, at)), tuple(controls), given or {}, named, constraints)
+
+        def nodes_like(some, at, friction=True):
+            made = nodes(some, at)
+            return system(made if friction else equations.without_friction(made))
+
+        return Equations(own, nodes_like, tuple(controls), given or {}, named, constraints, modes=modes)
+
+    @property
+    def blocks(self) -> int:
+        """How many arrays of rates there are (see `Flow.__call__`)."""
+        return 3 if self.modes else 2
 
     def forces(self, t, q, v, held, given: Mapping):
         """τ of all controls."""
@@ -76,88 +92,129 @@ class Equations:
 
 
 class Rates:
-    """ξ̇ and v̇ at q ∘ exp ξ, as `pairs` asks for them; `tau` is that of the last call. Short ones are traced in place, others are
-    a routine that each stage calls."""
+    """ξ̇ and v̇ at q ∘ exp ξ, as `pairs` asks for them; `tau` and `force`, which holds joints at rest, are those of the last call. Short ones
+    are traced in place, others are a routine that each stage calls."""
 
     def __init__(self, of: Equations, at: Mapping):
-        self.of, self.at = of, {"held": at["held"], **{name: at[name] for name in of.varied}}
+        self.of, self.at = of, {name: at[name] for name in ("held", *of.modes, *of.varied)}
         robot = of.robot
-        shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "held"), (robot.nv,)), **of.varied}
+        shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "held", *of.modes), (robot.nv,)), **of.varied}
         self.inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
         routine = Routine(record("rates", self._rates, self.inputs))
         self.rates = self._rates if of.in_place or routine.length < IN_PLACE else routine
 
     def slopes(self, t, q, v):
-        """∂v̇/∂ξ, ∂v̇/∂v, ∂ξ̇/∂ξ and ∂v̇/∂t at ξ = 0, exact."""
-        derived = Derived("rates", lambda *x: self._rates(*x)[:2], self.inputs)
-        routine = Routine(record("slopes", partial(derived.jacobian, (0, 1), (0, 2, 3)), self.inputs))
-        function = partial(derived.jacobian, (0, 1), (0, 2, 3)) if self.of.in_place else routine
-        _, bend, _, by_time, by_xi, by_v = map(opaque, function(t, q, 0.0 * v, v, *self.at.values()))
-        return by_xi, by_v, bend, by_time
+        """∂v̇/∂ξ, ∂v̇/∂v, ∂ξ̇/∂ξ and ∂v̇/∂t at ξ = 0, exact; then those by ξ, v and t of what else there are rates of."""
+        derived = Derived("rates", self._rates, self.inputs)
+        function = partial(derived.jacobian, (0, 1, 3) if "rests" in self.of.modes else (0, 1), (0, 2, 3))
+        routine = Routine(record("slopes", function, self.inputs))
+        found = (function if self.of.in_place else routine)(t, q, 0.0 * v, v, *self.at.values())
+        _, bend, _, by_time, by_xi, by_v, *more = map(opaque, found)
+        return by_xi, by_v, bend, by_time, more[1:] + more[:1]
 
     def system(self, some):
         return self.of.nodes_like(some, self.at)
 
-    def _rates(self, t, q, xi, v, held, *varied):
-        given = dict(zip(self.of.varied, varied))
-        system = self.of.nodes_like(q, given)
-        tau = self.of.forces(t, integrate(system, q, xi), v, held, given) if self.of.controls else held
-        if self.of.constraints is not None:
-            return *self.of.constraints.rates(t, q, xi, v, tau), tau
+    @property
+    def constraints(self) -> OnConstraints | None:
+        """Those that each step returns to, with the constants of the sample."""
+        return None if self.of.constraints is None else self.of.constraints.having(self.at)
+
+    def _rates(self, t, q, xi, v, held, *more):
+        """ξ̇, v̇, τ; if joints may be held, also the v̇ of these if they were let go, and the forces that hold them."""
+        of, given = self.of, dict(zip((*self.of.modes, *self.of.varied), more))
+        system = of.nodes_like(q, given)
+        tau = of.forces(t, integrate(system, q, xi), v, held, given) if of.controls else held
+        if of.modes:
+            return self._of_stops(t, q, xi, v, tau, given)
+        if of.constraints is not None:
+            return *of.constraints.having(given).rates(t, q, xi, v, tau), tau
         return *equations.local_rates(system, q, xi, v, tau), tau
+
+    def _of_stops(self, t, q, xi, v, tau, given: Mapping):
+        """Dry friction is a force against the way that a joint slides; joints at rest have no acceleration       Jain (16.15)."""
+        of = self.of
+        pushed = tau - np.concatenate(of.nodes_like(q, given).friction, -1) * given["slides"]
+        if of.constraints is not None:
+            return *of.constraints.having(given).rates(t, q, xi, v, pushed, friction=False), tau
+        smooth = of.nodes_like(q, given, friction=False)
+        xi_rate, free = equations.local_rates(smooth, q, xi, v, pushed)
+        if "rests" not in of.modes:
+            return xi_rate, free, tau
+        rests, there = given["rests"], integrate(smooth, q, xi)
+        total = pushed + passive_force(smooth, there, v)
+        found = hybrid_dynamics(smooth, there, v, np.where(rests > 0, 0.0, total), rests)
+        return xi_rate, np.where(rests > 0, 0.0, found), tau, np.where(rests > 0, free, 0.0), np.where(rests > 0, found - total, 0.0)
 
     def __call__(self, t, q, xi, v, out) -> None:
         found = self.rates(t, q, xi, v, *self.at.values())
-        out[0][...], out[1][...], self.tau = map(opaque, found)  # so that bits do not depend on who uses them
+        out[0][...], out[1][...], self.tau, *more = map(opaque, found)  # so that bits do not depend on who uses them
+        if more:
+            out[2][...], self.force = more
+
+    def holding(self, t, q, v):
+        """The forces that hold joints at rest."""
+        self(t, q, 0.0 * v, v, tuple(like(np.zeros((3, len(v))), q)))
+        return self.force
 
     def integrate(self, q, xi):
         return integrate(self.system(q), q, xi)
 
 
-def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, at: Mapping):
+def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, at: Mapping, guard: Guard | None = None):
     """One attempt at a step: the new state, the entries of a row, whether it is kept, and whether the segment ends."""
     t, late, q, v, target = at["t"], at["late"], at["q"], at["v"], at["target"]
     rates, tolerances, n = Rates(of, at), Tolerances(of.robot, at["rtol"], at["atol"]), of.robot.nv
-    K = like(np.zeros((pair.stages + pair.extra_rows, 2 * n)), q)
-    K[0, :n], K[0, n:] = v, at["vdot"]
+    K = like(np.zeros((pair.stages + pair.extra_rows, of.blocks * n)), q)
+    K[0, :n], K[0, n : 2 * n] = v, at["vdot"]
+    if FREE in at:
+        K[0, 2 * n :] = at[FREE]
     wanted, left = pair.longest(tolerances, v, at["wanted"], at["max_step"]), (target - t) - late
     h = np.minimum(wanted, left)
-    xi, v1, _ = pair.end(rates, K, t, q, v, h)
-    q1, vdot1, tau1 = rates.integrate(q, xi), K[pair.stages, n:], rates.tau
-    errors = pair.errors(K) if of.constraints is None else of.constraints.left(t + h, q1, pair.errors(K))
-    error = h * pair.size(errors, tolerances.tolerance(q, v, v1, v[:0]))
+    xi, v1, more = pair.end(rates, K, t, q, v, h)
+    q1, vdot1, tau1 = rates.integrate(q, xi), K[pair.stages, n : 2 * n], rates.tau
+    held, errors = rates.constraints, pair.errors(K)
+    if held is not None:
+        errors[:, : 2 * n] = held.left(t + h, q1, errors[:, : 2 * n])
+    error = h * pair.size(errors, tolerances.tolerance(q, v, v1, more))
     after = pair.next_length(error, h, wanted, at["again"] > 0)
     near = np.max(np.abs(np.concatenate([q1, v1]))) <= LARGEST
     made = (error < 1) & near
     stuck = ((error < 1) & ~near) | (~(error < 1) & ~(after > SHORTEST * np.abs(t)))  # also where that is no number
+    why = np.where(error < 1, BEYOND, np.where(np.isfinite(error), TOO_SHORT, NO_NUMBER))
     nearly, rest = later(t, late, h)
     arrived = (h >= left) | (target - nearly <= at["slack"])
     there = np.where(arrived, target, nearly)
     new = {"t": there, "late": np.where(arrived, 0.0, rest), "q": q1, "v": v1, "vdot": vdot1, "tau": tau1}
-    if of.constraints is not None:
-        q2, v2, fits = of.constraints.back(t + h, q1, v1)
+    new |= {FREE: K[pair.stages, 2 * n :]} if FREE in at else {}
+    if held is not None:
+        q2, v2, fits = held.back(t + h, q1, v1)
         fits = fits & is_small(v2 - v1, v1, at["vdot"], h, at["atol"], 0.1)
-        out = like(np.zeros((2, n)), q)
+        out = like(np.zeros((of.blocks, n)), q)
         rates(there, q2, like(np.zeros(n), q), v2, tuple(out))
         fits = fits & np.all(np.isfinite(out[1]))
-        made, stuck = made & fits, stuck | (made & ~fits)
+        made, stuck, why = made & fits, stuck | (made & ~fits), np.where(made & ~fits, OFF, why)
         new |= {"q": q2, "v": v2, "vdot": out[1], "tau": rates.tau}
-    more, ended = {}, 0.0
-    if watch is not None or POLYNOMIAL in rows:
+    seen, ended, found = {}, 0.0, 0.0
+    if watch is not None or guard is not None or POLYNOMIAL in rows:
         new[POLYNOMIAL] = pair.coefficients(rates, *map(opaque, (K, t, q, v, h, xi, v1)))
     if watch is not None:
         state_at, ends, length = (opaque(t + late), opaque(q), opaque(v)), (opaque(q1), opaque(v1)), opaque(h)
         step = Within(rates.system(q), state_at, ends, length, new[POLYNOMIAL], rates.at)
-        more, end = watch.seen(step, at, made)
-        ended, (q2, v2) = more["ended"] > 0, step.state(end)
+        seen, end = watch.seen(step, at, made)
+        ended, (q2, v2) = seen["ended"] > 0, step.state(end)
         last = {"t": step.t + end * h, "late": 0.0, "q": q2, "v": v2, "vdot": step.acceleration(end)}
         new |= {name: np.where(ended, x, new[name]) for name, x in last.items()}
+    if guard is not None:
+        state_at, ends = (opaque(t + late), opaque(q), opaque(v)), (opaque(new["q"]), opaque(new["v"]))
+        found = ~guard.is_quiet(Within(rates.system(q), state_at, ends, opaque(h), new[POLYNOMIAL], rates.at), rates, at)
+        seen = seen | {FOUND: np.where(made & found, 1.0, 0.0)}
     state = {name: np.where(made, new[name], at[name]) for name in STATE if name in new}
-    state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, 1.0, 0.0), "tries": at["tries"] + 1.0}
-    state |= {"steps": at["steps"] + np.where(made, 1.0, 0.0)} | more
+    state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, why, 0.0), "tries": at["tries"] + 1.0}
+    state |= {"steps": at["steps"] + np.where(made, 1.0, 0.0)} | seen | ({FREE: np.where(made, new[FREE], at[FREE])} if FREE in at else {})
     starts = {"h": h, "t0": t, "late0": late, "q0": q}
     kept = [(starts | new)[name] for name in rows]
-    done = (made & (arrived | ended)) | stuck
+    done = (made & (arrived | ended | found)) | stuck
     if not rows:  # a call without rows is as long as its attempts are many: it must end for Ctrl-C to be served
         done = done | (np.floor(state["tries"] / ATTEMPTS) * ATTEMPTS == state["tries"])
     return *state.values(), *kept, np.where(made, 1.0, 0.0) if rows else like(0.0, q), np.where(done, 1.0, 0.0)
@@ -166,8 +223,8 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
 def first(of: Equations, pair: Pair, at: Mapping):
     """The length of the first step of a run."""
     q, v = at["q"], at["v"]
-    K = like(np.zeros((2, 2 * of.robot.nv)), q)
-    K[0] = np.concatenate([v, at["vdot"]])
+    K = like(np.zeros((2, of.blocks * of.robot.nv)), q)
+    K[0, : 2 * of.robot.nv] = np.concatenate([v, at["vdot"]])
     left = (at["target"] - at["t"]) - at["late"]
     return pair.first_length(Rates(of, at), K, Tolerances(of.robot, at["rtol"], at["atol"]), at["t"], q, v, left)
 
@@ -175,13 +232,16 @@ def first(of: Equations, pair: Pair, at: Mapping):
 class Arguments:
     """What an attempt takes: (STATE..., what is watched, BOUNDS..., what is given)."""
 
-    def __init__(self, of: Equations, pair: Pair, watch: Watch | None):
+    def __init__(self, of: Equations, pair: Pair, watch: Watch | None, guard: Guard | None = None):
         self.pair, robot, n = pair, of.robot, of.robot.nv
         self.shapes: dict[str, tuple[int, ...]] = {POLYNOMIAL: (pair.degree + 1, 2 * n), "q": (robot.nq,), "q0": (robot.nq,)}
         self.shapes |= dict.fromkeys(("v", "vdot", "tau", "held"), (n,))
-        watched = {} if watch is None else watch.state(observed_shapes(of, watch))
-        self.shapes |= watched | dict(of.varied)
-        self.state, self.given = (*STATE, *watched), (*BOUNDS, *of.varied)
+        watched: dict[str, tuple[int, ...]] = {} if watch is None else watch.state(observed_shapes(of, watch))
+        watched |= {FOUND: ()} if guard is not None else {}
+        watched |= {FREE: (n,)} if "rests" in of.modes else {}
+        given = dict.fromkeys(of.modes, (n,)) | ({} if guard is None else guard.given) | dict(of.varied)
+        self.shapes |= watched | given
+        self.state, self.given = (*STATE, *watched), (*BOUNDS, *given)
         self.inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in (*self.state, *self.given))
 
     def by_name(self, values) -> dict:
@@ -191,14 +251,18 @@ class Arguments:
 class Segments:
     """Compiled steps of one pair for some equations: the kernel of an attempt and that of the first length."""
 
-    def __init__(self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None):
+    def __init__(
+        self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None, guard: Guard | None = None
+    ):
         self.of, self.pair, self.rows = of, pair, rows
         self.dense = POLYNOMIAL in rows
-        takes = Arguments(of, pair, watch)
+        takes = Arguments(of, pair, watch, guard)
         self.shapes, self.state, self.given = takes.shapes, takes.state, takes.given
         kind = type(pair).__name__
-        content = None if of.content is None or watch is not None else (of.content, kind, rows, of.varied)
-        step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, takes.by_name(x)), takes.inputs, content)
+        guarded = False if guard is None else guard.content
+        known = of.content is not None and watch is None and guarded is not None
+        content = (of.content, kind, rows, of.varied, of.modes, guarded) if known else None
+        step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, takes.by_name(x), guard), takes.inputs, content)
         length = Kernel(f"first_step_{kind}", lambda *x: first(of, pair, takes.by_name(x)), takes.inputs, content)
         self.segment = Segment(step, "d", len(self.state), len(rows), wide)
         self.first = length.gufunc("d")

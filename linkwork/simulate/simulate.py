@@ -202,6 +202,8 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f'impacts="{s.contact.impacts}" is for runs event by event, e.g. "rk45"; "contact" has them "together".')
     if s.contact is not None and s.contact.friction != "solved":
         raise SimulationError('friction of joints is "solved" with the contacts in simulate; "first" is for rollout.')
+    if s.contact is not None and s.contact.smoothing:
+        raise SimulationError("smoothing is for rollouts and lw.contact_kernel; simulate solves the contacts themselves.")
     if s.method not in ("contact", *BY_EVENTS) and len(robot.contacts):
         raise SimulationError(
             f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or, for few '

@@ -168,7 +168,11 @@ class Stops:
         return self._side * v[self._rate]
 
     def _gaps(self, q) -> np.ndarray:
-        return self._side * (q[self._row] - self._bound)
+        return self._side * (q[..., self._row] - self._bound)
+
+    def passed(self, q, v) -> None:
+        """Steps were made in which nothing has changed; q (m, nq) and v (m, nv) are their ends."""
+        self.reach, self.speed = np.maximum(self.reach, self._gaps(q).max(0)), np.maximum(self.speed, np.abs(v).max(0))
 
     def change(self, i: int, t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray, str | None]:
         """Number i has come to zero: q and v after it, and its name if that is worth telling."""

@@ -57,7 +57,7 @@ def _moved(robot: Dynamics | Varying, method: Callable, systems: ByNumbers | ByC
     if systems is None:
         nodes_like, system = nodes_as_scalars(robot), own.lowered.system
         return lambda at, q, v, tau, h: method(system(nodes_like(q, at)), q, v, tau, h)
-    nodes, dressed = _nodes(robot)
+    nodes, dressed = nodes_and_scalars(robot)
     loops, held_step = Loops(systems.set, nodes), CONSTRAINED_STEPS[method]
 
     def step(at, q, v, tau, h):
@@ -69,11 +69,11 @@ def _moved(robot: Dynamics | Varying, method: Callable, systems: ByNumbers | ByC
 
 def nodes_as_scalars(robot: Dynamics | Varying) -> Callable:
     """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
-    nodes, dressed = _nodes(robot)
+    nodes, dressed = nodes_and_scalars(robot)
     return lambda some, at: dressed(nodes, some, at)
 
 
-def _nodes(robot: Dynamics | Varying):
+def nodes_and_scalars(robot: Dynamics | Varying):
     """The nodes that steps are traced on, and a function of (nodes, some scalar, values by name) that gives them scalars."""
     if isinstance(robot, Varying):
         names = robot.names

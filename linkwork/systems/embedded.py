@@ -12,7 +12,7 @@ columns and mass matrix of the loop's tree, and D(e) = X* (𝓜_S + armature_S) 
 constant X = [μ; 1] and Ẋu = 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -49,14 +49,22 @@ def with_roots(nodes: Nodes, groups: Sequence[Sequence[int]]) -> tuple[Nodes, li
             stands_on = root[loop[k]]
         number[k] = add(k, stands_on)
 
-    def table(name, of_root):
-        return tuple(of_root if k is None else getattr(nodes, name)[k] for k in old)
+    rooted = with_inserted(nodes, old, parent, number)
+    return rooted, [(root[g], tuple(number[k] for k in members)) for g, members in enumerate(groups)]
+
+
+def with_inserted(nodes: Nodes, old: Sequence[int | None], parent: Sequence[int], number: Mapping[int, int]) -> Nodes:
+    """The nodes with more among them, without mass or motion, fixed where their parents are: `old` are their numbers before, None of
+    new ones, `parent` the parents in the new numbers, `number` the new number of each old one and of the world."""
+
+    def table(name, of_new):
+        return tuple(of_new if k is None else getattr(nodes, name)[k] for k in old)
 
     kind = nodes.gravity.dtype
     nothing = np.zeros(0, kind)
-    rooted = replace(
+    return replace(
         nodes,
-        tree=Tree(parent, [0 if k is None else tree.widths[k] for k in old]),
+        tree=Tree(parent, [0 if k is None else nodes.tree.widths[k] for k in old]),
         groups=table("groups", Reals(0)),
         q_rows=table("q_rows", slice(0, 0)),
         labels=table("labels", "loop"),
@@ -68,7 +76,6 @@ def with_roots(nodes: Nodes, groups: Sequence[Sequence[int]]) -> tuple[Nodes, li
         **nodes.renumbered(old),
         **{name: table(name, nothing) for name in ("armature", "damping", "friction", "stiffness", "rest")},
     )
-    return rooted, [(root[g], tuple(number[k] for k in members)) for g, members in enumerate(groups)]
 
 
 class Embedding:
@@ -87,13 +94,14 @@ class Embedding:
         self.picks = [_picks(held[p], held[k]) for k, p in enumerate(tree.parent)]
         kept = {e: n for (e, _), n in zip(loops, widths)}
         self.free = {k for k in tree.base_to_tips() if k not in loop}  # nodes that are in no loop
-        self.tree = Tree(tree.parent, [tree.widths[k] if k in self.free else kept.get(k, 0) for k in tree.base_to_tips()])
+        self.widths = [tree.widths[k] if k in self.free else kept.get(k, 0) for k in tree.base_to_tips()]
+        self.tree = Tree(tree.parent, self.widths)
 
     def blocks(self, s: Blocks, X) -> Blocks:
         """From the rigid blocks and X(e) of each root."""
         A, H, M, armature = self.tree.slots(4)
         for k in self.tree.base_to_tips():
-            E, (above, n), r = like(self.picks[k], s.A[k]), s.A[k].shape[-2:], self.tree.widths[k]
+            E, (above, n), r = like(self.picks[k], s.A[k]), s.A[k].shape[-2:], self.widths[k]
             m = E.shape[-1]
             zero = lambda *shape, some=s.A[k]: np.zeros_like(some, shape=shape)
             joints = diagonal([s.armature[i] for i in self.members[k]]) if k in self.members else zero(m, m)
@@ -113,7 +121,7 @@ class Embedding:
             a[k] = grid([[r.a[k] + s.H[k].mT @ bend[k] if k in bend else r.a[k]], [rest]])
             b[k] = grid([[r.b[k]], [push]])
             if r.tau is not None:
-                tau[k] = r.tau[k] if k in self.free else np.zeros_like(s.A[k], shape=(self.tree.widths[k], 1))
+                tau[k] = r.tau[k] if k in self.free else np.zeros_like(s.A[k], shape=(self.widths[k], 1))
         return Rates(a, b, r.base, None if r.tau is None else tau)
 
     @staticmethod

@@ -8,14 +8,15 @@ from ..model.tree import Tree
 
 def between(tree: Tree, nodes: Iterable[int]) -> set[int]:
     """The nodes on the ways between these, without the one that carries them all: the smallest set that can be one loop."""
-    nodes = list(nodes)
-    paths = [[j for j, _ in tree.path(k, None, lambda j, x: None)] for k in nodes]
-    if any(k == tree.world for k in nodes):
-        return set().union(*paths)
-    if len(paths) == 1:
-        return {paths[0][0]}
-    shared = set(paths[0]).intersection(*paths[1:]) if paths else set()
-    return set().union(*paths) - shared
+    ends = list(nodes)
+    if len(ends) == 1 and ends[0] != tree.world:
+        return set(ends)
+    here, inside = set(ends), set[int]()
+    while len(here) > 1:  # the one that is farthest out goes on to its parent, until all are at one node
+        k = max(here)
+        inside.add(k)
+        here = here - {k} | {tree.parent[k]}
+    return inside
 
 
 def merged(tree: Tree, sets: Iterable[set[int]]) -> tuple[tuple[int, ...], ...]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..engine.rolled import Groups
+from ..engine.rolled import Groups, Shape
 
 if TYPE_CHECKING:
     from .nodes import Nodes
@@ -16,19 +16,21 @@ def grouped(nodes: "Nodes") -> Groups:
     for k, group in enumerate(nodes.groups):
         row.append(k)
         if group.nv:
-            kinds.append(tuple((nodes.groups[i], _placing(nodes, i)) for i in row))
+            kinds.append(tuple((nodes.groups[i], placing(nodes, i)) for i in row))
             parent.append(group_of[nodes.tree.parent[row[0]]])
             members.append(tuple(row))
-            q_start.append(nodes.q_rows[k].start)
-            v_start.append(nodes.tree.rows[k].start)
+            q_start.append((nodes.q_rows[k].start,))
+            v_start.append((nodes.tree.rows[k].start,))
             group_of[k] = len(members) - 1
             row = []
     known = list(dict.fromkeys(kinds))
     classes = {kind: c for c, kind in enumerate(known)}
-    return Groups(tuple(members), tuple(classes[k] for k in kinds), tuple(parent), tuple(q_start), tuple(v_start))
+    shapes = tuple(Shape.chain(len(kind)) for kind in known)
+    numbers = tuple(classes[k] for k in kinds)
+    return Groups(tuple(members), numbers, shapes, tuple(parent), (0,) * len(members), tuple(q_start), tuple(v_start))
 
 
-def _placing(nodes: "Nodes", k: int) -> tuple[bool, tuple[bool, ...]]:
+def placing(nodes: "Nodes", k: int) -> tuple[bool, tuple[bool, ...]]:
     """Does a node's fixed placement move, and about which axes does it turn? One alone makes a sparse rotation."""
     turning = nodes.quaternion[k][:3] != 0
     return bool(nodes.translation[k].any()), tuple(turning.tolist()) if turning.sum() < 2 else ()

@@ -10,7 +10,7 @@ from ..engine.array import Traced, lift
 from ..engine.derived import rate_inputs, weight_inputs
 from ..engine.kernel import Kernel
 from ..engine.program import Input
-from ..engine.rolled import Argument, Joined, RolledTree, Slot, Table
+from ..engine.rolled import Argument, Groups, Joined, RolledTree, Slot, Table
 from ..engine.rolled_derivatives import Moving
 from ..engine.rolled_jvp import jvp
 from ..engine.rolled_program import RolledProgram
@@ -27,13 +27,14 @@ class RolledNodes(RigidTree):
 
     forces = ()
 
-    def __init__(self, nodes: Nodes):
+    def __init__(self, nodes: Nodes, groups: Groups | None = None):
+        """In groups of each joint with what places it, or in those given."""
         self._nodes = nodes
-        self.tree = tree = RolledTree(nodes.moving, nodes.tree.widths)
+        self.tree = tree = RolledTree(nodes.moving if groups is None else groups, nodes.tree.widths)
         tree.trace.remedy = REMEDY
         self.groups, self.H = nodes.groups, nodes.H
         self.gravity = Traced(tree.trace, lift(tree.trace, nodes.gravity))
-        self.fixed = Table(tree, "fixed", nodes.fixed, relation=_as_rotations)
+        self.fixed = Table(tree, "fixed", nodes.fixed, relation=as_rotations)
         self.M = Table(tree, "M", nodes.M)
         self.joint_inertias = Table(tree, "joint_inertias", nodes.joint_inertias)
         self.moment = Table(tree, "moment", nodes.moment, world=nodes.moment[-1])
@@ -53,7 +54,7 @@ class RolledNodes(RigidTree):
             return Argument(name, "q", nodes.nq, tuple(group.nq for group in nodes.groups), units)
         if kind == "v":
             return Argument(name, "v", nodes.tree.nv, nodes.tree.widths)
-        return Argument(name, kind, int(kind) * len(self.tree.groups.members) or size, tuple(int(kind) for _ in nodes.groups))
+        return Argument(name, kind, int(kind) * self.tree.groups.count or size, tuple(int(kind) for _ in nodes.groups))
 
     def split(self, q):
         return q.parts(self.tree, column=False)
@@ -78,12 +79,11 @@ class OnBodies:
     """What bodies have, of what the groups have that carry them: linear, but for bodies on the world."""
 
     def __init__(self, slot: Slot, nodes: Nodes, via: Callable, bodies: list[int]):
-        members, world = nodes.moving.members, nodes.tree.world
-        group_of = {k: g for g, row in enumerate(members) for k in row} | {world: -1}
-        self.via, self.groups = via, len(members)
+        self.via, self.groups = via, slot.tree.groups.count
+        number = slot.tree.groups.number | {nodes.tree.world: -1}
         self.shape = next(iter(slot.stored.values()))[1].shape
         self.count = int(np.prod(self.shape))
-        self.at = [group_of[nodes.on[i]] for i in bodies]
+        self.at = [number[nodes.on[i]] for i in bodies]
         self.places = np.array([nodes.places[i] for i in bodies])
         of_world = np.zeros(self.shape) if slot.world is None else np.vectorize(slot.tree.trace.value, otypes=[float])(slot.world)
         self.of_world = of_world
@@ -113,7 +113,7 @@ class OnBodies:
         return out[..., :-1, :].reshape(*whole.shape[:-3], self.groups * self.count)
 
 
-def _as_rotations(key, rows):
+def as_rotations(key, rows):
     """Exact values for poses that turn: those of a rotation drawn at random, so that R R* = I can be proved; and of a translation,
     if they move too."""
     turns, moves = rows.reshape(-1, 4, 4)[:, :3, :3], rows.reshape(-1, 4, 4)[:, :3, 3]

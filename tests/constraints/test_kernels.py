@@ -128,7 +128,7 @@ def test_a_result_depends_on_its_own_sample_alone():
     np.testing.assert_array_equal(robots[0].forward_dynamics(q[::-1], v[::-1], np.ones(3))[::-1], batch)
 
 
-def test_a_large_robot_is_embedded_in_plain_numpy():
+def test_a_large_robot_is_embedded_loop_by_loop():
     """More velocities than straight-line code is for: thirty four-bars, each on the coupler of the one before."""
     m, carrier = lw.Builder("hung", (0, -9.81, 0)), None
     for i in range(30):
@@ -138,7 +138,7 @@ def test_a_large_robot_is_embedded_in_plain_numpy():
         carrier = f"b{i}"
     robot = lw.Dynamics(m.model())
     q = np.array([1.2 if name[0] == "b" else -1.2 for name in robot.joints])
-    assert robot.rolled and robot.constraints.picked == "embedded"
+    assert robot.rolled and robot.constraints.picked == "embedded rolled kernel"
     tau = np.random.default_rng(0).standard_normal(robot.nv)
     found = robot.forward_dynamics(q, np.zeros(robot.nv), tau)
     near(found, robot.constraints.forward_dynamics(q, np.zeros(robot.nv), tau, method="augmented"), 1e-7)

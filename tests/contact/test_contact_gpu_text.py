@@ -16,7 +16,8 @@ import linkwork as lw
 from linkwork.engine import ptx_march
 from linkwork.engine.march import March
 from linkwork.simulate.contact import law_of
-from linkwork.simulate.contact_rollout import whole_contact_step
+from linkwork.simulate.contact_rollout import FRICTION, solved_contact_step, whole_contact_step
+from linkwork.simulate.rollout_gradient import backward_step
 from linkwork.simulate.whole_step import LENGTH, TAU
 
 
@@ -40,4 +41,32 @@ def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, tmp_path):
     for one, other in zip(found, expected):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 if dtype == "double" else 1e-4)
     assert np.abs(expected[1][-1, :, 3] - 1).max() > 0.01
+    assembled(text, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_the_gradient_of_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, tmp_path):
+    """The march of the step backwards: weights on states and gradients by friction and τ, from states and impulses of a rollout."""
+    robot, kind, samples, steps = scenes.ball(friction=0.3), KINDS[dtype], 2, 20
+    solver, shapes = lw.ContactSolver(tolerance=1e-10), {TAU: (6,), LENGTH: (), FRICTION: (1,)}
+    step = solved_contact_step(robot, law_of(robot, limits=False), solver, None, None, shapes)
+    kernel = backward_step(robot, step, [FRICTION], [TAU], [TAU], 3)
+    q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)), np.tile([0, 0, 0, 1.0, 0.3, 0], (samples, 1))
+    v[:, 5] = -np.arange(samples)
+    run = lw.rollout(robot, q, v, dt=0.005, steps=steps, method="contact", contact=solver)
+    ones, zero = np.ones((samples, 6)), lambda *shape: np.zeros((samples, *shape))
+    states = [ones, ones, zero(1), zero(6)]
+    impulse = 0.005 * run.force[:, 1:].reshape(samples, steps, 3)
+    streams = [run.q[:, :-1], run.v[:, :-1], impulse, *(zero(steps, 6) for _ in range(3))]
+    arrays = [np.ascontiguousarray(x[:, ::-1] if x.ndim == 3 else x, kind) for x in (*states, *streams)]  # the last step first
+    arrays += [np.full(samples, 0.005, kind), np.full((samples, 1), 0.3, kind)]
+    expected, found = ([np.zeros((steps + 1, *x.shape), kind) for x in arrays[:4]] for _ in range(2))
+    March(kernel, dtype[0], 6)(arrays, expected, steps, 1)
+    text = ptx_march.text(kernel.program, dtype, ("rows",) * (len(arrays) + 4), 6)
+    places = [*((x, x[0].size) for x in arrays), *((x, x.shape[2]) for x in found)]
+    onward = [*(x.shape[2] for x in arrays[4:10]), *(samples * x.shape[2] for x in found)]
+    emulated(text)(samples, samples, steps, 1, *(a for x, step in places for a in (pointer(x), step)), *onward)
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one, other, rtol=0, atol=(1e-12 if dtype == "double" else 2e-3) * (1 + abs(other).max()))
+    assert abs(expected[2][-1]).max() > 1
     assembled(text, tmp_path)

@@ -82,7 +82,7 @@ def test_directions_that_cannot_move_are_left_out_of_a_task_inertia(compiled):
 def test_loops_of_a_long_mechanism_say_that_they_run_in_numpy():
     robot = lw.Dynamics(lw.load("four_bar"), rolled=True)
     with pytest.warns(PlainWarning, match="four_bar has 3 velocities and constraints"):
-        robot.forward_dynamics(robot.neutral(), np.zeros(3), np.zeros(3))
+        robot.task_compliance(robot.assemble(robot.neutral()), "rocker")
 
 
 def beside(count: int) -> lw.Model:

@@ -7,6 +7,7 @@ import stand_in
 import linkwork as lw
 from linkwork.engine import device
 from linkwork.engine.cuda import DeviceError
+from linkwork.errors import ModelError
 
 ARM = lw.Dynamics(lw.load("arm_6r"))
 THERE = lw.Dynamics(lw.load("arm_6r"))  # never asked with arrays of NumPy, which those that stand in are too
@@ -179,6 +180,16 @@ def test_a_rolled_kernel_has_the_bits_of_the_cpu(cupy, monkeypatch, name):
         monkeypatch.setattr(device, "WORKSPACE", room)
         same(getattr(there, name)(*map(cupy.asarray, given)), expected)
         same(getattr(there, name)(*(cupy.asarray(x.T).T for x in given)), expected)
+
+
+def test_a_kernel_that_loops_over_loops_has_the_bits_of_the_cpu(cupy):
+    model = lw.load("four_bar")
+    here, there = (lw.Dynamics(model, rolled=True) for _ in range(2))
+    q = np.array([here.assemble(x) for x in here.neutral() + 0.1 * np.random.default_rng(0).standard_normal((7, 3))])
+    v, u = np.zeros((7, 3)), np.random.default_rng(1).standard_normal((7, 3))
+    same(there.forward_dynamics(*map(cupy.asarray, (q, v, u))), here.forward_dynamics(q, v, u))
+    with pytest.raises(ModelError, match="forward dynamics without external"):
+        there.forward_dynamics(*map(cupy.asarray, (q, v, u)), external=cupy.asarray(np.zeros((7, 3, 6))))
 
 
 @pytest.mark.parametrize("way", ["jvp", "vjp"])

@@ -230,9 +230,19 @@ def test_states_that_do_not_fit_are_named(robot):
     for function in (lambda q: q[0], lambda q: q[:1]):  # of two samples, an array (2,) would broadcast to their velocities
         with pytest.raises(lw.ShapeError, match="as control it must return"):
             lw.simulate(robot, (Q[:2], V[:2]), until=1.0, control=lw.hold(robot.kernel()(function), rate=10.0))
-    V[[1, 2]] = np.nan
-    with pytest.raises(lw.SimulationError, match=r"v of 2 states .* sample \(1,\)"):
-        lw.simulate(robot, (Q, V), until=1.0)
+    with pytest.raises(lw.SimulationError, match="v of 4 states"):
+        lw.simulate(robot, (Q, np.nan * V), until=1.0)
+
+
+def test_states_that_are_no_numbers_fail_alone(robot):
+    """Of a state or of an input of a kernel; the others have the bits they have alone."""
+    (Q, V), gain = states(robot, 4), np.array([1.0, 1.0, np.inf, 1.0])
+    V[1] = np.nan
+    pull = robot.kernel(gain=())(lambda q, gain: -gain * q)
+    made = lw.simulate(robot, (Q, V), until=1.0, control=pull, given={"gain": gain}, store="last")
+    assert made.status.tolist() == ["finished", "failed", "failed", "finished"] and "not finite" in made.message(2)
+    alone = lw.simulate(robot, (Q[3], V[3]), until=1.0, control=pull, given={"gain": 1.0}, store="last")
+    np.testing.assert_array_equal(alone.q, made.q[3])
 
 
 def test_odd_batches(robot):
@@ -281,10 +291,14 @@ def test_mechanisms_with_loops_have_the_bits_of_single_runs():
         np.testing.assert_array_equal(grid.Q[i], lw.simulate(robot, (Q[i], V[i]), until=0.7, dt=0.1).q)
     with pytest.raises(ConstraintError, match="no state of four_bar"):
         lw.simulate(robot, (Q + 0.1, V), until=0.7)
+    Q[4] += 0.1
+    some = lw.simulate(robot, (Q, V), until=0.7, store="last")
+    assert np.flatnonzero(some.status == "failed").tolist() == [4] and "constraints" in some.message(4)
+    np.testing.assert_array_equal(np.delete(some.q, 4, 0), np.delete(made.q, 4, 0))
 
 
 def test_robots_that_ensembles_do_not_serve_are_refused():
-    for robot in (lw.Dynamics(lw.load("bricard")), lw.Dynamics(lw.load("four_bar")).varying("mass")):
+    for robot in (lw.Dynamics(lw.load("bricard")), lw.Dynamics(lw.load("bricard")).varying("mass")):
         own = getattr(robot, "robot", robot)
         q, v = own.constraints.random_state(seed=0)
         with pytest.raises(lw.SimulationError, match="loops, couplings or constraints"):

@@ -1,0 +1,245 @@
+"""Forward dynamics of long mechanisms with many small loops and gears, by kernels that loop over them (systems/cells.py).
+
+Each loop is a cell: its rows, its dependent velocities, chosen by the numbers of each sample, and its part of the sweeps. A sample in
+which some loop has no answer of this kind is counted, and evaluated in NumPy.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..engine.kernel import Kernel
+from ..engine.program import Input
+from ..engine.rolled import Joined, Table
+from ..engine.rolled_program import RolledProgram
+from ..lie.scalars import rounding
+from ..quantities import SIZES, forward_dynamics
+from ..quantities.rolled import WrenchesOnNodes
+from ..sweeps import Blocks, Rates
+from ..systems.cells import Cells, RolledEmbedding, moving_parts
+from ..systems.rolled import RolledNodes, as_rotations, kind_of
+from .augmented import INCONSISTENT, OPEN
+from .cells import Kind, LocalLoops
+from .loops import Loops, Ranked, velocity_weights
+from .rank import LEFT
+from .rows import Rows
+from .set import ConstraintSet
+from .system import largest
+
+LARGEST = 24  # velocities of one loop: of more, straight-line code for each class of loop is long
+MOST = 40  # classes of loops
+
+
+class RolledLoops:
+    """The loops of a long mechanism as cells, and functions of them as kernels."""
+
+    def __init__(self, loops: Loops):
+        set_ = loops.set
+        lowered, neutral = set_.robot.lowered, set_.robot.neutral()
+        self.set, self.loops, self.local = set_, loops, LocalLoops(loops)
+        self.ranked = self.local.ranked(neutral, velocity_weights(set_, lowered.plain(), neutral))
+        numbers = {key: n for n, key in enumerate(self.local.kinds)}
+        kinds = [(numbers[key], x.rows, x.rank) for key, x in zip(self.local.kind_of, self.ranked)]
+        self.cells = Cells.of(lowered.nodes, [x.members for x in self.local.members], kinds)
+        self.of_root = {e: g for g, (e, _) in enumerate(self.cells.loops)}
+
+    @staticmethod
+    def of(set_: ConstraintSet) -> "RolledLoops | None":
+        """Those of a robot whose loops can be looped over; else None."""
+        robot = set_.robot
+        if not (robot.compiled and robot.rolled and robot.nv and len(set_) and robot.lowered.is_rigid):
+            return None
+        if any(x.portable is None or not x.traceable or x.moves for x in set_.constraints):
+            return None
+        loops = Loops(set_, robot.lowered.nodes)
+        if max(map(len, loops.columns), default=0) > LARGEST:
+            return None
+        made = RolledLoops(loops)
+        return made if len(made.cells.groups.shapes) <= MOST else None
+
+    def kernel(self, name: str, function: Callable, inputs) -> Kernel:
+        """A function of (system, arguments...) that returns vectors and sums, and last how many loops have no answer."""
+
+        def record(name, function, inputs):
+            system = RolledLoopSystem(self)
+            arguments = [system.nodes.argument(x.name, kind_of(x), x.size) for x in inputs]
+            return RolledProgram(name, system.tree, tuple(inputs), function(system, *arguments))
+
+        return Kernel(name, function, tuple(inputs), record=record)
+
+    @cached_property
+    def wrenches(self) -> WrenchesOnNodes:
+        return WrenchesOnNodes(self.cells.nodes, self.cells.groups)
+
+
+class Bends:
+    """Ẋu of each member's joint, in a slot."""
+
+    def __init__(self, slot, members):
+        self.slot, self.members = slot, members
+
+    def __contains__(self, k) -> bool:
+        return int(k) in self.members
+
+    def __getitem__(self, k):
+        return self.slot[k]
+
+
+class RolledLoopSystem:
+    """A rigid tree with embedded loops as a rolled kernel sees it: the system that sweeps run on, as `LoopSystem` is in straight-line
+    code."""
+
+    def __init__(self, of: RolledLoops):
+        self.of = of
+        self.nodes: Any = RolledNodes(of.cells.nodes, of.cells.groups)
+        self.tree = self.nodes.tree
+        self.embedding = RolledEmbedding(of.cells, [x.freedom for x in of.ranked], self.tree)
+        self.members = {int(k) for x in self.embedding.members.values() for k in x}
+        loops, local = of.cells.loops, of.local.members
+        count = max((len(x.frames) for x in local), default=0)
+        tables = lambda each: {e: x for (e, _), x in zip(loops, each) if x is not None}
+        some = lambda values, j: values[j] if j < len(values) else None
+        self.frames = [Table(self.tree, f"frame{j}", tables(some(x.frames, j) for x in local), relation=as_rotations) for j in range(count)]
+        names = dict.fromkeys(key for x in local for key in x.constants)
+        self.constants = {key: Table(self.tree, repr(key), tables(x.constants.get(key) for x in local)) for key in names}
+        self.weights = Table(self.tree, "weights", tables(1 / np.array(x.weights) for x in of.ranked))
+
+    # --- one loop, in the step of its class
+
+    def _kind(self, e) -> tuple[Kind, Ranked]:
+        g = self.of.of_root[int(e)]
+        return self.of.local.kinds[self.of.local.kind_of[g]], self.of.ranked[g]
+
+    def _local(self, e, parts) -> Any:
+        return moving_parts(self.embedding.members[e], self.embedding.rigid.widths, parts)
+
+    def rows(self, e, q, v=None) -> Rows:
+        """The rows of the loop of root e; q and v are the parts of its members."""
+        kind, _ = self._kind(e)
+        local = kind.nodes([self.nodes.fixed[k] for k in self.embedding.members[e]], self.nodes.still)
+        frames = [self.frames[j][e] for j in range(len(kind.on))]
+        constants = {key: table[e] for key, table in self.constants.items() if int(e) in table.arrays and key in self._names(e)}
+        return kind.rows(local, frames, constants, self._local(e, q), None if v is None else self._local(e, v))
+
+    def _names(self, e) -> set:
+        return set(self.of.local.members[self.of.of_root[int(e)]].constants)
+
+    def solver(self, e, rows: Rows, q):
+        return self._kind(e)[1].solver(rows.Jc, self._local(e, q), self.weights[e])
+
+    # --- the system
+
+    def blocks(self, q) -> Blocks:
+        self.q = q.parts(self.tree, column=False)
+        self.rigid = self.nodes.blocks(q)
+        self.X = self.tree.slots()
+        for k in self.tree.base_to_tips():
+            if k in self.embedding.members:
+                self.X[k] = self.solver(k, self.rows(k, self.q), self.q).motions()
+        return self.embedding.blocks(self.rigid, self.X)
+
+    def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
+        self.v = v.parts(self.tree, column=False)
+        slot, self.Jc, self.gamma, self.off = self.tree.slots(4)
+        self.bend = Bends(slot, self.members)
+        for k in self.tree.base_to_tips():
+            self.off[k] = 0.0
+            if k in self.embedding.members:
+                rows = self.rows(k, self.q, self.v)
+                solver = self.solver(k, rows, self.q)
+                for i, x in self.embedding.spread(k, -solver.particular(rows.gamma)).items():
+                    slot[i] = x
+                self.Jc[k], self.gamma[k] = rows.Jc, rows.gamma
+                self.off[k] = self._off(k, rows, solver)
+        rigid = self.nodes.rates(self.rigid, v, tau, external)
+        return self.embedding.rates(self.rigid, rigid, self.bend)
+
+    def whole(self, s: Blocks, vdot):
+        """v̇ = X u̇ + Ẋu."""
+        self.vdot = vdot
+        return self.embedding.whole(vdot, self.X, self.bend)
+
+    # --- has each loop an answer?
+
+    def _off(self, e, rows: Rows, solver):
+        """1 where a loop is open or its pivots are next to nothing, else 0."""
+        q, kind = self._local(e, self.q), self._kind(e)[0]
+        zero = np.zeros_like(q[0])
+        least, good = np.maximum(LEFT, 64 * rounding(q)), zero + 1.0
+        for pivot in solver.pivots:
+            good = np.where(pivot >= least, good, 0.0)  # what is no number is not good
+        for j, scale in enumerate(kind.scales):
+            good = np.where(np.abs(rows.c[j, 0]) / scale <= OPEN, good, 0.0)
+        return 1.0 - good
+
+    def unserved(self):
+        """How many loops of a sample have no answer: open or singular ones, and those whose constraints contradict each other."""
+        tree, out = self.tree, self.tree.slots()
+        for k in tree.base_to_tips():
+            out[k] = self.off[k]
+            if k in self.embedding.members:
+                lack, speed = self._lack(k)
+                served = np.where(lack <= np.maximum(INCONSISTENT, 1e4 * rounding(self._local(k, self.q))), self.off[k], 1.0)
+                out[k] = np.where(speed < np.inf, served, 1.0)
+            elif self.embedding.widths[k]:
+                size = sum(np.abs(self.vdot[k][i, 0]) for i in range(self.embedding.widths[k]))
+                out[k] = np.where(size < np.inf, self.off[k], 1.0)
+        return tree.total(out)
+
+    def _lack(self, e):
+        """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of; and the size of what moves the loop."""
+        kind, ranked = self._kind(e)
+        q, v = self._local(e, self.q), self._local(e, self.v)
+        x = self.X[e] @ self.vdot[e]
+        vdot = x + np.concatenate([self.bend[k] for k in self.embedding.members[e] if self.embedding.rigid.widths[k]], 0)
+        n = len(kind.reach)
+        speed = largest([np.abs(vdot[j, 0]) + v[j] * v[j] / float(kind.reach[j]) for j in range(n)], q)
+        found = []
+        for i in ranked.spare(len(kind.scales)):
+            J, rest = self.Jc[e][i], self.gamma[e][i, 0]
+            left = J @ vdot[:, 0] + rest
+            size = largest([np.abs(J[j]) for j in range(n)], q) * speed + np.abs(rest) + 1e-9 * speed
+            found.append(np.abs(left) / np.where(size > 0, size, 1.0))
+        return largest(found, q), speed
+
+
+    def where_served(self, x: Joined, unserved) -> Joined:
+        """A vector over all joints, NaN in samples with loops that have no answer: in a loop of its own, when their number is known."""
+        tree, out, slot = self.tree, self.tree.slots(), x.slot
+        for k in tree.tips_to_base():
+            if self.embedding.rigid.widths[k]:
+                out[k] = np.where(unserved == 0, slot[k], np.nan)
+        return Joined(out, x.which, x.size)
+
+
+class RolledDynamics:
+    """Forward dynamics by a rolled kernel, called as `ChoiceKernels` are: v̇, and which samples it does not serve, or None."""
+
+    def __init__(self, of: RolledLoops, external: bool):
+        lowered = of.set.robot.lowered
+        names = "q", "v", "tau", *(("external",) if external else ())
+        self.of, self.inputs = of, tuple(lowered.input(x, SIZES[x]) for x in names)
+        wrenches = (Input("external", (6 * of.wrenches.count,)),) if external else ()
+        self.kernel = of.kernel("forward_dynamics_of_loops", served_dynamics, (*self.inputs[:3], *wrenches))
+
+    def __call__(self, *arrays, out=None, t=0.0):
+        state = (*arrays[:3], *map(self.of.wrenches, arrays[3:]))
+        vdot, unserved = self.kernel.gufunc("d")(*state, **({} if out is None else {"out": (*out, None)}))
+        if not np.any(unserved):
+            return (vdot,), None
+        bad = np.atleast_1d(unserved != 0)
+        for x, i in zip(arrays, self.inputs):  # NaN in, NaN out
+            bad = bad & np.isfinite(x).all(tuple(range(x.ndim - len(i.shape), x.ndim)))
+        return (vdot,), bad.reshape(np.shape(unserved)) if bad.any() else None
+
+
+def dynamics_where_served(system: RolledLoopSystem, *state):
+    """v̇, or NaN."""
+    return system.where_served(*served_dynamics(system, *state))
+
+
+def served_dynamics(system: RolledLoopSystem, *state):
+    """v̇, and how many loops have no answer."""
+    return forward_dynamics(system, *state), system.unserved()

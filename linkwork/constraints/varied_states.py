@@ -1,0 +1,119 @@
+"""States of mechanisms whose constants vary from sample to sample, on the constraints of each: over any scalar, and compiled.
+
+A sample that has no such state gets NaN: its bars do not reach each other, or the configuration is singular.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from ..engine.kernel import Kernel
+from ..engine.program import Input
+from ..lie.iteration import iterate
+from ..quantities import integrate
+from .assembly import CLOSED, STEPS, TURN
+from .formula import ByNumbers
+from .loops import Loops
+from .returning import Nearest, nearest_step
+from .states import PUT_BACK, RETURNS, ROUNDING
+from .system import LoopSystem, largest
+
+SHORTEST = 1e-6  # of a step to the constraints
+
+
+class VariedStates:
+    """Functions of (q, ..., constants) that put states on the constraints."""
+
+    def __init__(self, by_numbers: ByNumbers, nodes, dressed: Callable, own: Mapping[str, np.ndarray], content: tuple):
+        """`dressed` gives nodes scalars, from (nodes, some scalar, constants by name); `own` are the model's own constants."""
+        self.by_numbers, self.dressed, self.own, self.varied = by_numbers, dressed, own, content
+        self.loops = Loops(by_numbers.set, nodes)
+
+    def _kernel(self, name: str, function: Callable, *state: Input) -> Kernel:
+        """Of (state..., drive, constants...)."""
+        by_numbers, moving = self.by_numbers, self.by_numbers.inputs
+        inputs = *state, *moving, *(Input(key, x.shape) for key, x in self.own.items())
+        first, last = len(state), len(state) + len(moving)
+
+        def traced(*values):
+            constants = dict(zip(self.own, values[last:]))
+            return function(
+                lambda q: by_numbers.system(self.loops, q, lambda nodes: self.dressed(nodes, q, constants), list(values[first:last])),
+                *values[:first],
+            )
+
+        known = by_numbers.set.is_ours
+        return Kernel(name, traced, inputs, ("varied", *by_numbers.content, *self.varied) if known else None)
+
+    def _inputs(self, *names: str) -> list[Input]:
+        lowered = self.by_numbers.set.robot.lowered
+        return [lowered.input(name, (f"n{name}",)) for name in names]
+
+    @cached_property
+    def assembled(self) -> Kernel:
+        """(q, drive, constants...) -> the q nearest to a guess in which every loop is closed."""
+        return self._kernel("assembled", assembled, *self._inputs("q"))
+
+    @cached_property
+    def projected(self) -> Kernel:
+        """(q, v, drive, constants...) -> the nearest (q, v) on the constraints."""
+
+        def function(system_at, q, v):
+            here, slow, fits = returned(system_at, q, v)
+            return np.where(fits, here, np.nan), np.where(fits, slow, np.nan)
+
+        return self._kernel("projected", function, *self._inputs("q", "v"))
+
+
+def assembled(system_at: Callable[..., LoopSystem], q):
+    """q with c(q) = 0, near the guess, by Newton steps of least length, halved while they do not help; NaN if there is none."""
+
+    def towards(q):
+        """The step to the constraints, at most so long, and how far they are."""
+        system = system_at(q)
+        loops, nodes = system.loops, system.nodes
+        rows, step = loops.all_rows(nodes, q, drive=system.drive), np.zeros_like(q, shape=(nodes.tree.nv,))
+        for known, x, columns in zip(system.choices, rows, loops.columns):
+            step[columns] = Nearest(known, x.Jc, q).makes(x.c)[..., 0]
+        size = loops.misfit(rows, q)
+        length = largest([np.abs(x) for x in step], q)
+        return step * np.minimum(1.0, TURN / np.where(length > 0, length, 1.0)), size
+
+    def closer(q, step, share, size):
+        there = integrate(system_at(q).nodes, q, -share * step)
+        further, less = towards(there)
+        better = less < (1 - 1e-4 * share) * size
+        new = (there, q), (further, step), (1.0 + 0.0 * share, 0.5 * share), (less, size)
+        after = tuple(np.where(better, x, old) for x, old in new)
+        return *after, (after[3] <= ROUNDING) | (after[2] <= SHORTEST)
+
+    step, size = towards(q)
+    (found, _, _, left), _ = iterate(closer, (q, step, 1.0 + 0.0 * size, size), most=STEPS)
+    return np.where(left <= CLOSED, found, np.nan)
+
+
+def returned(system_at: Callable[..., LoopSystem], q, v):
+    """The nearest state on the constraints, and whether it was found: steps until c is rounding, as `states.returned` makes them."""
+
+    def closer(here, there, slow, size, good):
+        system = system_at(there)
+        further, slower, less = nearest_step(system, there, v)
+        better = less < 0.5 * size
+        new = (there, here), (further, there), (slower, slow), (less, size), (system.serves, good)
+        return *(np.where(better, x, old) for x, old in new), ~better | (less <= ROUNDING)
+
+    zero = 0.0 * q[0]
+    (here, _, slow, size, good), _ = iterate(closer, (q, q, v, zero + np.inf, zero), most=RETURNS + 1)
+    return here, slow, (good != 0) & (size <= PUT_BACK)
+
+
+def off(system: LoopSystem, q, v):
+    """How far a state is from the constraints: the largest entry of c against its scale, and of Jc v − U against what it is made of."""
+    rows = system.loops.all_rows(system.nodes, q, drive=system.drive)
+    sizes, left = [], []
+    for x, at in zip(rows, system.loops.columns):
+        sizes += [y for y in (np.abs(x.Jc) @ np.abs(v[at, None]) + np.abs(x.U))[:, 0]]
+        left += [y for y in np.abs(x.Jc @ v[at, None] - x.U)[:, 0]]
+    size = largest(sizes, q)
+    return system.loops.misfit(rows, q), largest(left, q) / np.where(size > 0, size, 1.0)
