@@ -17,7 +17,7 @@ from ..errors import ShapeError
 from ..lie.scalars import working_dtype
 from .cone import blocks, flat, mean_compliance, norm, residual, residuals, speed, times
 from .feasible import least_violation
-from .gauss_seidel import one_round
+from .gauss_seidel import gauss_seidel, one_round
 from .interior import interior
 from .least_norm import least_norm
 from .newton import newton_step
@@ -27,6 +27,7 @@ POLISH, LONGER = 5, 15  # rounds of one Newton step and one of Gauss-Seidel, aft
 FINISH = 2  # Newton steps at the end
 WARM = 3  # Newton steps from a solution of a similar problem, before anything else
 GOOD = 1e-6  # the residual of what is called converged
+SEIDEL = 300  # rounds of Gauss-Seidel where nothing else helped
 AGAIN = 1e-8  # what is above that is tried again
 SAME = 1e-9  # of the velocity of a problem: less than that is none
 ENOUGH = 1e-10  # and where a search ends
@@ -34,7 +35,7 @@ FINE = 1e-14  # Newton steps from a good solution go on until there
 STICKING = 20  # rounds of the interior point for forces without sliding
 SINGULAR = 1e-11
 GIVING = 1e-8  # of the mean compliance of a contact: what normals that cannot be kept give way
-FEW, MORE = 24, 8  # contacts that a problem of many begins with, and that it takes on at a time
+FEW, MORE = 60, 20  # contacts that a problem of many begins with, and that it takes on at a time
 
 
 class ConeSolution(NamedTuple):
@@ -133,13 +134,22 @@ class _Search:
         """The interior point from nothing, and the polish of what it found."""
         problem = self.G[rows], self.b[rows], self.mu[rows]
         new, _, count = interior(*problem, most, None, self.enough, theta=theta, back=back)
-        found = _Search(*problem, new)
-        for _ in range(polish):
+        self.polish(rows, new, count, polish)
+
+    def seidel(self, rows):
+        """Gauss-Seidel from nothing, and its polish."""
+        problem = self.G[rows], self.b[rows], self.mu[rows]
+        new, count = gauss_seidel(*problem, np.zeros_like(self.b[rows]), SEIDEL, self.enough)
+        self.polish(rows, new, count, LONGER)
+
+    def polish(self, rows, new, count, most):
+        found = _Search(self.G[rows], self.b[rows], self.mu[rows], new)
+        for _ in range(most):
             wanting = found.wanting()
             found.newton(wanting)
             found.step(one_round, wanting)
         self.keep(rows, found.best)
-        self.rounds[rows] += np.minimum(count, most) + found.rounds
+        self.rounds[rows] += count + found.rounds
 
 
 def _solved(G, b, mu, force):
@@ -147,7 +157,7 @@ def _solved(G, b, mu, force):
     search, lack = _Search(G, b, mu, force), np.zeros_like(mu)
     for _ in range(WARM if force is not None else 0):
         search.newton(np.flatnonzero(~(search.left <= FINE)))
-    cold = search.wanting()
+    cold = search.wanting(0.0 if force is None else SAME)
     if len(cold):
         search.attempt(cold, *ATTEMPTS[0])
     for row in search.wanting(GOOD):
@@ -160,6 +170,10 @@ def _solved(G, b, mu, force):
         again = again[~lack[again].any(-1)]
         if len(again):
             search.attempt(again, *how, LONGER)
+    again = search.wanting(AGAIN)
+    again = again[~lack[again].any(-1)]
+    if len(again):
+        search.seidel(again)
     if len(cold):
         _without_sliding(search, cold)
     for _ in range(FINISH):

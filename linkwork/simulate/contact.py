@@ -333,10 +333,11 @@ class ContactMidpoint(Integrator):
 
 
 def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
-    """v⁺, λ, residual and rounds. The problem is that of the blocks which can matter: those that would close by themselves, and others
-    that then turn out to; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹."""
+    """v⁺, λ, residual and rounds. The problem is that of the blocks which can matter: those that would close by themselves, those that
+    were pressed before, and others that then turn out to close; a robot may have hundreds of points, of which a few touch. `inverse`
+    is 𝓜⁻¹."""
     normal, impulse, rounds, left, after = law.normals(gaps, J, v, free, h), np.zeros_like(force), 0, 0.0, free
-    chosen = normal < 0
+    chosen = (normal < 0) | (force[::3] > 0)
     chosen[law.count - len(law.rough) :] = True
     while chosen.any():
         rows, part = np.repeat(chosen, 3), law.some(chosen)
