@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..errors import ConstraintError
+from .cells import LocalLoops
 from .rank import RANK
 from .set import ConstraintSet
 
@@ -59,6 +60,19 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
             f"open are {', '.join(set_.bad(rows.c, tolerance))}.{more}{stuck(set_, rows, free)}"
         )
     return q
+
+
+def each_loop(set_: ConstraintSet, loops: LocalLoops, q, tolerance: float = CLOSED) -> np.ndarray:
+    """The same of a long mechanism, whose loops are closed each by itself."""
+    q = np.array(q, float)
+    if q.ndim > 1:
+        return np.array([each_loop(set_, loops, x, tolerance) for x in q.reshape(-1, q.shape[-1])]).reshape(q.shape)
+    there = loops.closed(q)
+    c = loops.along(there, np.zeros(set_.robot.nv))[0]
+    if not set_.misfit(c) <= tolerance:
+        name = set_.robot.model.name
+        raise ConstraintError(f"{name} cannot be assembled from this guess: open are {', '.join(set_.bad(c, tolerance)[:5])}.")
+    return there
 
 
 def stuck(set_: ConstraintSet, rows, free) -> str:

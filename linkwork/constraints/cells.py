@@ -20,15 +20,16 @@ from ..spatial import Pose, phi
 from ..systems import Nodes
 from ..systems.cells import with_placing
 from ..systems.rigid import RigidTree
-from .assembly import TURN
-from .kernels import NEAR, REACH, TRIES
+from .kernels import NEAR, REACH
 from .kinematics import LoopKinematics, Place
 from .loops import LEAST_WEIGHT, Loops, Ranked, stacked_rows
 from .partition import pivoted
 from .rank import LEFT, RANK, without_small_rows
 from .rows import Constraint, Rows
 
-ROUNDS = 60  # of Gauss and Newton that close loops
+TURN = 0.5  # radians, or metres, that one step may go, so that a branch of assembly is kept
+ROUNDS = 40  # of Gauss and Newton that close loops
+TRIES = 8  # guesses that loops are closed from
 CLOSED = 1e-12
 PICKS = 8  # configurations at which rows that are enough are looked for
 
@@ -108,89 +109,18 @@ class LocalLoop:
     constants: dict[tuple[str, int], np.ndarray]
 
 
-class LocalLoops:
-    """All loops of a mechanism by kinds."""
+class Batch:
+    """Loops of one kind, all at once in NumPy: arrays have an axis for the loops first."""
 
-    def __init__(self, loops: Loops):
-        self.loops, self.nodes = loops, loops.nodes
-        self.kinds: dict[Hashable, Kind] = {}
-        self.members: list[LocalLoop] = []
-        self.kind_of: list[Hashable] = []
-        for g, members in enumerate(with_placing(self.nodes, loops.groups)):
-            self._sort(g, members)
-
-    def _sort(self, g: int, members: tuple[int, ...]) -> None:
-        nodes, set_ = self.nodes, self.loops.set
-        tree, at = nodes.tree, {k: m for m, k in enumerate(members)}
-        ports = [x for x in (set_.constraints[i].portable for i in self.loops.constraints[g]) if x is not None]
-        parent = tuple(at.get(tree.parent[k], -1) for k in members)
-        groups = tuple(nodes.groups[k] for k in members)
-        q_at, v_at = self._starts(members, nodes.q_rows), self._starts(members, tree.rows)
-        places = [[nodes.on_node(body, pose) if body is not None else (tree.world, pose.matrix) for body, pose in x.frames] for x in ports]
-        on = tuple(at.get(k, -1) for each in places for k, _ in each)
-        local = [tuple((q_at[i], v_at[j]) for i, j in x.coordinates) for x in ports]
-        columns = self.loops.columns[g]
-        key = (tuple((x.kind, len(x.frames), where) for x, where in zip(ports, local)), on, parent, groups)
-        if key not in self.kinds:
-            placed, number = [], 0
-            for i, (x, where) in enumerate(zip(ports, local)):
-                placed.append(x.placed(i, tuple(range(number, number + len(x.frames))), where))
-                number += len(x.frames)
-            own = Tree(parent, [group.nv for group in groups])
-            self.kinds[key] = Kind(own, groups, tuple(placed), on, self.loops.scales(g), set_.reach[columns])
-        constants = {(name, i): np.asarray(x, float) for i, port in enumerate(ports) for name, x in port.constants.items()}
-        fixed = tuple(nodes.fixed[k] for k in members)
-        self.members.append(LocalLoop(members, fixed, tuple(pose for each in places for _, pose in each), constants))
-        self.kind_of.append(key)
-
-    @staticmethod
-    def _starts(members, rows) -> dict[int, int]:
-        """Numbers of entries of a whole vector as those of the loop's own."""
-        own = (i for k in members for i in range(rows[k].start, rows[k].stop))
-        return {i: n for n, i in enumerate(own)}
-
-    # --- rows that are enough, and their rank
-
-    def ranked(self, q, weights) -> list[Ranked]:
-        """Of each loop what is known beforehand for a choice by the numbers of each sample, from configurations that it can have around
-        q (nq,); `weights` (nv,) are those of velocities."""
-        out: list[Ranked] = [Ranked((), 0, (), (), ())] * len(self.members)
-        for key, kind in self.kinds.items():
-            which = [g for g, x in enumerate(self.kind_of) if x == key]
-            own = np.array([weights[self.loops.columns[g]] for g in which])
-            own = own / own.max(-1, keepdims=True, initial=1e-300)
-            own = 2.0 ** np.round(np.log2(np.maximum(own, LEAST_WEIGHT)))
-            scales = tuple((2.0 ** np.round(np.log2(kind.scales))).tolist())
-            start = np.array([q[self._coordinates(g)] for g in which])
-            for g, weight, (rows, rank) in zip(which, own, self._enough(kind, which, start, own)):
-                out[g] = Ranked(rows, rank, scales, tuple(weight.tolist()), tuple(kind.reach.tolist()))
-        return out
-
-    def _coordinates(self, g: int) -> np.ndarray:
-        rows = self.nodes.q_rows
-        return np.array([i for k in self.members[g].members for i in range(rows[k].start, rows[k].stop)], int)
-
-    def _enough(self, kind: Kind, which: list[int], start, weights) -> list[tuple[tuple[int, ...], int]]:
-        """Rows that are enough between them and the rank of each loop; loops with the same numbers are looked at once."""
-        some = [self.members[g] for g in which]
-        flat = [np.concatenate([np.ravel(a) for a in (*x.fixed, *x.frames, *x.constants.values(), q, w)])
-                for x, q, w in zip(some, start, weights)]  # fmt: skip
-        _, first, back = np.unique(np.array(flat), axis=0, return_index=True, return_inverse=True)
-        found = _Search(kind, [some[i] for i in first], start[first], weights[first]).enough()
-        return [found[i] for i in back.ravel()]
-
-
-class _Search:
-    """Rows that are enough, of a batch of loops of one kind."""
-
-    def __init__(self, kind: Kind, loops: list[LocalLoop], start, weights):
-        self.kind, self.start, self.weights = kind, start, weights
+    def __init__(self, kind: Kind, loops: list[LocalLoop]):
+        self.kind = kind
         stack = lambda arrays: [np.array(x) for x in zip(*arrays)]
         self.nodes = kind.nodes(stack([x.fixed for x in loops]), np.zeros((6, 1)))
         self.frames = stack([x.frames for x in loops])
         self.constants = {key: np.array([x.constants[key] for x in loops]) for key in loops[0].constants}
 
     def rows(self, q) -> Rows:
+        """Without velocities."""
         with np.errstate(all="ignore"):
             found = self.kind.rows(self.nodes, self.frames, self.constants, q)
         whole = lambda x: np.broadcast_to(x, (len(q), *x.shape[-2:]))
@@ -227,30 +157,136 @@ class _Search:
     def _size(self, rows: Rows):
         return np.linalg.norm(rows.c[..., 0] / self.kind.scales, axis=-1)
 
-    def enough(self) -> list[tuple[tuple[int, ...], int]]:
+    def enough(self, start, weights) -> list[tuple[tuple[int, ...], int]]:
+        """Rows of each loop that are enough between them, and its rank, from configurations that it can have around `start`."""
         rng, reach = np.random.default_rng(0), self.kind.reach
         away = lambda q, by: integrate(self.nodes, q, by * reach * rng.uniform(-1, 1, (len(q), len(reach))))
-        q = self.closed(self.start)
+        q = self.closed(start)
         for _ in range(TRIES):
             if (good := self.misfit(self.rows(q)) <= CLOSED).all():
                 break
-            q = np.where(good[:, None], q, self.closed(away(self.start, REACH)))
-        picks = [self._chosen(q), self._chosen(self.closed(away(q, NEAR)))]
+            q = np.where(good[:, None], q, self.closed(away(start, REACH)))
+        if not (self.misfit(self.rows(q)) <= CLOSED).any():
+            return [(x or (), len(x or ())) for x in self._chosen(start, weights, np.inf)]  # as if they were closed there
+        picks = [self._chosen(x, weights) for x in (q, self.closed(away(q, NEAR)))]
         m = len(self.kind.scales)
         if any(len(x or ()) < m for x in picks[0]):
-            picks += [self._chosen(self.closed(away(q, REACH))) for _ in range(PICKS)]
+            picks += [self._chosen(self.closed(away(q, REACH)), weights) for _ in range(PICKS)]
         out = []
-        for each in zip(*picks):
-            found = [x for x in each if x is not None] or [()]
+        for each, other in zip(zip(*picks), self._chosen(start, weights, np.inf)):
+            found = [x for x in each if x is not None] or [other or ()]
             rank = max(map(len, found[:2]))
             out.append((tuple(dict.fromkeys(i for x in found if len(x) == rank for i in x)), rank))
         return out
 
-    def _chosen(self, q) -> list[tuple[int, ...] | None]:
-        """Rows that are enough for each loop; None where it is open."""
+    def _chosen(self, q, weights, closed: float = CLOSED) -> list[tuple[int, ...] | None]:
+        """Rows that are enough for each loop; None where it is open by more than that."""
         rows = self.rows(q)
         misfit = self.misfit(rows)
         Jc = without_small_rows(rows.Jc / self.kind.scales[:, None], 1.0, self.kind.reach)
         first = np.ones(Jc.shape[-2], bool)
-        return [tuple(pivoted(J, w, LEFT, first)[0]) if x <= CLOSED and np.isfinite(J).all() else None
-                for J, w, x in zip(Jc, self.weights, misfit)]  # fmt: skip
+        return [tuple(pivoted(J, w, LEFT, first)[0]) if x <= closed and np.isfinite(J).all() else None
+                for J, w, x in zip(Jc, weights, misfit)]  # fmt: skip
+
+
+class LocalLoops:
+    """All loops of a mechanism by kinds."""
+
+    def __init__(self, loops: Loops):
+        self.loops, self.nodes = loops, loops.nodes
+        self.kinds: dict[Hashable, Kind] = {}
+        self.members: list[LocalLoop] = []
+        self.kind_of: list[Hashable] = []
+        self.of_kind: dict[Hashable, list[int]] = {}
+        for g, members in enumerate(with_placing(self.nodes, loops.groups)):
+            self._sort(g, members)
+
+    def _sort(self, g: int, members: tuple[int, ...]) -> None:
+        nodes, set_ = self.nodes, self.loops.set
+        tree, at = nodes.tree, {k: m for m, k in enumerate(members)}
+        ports = [x for x in (set_.constraints[i].portable for i in self.loops.constraints[g]) if x is not None]
+        parent = tuple(at.get(tree.parent[k], -1) for k in members)
+        groups = tuple(nodes.groups[k] for k in members)
+        q_at, v_at = self._starts(members, nodes.q_rows), self._starts(members, tree.rows)
+        places = [[nodes.on_node(body, pose) if body is not None else (tree.world, pose.matrix) for body, pose in x.frames] for x in ports]
+        on = tuple(at.get(k, -1) for each in places for k, _ in each)
+        local = [tuple((q_at[i], v_at[j]) for i, j in x.coordinates) for x in ports]
+        columns = self.loops.columns[g]
+        key = (tuple((x.kind, len(x.frames), where) for x, where in zip(ports, local)), on, parent, groups)
+        if key not in self.kinds:
+            placed, number = [], 0
+            for i, (x, where) in enumerate(zip(ports, local)):
+                placed.append(x.placed(i, tuple(range(number, number + len(x.frames))), where))
+                number += len(x.frames)
+            own = Tree(parent, [group.nv for group in groups])
+            self.kinds[key] = Kind(own, groups, tuple(placed), on, self.loops.scales(g), set_.reach[columns])
+        constants = {(name, i): np.asarray(x, float) for i, port in enumerate(ports) for name, x in port.constants.items()}
+        fixed = tuple(nodes.fixed[k] for k in members)
+        self.members.append(LocalLoop(members, fixed, tuple(pose for each in places for _, pose in each), constants))
+        self.kind_of.append(key)
+        self.of_kind.setdefault(key, []).append(g)
+
+    @staticmethod
+    def _starts(members, rows) -> dict[int, int]:
+        """Numbers of entries of a whole vector as those of the loop's own."""
+        own = (i for k in members for i in range(rows[k].start, rows[k].stop))
+        return {i: n for n, i in enumerate(own)}
+
+    # --- rows that are enough, and their rank
+
+    def ranked(self, q, weights) -> list[Ranked]:
+        """Of each loop what is known beforehand for a choice by the numbers of each sample, from configurations that it can have around
+        q (nq,); `weights` (nv,) are those of velocities."""
+        out: list[Ranked] = [Ranked((), 0, (), (), ())] * len(self.members)
+        for key, kind in self.kinds.items():
+            which = self.of_kind[key]
+            own = np.array([weights[self.loops.columns[g]] for g in which])
+            own = own / own.max(-1, keepdims=True, initial=1e-300)
+            own = 2.0 ** np.round(np.log2(np.maximum(own, LEAST_WEIGHT)))
+            scales = tuple((2.0 ** np.round(np.log2(kind.scales))).tolist())
+            start = q[self.coordinates[key]]
+            for g, weight, (rows, rank) in zip(which, own, self._enough(kind, which, start, own)):
+                out[g] = Ranked(rows, rank, scales, tuple(weight.tolist()), tuple(kind.reach.tolist()))
+        return out
+
+    @cached_property
+    def coordinates(self) -> dict[Hashable, np.ndarray]:
+        """The numbers in q of the coordinates of the loops of each kind (loops, coordinates)."""
+        rows = self.nodes.q_rows
+        each = lambda g: [i for k in self.members[g].members for i in range(rows[k].start, rows[k].stop)]
+        return {key: np.array([each(g) for g in which], int).reshape(len(which), -1) for key, which in self.of_kind.items()}
+
+    # --- all loops in NumPy
+
+    @cached_property
+    def batches(self) -> dict[Hashable, Batch]:
+        return {key: Batch(kind, [self.members[g] for g in self.of_kind[key]]) for key, kind in self.kinds.items()}
+
+    def closed(self, q):
+        """q (nq,) with the loops closed that can be near it: each by steps of least length of its own joints."""
+        q = np.array(q, float)
+        for key, batch in self.batches.items():
+            at = self.coordinates[key]
+            q[at] = batch.closed(q[at])
+        return q
+
+    def along(self, q, v):
+        """c, Jc v, |Jc| |v| and the largest entries of Jc, of each row of the set (m,), at one state."""
+        set_, out = self.loops.set, np.zeros((4, len(self.loops.set)))
+        numbers = np.arange(len(set_))
+        for key, batch in self.batches.items():
+            found, which = batch.rows(q[self.coordinates[key]]), self.of_kind[key]
+            rows = [[numbers[set_.slices[set_.constraints[i].name]] for i in self.loops.constraints[g]] for g in which]
+            own = v[np.array([self.loops.columns[g] for g in which])][..., None]
+            parts = found.c, found.Jc @ own, np.abs(found.Jc) @ np.abs(own), np.abs(found.Jc).max(-1, keepdims=True, initial=0.0)
+            out[:, np.array([np.concatenate(x) for x in rows])] = np.array([x[..., 0] for x in parts])
+        return out
+
+    def _enough(self, kind: Kind, which: list[int], start, weights) -> list[tuple[tuple[int, ...], int]]:
+        """Rows that are enough between them and the rank of each loop; loops with the same numbers are looked at once."""
+        some = [self.members[g] for g in which]
+        flat = [np.concatenate([np.ravel(a) for a in (*x.fixed, *x.frames, *x.constants.values(), q, w)])
+                for x, q, w in zip(some, start, weights)]  # fmt: skip
+        _, first, back = np.unique(np.array(flat), axis=0, return_index=True, return_inverse=True)
+        found = Batch(kind, [some[i] for i in first]).enough(start[first], weights[first])
+        return [found[i] for i in back.ravel()]

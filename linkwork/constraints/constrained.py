@@ -28,6 +28,7 @@ from .reduced import Reduced
 from .report import Report, report
 from .returning import dependent_step, nearest_step
 from .rolled import RolledLoops
+from .rolled_returning import RolledReturn
 from .rows import Constraint, Rows
 from .set import ConstraintSet
 
@@ -91,6 +92,8 @@ class Constrained:
     @in_given_precision
     def residual(self, q, t=None):
         """c(q, t) (..., m), zero where the constraints are kept."""
+        if self.rolled is not None and q.ndim == 1:
+            return self.rolled.local.along(q, np.zeros(self.nv))[0]
         return self.set.residual(q, self._time(t))
 
     @in_given_precision
@@ -176,13 +179,21 @@ class Constrained:
         return self._formulas[key]
 
     @cached_property
-    def nearest_kernels(self) -> ChoiceKernels:
-        """One step to the nearest state on the constraints."""
+    def nearest_kernels(self) -> ChoiceKernels | RolledReturn | None:
+        """One step to the nearest state on the constraints; None where it is made in NumPy."""
+        if self.rolled is not None:
+            return RolledReturn(self.rolled, dependent=False)
+        if not self.compiled:
+            return None
         return self.function("nearest_step", nearest_step, "q", "v")
 
     @cached_property
-    def dependent_kernels(self) -> ChoiceKernels:
-        """One step to the constraints by the dependent velocities alone."""
+    def dependent_kernels(self) -> ChoiceKernels | RolledReturn | None:
+        """One step to the constraints by the dependent velocities alone; None where it is made in NumPy."""
+        if self.rolled is not None:
+            return RolledReturn(self.rolled, dependent=True)
+        if not self.compiled:
+            return None
         return self.function("dependent_step", dependent_step, "q", "v")
 
     @cached_property
@@ -198,6 +209,8 @@ class Constrained:
         constraints that contradict each other are met in the least-squares sense, up to that."""
         fitting(self.set, {"q": q})
         tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else checked_tolerance(tolerance)
+        if self.rolled is not None and not len(_listed(hold)):
+            return assembly.each_loop(self.set, self.rolled.local, q, tolerance)
         return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
     def check(self, q, v, t=None) -> None:

@@ -108,26 +108,26 @@ class RolledLoopSystem:
 
     # --- one loop, in the step of its class
 
-    def _kind(self, e) -> tuple[Kind, Ranked]:
+    def kind(self, e) -> tuple[Kind, Ranked]:
         g = self.of.of_root[int(e)]
         return self.of.local.kinds[self.of.local.kind_of[g]], self.of.ranked[g]
 
-    def _local(self, e, parts) -> Any:
+    def local(self, e, parts) -> Any:
         return moving_parts(self.embedding.members[e], self.embedding.rigid.widths, parts)
 
     def rows(self, e, q, v=None) -> Rows:
         """The rows of the loop of root e; q and v are the parts of its members."""
-        kind, _ = self._kind(e)
+        kind, _ = self.kind(e)
         local = kind.nodes([self.nodes.fixed[k] for k in self.embedding.members[e]], self.nodes.still)
         frames = [self.frames[j][e] for j in range(len(kind.on))]
         constants = {key: table[e] for key, table in self.constants.items() if int(e) in table.arrays and key in self._names(e)}
-        return kind.rows(local, frames, constants, self._local(e, q), None if v is None else self._local(e, v))
+        return kind.rows(local, frames, constants, self.local(e, q), None if v is None else self.local(e, v))
 
     def _names(self, e) -> set:
         return set(self.of.local.members[self.of.of_root[int(e)]].constants)
 
     def solver(self, e, rows: Rows, q):
-        return self._kind(e)[1].solver(rows.Jc, self._local(e, q), self.weights[e])
+        return self.kind(e)[1].solver(rows.Jc, self.local(e, q), self.weights[e])
 
     # --- the system
 
@@ -165,7 +165,7 @@ class RolledLoopSystem:
 
     def _off(self, e, rows: Rows, solver):
         """1 where a loop is open or its pivots are next to nothing, else 0."""
-        q, kind = self._local(e, self.q), self._kind(e)[0]
+        q, kind = self.local(e, self.q), self.kind(e)[0]
         zero = np.zeros_like(q[0])
         least, good = np.maximum(LEFT, 64 * rounding(q)), zero + 1.0
         for pivot in solver.pivots:
@@ -181,7 +181,7 @@ class RolledLoopSystem:
             out[k] = self.off[k]
             if k in self.embedding.members:
                 lack, speed = self._lack(k)
-                served = np.where(lack <= np.maximum(INCONSISTENT, 1e4 * rounding(self._local(k, self.q))), self.off[k], 1.0)
+                served = np.where(lack <= np.maximum(INCONSISTENT, 1e4 * rounding(self.local(k, self.q))), self.off[k], 1.0)
                 out[k] = np.where(speed < np.inf, served, 1.0)
             elif self.embedding.widths[k]:
                 size = sum(np.abs(self.vdot[k][i, 0]) for i in range(self.embedding.widths[k]))
@@ -190,19 +190,20 @@ class RolledLoopSystem:
 
     def _lack(self, e):
         """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of; and the size of what moves the loop."""
-        kind, ranked = self._kind(e)
-        q, v = self._local(e, self.q), self._local(e, self.v)
-        x = self.X[e] @ self.vdot[e]
-        vdot = x + np.concatenate([self.bend[k] for k in self.embedding.members[e] if self.embedding.rigid.widths[k]], 0)
-        n = len(kind.reach)
-        speed = largest([np.abs(vdot[j, 0]) + v[j] * v[j] / float(kind.reach[j]) for j in range(n)], q)
+        kind, v = self.kind(e)[0], self.local(e, self.v)
+        vdot = self.X[e] @ self.vdot[e] + moving_parts(self.embedding.members[e], self.embedding.rigid.widths, self.bend)
+        sizes = [np.abs(vdot[j, 0]) + v[j] * v[j] / float(reach) for j, reach in enumerate(kind.reach)]
+        return self.lack(e, self.Jc[e], vdot[:, 0], self.gamma[e][:, 0], largest(sizes, v))
+
+    def lack(self, e, Jc, x, rest, speed):
+        """What the rows that were not needed lack of Jc x + rest = 0, against what they are made of; and the speed, that of x or more."""
+        kind, ranked = self.kind(e)
         found = []
         for i in ranked.spare(len(kind.scales)):
-            J, rest = self.Jc[e][i], self.gamma[e][i, 0]
-            left = J @ vdot[:, 0] + rest
-            size = largest([np.abs(J[j]) for j in range(n)], q) * speed + np.abs(rest) + 1e-9 * speed
+            left = Jc[i] @ x + rest[i]
+            size = largest([np.abs(Jc[i, j]) for j in range(len(kind.reach))], x) * speed + np.abs(rest[i]) + 1e-9 * speed
             found.append(np.abs(left) / np.where(size > 0, size, 1.0))
-        return largest(found, q), speed
+        return largest(found, x), speed
 
 
     def where_served(self, x: Joined, unserved) -> Joined:

@@ -195,8 +195,8 @@ class ConstraintSet:
         if robot.rolled:
             warnings.warn(
                 f"{robot.model.name} has {robot.nv} velocities and constraints, which run in plain NumPy here, slower: kernels that loop "
-                "over small loops give forward dynamics alone. Dynamics(model, rolled=False) compiles straight code, compiled=False "
-                "means this run.",
+                "over small loops give forward dynamics and the way back to the constraints. Dynamics(model, rolled=False) compiles "
+                "straight code, compiled=False means this run.",
                 PlainWarning, stacklevel=4,
             )  # fmt: skip
         return not robot.rolled

@@ -10,6 +10,7 @@ from . import assembly, projection
 from .augmented import check_closed
 from .given import fitting
 from .kernels import Pick
+from .rows import Rows
 
 if TYPE_CHECKING:
     from .constrained import Constrained
@@ -22,13 +23,19 @@ RETURNS = 20
 
 def check(held: "Constrained", q, v, t: float) -> None:
     """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
-    rows, v = held.set.rows(q, t=t), np.asarray(v, float)
+    q, v = np.asarray(q, float), np.asarray(v, float)
     close = held.may_be_open(CLOSE_ENOUGH)
-    check_closed(held.set, rows, close)
-    off = np.matvec(rows.Jc, v) - rows.U
-    size = (np.abs(rows.Jc) @ np.abs(v)[..., None])[..., 0].max(-1, keepdims=True, initial=0.0)
-    rounding = 1e-13 * np.abs(rows.Jc).max((-2, -1), initial=0.0)[..., None] * np.abs(v).max(-1, keepdims=True, initial=0.0)
-    if (np.abs(off) > close * (size + np.abs(rows.U)) + rounding).any():
+    if held.rolled is not None and q.ndim == v.ndim == 1:
+        c, off, size, most = held.rolled.local.along(q, v)
+        U, size, most = np.zeros(len(c)), size.max(initial=0.0), most.max(initial=0.0)
+    else:
+        rows = held.set.rows(q, t=t)
+        c, U, off = rows.c, rows.U, np.matvec(rows.Jc, v) - rows.U
+        size = (np.abs(rows.Jc) @ np.abs(v)[..., None])[..., 0].max(-1, keepdims=True, initial=0.0)
+        most = np.abs(rows.Jc).max((-2, -1), initial=0.0)[..., None]
+    check_closed(held.set, Rows(c, None, None, None), close)
+    rounding = 1e-13 * most * np.abs(v).max(-1, keepdims=True, initial=0.0)
+    if (np.abs(off) > close * (size + np.abs(U)) + rounding).any():
         name, row = held.set.labels[int(np.argmax(np.abs(off).reshape(-1, len(held)).max(0)))]
         raise ConstraintError(
             f'the velocities break "{name}" of {held.robot.model.name} by {np.abs(off).max():.3g} '
@@ -53,7 +60,7 @@ def tangent(held: "Constrained", q, w, t: float):
     """Of velocities w (m, nv) at one q the part that a return to the constraints would leave of them, drives at rest."""
     if held.set.massless:
         return w
-    if held.compiled:
+    if held.nearest_kernels is not None:
         both = np.concatenate([w, np.zeros_like(w[:1])])  # what drives ask for comes out of zero
         (_, allowed, _), bad = held.nearest_kernels(np.broadcast_to(q, (len(both), len(q))), both, t=t)
         if bad is None:
@@ -66,9 +73,9 @@ def returned(held: "Constrained", q, v, t: float, dependent: bool, first: Pick |
     no choice serves, or that do not get there, are put back in NumPy, by singular values."""
     q, v = (np.asarray(x, float) for x in (q, v))
     plain = partial(projection.lift if dependent else projection.project, tolerance=held.may_be_open(PUT_BACK))
-    if not held.compiled or not np.size(q):
-        return plain(held.set, q, v, t), 1.0
     kernels = held.dependent_kernels if dependent else held.nearest_kernels
+    if kernels is None or not np.size(q):
+        return plain(held.set, q, v, t), 1.0
     try:
         here, slow, size, quality, unserved = _by_steps(partial(kernels, t=t, first=first), q, v)
     except ValueError:

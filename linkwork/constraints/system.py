@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..lie.scalars import like
 from ..model.tree import concatenated
+from ..quantities.inertia import solved
 from ..sweeps import BlockRates, Blocks, Rates
 from ..systems import Nodes
 from ..systems.embedded import Embedding
@@ -75,6 +77,12 @@ class LoopSystem:
     def response(self, s: Blocks, vdot):
         """X u̇ (..., nv, m) of columns that forces alone make."""
         return self.embedding.response(vdot, self.X)
+
+    def compliance(self, q):
+        """v̇ for each unit of τ on the joints (..., nv, nv), loops closed: X (X* 𝓜 X)⁻¹ X*."""
+        s = self.blocks(q)
+        one = like(np.eye(self.nv), q)
+        return self.response(s, solved(s, self.still, self.embedding.forces(one, self.X)))
 
     def place(self, k: int, B):
         return k, self.embedding.padded(k, B)

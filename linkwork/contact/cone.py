@@ -59,14 +59,18 @@ def speed(b):
 
 
 def residuals(G, b, mu, force):
-    """How far from a solution, (..., 3): Signorini's condition, Coulomb's cone, maximal dissipation, as velocities over `speed`.
+    """How far from a solution, (..., 3): Signorini's condition, Coulomb's cone, maximal dissipation, as velocities over `speed`."""
+    return residuals_of(mean_compliance(G), times(G, force) + b, mu, force, speed(b))
+
+
+def residuals_of(g, u, mu, force, size):
+    """The same of velocities u that are known:
 
         min(u_n, g λ_n),    g (|λ_t| − μ λ_n)⁺,    g |λ_t − Π(λ_t − u_t/g)|,  Π on the disc of radius μ λ_n
 
     Natural maps, the worst of all contacts; each is zero in a solution and only there (Le Lidec et al., 2023).
     """
-    g, F, u = mean_compliance(G), blocks(force), blocks(times(G, force) + b)
-    size = speed(b)
+    F, u = blocks(force), blocks(u)
     size = np.where(size > 0, size, 1.0)
     signorini = np.abs(np.minimum(u[..., 0], g * F[..., 0])).max(-1)
     outside = (g * np.maximum(norm(F[..., 1:]) - mu * F[..., 0], -F[..., 0])).max(-1)
@@ -76,8 +80,12 @@ def residuals(G, b, mu, force):
 
 def residual(G, b, mu, force):
     """The largest of the residuals; infinite where they are not numbers."""
-    worst = residuals(G, b, mu, force).max(-1)
-    return np.where(worst >= 0, worst, np.inf)
+    return worst(residuals(G, b, mu, force))
+
+
+def worst(residuals):
+    largest = residuals.max(-1)
+    return np.where(largest >= 0, largest, np.inf)
 
 
 def scaled(G, b):

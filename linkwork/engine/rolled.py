@@ -87,7 +87,7 @@ class Groups:
 
     @property
     def count(self) -> int:
-        """The length of that layout."""
+        """The length of that layout. Of a result, what no node has is not written."""
         return len(self.members) * self.stride
 
     @cached_property

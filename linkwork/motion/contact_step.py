@@ -11,16 +11,18 @@ the same problem: a limit has no friction and no tangents, dry friction a normal
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import quantities
-from ..contact.cone import blocks, flat, times
+from .. import quantities, sweeps
+from ..contact.cone import blocks, flat, mean_compliance, residuals_of, speed, times, worst
+from ..contact.sparse_newton import Bounded, Contacts, Newton, SparseProblem
 from ..lie.scalars import like, still
 from ..model.tree import concatenated
-from .equations import acceleration
 from .rotation_translation import cross_product, element, rotated, rotations
 
+FREE = 1e30  # an impulse that has no bound
 RECOVERY = 0.1  # m/s: the fastest that bodies which are in each other are pushed apart
 
 
@@ -50,7 +52,56 @@ def kick(nodes, v, at, vdot, h):
     return tree.join(out)
 
 
-def free_velocity(nodes, q, v, tau, h, external=None, rates=acceleration):
+class Inertia:
+    """𝓜 = L* D L at a configuration, factored once for all that is divided by it in a step: free motion, and what impulses change."""
+
+    def __init__(self, nodes, q):
+        self.tree, self.mass = sweeps.velocity_tree(nodes.tree), quantities.mass_matrix(nodes, q)
+        self.factors = sweeps.factored(self.tree, self.mass)
+
+    def half(self, J):
+        """y = L⁻* J* of rows (..., m, nv), as sparse as the ways of what they move to the world."""
+        return sweeps.inwards(self.tree, self.factors, J.mT)
+
+    def compliance(self, J, y):
+        """J 𝓜⁻¹ J* = y* D⁻¹ y."""
+        return sweeps.rows_compliance(self.tree, self.factors, y)
+
+    def change(self, y, impulse):
+        """𝓜⁻¹ J* λ = L⁻¹ D⁻¹ (y λ)."""
+        return sweeps.outwards(self.tree, self.factors, times(y, impulse)[..., None])[..., 0]
+
+    def solve(self, x):
+        """𝓜⁻¹ x of columns (..., nv, m)."""
+        return sweeps.mass_matrix_solve(self.tree, self.factors, x)
+
+    def divided(self, x):
+        """𝓜⁻¹ x of a vector (..., nv)."""
+        return self.solve(x[..., None])[..., 0]
+
+    def acceleration(self, nodes, q, v, tau, external=None):
+        """v̇ with the springs and damping of the joints."""
+        tau = tau + quantities.passive_force(nodes, q, v)
+        return self.divided(tau - quantities.inverse_dynamics(nodes, q, v, np.zeros_like(v), external))
+
+
+class Compliance(NamedTuple):
+    """What an Inertia does, by 𝓜⁻¹ as a matrix (..., nv, nv): of mechanisms with loops, where it has no inverse."""
+
+    inverse: Any
+
+    def half(self, J):
+        """y = 𝓜⁻¹ J*."""
+        return self.inverse @ J.mT
+
+    def compliance(self, J, y):
+        return J @ y
+
+    def change(self, y, impulse):
+        return times(y, impulse)
+
+
+def free_velocity(nodes, q, v, tau, h, external, rates):
     """v_f: the velocity after h without contacts, at configuration q, v̇ being that of the velocity after half of h."""
     half = kick(nodes, v, v, rates(nodes, q, v, tau, external), h / 2)
     return kick(nodes, v, half, rates(nodes, q, half, tau, external), h)
@@ -160,15 +211,15 @@ class ContactLaw:
         given = (self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0)
         return (like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free) for a, b in given)
 
-    def problem(self, gaps, J, response, before, free, dry, h, friction=None):
-        """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step; `response` is 𝓜⁻¹ J*.
+    def problem(self, gaps, J, G, before, free, dry, h, friction=None):
+        """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step, and G = J 𝓜⁻¹ J* of rigid contacts.
 
         Compliance c with damping d adds c/(h (h + c d)) to G_nn.
         """
         n, L, F, x = self.contacts, len(self.limits), len(self.rows_of_friction), h[..., None]
         mu = like(self.friction, free) if friction is None else friction
         mu = np.concatenate([mu + np.zeros_like(gaps[..., :n]), np.zeros_like(gaps[..., n : n + L]), np.ones_like(gaps[..., n + L :])], -1)
-        G, u, normal = J @ response, times(J, free), self.normals(gaps, J, before, free, h)
+        u, normal = times(J, free), self.normals(gaps, J, before, free, h)
         _, c, d = self._materials(free)
         own = blocks(np.diagonal(G, axis1=-2, axis2=-1))
         zero = np.zeros_like(own[..., 0])
@@ -180,6 +231,48 @@ class ContactLaw:
             normal = normal + held
         b = flat(np.concatenate([normal[..., None], blocks(u)[..., 1:]], -1))
         return G + flat(extra)[..., :, None] * like(np.eye(3 * self.count), free), b, mu
+
+    def solved_by_rows(self, solver: Newton, inertia: Inertia, J, G, b, mu, dry, h, impulse):
+        """λ (3N,), residual and rounds, and the change of v."""
+        p, rows = self._by_rows(inertia, J, G, b, mu, dry, h)
+        forces, rounds = solver.by_rows(p, [impulse[..., i] for i in rows])
+        impulse, u = (self._spread(rows, each, b) for each in (forces, p.velocities(forces)))
+        if self.rows_of_friction:
+            impulse = impulse + self._spread([self._single_rows[len(self.limits) :] - 1], [h[..., None] * dry], b)
+        left = worst(residuals_of(mean_compliance(G), u, mu, impulse, speed(b)))
+        return impulse, np.stack([left, rounds + 0.0 * left], -1), p.change(forces)
+
+    def _by_rows(self, inertia: Inertia, J, G, b, mu, dry, h) -> tuple[SparseProblem, list[np.ndarray]]:
+        """The problem by rows, three of each contact, one of each limit and joint with dry friction; and where they are in (3N,)."""
+        n, m, x, single = self.contacts, self.contacts + len(self.limits), h[..., None], self._single_rows
+        g, (_, c, d) = mean_compliance(G), self._materials(b)
+        none, most = np.zeros_like(g[..., n:m]), [x * dry] if self.rows_of_friction else []
+        lower, upper = np.concatenate([none, *(-y for y in most)], -1), np.concatenate([none + FREE, *most], -1)
+        r = c / (x * (x + c * d))
+        contacts = Contacts(J[..., : 3 * n, :], b[..., : 3 * n], g[..., :n], r[..., :n], mu[..., :n])
+        bounded = Bounded(J[..., single, :], b[..., single], g[..., n:], lower, upper)
+        there = [(kind, rows) for kind, rows in ((contacts, np.arange(3 * n)), (bounded, single)) if len(rows)]
+        size = speed(b)
+        kinds = tuple(kind for kind, _ in there)
+        return SparseProblem(inertia.mass, inertia.divided, kinds, np.where(size > 0, size, 1.0)), [rows for _, rows in there]
+
+    def has_many_rows(self, nv: int) -> bool:
+        """Does Newton's method by rows take fewer operations than with G? Counted on robots: where rows are more than velocities, and
+        for single rows, which add to the diagonal of 𝓜 alone."""
+        return 3 * self.contacts > nv or self.count > self.contacts
+
+    @property
+    def _single_rows(self) -> np.ndarray:
+        """The rows that are used in blocks of limits, then of dry friction."""
+        n, m = self.contacts, self.contacts + len(self.limits)
+        return np.concatenate([3 * np.arange(n, m), 3 * np.arange(m, self.count) + 1])
+
+    def _spread(self, rows, values, some):
+        """Values in their rows of (3N,), zeros elsewhere."""
+        out = np.zeros_like(some)
+        for where, value in zip(rows, values):
+            out[..., where] = value
+        return out
 
     def _unused(self, own, zero):
         """What stands on the diagonal of G in rows that are not used: as much as in the row that is."""
@@ -193,38 +286,46 @@ class ContactLaw:
         )
 
 
-def rubbed(rows, inverse, v, most):
+def rubbed(rows, inertia: Inertia | Compliance, v, most):
     """Velocities after an impulse against each of some joints, which stops it by itself if that takes no more than `most`:
 
         p(i) = −v(i)/𝓜⁻¹(i,i), cut off at ± most(i),    v' = v + 𝓜⁻¹ p
     """
-    some = [v[..., i] / inverse[..., i, i] for i in rows]
-    p = [-np.minimum(np.maximum(x, -most[..., k]), most[..., k]) for k, x in enumerate(some)]
-    return v + sum(inverse[..., :, i] * x[..., None] for i, x in zip(rows, p))
+    units = like(np.eye(v.shape[-1])[list(rows)], v)
+    units = np.broadcast_to(units, (*v.shape[:-1], *units.shape))
+    y = inertia.half(units)
+    own = np.diagonal(inertia.compliance(units, y), axis1=-2, axis2=-1)
+    p = [-np.minimum(np.maximum(v[..., i] / own[..., k], -most[..., k]), most[..., k]) for k, i in enumerate(rows)]
+    return v + inertia.change(y, np.stack(p, -1))
 
 
 def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
-    """The first half of a step: q½, v½, v_f, the gaps (N,), J (3N, nv) and 𝓜⁻¹. `nodes` have joints without dry friction."""
+    """The first half of a step: q½, v½, v_f, the gaps (N,), J (3N, nv) and 𝓜. `nodes` have joints without dry friction."""
     q, v = drift(nodes, q, v, h / 2)
-    free = free_velocity(nodes, q, v, tau, h, external)
-    return q, v, free, *law.rows(nodes, q, v.shape[-1]), quantities.mass_matrix_inverse(nodes, q)
+    inertia = Inertia(nodes, q)
+    free = free_velocity(nodes, q, v, tau, h, external, inertia.acceleration)
+    return q, v, free, *law.rows(nodes, q, v.shape[-1]), inertia
 
 
-def contact_step(law: ContactLaw, solver: Callable, nodes, q, v, tau, impulse, h, dry, external=None, friction=None):
+def contact_step(law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared):
     """The state after a step, the impulses (3N,) of its blocks, what the solver says of them, and the gaps (N,).
 
-    `solver` (G, b, μ, λ) -> (λ, more) starts from the impulses of the step before.
+    `solver` (G, b, μ, λ) -> (λ, more), or a Newton, starts from the impulses of the step before. `prepare` makes its first half.
     """
-    q, v, free, gaps, J, inverse = prepared(law, nodes, q, v, tau, h, external)
+    q, v, free, gaps, J, inertia = prepare(law, nodes, q, v, tau, h, external)
     if law.friction_first and law.rough:
-        free = rubbed(law.rough, inverse, free, h[..., None] * dry)
-    response = inverse @ J.mT
-    G, b, mu = law.problem(gaps, J, response, v, free, dry, h, friction)
-    if law.bias is None:
+        free = rubbed(law.rough, inertia, free, h[..., None] * dry)
+    y = inertia.half(J)
+    G, b, mu = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
+    if isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(v.shape[-1]):
+        impulse, said, change = law.solved_by_rows(solver, inertia, J, G, b, mu, dry, h, impulse)
+    elif law.bias is None:
         impulse, said = solver(G, b, mu, impulse)
+        change = inertia.change(y, impulse)
     else:
         late, more = law.later(nodes, q, gaps, J, v, free, h)
         impulse, said = solver(G, b + more, mu, impulse)
-        q = quantities.integrate(nodes, q, -times(response, flat(still(blocks(impulse)) * late[..., None])))
-    q, v = drift(nodes, q, free + times(response, impulse), h / 2)
+        change = inertia.change(y, impulse)
+        q = quantities.integrate(nodes, q, -inertia.change(y, flat(still(blocks(impulse)) * late[..., None])))
+    q, v = drift(nodes, q, free + change, h / 2)
     return q, v, impulse, said, gaps

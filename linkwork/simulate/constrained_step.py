@@ -10,6 +10,7 @@ serves: they are the same. A sample that leaves the states in which this is defi
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from ..constraints.system import LoopSystem
 from ..lie.iteration import iterate
 from ..lie.scalars import rounding
 from ..motion import equations
+from ..motion.contact_step import Compliance, ContactLaw, drift, free_velocity
 
 ROUNDS = 8  # to the constraints at most
 NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there leaves its square
@@ -46,6 +48,13 @@ class ConstrainedMotion:
         self.served.append(system)
         return vdot
 
+    def prepared(self, law: ContactLaw, nodes, q, v, tau, h, external=None):
+        """The first half of a step with contacts: q½, v½, v_f, gaps, J and the compliance of the joints, with loops closed at q½."""
+        q, v = drift(nodes, q, v, h / 2)
+        q, v = self.back(q, v, MIDDLE)
+        free = free_velocity(nodes, q, v, tau, h, None, lambda _, q, v, tau, external: self.acceleration(q, v, tau, MIDDLE))
+        return q, v, free, *law.rows(nodes, q, v.shape[-1]), Compliance(self._system(q, MIDDLE).compliance(q))
+
     def bend(self):
         """w of least length with Jc w = −γ (..., nv) where accelerations were asked for last: what loops that bend do to the joints."""
         system = self.served[-1]
@@ -56,17 +65,17 @@ class ConstrainedMotion:
         there = quantities.integrate(self.nodes, q, xi)
         return equations.local_velocity(self.nodes, xi, v), self.acceleration(there, v, tau, when)
 
-    def back(self, q, v):
-        """The state at the end of a step on the constraints; NaN where it cannot be, or where accelerations had no answer."""
-        (q, v, good), rounds = iterate(self._nearer, (q, v, np.ones_like(q[..., 0])), ROUNDS)
+    def back(self, q, v, when: int = END):
+        """The state on the constraints; NaN where it cannot be, or where accelerations had no answer."""
+        (q, v, good), rounds = iterate(partial(self._nearer, when), (q, v, np.ones_like(q[..., 0])), ROUNDS)
         good = (rounds <= ROUNDS) & (good > 0)
         for each in self.served:
             good = good & (each.quality() >= each.least)
         return tuple(np.where(good[..., None], x, np.nan) for x in (q, v))
 
-    def _nearer(self, q, v, _):
+    def _nearer(self, when: int, q, v, _):
         """One round; it is enough if q was near."""
-        drive = self.systems.set.by_name([] if self.drives is None else [self.drives[END]])
+        drive = self.systems.set.by_name([] if self.drives is None else [self.drives[when]])
         rows = self.loops.all_rows(self.nodes, q, drive=drive)
         nearest, good = self._nearest(rows, q), 1.0 + np.zeros_like(q[..., 0])
         for x in nearest:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import quantities
-from ..contact.accelerations import GAP, SPEED, accelerations
+from ..contact.accelerations import GAP, SPEED
 from ..contact.cone import blocks, flat, norm, residual, times
 from ..contact.gauss_seidel import gauss_seidel
 from ..contact.interior import interior
@@ -21,8 +21,10 @@ from ..contact.least_norm import least_norm
 from ..contact.newton import implicit, newton_step
 from ..contact.pairs import pairs_of
 from ..contact.quantities import contact_bias, contact_gaps, contact_jacobian
+from ..contact.rows import solve_rows
 from ..contact.smoothed import implicit_smoothed, residual_smoothed, smoothed
 from ..contact.solve import GOOD, solve_contacts
+from ..contact.sparse_newton import Newton, dense_newton
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..errors import SimulationError
@@ -37,7 +39,7 @@ from .memory import remembered
 from .record import Growing
 from .step import Integrator, Step
 
-SOLVERS = "gauss_seidel", "interior"
+SOLVERS = "gauss_seidel", "newton", "interior"
 UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
 FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 
@@ -46,8 +48,9 @@ FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 class ContactSolver:
     """How contacts are solved in kernels: of `simulate`, where what is not good enough is solved again, and of `rollout`, where it is not.
 
-    method      "gauss_seidel": contact after contact, each solved exactly; "interior": an interior point, for few contacts that are
-                hard (large mass ratios, redundant contacts)
+    method      "gauss_seidel": contact after contact, each solved exactly: for a few points that do not share a load; "newton": few
+                rounds, each a linear system as sparse as the mass matrix: for feet with several points, many contacts, joint limits
+                and dry friction; "interior": an interior point, for few contacts that are hard (large mass ratios)
     rounds      at most, in each step; they start from the forces of the step before
     tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
     polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
@@ -95,12 +98,20 @@ class ContactSolver:
         if self.smoothing and (self.polish or self.least_norm):
             raise SimulationError("a contact solver with smoothing has one solution, by Newton's method: leave polish and least_norm away.")
 
+    @property
+    def in_steps(self) -> "ContactSolver | Newton":
+        """What solves the problem of a step, where the mass matrix is at hand."""
+        plain = self.method == "newton" and not (self.polish or self.least_norm or self.smoothing)
+        return Newton(self.rounds, self.tolerance) if plain else self
+
     def __call__(self, G, b, mu, force):
         """λ, and (residual, rounds)."""
         if self.smoothing:
             found, left, rounds = smoothed(G, b, mu, force, self.smoothing, self.rounds, self.tolerance)
             return found, np.stack([left, rounds + 0.0 * left], -1)
-        if self.method == "interior":
+        if self.method == "newton":
+            found, rounds = dense_newton(G, b, mu, force, self.rounds, self.tolerance)
+        elif self.method == "interior":
             found, _, rounds = interior(G, b, mu, self.rounds, force, self.tolerance)
         else:
             found, rounds = gauss_seidel(G, b, mu, force, self.rounds, self.tolerance)
@@ -212,21 +223,23 @@ class ContactFlow(Flow):
         law, robot, n = self.law, self.robot, self.law.contacts
         if not law.count or not np.isfinite(vdot).all():
             return vdot, tau
-        nodes = robot.lowered.system(robot.lowered.plain())
+        nodes, still = robot.lowered.system(robot.lowered.plain()), np.abs(v) <= SPEED
         gaps, J = law.rows(nodes, q, robot.nv)
-        response = compliance(robot, q, t) @ J.T
-        u, rough = blocks(J @ v), np.arange(law.count) >= n + len(law.limits)
-        closed = np.where(rough, np.abs(u[:, 1]) <= SPEED, (gaps <= GAP) & (np.abs(u[:, 0]) <= SPEED))
-        slipping = closed & ~rough & (norm(u[:, 1:]) > SPEED)
-        b = J @ vdot
-        if n:
-            b[: 3 * n] += contact_bias(nodes, q, v, pairs_of(robot.model))
-        own = np.diagonal(J @ response)[1::3] * rough
-        b[::3] -= own * np.concatenate([np.zeros(len(rough) - len(law.rough)), each_velocity(robot, "friction")[list(law.rough)]])
-        mu = np.concatenate([law.friction, np.zeros(len(law.limits)), np.ones(len(law.rough))])
-        G = J @ response + np.diag(np.stack([own, 0 * own, own], -1).ravel())
-        force, _ = accelerations(G, b, mu, u[:, 1:], closed, slipping)
-        return vdot + response @ flat(force), tau
+        dry = np.where(still, each_velocity(robot, "friction"), 0.0)
+        low, high = -dry, dry.copy()
+        for x, gap in zip(law.limits, gaps[n:]):
+            if gap <= GAP and still[x.rate]:
+                low[x.rate], high[x.rate] = (low[x.rate], np.inf) if x.side > 0 else (-np.inf, high[x.rate])
+        rows, u = np.flatnonzero(low < high), blocks(J[: 3 * n] @ v)
+        closed = (gaps[:n] <= GAP) & (np.abs(u[:, 0]) <= SPEED)
+        slip = np.where((norm(u[:, 1:]) > SPEED)[:, None], u[:, 1:], 0.0)[closed]
+        R = np.concatenate([J[: 3 * n][np.repeat(closed, 3)], np.eye(robot.nv)[rows]])
+        b = R @ vdot
+        if closed.any():
+            b[: 3 * len(slip)] += contact_bias(nodes, q, v, pairs_of(robot.model))[np.repeat(closed, 3)]
+        response = compliance(robot, q, t) @ R.T
+        found = solve_rows(R @ response, b, law.friction[closed], low[rows], high[rows], slip)
+        return vdot + response @ np.concatenate([flat(found.contact), found.z]), tau
 
 
 class ContactMidpoint(Integrator):
@@ -356,7 +369,7 @@ def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
     while chosen.any():
         rows, part = np.repeat(chosen, 3), law.some(chosen)
         response = inverse @ J[rows].T
-        G, b, mu = part.problem(gaps[chosen], J[rows], response, v, free, dry, h)
+        G, b, mu = part.problem(gaps[chosen], J[rows], J[rows] @ response, v, free, dry, h)
         found = solve_contacts(G, b, mu, force[rows])
         after = free + response @ found.force
         rounds += int(found.rounds)
@@ -373,7 +386,7 @@ def step_gufunc(robot: Dynamics, law: ContactLaw, solver: ContactSolver, wrenche
     """The step as a gufunc of (q, v, tau, impulse, h, external) -> (q, v, impulse, said, gaps)."""
 
     def step(nodes, dry, q, v, tau, impulse, h, *external):
-        return contact_step(law, solver, nodes, q, v, tau, impulse, h, dry, *external)
+        return contact_step(law, solver.in_steps, nodes, q, v, tau, impulse, h, dry, *external)
 
     return _gufunc(robot, law, "contact_step", step, ("tau", "impulse", "h"), wrenches, solver)
 
@@ -382,7 +395,8 @@ def prepared_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
     """The first half of a step, as a gufunc of (q, v, tau, h, external) -> (q½, v½, v_f, gaps, J, 𝓜⁻¹)."""
 
     def step(nodes, dry, q, v, tau, h, *external):
-        return prepared(law, nodes, q, v, tau, h, *external)
+        *first, inertia = prepared(law, nodes, q, v, tau, h, *external)
+        return *first, inertia.solve(like(np.eye(v.shape[-1]), q))
 
     return _gufunc(robot, law, "contact_problem", step, ("tau", "h"), wrenches)
 

@@ -1,345 +1,250 @@
-"""A run with few contacts, event by event: impacts, lift-off, slip and stick at their exact times.
-
-Between events each contact point is open, sticks or slides, and the motion is smooth: a run like any other, in which contact forces are
-wrenches from outside. They make the accelerations of closed contacts zero:
+"""Contact points between events: each is open, sticks or slides, and what ends that.
 
     J v̇ + J̇ v = 0 in the normals of closed points and the tangents of those that stick,    λ_t = −μ λ_n e where one slides along e
 
-A part ends where a gap or a normal force comes to zero, a force reaches the cone, or a slip stops. Then impulses are exchanged if something
-strikes, and accelerations under contact (`contact/accelerations.py`) say what each point does next. A rebound much slower than the
-fastest impact of its contact is none: accumulating impacts end in rest.
+A smooth motion ends where a gap or a normal force comes to zero, a force reaches the cone, a slip stops or turns. What each point does next
+is decided with the joints at rest, as one problem (`stops.py`). A rebound much slower than the fastest impact of its contact is none:
+accumulating impacts end in rest.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..contact.accelerations import SPEED, accelerations
-from ..contact.cone import blocks, flat, norm, times
-from ..contact.gauss_seidel import local
-from ..contact.solve import solve_contacts
+from ..contact.accelerations import SPEED
+from ..contact.cone import blocks, norm
 from ..dynamics import Dynamics
 from ..errors import SimulationError
-from ..motion.joint_limits import each_velocity
-from .control import Hold
-from .events import Event
 
 if TYPE_CHECKING:
     from .settings import Settings
-    from .trajectory import Trajectory
 
 METHODS = "rk45", "dop853", "rk4", "stiff"
 REST = 1e-7  # of the fastest impact of a contact: a rebound slower than that is none
 OVERLAP = 1e-4  # m: shapes may be in each other at the start by so much
 NEAR = 1e-7  # m: points nearer than that take part in an impact of another
-SAME = 1e-12  # s: parts shorter than that repeat at one time
-REPEATS = 50
+TOUCH = 1e-9  # m: and nearer than that they touch
+STILL = 1e-8  # m/s: points that approach or part slower are in touch
 TURNED = 0.5  # cosine of the angle by which the direction of a slip may change before it is taken anew
-FEW = 12  # points that may be closed at once
+FEW = 32  # points that may be closed at once
+ROUNDED = 1e-11  # of a speed: what closed points have of velocity, if less than that, is left
+KINDS = "strikes", "lifts", "slides", "turns"  # values for each point, in this order
 
 
 def check_events(robot: Dynamics, s: "Settings") -> None:
     """Raise where a run with contacts cannot go event by event."""
+    soft = robot.contacts.compliance > 0
     why = ""
-    if s.limits:
-        why = "limits=True"
-    elif each_velocity(robot, "friction").any():
-        why = "dry friction of joints"
-    elif any(isinstance(x, Hold) for x in _parts(s.control)):
-        why = "a held controller"
-    elif any(getattr(x, "reset", None) is not None for x in s.events):
-        why = "events that reset the state"
-    elif s.dt is not None and not s.fixed:
-        why = "dt= for the rows, which run(t) gives at any times"
-    elif s.sensitivity:
-        why = "sensitivity="
-    elif (robot.contacts.compliance > 0).any():
-        why = "a compliant contact"
+    if soft.any():
+        why = f"a compliant contact ({robot.contacts.labels[int(np.argmax(soft))]}); make it rigid, or"
+    elif s.velocities != "v":
+        why = f'velocities="{s.velocities}"; leave that away, or'
     if why:
         raise SimulationError(
-            f'{robot.model.name} has contacts, which method "{s.method}" treats event by event, without {why}. '
-            'Use method="contact" with dt=....'
+            f'{robot.model.name} has contacts, which method "{s.method}" treats event by event, without {why} use method="contact" with '
+            "dt=...."
         )
 
 
-def _parts(control) -> list:
-    return [] if control is None else list(control) if isinstance(control, (list, tuple)) else [control]
+class Touching(NamedTuple):
+    """Points that touch and neither approach nor part, at a state."""
+
+    touches: np.ndarray  # (n,)
+    closed: np.ndarray  # (n,) of these, all but those that an event has just lifted
+    slip: np.ndarray  # (n, 2) velocities of those that slide; zero for the others
+    J: np.ndarray  # (3n, nv)
+    bias: np.ndarray  # (3n,)
+    mu: np.ndarray  # (n,)
 
 
 class Points:
-    """What the contact points of a robot do at a state: modes, forces, and what ends them."""
+    """What the contact points of a robot do, and what ends it."""
 
-    def __init__(self, robot: Dynamics, control, external: Callable | None):
-        self.robot, self.control, self.external = robot, _parts(control), external
+    def __init__(self, robot: Dynamics, law: str):
+        """`law` is that of impacts: "together", "poisson" or "one_by_one"."""
+        self.robot, self.law = robot, law
         self.n, self.mu = len(robot.contacts), robot.contacts.friction
         self.closed, self.slides = np.zeros(self.n, bool), np.zeros(self.n, bool)
         self.along = np.zeros((self.n, 2))  # where each point that slides goes
         self.fastest = np.zeros(self.n)
+        self.slack = np.zeros(self.n)  # by how much each gap may be below zero before it closes: rounding, where a point stays at zero
+        self.force = np.zeros((self.n, 3))
+        self.chosen, self.rows = np.zeros((self.n, 3)), np.zeros(robot.nv)  # forces of points and joints where it was chosen what rests
+        self.lifts, self.struck = np.zeros(self.n, bool), np.zeros(self.n, bool)  # by events at this time
+        self.slips = np.zeros((self.n, 2))  # directions of those that begin to, by an event at this time
         self._seen: tuple = ()
         self._found: tuple = ()
 
+    MEMORY = "closed", "slides", "along", "fastest", "slack", "chosen", "rows", "lifts", "struck", "slips"
+
+    @property
+    def memory(self) -> dict:
+        return {f"point {name}": getattr(self, name) for name in self.MEMORY}
+
+    @property
+    def shapes(self) -> dict[str, tuple]:
+        return {f"point {name}": getattr(self, name).shape for name in self.MEMORY}
+
+    def remember(self, earlier: dict) -> None:
+        for name in self.MEMORY:
+            now = getattr(self, name)
+            setattr(self, name, earlier[f"point {name}"].astype(now.dtype).reshape(now.shape))
+
+    def snapshot(self) -> "Points":
+        made = copy(self)
+        for name in (*self.MEMORY, "force"):
+            setattr(made, name, getattr(self, name).copy())
+        return made
+
+    def forget(self) -> None:
+        """Events of an earlier time."""
+        self.lifts, self.struck, self.slips = np.zeros(self.n, bool), np.zeros(self.n, bool), np.zeros((self.n, 2))
+
     # --- at a state
 
-    def at(self, t: float, q, v):
-        """Gaps, J, u, 𝓒 J*, and accelerations b of the points without contact forces, (n, 3)."""
-        key = t, q.tobytes(), v.tobytes()
+    def at(self, q, v) -> tuple[np.ndarray, ...]:
+        """Gaps (n,), J (3n, nv), u = J v (n, 3)."""
+        key = q.tobytes(), v.tobytes()
         if key != self._seen:
-            robot = self.robot
-            tau = sum((np.asarray(f(t, q, v), float) for f in self.control), np.zeros(robot.nv)) + robot.passive_force(q, v)
-            wrenches = None if self.external is None else self.external(t, q, v)
-            free = robot.forward_dynamics(q, v, tau, wrenches, t=None if robot.constraints is None else t)
-            J = robot.contact_jacobian(q)
-            inverse = robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q, t)
-            found = robot.contact_gaps(q), J, blocks(J @ v), inverse @ J.T, blocks(J @ free + robot.contact_bias(q, v))
-            self._seen, self._found = key, found
+            J = self.robot.contact_jacobian(q)
+            self._seen, self._found = key, (self.robot.contact_gaps(q), J, blocks(J @ v))
         return self._found
 
-    def forces(self, t: float, q, v) -> np.ndarray:
-        """λ (n, 3) of the present modes; the least-norm ones where they are not unique."""
-        _, J, u, response, b = self.at(t, q, v)
-        force = np.zeros((self.n, 3))
-        if not self.closed.any():
-            return force
-        E, rows = self._unknowns(u)
-        A = (J @ response @ E)[rows]
-        z = np.linalg.lstsq(A, -flat(b)[rows], rcond=1e-10)[0]
-        return blocks(E @ z)
+    def gaps(self, q) -> np.ndarray:
+        """What is left before each open point closes; infinite for those that are closed."""
+        return np.where(self.closed, np.inf, self.robot.contact_gaps(q) + self.slack)
 
-    def _unknowns(self, u) -> tuple[np.ndarray, np.ndarray]:
-        """Columns (3n, m) of forces, one for each unknown, and the rows of zero acceleration."""
-        columns, rows = [], []
+    def gap_rates(self, q, v) -> np.ndarray:
+        return self.at(q, v)[2][:, 0]
+
+    def unknowns(self, q, v):
+        """Of the forces of closed points, one column for each unknown: rows N (k, nv) of zero acceleration, their J̇ v (k,), joint forces
+        F (nv, k), the places of the unknowns in λ, E (3n, k), and the unknowns where it was chosen what rests (k,)."""
+        _, J, u = self.at(q, v)
+        columns, rows = [np.zeros((3 * self.n, 0))], [np.zeros(0, int)]
         for i in np.flatnonzero(self.closed):
+            own = np.eye(3) if self.mu[i] > 0 else np.eye(3)[:, :1]
             if self.slides[i]:
                 own = np.concatenate([[1.0], -self.mu[i] * self._direction(i, u)])[:, None]
-                rows.append(3 * i)
-            else:
-                own = np.eye(3) if self.mu[i] > 0 else np.eye(3)[:, :1]
-                rows += [3 * i + k for k in range(own.shape[1])]
             column = np.zeros((3 * self.n, own.shape[1]))
             column[3 * i : 3 * i + 3] = own
             columns.append(column)
-        return np.concatenate(columns, 1), np.array(rows)
+            rows.append(3 * i + np.arange(own.shape[1]))
+        E, chosen = np.concatenate(columns, 1), np.concatenate(rows)
+        bias = self.robot.contact_bias(q, v)[chosen]
+        return J[chosen], bias, J.T @ E, E, self.chosen.ravel()[chosen]
 
     def _direction(self, i, u) -> np.ndarray:
         """Of a slip: that of its velocity, unless it has turned back."""
         slip = u[i, 1:]
         return slip / norm(slip) if slip @ self.along[i] > 1e-9 * norm(slip) and norm(slip) > SPEED else self.along[i]
 
-    def wrenches(self, t: float, q, v) -> np.ndarray:
-        """Contact forces as wrenches on the bodies, with those of the user."""
-        robot = self.robot
-        out = np.zeros((len(robot.bodies), 6)) if self.external is None else np.array(self.external(t, q, v), float)
-        if not self.closed.any():
-            return out
-        force, R, x, T = self.forces(t, q, v), robot.contact_frames(q), robot.contact_points(q).mean(1), robot.poses(q)
-        table = robot.contacts
-        for i in np.flatnonzero(self.closed):
-            push = R[i] @ force[i]
-            for sign, body in ((1.0, table.first[i]), (-1.0, table.second[i])):
-                if body >= 0:
-                    turn = T[body, :3, :3]
-                    out[body] += sign * np.concatenate([turn.T @ np.cross(x[i] - T[body, :3, 3], push), turn.T @ push])
-        return out
-
     # --- events
 
-    def events(self, t: float, q, v) -> list[Event]:
-        """What ends a part that begins at a state."""
-        gaps, _, u, *_ = self.at(t, q, v)
-        parts, made = u[:, 0] > self._slow(u), []
+    def values(self, q, v) -> np.ndarray:
+        """Positive as long as a point stays as it is: its normal force; where it sticks the room in the cone, where it slides the speed
+        along its direction; and how little that direction has turned. (3n,)"""
+        always, force = np.full(self.n, np.inf), self.force
+        if not self.closed.any():
+            return np.tile(always, len(KINDS) - 1)
+        u = self.at(q, v)[2][:, 1:]
+        rough = self.closed & (self.mu > 0)
+        room = np.where(self.slides, (u * self.along).sum(-1), self.mu * force[:, 0] - norm(force[:, 1:]))
+        turned = np.where(norm(u) > SPEED, (u * self.along).sum(-1) - TURNED * norm(u), 1.0)
+        values = (self.closed, force[:, 0]), (rough, room), (rough & self.slides, turned)
+        return np.concatenate([np.where(some, value, always) for some, value in values])
 
-        def ends(what: str, function: Callable, i: int) -> None:
-            watched = lambda t, q, v: function(i, t, q, v)
-            made.append(Event(watched, f"{self.robot.contacts.labels[i]} {what}", -1, terminal=True))
-
-        for i in range(self.n):
-            if not self.closed[i]:
-                slack = 0.0 if gaps[i] > 1e-9 or parts[i] else 1e-9 - gaps[i]  # one that stays there is not to strike by rounding
-                ends("strikes", partial(self._gap, slack), i)
-                continue
-            ends("lifts", lambda i, t, q, v: self.forces(t, q, v)[i, 0], i)
-            if self.slides[i] and self.mu[i] > 0:
-                ends("stops sliding", lambda i, t, q, v: self.at(t, q, v)[2][i, 1:] @ self.along[i], i)
-                ends("turns", self._turn, i)
-            elif self.mu[i] > 0:
-                ends("slips", self._room, i)
-        return made
-
-    def _gap(self, slack: float, i: int, t, q, v) -> float:
-        return self.at(t, q, v)[0][i] + slack
-
-    def _room(self, i: int, t, q, v) -> float:
-        force = self.forces(t, q, v)[i]
-        return self.mu[i] * force[0] - norm(force[1:])
-
-    def _turn(self, i: int, t, q, v) -> float:
-        slip = self.at(t, q, v)[2][i, 1:]
-        return slip @ self.along[i] - TURNED * norm(slip) if norm(slip) > SPEED else 1.0
+    def happens(self, kind: str, i: int) -> str | None:
+        """A value of point i has come to zero: what that is called, if it is worth telling."""
+        label = self.robot.contacts.labels[i]
+        if kind == "turns":
+            return None
+        if kind == "lifts":
+            self.lifts[i], self.struck[i] = True, False
+        elif kind == "slides" and not self.slides[i]:
+            push = self.force[i, 1:]
+            self.slips[i] = -push / (norm(push) or 1.0)
+            kind = "slips"
+        elif kind == "slides":
+            self.slips[i], kind = 0.0, "stops sliding"
+        else:
+            self.struck[i], self.lifts[i] = True, False
+        return f"{label} {kind}"
 
     # --- changes
 
-    def struck(self, t: float, q, v, struck, impacts: str):
-        """v after an impact of the points that touch and approach, and whether there was one."""
-        gaps, J, u, response, _ = self.at(t, q, v)
-        touching = self.closed | (gaps <= NEAR)
-        touching[list(struck)] = True
-        if not (touching & (u[:, 0] < -self._slow(u))).any():
-            return v, False
-        for _ in range(1000):
-            u = blocks(J @ v)
-            slow = self._slow(u)
-            approaching = touching & (u[:, 0] < -slow)
-            if not approaching.any():
-                break
-            self.fastest = np.where(approaching, np.maximum(self.fastest, -u[:, 0]), self.fastest)
-            e = np.where(approaching, self.robot.contacts.restitution, 0.0)
-            e = np.where(-e * u[:, 0] < REST * self.fastest, 0.0, e)
-            b = u.copy()
-            b[:, 0] += e * u[:, 0]
-            if impacts == "one_by_one":
-                i = int(np.argmin(np.where(approaching, u[:, 0], 0.0)))
-                rows, force = slice(3 * i, 3 * i + 3), np.zeros(3)
-                for _ in range(4):
-                    force = local((J @ response)[rows, rows], b[i], self.mu[i], force)
-                v = v + response[:, rows] @ force
-                continue
-            if impacts == "poisson":
-                v, force = self._together(t, u, J, response, touching, v)
-                given = np.zeros_like(u)
-                given[:, 0] = e * force[:, 0]
-                v = v + response @ flat(given)
-                v, _ = self._together(t, blocks(J @ v), J, response, touching, v)
-            else:
-                v, _ = self._together(t, b, J, response, touching, v)
-            break
-        return v, True
+    def striking(self, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """Which points take part in an impact, and which of them approach."""
+        gaps, _, u = self.at(q, v)
+        near = (self.closed & (gaps <= OVERLAP)) | (gaps <= NEAR) | self.struck
+        return near, near & (u[:, 0] < -self.slow)
 
-    def _together(self, t: float, b, J, response, touching, v):
-        """v after impulses of all points that touch, with 0 ≤ b_n + (G λ)_n ⟂ λ_n ≥ 0 and Coulomb's law, and the impulses (n, 3)."""
-        some, force = np.repeat(touching, 3), np.zeros(3 * self.n)
-        found = solve_contacts((J @ response)[np.ix_(some, some)], flat(b)[some], self.mu[touching])
-        if not found.converged:
-            left = f"residual {found.residuals.max():.2g}"
-            raise SimulationError(f"t = {t:.9g} s: the impact of {self._named(touching)} has no solution ({left}).")
-        force[some] = found.force
-        return v + response @ force, blocks(force)
+    def strike(self, near, approach, q, v):
+        """Restitution (k,), speeds that are none (k,), and rows (3k, nv) of the points that take part in an impact."""
+        _, J, u = self.at(q, v)
+        self.fastest = np.where(approach, np.maximum(self.fastest, -u[:, 0]), self.fastest)
+        self.lifts, self.slips = self.lifts & ~near, np.where(near[:, None], 0.0, self.slips)
+        strikes = approach | (self.law == "one_by_one")  # there one strikes the next
+        return np.where(strikes, self.robot.contacts.restitution, 0.0)[near], self.slow[near], J[np.repeat(near, 3)]
 
-    def _slow(self, u) -> np.ndarray:
+    @property
+    def slow(self) -> np.ndarray:
         """Speeds that are none."""
         return np.maximum(SPEED * 1e-3, REST * self.fastest)
 
-    def choose(self, t: float, q, v, struck=(), lifts=(), slips=()):
-        """Find what each point does from a state on; v without the rounding that closed points have.
+    def touching(self, q, v, was) -> Touching:
+        """The points that may stay closed; `was` says which were. Forces that have just come to zero, or to the cone, are where the event
+        decides: such points open, or slide against their friction."""
+        gaps, J, u = self.at(q, v)
+        self.slack = np.where((gaps > TOUCH) | (u[:, 0] > self.slow), 0.0, TOUCH - gaps)  # what stays there is not to strike by rounding
+        rests = np.abs(u[:, 0]) <= np.maximum(STILL, REST * self.fastest)
+        touches = ((was & (gaps <= OVERLAP)) | (gaps <= TOUCH) | self.struck) & rests  # a reset may have moved what was closed
+        closed = touches & ~self.lifts
+        moving = norm(u[:, 1:]) > np.maximum(SPEED, 1e-6 * np.abs(v).max(initial=0.0))
+        slip = np.where((closed & moving)[:, None], u[:, 1:], 0.0)
+        begins = closed & (norm(self.slips) > 0)
+        slip = np.where(begins[:, None], self.slips, slip)
+        return Touching(touches, closed, slip, J, self.robot.contact_bias(q, v) if touches.any() else np.zeros(len(J)), self.mu)
 
-        A force that has just come to zero, or to the cone, is at a boundary, where it is decided by the event: such a point opens, or
-        slides against its friction.
-        """
-        gaps, J, u, response, b = self.at(t, q, v)
-        u = u.copy()
-        for i in slips:
-            push = self.forces(t, q, v)[i, 1:]
-            u[i, 1:] = -push / norm(push)
-        touching = self.closed | (gaps <= 1e-9)
-        touching[list(struck)] = True
-        rests = np.abs(u[:, 0]) <= np.maximum(1e-8, REST * self.fastest)
-        closed = touching & rests
-        closed[list(lifts)] = False
-        slipping = closed & (norm(u[:, 1:]) > np.maximum(SPEED, 1e-6 * np.abs(v).max(initial=0.0)))
-        force, found = accelerations(J @ response, flat(b), self.mu, u[:, 1:], closed, slipping)
-        if not found.converged:
-            raise SimulationError(
-                f"t = {t:.9g} s: contacts {self._named(closed)} have no accelerations (Painlevé): residual {found.residuals.max():.2g}. "
-                'Steps with method="contact" go on, by an impulse.'
-            )
-        rate = blocks(times(J @ response, flat(force))) + b
-        size = np.abs(b).max(initial=1e-300)
-        self.closed = closed & (force[:, 0] > 1e-9 * np.abs(force).max(initial=0.0))
+    def open(self) -> None:
+        self.closed, self.slides, self.force = np.zeros(self.n, bool), np.zeros(self.n, bool), np.zeros((self.n, 3))
+
+    def takes_back(self, touch: Touching, vdot) -> bool:
+        """Would points that have just lifted close, or those that have just slipped go against their slip? That an event said so was a
+        matter of how forces are shared, and is forgotten."""
+        rate = blocks(touch.J @ vdot + touch.bias)
+        size = np.abs(rate).max(initial=1e-300)
+        wrong = self.lifts & (rate[:, 0] < -1e-9 * size)
+        back = touch.closed & ((rate[:, 1:] * self.slips).sum(-1) < -1e-7 * size)
+        self.lifts, self.slips = self.lifts & ~wrong, np.where(back[:, None], 0.0, self.slips)
+        return bool(wrong.any() or back.any())
+
+    def take(self, touch: Touching, force, rate, free) -> None:
+        """Go on as a solution says: forces and accelerations (k, 3) of the k points that touch; `free` is v̇ without forces at rest."""
+        size = np.abs(touch.J @ free + touch.bias).max(initial=1e-300)
+        lam, acc = np.zeros((self.n, 3)), np.zeros((self.n, 3))
+        lam[touch.closed], acc[touch.closed] = force, rate
+        self.chosen = lam
+        self.closed = touch.closed & (lam[:, 0] > 1e-9 * np.abs(lam).max(initial=0.0))
         if self.closed.sum() > FEW:
             raise SimulationError(
                 f'{self.closed.sum()} points are closed at once; event by event there may be {FEW}. Use method="contact" with dt=....'
             )
-        begins = self.closed & ~slipping & (norm(rate[:, 1:]) > 1e-7 * size)
+        slipping = norm(touch.slip) > 0
+        begins = self.closed & ~slipping & (norm(acc[:, 1:]) > 1e-7 * size)
         self.slides = self.closed & (slipping | begins | (self.mu == 0))
-        where = np.where(slipping[:, None], u[:, 1:], rate[:, 1:])
+        where = np.where(slipping[:, None], touch.slip, acc[:, 1:])
         self.along = np.where(self.slides[:, None], where / np.where(norm(where) > 0, norm(where), 1.0)[:, None], 0.0)
-        return self._at_rest(J, response, v)
 
-    def _at_rest(self, J, response, v):
-        """v on the closed contacts."""
-        if not self.closed.any():
-            return v
-        rows = np.concatenate([[3 * i] if self.slides[i] else 3 * i + np.arange(3) for i in np.flatnonzero(self.closed)]).astype(int)
-        A = (J @ response)[np.ix_(rows, rows)]
-        return v - response[:, rows] @ np.linalg.lstsq(A, J[rows] @ v, rcond=1e-10)[0]
-
-    def _named(self, some) -> str:
+    def named(self, some) -> str:
         return ", ".join(np.array(self.robot.contacts.labels)[some][:4])
 
-
-def by_events(robot: Dynamics, state, s: "Settings", start: float, until: float, impacts: str, simulated: Callable) -> "Trajectory":
-    """The motion of a robot with contacts, part by part; `simulated` makes a part of it without them."""
-    check_events(robot, s)
-    points, (q, v), t = Points(robot, s.control, s.external), state, start
-    _refuse_overlap(robot, q, s.method)
-    smooth = _without_contacts(robot)
-    run, repeats, hit, lifts, slips = None, 0, set[int](), set[int](), set[int]()
-    while True:
-        with _told(run):
-            v, _ = points.struck(t, q, v, hit, impacts)
-            v = points.choose(t, q, v, hit, lifts, slips)
-        watched = points.events(t, q, v)
-        part = simulated(smooth, (q, v), replace(s, events=(*s.events, *watched), external=points.wrenches), t, until)
-        run = part if run is None else _joined(run, part)
-        ours = part.status == "event" and part.events and any(part.events[-1].name == x.name for x in watched)
-        if not ours or run.t[-1] >= until:
-            break
-        repeats = repeats + 1 if run.t[-1] - t <= SAME * max(1.0, abs(t)) else 0
-        if repeats > REPEATS:
-            said = f"t = {t:.9g} s: {part.events[-1].name}: this repeats at the same time"
-            return replace(run, status="failed", message=said, robot=robot)
-        q, v, t = run.q[-1].copy(), run.v[-1].copy(), float(run.t[-1])
-        name = part.events[-1].name
-        labels = robot.contacts.labels
-        hit, lifts, slips = ({i for i, x in enumerate(labels) if name == f"{x} {what}"} for what in ("strikes", "lifts", "slips"))
-    events = tuple(x for x in run.events if not x.name.endswith(" turns"))
-    status = "finished" if run.status == "event" and ours else run.status
-    return replace(run, robot=robot, events=events, settings=s, status=status, message="" if status == "finished" else run.message)
-
-
-def _refuse_overlap(robot: Dynamics, q, method: str) -> None:
-    """A run event by event keeps the gaps of closed contacts, so that shapes that are in each other at the start would stay so."""
-    gaps = robot.contact_gaps(q)
-    if gaps.min() < -OVERLAP:
-        raise SimulationError(
-            f'{robot.model.name}: shapes of {robot.contacts.labels[int(gaps.argmin())]} are in each other by {-gaps.min():.3g} m at the '
-            f'start, and method "{method}" would leave them so. Move them apart, or use method="contact" with dt=..., which does.'
-        )
-
-
-def _joined(run: "Trajectory", part: "Trajectory") -> "Trajectory":
-    """A run and its next part; at a jump of v, both rows of its time are kept."""
-    if np.array_equal(run.v[-1], part.v[0]):
-        return run.joined(part)
-    rows: dict = {name: np.concatenate([getattr(run, name), getattr(part, name)[:1]]) for name in ("t", "q", "v", "vdot", "tau")}
-    return replace(run, **rows).joined(part)
-
-
-@contextmanager
-def _told(run) -> Iterator[None]:
-    """An error after the first part says what came before."""
-    try:
-        yield
-    except SimulationError as error:
-        if run is not None:
-            error.add_note(f"The run was at t = {run.t[-1]:.9g} s, after {run.steps} steps.")
-        raise
-
-
-def _without_contacts(robot: Dynamics) -> Dynamics:
-    if "without contacts" not in robot.made:
-        robot.made["without contacts"] = Dynamics(replace(robot.model, contacts=()), compiled=robot.compiled)
-    return robot.made["without contacts"]
+    def check(self, q) -> None:
+        """Closed points keep their gaps, so that shapes which are in each other at the start, or after a reset, would stay so."""
+        gaps = self.robot.contact_gaps(q)
+        if gaps.min() < -OVERLAP:
+            raise SimulationError(
+                f"{self.robot.model.name}: shapes of {self.named(gaps == gaps.min())} are in each other by {-gaps.min():.3g} m, "
+                'and a run event by event would leave them so. Move them apart, or use method="contact" with dt=..., which does.'
+            )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..constraints.loops import Loops
 from ..dynamics import Dynamics
 from ..engine.device import DeviceKernel, DeviceMarch, Library
 from ..engine.kernel import Kernel
@@ -17,11 +18,12 @@ from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..motion.contact_step import ContactLaw, contact_step
 from ..varying import Varying
+from .constrained_step import ConstrainedMotion
 from .contact import ContactSolver, derivative_law, law_of, picked, smooth
 from .control import read_only
 from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
-from .whole_step import LENGTH, TAU, asked, nodes_as_scalars, own_robot
+from .whole_step import DRIVE, LENGTH, TAU, asked, nodes_and_scalars, own_robot
 
 MOST = 64  # blocks of a rollout: its step is straight-line code, which grows with their square
 FRICTION = "contact_friction"  # of each point, where samples have their own
@@ -117,7 +119,7 @@ class ContactSteps:
         shapes, ready = inputs.shapes(), cache_of(self.robot, control, reset)
         key = "contact march", *self.identity, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
         if key not in ready:
-            kernel, streams = whole_contact_step(self.robot, self.law, self.solver, control, reset, shapes), len(inputs.streams)
+            kernel, streams = whole_contact_step(self.robot, self.law, self.solver.in_steps, control, reset, shapes), len(inputs.streams)
             ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
         ready[key]([*(x[0] for x in kept), *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
 
@@ -136,7 +138,7 @@ class ContactSteps:
         shapes |= {name: tuple(at[name].shape)[len(inputs.batch) :] for name in names}
         key, ready = ("contact step", *self.identity, str(inputs.Q.dtype), repr(shapes)), cache_of(self.robot)
         if key not in ready:
-            kernel = whole_contact_step(self.robot, self.law, self.solver, None, None, shapes)
+            kernel = whole_contact_step(self.robot, self.law, self.solver.in_steps, None, None, shapes)
             ready[key] = kernel.runner(inputs.Q.dtype.char) if library.host else DeviceKernel(kernel)
         h, state = library.full((), self.dt, inputs.Q), (q[0], v[0], impulse[0], said[0])
         for i in range(1, inputs.steps + 1):
@@ -151,7 +153,7 @@ class ContactSteps:
 
     @property
     def _own_names(self) -> tuple:
-        return (*(self.robot.names if isinstance(self.robot, Varying) else ()), FRICTION)
+        return (*(self.robot.names if isinstance(self.robot, Varying) else ()), FRICTION, DRIVE)
 
     def _called(self, function, t: float, at: dict, state) -> tuple:
         if isinstance(function, UserKernel):
@@ -165,7 +167,7 @@ class ContactSteps:
 
 def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset, others) -> Kernel:
     """The kernel of (q, v, impulse, said) and others, by name: the control, a step with contacts, and what a reset makes of its end."""
-    moved = _moved(robot, law, solver, controls, reset)
+    moved = moved_with_contacts(robot, law, solver, controls, reset)
     inputs = *_state(robot, law), Input("said", (2,)), *(Input(name, shape) for name, shape in others.items())
 
     def step(*values):
@@ -180,7 +182,7 @@ def solved_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Cont
     """The kernel of (q, v, impulse) and others -> (q, v, impulse), with derivatives. The impulse given is that which the step finds: there
     are no rounds in it."""
     solution = lambda *problem: (solver.solution(*problem), None)
-    moved = _moved(robot, derivative_law(own_robot(robot), law, solver), solution, controls, reset)
+    moved = moved_with_contacts(robot, derivative_law(own_robot(robot), law, solver), solution, controls, reset)
     inputs = *_state(robot, law), *(Input(name, shape) for name, shape in others.items())
     return Kernel("contact_step", lambda *values: moved({x.name: value for x, value in zip(inputs, values)})[:3], inputs)
 
@@ -190,17 +192,29 @@ def _state(robot, law) -> tuple[Input, ...]:
     return Input("q", (own.nq,), own.lowered.units), Input("v", (own.nv,)), Input("impulse", (3 * law.count,))
 
 
-def _moved(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset) -> Callable:
+def moved_with_contacts(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset) -> Callable:
     """A function of all inputs by name, which gives the state after a step, its impulse, and what the solver says."""
-    own, nodes_like = own_robot(robot), nodes_as_scalars(robot)
+    own, (nodes, dressed) = own_robot(robot), nodes_and_scalars(robot)
     nq, nv, system = (own.nq,), (own.nv,), own.lowered.system
+    systems = None if own.constraints is None else own.constraints.by_numbers
+    loops = None if systems is None else Loops(systems.set, nodes)
 
     def step(at):
         q, v, h = at["q"], at["v"], at[LENGTH]
         tau = at[TAU] if controls is None else asked(controls, at, nv)[0]
-        nodes, dry = smooth(nodes_like(q, at))
-        dry = picked(dry + like(np.zeros(nv), q), law.rough)
-        q, v, impulse, said, _ = contact_step(law, solver, system(nodes), q, v, tau, at["impulse"], h, dry, friction=at.get(FRICTION))
+        _, dry = smooth(dressed(nodes, q, at))
+        dry, friction = picked(dry + like(np.zeros(nv), q), law.rough), at.get(FRICTION)
+        without_friction = lambda nodes: smooth(dressed(nodes, q, at))[0]
+        if systems is None or loops is None:
+            q, v, impulse, said, _ = contact_step(
+                law, solver, system(without_friction(nodes)), q, v, tau, at["impulse"], h, dry, friction=friction
+            )  # fmt: skip
+        else:
+            motion = ConstrainedMotion(systems, loops, without_friction, at.get(DRIVE))
+            q, v, impulse, said, _ = contact_step(
+                law, solver, system(motion.nodes), q, v, tau, at["impulse"], h, dry, friction=friction, prepare=motion.prepared
+            )  # fmt: skip
+            q, v = motion.back(q, v)
         if reset is not None:
             q, v = asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
         return q, v, impulse, said

@@ -24,7 +24,7 @@ from .whole_step import own_robot
 
 STORE = "steps", "last"
 ALONE = {
-    "external": "a kernel as control", "limits": "events", "on_step": "statistics", "keep": "a single run", "tolerance": "a single run",
+    "limits": "events", "on_step": "statistics", "keep": "a single run", "tolerance": "a single run",
     "sensitivity": "a single run", "dense": "rows at multiples of dt",
 }  # fmt: skip  # settings of single runs, and what to use instead
 
@@ -41,6 +41,7 @@ class Request:
     V: np.ndarray
     batch: tuple[int, ...]
     controls: tuple[UserKernel, ...]
+    external: UserKernel | None
     holds: tuple[Hold, ...]
     watch: Watch | None
     given: Mapping[str, np.ndarray]
@@ -60,7 +61,8 @@ def request(robot, state, settings: Settings, start: float, until: float, given:
     _check_settings(own, settings)
     controls, holds = _controls(settings.control)
     watch = _watch(statistics, settings.events)
-    kernels = [*controls, *(hold.function for hold in holds), *watch.kernels]
+    external = _external(settings.external)
+    kernels = [*controls, *(hold.function for hold in holds), *watch.kernels, *(() if external is None else (external,))]
     if store not in (*STORE, None):
         raise SimulationError(f'store is {store!r}; it is "steps" (all rows) or "last" (the ends). For rows at multiples of dt give dt.')
     if settings.dt is not None and store is not None:
@@ -72,7 +74,9 @@ def request(robot, state, settings: Settings, start: float, until: float, given:
     Q[reasons == 0] = unit_quaternions(own, Q[reasons == 0])
     if constraints is not None:
         Q, V, reasons = on_constraints(keeper, constraints, start, Q, V, arrays, reasons)
-    return Request(robot, settings, start, until, Q, V, batch, controls, holds, kept, arrays, stored, keeper, constraints, reasons)
+    return Request(
+        robot, settings, start, until, Q, V, batch, controls, external, holds, kept, arrays, stored, keeper, constraints, reasons
+    )
 
 
 def _check_settings(robot: Dynamics, s: Settings) -> None:
@@ -117,6 +121,12 @@ def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Hold, ...]]:
                 f"got {function!r:.60}."
             )
     return tuple(x for x in parts if isinstance(x, UserKernel)), tuple(x for x in parts if isinstance(x, Hold))
+
+
+def _external(external) -> UserKernel | None:
+    if external is not None and not isinstance(external, UserKernel):
+        raise SimulationError(f"external of a batch of states is a robot.kernel of (t, q, v, ...) -> (nb, 6); got {external!r:.60}.")
+    return external
 
 
 def held_force(hold: Hold, at: Mapping, velocities: tuple[int, ...]):

@@ -232,7 +232,7 @@ class EventDetector:
             value = self.stops.values(t + x * step.h, q[k], v[k], self.flow)
             crossed = [i for i, (a, b) in enumerate(zip(start, value), n) if self._crossed(i, a, b)]
             here = [self._root(i, t, step, low, x, start[i - n]) for i in crossed]
-            here += self._double_crossings(t, step, low, x, start, value, v[k - 1 : k + 1])
+            here += self._double_crossings(t, step, low, x, start, value, zip(q[k - 1 : k + 1], v[k - 1 : k + 1]))
             if found := [each for each in here if each is not None]:
                 return found
             start, low = value, x
@@ -246,16 +246,16 @@ class EventDetector:
         assert self.stops is not None
         return float(self.stops.values(t, q, v, self.flow)[i - len(self.events)])
 
-    def _double_crossings(self, t: float, step: Step, low: float, high: float, start, value, v) -> list[Crossing | None]:
-        """Limits that are crossed twice between two fractions of a step: found where the gap is smallest."""
+    def _double_crossings(self, t: float, step: Step, low: float, high: float, start, value, ends) -> list[Crossing | None]:
+        """Limits and gaps that are crossed twice between two fractions of a step: found where the gap is smallest."""
         from scipy.optimize import brentq
 
         assert self.stops is not None
         rates_of, n, found = self.stops.gap_rates, len(self.events), []
-        before, after = map(rates_of, v)
+        before, after = (rates_of(*state) for state in ends)
 
         def rates(x):
-            return rates_of(self.flow.within(t, step, np.array([x]))[1][0])
+            return rates_of(*(each[0] for each in self.flow.within(t, step, np.array([x]))))
 
         for k in np.flatnonzero((before < 0) & (after > 0)):
             if start[k] > 0 and 0 < value[k] < np.inf:

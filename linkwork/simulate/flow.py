@@ -10,6 +10,7 @@ from ..motion import equations
 from .control import Controls, at_state, read_only
 from .held import ConstrainedRates, Keeper
 from .kernels import kernel
+from .resting import hold
 from .stops import Stops
 
 
@@ -71,7 +72,7 @@ class Flow:
         if self.stops is not None:
             out[2][...] = 0.0
             if self.stops.held:
-                self.stops.hold(t, self.integrate(q, xi), out[1], out[2])
+                hold(self.stops, t, self.integrate(q, xi), v, out[1], out[2])
 
     def velocity(self, q, v) -> np.ndarray:
         """ξ̇ at the start of a step, ξ = 0: the robot's velocities."""
@@ -90,7 +91,7 @@ class Flow:
             tau = tau + np.asarray(at_state(control, t, q, v))
         self.evaluations += len(t)
         tau = np.broadcast_to(tau, v.shape)
-        if self.timed or (self.stops is not None and self.stops.held):
+        if self.timed or self.external is not None or (self.stops is not None and self.stops.held):
             return np.array([self.at(*state)[0] for state in zip(t, q, v)]), tau
         pushed = tau if self.stops is None else tau + self.stops.friction
         return self.rates(q, np.broadcast_to(self.zero, v.shape), v, pushed)[1], tau
@@ -101,7 +102,7 @@ class Flow:
 
     def _wrenches(self, t, q, v):
         assert self.external is not None
-        wrenches = np.asarray(self.external(t, *read_only(q, v)), float)
+        wrenches = np.asarray(at_state(self.external, t, *read_only(q, v)), float)
         if wrenches.shape != (len(self.robot.bodies), 6):
             raise ShapeError(
                 f"external returned an array of shape {wrenches.shape}, but {self.robot.model.name} has wrenches of shape "

@@ -40,7 +40,7 @@ class Keeper:
         if tolerance is not None and self.held is not None:
             self.held = self.held.tolerating(tolerance)
         self.timed = self.held is not None and bool(self.held.set.moving)
-        self.embeds = self.held is not None and how == "embed" and self.held.compiled
+        self.embeds = self.held is not None and how == "embed" and self.held.rolled is None and self.held.compiled
         self.pick, self.floor = None, WORSE
         if self.embeds and carried is not None:
             from ..constraints.kernels import Pick  # only embedded runs have one
@@ -174,7 +174,10 @@ class ConstrainedRates:
     def _kernels(self):
         """The kernels, one for each choice of dependent velocities; None where there are none."""
         more = *self.options, *(() if self.pull is None else ("pull",))
-        return rate_kernels(self.robot.constraints, more, self.friction) if self.robot.constraints.compiled else None
+        held = self.robot.constraints
+        if held.rolled is not None or not held.compiled:  # of a long mechanism from its own kernels, one after the other
+            return None
+        return rate_kernels(held, more, self.friction)
 
     def keeping(self, keeper: Keeper) -> "ConstrainedRates":
         """These rates for one run."""

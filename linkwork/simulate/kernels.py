@@ -124,7 +124,8 @@ def _local_rates(robot, friction):
     def rates(q, xi, v, tau, external=None, **how):
         q = robot.integrate(q, xi)
         tau = tau + robot.passive_force(q, v) + dry * np.sign(v)
-        dynamics = robot.forward_dynamics if robot.constraints is None else robot.constraints.in_numpy
+        held = robot.constraints
+        dynamics = robot.forward_dynamics if held is None else held.forward_dynamics if robot.rolled else held.in_numpy
         return velocity(xi, v), dynamics(q, v, tau, external, **how)
 
     return rates

@@ -212,8 +212,6 @@ def check_steps(robot, dt, steps, method, every):
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
     if method != "contact":
         refuse_contacts(robot.model, f'method "{method}" of rollout', 'method="contact"')
-    elif left := more_than_a_tree(robot):
-        raise SimulationError(f'{robot.model.name} has {left}, which method "contact" of rollout leaves out. Use lw.simulate.')
     if robot.constraints is not None and robot.rolled:
         raise SimulationError(
             f"{robot.model.name} has {more_than_a_tree(robot)} and {robot.nv} velocities: kernels that loop over the joints know none yet. "

@@ -9,6 +9,7 @@ from ..errors import ConstraintError, SimulationError
 from .checkpoint import Checkpoint
 from .compiled_steps import CompiledSteps, Steps
 from .contact import ContactFlow, ContactMidpoint
+from .contact_events import Points
 from .control import Controls
 from .events import EventDetector, Occurrence
 from .explicit import CompiledOnly
@@ -19,6 +20,7 @@ from .interruptions import interrupt, note
 from .motion_checks import check_motion, check_projection, said_of
 from .progress import Progress
 from .record import Record
+from .resting import choose
 from .settings import Carry, Settings
 from .step import Failure, Step
 from .stops import Stops
@@ -34,7 +36,9 @@ class Run:
         memory = carry.memory or {}
         stops = None
         if settings.method != "contact":  # where limits and dry friction are part of the contact problem
-            stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"))
+            law = "together" if settings.contact is None else settings.contact.impacts
+            points = Points(robot, law) if len(robot.contacts) else None
+            stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"), points)
             stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
         self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding, settings.tolerance)
@@ -130,7 +134,7 @@ class Run:
         self.flow.refresh()
         stops = self.flow.stops
         if stops is not None and (changed or not stops.chosen):
-            stops.choose(self.t, self.q, self.v, self.flow)
+            self.q, self.v = choose(stops, self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         if self.rates is not None and not changed:
             self.vdot, self.tau = self.rates
@@ -153,14 +157,18 @@ class Run:
     def _sample(self) -> None:
         """Call the held controllers that are due; the forces change."""
         if self.controls.sample(self.t, self.q, self.v):
+            before = self.v
             self.flow.refresh()
             self.restart()
-            self.stored.amend(self.t, self.vdot, self.tau)
+            if self.v is before:
+                self.stored.amend(self.t, self.vdot, self.tau)
+            else:  # contacts that the force closes
+                self.store()
 
     def restart(self, just: int | None = None, rate: float = 0.0) -> None:
         """Continue from the present state with other forces or, after event `just`, another state; see EventDetector.begin."""
         if self.flow.stops is not None:
-            self.flow.stops.choose(self.t, self.q, self.v, self.flow)
+            self.q, self.v = choose(self.flow.stops, self.t, self.q, self.v, self.flow)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self.integrator.restart(jump=just is not None)
         if self.detector.any:

@@ -54,25 +54,26 @@ class Equations:
     content: object = None
     constraints: OnConstraints | None = None
     in_place: bool = False  # are the equations written out at each stage, however long they are?
+    external: UserKernel | None = None  # wrenches on bodies
     modes: tuple[str, ...] = ()  # of joints that stop, as data (nv,): "slides", the way each goes, and "rests", 1 where one is held
 
     @staticmethod
     def of(
         robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None,
-        constraints: OnConstraints | None = None, modes: tuple[str, ...] = (),
+        constraints: OnConstraints | None = None, external: UserKernel | None = None, modes: tuple[str, ...] = (),
     ) -> "Equations":  # fmt: skip
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
         own, nodes = own_robot(robot), nodes_as_scalars(robot)
         system = own.lowered.system
         content = robot.content if isinstance(robot, Varying) else own.lowered.digest
-        known = own.lowered.is_ours and not controls and constraints is None
-        named = content if known else None if constraints is None or controls else constraints.content
+        known = own.lowered.is_ours and not controls and external is None
+        named = None if not known else content if constraints is None else constraints.content
 
         def nodes_like(some, at, friction=True):
             made = nodes(some, at)
             return system(made if friction else equations.without_friction(made))
 
-        return Equations(own, nodes_like, tuple(controls), given or {}, named, constraints, modes=modes)
+        return Equations(own, nodes_like, tuple(controls), given or {}, named, constraints, external=external, modes=modes)
 
     @property
     def blocks(self) -> int:
@@ -89,6 +90,15 @@ class Equations:
                 raise ShapeError(f"{control.__name__} returns {shapes}.")
             tau = tau + force
         return tau
+
+    def wrenches(self, t, q, v, given: Mapping) -> tuple:
+        """Those on bodies, (nb, 6), if there are any."""
+        if self.external is None:
+            return ()
+        found, shape = result_of(self.external, {"t": t, "q": q, "v": v, **given}), (len(self.robot.bodies), 6)
+        if np.shape(found) != shape:
+            raise ShapeError(f"{self.external.__name__} returns shape {np.shape(found)} for one robot; as external it must return {shape}.")
+        return (found,)
 
 
 class Rates:
@@ -124,26 +134,27 @@ class Rates:
         """ξ̇, v̇, τ; if joints may be held, also the v̇ of these if they were let go, and the forces that hold them."""
         of, given = self.of, dict(zip((*self.of.modes, *self.of.varied), more))
         system = of.nodes_like(q, given)
-        tau = of.forces(t, integrate(system, q, xi), v, held, given) if of.controls else held
+        there = integrate(system, q, xi) if of.controls or of.external else q
+        tau, push = of.forces(t, there, v, held, given), of.wrenches(t, there, v, given)
         if of.modes:
-            return self._of_stops(t, q, xi, v, tau, given)
+            return self._of_stops(t, q, xi, v, tau, push, given)
         if of.constraints is not None:
-            return *of.constraints.having(given).rates(t, q, xi, v, tau), tau
-        return *equations.local_rates(system, q, xi, v, tau), tau
+            return *of.constraints.having(given).rates(t, q, xi, v, tau, *push), tau
+        return *equations.local_rates(system, q, xi, v, tau, *push), tau
 
-    def _of_stops(self, t, q, xi, v, tau, given: Mapping):
+    def _of_stops(self, t, q, xi, v, tau, push: tuple, given: Mapping):
         """Dry friction is a force against the way that a joint slides; joints at rest have no acceleration       Jain (16.15)."""
         of = self.of
         pushed = tau - np.concatenate(of.nodes_like(q, given).friction, -1) * given["slides"]
         if of.constraints is not None:
-            return *of.constraints.having(given).rates(t, q, xi, v, pushed, friction=False), tau
+            return *of.constraints.having(given).rates(t, q, xi, v, pushed, *push, friction=False), tau
         smooth = of.nodes_like(q, given, friction=False)
-        xi_rate, free = equations.local_rates(smooth, q, xi, v, pushed)
+        xi_rate, free = equations.local_rates(smooth, q, xi, v, pushed, *push)
         if "rests" not in of.modes:
             return xi_rate, free, tau
         rests, there = given["rests"], integrate(smooth, q, xi)
         total = pushed + passive_force(smooth, there, v)
-        found = hybrid_dynamics(smooth, there, v, np.where(rests > 0, 0.0, total), rests)
+        found = hybrid_dynamics(smooth, there, v, np.where(rests > 0, 0.0, total), rests, *push)
         return xi_rate, np.where(rests > 0, 0.0, found), tau, np.where(rests > 0, free, 0.0), np.where(rests > 0, found - total, 0.0)
 
     def __call__(self, t, q, xi, v, out) -> None:

@@ -14,7 +14,7 @@ from ..lie.scalars import numbers
 from ..varying import Varying
 from .contact import ContactSolver
 from .contact_events import METHODS as BY_EVENTS
-from .contact_events import by_events
+from .contact_events import check_events
 from .control import Control
 from .diagonal import check_diagonal
 from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
@@ -98,7 +98,8 @@ def simulate(
     contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
                digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
-    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "rosenbrock"; control and events are kernels (`robot.kernel`):
+    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "rosenbrock"; control, external and events are kernels of the
+    robot (`robot.kernel`):
     given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
     statistics  kernels of (t, q, v, ...) by name: of each the least, greatest, mean and last value, without storing rows
     store      "steps": all rows; "last": only the ends of the motions, the default where something is watched; with dt, rows
@@ -126,23 +127,10 @@ def simulate(
             return DeviceEnsembleRun(made, like).go()
         return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
-    if method != "contact" and len(robot.contacts):
-        if sensitivity:
-            settings = replace(settings, sensitivity=("state",))
-        impacts = contact.impacts if contact is not None else "together"
-        return by_events(robot, _state(robot, state), settings, float(start), until, impacts, _part)
     if names := wanted(robot, settings, sensitivity):
         settings = replace(settings, sensitivity=names, dense=True)
     q, v = _state(robot, state)
     run = Run(robot, settings, float(start), q, v, until, Carry(grid=float(start)))
-    run.go()
-    return Trajectory.of(run)
-
-
-def _part(robot: Dynamics, state, settings: Settings, start: float, until: float) -> Trajectory:
-    """A part of a run, with settings that are checked."""
-    q, v = state
-    run = Run(robot, settings, start, q, v, until, Carry(grid=start))
     run.go()
     return Trajectory.of(run)
 
@@ -209,6 +197,8 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
             f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or, for few '
             f"contacts, one of {', '.join(BY_EVENTS)}; or take a model without: dataclasses.replace(model, contacts=())."
         )
+    if s.method != "contact" and len(robot.contacts):
+        check_events(robot, s)
     if s.method == "contact" and s.velocities != "v":
         raise SimulationError('method "contact" is in velocities "v"; leave velocities= away.')
 

@@ -1,11 +1,7 @@
-"""Joints that come to rest: against a limit, with a bounce, or by dry friction.
+"""Joints that come to rest, against a limit or by dry friction, and contact points: what each does, and what ends that.
 
-A joint at rest is held by whatever force keeps it so. The force has bounds, [−c, c] of friction, and a limit pushes one way only.
-Which joints rest, and which move off, is one complementarity problem for all of them, solved wherever that may change:
-
-    a = 𝓒 f + a free,    lo ≤ f ≤ hi,    a ≥ 0 where f = lo,  a ≤ 0 where f = hi,  a = 0 in between        Jain (11.51)
-
-In between, the equations of motion are smooth: friction of a joint that slides is a constant force against it.
+A joint that slides has a constant force of friction against it. One at rest is held by whatever force keeps it so, within bounds: [−c, c]
+of friction, one side only of a limit. Values that come to zero end a smooth motion; what follows is decided in `resting.py`.
 """
 
 from copy import copy
@@ -13,28 +9,25 @@ from math import inf
 
 import numpy as np
 
-from ..complementarity import ZERO, lcp
 from ..dynamics import Dynamics
-from ..errors import ConstraintError, SimulationError
+from ..errors import SimulationError
 from ..motion.joint_limits import each_velocity, limits_of
-from .compliance import BOUND, compliance, mobile
-from .failure import Failure
+from .contact_events import KINDS, Points
 from .memory import remembered
+from .resting import REST, choose, strike
 from .sharing import room_of_forces
 
 NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
-REST = 1e-4  # of the fastest impact at a limit: a rebound slower than that is none
 NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
 SAME = 16  # units in the last place: times as near as that are one
-LOOSE = 1e-6  # of a bound: how near to it forces are that let go together
 
 
 class Stops:
     """Which joints rest and which slide, and what happens when that changes."""
 
-    def __init__(self, robot: Dynamics, restitution: float | None, memory=None):
-        """`memory` is what an earlier part of the run left."""
-        self.robot = robot
+    def __init__(self, robot: Dynamics, restitution: float | None, memory=None, points: Points | None = None):
+        """`memory` is what an earlier part of the run left; `points` are those of contacts, if there are any."""
+        self.robot, self.points = robot, points
         self.restitution = restitution
         self.limits = [] if restitution is None else limits_of(robot)
         self.dry = each_velocity(robot, "friction")
@@ -66,12 +59,17 @@ class Stops:
 
     @property
     def any(self) -> bool:
-        return bool(self.limits) or bool(self.dry.any())
+        return bool(self.limits) or bool(self.dry.any()) or self.points is not None
 
     @property
     def held(self) -> bool:
-        """Is a joint held at rest?"""
-        return len(self.rows) > 0
+        """Is a joint held at rest, or a point closed?"""
+        return len(self.rows) > 0 or self.presses
+
+    @property
+    def presses(self) -> bool:
+        """Is a contact point closed?"""
+        return self.points is not None and bool(self.points.closed.any())
 
     @property
     def memory(self) -> dict:
@@ -82,6 +80,7 @@ class Stops:
         pinned = np.array([self.let_go.get(row, np.nan) for row in range(self.robot.nv)])
         here = {"stopped": self.stopped, "time": self.time, "loosens": self.loosens, "let_go": pinned}
         here |= {"caught": self._mask(list(self.caught)), "off": self._mask(list(self.off))}
+        here |= {} if self.points is None else self.points.memory
         return {name: np.asarray(x, float).tolist() for name, x in (scales | rests | here).items()}
 
     @property
@@ -89,7 +88,8 @@ class Stops:
         """Those of the arrays in `memory`."""
         nv, limits = (self.robot.nv,), (len(self.limits),)
         shapes: dict = dict.fromkeys(("fastest", "speed", "sliding", "rows", "rest", "let_go", "caught", "off"), nv)
-        return shapes | {"reach": limits, "stopped": limits, "push": (), "time": (), "loosens": (), "bounds": (2, *nv)}
+        shapes |= {"reach": limits, "stopped": limits, "push": (), "time": (), "loosens": (), "bounds": (2, *nv)}
+        return shapes if self.points is None else shapes | self.points.shapes
 
     def _mask(self, rows) -> np.ndarray:
         mask = np.zeros(self.robot.nv)
@@ -105,30 +105,20 @@ class Stops:
         self.time, self.loosens = float(earlier["time"]), bool(earlier["loosens"])
         self.let_go = {int(i): float(earlier["let_go"][i]) for i in np.flatnonzero(~np.isnan(earlier["let_go"]))}
         self.caught, self.off = (set(np.flatnonzero(earlier[name]).tolist()) for name in ("caught", "off"))
+        if self.points is not None:
+            self.points.remember(earlier)
 
     def snapshot(self) -> "Stops":
         """A copy that later changes do not reach."""
         made = copy(self)
         made.let_go, made.caught, made.off = dict(self.let_go), set(self.caught), set(self.off)
         made.fastest, made.bounds = self.fastest.copy(), self.bounds.copy()
+        made.points = None if self.points is None else self.points.snapshot()
         return made
 
     @property
     def friction(self) -> np.ndarray:
         return -self.dry * self.sliding
-
-    def hold(self, t: float, q, vdot, free) -> None:
-        """Make v̇ zero for the joints at rest, by forces: v̇ + 𝓒 f, f along those joints only; `free` is theirs before."""
-        rows = self.rows
-        free[rows] = vdot[rows]
-        try:
-            self.inverse = compliance(self.robot, q, t)
-        except ConstraintError:  # no state of the mechanism: the step is too long
-            vdot[:] = np.nan
-            return
-        self.force = np.linalg.solve(self.inverse[np.ix_(rows, rows)], -vdot[rows])
-        vdot += self.inverse[:, rows] @ self.force
-        vdot[self.rest] = 0.0
 
     # --- what to watch: each number is positive as long as nothing changes
 
@@ -140,17 +130,19 @@ class Stops:
         room = np.full(self.robot.nv, inf)
         if self.held:
             flow.at(t, q, v)
+        if len(self.rows):
             low, high = self.bounds
             room[self.rows] = np.minimum(self.force - low[self.rows], high[self.rows] - self.force)
             if self.shares and room.min() <= 0:  # with these shares; are there better ones?
                 room[self.rows] = room_of_forces(self.inverse[np.ix_(self.rest, self.rest)], *self._shared())
         slip = np.where(slips, self.sliding * v, inf)[self._rough]
-        return np.concatenate([np.where(self.stopped, inf, gap), slip, room])
+        near, more = (gap[:0], gap[:0]) if self.points is None else (self.points.gaps(q), self.points.values(q, v))
+        return np.concatenate([np.where(self.stopped, inf, gap), near, slip, room, more])
 
     @property
     def shares(self) -> bool:
         """Do more forces hold joints at rest than are needed, so that their shares are a matter of choice?"""
-        return len(self.rest) > len(self.rows)
+        return len(self.rest) > len(self.rows) and not self.presses
 
     def _shared(self) -> np.ndarray:
         """Forces that hold the rows of `rest`, and the bounds of these forces."""
@@ -161,11 +153,17 @@ class Stops:
     @property
     def count(self) -> int:
         """How many values there are."""
-        return len(self.limits) + int(np.count_nonzero(self.dry)) + self.robot.nv
+        return len(self.limits) + len(self._rough) + self.robot.nv + len(KINDS) * self._n
 
-    def gap_rates(self, v) -> np.ndarray:
-        """How fast each joint moves away from each limit."""
-        return self._side * v[self._rate]
+    @property
+    def _n(self) -> int:
+        """Contact points."""
+        return 0 if self.points is None else self.points.n
+
+    def gap_rates(self, q, v) -> np.ndarray:
+        """How fast each joint moves away from each limit, and each point from what it may touch: rates of the first values."""
+        rates = self._side * v[self._rate]
+        return rates if self.points is None else np.concatenate([rates, self.points.gap_rates(q, v)])
 
     def _gaps(self, q) -> np.ndarray:
         return self._side * (q[..., self._row] - self._bound)
@@ -175,26 +173,44 @@ class Stops:
         self.reach, self.speed = np.maximum(self.reach, self._gaps(q).max(0)), np.maximum(self.speed, np.abs(v).max(0))
 
     def change(self, i: int, t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray, str | None]:
-        """Number i has come to zero: q and v after it, and its name if that is worth telling."""
+        """Value i has come to zero: q and v after it, and its name if that is worth telling."""
         q, v, name = q.copy(), v.copy(), None
-        self._at(t)
-        if i < len(self.limits):
+        self.go_to(t)
+        limits, rough, nv = len(self.limits), len(self._rough), self.robot.nv
+        if i < limits:
             name = self.limits[i].name
-            q, v = self.impact(i, t, q, v)
-        elif (i := i - len(self.limits)) < len(self._rough):
-            row = int(self._rough[i])
-            if row in self.off:
-                caught = self.off if self.loosens else {row}
-                self.caught |= caught
-                self.let_go = {i: force for i, force in self.let_go.items() if i not in caught}
-                self.loosens = False
-                v[list(self.off)] = 0.0
-            v[row] = 0.0
-            v[self._rough[np.abs(v[self._rough]) <= NEAR * self.speed[self._rough]]] = 0.0
-        elif (row := i - len(self._rough)) in self.rows:
-            self._let_go(row)
-        self.choose(t, q, v, flow)
-        return q, v, name
+            q, v = strike(self, i, t, q, v)
+        elif (i := i - limits) < self._n:
+            name = self._happens("strikes", i)
+            q, v = strike(self, None, t, q, v)
+        elif (i := i - self._n) < rough:
+            self._stops_sliding(int(self._rough[i]), v)
+        elif (i := i - rough) < nv:
+            if i in self.rows:
+                self._let_go(i)
+        else:
+            kind, i = divmod(i - nv, self._n)
+            name = self._happens(KINDS[1 + kind], i)
+        return *choose(self, t, q, v, flow), name
+
+    def _happens(self, kind: str, i: int) -> str | None:
+        assert self.points is not None
+        return self.points.happens(kind, i)
+
+    def _stops_sliding(self, row: int, v) -> None:
+        """A joint, and others that are as slow."""
+        if row in self.off:
+            caught = self.off if self.loosens else {row}
+            self.caught |= caught
+            self.let_go = {i: force for i, force in self.let_go.items() if i not in caught}
+            self.loosens = False
+            v[list(self.off)] = 0.0
+        v[row] = 0.0
+        self.settle(v)
+
+    def settle(self, v) -> None:
+        """Joints with dry friction as slow as rounding are at rest."""
+        v[self._rough[np.abs(v[self._rough]) <= NEAR * self.speed[self._rough]]] = 0.0
 
     def _let_go(self, row: int) -> None:
         """The force that holds a row, or those that hold all rows together, are at their bounds."""
@@ -205,113 +221,24 @@ class Stops:
             self.let_go[row] = low if force - low < high - force else high
             self.caught.discard(row)
 
-    def _at(self, t: float) -> None:
+    def go_to(self, t: float) -> None:
         """Forget what belongs to an earlier time."""
         if abs(t - self.time) > SAME * np.spacing(abs(t)):
             self.time, self.let_go, self.caught, self.off, self.loosens = t, {}, set(), set(), False
+            if self.points is not None:
+                self.points.forget()
 
-    def impact(self, i: int, t: float, q, v) -> tuple[np.ndarray, np.ndarray]:
-        """q and v after joint i has struck its limit, and others that are at one by then theirs.
-
-            side v' ≥ −e side v,   impulse ≥ 0,   the one or the other zero
-
-        Energy is never gained: 2 ΔT = Σ (v' + v) · impulse, and (v' + v) = (1 − e) v where the impulse is not zero. Joints at
-        limits that the impact moves off, but much slower than they once struck there, stay: otherwise impacts of two joints that
-        move each other would follow each other ever faster.
-        """
-        rates, slow = self.gap_rates(v), REST * self.fastest[self._rate]
+    def struck(self, i: int | None, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """Joints at their limits that do not leave, and joint i: rows of v and sides. Their coordinates become those of the limits."""
+        rates, slow = self._side * v[self._rate], REST * self.fastest[self._rate]
         there = (self._gaps(q) <= NEAR * np.maximum(self.reach, np.abs(self._bound))) & ((rates <= 0) | (rates < slow))
-        there[i] = True
+        if i is not None:
+            there[i] = True
         struck = np.flatnonzero(there)
-        rows, side = self._rate[struck], self._side[struck]
-        before = side * v[rows]
         q[self._row[struck]] = self._bound[struck]
-        if not (before < 0).any():
-            return q, v
-        self.fastest[rows] = np.maximum(self.fastest[rows], -before)
-        slow = REST * self.fastest[rows]
-        e = np.where(before < 0, self.restitution or 0.0, 0.0)
-        e[(e < 1) & (-e * before < slow)] = 0.0
-        inverse = mobile(self.robot, compliance(self.robot, q, t), q)
-        M = side[:, None] * inverse[np.ix_(rows, rows)] * side
-        found = lcp(M, before + e * before)
-        if not found.solved:
-            raise Failure(f"{self._names(rows)} cannot stop at a limit: other constraints or a drive move it on", complete=True)
-        after, impulse = found.w - e * before, found.z
-        stays = ~found.between & (after < slow) & (np.diag(M) > 0)
-        known = found.between | stays
-        if stays.any():
-            after[stays] = 0.0
-            impulse = np.where(known, 0.0, found.z)
-            impulse[known] = np.linalg.pinv(M[np.ix_(known, known)], ZERO, hermitian=True) @ (after - before)[known]
-        v += inverse[:, rows] @ (side * impulse)
-        v[rows[known]] = (side * after)[known]
-        if self.robot.constraints is not None:
-            q, v = self.robot.constraints.project(q, v, t, hold=rows[known].tolist())
-        return q, v
+        return self._rate[struck], self._side[struck]
 
-    def choose(self, t: float, q, v, flow) -> None:
-        """Find which of the joints that are not moving are held, and by what forces; the others start to slide or leave."""
-        self._at(t)
-        low, high = self._bounds(q, v)
-        rows = np.flatnonzero((v == 0) & (low < high))
-        self.sliding = np.where(self.dry > 0, np.sign(v), 0.0)
-        self.sliding[rows] = 0.0
-        self._hold_none()
-        flow.refresh()
-        if not len(rows):
-            return
-        free, _ = flow.at(t, q, v)
-        if not np.isfinite(free).all():
-            return
-        self.push = np.maximum(self.push, np.abs(free).max())
-        inverse = mobile(self.robot, compliance(self.robot, q, t), q)
-        moved = np.diag(inverse)[rows] > 0
-        free = np.where(np.abs(free) <= BOUND * np.abs(free).max(), 0.0, free) if not moved.all() else free
-        low, high = low[rows], high[rows]
-        low, high = (np.where(moved | np.isinf(x), x, 0.0) for x in (low, high))  # friction of a driven joint moves nothing
-        found = self._solve(inverse[np.ix_(rows, rows)], free[rows], low, high, rows)
-        ways = np.where(moved, np.where(found.z == low, 1.0, -1.0), np.sign(found.w))
-        self.sliding[rows] = np.where(found.between, 0.0, ways) * (self.dry[rows] > 0)
-        self.off = set(rows[~found.between].tolist())
-        self._hold(rows, found, low, high, inverse)
-        flow.refresh()
-
-    def _solve(self, M, free, low, high, rows):
-        """The solution in which rows that have just been let go stay so, unless they would move the wrong way, and those that have
-        just been caught are held, unless that takes more than they can.
-
-        Where forces have just come to their bounds there are several solutions, of which not all remain ones.
-        """
-        pinned = self._pinned(M, free, low, high, rows)
-        caught = np.array([int(row) in self.caught for row in rows])
-        least, most = np.where(caught, low - BOUND * np.abs(low), low), np.where(caught, high + BOUND * np.abs(high), high)
-        while True:
-            kept = ~np.isnan(pinned)
-            found = lcp(M, free, np.where(kept, pinned, least), np.where(kept, pinned, most))
-            if found.solved:
-                wrong = kept & (np.where(pinned == low, -found.w, found.w) > BOUND * self.push)
-                if not wrong.any():
-                    return found._replace(z=np.clip(found.z, low, high))
-                pinned[wrong] = np.nan
-            elif kept.any():
-                pinned[:] = np.nan
-            else:
-                raise Failure(f"no force holds {self._names(rows)} at its limit: other constraints or a drive move it on", complete=True)
-
-    def _pinned(self, M, free, low, high, rows) -> np.ndarray:
-        """The forces of rows that are let go at this time, which are at a bound; not a number for other rows.
-
-        Of joints that share the work of holding, those move off that do so if all bounds are a little narrower.
-        """
-        if self.loosens:
-            inner = [np.where(np.isfinite(x), x + sign * LOOSE * np.abs(x), x) for x, sign in ((low, 1), (high, -1))]
-            found = lcp(M, free, *inner)
-            moves = found.solved & (np.abs(found.w) > BOUND * LOOSE * self.push)
-            self.let_go |= {int(row): x for row, x in zip(rows[moves], np.where(found.w > 0, low, high)[moves])}
-        return np.array([self.let_go.get(int(row), np.nan) for row in rows])
-
-    def _bounds(self, q, v) -> tuple[np.ndarray, np.ndarray]:
+    def bounds_at(self, q, v) -> tuple[np.ndarray, np.ndarray]:
         """Between which forces each joint can be held: by friction, and by the limits that it touches."""
         low, high = -self.dry, self.dry.copy()
         touches = (q[self._row] == self._bound) & (v[self._rate] == 0)
@@ -319,28 +246,19 @@ class Stops:
         low[self._rate[touches & (self._side < 0)]] = -inf
         return low, high
 
-    def _hold_none(self) -> None:
+    def hold_none(self) -> None:
         self.rows, self.rest = np.zeros(0, int), np.zeros(0, int)
         self.stopped, self.force = np.zeros(len(self.limits), bool), np.zeros(0)
+        if self.points is not None:
+            self.points.open()
 
-    def _hold(self, rows, found, low, high, inverse) -> None:
-        """Hold the rows whose forces are between bounds; other rows at rest that depend on them rest too."""
-        self.rows, self.force = rows[found.between], found.z[found.between]
-        self.bounds[:, rows] = low, high
-        others = rows[~found.between & (np.diag(inverse)[rows] > 0)]
-        block = inverse[np.ix_(self.rows, self.rows)]
-        along = inverse[np.ix_(others, self.rows)]
-        left = np.diag(inverse)[others] - np.einsum("ij,ij->i", along, np.linalg.solve(block, along.T).T)
-        self.rest = np.sort(np.concatenate([self.rows, others[left <= BOUND * np.diag(inverse)[others]]]))
-        unbounded = dict(zip(rows.tolist(), zip(np.isinf(high), np.isinf(low))))
-        resting = set(self.rest.tolist())
-        self.stopped = np.array([x.rate in resting and bool(unbounded[x.rate][x.side < 0]) for x in self.limits], bool)
-
-    def _names(self, rows) -> str:
+    def names(self, rows) -> str:
         return " or ".join(dict.fromkeys(f'"{x.joint}"' for x in self.limits if x.rate in rows)) or "the joints"
 
     def check(self, q, comes: str = "starts at") -> None:
-        """A run starts within the limits."""
+        """A run starts within the limits, and with shapes that are not in each other."""
+        if self.points is not None:
+            self.points.check(q)
         for limit in self.limits:
             if not limit.side * (q[limit.row] - limit.bound) >= -NEAR * abs(limit.bound):
                 raise SimulationError(

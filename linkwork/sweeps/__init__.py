@@ -22,7 +22,7 @@ from .kinematics import poses, velocities
 from .mass_matrix import mass_matrix
 from .mass_matrix_inverse import mass_matrix_inverse
 from .mass_matrix_rate import mass_matrix_derivative, mass_matrix_rate, mass_matrix_rate_times
-from .mass_matrix_solve import factored, mass_matrix_solve
+from .mass_matrix_solve import factored, inwards, mass_matrix_solve, outwards, rows_compliance, velocity_tree
 from .momentum import kinetic_energy, kinetic_energy_gradient, momentum, momentum_derivatives, momentum_rate
 from .operational_space import compliance, compliances, joint_compliance, responses, transitions
 
@@ -53,6 +53,7 @@ __all__ = [
     "inverse_dynamics_derivatives",
     "inverse_dynamics_gradient",
     "inverse_dynamics_rate",
+    "inwards",
     "jacobian",
     "jacobian_derivative",
     "joint_compliance",
@@ -70,10 +71,13 @@ __all__ = [
     "momentum",
     "momentum_derivatives",
     "momentum_rate",
+    "outwards",
     "poses",
     "responses",
+    "rows_compliance",
     "scatter",
     "transition_rates",
     "transitions",
     "velocities",
+    "velocity_tree",
 ]

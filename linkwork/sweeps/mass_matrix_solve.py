@@ -1,5 +1,6 @@
 """Equations with the mass matrix for many columns, by factors that are as sparse as the tree."""
 
+from ..model.tree import Tree
 from ..spatial import solve
 
 
@@ -25,16 +26,42 @@ def factored(tree, mass):
 
 
 def mass_matrix_solve(tree, factors, x):
-    """𝓜⁻¹ x of a block of columns (..., nv, m).
+    """𝓜⁻¹ x of a block of columns (..., nv, m): inwards, then outwards."""
+    return outwards(tree, factors, inwards(tree, factors, x))
 
-        x ← L⁻* x, tips to base;   x ← D⁻¹ x;   x ← L⁻¹ x, base to tips
-    """
-    (D, L, inboard), x = factors, tree.split_rows(x)
+
+def inwards(tree, factors, x):
+    """L⁻* x of a block of columns, tips to base: as sparse as the paths of what x has."""
+    (_, L, inboard), x = factors, tree.split_rows(x)
     for k in tree.tips_to_base():
         for i in inboard[k]:
             x[i] = x[i] - L[k, i].mT @ x[k]
+    return tree.join_rows(x)
+
+
+def outwards(tree, factors, y):
+    """L⁻¹ D⁻¹ y of a block of columns, base to tips."""
+    (D, L, inboard), x = factors, tree.split_rows(y)
     for k in tree.base_to_tips():
         x[k] = solve(D[k], x[k])
         for i in inboard[k]:
             x[k] = x[k] - L[k, i] @ x[i]
     return tree.join_rows(x)
+
+
+def rows_compliance(tree, factors, y):
+    """J 𝓜⁻¹ J* = y* D⁻¹ y of y = L⁻* J*: rows of J that share no joints meet nowhere."""
+    D, x = factors[0], tree.split_rows(y)
+    return y.mT @ tree.join_rows({k: solve(D[k], x[k]) for k in tree.base_to_tips()})
+
+
+def velocity_tree(tree) -> Tree:
+    """The tree whose nodes are single velocities, each on the one before it: its factors are those of numbers, not of blocks."""
+    last: dict = {tree.world: tree.world}
+    parent: list[int] = []
+    for k in tree.base_to_tips():
+        last[k] = last[tree.parent[k]]
+        for _ in range(tree.widths[k]):
+            parent.append(last[k])
+            last[k] = len(parent) - 1
+    return Tree(parent, [1] * len(parent))

@@ -148,7 +148,10 @@ class RolledEmbedding(Embedding):
         for k in self.tree.base_to_tips():
             if k in self.free:
                 out[k] = vdot[k]
-            elif k in self.members:
+                continue
+            if not self.rigid.widths[k]:
+                out[k] = np.zeros((0, 1))
+            if k in self.members:
                 for i, x in self.spread(k, X[k] @ vdot[k]).items():
                     out[i] = x if bend is None else x + bend[i]
         return self.tree.join(out)

@@ -152,6 +152,14 @@ class Embedding:
         """X u̇ of all joints, for columns (..., nv, m)."""
         return self.rigid.join_rows(self._spread(vdot, X))
 
+    def forces(self, tau, X) -> dict:
+        """X* τ of each node, for columns of forces on all joints (..., nv, m)."""
+        given = self.rigid.split_rows(tau)
+        found = {k: given[k] if k in self.free else np.zeros_like(given[k], shape=(0, tau.shape[-1])) for k in self.tree.base_to_tips()}
+        for e, members in self.members.items():
+            found[e] = X[e].mT @ grid([[given[k]] for k in members])
+        return found
+
     def _spread(self, vdot, X) -> dict:
         """X u̇ of each node."""
         found = {k: vdot[k] for k in self.free}

@@ -103,7 +103,7 @@ def near(x, y, tolerance):
     assert np.abs(x - y).max() <= tolerance * np.abs(y).max()
 
 
-MODELS = [hung(6), depth_first(5), branching(4), pytest.param(various(8), marks=pytest.mark.slow), geared(7)]
+MODELS = [hung(6), depth_first(5), branching(1), geared(7), *(pytest.param(x, marks=pytest.mark.slow) for x in (branching(4), various(8)))]
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=lambda model: model.name)
@@ -148,6 +148,74 @@ def test_each_sample_chooses_its_dependent_velocities(chain):
     q, v, tau = states(plain, 12, seed=6)
     found = rolled.forward_dynamics(q, v, tau)
     np.testing.assert_array_equal(found[::-1], [rolled.forward_dynamics(*x) for x in zip(q[::-1], v[::-1], tau[::-1])])
+
+
+def test_a_crank_that_turns_all_the_way_is_served_by_one_kernel():
+    """Of crank, coupler and rocker no two velocities depend on the third at all angles."""
+    rng, m = np.random.default_rng(7), lw.Builder("crank_rockers", (0, -9.81, 0))
+    four_bar(m, rng, 0, None, (0.5, 2.0, 1.5, 2.0))
+    four_bar(m, rng, 1, "b0", (0.5, 2.0, 1.5, 2.0))
+    robot, plain = lw.Dynamics(m.model(), rolled=True), lw.Dynamics(m.model(), compiled=False)
+    q, turned = plain.assemble(np.tile([0.5, 0.5, -1.0], 2)), []
+    for _ in range(24):
+        q = plain.assemble(q + np.tile([np.pi / 12, 0, 0], 2), hold=["a0_joint", "a1_joint"])
+        turned.append(q)
+    q, v = plain.constraints.project(np.array(turned), rng.standard_normal((24, 6)))
+    (found,), bad = robot.constraints.acceleration_kernels[0](q, v, np.ones((24, 6)))
+    assert bad is None
+    near(found, plain.constraints.forward_dynamics(q, v, np.ones((24, 6)), method="augmented"), 1e-9)
+
+
+@pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")
+def test_the_way_back_to_the_constraints_is_that_of_dense_projection(robots):
+    """−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c, and of velocities the part that Jc allows"""
+    rolled, plain = robots
+    (q, _, _), rng = states(plain, 2), np.random.default_rng(8)
+    q, v = plain.integrate(q, 1e-4 * rng.standard_normal((2, plain.nv))), rng.standard_normal((2, plain.nv))
+    here, right = rolled.constraints.project(q, v), plain.constraints.project(q, v)
+    np.testing.assert_allclose(here[0], right[0], atol=1e-11)
+    np.testing.assert_allclose(here[1], right[1], atol=1e-9 * np.abs(right[1]).max())
+    np.testing.assert_allclose(rolled.constraints.residual(here[0][0]), 0, atol=1e-13)
+    w = rng.standard_normal((3, plain.nv))
+    near(rolled.constraints.tangent(right[0][0], w), plain.constraints.tangent(right[0][0], w), 1e-10)
+
+
+@pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")
+def test_dependent_velocities_alone_close_the_loops(chain):
+    rolled, plain = chain
+    (q, _, _), rng = states(plain, 1), np.random.default_rng(9)
+    q, v = q[0] + 0.01 * rng.standard_normal(plain.nv), rng.standard_normal(plain.nv)
+    there, slow = rolled.constraints.lift(q, v)
+    assert (slow == v).sum() == 5  # one of the three velocities of each loop stays as it is
+    np.testing.assert_allclose(plain.constraints.residual(there), 0, atol=1e-12)
+    np.testing.assert_allclose(plain.constraints.jacobian(there) @ slow, 0, atol=1e-11)
+    rolled.constraints.check(there, slow)
+    with pytest.raises(lw.constraints.ConstraintError, match="open are"):
+        rolled.constraints.check(q, v)
+    with pytest.raises(lw.constraints.ConstraintError, match="velocities break"):
+        rolled.constraints.check(there, slow + 0.1)
+
+
+@pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")
+def test_assembly_loop_by_loop_is_assembly_of_all(chain):
+    rolled, plain = chain
+    guess = np.array([1.2 if name[0] == "b" else -1.2 for name in plain.joints])
+    np.testing.assert_allclose(rolled.assemble(guess), plain.assemble(guess), atol=1e-10)
+    m = lw.Builder("torn", (0, -9.81, 0))
+    four_bar(m, np.random.default_rng(0), 0, None, (0.5, 0.5, 0.5, 3.0))
+    with pytest.raises(lw.constraints.ConstraintError, match='torn cannot be assembled from this guess: open are "pin0"'):
+        lw.Dynamics(m.model(), rolled=True).assemble(np.ones(3))
+
+
+@pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")
+@pytest.mark.parametrize("how", ["project", "embed"])
+def test_a_simulation_is_that_of_plain_runs_and_keeps_its_energy(chain, how):
+    plain = chain[1]
+    q, v, _ = states(plain, 1)
+    run, slow = (lw.simulate(x, (q[0], v[0]), until=0.05, constraints=how, rtol=1e-9, atol=1e-9) for x in chain)
+    near(run.q[-1], slow.q[-1], 1e-7)
+    energy = plain.kinetic_energy(run.q, run.v) + plain.potential_energy(run.q)
+    assert run.status == "finished" and np.ptp(energy) < 1e-6 * np.abs(energy).max()
 
 
 def test_single_precision_and_out(chain):
@@ -212,7 +280,6 @@ def test_a_thousand_hung_four_bars_take_milliseconds():
     model = hung(1000)
     robot, plain = lw.Dynamics(model), lw.Dynamics(model, compiled=False)
     held = plain.constraints
-    q = np.array([1.2 if name[0] == "b" else -1.2 for name in robot.joints])
-    q = robot.constraints.rolled.closed(q)
+    q = robot.assemble([1.2 if name[0] == "b" else -1.2 for name in robot.joints])
     tau = np.random.default_rng(0).standard_normal(robot.nv)
     near(robot.forward_dynamics(q, 0 * tau, tau), held.forward_dynamics(q, 0 * tau, tau, method="embedded"), 1e-9)

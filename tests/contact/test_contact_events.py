@@ -106,11 +106,18 @@ def test_a_rod_beyond_painleves_friction_ends_the_run_with_a_reason():
 
 def test_what_runs_event_by_event_do_not_know_is_refused():
     state = scenes.placed(BALL, z=0.2), np.zeros(6)
-    for more, what in (
-        ({"limits": True}, "limits"),
-        ({"control": lw.hold(lambda t, q, v: 0 * v, rate=10.0)}, "held"),
-        ({"events": [lw.Event(lambda t, q, v: t - 0.1, reset=lambda t, q, v: (q, v))]}, "reset"),
-        ({"sensitivity": True}, "sensitivity"),
+    soft = lw.Builder("soft").body("ball", joint=lw.Free(), **solids.sphere(1.0, 0.1)).ground()
+    soft = lw.Dynamics(soft.contact("ball", material=lw.Material(compliance=1e-4)).model(), compiled=False)
+    for robot, more, what in (
+        (BALL, {"velocities": "eta"}, 'velocities="eta"'),
+        (BALL, {"sensitivity": True}, "has contacts, and runs with them have none"),
+        (soft, {}, r'a compliant contact .*make it rigid, or use method="contact"'),
+        (scenes.ball(), {"method": "midpoint", "dt": 0.01}, "leaves out"),
     ):
         with pytest.raises(SimulationError, match=what):
-            lw.simulate(BALL, state, until=0.1, **more)
+            lw.simulate(robot, state, until=0.1, **more)
+
+
+def test_shapes_that_are_in_each_other_at_the_start_are_refused():
+    with pytest.raises(SimulationError, match=r"in each other by 0\.02 m"):
+        lw.simulate(BALL, (scenes.placed(BALL, z=0.08), np.zeros(6)), until=0.1)

@@ -21,12 +21,13 @@ from linkwork.simulate.rollout_gradient import backward_step
 from linkwork.simulate.whole_step import LENGTH, TAU
 
 
+@pytest.mark.parametrize("method", ["gauss_seidel", "newton"])
 @pytest.mark.parametrize("dtype", ["double", "float"])
-def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, tmp_path):
+def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, tmp_path):
     """A ball that falls, strikes, slides and rolls: 60 steps of the march, state, impulse and residual in registers."""
     robot, kind = scenes.ball(friction=0.3), KINDS[dtype]
-    solver = lw.ContactSolver(rounds=20, tolerance=1e-6)
-    kernel = whole_contact_step(robot, law_of(robot, limits=False), solver, None, None, {TAU: (6,), LENGTH: ()})
+    solver = lw.ContactSolver(method=method, rounds=20, tolerance=1e-6)
+    kernel = whole_contact_step(robot, law_of(robot, limits=False), solver.in_steps, None, None, {TAU: (6,), LENGTH: ()})
     samples, steps = 3, 60
     q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)).astype(kind), np.tile([0, 0, 0, 1.0, 0, 0], (samples, 1)).astype(kind)
     v[:, 4] = np.linspace(0, 1, samples)
@@ -69,4 +70,22 @@ def test_the_gradient_of_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, t
     for one, other in zip(found, expected):
         np.testing.assert_allclose(one, other, rtol=0, atol=(1e-12 if dtype == "double" else 2e-3) * (1 + abs(other).max()))
     assert abs(expected[2][-1]).max() > 1
+    assembled(text, tmp_path)
+
+
+def test_a_rollout_with_contacts_and_loops_is_the_same_on_the_gpu(tmp_path):
+    """A four-bar linkage that falls on a plane: loops closed by each sample's own pivots, rounds within rounds of the march."""
+    from test_contact_loops import ROBOT, SOLVER, START
+
+    kernel = whole_contact_step(ROBOT, law_of(ROBOT, limits=False), SOLVER, None, None, {TAU: (3,), LENGTH: ()})
+    steps, starts = 22, [START[None], np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 2))]
+    tau, h = np.zeros((1, steps, 3)), np.full(1, 0.0025)
+    expected, found = ([np.zeros((steps + 1, *x.shape)) for x in starts] for _ in range(2))
+    March(kernel, "d", 1)([*starts, tau, h], expected, steps, 1)
+    text = ptx_march.text(kernel.program, "double", ("rows",) * 10, 1)
+    places = [*((x, x.shape[1]) for x in starts), (tau, 3 * steps), (h, 1), *((x, x.shape[2]) for x in found)]
+    emulated(text)(1, 1, steps, 1, *(a for x, step in places for a in (pointer(x), step)), 3, *(x.shape[2] for x in found))
+    for one, other in zip(found[:2], expected[:2]):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+    assert expected[2][:, 0, 0].max() > 1e-3
     assembled(text, tmp_path)

@@ -53,5 +53,3 @@ def test_torch_has_the_gradient():
 def test_robots_without_such_a_kernel_are_told():
     with pytest.raises(SimulationError, match="contact points"):
         lw.contact_kernel(lw.Dynamics(lw.load("double_pendulum")), dt=0.01)
-    with pytest.raises(SimulationError, match="loops"):
-        lw.contact_kernel(lw.Dynamics(lw.load("four_bar")), dt=0.01)

@@ -218,8 +218,8 @@ def test_methods_that_leave_contacts_out_refuse():
     for call in (
         lambda: lw.simulate(BALL, (q, v), until=1.0, method="midpoint", dt=0.1),
         lambda: lw.rollout(BALL, q, v, dt=0.01, steps=1),
-        lambda: lw.rollout_gradient(BALL, q, v, dt=0.01, steps=1, method="contact", weights=None),
-        lambda: lw.simulate(BALL, (q, v), until=1.0, method="contact", dt=0.1, sensitivity=True),
+        lambda: lw.rollout_gradient(BALL, q, v, dt=0.01, steps=1, weights=(None, 1.0)),
+        lambda: lw.simulate(BALL, (q, v), until=1.0, sensitivity=True),
     ):
         with pytest.raises((lw.SimulationError, lw.ModelError, TypeError), match="contact"):
             call()
