@@ -1,11 +1,11 @@
 """Contact problems of real robots, as steps of `simulate(method="contact")` meet them: G, b and μ of the points that would close.
 
-    falls       go2 and humanoid thrown at the ground in random postures, tumbling, until they lie
-    grasps      shadow hand, palm up, a ball or a box of 0.1 kg in it, fingers closing with random torques
-    gathered    random configurations, the 4, 8 or 12 points nearest to the ground at gaps of 0 to 0.5 mm: many contacts that no
-                geometry brings together, and that can all stop
-    overlaps    the same with gaps of −0.5 to 0.5 mm, which bodies that are in each other ask to part with up to 0.1 m/s: with a
-                fixed base some cannot
+falls       go2 and humanoid thrown at the ground in random postures, tumbling, until they lie
+grasps      shadow hand, palm up, a ball or a box of 0.1 kg in it, fingers closing with random torques
+gathered    random configurations, the 4, 8 or 12 points nearest to the ground at gaps of 0 to 0.5 mm: many contacts that no
+            geometry brings together, and that can all stop
+overlaps    the same with gaps of −0.5 to 0.5 mm, which bodies that are in each other ask to part with up to 0.1 m/s: with a
+            fixed base some cannot
 """
 
 import warnings
@@ -50,14 +50,15 @@ def smooth_joints(model):
 def problem_of_step(robot, law, q, v, tau, h, mu) -> Problem | None:
     """Of the points that would close by themselves within the step."""
     free = v + h * robot.forward_dynamics(q, v, tau)
-    gaps, J, h = robot.contact_gaps(q), robot.contact_jacobian(q), np.asarray(h)
-    chosen = law.normals(gaps, J, v, free, h) < 0
+    J = robot.contact_jacobian(q)
+    normal = law.normals(robot.contact_gaps(q), J, v, free, np.asarray(h))
+    chosen = normal < 0
     if not chosen.any():
         return None
-    rows = np.repeat(chosen, 3)
-    response = robot.mass_matrix_inverse(q) @ J[rows].T
-    G, b, _ = law.some(chosen).problem(gaps[chosen], J[rows], response, v, free, np.zeros(0), h)
-    return G, b, np.full(chosen.sum(), mu)
+    J = J[np.repeat(chosen, 3)]
+    b = J @ free
+    b[::3] = normal[chosen]
+    return J @ robot.mass_matrix_inverse(q) @ J.T, b, np.full(chosen.sum(), mu)
 
 
 def thrown(robot, rng):
@@ -87,7 +88,7 @@ def from_runs(model, start, until: float, count: int, seed: int) -> Iterator[Pro
     while count > 0:
         q, v, tau = start(robot, rng)
         h = rng.choice([0.001, 0.002, 0.004])
-        run = lw.simulate(robot, (q, v), until=until, method="contact", dt=0.004, control=lambda t, q, v: tau)
+        run = lw.simulate(robot, (q, v), until=until, method="contact", dt=0.004, control=lambda t, q, v, tau=tau: tau)
         for q, v in zip(run.q, run.v):
             if count > 0 and (found := problem_of_step(robot, law, q, v, tau, h, rng.uniform(0.1, 1.2))) is not None:
                 count -= 1

@@ -51,7 +51,7 @@ class ConeSolution(NamedTuple):
     @property
     def infeasible(self) -> np.ndarray:
         """Where it is proved that there is no solution: no velocities have u_n ≥ 0 at all contacts."""
-        return (self.violation > 0).any(-1)
+        return np.asarray((self.violation > 0).any(-1))
 
 
 def solve_contacts(G, b, mu, force=None, *, tolerance: float = GOOD) -> ConeSolution:
@@ -60,8 +60,8 @@ def solve_contacts(G, b, mu, force=None, *, tolerance: float = GOOD) -> ConeSolu
     G (..., 3n, 3n), b (..., 3n), mu (..., n) or a number; leading axes are a batch. `force` is the λ of a similar problem, to start from.
     Where forces are not unique, as under a table with four legs, they are those with the least norm, unless these leave the
     cones. Where velocities are not unique, one without sliding is taken, if there is one and `force` does not lead to another.
-    A sample that is not `converged` has the best λ found and says by its residuals how good it is. If it is `infeasible`, no velocities keep
-    all contacts apart, as of a body jammed between two that do not move: its λ are those of contacts that may approach with the
+    A sample that is not `converged` has the best λ found and says by its residuals how good it is. If it is `infeasible`, no velocities
+    keep all contacts apart, as of a body jammed between two that do not move: its λ are those of contacts that may approach with the
     least `violation`. With friction a problem may have no solution for other reasons (Painlevé).
     """
     G, b, mu, force = _checked(G, b, mu, force)

@@ -124,8 +124,8 @@ def test_problems_that_can_be_kept_are_not_called_infeasible():
 
 
 def test_of_several_solutions_one_without_sliding_is_taken():
-    """A box between two fingers of five points each, pressed with 1.001 of m g/(2 μ): forces without sliding exist, just inside the cones; so
-    do forces with which all points slide. The box is held, and still in a run."""
+    """A box between two fingers of five points each, pressed with 1.001 of m g/(2 μ): forces without sliding exist, just inside the cones;
+    so do forces with which all points slide. The box is held, and still in a run."""
     made = lw.Builder("gripper")
     made.body("box", joint=lw.Free(), mass=1.0, tensor=(0.01,) * 3, collisions=(lw.Shape("box", (0.1, 0.1, 0.1)),))
     for side, name in ((1, "left"), (-1, "right")):
