@@ -20,12 +20,12 @@ from .feasible import least_violation
 from .gauss_seidel import gauss_seidel, one_round
 from .interior import interior
 from .least_norm import least_norm
-from .newton import newton_step
+from .newton import newton, newton_step
 
 ATTEMPTS = (0.98, 0.9, 35), (1.0, 0.6, 150), (0.98, 0.9, 150), (0.3, 0.9, 150), (1.0, 0.75, 300)  # θ, part of the way to the cones, rounds
 POLISH, LONGER = 5, 15  # rounds of one Newton step and one of Gauss-Seidel, after the first attempt and after others
 FINISH = 2  # Newton steps at the end
-WARM = 3  # Newton steps from a solution of a similar problem, before anything else
+WARM = 10  # Newton steps, at most, from a solution of a similar problem, before anything else
 GOOD = 1e-6  # the residual of what is called converged
 SEIDEL = 300  # rounds of Gauss-Seidel where nothing else helped
 AGAIN = 1e-8  # what is above that is tried again
@@ -155,8 +155,11 @@ class _Search:
 def _solved(G, b, mu, force):
     """λ, rounds and violations: what is good after a few steps from a warm start is done, the rest goes the long way."""
     search, lack = _Search(G, b, mu, force), np.zeros_like(mu)
-    for _ in range(WARM if force is not None else 0):
-        search.newton(np.flatnonzero(~(search.left <= FINE)))
+    warm = np.flatnonzero(search.best.any(-1))  # from nothing, Newton's method may find any of several solutions
+    if len(warm):
+        new, count = newton(G[warm], b[warm], mu[warm], search.best[warm], WARM, FINE)
+        search.keep(warm, new)
+        search.rounds[warm] += np.minimum(count, WARM)
     cold = search.wanting(0.0 if force is None else SAME)
     if len(cold):
         search.attempt(cold, *ATTEMPTS[0])
@@ -210,8 +213,7 @@ def _without_sliding(search: _Search, rows):
         unsure = outside & (np.linalg.matrix_rank(g, rtol=SINGULAR) < len(on))
         if unsure.any():
             held[unsure] = interior(g[unsure], c[unsure], friction[unsure], STICKING, None, SAME, convex=True)[0]
-        for _ in range(WARM):
-            held = newton_step(g, c, friction, held)
+        held = newton(g, c, friction, held, WARM, FINE)[0]
         new = np.zeros_like(b[some])
         new[:, on] = held
         left = residual(G[some], b[some], mu[some], new)

@@ -161,13 +161,12 @@ def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery:
     )  # fmt: skip
 
 
-def derivative_law(robot: Dynamics, law: ContactLaw, solver: ContactSolver) -> ContactLaw:
+def derivative_law(law: ContactLaw, solver: ContactSolver) -> ContactLaw:
     """The law of steps that are differentiated: those that bounce earlier or later, if the solver says so."""
     bounces = law.restitution.any() or (law.limits and law.limit_restitution)
     if not (solver.impact_times and bounces):
         return law
-    pairs = pairs_of(robot.model)
-    return replace(law, bias=lambda system, q, v: contact_bias(system, q, v, pairs))
+    return replace(law, impact_times=True)
 
 
 def _touching(pairs, system, q):

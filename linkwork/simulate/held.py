@@ -117,8 +117,8 @@ class Keeper:
         """A state to start from, put on the constraints; one that `goes_on` from a run is there already."""
         if self.held is None:
             return q, v
-        self.check_state(t, q, v)
         if not (goes_on and self.how in WAYS):
+            self.check_state(t, q, v)
             q, v = self.held.project(q, v, t)
         if self.embeds and self.pick is None:
             self.pick = self.held.choices.first(q, t)

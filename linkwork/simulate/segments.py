@@ -15,14 +15,14 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..engine.derived import Derived
 from ..engine.kernel import Kernel
-from ..engine.program import record
+from ..engine.program import Input, record
 from ..engine.routines import Routine
 from ..engine.segments import Segment
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import like, opaque
 from ..motion import equations
-from ..quantities import hybrid_dynamics, integrate, passive_force
+from ..quantities import hybrid_dynamics, integrate, inverse_dynamics_derivatives_with_passive_forces, passive_force
 from ..varying import Varying
 from .grid import later
 from .guard import FOUND, Guard
@@ -113,14 +113,38 @@ class Rates:
         routine = Routine(record("rates", self._rates, self.inputs))
         self.rates = self._rates if of.in_place or routine.length < IN_PLACE else routine
 
-    def slopes(self, t, q, v):
-        """∂v̇/∂ξ, ∂v̇/∂v, ∂ξ̇/∂ξ and ∂v̇/∂t at ξ = 0, exact; then those by ξ, v and t of what else there are rates of."""
+    def slopes(self, t, q, v, vdot):
+        """Of W v̇ = forces: W, and the slopes of the forces by ξ, v and t at ξ = 0, exact; ∂ξ̇/∂ξ; then slopes by ξ, v and t of what else
+        there are rates of. W is 𝓜 where those of inverse dynamics are known, which are shorter than those of v̇; else the identity."""
+        of, n = self.of, len(v)
+        if of.constraints is None and of.external is None and "rests" not in of.modes and of.robot.lowered.is_rigid:
+            return *self._called("slopes", self._by_inverse_dynamics, t, q, 0.0 * v, v, *self.at.values(), vdot), []
         derived = Derived("rates", self._rates, self.inputs)
-        function = partial(derived.jacobian, (0, 1, 3) if "rests" in self.of.modes else (0, 1), (0, 2, 3))
-        routine = Routine(record("slopes", function, self.inputs))
-        found = (function if self.of.in_place else routine)(t, q, 0.0 * v, v, *self.at.values())
-        _, bend, _, by_time, by_xi, by_v, *more = map(opaque, found)
-        return by_xi, by_v, bend, by_time, more[1:] + more[:1]
+        function = partial(derived.jacobian, (0, 1, 3) if "rests" in of.modes else (0, 1), (0, 2, 3))
+        _, bend, _, by_time, by_xi, by_v, *more = self._called("slopes", function, t, q, 0.0 * v, v, *self.at.values())
+        return like(np.eye(n), v), by_xi, by_v, by_time, bend, more[1:] + more[:1]
+
+    def _called(self, name: str, function: Callable, *values):
+        """A function in place, or as a routine; its last input may be v̇ besides those of the rates."""
+        inputs = (*self.inputs, Input("vdot", np.shape(values[3])))[: len(values)]
+        made = function if self.of.in_place else Routine(record(name, function, inputs))
+        return map(opaque, made(*values))
+
+    def _by_inverse_dynamics(self, t, q, xi, v, held, *more):
+        """𝓜 v̇ = τ − (what inverse dynamics asks for) at ξ = 0."""
+        of, given, vdot = self.of, dict(zip((*self.of.modes, *self.of.varied), more)), more[-1]
+        system = of.nodes_like(q, given)
+        by_q, by_v, M = inverse_dynamics_derivatives_with_passive_forces(system, q, v, vdot)
+        bend = Derived("ways", partial(equations.local_velocity, system), self.inputs[2:4]).jacobian((0,), (0,), xi, v)
+        if not of.controls:
+            return M, -by_q, -by_v, 0.0 * v, bend
+        forces = Derived("forces", self._forces, self.inputs)
+        by_time, of_q, of_v = forces.jacobian((0,), (0, 2, 3), t, q, xi, v, held, *more[:-1])
+        return M, of_q - by_q, of_v - by_v, by_time, bend
+
+    def _forces(self, t, q, xi, v, held, *more):
+        given = dict(zip((*self.of.modes, *self.of.varied), more))
+        return self.of.forces(t, integrate(self.of.nodes_like(q, given), q, xi), v, held, given)
 
     def system(self, some):
         return self.of.nodes_like(some, self.at)

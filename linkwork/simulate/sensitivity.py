@@ -131,6 +131,8 @@ def adjoint(run: "Trajectory", final: Callable | None = None, running: Callable 
     """
     names = (by,) if isinstance(by, str) else tuple(by)
     wanted(run.robot, run.settings, names or True)
+    if run.settings.method == "stiff" and not run.settings.sensitivity:
+        raise SimulationError('derivatives of this run are not there: steps of "stiff" may be compiled ones; simulate with method="radau".')
     return _Walk(run, tuple(x for x in names if x != STATE)).backwards(final, running)
 
 

@@ -70,8 +70,8 @@ def simulate(
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints: a Trajectory.
     For q (..., nq), v (..., nv) with batch axes, or `robot.varying(...)`, those of all samples, each with its own steps: an Ensemble.
 
-    method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (Radau, order 5),
-               "rosenbrock" (linearly implicit, order 4, compiled steps only)
+    method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (linearly implicit, order 4, in
+               compiled steps; "radau" where there are none), "radau" (implicit, order 5), "rosenbrock" (as "stiff", never "radau")
                with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift),
                "contact" (Moreau's midpoint rule: the contacts of the model, joint limits and dry friction in one problem)
     dt         the step of a fixed-step method; for an adaptive method, the spacing of the stored rows
@@ -98,7 +98,7 @@ def simulate(
     contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
                digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
-    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "rosenbrock"; control, external and events are kernels of the
+    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "stiff"; control, external and events are kernels of the
     robot (`robot.kernel`):
     given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
     statistics  kernels of (t, q, v, ...) by name: of each the least, greatest, mean and last value, without storing rows

@@ -167,7 +167,7 @@ class StepDerivatives:
             self.matrix = self._euler()
         elif self.method == "contact":
             self.matrix = self._contact()
-        elif self.method == "stiff":
+        elif self.method in ("stiff", "radau"):
             self.matrix = self._implicit(*RADAU)
         else:
             self.matrix = self._explicit(*tableaus(self.method))

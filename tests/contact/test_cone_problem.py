@@ -195,3 +195,15 @@ def test_wrong_shapes_and_numbers_are_named():
     assert lw.solve_contacts(np.zeros((0, 0)), np.zeros(0), 0.5).converged
     bad = lw.solve_contacts(np.stack([np.eye(3), np.full((3, 3), np.nan)]), np.full(3, -1.0), 0.5)
     assert bad.converged.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("freedoms", [1, 2, 3])
+def test_gauss_seidel_serves_mechanisms_with_fewer_freedoms_than_directions(freedoms, rng):
+    """G = J J* of one contact with rank 1, and 2 as in a plane: tangents without compliance of their own do not hide friction."""
+    J = rng.standard_normal((200, 3, freedoms))
+    if freedoms == 2:
+        J[:, 2] = 0.0
+    G, b = J @ J.mT, (J @ rng.standard_normal((200, freedoms, 1)))[..., 0]
+    force, _ = gauss_seidel(G, b, np.full((200, 1), 0.2), np.zeros((200, 3)), 100, 1e-12)
+    solved = residual(G, b, np.full((200, 1), 0.2), force) < 1e-8
+    assert solved.mean() > 0.95  # with strong coupling of normal and tangent there may be several solutions or none (Painlevé)

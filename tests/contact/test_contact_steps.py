@@ -264,3 +264,19 @@ def test_a_body_jammed_between_others_is_named():
     robot = lw.Dynamics(made.model(), compiled=False)
     run = lw.simulate(robot, (np.zeros(1), np.zeros(1)), until=0.01, method="contact", dt=0.005)
     assert "jammed in each other" in run.message and "0.1 m/s" in run.message and np.abs(run.v).max() < 1e-6
+
+
+def test_a_box_pressed_between_plates_has_the_same_points_in_all_steps():
+    """Where corners of two faces coincide, rounding does not choose among them: forces do not change from step to step."""
+    made = lw.Builder("press").ground()
+    for name, side in (("left", 1), ("right", -1)):
+        made.body(name, joint=lw.Prismatic(axis=(-side, 0, 0)), at=(0.0351 * side, 0, 0.05), **solids.box(0.1, (0.01, 0.03, 0.08)))
+    made.body("box", joint=lw.Free(), **solids.box(0.5, (0.06, 0.06, 0.06)))
+    made.contact("box").contact("box", "left", friction=0.6).contact("box", "right", friction=0.6)
+    robot = lw.Dynamics(made.model())
+    q = robot.neutral()
+    q[8] = 0.03
+    press = np.array([12.0, 12.0, 0, 0, 0, 0, 0, 0])
+    run = lw.simulate(robot, (q, np.zeros(8)), until=0.1, method="contact", dt=0.002, control=lambda t, q, v: press - 20 * v * (press > 0))
+    late = run.contact.force[30:]
+    assert np.abs(late - late[-1]).max() < 1e-6 * np.abs(late).max()

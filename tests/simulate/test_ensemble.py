@@ -356,7 +356,7 @@ def test_odd_batches(robot):
     "more, said",
     [
         ({"method": "rk4", "dt": 0.1}, "lw.rollout"),
-        ({"method": "stiff"}, "one by one"),
+        ({"method": "radau"}, "one by one"),
         ({"external": lambda t, q, v: 0}, "external of a batch"),
         ({"on_step": print}, "on_step is for one state"),
         ({"limits": True}, "limits is for one state"),
