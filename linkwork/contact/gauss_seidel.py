@@ -3,8 +3,10 @@
 import numpy as np
 
 from ..lie.iteration import iterate
+from ..lie.scalars import like
 from .cone import TINY, in_disc, nonzero, norm, speed, times
 
+SINGULAR, PROXIMAL = 1e-8, 1e-4  # a determinant over the square of the trace that is zero, and what is then added of the trace
 STEPS = 8  # of Newton's method in a contact that slides
 
 
@@ -12,12 +14,16 @@ def local(A, c, mu, force, steps: int = STEPS):
     """λ of one contact, u = A λ + c: open, stuck, or sliding with u_n = 0, u_t = −s λ_t, |λ_t| = μ λ_n. It starts from the s of another λ.
 
     With the normal closed, λ_n = −c_n/a − w λ_t, the tangents have S λ_t + c_S = −s λ_t. ψ(s) = μ λ_n/|λ_t| − 1 is nearly linear:
-    Newton's method for its root, kept in a bracket.
+    Newton's method for its root, kept in a bracket. Where S is singular, because a mechanism moves in a plane or along a line, λ_t stays
+    near its old value, (S + ε) λ_t = −c_S + ε λ_t: rounds still end in a solution.
     """
     a = nonzero(A[..., 0, 0])
     w = A[..., 1:, 0] / a[..., None]
     S = A[..., 1:, 1:] - w[..., :, None] * A[..., :1, 1:]
     e = w * c[..., :1] - c[..., 1:]
+    size = A[..., 1, 1] + A[..., 2, 2]
+    eps = np.where(S[..., 0, 0] * S[..., 1, 1] - S[..., 0, 1] * S[..., 1, 0] <= SINGULAR * size * size, PROXIMAL * size, 0.0)
+    S, e = S + eps[..., None, None] * like(np.eye(2), S), e + eps[..., None] * force[..., 1:]
 
     def tangential(s, r):
         p, q, o = S[..., 0, 0] + s, S[..., 1, 1] + s, S[..., 0, 1]

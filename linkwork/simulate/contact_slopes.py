@@ -48,7 +48,7 @@ class ContactSlopes:
     def _kernels(self) -> tuple[QuantityKernel, QuantityKernel]:
         robot, nodes = self.robot, self.robot.lowered.joint_space
         moved = moved_with_contacts(
-            self._varied or robot, derivative_law(robot, self.law, self.solver), self.solver.differentiable, None, None
+            self._varied or robot, derivative_law(self.law, self.solver), self.solver.differentiable, None, None
         )  # fmt: skip
         state = Input("q", (robot.nq,), robot.lowered.units), Input("v", (robot.nv,))
         rest = {"impulse": (3 * self.law.count,), TAU: (robot.nv,), LENGTH: (), **{name: x.shape for name, x in self.own.items()}}

@@ -90,6 +90,7 @@ class Ensemble:
     V: np.ndarray | None = None
     ragged: Any = None  # of each sample, in order of the flat batch: t, q, v
     carried: Carried | None = None
+    said: Any = None  # messages of samples that are single runs, in order of the flat batch
 
     def __len__(self) -> int:
         return self.status.size
@@ -97,6 +98,8 @@ class Ensemble:
     def message(self, sample) -> str:
         """What became of one sample, given as an index of the batch; of one that failed, why."""
         status, t = str(self.status[sample]), float(self.t[sample])
+        if self.said is not None and (said := self.said[self._number(sample)]):
+            return f"{status} at {said}" if said.startswith("t = ") else f"{status} at t = {t:.9g} s: {said}"
         return f"failed at t = {t:.9g} s: {REASONS[float(self.reasons[sample])]}" if status == FAILED else f"{status} at t = {t:.9g} s"
 
     def rows(self, sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -106,8 +109,11 @@ class Ensemble:
             return self.times[there], self.Q[sample][there], self.V[sample][there]
         if self.ragged is None:
             raise SimulationError('this ensemble has no rows: simulate(..., store="steps"), or with dt=... for rows at multiples of dt.')
-        flat = int(np.arange(self.t.size).reshape(self.t.shape)[sample])
-        return self.ragged[flat]
+        return self.ragged[self._number(sample)]
+
+    def _number(self, sample) -> int:
+        """The number of a sample in the flat batch."""
+        return int(np.arange(self.status.size).reshape(self.status.shape)[sample])
 
     def resume(self, until: float | None = None, *, progress: bool | None = None) -> "Ensemble":
         """Continue to a later time, or finish what Ctrl-C has stopped: an Ensemble with the bits of one that was not interrupted.
@@ -121,7 +127,8 @@ class Ensemble:
         from .simulate import checked_until
 
         was = self.carried
-        assert was is not None
+        if was is None:
+            raise SimulationError("an ensemble with joint limits, dry friction or resets does not go on: simulate it with a later until.")
         until = was.asked.until if until is None else checked_until(until, was.asked.until)
         asked = replace(was.asked, until=until, settings=replace(was.asked.settings, progress=progress))
         return EnsembleRun(asked, self).go() if was.like is None else DeviceEnsembleRun(asked, was.like, self).go()

@@ -124,6 +124,21 @@ class Keeper:
             self.pick = self.held.choices.first(q, t)
         return q, v
 
+    def why(self, q, error: ConstraintError) -> ConstraintError:
+        """Why a run cannot start at q: because that is singular, where the constraints have a lower rank than elsewhere, or the error."""
+        if self.held is None or self.held is not self.robot.constraints or not self.held.compiled:
+            return error
+        try:
+            usual, here = sum(x.rank for x in self.held.choices.ranked), self.robot.constraint_report(q).rank
+        except (ConstraintError, ModelError):
+            return error
+        if not here < usual:
+            return error
+        return ConstraintError(
+            f"{self.robot.model.name} starts in a singular configuration: its constraints have rank {here} there, {usual} elsewhere, "
+            "and do not say which possible motion goes on. Start from another one; robot.constraint_report(q) has the rank."
+        )
+
     def back(self, t, q, v, hold=()):
         """The state at t, or states at several times, on the constraints; velocities in `hold` stay as they are."""
         if self.held is None or self.how not in WAYS:

@@ -152,8 +152,8 @@ class Run:
         except ConstraintError as error:
             self.vdot, self.tau = np.full(self.robot.nv, np.nan), np.zeros(self.robot.nv)
             self.store()
-            self.error = error
-            raise Failure(str(error)) from error
+            self.error = self.keeper.why(self.q, error)
+            raise Failure(str(self.error)) from error
 
     def _sample(self) -> None:
         """Call the held controllers that are due; the forces change."""

@@ -20,6 +20,7 @@ from .diagonal import check_diagonal
 from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
 from .ensemble_request import request
 from .ensemble_run import EnsembleRun
+from .ensemble_single import SingleRuns, needs_single_runs
 from .held import Keeper
 from .run import Run
 from .sensitivity import wanted
@@ -98,6 +99,7 @@ def simulate(
     contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
                digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
+    With joint limits, dry friction or resets, the samples of an ensemble are single runs, one after another.
     Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "stiff"; control, external and events are kernels of the
     robot (`robot.kernel`):
     given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
@@ -125,6 +127,8 @@ def simulate(
             state, given, like = on_host(state, dict(given or {}))
             made = request(robot, state, settings, float(start), until, given, statistics or {}, store or (None if dt else "last"))
             return DeviceEnsembleRun(made, like).go()
+        if why := needs_single_runs(robot, settings):
+            return SingleRuns(robot, state, settings, float(start), until, given or {}, statistics or {}, store, why).go()
         return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
     if names := wanted(robot, settings, sensitivity):

@@ -101,6 +101,22 @@ def test_the_gradient_through_bounces_tends_to_that_of_the_motion():
     assert steps.q[0, 5] == pytest.approx(1.0)  # in the steps themselves an impact stays where it is, and so do heights
 
 
+def test_a_throw_that_comes_later_to_its_bounce_has_the_slope_of_the_motion():
+    """Thrown with (vx, vz), it bounces without slip at t₁ and goes on with vx' = (5 vx + 2 r ω)/7:  ∂x/∂vz = (vx − vx') ∂t₁/∂vz,
+    ∂x/∂vx = t₁ + 5/7 (T − t₁), ∂x/∂ω = 2/7 r (T − t₁). In a plane one tangent of the contact has no compliance."""
+    vx, vz, spin, r, until = 1.5, 1.0, 10.0, 0.06, 0.7
+    robot, steps = scenes.ball_in_a_plane(restitution=0.75, radius=r), 2800
+    how = {"dt": until / steps, "steps": steps, "every": steps, "method": "contact"}
+    q, v = np.array([[0, 0.6, 0]]), np.array([[vx, vz, spin]])
+    run = lw.rollout(robot, q, v, **how)
+    root = np.sqrt(vz**2 + 2 * G * (0.6 - r))
+    first, after = (vz + root) / G, (5 * vx + 2 * r * spin) / 7
+    assert run.residual.max() < 1e-8 and run.v[0, -1, 0] == pytest.approx(after, rel=5e-3)
+    found = lw.rollout_gradient(robot, q, v, weights=(last_row([[1.0, 0, 0]], 2), None), **how).v[0]
+    wanted = first + 5 / 7 * (until - first), (vx - after) * (1 + vz / root) / G, 2 / 7 * r * (until - first)
+    np.testing.assert_allclose(found, wanted, rtol=1e-2, atol=5e-4)
+
+
 def test_smoothing_tends_to_the_contact_with_the_square_of_its_velocity(rng):
     """States and gradients, their errors divided by 100 with s divided by 10; and the gradient is that of the smoothed steps."""
     Q, V = START[0][1:], START[1][1:]
