@@ -150,3 +150,13 @@ def test_wrong_shapes_and_numbers_are_named():
     assert lw.solve_contacts(np.zeros((0, 0)), np.zeros(0), 0.5).converged
     bad = lw.solve_contacts(np.stack([np.eye(3), np.full((3, 3), np.nan)]), np.full(3, -1.0), 0.5)
     assert bad.converged.tolist() == [True, False]
+
+
+def test_one_contact_of_a_planar_mechanism_is_solved_by_itself():
+    """Nothing moves along the second tangent, G(3,·) = 0, but for rounding in b: λ is that of the plane, |λ_t| ≤ μ λ_n."""
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(500, 3, 4))
+    A, c, mu = B @ B.mT, rng.normal(size=(500, 3)) - [0.5, 0, 0], rng.uniform(0, 1, 500)
+    A[:, 2], A[:, :, 2], c[:, 2] = 0, 0, 1e-18
+    found = local(A, c, mu, np.zeros((500, 3)))
+    assert (residual(A, c, mu[:, None], found) < 1e-9).all() and np.abs(found[:, 2]).max() < 1e-9
