@@ -17,6 +17,7 @@ import linkwork as lw
 from ._machine import torch_with_gpu
 from ._robots import closed_states
 from .gpu import median_seconds
+from .loops import hung
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"
 SAMPLES = 1 << 21
@@ -87,6 +88,21 @@ def linkages(torch, count=1 << 21) -> None:
         )
 
 
+def long_mechanisms(torch, loops=1000, count=4096) -> None:
+    """Four-bars hung on each other's couplers: kernels that loop over them."""
+    model, q = hung(loops)
+    robot, rng = lw.Dynamics(model), np.random.default_rng(0)
+    q, v, tau = np.tile(q, (16, 1)), np.zeros((16, robot.nv)), rng.standard_normal((16, robot.nv))
+    expected = robot.forward_dynamics(q, v, tau)
+    for dtype in (torch.float32, torch.float64):
+        arrays = [there(torch, x, count, dtype) for x in (q, v, tau)]
+        found = robot.forward_dynamics(*arrays)
+        off = np.abs(found[:16].cpu().numpy() - expected).max() / np.abs(expected).max()
+        out = torch.empty_like(found)
+        seconds = median_seconds(torch, lambda arrays=arrays, out=out: robot.forward_dynamics(*arrays, out=out), 3, 1)
+        print(f"{loops} hung four-bars, {dtype}: {count / seconds:.3g} forward dynamics a second; off by {off:.1e}")
+
+
 def main() -> int:
     torch = torch_with_gpu()
     if torch is None:
@@ -95,6 +111,7 @@ def main() -> int:
     print(torch.cuda.get_device_name(0))
     accelerations(torch)
     linkages(torch)
+    long_mechanisms(torch)
     rollouts(torch)
     return 0
 

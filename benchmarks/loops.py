@@ -103,6 +103,18 @@ def many(sizes, of):
         yield n, robot.constraints.picked, first, min(seconds(run) for _ in range(200))
 
 
+def swings(sizes):
+    """A tenth of a second simulated from rest: steps, seconds, and how far the energy is off, of the kinetic energy at the end."""
+    for n in sizes:
+        model, q = hung(n)
+        robot = lw.Dynamics(model)
+        lw.simulate(robot, (q, np.zeros(robot.nv)), until=0.001)
+        start = perf_counter()
+        run = lw.simulate(robot, (q, np.zeros(robot.nv)), until=0.1)
+        took, kinetic = perf_counter() - start, robot.kinetic_energy(run.q, run.v)
+        yield n, len(run.t) - 1, took, float(np.ptp(kinetic + robot.potential_energy(run.q)) / kinetic[-1])
+
+
 def seconds(run):
     start = perf_counter()
     run()
@@ -124,6 +136,7 @@ def main():
         kernels = [[n, 1e6 * t, 1e6 * t / n] for n, t in growth((1, 2, 5, 10, 20), True, 256)]
         rolled = [[n, first, 1e3 * t, 1e6 * t / n] for n, _, first, t in many((100, 300, 1000, 3000), hung)]
         gears = [[n, first, 1e3 * t, 1e6 * t / n] for n, _, first, t in many((100, 1000), geared)]
+        simulated = list(swings((100, 1000)))
         plain = [[n, 1e3 * t, 1e3 * t / n] for n, t in growth((50, 100, 200, 500, 1000), False)]
     finally:
         lw.set_threads(before)
@@ -135,6 +148,7 @@ def main():
         f"## forward dynamics under constraints\n\n{table(head, peers)}",
         f"## four-bars hung on each other's couplers, a kernel on 256 samples\n\n{table(('loops', 'µs', 'µs a loop'), kernels)}",
         f"## the same by kernels that loop over loops, one state\n\n{table(('loops', 'first call, s', 'ms', 'µs a loop'), rolled)}",
+        f"## a tenth of a second of them simulated\n\n{table(('loops', 'steps', 's', 'energy off by'), simulated)}",
         f"## joints in a row, each with a gear, by such kernels\n\n{table(('gears', 'first call, s', 'ms', 'µs a gear'), gears)}",
         f"## four-bars in plain NumPy, one state\n\n{table(('loops', 'ms', 'ms a loop'), plain)}",
     ]

@@ -9,10 +9,11 @@ import pytest
 
 ALWAYS = "loops_four_bar", "loops_slider_crank", "loops_snakeboard"  # of the gallery of loops; of the others a tenth a day
 LONG = "deployment", "why_quasi_velocities", "flying_grasp", "swing_from_a_hand", "flexible_arm", "flexible_satellite", "flexible_plate"
+LONG_CONTACT = "contact_stack", "contact_trot", "contact_gripper", "contact_car"
 
 
 def is_slow(name: str) -> bool:
-    return name in LONG or (name.startswith("loops_") and name not in ALWAYS)
+    return name in (*LONG, *LONG_CONTACT) or (name.startswith("loops_") and name not in ALWAYS)
 
 
 EXAMPLES = [

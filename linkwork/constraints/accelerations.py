@@ -17,7 +17,6 @@ from .embedded import embedded_dynamics
 from .given import arrays_of, one_time, some, where_finite
 from .multipliers import multipliers, needed
 from .projected import projected
-from .rolled import RolledDynamics
 
 if TYPE_CHECKING:
     from .constrained import Constrained
@@ -36,7 +35,7 @@ def picked(held: "Constrained") -> str:
 def kernels(held: "Constrained"):
     """Forward dynamics as kernels, without wrenches from outside and with them; None where it has none."""
     if held.rolled is not None:
-        return RolledDynamics(held.rolled, external=False), RolledDynamics(held.rolled, external=True)
+        return held.rolled.dynamics
     if not held.compiled:
         return None
 

@@ -144,7 +144,7 @@ class Batch:
             for _ in range(8):
                 there = integrate(self.nodes, q, step[:, None] * dv)
                 after = self._size(self.rows(there))
-                better = after < size
+                better = after < size * (1 - 1e-4 * step)
                 if (better | ~going).all():
                     break
                 step = np.where(better, step, step / 2)

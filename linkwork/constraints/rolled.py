@@ -14,6 +14,7 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..engine.rolled import Joined, Table
 from ..engine.rolled_program import RolledProgram
+from ..errors import TraceError
 from ..lie.scalars import rounding
 from ..quantities import SIZES, forward_dynamics
 from ..quantities.rolled import WrenchesOnNodes
@@ -57,7 +58,13 @@ class RolledLoops:
         if max(map(len, loops.columns), default=0) > LARGEST:
             return None
         made = RolledLoops(loops)
-        return made if len(made.cells.groups.shapes) <= MOST else None
+        if len(made.cells.groups.shapes) > MOST:
+            return None
+        try:
+            made.dynamics[0].kernel.program  # noqa: B018
+        except TraceError:  # a joint of the user's that only gives numbers
+            return None
+        return made
 
     def kernel(self, name: str, function: Callable, inputs) -> Kernel:
         """A function of (system, arguments...) that returns vectors and sums, and last how many loops have no answer."""
@@ -68,6 +75,11 @@ class RolledLoops:
             return RolledProgram(name, system.tree, tuple(inputs), function(system, *arguments))
 
         return Kernel(name, function, tuple(inputs), record=record)
+
+    @cached_property
+    def dynamics(self) -> "tuple[RolledDynamics, RolledDynamics]":
+        """Forward dynamics, without wrenches from outside and with them."""
+        return RolledDynamics(self, external=False), RolledDynamics(self, external=True)
 
     @cached_property
     def wrenches(self) -> WrenchesOnNodes:

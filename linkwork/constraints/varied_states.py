@@ -11,6 +11,7 @@ import numpy as np
 from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..lie.iteration import iterate
+from ..lie.scalars import rounding
 from ..quantities import integrate
 from .assembly import CLOSED, STEPS, TURN
 from .formula import ByNumbers
@@ -101,11 +102,11 @@ def returned(system_at: Callable[..., LoopSystem], q, v):
         further, slower, less = nearest_step(system, there, v)
         better = less < 0.5 * size
         new = (there, here), (further, there), (slower, slow), (less, size), (system.serves, good)
-        return *(np.where(better, x, old) for x, old in new), ~better | (less <= ROUNDING)
+        return *(np.where(better, x, old) for x, old in new), ~better | (less <= np.maximum(ROUNDING, 4 * eps))
 
-    zero = 0.0 * q[0]
+    zero, eps = 0.0 * q[0], rounding(q)
     (here, _, slow, size, good), _ = iterate(closer, (q, q, v, zero + np.inf, zero), most=RETURNS + 1)
-    return here, slow, (good != 0) & (size <= PUT_BACK)
+    return here, slow, (good != 0) & (size <= np.maximum(PUT_BACK, 64 * eps))
 
 
 def off(system: LoopSystem, q, v):

@@ -20,6 +20,7 @@ AROUND = np.array([(np.cos(a), np.sin(a)) for a in np.pi * np.array([0.27, 0.77,
 CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 ALL_CORNERS = np.array(list(product((1.0, -1.0), repeat=3)))
 NONE = -1e30
+TIE = 1e-9  # of the size of a face: by how much a candidate must be better than one before it, so that rounding decides nothing
 ALIKE = 0.9  # cosine of how far the normal of a pair may be from the axis
 
 
@@ -53,7 +54,7 @@ def box_box(a: Placed, b: Placed) -> Touch:
     upper, lower = face(a, -n), face(b, n)
     candidates = [*corners_on(upper, lower, 1.0), *corners_on(lower, upper, -1.0), *edge_pairs(upper, lower, n)]
     counting = [(np.where(dot(pair[1], n) > ALIKE, counts, 0.0), *pair) for counts, *pair in candidates]
-    return chosen(counting, lower.axes, lower.middle, otherwise(a, b))
+    return chosen(counting, lower, otherwise(a, b))
 
 
 def best_axis(a: Placed, b: Placed):
@@ -129,21 +130,22 @@ def edge_pairs(upper: Face, lower: Face, n):
             yield counts, dot(first - second, normal), normal, (first + second) / 2
 
 
-def chosen(candidates, axes, middle, fallback: Candidate) -> Touch:
+def chosen(candidates, lower: Face, fallback: Candidate) -> Touch:
     """Of the candidates that count, the deepest, and those farthest in each of four directions along the lower face; where none counts,
     another pair."""
+    axes, middle, tie = lower.axes, lower.middle, TIE * (lower.halves[0] + lower.halves[1])
     deepest, best = like(-NONE, middle) + np.zeros_like(middle[..., :1]), fallback[1:]
     for counts, *pair in candidates:
-        better = np.where(counts > 0, pair[0], -NONE) < deepest
+        better = np.where(counts > 0, pair[0], -NONE) < deepest - tie
         deepest, best = np.where(better, pair[0], deepest), tuple(np.where(better, new, old) for new, old in zip(pair, best))
-    apart = np.where(fallback[1] > 0, fallback[1], -NONE) < deepest  # boxes that do not touch: a corner may be nearer
+    apart = np.where(fallback[1] > 0, fallback[1], -NONE) < deepest - tie  # boxes that do not touch: a corner may be nearer
     found = [tuple(np.where(apart, new, old) for new, old in zip(fallback[1:], best))]
     for x, y in AROUND:
         direction = float(x) * axes[0] + float(y) * axes[1]
         far, best = like(NONE, middle) + np.zeros_like(middle[..., :1]), fallback[1:]
         for counts, *pair in candidates:
             reach = dot(pair[2] - middle, direction)
-            better = np.where(counts > 0, reach, NONE) > far
+            better = np.where(counts > 0, reach, NONE) > far + tie
             far = np.where(better, reach, far)
             best = tuple(np.where(better, new, old) for new, old in zip(pair, best))
         found.append(best)

@@ -6,26 +6,29 @@ from ..lie.iteration import iterate
 from ..lie.scalars import like
 from .cone import TINY, in_disc, nonzero, norm, speed, times
 
+SINGULAR, PROXIMAL = 1e-6, 1e-4  # of the compliance of tangents: what along an axis is zero, and what is then added to it
 STEPS = 8  # of Newton's method in a contact that slides
-THIN = 1e-7  # the least compliance across, beside that along the other axis: of planar mechanisms it is zero
 
 
 def local(A, c, mu, force, steps: int = STEPS):
     """λ of one contact, u = A λ + c: open, stuck, or sliding with u_n = 0, u_t = −s λ_t, |λ_t| = μ λ_n. It starts from the s of another λ.
 
     With the normal closed, λ_n = −c_n/a − w λ_t, the tangents have S λ_t + c_S = −s λ_t, which along the axes of S is two divisions.
-    ψ(s) = μ λ_n/|λ_t| − 1 is nearly linear: Newton's method for its root, kept in a bracket.
+    ψ(s) = μ λ_n/|λ_t| − 1 is nearly linear: Newton's method for its root, kept in a bracket. Along an axis of no compliance, because a
+    mechanism moves in a plane or along a line, λ_t stays near its old value, ε λ_t = −c_S + ε λ_t: rounds still end in a solution.
     """
-    a = nonzero(A[..., 0, 0])
+    a, size = nonzero(A[..., 0, 0]), A[..., 1, 1] + A[..., 2, 2]
     w = A[..., 1:, 0] / a[..., None]
     S, axis = axes_of(A[..., 1:, 1:] - w[..., :, None] * A[..., :1, 1:])
-    e, w = turned(axis, w * c[..., :1] - c[..., 1:]), turned(axis, w)
+    eps = np.where((SINGULAR * size)[..., None] >= S, (PROXIMAL * size)[..., None], 0.0)
+    S, old = np.maximum(S + eps, TINY), turned(axis, force[..., 1:])
+    e, w = turned(axis, w * c[..., :1] - c[..., 1:]) + eps * old, turned(axis, w)
     n0 = -c[..., 0] / a
 
     def normal(t):
         return n0 - (w * t).sum(-1)
 
-    stuck, old = e / S, turned(axis, force[..., 1:])
+    stuck = e / S
     low, high = np.zeros_like(a), norm(e) * (1 + mu * norm(w)) / np.maximum(mu * n0, 1e-20)
     s = ((e - S * old) * old).sum(-1) / nonzero((old * old).sum(-1))
     s = np.where((s > 0) & (s < high), s, 0.0)
@@ -48,13 +51,12 @@ def local(A, c, mu, force, steps: int = STEPS):
 def axes_of(S):
     """Eigenvalues (..., 2) of symmetric 2 x 2 matrices, and the axis (..., 2) of the first: the cosine and the sine of its angle."""
     mean, d, o = (S[..., 0, 0] + S[..., 1, 1]) / 2, (S[..., 0, 0] - S[..., 1, 1]) / 2, S[..., 0, 1]
-    r = np.sqrt(d * d + o * o)
+    r = norm(np.stack([d, o], -1))
     some = nonzero(r)
     long = np.sqrt((1 + np.where(r > 0, np.abs(d) / some, 1.0)) / 2)
     short = o / (2 * some * long)
     axis = np.where((d >= 0)[..., None], np.stack([long, short], -1), np.stack([short, long], -1))
-    first = mean + r
-    return np.stack([np.maximum(first, TINY), np.maximum(mean - r, THIN * first + TINY)], -1), axis
+    return np.stack([mean + r, mean - r], -1), axis
 
 
 def turned(axis, x):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..lie.iteration import iterate
 from ..lie.scalars import like, rounding, still
 from ..spatial.lu import solve
 from .cone import blocks, flat, in_disc, nonzero, norm, scaled, spread, times
@@ -30,18 +31,30 @@ def alart_curnier(G, b, mu, force):
 
 def newton_step(G, b, mu, force, halvings: int = 6):
     """One step (1 − D + D G) Δλ = −F, shortened until |F| falls; the old λ where no length of it is better."""
+    return newton(G, b, mu, force, 1, halvings=halvings)[0]
+
+
+def newton(G, b, mu, force, most: int, tolerance: float = 0.0, halvings: int = 6):
+    """λ after Newton steps, at most so many, and the steps: until |F| is below a tolerance, relative to b, or falls no more."""
     G, b, d = scaled(G, b)
+    one, small = like(np.eye(G.shape[-1]), G), tolerance * norm(b)
     x = force * d
-    F, D = alart_curnier(G, b, mu, x)
-    D = spread(D)
-    change = -times_solve((1 + EPS) * like(np.eye(G.shape[-1]), G) - D + D @ G, F)
-    best, least = x, norm(F)
-    for k in range(halvings):
-        trial = x + 0.5**k * change
-        size = norm(alart_curnier(G, b, mu, trial)[0])
-        better = size < least
-        best, least = np.where(better[..., None], trial, best), np.where(better, size, least)
-    return best / d
+
+    def step(x):
+        F, D = alart_curnier(G, b, mu, x)
+        D, least = spread(D), norm(F)
+        change = -times_solve((1 + EPS) * one - D + D @ G, F)
+
+        def shorter(length, trial):
+            trial = x + length[..., None] * change
+            better = norm(alart_curnier(G, b, mu, trial)[0]) < least
+            return length / 2, np.where(better[..., None], trial, x), better
+
+        (_, new), tried = iterate(shorter, (np.ones_like(least), x), halvings)
+        return new, (least <= small) | (tried > halvings)
+
+    x, rounds = iterate(step, x, most)
+    return x / d, rounds
 
 
 def times_solve(A, x):

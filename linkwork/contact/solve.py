@@ -10,14 +10,14 @@ from .cone import residual, residuals, times
 from .gauss_seidel import gauss_seidel, one_round
 from .interior import interior
 from .least_norm import least_norm
-from .newton import newton_step
+from .newton import newton, newton_step
 
 ROUNDS = 35  # of the interior point
 THETAS = 0.98, 0.83, 0.98, 0.68  # of the interior point: the first alone, the others for problems that it did not solve
 SEIDEL = 10  # rounds of Gauss-Seidel before those
 POLISH = 5  # rounds of one Newton step and one of Gauss-Seidel
 FINISH = 2  # Newton steps at the end
-WARM = 3  # Newton steps from a solution of a similar problem, before anything else
+WARM = 10  # Newton steps, at most, from a solution of a similar problem, before anything else
 GOOD = 1e-6  # the residual of what is called converged
 ENOUGH = 1e-10  # and where a search ends
 FINE = 1e-14  # Newton steps from a good solution go on until there
@@ -94,10 +94,10 @@ def _found(G, b, mu, force):
                 keep(rows, one_round(G[rows], b[rows], mu[rows], best[rows]))
                 rounds[rows] += 1
 
-    for _ in range(WARM if force is not None else 0):
-        if len(rows := wanting(FINE)):
-            keep(rows, newton_step(G[rows], b[rows], mu[rows], best[rows]))
-            rounds[rows] += 1
+    if force is not None:
+        new, count = newton(G, b, mu, best, WARM, FINE)
+        keep(np.arange(len(b)), new)
+        rounds += np.minimum(count, WARM)
     for theta in THETAS:
         if len(rows := wanting()):
             start = None

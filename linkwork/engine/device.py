@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import cache, cuda, ptx, ptx_march, ptx_rolled
+from . import cache, cuda, ptx, ptx_march, ptx_rolled, ptx_segment
 from .cuda import DeviceError
 from .kernel import Kernel
 from .program import Program
@@ -71,6 +71,10 @@ class Library:
 
     def contiguous(self, x):
         return x.contiguous() if self.torch else self.module.ascontiguousarray(x)
+
+    def joined(self, parts):
+        """Arrays one after another."""
+        return self.module.cat(tuple(parts)) if self.torch else self.module.concatenate(tuple(parts))
 
     def copy(self, x):
         return x.clone() if self.torch else x.copy()
@@ -250,6 +254,41 @@ class DeviceMarch:
         arguments = [prod(batch), steps, every, *(x for start, (p, _) in zip(starts, placed) for x in (start, p.step))]
         arguments += [onward[j] for j in moving]
         self._ready[key][0].launch(prod(batch), ptx.THREADS, library.stream(), arguments)
+
+
+class DeviceSegment:
+    """A segment (segments.py) on arrays on GPUs."""
+
+    def __init__(self, kernel: Kernel, states: int):
+        self.kernel, self.states = kernel, states
+        self._ready: dict = {}
+
+    def __call__(self, arrays: list, goes, capacity: int, rounds: int) -> tuple[list, list, Any]:
+        """The new states, the entries of rows (samples, capacity, shape...) and the number of rows of each sample, of inputs
+        (samples, shape...). Samples whose number in `goes` is zero stay as they are; the others make so many rounds at most."""
+        program, n_in = self.kernel.program, len(self.kernel.inputs)
+        assert isinstance(program, Program)  # rolled kernels have no segments
+        library, dtype = same_place([*(x.name for x in self.kernel.inputs), "goes"], [*arrays, goes])
+        samples, like = len(goes), arrays[0]
+        states = [library.empty((samples, *x.shape), like) for x in program.outputs[: self.states]]
+        entries = program.outputs[self.states : -2]
+        rows = [library.empty((samples, capacity, *x.shape), like) for x in entries]
+        counts = library.empty((samples,), like)
+        if not samples:
+            return states, rows, counts
+        given = [library.contiguous(library.whole(x, (samples, *known.shape))) for x, known in zip(arrays, self.kernel.inputs)]
+        places = [*given, *states, *rows, counts]
+        cores = [*(prod(x.shape) for x in self.kernel.inputs), *(prod(x.shape) for x in program.outputs[:-2]), 1]
+        steps = [size * capacity if n_in + self.states <= j < len(places) - 1 else size for j, size in enumerate(cores)]
+        cuda.enter(library.device)
+        if (dtype, library.device) not in self._ready:
+            text = ptx_segment.text(program, dtype, ("rows",) * len(places), self.states)
+            self._ready[dtype, library.device] = loaded(self.kernel.name, text, dtype, library.device)
+        going = library.contiguous(goes)
+        arguments = [samples, rounds, capacity, library.pointer(going)]
+        arguments += [y for x, step in zip(places, steps) for y in (library.pointer(x), step)] + cores[n_in + self.states : -1]
+        self._ready[dtype, library.device][0].launch(samples, ptx.THREADS, library.stream(), arguments)
+        return states, rows, counts
 
 
 def loaded(name: str, text: str, dtype: str, device: int) -> list[cuda.Function]:

@@ -131,7 +131,7 @@ class ContactLaw:
     rough: tuple[int, ...] = ()  # rows of v of joints with dry friction
     recovery: float = RECOVERY
     friction_first: bool = False  # is dry friction of joints taken off before the contacts are solved, joint by joint?
-    bias: Callable | None = None  # (system, q, v) -> J̇ v (3n,), where derivatives know that impacts come earlier or later
+    impact_times: bool = False  # do derivatives know that impacts come earlier or later?
 
     @property
     def contacts(self) -> int:
@@ -187,23 +187,20 @@ class ContactLaw:
         """Which blocks bounce."""
         return (before_n < 0) & (gaps / x + un < 0) & (-e * before_n > np.abs(un - before_n))
 
-    def later(self, system, q, gaps, J, before, free, h):
-        """δt (N,), zero in value, by which a change of the state delays the impact of each block that bounces; and what it does to b (3N,):
-
-            δt = −δgap/u_n⁻,    δb_n = (1 + e) d̈_n δt,    δb_t = d̈_t δt                          d̈ = J v̇ + J̇ v
-
-        An impact that comes later finds the velocity that is reached then: the saltation matrix, in steps.
-        """
-        n, x, e = self.contacts, h[..., None], next(self._materials(free))
+    def later(self, gaps, J, before, free, h):
+        """δt (N,), zero in value, by which a change of the state delays each impact that bounces, −δgap/u_n⁻; and their mean."""
+        e = next(self._materials(free))
         un, before_n = times(J[..., ::3, :], free), times(J[..., ::3, :], before)
-        struck = self._struck(gaps, un, before_n, e, x)
+        struck = self._struck(gaps, un, before_n, e, h[..., None])
         when = gaps / np.where(struck, -before_n, 1.0)
         late = np.where(struck, when - still(when), 0.0)
-        rate = times(J, free - before) / x
-        bias = self.bias(system, q, before) if n and self.bias is not None else q[..., :0]
-        rate = still(blocks(rate + np.concatenate([bias, np.zeros_like(rate[..., 3 * n :])], -1)))
-        more = np.stack([1 + e, np.ones_like(e), np.ones_like(e)], -1)
-        return late, flat(rate * more * late[..., None])
+        return late, late.sum(-1) / np.maximum(np.where(struck, 1.0, 0.0).sum(-1), 1.0)
+
+    def at_impact(self, J, before, free, h, late):
+        """What the delay of impacts does to b (3N,): δb_n = (1 + e) u̇_n δt, δb_t = u̇_t δt, u̇ = J v̇."""
+        e = next(self._materials(free))
+        rate = still(blocks(times(J, free - before) / h[..., None]))
+        return flat(rate * np.stack([1 + e, np.ones_like(e), np.ones_like(e)], -1) * late[..., None])
 
     def _materials(self, free):
         """Restitution, compliance and damping of all blocks."""
@@ -307,10 +304,17 @@ def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
     return q, v, free, *law.rows(nodes, q, v.shape[-1]), inertia
 
 
-def contact_step(law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared):
+def contact_step(
+    law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared,
+    inertia_at: Callable = Inertia,
+):  # fmt: skip
     """The state after a step, the impulses (3N,) of its blocks, what the solver says of them, and the gaps (N,).
 
-    `solver` (G, b, μ, λ) -> (λ, more), or a Newton, starts from the impulses of the step before. `prepare` makes its first half.
+    `solver` (G, b, μ, λ) -> (λ, more), or a Newton, starts from the impulses of the step before. `prepare` makes its first half,
+    `inertia_at` of (nodes, q) an Inertia.
+
+    Where derivatives know the times of impacts, an impact that comes δt later finds the configuration and the velocity that are reached
+    then, and the velocities before and after it act δt longer and shorter (the saltation matrix): all of it is zero in value.
     """
     q, v, free, gaps, J, inertia = prepare(law, nodes, q, v, tau, h, external)
     if law.friction_first and law.rough:
@@ -319,12 +323,16 @@ def contact_step(law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, ext
     G, b, mu = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
     if isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(v.shape[-1]):
         impulse, said, change = law.solved_by_rows(solver, inertia, J, G, b, mu, dry, h, impulse)
-    elif law.bias is None:
+    elif not law.impact_times:
         impulse, said = solver(G, b, mu, impulse)
         change = inertia.change(y, impulse)
     else:
-        late, more = law.later(nodes, q, gaps, J, v, free, h)
-        impulse, said = solver(G, b + more, mu, impulse)
+        late, mean = law.later(gaps, J, v, free, h)
+        there = quantities.integrate(nodes, q, v * mean[..., None])
+        (_, J), inertia = law.rows(nodes, there, v.shape[-1]), inertia_at(nodes, there)
+        y = inertia.half(J)
+        G, b, mu = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
+        impulse, said = solver(G, b + law.at_impact(J, v, free, h, late), mu, impulse)
         change = inertia.change(y, impulse)
         q = quantities.integrate(nodes, q, -inertia.change(y, flat(still(blocks(impulse)) * late[..., None])))
     q, v = drift(nodes, q, free + change, h / 2)

@@ -1,7 +1,7 @@
 """The steps of a run made by compiled code, many at a time, where all that drives the robot can be compiled."""
 
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -78,8 +78,9 @@ class CompiledSteps:
             return None
         if not (isinstance(integrator, Adaptive) and robot.compiled and robot.nv and not robot.rolled):
             return None
-        compiled = all(is_compiled_function(robot, x) for x in controls)
-        if settings.velocities != "v" or flow.external is not None or not compiled:
+        pushes = () if flow.external is None else (flow.external,)
+        compiled = all(is_compiled_function(robot, x) for x in (*controls, *pushes))
+        if settings.velocities != "v" or not compiled:
             return None
         if flow.stops is not None and flow.stops.points is not None:
             return None
@@ -98,14 +99,16 @@ class CompiledSteps:
         if holds not in self.ready:
             stops, robot = self.flow.stops, self.flow.robot
             controls, functions = self.flow.controls.functions, [x.function for x in self.events]
-            holder = cache_of(robot, *controls, *functions)
+            pushes = cast(UserKernel | None, self.flow.external)
+            holder = cache_of(robot, *controls, pushes, *functions)
             looks = tuple((x.function, x.resolution) for x in self.events)
             limits = None if stops is None else (len(stops.limits), holds)
-            key = "steps", type(self.integrator.pair), self.dense, limits, robot.lowered, tuple(controls), looks
+            key = "steps", type(self.integrator.pair), self.dense, limits, robot.lowered, tuple(controls), pushes, looks
             if key not in holder:
                 joints = None if stops is None else Joints.of(stops, holds)
                 guard = Guard(joints, self.events) if stops is not None or self.events else None
-                of = Equations.of(robot, controls, constraints=self.constraints, modes=() if joints is None else joints.modes)
+                modes = () if joints is None else joints.modes
+                of = Equations.of(robot, controls, constraints=self.constraints, external=pushes, modes=modes)
                 rows = (*ROWS, POLYNOMIAL) if self.dense else ROWS
                 holder[key] = Segments(of, self.integrator.pair, rows, wide=False, guard=guard), joints
             segments, joints = holder[key]

@@ -53,7 +53,11 @@ class ConstrainedMotion:
         q, v = drift(nodes, q, v, h / 2)
         q, v = self.back(q, v, MIDDLE)
         free = free_velocity(nodes, q, v, tau, h, None, lambda _, q, v, tau, external: self.acceleration(q, v, tau, MIDDLE))
-        return q, v, free, *law.rows(nodes, q, v.shape[-1]), Compliance(self._system(q, MIDDLE).compliance(q))
+        return q, v, free, *law.rows(nodes, q, v.shape[-1]), self.inertia_at(nodes, q)
+
+    def inertia_at(self, nodes, q) -> Compliance:
+        """The compliance of the joints in the middle of a step, loops closed."""
+        return Compliance(self._system(q, MIDDLE).compliance(q))
 
     def bend(self):
         """w of least length with Jc w = −γ (..., nv) where accelerations were asked for last: what loops that bend do to the joints."""

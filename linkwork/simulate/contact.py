@@ -161,13 +161,12 @@ def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery:
     )  # fmt: skip
 
 
-def derivative_law(robot: Dynamics, law: ContactLaw, solver: ContactSolver) -> ContactLaw:
+def derivative_law(law: ContactLaw, solver: ContactSolver) -> ContactLaw:
     """The law of steps that are differentiated: those that bounce earlier or later, if the solver says so."""
     bounces = law.restitution.any() or (law.limits and law.limit_restitution)
     if not (solver.impact_times and bounces):
         return law
-    pairs = pairs_of(robot.model)
-    return replace(law, bias=lambda system, q, v: contact_bias(system, q, v, pairs))
+    return replace(law, impact_times=True)
 
 
 def _touching(pairs, system, q):
@@ -346,10 +345,10 @@ class ContactMidpoint(Integrator):
 
 
 def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
-    """v⁺, λ, residual and rounds. The problem is that of the blocks which can matter: those that would close by themselves, and others
-    that then turn out to; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹."""
+    """v⁺, λ, residual and rounds. The problem is that of the blocks which can matter: those that bore a force, that would close by
+    themselves, and others that then turn out to; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹."""
     normal, impulse, rounds, left, after = law.normals(gaps, J, v, free, h), np.zeros_like(force), 0, 0.0, free
-    chosen = normal < 0
+    chosen = (normal < 0) | (force[::3] > 0)
     chosen[law.count - len(law.rough) :] = True
     while chosen.any():
         rows, part = np.repeat(chosen, 3), law.some(chosen)

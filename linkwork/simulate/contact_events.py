@@ -20,7 +20,7 @@ from ..errors import SimulationError
 if TYPE_CHECKING:
     from .settings import Settings
 
-METHODS = "rk45", "dop853", "rk4", "stiff"
+METHODS = "rk45", "dop853", "rk4", "stiff", "radau"
 REST = 1e-7  # of the fastest impact of a contact: a rebound slower than that is none
 OVERLAP = 1e-4  # m: shapes may be in each other at the start by so much
 NEAR = 1e-7  # m: points nearer than that take part in an impact of another

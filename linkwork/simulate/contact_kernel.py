@@ -32,7 +32,7 @@ def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None =
             f"{robot.model.name} has {law.count} contact points, limits and dry joints; a kernel of a step takes 1 to {MOST}. Name what "
             'touches, as in model.with_contacts(["left foot", "right foot"]).'
         )
-    moved, h = moved_with_contacts(robot, derivative_law(robot, law, solver), solver.differentiable, None, None), float(dt)
+    moved, h = moved_with_contacts(robot, derivative_law(law, solver), solver.differentiable, None, None), float(dt)
 
     def step(q, v, tau, impulse):
         return moved({"q": q, "v": v, TAU: tau, "impulse": impulse, LENGTH: like(h, q)})[:3]

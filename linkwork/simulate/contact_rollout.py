@@ -182,7 +182,7 @@ def solved_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Cont
     """The kernel of (q, v, impulse) and others -> (q, v, impulse), with derivatives. The impulse given is that which the step finds: there
     are no rounds in it."""
     solution = lambda *problem: (solver.solution(*problem), None)
-    moved = moved_with_contacts(robot, derivative_law(own_robot(robot), law, solver), solution, controls, reset)
+    moved = moved_with_contacts(robot, derivative_law(law, solver), solution, controls, reset)
     inputs = *_state(robot, law), *(Input(name, shape) for name, shape in others.items())
     return Kernel("contact_step", lambda *values: moved({x.name: value for x, value in zip(inputs, values)})[:3], inputs)
 
@@ -212,7 +212,8 @@ def moved_with_contacts(robot: Dynamics | Varying, law: ContactLaw, solver: Call
         else:
             motion = ConstrainedMotion(systems, loops, without_friction, at.get(DRIVE))
             q, v, impulse, said, _ = contact_step(
-                law, solver, system(motion.nodes), q, v, tau, at["impulse"], h, dry, friction=friction, prepare=motion.prepared
+                law, solver, system(motion.nodes), q, v, tau, at["impulse"], h, dry, friction=friction, prepare=motion.prepared,
+                inertia_at=motion.inertia_at,
             )  # fmt: skip
             q, v = motion.back(q, v)
         if reset is not None:

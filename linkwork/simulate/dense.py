@@ -2,8 +2,8 @@
 
     rk45                    a polynomial of order 4 for each step
     dop853                  of order 7
-    stiff                   the collocation polynomial, of order 3
-    rosenbrock              of order 3
+    radau                   the collocation polynomial, of order 3
+    stiff, rosenbrock       of order 3
     rk4, euler, midpoint    a quartic through the ends of each step (order 4, or that of the method if it is lower)
 
 All are in local coordinates, so that between rows a quaternion has norm one.

@@ -1,7 +1,7 @@
 """Ensemble: the motions of many robots, each with its own steps, made by compiled code on all threads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,12 +40,36 @@ class EventTimes:
     count: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What a later part of an ensemble needs to go on with the same bits."""
+
+    asked: Any  # the Request
+    state: Mapping[str, Any]  # of all samples, as the compiled steps have it
+    calls: np.ndarray  # (holds, samples), the numbers of the last calls of held controllers
+    answers: list  # of held controllers, (samples, nv) each
+    like: Any = None  # an array on the GPU, if that is where the samples are
+
+
+class Ragged:
+    """Rows t, q and v of all samples, one sample after another in three arrays; ragged[k] are those of sample k."""
+
+    def __init__(self, starts: np.ndarray, t, q, v):
+        self.starts, self.rows = starts, (t, q, v)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, k: int) -> tuple:
+        return tuple(x[int(self.starts[k]) : int(self.starts[k + 1])] for x in self.rows)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
     """The end of each motion: times t (...), coordinates q (..., nq), velocities v (..., nv); and what was stored on the way.
 
     `status` is "finished", "event" (a terminal one), "failed" (`message(i)` says why) or "stopped" (by Ctrl-C: as it began, without
-    rows), `steps` and `rejected` count the steps of each.
+    rows), `steps` and `rejected` count the steps of each. `resume` goes on.
 
     With rows at multiples of dt, `times` (n,) are theirs, and `Q` (..., n, nq), `V` (..., n, nv); rows after the end of a motion are NaN.
     With rows at all steps, ensemble.rows(i) are t, q and v of sample i.
@@ -65,6 +89,8 @@ class Ensemble:
     Q: np.ndarray | None = None
     V: np.ndarray | None = None
     ragged: Any = None  # of each sample, in order of the flat batch: t, q, v
+    carried: Carried | None = None
+    said: Any = None  # messages of samples that are single runs, in order of the flat batch
 
     def __len__(self) -> int:
         return self.status.size
@@ -72,17 +98,40 @@ class Ensemble:
     def message(self, sample) -> str:
         """What became of one sample, given as an index of the batch; of one that failed, why."""
         status, t = str(self.status[sample]), float(self.t[sample])
+        if self.said is not None and (said := self.said[self._number(sample)]):
+            return f"{status} at {said}" if said.startswith("t = ") else f"{status} at t = {t:.9g} s: {said}"
         return f"failed at t = {t:.9g} s: {REASONS[float(self.reasons[sample])]}" if status == FAILED else f"{status} at t = {t:.9g} s"
 
     def rows(self, sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """t, q and v of all stored rows of one sample, given as an index of the batch."""
         if self.times is not None and self.Q is not None and self.V is not None:
-            there = ~np.isnan(self.Q[sample]).any(-1) if self.Q.shape[-1] else np.ones(len(self.times), bool)
+            there = ~(self.Q[sample] != self.Q[sample]).any(-1)  # NaN is not itself
             return self.times[there], self.Q[sample][there], self.V[sample][there]
         if self.ragged is None:
             raise SimulationError('this ensemble has no rows: simulate(..., store="steps"), or with dt=... for rows at multiples of dt.')
-        flat = int(np.arange(self.t.size).reshape(self.t.shape)[sample])
-        return self.ragged[flat]
+        return self.ragged[self._number(sample)]
+
+    def _number(self, sample) -> int:
+        """The number of a sample in the flat batch."""
+        return int(np.arange(self.status.size).reshape(self.status.shape)[sample])
+
+    def resume(self, until: float | None = None, *, progress: bool | None = None) -> "Ensemble":
+        """Continue to a later time, or finish what Ctrl-C has stopped: an Ensemble with the bits of one that was not interrupted.
+
+        Samples that were stopped begin anew, those that are finished go on with their last steps, held controllers and statistics. Those
+        that failed, or that an event has ended, stay as they are. What has come to its `until` ended with a step cut short there, which a
+        longer run does not have.
+        """
+        from .ensemble_device import DeviceEnsembleRun
+        from .ensemble_run import EnsembleRun
+        from .simulate import checked_until
+
+        was = self.carried
+        if was is None:
+            raise SimulationError("an ensemble with joint limits, dry friction or resets does not go on: simulate it with a later until.")
+        until = was.asked.until if until is None else checked_until(until, was.asked.until)
+        asked = replace(was.asked, until=until, settings=replace(was.asked.settings, progress=progress))
+        return EnsembleRun(asked, self).go() if was.like is None else DeviceEnsembleRun(asked, was.like, self).go()
 
     def _on_host(self, found: Mapping) -> dict:
         """What can be said of without a copy from a GPU."""

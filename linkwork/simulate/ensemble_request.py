@@ -24,7 +24,7 @@ from .whole_step import own_robot
 
 STORE = "steps", "last"
 ALONE = {
-    "external": "a kernel as control", "limits": "events", "on_step": "statistics", "keep": "a single run", "tolerance": "a single run",
+    "on_step": "statistics", "keep": "a single run", "tolerance": "a single run",
     "sensitivity": "a single run", "dense": "rows at multiples of dt",
 }  # fmt: skip  # settings of single runs, and what to use instead
 
@@ -41,6 +41,7 @@ class Request:
     V: np.ndarray
     batch: tuple[int, ...]
     controls: tuple[UserKernel, ...]
+    external: UserKernel | None
     holds: tuple[Hold, ...]
     watch: Watch | None
     given: Mapping[str, np.ndarray]
@@ -60,19 +61,36 @@ def request(robot, state, settings: Settings, start: float, until: float, given:
     _check_settings(own, settings)
     controls, holds = _controls(settings.control)
     watch = _watch(statistics, settings.events)
-    kernels = [*controls, *(hold.function for hold in holds), *watch.kernels]
-    if store not in (*STORE, None):
-        raise SimulationError(f'store is {store!r}; it is "steps" (all rows) or "last" (the ends). For rows at multiples of dt give dt.')
-    if settings.dt is not None and store is not None:
-        raise SimulationError(f'dt is {settings.dt} and store "{store}"; give one: rows at multiples of dt, at all steps, or none.')
-    stored = "grid" if settings.dt is not None else store or ("last" if watch.any else "steps")
-    Q, V, arrays, batch = _arrays(robot, state, kernels, given)
+    external = _external(settings.external)
+    kernels = [*controls, *(hold.function for hold in holds), *watch.kernels, *(() if external is None else (external,))]
+    stored = store_of(settings, store, watch.any)
+    Q, V, arrays, batch = arrays_of(robot, state, kernels, given)
     kept, keeper = watch if watch.any else None, Keeper(own, settings.constraints, None)
     constraints, reasons = _constraints(robot, keeper), finite(Q, V, arrays)
     Q[reasons == 0] = unit_quaternions(own, Q[reasons == 0])
     if constraints is not None:
         Q, V, reasons = on_constraints(keeper, constraints, start, Q, V, arrays, reasons)
-    return Request(robot, settings, start, until, Q, V, batch, controls, holds, kept, arrays, stored, keeper, constraints, reasons)
+    return Request(
+        robot, settings, start, until, Q, V, batch, controls, external, holds, kept, arrays, stored, keeper, constraints, reasons
+    )
+
+
+def store_of(settings: Settings, store, watched: bool) -> str:
+    """What is stored: "steps", "grid" or "last"."""
+    if store not in (*STORE, None):
+        raise SimulationError(f'store is {store!r}; it is "steps" (all rows) or "last" (the ends). For rows at multiples of dt give dt.')
+    if settings.dt is not None and store is not None:
+        raise SimulationError(f'dt is {settings.dt} and store "{store}"; give one: rows at multiples of dt, at all steps, or none.')
+    return "grid" if settings.dt is not None else store or ("last" if watched else "steps")
+
+
+def check_alone(s: Settings) -> None:
+    """Raise SimulationError where a setting is for single runs."""
+    for setting, instead in ALONE.items():
+        if getattr(s, setting) != getattr(Settings, setting):
+            raise SimulationError(f"{setting} is for one state, and q or v has batch axes: use {instead} instead.")
+    if s.velocities != "v" or s.every != 1:
+        raise SimulationError('velocities="eta" and every are for one state, and q or v has batch axes.')
 
 
 def _check_settings(robot: Dynamics, s: Settings) -> None:
@@ -81,13 +99,9 @@ def _check_settings(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f'method "{s.method}" has fixed steps; {ensembles} with {", ".join(PAIRS)}. For fixed steps use lw.rollout.')
     if s.method not in PAIRS:
         raise SimulationError(f'{ensembles} with {", ".join(PAIRS)}, not with "{s.method}": simulate the states one by one.')
-    for setting, instead in ALONE.items():
-        if getattr(s, setting) != getattr(Settings, setting):
-            raise SimulationError(f"{setting} is for one state, and q or v has batch axes: use {instead} instead.")
-    if s.velocities != "v" or s.every != 1:
-        raise SimulationError('velocities="eta" and every are for one state, and q or v has batch axes.')
-    if Stops(robot, None).any:
-        raise SimulationError(f"{name} has dry friction; {ensembles} without. Simulate the states one by one.")
+    check_alone(s)
+    if s.limits or Stops(robot, None).any:
+        raise SimulationError(f"{name} has joint limits that stop it, or dry friction; on a GPU {ensembles} without: move them to the CPU.")
     if not robot.compiled or robot.rolled or not robot.nv:
         said = "is not compiled" if not robot.compiled else "is rolled" if robot.nv else "does not move"
         raise SimulationError(f"{name} {said}; {ensembles} by straight-line kernels: lw.Dynamics(model, rolled=False).")
@@ -119,6 +133,12 @@ def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Hold, ...]]:
     return tuple(x for x in parts if isinstance(x, UserKernel)), tuple(x for x in parts if isinstance(x, Hold))
 
 
+def _external(external) -> UserKernel | None:
+    if external is not None and not isinstance(external, UserKernel):
+        raise SimulationError(f"external of a batch of states is a robot.kernel of (t, q, v, ...) -> (nb, 6); got {external!r:.60}.")
+    return external
+
+
 def held_force(hold: Hold, at: Mapping, velocities: tuple[int, ...]):
     """The answer of a held controller for all samples, an array of the shape of their velocities."""
     function = hold.function
@@ -139,8 +159,8 @@ def _watch(statistics: Mapping, events) -> Watch:
         event = event if isinstance(event, Event) else Event(event, getattr(event, "__name__", "event"))
         if not isinstance(event.function, UserKernel) or event.reset is not None or event.resolution is not None:
             raise SimulationError(
-                f'event "{event.name}" of a batch of states must be a robot.kernel of (t, q, v, ...) without reset and resolution, '
-                "which single runs have."
+                f'event "{event.name}" of a batch of states must be a robot.kernel of (t, q, v, ...), on a GPU without reset and '
+                "resolution."
             )
         made.append(event)
     names = [event.name for event in made]
@@ -158,7 +178,7 @@ def _batch(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         raise ShapeError(f"batch axes do not fit together: {said}. They must be equal, or 1, or missing.") from None
 
 
-def _arrays(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
+def arrays_of(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
     """The states and what is given, with one axis for all samples; and the axes of the batch."""
     own = own_robot(robot)
     try:

@@ -10,7 +10,8 @@ from ..dynamics import Dynamics
 from ..engine.gufunc import get_threads
 from ..engine.kernel import Kernel
 from ..motion import equations
-from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Ensemble, EventTimes, Statistic
+from .control import at_state
+from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Carried, Ensemble, EventTimes, Statistic
 from .ensemble_request import Request, held_force
 from .grid import Grid
 from .interpolate import Polynomial
@@ -30,10 +31,11 @@ FIRST_BLOCK = 64  # samples for each thread
 class EnsembleRun:
     """The arrays of all samples, and the compiled code that advances them."""
 
-    def __init__(self, asked: Request):
+    def __init__(self, asked: Request, earlier: Ensemble | None = None):
+        """Of an ensemble that goes on from an `earlier` one, or begins."""
         self.asked, self.own = asked, asked.own
         self.shapes = {name: x.shape[1:] for name, x in asked.given.items()}
-        self.equations = Equations.of(asked.robot, asked.controls, self.shapes, asked.constraints)
+        self.equations = Equations.of(asked.robot, asked.controls, self.shapes, asked.constraints, asked.external)
         self.segments, self.observe, self.rates = self._compiled()
         n = len(asked.Q)
         self.state = {name: np.zeros((n, *self.segments.shapes.get(name, ()))) for name in self.segments.state}
@@ -44,11 +46,28 @@ class EnsembleRun:
         count = self.grid.number(asked.until) + 1 if asked.store == "grid" else 0
         self.on_grid = [np.full((n, count, x.shape[1]), np.nan) for x in (asked.Q, asked.V)]
         self.parts: list[list[tuple]] = [[] for _ in range(n if asked.store == "steps" else 0)]
+        self.calls = np.full((len(asked.holds), n), -inf)
+        self.answers = [np.zeros((n, self.own.nv)) for _ in asked.holds]
+        if earlier is not None:
+            self._take(earlier)
+
+    def _take(self, earlier: Ensemble) -> None:
+        """Begin where an earlier part has ended."""
+        was, n = earlier.carried, len(self.asked.Q)
+        assert was is not None
+        for name, x in was.state.items():
+            self.state[name][:] = x
+        self.status = earlier.status.reshape(n).copy()
+        self.calls, self.answers = was.calls.copy(), [x.copy() for x in was.answers]
+        for rows, x in zip(self.on_grid, (earlier.Q, earlier.V)):
+            if x is not None:
+                rows[:, : x.shape[-2]] = x.reshape(n, *x.shape[-2:])
+        self.parts = [[part] for part in earlier.ragged] if earlier.ragged is not None else []
 
     def _compiled(self):
         """The steps, the kernel of what is watched, and the rates at the start; kept with what they are made of."""
         a, of = self.asked, self.equations
-        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels)]
+        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels), a.external]
         watched = () if a.watch is None else (tuple(a.watch.statistics), *((x.direction, x.terminal) for x in a.watch.events))
         source = a.robot.lowered if isinstance(a.robot, Dynamics) else a.robot
         key = "ensemble", source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched
@@ -62,13 +81,15 @@ class EnsembleRun:
         """The function (t, q, v, held, given...) -> v̇, τ of states to start from, with the bits of a single run where there can be one."""
         of, own, controls = self.equations, self.own, self.asked.controls
         if not self.shapes:
-            rates, moves = kernel(own, equations.local_rates), self.asked.keeper.timed
+            external, moves = self.asked.external, self.asked.keeper.timed
+            rates = kernel(own, equations.local_rates, *(() if external is None else ("external",)))
 
             def start(t, q, v, held):
-                tau, at = held, {"t": t, "q": q, "v": v}
+                tau = held
                 for control in controls:
-                    tau = tau + control(*(at[name] for name in control.names))
-                return rates(q, np.zeros_like(v), v, tau, **({"t": float(t[0])} if moves else {}))[1], tau
+                    tau = tau + at_state(control, t, q, v)
+                push = () if external is None else (at_state(external, t, q, v),)
+                return rates(q, np.zeros_like(v), v, tau, *push, **({"t": float(t[0])} if moves else {}))[1], tau
 
             return start
         shapes = {"t": (), "q": (own.nq,), "v": (own.nv,), "held": (own.nv,), **self.shapes}
@@ -82,30 +103,45 @@ class EnsembleRun:
 
     def go(self) -> Ensemble:
         """All samples, block after block; those of the block that Ctrl-C meets, and of later ones, are "stopped" and as they began."""
-        n, done, block = len(self.asked.Q), 0, FIRST_BLOCK * get_threads()
-        progress = Progress(0.0, float(n), self.asked.settings.progress)
+        todo, done, block = self._todo(), 0, FIRST_BLOCK * get_threads()
+        progress = Progress(0.0, float(len(todo)), self.asked.settings.progress)
         try:
             with np.errstate(all="ignore"):
-                while done < n:
-                    began, samples = monotonic(), slice(done, min(done + block, n))
-                    Block(self, samples).go()
-                    done = samples.stop
+                while done < len(todo):
+                    began, some = monotonic(), todo[done : done + block]
+                    some = some[: int(np.argmax(np.append(self.state["t"][some] != self.state["t"][some[0]], True)))]  # of one time
+                    Block(self, some).go()
+                    done += len(some)
                     progress.update(float(done))
                     block = int(block * np.clip(SECONDS / max(monotonic() - began, 1e-6), 0.25, 4.0)) + 1
         except KeyboardInterrupt:
-            self._forget(slice(done, n))
+            self._forget(todo[done:])
         finally:
             progress.close()
         return self._result()
 
-    def _forget(self, samples: slice) -> None:
-        """Take back the rows of samples that are not done."""
+    def _todo(self) -> np.ndarray:
+        """The samples that go on, by the times where they are."""
+        t, until = self.state["t"], self.asked.until
+        goes = (self.status == STOPPED) | ((self.status == FINISHED) & (t < until))
+        some = np.flatnonzero(goes)
+        return some[np.argsort(t[some], kind="stable")]
+
+    def _forget(self, samples: np.ndarray) -> None:
+        """Take back the rows of samples that are not done, since they began or went on."""
+        self.status[samples] = STOPPED
+        t, new = self.state["t"], samples[self.state["t"][samples] == self.asked.start]
         for rows in self.on_grid:
-            rows[samples] = np.nan
-        self.parts[samples] = [[] for _ in self.parts[samples]]
+            after = np.arange(rows.shape[1]) > self.grid.numbers(t[samples])[:, None]
+            rows[samples] = np.where(after[..., None], np.nan, rows[samples])
+            rows[new] = np.nan
+        for k in samples if self.parts else ():
+            self.parts[k] = [tuple(x[part[0] <= t[k]] for x in part) for part in self.parts[k]]
+        for k in new if self.parts else ():
+            self.parts[k] = []
         for name, x in self.state.items():
             if name.startswith(SEEN):
-                x[samples] = np.nan
+                x[new] = np.nan
 
     def _result(self) -> Ensemble:
         a, s, batch = self.asked, self.state, self.asked.batch
@@ -125,7 +161,8 @@ class EnsembleRun:
         none = s["t"][:0], s["q"][:0], s["v"][:0]
         ragged = [tuple(map(np.concatenate, zip(none, *parts))) for parts in self.parts] if a.store == "steps" else None
         t, q, v, status, steps, rejected = map(shaped, (s["t"], s["q"], s["v"], self.status, steps, s["tries"].astype(int) - steps))
-        made = Ensemble(self.own, t, q, v, status, steps, rejected, shaped(s["stuck"]), statistics, events, ragged=ragged)
+        carried = Carried(a, s, self.calls, self.answers)
+        made = Ensemble(self.own, t, q, v, status, steps, rejected, shaped(s["stuck"]), statistics, events, ragged=ragged, carried=carried)
         if a.store != "grid":
             return made
         times = self.grid.times(np.arange(self.on_grid[0].shape[1]))
@@ -134,34 +171,43 @@ class EnsembleRun:
 
 
 class Block:
-    """Samples that are advanced together, from the start to the end."""
+    """Samples that are advanced together, from one time to the end."""
 
-    def __init__(self, run: EnsembleRun, samples: slice):
+    def __init__(self, run: EnsembleRun, samples: np.ndarray):
         self.run, self.asked, self.segments, self.samples = run, run.asked, run.segments, samples
         self.state = {name: x[samples].copy() for name, x in run.state.items()}  # written back when all is done
         self.given = {name: np.ascontiguousarray(x[samples]) for name, x in run.asked.given.items()}
         self.count = len(self.state["t"])
-        self.held = np.zeros((self.count, run.own.nv))
-        self.answers = [self.held for _ in self.asked.holds]
-        self.calls = [-inf for _ in self.asked.holds]
+        self.answers = [x[samples] for x in run.answers]
+        self.calls = [float(x) for x in run.calls[:, samples[0]]]
+        self.held = sum(self.answers, np.zeros((self.count, run.own.nv)))
 
     def go(self) -> None:
-        a, state, t = self.asked, self.state, self.asked.start
-        self._begin()
+        a, state, t = self.asked, self.state, float(self.state["t"][0])
+        begins, anew = t == a.start, t == a.start
+        if begins:
+            self._begin()
+        elif a.store == "grid" and self.run.grid.is_at(t):  # as single runs go on, whose state is their last row
+            anew = True
+            for rows, name in zip(self.run.on_grid, "qv"):
+                state[name][:] = rows[self.samples, self.run.grid.number(t)]
         while t < a.until and self._goes().any():
             sampled = self._sample(t)
             target = min([a.until, *((k + 1) / hold.rate for hold, k in zip(a.holds, self.calls))])
-            if sampled or t == a.start:
+            if sampled or anew:
                 vdot, tau = self.run.rates(state["t"], state["q"], state["v"], self.held, *self.given.values())
                 goes = self._goes()
                 state["vdot"][goes], state["tau"][goes] = vdot[goes], tau[goes]
             bounds = self._bounds(target)
-            if t == a.start:
+            if begins:
                 state["wanted"][:] = a.settings.first_step or self.segments.first(*state.values(), *bounds)
+            begins = anew = False
             self._advance(target, bounds)
             t = target
         for name, x in state.items():
             self.run.state[name][self.samples] = x
+        for i, answer in enumerate(self.answers):
+            self.run.answers[i][self.samples], self.run.calls[i, self.samples] = answer, self.calls[i]
         ended = state["ended"] > 0 if "ended" in state else np.zeros(self.count, bool)
         self.run.status[self.samples] = np.where(state["stuck"] > 0, FAILED, np.where(ended, EVENT, FINISHED))
 
@@ -174,7 +220,7 @@ class Block:
                 state[name][:] = x
         first = [state[name] for name in ("t", "q", "v")]
         for k in range(self.count) if a.store == "steps" else ():
-            run.parts[self.samples.start + k] = [tuple(x[k : k + 1].copy() for x in first)]
+            run.parts[self.samples[k]] = [tuple(x[k : k + 1].copy() for x in first)]
         for rows, x in zip(run.on_grid, first[1:]) if a.store == "grid" else ():
             rows[self.samples, 0] = x
 
@@ -213,7 +259,7 @@ class Block:
             counts = self.segments.run([*arrays, *fixed], room, capacity).astype(int)
             for x, new in zip(self.state.values(), arrays):
                 x[some] = new
-            self._store(some + self.samples.start, counts, room)
+            self._store(self.samples[some], counts, room)
             some = some[(self.state["t"][some] < target) & self._goes()[some]]
 
     def _store(self, samples, counts, room) -> None:
@@ -228,14 +274,8 @@ class Block:
         """The rows at multiples of dt within steps."""
         i, j = np.nonzero(np.arange(rows["t"].shape[1]) < counts[:, None])
         t1, h, t0, late0, q0, c = (rows[name][i, j] for name in ROWS["grid"])
-        grid, robot = self.run.grid, self.run.own
-        first, last = grid.numbers(t0), grid.numbers(t1)
-        total = last - first
-        s = np.repeat(np.arange(len(total)), total)
-        numbers = first[s] + 1 + np.arange(len(s)) - np.repeat(np.cumsum(total) - total, total)
-        times = grid.times(numbers)
-        times = np.where(times > t1[s] - grid.slack, t1[s], times)
-        x = np.minimum(((times - t0[s]) - late0[s]) / h[s], 1.0)
+        robot = self.run.own
+        s, numbers, times, x = self.run.grid.within(t0, late0, h, t1)
         y, n = Polynomial.value(c[s], x[:, None]), robot.nv
         there = self._on_constraints(times, robot.integrate(q0[s], y[:, :n]), y[:, n:], samples[i[s]])
         for out, values in zip(self.run.on_grid, there):

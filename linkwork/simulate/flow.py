@@ -91,7 +91,7 @@ class Flow:
             tau = tau + np.asarray(at_state(control, t, q, v))
         self.evaluations += len(t)
         tau = np.broadcast_to(tau, v.shape)
-        if self.timed or (self.stops is not None and self.stops.held):
+        if self.timed or self.external is not None or (self.stops is not None and self.stops.held):
             return np.array([self.at(*state)[0] for state in zip(t, q, v)]), tau
         pushed = tau if self.stops is None else tau + self.stops.friction
         return self.rates(q, np.broadcast_to(self.zero, v.shape), v, pushed)[1], tau
@@ -102,7 +102,7 @@ class Flow:
 
     def _wrenches(self, t, q, v):
         assert self.external is not None
-        wrenches = np.asarray(self.external(t, *read_only(q, v)), float)
+        wrenches = np.asarray(at_state(self.external, t, *read_only(q, v)), float)
         if wrenches.shape != (len(self.robot.bodies), 6):
             raise ShapeError(
                 f"external returned an array of shape {wrenches.shape}, but {self.robot.model.name} has wrenches of shape "

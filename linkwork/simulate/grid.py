@@ -28,9 +28,24 @@ class Grid:
         """The number of the last time of the grid that is not after t."""
         return 0 if self.dt is None else floor((t - self.start + self.slack) / self.dt)
 
+    def is_at(self, t: float) -> bool:
+        """Is t a time of the grid?"""
+        return abs(self.time(self.number(t))[0] - t) <= self.slack
+
     def numbers(self, t: np.ndarray) -> np.ndarray:
         """The same for many times."""
         return np.floor((t - self.start + self.slack) / (self.dt or 1.0)).astype(int)
+
+    def within(self, t0, late0, h, t1) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The times of the grid within steps (m,) from t0 + late0 to t1, which are h long: of each its step, its number, the time, and
+        the fraction of the step."""
+        first, last = self.numbers(t0), self.numbers(t1)
+        total = last - first
+        s = np.repeat(np.arange(len(total)), total)
+        numbers = first[s] + 1 + np.arange(len(s)) - np.repeat(np.cumsum(total) - total, total)
+        times = self.times(numbers)
+        times = np.where(times > t1[s] - self.slack, t1[s], times)
+        return s, numbers, times, np.minimum(((times - t0[s]) - late0[s]) / h[s], 1.0)
 
     def times(self, k: np.ndarray) -> np.ndarray:
         """The times of these numbers."""

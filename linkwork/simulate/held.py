@@ -117,12 +117,27 @@ class Keeper:
         """A state to start from, put on the constraints; one that `goes_on` from a run is there already."""
         if self.held is None:
             return q, v
-        self.check_state(t, q, v)
         if not (goes_on and self.how in WAYS):
+            self.check_state(t, q, v)
             q, v = self.held.project(q, v, t)
         if self.embeds and self.pick is None:
             self.pick = self.held.choices.first(q, t)
         return q, v
+
+    def why(self, q, error: ConstraintError) -> ConstraintError:
+        """Why a run cannot start at q: because that is singular, where the constraints have a lower rank than elsewhere, or the error."""
+        if self.held is None or self.held is not self.robot.constraints or not self.held.compiled:
+            return error
+        try:
+            usual, here = sum(x.rank for x in self.held.choices.ranked), self.robot.constraint_report(q).rank
+        except (ConstraintError, ModelError):
+            return error
+        if not here < usual:
+            return error
+        return ConstraintError(
+            f"{self.robot.model.name} starts in a singular configuration: its constraints have rank {here} there, {usual} elsewhere, "
+            "and do not say which possible motion goes on. Start from another one; robot.constraint_report(q) has the rank."
+        )
 
     def back(self, t, q, v, hold=()):
         """The state at t, or states at several times, on the constraints; velocities in `hold` stay as they are."""

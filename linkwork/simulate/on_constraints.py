@@ -93,12 +93,12 @@ class OnConstraints:
         by_numbers = self.held.by_numbers
         return by_numbers.system(self.loops, q, lambda nodes: self.dressed(nodes, q, self.constants), by_numbers.drive(t, q))
 
-    def rates(self, t, q, xi, v, tau, *, friction: bool = True):
+    def rates(self, t, q, xi, v, tau, external=None, *, friction: bool = True):
         """ξ̇ and v̇ at q ∘ exp ξ; without `friction` that of the joints is part of τ."""
         system = self.system(t, q)
         nodes = system.nodes if friction else equations.without_friction(system.nodes)
         there = quantities.integrate(nodes, q, xi)
-        vdot = quantities.forward_dynamics(system, there, v, tau + quantities.passive_force(nodes, there, v))
+        vdot = quantities.forward_dynamics(system, there, v, tau + quantities.passive_force(nodes, there, v), external)
         return equations.local_velocity(nodes, xi, v), np.where(system.serves != 0, vdot, np.nan)
 
     def left(self, t, q, errors):

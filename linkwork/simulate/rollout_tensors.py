@@ -128,7 +128,7 @@ def _step(robot, method: str, solver: ContactSolver, names: tuple[str, ...], sha
     if key not in own.made:
         law = contact_law(robot, solver) if method == "contact" else None
         kernel = whole_step(robot, STEPS[method], None, None, shapes) if law is None else whole_contact_step(
-            robot, derivative_law(own, law, solver), solver.differentiable, None, None, shapes
+            robot, derivative_law(law, solver), solver.differentiable, None, None, shapes
         )  # fmt: skip
         own.made[key] = QuantityKernel(own, kernel), law
     return own.made[key]

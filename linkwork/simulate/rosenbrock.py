@@ -51,19 +51,19 @@ class Rosenbrock(Pair):
 
     def end(self, rates, K, t, q, v, h):
         n = v.shape[-1]
-        by_xi, by_v, bend, by_time, others = rates.slopes(t, q, v)
-        g, unit = GAMMA * h, like(np.eye(n), v)
-        P, R = unit - g * by_v, unit - g * bend
+        W, by_xi, by_v, by_time, bend, others = rates.slopes(t, q, v, K[0, n : 2 * n])
+        g = GAMMA * h
+        P, R = W - g * by_v, like(np.eye(n), v) - g * bend
         lu = Pivoted(P @ R - g * g * by_xi, n)
 
-        def solved(r):
-            """(I − g J)⁻¹ γ r, J = [[bend, I], [∂v̇/∂ξ, ∂v̇/∂v]]; what depends on these two follows from them."""
-            x = lu.particular((GAMMA * (g * r[n : 2 * n] + P @ r[:n]))[:, None])[:, 0]
+        def solved(r, force):
+            """(I − g J)⁻¹ γ (r + W⁻¹ force), J = [[bend, I], W⁻¹ [by ξ, by v]]; what depends on these two follows from them."""
+            x = lu.particular((GAMMA * (g * (W @ r[n : 2 * n] + force) + P @ r[:n]))[:, None])[:, 0]
             y = (R @ x - GAMMA * r[:n]) / g
             along = g * (others[0] @ x + others[1] @ y) if others else 0.0
             return np.concatenate([x, y, GAMMA * r[2 * n :] + along])
 
-        still = np.concatenate([0.0 * v, by_time, *(others[2:] or [K[0, 2 * n :]])])
+        still = np.concatenate([0.0 * v, 0.0 * v, *(others[2:] or [K[0, 2 * n :]])])
         for i in range(6):
             f = K[0]
             if i:
@@ -71,7 +71,7 @@ class Rosenbrock(Pair):
                 f = like(np.zeros(K.shape[1]), v)
                 rates(t + TIMES[i] * h, q, dy[:n], v + dy[n : 2 * n], split(f, n))
             earlier = C[i, :i] @ K[1 : i + 1] if i else 0.0
-            K[i + 1] = solved(f + earlier + (BY_TIME[i] * h) * still)
+            K[i + 1] = solved(f + earlier + (BY_TIME[i] * h) * still, (BY_TIME[i] * h) * by_time)
         dy = (h * np.append(A[5, :5], 1.0)) @ K[1:7]
         xi, v1 = dy[:n], v + dy[n : 2 * n]
         rates(t + h, q, xi, v1, split(K[7], n))

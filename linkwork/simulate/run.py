@@ -145,14 +145,15 @@ class Run:
 
     def _closed(self):
         """The first state on the constraints; a state that is wrong raises, constraints that cannot be satisfied end the run."""
-        self.keeper.check_state(self.t, self.q, self.v)
+        if not self.goes_on:
+            self.keeper.check_state(self.t, self.q, self.v)
         try:
             return self.keeper.start(self.t, self.q, self.v, self.goes_on)
         except ConstraintError as error:
             self.vdot, self.tau = np.full(self.robot.nv, np.nan), np.zeros(self.robot.nv)
             self.store()
-            self.error = error
-            raise Failure(str(error)) from error
+            self.error = self.keeper.why(self.q, error)
+            raise Failure(str(self.error)) from error
 
     def _sample(self) -> None:
         """Call the held controllers that are due; the forces change."""
@@ -169,7 +170,10 @@ class Run:
         """Continue from the present state with other forces or, after event `just`, another state; see EventDetector.begin."""
         if self.flow.stops is not None:
             self.q, self.v = choose(self.flow.stops, self.t, self.q, self.v, self.flow)
-        self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
+        if isinstance(self.integrator, ContactMidpoint) and just is None and self.steps:
+            self.tau = self.flow.forces(self.t, self.q, self.v)[0]  # v̇ remains the mean of the step that ended here
+        else:
+            self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self.integrator.restart(jump=just is not None)
         if self.detector.any:
             self.detector.begin(self.t, self.q, self.v, just, rate)

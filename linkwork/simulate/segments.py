@@ -15,14 +15,14 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..engine.derived import Derived
 from ..engine.kernel import Kernel
-from ..engine.program import record
+from ..engine.program import Input, record
 from ..engine.routines import Routine
 from ..engine.segments import Segment
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import like, opaque
 from ..motion import equations
-from ..quantities import hybrid_dynamics, integrate, passive_force
+from ..quantities import hybrid_dynamics, integrate, inverse_dynamics_derivatives_with_passive_forces, passive_force
 from ..varying import Varying
 from .grid import later
 from .guard import FOUND, Guard
@@ -54,25 +54,26 @@ class Equations:
     content: object = None
     constraints: OnConstraints | None = None
     in_place: bool = False  # are the equations written out at each stage, however long they are?
+    external: UserKernel | None = None  # wrenches on bodies
     modes: tuple[str, ...] = ()  # of joints that stop, as data (nv,): "slides", the way each goes, and "rests", 1 where one is held
 
     @staticmethod
     def of(
         robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None,
-        constraints: OnConstraints | None = None, modes: tuple[str, ...] = (),
+        constraints: OnConstraints | None = None, external: UserKernel | None = None, modes: tuple[str, ...] = (),
     ) -> "Equations":  # fmt: skip
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
         own, nodes = own_robot(robot), nodes_as_scalars(robot)
         system = own.lowered.system
         content = robot.content if isinstance(robot, Varying) else own.lowered.digest
-        known = own.lowered.is_ours and not controls and constraints is None
-        named = content if known else None if constraints is None or controls else constraints.content
+        known = own.lowered.is_ours and not controls and external is None
+        named = None if not known else content if constraints is None else constraints.content
 
         def nodes_like(some, at, friction=True):
             made = nodes(some, at)
             return system(made if friction else equations.without_friction(made))
 
-        return Equations(own, nodes_like, tuple(controls), given or {}, named, constraints, modes=modes)
+        return Equations(own, nodes_like, tuple(controls), given or {}, named, constraints, external=external, modes=modes)
 
     @property
     def blocks(self) -> int:
@@ -90,6 +91,15 @@ class Equations:
             tau = tau + force
         return tau
 
+    def wrenches(self, t, q, v, given: Mapping) -> tuple:
+        """Those on bodies, (nb, 6), if there are any."""
+        if self.external is None:
+            return ()
+        found, shape = result_of(self.external, {"t": t, "q": q, "v": v, **given}), (len(self.robot.bodies), 6)
+        if np.shape(found) != shape:
+            raise ShapeError(f"{self.external.__name__} returns shape {np.shape(found)} for one robot; as external it must return {shape}.")
+        return (found,)
+
 
 class Rates:
     """ξ̇ and v̇ at q ∘ exp ξ, as `pairs` asks for them; `tau` and `force`, which holds joints at rest, are those of the last call. Short ones
@@ -103,14 +113,38 @@ class Rates:
         routine = Routine(record("rates", self._rates, self.inputs))
         self.rates = self._rates if of.in_place or routine.length < IN_PLACE else routine
 
-    def slopes(self, t, q, v):
-        """∂v̇/∂ξ, ∂v̇/∂v, ∂ξ̇/∂ξ and ∂v̇/∂t at ξ = 0, exact; then those by ξ, v and t of what else there are rates of."""
+    def slopes(self, t, q, v, vdot):
+        """Of W v̇ = forces: W, and the slopes of the forces by ξ, v and t at ξ = 0, exact; ∂ξ̇/∂ξ; then slopes by ξ, v and t of what else
+        there are rates of. W is 𝓜 where those of inverse dynamics are known, which are shorter than those of v̇; else the identity."""
+        of, n = self.of, len(v)
+        if of.constraints is None and of.external is None and "rests" not in of.modes and of.robot.lowered.is_rigid:
+            return *self._called("slopes", self._by_inverse_dynamics, t, q, 0.0 * v, v, *self.at.values(), vdot), []
         derived = Derived("rates", self._rates, self.inputs)
-        function = partial(derived.jacobian, (0, 1, 3) if "rests" in self.of.modes else (0, 1), (0, 2, 3))
-        routine = Routine(record("slopes", function, self.inputs))
-        found = (function if self.of.in_place else routine)(t, q, 0.0 * v, v, *self.at.values())
-        _, bend, _, by_time, by_xi, by_v, *more = map(opaque, found)
-        return by_xi, by_v, bend, by_time, more[1:] + more[:1]
+        function = partial(derived.jacobian, (0, 1, 3) if "rests" in of.modes else (0, 1), (0, 2, 3))
+        _, bend, _, by_time, by_xi, by_v, *more = self._called("slopes", function, t, q, 0.0 * v, v, *self.at.values())
+        return like(np.eye(n), v), by_xi, by_v, by_time, bend, more[1:] + more[:1]
+
+    def _called(self, name: str, function: Callable, *values):
+        """A function in place, or as a routine; its last input may be v̇ besides those of the rates."""
+        inputs = (*self.inputs, Input("vdot", np.shape(values[3])))[: len(values)]
+        made = function if self.of.in_place else Routine(record(name, function, inputs))
+        return map(opaque, made(*values))
+
+    def _by_inverse_dynamics(self, t, q, xi, v, held, *more):
+        """𝓜 v̇ = τ − (what inverse dynamics asks for) at ξ = 0."""
+        of, given, vdot = self.of, dict(zip((*self.of.modes, *self.of.varied), more)), more[-1]
+        system = of.nodes_like(q, given)
+        by_q, by_v, M = inverse_dynamics_derivatives_with_passive_forces(system, q, v, vdot)
+        bend = Derived("ways", partial(equations.local_velocity, system), self.inputs[2:4]).jacobian((0,), (0,), xi, v)
+        if not of.controls:
+            return M, -by_q, -by_v, 0.0 * v, bend
+        forces = Derived("forces", self._forces, self.inputs)
+        by_time, of_q, of_v = forces.jacobian((0,), (0, 2, 3), t, q, xi, v, held, *more[:-1])
+        return M, of_q - by_q, of_v - by_v, by_time, bend
+
+    def _forces(self, t, q, xi, v, held, *more):
+        given = dict(zip((*self.of.modes, *self.of.varied), more))
+        return self.of.forces(t, integrate(self.of.nodes_like(q, given), q, xi), v, held, given)
 
     def system(self, some):
         return self.of.nodes_like(some, self.at)
@@ -124,26 +158,27 @@ class Rates:
         """ξ̇, v̇, τ; if joints may be held, also the v̇ of these if they were let go, and the forces that hold them."""
         of, given = self.of, dict(zip((*self.of.modes, *self.of.varied), more))
         system = of.nodes_like(q, given)
-        tau = of.forces(t, integrate(system, q, xi), v, held, given) if of.controls else held
+        there = integrate(system, q, xi) if of.controls or of.external else q
+        tau, push = of.forces(t, there, v, held, given), of.wrenches(t, there, v, given)
         if of.modes:
-            return self._of_stops(t, q, xi, v, tau, given)
+            return self._of_stops(t, q, xi, v, tau, push, given)
         if of.constraints is not None:
-            return *of.constraints.having(given).rates(t, q, xi, v, tau), tau
-        return *equations.local_rates(system, q, xi, v, tau), tau
+            return *of.constraints.having(given).rates(t, q, xi, v, tau, *push), tau
+        return *equations.local_rates(system, q, xi, v, tau, *push), tau
 
-    def _of_stops(self, t, q, xi, v, tau, given: Mapping):
+    def _of_stops(self, t, q, xi, v, tau, push: tuple, given: Mapping):
         """Dry friction is a force against the way that a joint slides; joints at rest have no acceleration       Jain (16.15)."""
         of = self.of
         pushed = tau - np.concatenate(of.nodes_like(q, given).friction, -1) * given["slides"]
         if of.constraints is not None:
-            return *of.constraints.having(given).rates(t, q, xi, v, pushed, friction=False), tau
+            return *of.constraints.having(given).rates(t, q, xi, v, pushed, *push, friction=False), tau
         smooth = of.nodes_like(q, given, friction=False)
-        xi_rate, free = equations.local_rates(smooth, q, xi, v, pushed)
+        xi_rate, free = equations.local_rates(smooth, q, xi, v, pushed, *push)
         if "rests" not in of.modes:
             return xi_rate, free, tau
         rests, there = given["rests"], integrate(smooth, q, xi)
         total = pushed + passive_force(smooth, there, v)
-        found = hybrid_dynamics(smooth, there, v, np.where(rests > 0, 0.0, total), rests)
+        found = hybrid_dynamics(smooth, there, v, np.where(rests > 0, 0.0, total), rests, *push)
         return xi_rate, np.where(rests > 0, 0.0, found), tau, np.where(rests > 0, free, 0.0), np.where(rests > 0, found - total, 0.0)
 
     def __call__(self, t, q, xi, v, out) -> None:

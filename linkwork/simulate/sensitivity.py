@@ -16,6 +16,8 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError, did_you_mean
 from ..systems import VARIABLE
 from .archive import is_missing
+from .contact_rollout import FRICTION
+from .contact_slopes import ContactSlopes
 from .control import Hold
 from .settings import Settings
 from .step_derivatives import Derivatives, StepDerivatives, Steps
@@ -67,8 +69,9 @@ def wanted(robot: Dynamics, settings: Settings, sensitivity) -> tuple[str, ...]:
     """The names in `sensitivity`, if this run can have them."""
     names = (STATE,) if sensitivity is True else (sensitivity,) if isinstance(sensitivity, str) else tuple(sensitivity or ())
     for name in names:
-        if name != STATE and name not in VARIABLE:
-            raise SimulationError(f'sensitivity to "{name}": there is no such constant.{did_you_mean(str(name), [STATE, *VARIABLE])}')
+        if name != STATE and name not in VARIABLE and not (name == FRICTION and settings.method == "contact"):
+            near = did_you_mean(str(name), [STATE, *VARIABLE, FRICTION])
+            raise SimulationError(f'sensitivity to "{name}": there is no such constant.{near}')
     if names:
         check(robot, settings)
     if robot.constraints is not None and "at" in names:
@@ -85,9 +88,12 @@ def check(robot: Dynamics, s: Settings) -> None:
         why = "`external` has no derivative here: say its force as a control, robot.joint_forces(q, external)"
     elif s.velocities != "v":
         why = f'velocities="{s.velocities}" has none; take velocities="v"'
+    elif s.method == "contact":
+        if any(getattr(event, "reset", None) for event in s.events):
+            why = "with contacts, events may not reset the state"
     elif len(robot.contacts):
-        why = f"{robot.model.name} has contacts, and runs with them have none"
-    elif s.method in ("midpoint", "contact", "rosenbrock"):
+        why = f'{robot.model.name} has contacts, and runs event by event have none; take method="contact" with dt=...'
+    elif s.method in ("midpoint", "rosenbrock"):
         why = f'method "{s.method}" has none; take another, e.g. "rk4"'
     elif Stops(robot, s.restitution if s.limits else None, None).any:
         why = "joints that stop at limits or stick by dry friction have none; say impacts as events with a reset"
@@ -99,6 +105,8 @@ def _constrained(robot: Dynamics, s: Settings) -> str:
     """What is not there under constraints."""
     if robot.constraints is not None and robot.constraints.set.moving:
         return "which move in time"
+    if s.method == "contact":
+        return 'and runs of such with contacts have none; take lw.rollout_gradient(..., method="contact")'
     if s.constraints != "project" or s.keep is not None:
         return 'on which derivatives are put back as the run is: constraints="project" alone has them'
     if s.method not in ("rk4", "rk45", "dop853"):
@@ -123,6 +131,8 @@ def adjoint(run: "Trajectory", final: Callable | None = None, running: Callable 
     """
     names = (by,) if isinstance(by, str) else tuple(by)
     wanted(run.robot, run.settings, names or True)
+    if run.settings.method == "stiff" and not run.settings.sensitivity:
+        raise SimulationError('derivatives of this run are not there: steps of "stiff" may be compiled ones; simulate with method="radau".')
     return _Walk(run, tuple(x for x in names if x != STATE)).backwards(final, running)
 
 
@@ -150,13 +160,15 @@ class _Walk:
         parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
         kernels = [traced(self.robot, x.function if isinstance(x, Hold) else x, "control", "tqv") for x in parts]
         self.holds = [(x, k) for x, k in zip(parts, kernels) if isinstance(x, Hold)]
-        self.of = Derivatives(self.robot, [k for x, k in zip(parts, kernels) if not isinstance(x, Hold)], self.names)
+        contact = ContactSlopes(self.robot, run.settings, self.names) if run.settings.method == "contact" else None
+        self.of = Derivatives(self.robot, [k for x, k in zip(parts, kernels) if not isinstance(x, Hold)], self.names, contact)
         self.steps = Steps.of(self.robot, run.dense, float(run.t[-1]))
         self.q = self.robot.integrate(self.steps.base, self.steps.xi)
         self.samples = [self._samples(*each) for each in self.holds]
         self.held = sum((tau for _, tau, _ in self.samples), np.zeros_like(self.steps.v))
         self._compare()
-        self.made = StepDerivatives(self.of, self.steps, run.settings.method, self.held)
+        impulse = None if contact is None else contact.impulses(run, self.steps.t, self.steps.h)
+        self.made = StepDerivatives(self.of, self.steps, run.settings.method, self.held, impulse)
         self.jumps = self._jumps()
 
     def _samples(self, hold: Hold, kernel):
@@ -171,9 +183,14 @@ class _Walk:
     def _compare(self) -> None:
         """Raise if a control is not the function of (t, q, v) that was traced."""
         run, s = self.run, self.steps
-        rows = np.searchsorted(run.t, s.t, side="right") - 1
-        same = run.t[rows] == s.t
-        tau = (self.of.control(s.t, self.q, s.v)[0] + self.held)[same]
+        t, state, asked = s.t, (self.q, s.v), s.t
+        if self.of.contact is not None:
+            if len(run.t) != len(s.t) + 1 or not len(s.t):
+                return  # rows of another grid, whose forces are interpolated
+            t, state, asked = run.t[1:], self.of.contact.half(self.q, s.v, s.h)[0], s.t + s.h / 2  # forces are those within the step before
+        rows = np.searchsorted(run.t, t, side="right") - 1
+        same = run.t[rows] == t
+        tau = (self.of.control(asked, *state)[0] + self.held)[same]
         off = np.abs(tau - run.tau[rows[same]]) > AGREE * (1 + np.abs(tau).max(initial=0))
         if off.any():
             t = s.t[same][off.any(-1)][0]
@@ -254,6 +271,11 @@ class _Walk:
         out[again] = starts[i[again] + 1]
         inside = np.flatnonzero((x > SAME) & (x < 1 - SAME))
         if len(inside):
+            if self.of.contact is not None:
+                raise SimulationError(
+                    f't = {t[inside[0]]:.6g} s lies within a step of method "contact", where a run is interpolated; sensitivities are '
+                    "those of the ends of steps, at multiples of dt."
+                )
             k, x = i[inside], x[inside]
             c = None if s.coefficients is None else s.coefficients[k] * x[:, None, None] ** np.arange(s.coefficients.shape[1])[:, None]
             part = replace(s, t=s.t[k], h=x * s.h[k], base=s.base[k], xi=s.xi[k], v=s.v[k], coefficients=c)

@@ -14,14 +14,14 @@ from .midpoint import Midpoint
 from .pairs import DormandPrince, DormandPrince8, Pair
 from .rosenbrock import Rosenbrock
 from .step import Integrator, Tolerances
-from .stiff import Radau
+from .stiff import MOST, Radau, Stiff
 
 if TYPE_CHECKING:
     from ..constraints import Constrained
 
 FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint, "contact": ContactMidpoint}
-PAIRS: dict[str, type[Pair]] = {"rk45": DormandPrince, "dop853": DormandPrince8, "rosenbrock": Rosenbrock}
-ADAPTIVE = *PAIRS, "stiff"
+PAIRS: dict[str, type[Pair]] = {"rk45": DormandPrince, "dop853": DormandPrince8, "rosenbrock": Rosenbrock, "stiff": Rosenbrock}
+ADAPTIVE = *PAIRS, "radau"
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Settings:
         if self.fixed:
             return FIXED[self.method](flow)
         control = Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step
-        if self.method in PAIRS:
-            if self.method == "rosenbrock" and flow.robot.nv:
-                return CompiledOnly(Rosenbrock(), flow, *control)
-            return Adaptive(PAIRS[self.method]() if flow.robot.nv else DormandPrince(), flow, *control)
-        return Radau(flow, *control)
+        if self.method == "radau" or (self.method == "stiff" and (self.sensitivity or flow.robot.nv > MOST)):
+            return Radau(flow, *control)  # which has derivatives, and no code as long as the cube of the velocities
+        if self.method in ("stiff", "rosenbrock") and flow.robot.nv:
+            return Stiff(flow, *control) if self.method == "stiff" else CompiledOnly(Rosenbrock(), flow, *control)
+        return Adaptive(PAIRS[self.method]() if flow.robot.nv else DormandPrince(), flow, *control)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from .diagonal import check_diagonal
 from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
 from .ensemble_request import request
 from .ensemble_run import EnsembleRun
+from .ensemble_single import SingleRuns, needs_single_runs
 from .held import Keeper
 from .run import Run
 from .sensitivity import wanted
@@ -70,8 +71,8 @@ def simulate(
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints: a Trajectory.
     For q (..., nq), v (..., nv) with batch axes, or `robot.varying(...)`, those of all samples, each with its own steps: an Ensemble.
 
-    method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (Radau, order 5),
-               "rosenbrock" (linearly implicit, order 4, compiled steps only)
+    method     adaptive, on the group: "rk45" (order 5), "dop853" (order 8, for small tolerances), "stiff" (linearly implicit, order 4, in
+               compiled steps; "radau" where there are none), "radau" (implicit, order 5), "rosenbrock" (as "stiff", never "radau")
                with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift),
                "contact" (Moreau's midpoint rule: the contacts of the model, joint limits and dry friction in one problem)
     dt         the step of a fixed-step method; for an adaptive method, the spacing of the stored rows
@@ -98,7 +99,9 @@ def simulate(
     contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
                digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
 
-    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "rosenbrock"; control and events are kernels (`robot.kernel`):
+    With joint limits, dry friction or resets, the samples of an ensemble are single runs, one after another.
+    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "stiff"; control, external and events are kernels of the
+    robot (`robot.kernel`):
     given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
     statistics  kernels of (t, q, v, ...) by name: of each the least, greatest, mean and last value, without storing rows
     store      "steps": all rows; "last": only the ends of the motions, the default where something is watched; with dt, rows
@@ -124,6 +127,8 @@ def simulate(
             state, given, like = on_host(state, dict(given or {}))
             made = request(robot, state, settings, float(start), until, given, statistics or {}, store or (None if dt else "last"))
             return DeviceEnsembleRun(made, like).go()
+        if why := needs_single_runs(robot, settings):
+            return SingleRuns(robot, state, settings, float(start), until, given or {}, statistics or {}, store, why).go()
         return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
     checked(robot, settings)
     if names := wanted(robot, settings, sensitivity):

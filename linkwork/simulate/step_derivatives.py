@@ -18,6 +18,7 @@ from ..errors import SimulationError
 from ..motion.linearize import chart, kernels, of_tree, passive_slopes, stacked
 from ..quantities import coordinate_rates
 from . import tableau
+from .contact_slopes import ContactSlopes
 from .dense import Dense, Polynomials
 from .explicit import RK4
 
@@ -84,10 +85,13 @@ class Stage:
 class Derivatives:
     """Exact derivatives of the rates of a robot with its controls, called with a batch of states; under constraints along them."""
 
-    def __init__(self, robot: Dynamics, functions: list, names: tuple[str, ...]):
-        """`functions` are controls (t, q, v) -> τ as kernels, `names` constants that `varying` knows."""
-        self.robot, self.functions, self.names = robot, functions, names
-        self.own = {} if not names else self._kept("varying", lambda: robot.varying(*names)).own
+    def __init__(self, robot: Dynamics, functions: list, names: tuple[str, ...], contact: ContactSlopes | None = None):
+        """`functions` are controls (t, q, v) -> τ as kernels, `names` constants that `varying` knows; `contact` of a run with contacts."""
+        self.robot, self.functions, self.names, self.contact = robot, functions, names, contact
+        if contact is not None:
+            self.own = contact.own
+        else:
+            self.own = {} if not names else self._kept("varying", lambda: robot.varying(*names)).own
 
     def _kept(self, what: str, make: Callable):
         """What is made once for a robot."""
@@ -152,6 +156,7 @@ class StepDerivatives:
     steps: Steps
     method: str
     held: np.ndarray  # τ of held controllers in each step (N, nv)
+    impulse: np.ndarray | None = None  # where the solution of contacts starts in each step (N, 3 blocks)
     stages: list[Stage] = field(default_factory=list)
 
     def __post_init__(self):
@@ -160,7 +165,9 @@ class StepDerivatives:
         self.eta, self.dv, self.dtau = (columns[:, i * n : i * n + n] for i in range(3))
         if self.method == "euler":
             self.matrix = self._euler()
-        elif self.method == "stiff":
+        elif self.method == "contact":
+            self.matrix = self._contact()
+        elif self.method in ("stiff", "radau"):
             self.matrix = self._implicit(*RADAU)
         else:
             self.matrix = self._explicit(*tableaus(self.method))
@@ -225,6 +232,24 @@ class StepDerivatives:
         end = dy0 + h * np.einsum("j,njab->nab", B, dK)
         S = chart(self.of.robot, s.coefficients.sum(1)[:, :n], s.v)[0]
         return np.concatenate([S @ end[:, :n], end[:, n:]], -2)
+
+    def _contact(self):
+        of, s, n = self.of, self.steps, self.of.robot.nv
+        assert of.contact is not None
+        q, t = of.robot.integrate(s.base, s.xi), s.t + s.h / 2
+        (q_mid, v_mid), (qq, qv, vq, vv) = of.contact.half(q, s.v, s.h)
+        by_q = of.tangent(q_mid, qq) @ self.eta + of.tangent(q_mid, qv) @ self.dv
+        by_v = vq @ self.eta + vv @ self.dv
+        u, u_q, u_v = of.control(t, q_mid, v_mid)
+        by_tau, tau = u_q @ by_q + u_v @ by_v + self.dtau, u + self.held
+        self.stages.append(Stage(t, q_mid, v_mid, tau, s.h, by_q, by_v, by_tau))
+        (q_end, _), of_q, of_v = of.contact.at(q, s.v, tau, s.h, self.impulse)
+        ends = []
+        for slopes_q, slopes_v, slopes_tau, by in ([of.tangent(q_end, x) for x in of_q], of_v):
+            end = slopes_q @ self.eta + slopes_v @ self.dv + slopes_tau @ by_tau
+            end[..., 3 * n :] += by
+            ends.append(end)
+        return np.concatenate(ends, -2)
 
     def _euler(self):
         s, n = self.steps, self.of.robot.nv

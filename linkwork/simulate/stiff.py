@@ -1,4 +1,5 @@
-"""An implicit method for stiff springs, strong damping and large gains: SciPy's Radau IIA of order 5, in local coordinates.
+"""Implicit methods for stiff springs, strong damping and large gains, in local coordinates: SciPy's Radau IIA of order 5, and "stiff",
+which makes linearly implicit steps in compiled code and Radau's where there are none.
 
 The local coordinates refer to one configuration until a spherical joint has rotated far from it; then, or when a force
 jumps, the solver is restarted with the same step length.
@@ -10,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from .explicit import Adaptive
 from .interpolate import Polynomial
 from .memory import remembered
+from .rosenbrock import Rosenbrock
 from .slopes import known, rate_slopes
 from .step import Failure, Integrator, Step, Tolerances
 
+MOST = 24  # velocities of a robot whose linearly implicit steps are compiled without being asked for by name
 FAR = 1.0  # radians
 PROBE = 1e-8  # increment of finite differences, relative to a coordinate or its change in a step
 
@@ -145,6 +149,41 @@ class Radau(Integrator):
 
     def _far(self, xi):
         return any(xi[rows] @ xi[rows] > FAR**2 for rows in self.tolerances.rotations)
+
+
+class Stiff(Adaptive):
+    """Steps of `Rosenbrock`, which compiled code makes; what that cannot make is a step of Radau's, with the same tolerances."""
+
+    def __init__(self, flow, tolerances: Tolerances, first_step: float | None, max_step: float):
+        super().__init__(Rosenbrock(), flow, tolerances, first_step, max_step)
+        self.radau = Radau(flow, tolerances, first_step, max_step)
+
+    def step(self, t, q, v, vdot, h):
+        self.radau.next_step, self.fresh = self.next_step, True
+        made = self.radau.step(t, q, v, vdot, h)
+        self.next_step = self.radau.next_step
+        return made
+
+    def restart(self, *, jump):
+        super().restart(jump=jump)
+        self.radau.restart(jump=jump)
+
+    def state_projected(self):
+        self.radau.state_projected()
+
+    @property
+    def memory(self):
+        """Of compiled steps the accelerations of joints at rest, of Radau's the state of the solver."""
+        return super().memory or self.radau.memory
+
+    def remember(self, memory):
+        super().remember(memory)
+        self.radau.remember(memory)
+
+    def snapshot(self):
+        made = copy(self)
+        made.radau = self.radau.snapshot()
+        return made
 
 
 @dataclass(frozen=True)

@@ -235,7 +235,8 @@ class Trajectory:
         changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - {"on_step", "progress", "every"}
         if not len(self) or self.t[-1] < self.t.max():
             raise SimulationError("rows are not in order of time, so that the last one is not the end of the run: resume the run itself.")
-        carry = replace(self.carry, goes_on=True, memory=None if changed else self.carry.memory)
+        there = not changed & {"constraints", "keep", "tolerance"}
+        carry = replace(self.carry, goes_on=there, memory=None if changed else self.carry.memory)
         carry = replace(carry, held=None) if "control" in changed else carry
         if not changed and self.carry.memory is not None:
             carry = replace(carry, rates=(self.vdot[-1].copy(), self.tau[-1].copy()))

@@ -6,6 +6,8 @@ import pytest
 import linkwork as lw
 from linkwork.errors import PlainWarning
 
+from .gallery import assembled
+
 
 def bar(rng, scale=1.0):
     A = rng.standard_normal((3, 3))
@@ -180,6 +182,20 @@ def test_the_way_back_to_the_constraints_is_that_of_dense_projection(robots):
     near(rolled.constraints.tangent(right[0][0], w), plain.constraints.tangent(right[0][0], w), 1e-10)
 
 
+LARGER = "bricard", "squeezer", "cassie, MJCF"
+
+
+@pytest.mark.parametrize("name", ["scott_russell", *(pytest.param(x, marks=pytest.mark.slow) for x in LARGER)])
+def test_mechanisms_of_one_loop_or_a_few_are_cells_too(name):
+    """with redundant rows, with loops inside of loops, with a free base"""
+    _, plain, q = assembled(name)
+    rolled, rng = lw.Dynamics(plain.robot.model, rolled=True), np.random.default_rng(0)
+    q, v = plain.project(np.broadcast_to(q, (3, q.shape[-1])), rng.standard_normal((3, plain.nv)))
+    (found,), bad = rolled.constraints.acceleration_kernels[0](q, v, np.ones_like(v))
+    assert bad is None
+    near(found, plain.forward_dynamics(q, v, np.ones_like(v), method="augmented"), 1e-9)
+
+
 @pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")
 def test_dependent_velocities_alone_close_the_loops(chain):
     rolled, plain = chain
@@ -208,12 +224,12 @@ def test_assembly_loop_by_loop_is_assembly_of_all(chain):
 
 
 @pytest.mark.filterwarnings("error::linkwork.errors.PlainWarning")
-@pytest.mark.parametrize("how", ["project", "embed"])
+@pytest.mark.parametrize("how", ["project", pytest.param("embed", marks=pytest.mark.slow)])
 def test_a_simulation_is_that_of_plain_runs_and_keeps_its_energy(chain, how):
     plain = chain[1]
     q, v, _ = states(plain, 1)
-    run, slow = (lw.simulate(x, (q[0], v[0]), until=0.05, constraints=how, rtol=1e-9, atol=1e-9) for x in chain)
-    near(run.q[-1], slow.q[-1], 1e-7)
+    run, slow = (lw.simulate(x, (q[0], v[0]), until=0.03, constraints=how, rtol=1e-8, atol=1e-8) for x in chain)
+    near(run.q[-1], slow.q[-1], 1e-6)
     energy = plain.kinetic_energy(run.q, run.v) + plain.potential_energy(run.q)
     assert run.status == "finished" and np.ptp(energy) < 1e-6 * np.abs(energy).max()
 

@@ -23,6 +23,13 @@ def placed(robot, x=0.0, y=0.0, z=0.0):
     return q
 
 
+def ball_in_a_plane(restitution=0.0, friction=0.25, radius=0.06):
+    """A ball that moves along x and z and turns about y."""
+    made = lw.Builder("ball").body("x", joint=lw.Prismatic(axis=(1, 0, 0))).body("z", "x", joint=lw.Prismatic(axis=(0, 0, 1)))
+    made.body("ball", "z", joint=lw.Revolute(axis=(0, 1, 0)), **solids.sphere(0.3, radius))
+    return lw.Dynamics(made.ground().contact("ball", friction=friction, restitution=restitution).model())
+
+
 def rod(friction):
     """A slender rod in the plane, its lower tip, a small sphere, on the ground: slides x, z and turns about y; the angle is from
     the horizontal."""

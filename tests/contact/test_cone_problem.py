@@ -152,11 +152,13 @@ def test_wrong_shapes_and_numbers_are_named():
     assert bad.converged.tolist() == [True, False]
 
 
-def test_one_contact_of_a_planar_mechanism_is_solved_by_itself():
-    """Nothing moves along the second tangent, G(3,·) = 0, but for rounding in b: λ is that of the plane, |λ_t| ≤ μ λ_n."""
-    rng = np.random.default_rng(0)
-    B = rng.normal(size=(500, 3, 4))
-    A, c, mu = B @ B.mT, rng.normal(size=(500, 3)) - [0.5, 0, 0], rng.uniform(0, 1, 500)
-    A[:, 2], A[:, :, 2], c[:, 2] = 0, 0, 1e-18
-    found = local(A, c, mu, np.zeros((500, 3)))
-    assert (residual(A, c, mu[:, None], found) < 1e-9).all() and np.abs(found[:, 2]).max() < 1e-9
+@pytest.mark.parametrize("freedoms", [1, 2, 3])
+def test_gauss_seidel_serves_mechanisms_with_fewer_freedoms_than_directions(freedoms, rng):
+    """G = J J* of one contact with rank 1, and 2 as in a plane: tangents without compliance of their own do not hide friction."""
+    J = rng.standard_normal((200, 3, freedoms))
+    if freedoms == 2:
+        J[:, 2] = 0.0
+    G, b = J @ J.mT, (J @ rng.standard_normal((200, freedoms, 1)))[..., 0]
+    force, _ = gauss_seidel(G, b, np.full((200, 1), 0.2), np.zeros((200, 3)), 100, 1e-12)
+    solved = residual(G, b, np.full((200, 1), 0.2), force) < 1e-8
+    assert solved.mean() > 0.95  # with strong coupling of normal and tangent there may be several solutions or none (Painlevé)

@@ -89,3 +89,22 @@ def test_a_rollout_with_contacts_and_loops_is_the_same_on_the_gpu(tmp_path):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
     assert expected[2][:, 0, 0].max() > 1e-3
     assembled(text, tmp_path)
+
+
+def test_gradients_of_arrays_on_a_gpu_are_those_of_the_cpu(monkeypatch):
+    """Friction, weights on forces, checkpoints: the stand-in for CuPy runs the GPU's own text."""
+    import stand_in
+
+    cupy = stand_in.install(monkeypatch)
+    here, there = (scenes.ball(friction=0.3) for _ in range(2))
+    q, v = np.tile(scenes.placed(here, z=0.11), (3, 1)), np.array([[0, 0, 0, 1.0, 0.2, 0], [1.0, 0, 0, 0.3, 0, -1], [0, 0, 0, 0, 0, 3.0]])
+    rng = np.random.default_rng(0)
+    weights = [rng.standard_normal(x) for x in ((3, 4, 6), (3, 4, 6), (3, 4, 1, 3))]
+    how = {"dt": 0.01, "steps": 12, "every": 4, "method": "contact", "checkpoint": 5}
+    mu = np.full((3, 1), 0.3)
+    expected = lw.rollout_gradient(here, q, v, weights=weights, given={"contact_friction": mu}, **how)
+    given = {"contact_friction": cupy.asarray(mu)}
+    found = lw.rollout_gradient(there, cupy.asarray(q), cupy.asarray(v), weights=[cupy.asarray(x) for x in weights], given=given, **how)
+    for one, other in ((found.q, expected.q), (found.v, expected.v), *((x.given["contact_friction"] for x in (found, expected)),)):
+        assert type(one) is stand_in.ndarray
+        np.testing.assert_allclose(np.asarray(one), other, rtol=0, atol=1e-9 * (1 + abs(other).max()))

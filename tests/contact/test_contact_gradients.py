@@ -101,6 +101,22 @@ def test_the_gradient_through_bounces_tends_to_that_of_the_motion():
     assert steps.q[0, 5] == pytest.approx(1.0)  # in the steps themselves an impact stays where it is, and so do heights
 
 
+def test_a_throw_that_comes_later_to_its_bounce_has_the_slope_of_the_motion():
+    """Thrown with (vx, vz), it bounces without slip at t₁ and goes on with vx' = (5 vx + 2 r ω)/7:  ∂x/∂vz = (vx − vx') ∂t₁/∂vz,
+    ∂x/∂vx = t₁ + 5/7 (T − t₁), ∂x/∂ω = 2/7 r (T − t₁). In a plane one tangent of the contact has no compliance."""
+    vx, vz, spin, r, until = 1.5, 1.0, 10.0, 0.06, 0.7
+    robot, steps = scenes.ball_in_a_plane(restitution=0.75, radius=r), 2800
+    how = {"dt": until / steps, "steps": steps, "every": steps, "method": "contact"}
+    q, v = np.array([[0, 0.6, 0]]), np.array([[vx, vz, spin]])
+    run = lw.rollout(robot, q, v, **how)
+    root = np.sqrt(vz**2 + 2 * G * (0.6 - r))
+    first, after = (vz + root) / G, (5 * vx + 2 * r * spin) / 7
+    assert run.residual.max() < 1e-8 and run.v[0, -1, 0] == pytest.approx(after, rel=5e-3)
+    found = lw.rollout_gradient(robot, q, v, weights=(last_row([[1.0, 0, 0]], 2), None), **how).v[0]
+    wanted = first + 5 / 7 * (until - first), (vx - after) * (1 + vz / root) / G, 2 / 7 * r * (until - first)
+    np.testing.assert_allclose(found, wanted, rtol=1e-2, atol=5e-4)
+
+
 def test_smoothing_tends_to_the_contact_with_the_square_of_its_velocity(rng):
     """States and gradients, their errors divided by 100 with s divided by 10; and the gradient is that of the smoothed steps."""
     Q, V = START[0][1:], START[1][1:]
@@ -190,6 +206,30 @@ def test_jax_scans_the_step_and_has_its_gradient(rng):
     np.testing.assert_allclose(found, expected.v, rtol=1e-8, atol=1e-10)
 
 
+def pushed(t, q, v):
+    return np.sin(3 * t) * np.array([0, 0, 0, 1.0, 0, 0]) - 0.1 * v
+
+
+@pytest.mark.slow
+def test_a_run_with_contacts_has_sensitivities_and_an_adjoint(rng):
+    """By the first state, masses and friction, through an impact, sliding and rolling; the control is asked in the middle of steps."""
+    q, v = scenes.placed(BALL, z=0.12), np.array([0.2, 0.1, 0, 1.0, 0.3, 0])
+    how = {"until": 0.3, "method": "contact", "dt": 0.01, "control": pushed}
+    run = lw.simulate(BALL, (q, v), sensitivity=("state", "contact_friction", "mass"), **how)
+    d, h = rng.standard_normal(12), 1e-6
+    ends = [lw.simulate(BALL, (BALL.integrate(q, x * d[:6]), v + x * d[6:]), **how) for x in (h, -h)]
+    slopes = np.concatenate([BALL.difference(ends[1].q[-1], ends[0].q[-1]), ends[0].v[-1] - ends[1].v[-1]]) / (2 * h)
+    np.testing.assert_allclose(run.sensitivity["state"][-1] @ d, slopes, rtol=1e-6, atol=1e-7)
+    ends = [lw.simulate(scenes.ball(friction=0.3 + x), (q, v), **how).v[-1] for x in (h, -h)]
+    np.testing.assert_allclose(run.sensitivity["contact_friction"][-1, 6:, 0], (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-7)
+    weight = rng.standard_normal(6)
+    found = lw.adjoint(run, final=lambda q, v: weight @ v, by=["contact_friction", "mass"])
+    np.testing.assert_allclose(np.concatenate([found.q, found.v]), weight @ run.sensitivity["state"][-1, 6:], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.by["mass"], weight @ run.sensitivity["mass"][-1, 6:], rtol=1e-9)
+    with pytest.raises(lw.SimulationError, match="lies within a step"):
+        run.at(0.105).sensitivity["state"]
+
+
 def test_what_has_no_gradient_is_refused_by_name():
     q, v = START[0][:1], START[1][:1]
     how = {"dt": 0.01, "steps": 2, "method": "contact"}
@@ -203,6 +243,11 @@ def test_what_has_no_gradient_is_refused_by_name():
         lw.ContactSolver(smoothing=-1)
     with pytest.raises(lw.SimulationError, match="leave polish and least_norm away"):
         lw.ContactSolver(smoothing=0.1, polish=3)
+    with pytest.raises(lw.SimulationError, match='take method="contact"'):
+        lw.adjoint(lw.simulate(BALL, (q[0], v[0]), until=0.01), final=lambda q, v: v @ v)
+    with pytest.raises(lw.SimulationError, match="events may not reset"):
+        event = lw.Event(lambda t, q, v: q[4], name="x", reset=lambda t, q, v: (q, v))
+        lw.simulate(BALL, (q[0], v[0]), until=0.1, method="contact", dt=0.01, events=[event], sensitivity=True)
     with pytest.raises(lw.SimulationError, match="smoothing is for rollouts"):
         lw.simulate(BALL, (q[0], v[0]), until=0.1, method="contact", dt=0.01, contact=lw.ContactSolver(smoothing=0.1))
 

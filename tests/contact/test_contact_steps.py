@@ -218,8 +218,8 @@ def test_methods_that_leave_contacts_out_refuse():
     for call in (
         lambda: lw.simulate(BALL, (q, v), until=1.0, method="midpoint", dt=0.1),
         lambda: lw.rollout(BALL, q, v, dt=0.01, steps=1),
-        lambda: lw.rollout_gradient(BALL, q, v, dt=0.01, steps=1, method="contact", weights=None),
-        lambda: lw.simulate(BALL, (q, v), until=1.0, method="contact", dt=0.1, sensitivity=True),
+        lambda: lw.rollout_gradient(BALL, q, v, dt=0.01, steps=1, weights=(None, 1.0)),
+        lambda: lw.simulate(BALL, (q, v), until=1.0, sensitivity=True),
     ):
         with pytest.raises((lw.SimulationError, lw.ModelError, TypeError), match="contact"):
             call()
@@ -253,3 +253,19 @@ def test_a_rollout_of_very_many_points_says_what_to_do():
     robot = among_far_boxes(100)
     with pytest.raises(SimulationError, match=r"101 contact points.*with_contacts"):
         lw.rollout(robot, robot.neutral(), np.zeros(6), dt=0.01, steps=2, method="contact")
+
+
+def test_a_box_pressed_between_plates_has_the_same_points_in_all_steps():
+    """Where corners of two faces coincide, rounding does not choose among them: forces do not change from step to step."""
+    made = lw.Builder("press").ground()
+    for name, side in (("left", 1), ("right", -1)):
+        made.body(name, joint=lw.Prismatic(axis=(-side, 0, 0)), at=(0.0351 * side, 0, 0.05), **solids.box(0.1, (0.01, 0.03, 0.08)))
+    made.body("box", joint=lw.Free(), **solids.box(0.5, (0.06, 0.06, 0.06)))
+    made.contact("box").contact("box", "left", friction=0.6).contact("box", "right", friction=0.6)
+    robot = lw.Dynamics(made.model())
+    q = robot.neutral()
+    q[8] = 0.03
+    press = np.array([12.0, 12.0, 0, 0, 0, 0, 0, 0])
+    run = lw.simulate(robot, (q, np.zeros(8)), until=0.1, method="contact", dt=0.002, control=lambda t, q, v: press - 20 * v * (press > 0))
+    late = run.contact.force[30:]
+    assert np.abs(late - late[-1]).max() < 1e-6 * np.abs(late).max()

@@ -259,3 +259,22 @@ def test_steps_come_to_the_motion_of_events_with_everything_in_one_machine():
     steps = (lw.simulate(robot, state, until=until, limits=True, method="contact", dt=h) for h in (8e-3, 2e-3))
     errors = [np.abs(run.q[-1] - exact.q[-1]).max() for run in steps]
     assert errors[1] < 0.4 * errors[0] and errors[1] < 1e-2
+
+
+@pytest.mark.slow
+def test_steps_come_to_the_motion_of_events_with_a_loop():
+    """Two cranks, a level coupler with a ball below it, dry friction in two joints: it falls on the ground and bounces."""
+    bar, rod = {"axis": (0, 1, 0)}, solids.capsule(1.0, 0.03, (0.6, 0, 0))
+    ball = lw.Shape("sphere", (0.1,), lw.Pose.of((0.5, 0, -0.39)), name="ball")
+    made = lw.Builder("linkage").body("crank", None, (0, 0, 1), lw.Revolute(**bar, friction=0.5, lower=0.35), **rod)
+    level = {"mass": 2.0, "center": (0.5, 0, 0), "tensor": (0.1,) * 3, "collisions": (ball,)}
+    made.body("coupler", "crank", (0.6, 0, 0), lw.Revolute(**bar, friction=0.1), **level)
+    made.body("rocker", None, (1, 0, 1), lw.Revolute(**bar), **rod)
+    made.loop("pin", "coupler", "rocker", lw.Revolute(**bar), at=(1, 0, 0), on=(0.6, 0, 0))
+    robot = lw.Dynamics(made.ground().contact("coupler", friction=0.3, restitution=0.4).model(), compiled=False)
+    state = np.array([0.4, -0.4, 0.4]), np.zeros(3)
+    exact = lw.simulate(robot, state, until=0.4, limits=True)
+    assert exact.status == "finished" and len(times(exact, "strikes")) == 1
+    for h in (4e-3, 1e-3):  # the time of the impact is known to h, and velocities change there by (1 + e) |v|
+        steps = lw.simulate(robot, state, until=0.4, limits=True, method="contact", dt=h)
+        assert np.abs(steps.q[-1] - exact.q[-1]).max() < 1.4 * np.abs(exact.v).max() * h

@@ -253,12 +253,3 @@ def test_an_ensemble_has_the_numbers_of_one_on_the_cpu(cupy):
         (made.events["crossing"].first, here.events["crossing"].first),
     ):  # fmt: skip
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-10, atol=1e-12)
-
-
-def test_an_ensemble_there_stores_no_rows_and_is_in_double_precision(cupy):
-    robot = lw.Dynamics(lw.load("double_pendulum"))
-    q, v = (cupy.asarray(x) for x in robot.random_state((3,), seed=0))
-    with pytest.raises(lw.SimulationError, match="no rows are stored"):
-        lw.simulate(robot, (q, v), until=0.3, dt=0.1)
-    with pytest.raises(DeviceError, match="float64"):
-        lw.simulate(robot, (q.astype(np.float32), v.astype(np.float32)), until=0.3)

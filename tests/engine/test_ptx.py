@@ -3,16 +3,20 @@ layout is emulated here."""
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from real_robots import model
 
 import linkwork as lw
-from linkwork.engine import ptx, ptx_march, ptx_rolled
+from linkwork.engine import ptx, ptx_march, ptx_rolled, ptx_segment
 from linkwork.engine.device import _even
 from linkwork.engine.program import Input, record
 from linkwork.motion import equations
+from linkwork.simulate.ensemble_run import ROWS
+from linkwork.simulate.pairs import DormandPrince
+from linkwork.simulate.segments import Arguments, Equations, attempt
 from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
 
 NAMES = ["forward_dynamics", "inverse_dynamics", "mass_matrix", "integrate", "difference", "kinetic_energy", "poses"]
@@ -57,6 +61,16 @@ def test_so_does_that_of_every_quantity(robot, name, tmp_path):
 def test_so_does_that_of_a_rollout(robot, method, dtype, tmp_path):
     program = whole_step(robot, method, None, None, {TAU: (robot.nv,), LENGTH: ()}).program
     assembled(ptx_march.text(program, dtype, ("rows",) * 6, 1), tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["double", "float"])
+@pytest.mark.parametrize("store", ["last", "grid"])
+def test_so_does_that_of_adaptive_steps(robot, store, dtype, tmp_path):
+    of, pair = replace(Equations.of(robot), in_place=True), DormandPrince()
+    names, rows = Arguments(of, pair, None), ROWS[store]
+    program = record("steps", lambda *x: attempt(of, pair, rows, None, names.by_name(x)), names.inputs)
+    layouts = ("rows",) * (len(program.inputs) + len(program.outputs) - 1)
+    assembled(ptx_segment.text(program, dtype, layouts, len(names.state)), tmp_path)
 
 
 @pytest.mark.parametrize("dtype", ["double", "float"])

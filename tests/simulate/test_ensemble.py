@@ -86,6 +86,34 @@ def test_controls_are_kernels_with_inputs_of_their_own(robot, rng):
         assert made.steps[2] == alone.steps
 
 
+@pytest.mark.parametrize("name", ["double_pendulum", pytest.param("four_bar", marks=pytest.mark.slow)])
+def test_wrenches_from_outside_are_kernels(name):
+    """A wind on the last body: the bits of single runs with the same kernel; the motion of a function of Python."""
+    robot = lw.Dynamics(lw.load(name))
+    shape, body = (len(robot.bodies), 6), len(robot.bodies) - 1
+    blows = np.zeros(shape)
+    blows[body] = 0.1, 0.1, 0.1, 1.0, 1.0, 1.0
+    wind = robot.kernel(t=())(lambda t, q, v: (np.sin(3 * t) - 0.1 * v[0]) * blows)
+    if robot.constraints is None:
+        Q, V = states(robot, 4)
+    else:
+        Q, V = (np.array(x) for x in zip(*(robot.constraints.random_state(seed=k, reach=0.3) for k in range(4))))
+    made, grid = (lw.simulate(robot, (Q, V), until=0.6, external=wind, **how) for how in ({"store": "last"}, {"dt": 0.2}))
+    alone, rows = (lw.simulate(robot, (Q[2], V[2]), until=0.6, external=wind, **how) for how in ({}, {"dt": 0.2}))
+    np.testing.assert_array_equal(made.q[2], alone.q[-1])
+    np.testing.assert_array_equal(made.v[2], alone.v[-1])
+    np.testing.assert_array_equal(grid.Q[2], rows.q)
+    python = lw.simulate(robot, (Q[2], V[2]), until=0.6, external=lambda t, q, v: (np.sin(3 * t) - 0.1 * v[0]) * blows)
+    np.testing.assert_allclose(made.q[2], python.q[-1], atol=1e-9)
+    assert made.steps[2] == python.steps and np.abs(made.q[2] - lw.simulate(robot, (Q[2], V[2]), until=0.6).q[-1]).max() > 1e-3
+    strength = np.array([0.0, 1.0, 2.0, 3.0])
+    scaled = robot.kernel(t=(), strength=())(lambda t, q, v, strength: strength * (np.sin(3 * t) - 0.1 * v[0]) * blows)
+    varied = lw.simulate(robot.varying("mass"), (Q, V), until=0.6, external=scaled, given={"strength": strength}, store="last")
+    np.testing.assert_allclose(varied.q[1], lw.simulate(robot, (Q[1], V[1]), until=0.6, external=wind).q[-1], atol=1e-9)
+    with pytest.raises(lw.ShapeError, match="as external it must return"):
+        lw.simulate(robot, (Q, V), until=0.6, external=robot.kernel()(lambda q: q))
+
+
 def test_statistics_are_those_of_dense_output(robot):
     """Least and greatest of all looks, the mean over time, the last value, of numbers and of arrays."""
     tip = robot.kernel()(lambda q: robot.pose(q, "link2")[:3, 3])
@@ -210,6 +238,75 @@ def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, h
         assert [x.shape for x in made.rows(2)] == [(0,), (0, 2), (0, 2)]
 
 
+@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+@pytest.mark.parametrize("until", [0.5, 0.55])
+def test_an_ensemble_goes_on_as_its_single_runs_do(robot, how, until):
+    """Ends, rows and counts of resume, to the bit, with a control at each stage and a held one."""
+    pull = robot.kernel()(lambda q, v: -q - 0.1 * v)
+    controls, (Q, V) = [pull, lw.hold(pull, rate=7.0)], states(robot, 5)
+    made = lw.simulate(robot, (Q, V), until=until, control=controls, **how).resume(1.2)
+    for i in (0, 4):
+        alone = lw.simulate(robot, (Q[i], V[i]), until=until, control=controls, dt=how.get("dt")).resume(until=1.2)
+        assert made.steps[i] == alone.steps and made.t[i] == 1.2
+        if "dt" not in how:
+            np.testing.assert_array_equal(made.q[i], alone.q[-1])
+        elif until == 0.5:  # else single runs have a row where they ended, and go on from there, too
+            np.testing.assert_array_equal(made.Q[i], alone.q)
+        if how == {"store": "steps"}:
+            for x, y in zip(made.rows(i), (alone.t, alone.q, alone.v)):
+                np.testing.assert_array_equal(x, y)
+
+
+def test_statistics_and_events_go_on(robot):
+    """The greatest value, the mean and the number of crossings are those of one run with a stop on the way, which max_step brings about."""
+    angle, (Q, V) = robot.kernel()(lambda q: q[0]), states(robot, 6)
+    how = {"statistics": {"angle": angle}, "events": [lw.Event(angle, "zero")], "rtol": 1e-10, "atol": 1e-12}
+    parts = lw.simulate(robot, (Q, V), until=1.0, **how).resume(2.5)
+    whole = lw.simulate(robot, (Q, V), until=2.5, **how)
+    assert (parts.events["zero"].count == whole.events["zero"].count).all() and (parts.status == "finished").all()
+    np.testing.assert_allclose(parts.events["zero"].first, whole.events["zero"].first, atol=1e-8)
+    for name in ("greatest", "mean", "last"):
+        np.testing.assert_allclose(getattr(parts.statistics["angle"], name), getattr(whole.statistics["angle"], name), atol=2e-3)
+
+
+@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+def test_what_ctrl_c_has_stopped_is_finished_by_resume(robot, how, monkeypatch):
+    """Stopped in the first part, and again in the second: the bits of an ensemble that was never stopped."""
+    for name, value in (("FIRST_BLOCK", 3), ("CAPACITY", 4), ("SECONDS", 0.0)):
+        monkeypatch.setattr(ensemble_run, name, value)
+    (Q, V), some = states(robot, 20), 4 if how == {"store": "last"} else 16
+    first = lw.simulate(robot, (Q, V), until=0.6, **how)
+    second, calls, run = first.resume(1.3), [], Segments.run
+
+    def interrupted(*x):
+        calls.append(x)
+        if len(calls) in stops:
+            raise KeyboardInterrupt
+        return run(*x)
+
+    monkeypatch.setattr(Segments, "run", interrupted)
+    stops = {some}
+    stopped = lw.simulate(robot, (Q, V), until=0.6, **how)
+    assert 0 < (stopped.status == "stopped").sum() < 20
+    stops = {len(calls) + 2}
+    done = stopped.resume().resume()
+    stops = {len(calls) + some}
+    again = done.resume(1.3)
+    assert (done.status == "finished").all() and 0 < (again.status == "stopped").sum() < 20
+    late = again.resume()
+    for found, expected in ((done, first), (late, second)):
+        for name in ("t", "q", "v", "steps", "rejected", "status"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        for k in range(20) if how != {"store": "last"} else ():
+            for x, y in zip(found.rows(k), expected.rows(k), strict=True):
+                np.testing.assert_array_equal(x, y)
+
+
+def test_a_run_cannot_go_on_backwards(robot):
+    with pytest.raises(lw.SimulationError, match="cannot go from"):
+        lw.simulate(robot, states(robot, 2), until=1.0, store="last").resume(0.5)
+
+
 def test_ctrl_c_stops_a_sample_whose_steps_do_not_end(robot, monkeypatch):
     """A call makes a bounded number of attempts, however many steps a sample needs; the others have the bits they have alone."""
     Q, V = states(robot, 3)
@@ -259,10 +356,11 @@ def test_odd_batches(robot):
     "more, said",
     [
         ({"method": "rk4", "dt": 0.1}, "lw.rollout"),
-        ({"method": "stiff"}, "one by one"),
-        ({"external": lambda t, q, v: 0}, "external is for one state"),
+        ({"method": "radau"}, "one by one"),
+        ({"external": lambda t, q, v: 0}, "external of a batch"),
         ({"on_step": print}, "on_step is for one state"),
-        ({"limits": True}, "limits is for one state"),
+        ({"limits": True, "statistics": {"a": 1}}, "an ensemble with joint limits has no statistics"),
+        ({"limits": True, "given": {"a": 1.0}}, "an ensemble with joint limits has no inputs"),
         ({"sensitivity": "state"}, "sensitivity is for one state"),
         ({"control": lambda t, q, v: v}, "robot.kernel"),
         ({"events": [lambda t, q, v: t]}, "robot.kernel"),

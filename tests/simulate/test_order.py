@@ -12,7 +12,7 @@ CASES = {
     "double pendulum": (lw.Dynamics(lw.load("double_pendulum")), ([0.0, 0.0], [1.0, -2.0])),
 }
 # method: order, steps of the coarser run
-METHODS = {"euler": (1, 200), "midpoint": (2, 100), "rk4": (4, 50), "rk45": (5, 40), "stiff": (5, 10), "dop853": (8, 8)}
+METHODS = {"euler": (1, 200), "midpoint": (2, 100), "rk4": (4, 50), "rk45": (5, 40), "radau": (5, 10), "stiff": (4, 60), "dop853": (8, 8)}
 FIXED = "euler", "midpoint", "rk4"
 
 
@@ -45,9 +45,9 @@ def test_the_error_falls_with_the_order(case, method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("case", CASES)
 def test_in_between_the_error_falls_with_the_order_of_the_dense_output(case, method):
-    """error(h) / error(h/2) = 2^order within the steps too, where rk45 has h⁵, dop853 h⁸ and stiff h⁴."""
+    """error(h) / error(h/2) = 2^order within the steps too, where rk45 has h⁵, dop853 h⁸ stiff and radau h⁴."""
     order, steps = METHODS[method]
-    order, steps = (4, 20) if method == "stiff" else (order, steps)
+    order, steps = (4, 20) if method in ("stiff", "radau") else (order, steps)
     robot, state = CASES[case]
     exact, errors = lw.simulate(robot, state, until=1.0, method="dop853", rtol=1e-13, atol=1e-14), []
     for n in (steps, 2 * steps):
@@ -59,7 +59,7 @@ def test_in_between_the_error_falls_with_the_order_of_the_dense_output(case, met
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.4)
 
 
-@pytest.mark.parametrize("method", ["rk45", "dop853", "stiff"])
+@pytest.mark.parametrize("method", ["rk45", "dop853", "stiff", "radau"])
 @pytest.mark.parametrize("case", CASES)
 def test_rows_apart_from_the_steps_are_as_exact_as_the_steps(case, method):
     """With dt an adaptive method keeps rows at multiples of dt, from its own interpolant."""
@@ -72,7 +72,7 @@ def test_rows_apart_from_the_steps_are_as_exact_as_the_steps(case, method):
     assert np.abs(exact.v - coarse.v).max() < 1e-6
 
 
-@pytest.mark.parametrize("method", ["rk45", "dop853", "stiff"])
+@pytest.mark.parametrize("method", ["rk45", "dop853", "stiff", "radau"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_tighter_tolerance_makes_a_smaller_error(case, method):
     robot, state = CASES[case]

@@ -68,7 +68,7 @@ def test_a_stiff_controller(chain):
 
 def test_linearly_implicit_steps_are_as_long_and_lead_to_the_same_place(chain, start):
     """RODAS with exact Jacobians, in compiled code: few steps, the end of Radau's."""
-    radau, made = (lw.simulate(chain, start, until=0.2, method=method, rtol=1e-7) for method in ("stiff", "rosenbrock"))
+    radau, made = (lw.simulate(chain, start, until=0.2, method=method, rtol=1e-7) for method in ("radau", "rosenbrock"))
     assert made.status == "finished" and made.steps < 4 * radau.steps
     np.testing.assert_allclose(chain.difference(radau.q[-1], made.q[-1]), 0, atol=1e-6)
     for x, y in zip(made(np.linspace(0, 0.2, 11)), radau(np.linspace(0, 0.2, 11))):
@@ -109,3 +109,86 @@ def test_linearly_implicit_steps_keep_loops():
     made, exact = (lw.simulate(robot, state, until=1.0, method=method, rtol=1e-8) for method in ("rosenbrock", "dop853"))
     np.testing.assert_allclose(made.q[-1], exact.q[-1], atol=1e-6)
     assert np.abs(robot.constraints.set.rows(made.q).c).max() < 1e-12
+
+
+def test_stiff_makes_compiled_steps_where_it_can_and_those_of_radau_elsewhere(chain, start):
+    """With the bits of "rosenbrock", one or an ensemble; beside a function of Python, with those of "radau"."""
+    made, named = (lw.simulate(chain, start, until=0.1, method=method) for method in ("stiff", "rosenbrock"))
+    np.testing.assert_array_equal(made.q, named.q)
+    many = lw.simulate(chain, tuple(np.stack([x, x]) for x in start), until=0.1, method="stiff", store="last")
+    np.testing.assert_array_equal(many.q[1], made.q[-1])
+    still = {"until": 0.1, "control": lambda t, q, v: 0 * v}
+    made, named = (lw.simulate(chain, start, method=method, **still) for method in ("stiff", "radau"))
+    np.testing.assert_array_equal(made.q, named.q)
+    plain = lw.simulate(lw.Dynamics(chain.model, compiled=False), start, until=0.02, method="stiff")
+    np.testing.assert_allclose(plain.q[-1], lw.simulate(chain, start, until=0.02, method="stiff").q[-1], atol=1e-6)
+
+
+def test_stiff_has_derivatives_by_the_steps_of_radau(chain, start):
+    run = lw.simulate(chain, start, until=0.05, method="stiff", sensitivity="state")
+    same = lw.simulate(chain, start, until=0.05, method="radau", sensitivity="state")
+    np.testing.assert_array_equal(run.sensitivity["state"], same.sensitivity["state"])
+    cost = {"final": lambda q, v: v @ v}
+    np.testing.assert_array_equal(lw.adjoint(run, **cost).q, lw.adjoint(same, **cost).q)
+    with pytest.raises(lw.SimulationError, match='simulate with method="radau"'):
+        lw.adjoint(lw.simulate(chain, start, until=0.05, method="stiff"), **cost)
+
+
+def test_where_compiled_steps_end_radau_goes_on(tmp_path):
+    """A four-bar with dry friction: compiled steps as long as it moves, Radau's while a joint rests; stopped, it goes on to the bit."""
+    from dataclasses import replace
+
+    model = lw.load("four_bar")
+    first = model.joints[0]
+    robot = lw.Dynamics(replace(model, joints=(replace(first, joint=replace(first.joint, friction=3.0)), *model.joints[1:])))
+    state = robot.constraints.random_state(seed=1, reach=0.3)
+    made, exact = (lw.simulate(robot, state, until=1.0, rtol=1e-8, method=method) for method in ("stiff", "rk45"))
+    assert made.status == exact.status == "finished" and np.abs(made.v[-1]).max() < 1e-20
+    np.testing.assert_allclose(made.q[-1], exact.q[-1], atol=1e-6)
+    for n in (3, made.steps - 2):
+        count = []
+        how = {"until": 1.0, "rtol": 1e-8, "method": "stiff"}
+        part = lw.simulate(robot, state, on_step=lambda t, q, v, n=n, count=count: len(count) >= n or count.append(t), **how)
+        part.save(tmp_path / "run.npz")
+        np.testing.assert_array_equal(lw.Trajectory.load(tmp_path / "run.npz").resume(1.0, on_step=None).q, made.q)
+
+
+def test_the_slopes_of_linearly_implicit_steps_are_those_of_the_rates():
+    """W v̇ = forces: by inverse dynamics with W = 𝓜, of a free body with a spring, damping and a kernel as control, and by the derivative of
+    the rates themselves, which joints that may be held take."""
+    from linkwork.engine.kernel import Kernel
+    from linkwork.engine.program import Input
+    from linkwork.simulate.segments import Equations, Rates
+
+    builder = lw.Builder("toy").body("a", joint=lw.Free(), mass=2.0, tensor=(1.0, 2.0, 2.5))
+    builder.body("b", "a", (0, 0, -1), lw.Spherical(stiffness=3.0, damping=0.4), mass=1.0, tensor=(0.3, 0.2, 0.25), center=(0.1, 0, -0.2))
+    robot = lw.Dynamics(builder.model())
+    n = robot.nv
+    control = robot.kernel(t=())(lambda t, q, v: np.sin(3 * t) - 0.2 * v * v + q[:1] * q[4:5])
+    moving, resting = (Equations.of(robot, [control], modes=modes) for modes in ((), ("slides", "rests")))
+    inputs = Input("t", ()), robot.lowered.input("q", (robot.nq,)), *(Input(name, (n,)) for name in ("v", "held", "vdot"))
+
+    def both(t, q, v, held, vdot):
+        at = {"held": held, "slides": 0.0 * v, "rests": 0.0 * v}
+        return *Rates(moving, at).slopes(t, q, v, vdot)[:5], *Rates(resting, at).slopes(t, q, v, vdot)[:5]
+
+    (q, v), held = robot.random_state(seed=4), np.linspace(0.1, 0.9, n)
+    vdot = robot.forward_dynamics(q, v, held + control(0.3, q, v) + robot.passive_force(q, v))
+    W, by_xi, by_v, by_time, bend, unit, *of_rates = Kernel("both", both, inputs).gufunc("d")(0.3, q, v, held, vdot)
+    np.testing.assert_allclose(W, robot.mass_matrix(q), atol=1e-12)
+    np.testing.assert_array_equal(unit, np.eye(n))
+    for x, y in zip((by_xi, by_v, by_time), of_rates):
+        np.testing.assert_allclose(np.linalg.solve(W, x), y, atol=1e-10)
+    np.testing.assert_allclose(bend, of_rates[3], atol=1e-12)
+
+
+def test_stiff_knows_the_slopes_of_wrenches_that_are_kernels():
+    """A stiff spring as a wrench on a cart: few steps for one, those of the same spring as a force."""
+    cart = lw.Dynamics(lw.Builder("cart").body("cart", joint=lw.Prismatic(axis=(1, 0, 0)), **solids.point(1.0)).model())
+    pull = lambda t, q, v: -1e6 * (q[0] - np.sin(t)) - 1e4 * v[0]
+    wrench = cart.kernel(t=())(lambda t, q, v: np.stack([np.stack([0.0 * t] * 3 + [pull(t, q, v)] + [0.0 * t] * 2)]))
+    force = cart.kernel(t=())(lambda t, q, v: np.stack([pull(t, q, v)]))
+    how = {"until": 2.0, "method": "stiff"}
+    a, b = lw.simulate(cart, ([0.0], [0.0]), external=wrench, **how), lw.simulate(cart, ([0.0], [0.0]), control=force, **how)
+    assert a.steps == b.steps < 2500
+    np.testing.assert_allclose(a.q[-1], b.q[-1], atol=1e-9)
