@@ -107,12 +107,12 @@ def test_a_quantity_is_written_as_c(linkwork, tmp_path):
     assert "float" in (tmp_path / "tip.h").read_text()
 
 
-@pytest.mark.parametrize("name", ["double_pendulum", "four_bar"])
+@pytest.mark.parametrize("name", ["double_pendulum", pytest.param("four_bar", marks=pytest.mark.slow)])
 def test_warm_keeps_what_a_program_needs(linkwork, monkeypatch, tmp_path, name):
     """After it, a method finds its kernel on disk: nothing is compiled."""
     tmp_path.chmod(0o700)
     monkeypatch.setenv("LINKWORK_CACHE_DIR", str(tmp_path))
-    code, out, _ = linkwork("warm", name, "-q", "forward_dynamics", "-q", "poses", "--simulate", "--jobs", 1)
+    code, out, _ = linkwork("warm", name, "-q", "forward_dynamics", "-q", "poses", "--simulate", "--rollout", "--jobs", 1)
     assert code == 0
     assert "forward_dynamics" in out
     before = {path.name for path in tmp_path.glob("*.o")}
@@ -121,6 +121,10 @@ def test_warm_keeps_what_a_program_needs(linkwork, monkeypatch, tmp_path, name):
     q = robot.assemble(robot.neutral()) if robot.constraints else robot.neutral()
     robot.forward_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv))
     robot.poses(q)
+    lw.simulate(robot, (q, np.zeros(robot.nv)), until=0.01)
+    lw.simulate(robot, (q, np.zeros(robot.nv)), until=0.01, method="stiff")
+    lw.simulate(robot, (np.stack([q, q]), np.zeros((2, robot.nv))), until=0.01, store="last")
+    lw.rollout(robot, q, np.zeros(robot.nv), np.zeros((5, robot.nv)), dt=0.001, steps=5, method="rk4")
     assert {path.name for path in tmp_path.glob("*.o")} == before
 
 

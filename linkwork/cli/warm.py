@@ -2,7 +2,9 @@
 
 import inspect
 import os
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 from time import perf_counter
 from typing import Annotated
@@ -15,14 +17,44 @@ from rich.table import Table
 import linkwork as lw
 
 from ..engine import cache
-from ..errors import LinkworkError
+from ..errors import LinkworkError, SimulationError
 from ..quantities import ARRAYS, QUANTITIES
 from ..quantities.declaration import declared_as
 from .app import Floating, Source, app, loaded, out, read
 
 USUAL = "forward_dynamics", "inverse_dynamics", "mass_matrix", "bias", "gravity_force", "poses"
 DERIVATIVES = "forward_dynamics_derivatives", "inverse_dynamics_derivatives"
-RUN = "simulate"
+LENGTH = 1e-3  # seconds of a run
+
+
+def _simulated(robot: lw.Dynamics, q, v) -> None:
+    """With the motion within steps, and without."""
+    lw.simulate(robot, (q, v), until=LENGTH, progress=False)
+    lw.simulate(robot, (q, v), until=LENGTH, progress=False, dense=False)
+
+
+def _ensemble(robot: lw.Dynamics, q, v) -> None:
+    """Ends alone, rows at all steps, rows at multiples of dt."""
+    for how in ({"store": "last"}, {"store": "steps"}, {"dt": LENGTH}):
+        lw.simulate(robot, (q[None], v[None]), until=LENGTH, progress=False, **how)
+
+
+def _rolled_out(robot: lw.Dynamics, q, v) -> None:
+    """Without forces, with one for each step, by both methods."""
+    for method in ("euler", "rk4"):
+        for controls in (None, np.zeros((2, robot.nv))):
+            lw.rollout(robot, q, v, controls, dt=LENGTH, steps=2, method=method)
+
+
+SIMULATE = {
+    "simulate": _simulated,
+    "simulate:dop853": lambda robot, q, v: lw.simulate(robot, (q, v), until=LENGTH, progress=False, method="dop853"),
+    "simulate:stiff": lambda robot, q, v: lw.simulate(robot, (q, v), until=LENGTH, progress=False, method="stiff"),
+    "ensemble": _ensemble,
+}
+ROLLOUT = {"rollout": _rolled_out}
+LINEARIZE = {"linearize": lambda robot, q, v: robot.linearize(q, v, np.zeros(robot.nv))}
+RUNS: dict[str, Callable] = SIMULATE | ROLLOUT | LINEARIZE  # what has kernels of its own besides the quantities
 
 
 @app.command()
@@ -31,8 +63,9 @@ def warm(
     quantity: Annotated[
         list[str] | None, typer.Option("--quantity", "-q", help="forward_dynamics ..., pose:BODY, jacobian:BODY:world; may be repeated.")
     ] = None,
-    derivatives: Annotated[bool, typer.Option("--derivatives", help="Derivatives of forward and inverse dynamics too.")] = False,
-    simulate: Annotated[bool, typer.Option("--simulate", help="What lw.simulate needs, with its usual method, too.")] = False,
+    derivatives: Annotated[bool, typer.Option("--derivatives", help="Derivatives of dynamics, and linearize, too.")] = False,
+    simulate: Annotated[bool, typer.Option("--simulate", help="What lw.simulate needs, of one state and of many, too.")] = False,
+    rollout: Annotated[bool, typer.Option("--rollout", help="What lw.rollout needs, too.")] = False,
     floating: Floating = False,
     single: Annotated[bool, typer.Option("--float32", help="For float32 too.")] = False,
     jobs: Annotated[int, typer.Option(help="Processes that compile at the same time; 0 is one for each processor.", min=0)] = 0,
@@ -48,10 +81,11 @@ def warm(
     robot = lw.Dynamics(loaded(model, floating=floating))
     if not robot.nv:
         raise LinkworkError(f"{robot.model.name} has no joint that moves.")
-    names = [*(quantity or USUAL), *(DERIVATIVES if derivatives else ()), *([RUN] if simulate else ())]
-    todo = [(name, kind) for name in dict.fromkeys(names) for kind in ("float64", "float32")[: 1 + (single and name != RUN)]]
+    names = [*(quantity or USUAL), *([*DERIVATIVES, *LINEARIZE] if derivatives else ())]
+    names += [*(SIMULATE if simulate else ()), *(ROLLOUT if rollout else ())]
+    todo = [(name, kind) for name in dict.fromkeys(names) for kind in ("float64", "float32")[: 1 + (single and name not in RUNS)]]
     for name, _ in todo:
-        if name != RUN:
+        if name not in RUNS:
             declared_as(robot.model, name.partition(":")[0])
     table = Table("kernel", "dtype", "s", box=None, pad_edge=False)
     table.columns[2].justify = "right"
@@ -76,8 +110,9 @@ def fill(source: str, floating: bool, name: str, kind: str) -> float:
     start, q, v = perf_counter(), robot.neutral(), np.zeros(robot.nv)
     if robot.constraints is not None:
         q, v = robot.constraints.project(robot.assemble(q), v)
-    if name == RUN:
-        lw.simulate(robot, (q, v), until=1e-3, progress=False)
+    if name in RUNS:
+        with suppress(SimulationError):  # what this mechanism has not, such as ensembles of one that is rolled
+            RUNS[name](robot, q, v)
         return perf_counter() - start
     name, *options = name.split(":")
     method = getattr(robot, name, None)

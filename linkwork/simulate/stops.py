@@ -41,7 +41,7 @@ class Stops:
         earlier = remembered(memory, self._shapes, optional=set(self._shapes) - set(NEEDED))
         if earlier is not None:
             self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in NEEDED)
-        self.inverse = np.zeros((robot.nv, robot.nv))  # the compliance where joints were last held
+        self.inverse = np.zeros(2 * (robot.nv if self.any else 0,))  # the compliance where joints were last held
         self.bounds = np.zeros((2, robot.nv))  # of the forces that hold the rows of `rest`
         self.loosens = False  # do joints that share the work of holding have to let go at this time?
         self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
