@@ -90,6 +90,8 @@ def strike(stops: "Stops", i: int | None, t: float, q, v) -> tuple[np.ndarray, n
     near, approach = (np.zeros(0, bool),) * 2 if points is None else points.striking(q, v)
     if not (before < 0).any() and not approach.any():
         return q, v
+    fast = before < -REST * stops.fastest[rows]
+    stops.tell(rows[fast], side[fast], approach)
     stops.fastest[rows] = np.maximum(stops.fastest[rows], -before)
     e, slow, mu, law = np.full(len(rows), stops.restitution or 0.0), REST * stops.fastest[rows], np.zeros(0), "together"
     J = side[:, None] * np.eye(len(v))[rows]
