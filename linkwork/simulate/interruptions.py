@@ -7,6 +7,7 @@ import numpy as np
 from .events import SAME, Crossing, Occurrence
 from .grid import later
 from .motion_checks import check_motion, checked_reset
+from .resting import without_drift
 from .step import Failure, Step
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _own_event(run: "Run", number: int, t: float, q, v) -> tuple[list[str], floa
     if event.terminal:
         run.end("event", f'event "{event.name}"')
     elif event.reset is not None:
-        rate = run.detector.rate(number, t, q, v)
+        rate, v = run.detector.rate(number, t, q, v), without_drift(run.flow.stops, t, q, v)
         run.q, run.v = run.keeper.start(t, *checked_reset(event, t, q, v, run.flow.stops))
     return [event.name], rate
 

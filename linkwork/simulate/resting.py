@@ -126,6 +126,14 @@ def _unsolved(stops: "Stops", t: float, points, rows, what: str, joints: str, le
 # --- which of those at rest are held
 
 
+def without_drift(stops: "Stops | None", t: float, q, v) -> np.ndarray:
+    """v where a smooth motion ends, without the velocities that errors of its steps have left in closed points: taken for real, they
+    would open such a point, or make it strike."""
+    if stops is None or not stops.presses:
+        return v
+    return _at_rest(stops, q, v, mobile(stops.robot, compliance(stops.robot, q, t), q))
+
+
 def choose(stops: "Stops", t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray]:
     """Find which of the joints and points that are not moving are held, and by what forces; the others start to slide or leave.
 

@@ -20,7 +20,7 @@ from .interruptions import interrupt, note
 from .motion_checks import check_motion, check_projection, said_of
 from .progress import Progress
 from .record import Record
-from .resting import choose
+from .resting import choose, without_drift
 from .settings import Carry, Settings
 from .step import Failure, Step
 from .stops import Stops
@@ -164,6 +164,7 @@ class Run:
         """Call the held controllers that are due; the forces change."""
         if self.controls.sample(self.t, self.q, self.v):
             before = self.v
+            self.v = without_drift(self.flow.stops, self.t, self.q, self.v)
             self.flow.refresh()
             self.restart()
             if self.v is before:

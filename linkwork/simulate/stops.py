@@ -14,7 +14,7 @@ from ..errors import SimulationError
 from ..motion.joint_limits import each_velocity, limits_of
 from .contact_events import KINDS, Points
 from .memory import remembered
-from .resting import REST, choose, strike
+from .resting import REST, choose, strike, without_drift
 from .sharing import room_of_forces
 
 NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
@@ -177,6 +177,7 @@ class Stops:
         """Value i has come to zero: q and v after it, and the names of what is worth telling: of all that strike, this one first."""
         q, v, name = q.copy(), v.copy(), None
         self.go_to(t)
+        v = without_drift(self, t, q, v)
         limits, rough, nv = len(self.limits), len(self._rough), self.robot.nv
         if i < limits:
             name = self.limits[i].name

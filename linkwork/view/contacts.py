@@ -36,6 +36,8 @@ def at_times(motion, forces, times) -> np.ndarray:
         near = np.abs(forces.t - times[:, None]).argmin(-1) if len(force) else np.zeros(0, int)
         return force[near] if len(force) else np.zeros((len(times), force.shape[1]))
     forces = np.asarray(forces, float)
+    if forces.ndim == 0:
+        raise ShapeError(f"contacts are forces, not {forces}: give contacts=run.contact, or (rows, 3 n) for each row of the motion.")
     if len(forces) != len(motion.t):
         raise ShapeError(
             f"contact forces have {len(forces)} rows; the motion has {len(motion.t)}. "
