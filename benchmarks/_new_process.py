@@ -4,6 +4,7 @@
     python -m benchmarks._new_process first_call panda [forward_dynamics_derivatives]
     python -m benchmarks._new_process first_run talos_reduced+base
     python -m benchmarks._new_process long_chain 10000
+    python -m benchmarks._new_process released_chain 10000
 """
 
 import json
@@ -86,6 +87,27 @@ def long_chain(links: str) -> dict[str, float]:
         robot.forward_dynamics(q, v, tau)
         times.append(perf_counter() - start)
     return {"first call": first, "each": min(times), "memory": most_memory()}
+
+
+def released_chain(links: str) -> dict[str, float]:
+    """A zig-zag of rods, held out level from a pin, falls for a second, by rk4 with steps of 2.5 ms: what comes before, the run, its
+    drift of energy against the kinetic energy at the end, and the most memory the process ever had."""
+    import numpy as np
+
+    import linkwork as lw
+
+    start = perf_counter()
+    robot = lw.Dynamics(lw.load(f"chain:{links}"))
+    q = 2.0 * (-1.0) ** np.arange(1, robot.nv + 1)
+    q[0] = np.pi / 2 + 1.0
+    v = np.zeros(robot.nv)
+    lw.simulate(robot, (q, v), until=0.01, method="rk4", dt=0.0025, dense=False)
+    ready, busy = perf_counter(), process_time()
+    run = lw.simulate(robot, (q, v), until=1.0, method="rk4", dt=0.0025, every=100, dense=False)
+    done, spent = perf_counter(), process_time() - busy
+    kinetic, potential = robot.kinetic_energy(run.q, run.v), robot.potential_energy(run.q)
+    drift = float(np.abs(kinetic + potential - potential[0]).max() / kinetic[-1])
+    return {"ready": ready - start, "run": done - ready, "processor": spent, "drift": drift, "memory": most_memory()}
 
 
 def most_memory() -> float:

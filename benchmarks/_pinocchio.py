@@ -1,6 +1,7 @@
 """The same quantities by Pinocchio, on one thread, for a batch and for one state."""
 
-from functools import partial
+from collections import deque
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,8 @@ class Peer:
 
     def batch(self, method: str):
         q, v, u = self.columns
-        if method == "mass_matrix":  # Pinocchio has no loop of its own for this one
-            crba, q0 = partial(pin.crba, self.model, self.data), self.one[0]
-            return lambda: [crba(q0) for _ in range(q.shape[1])]
+        if method == "mass_matrix":  # Pinocchio has no loop of its own for this one; results, which are copies, are not kept
+            return lambda: deque((pin.crba(self.model, self.data, q0) for q0 in repeat(self.one[0], q.shape[1])), maxlen=0)
         run = {"forward_dynamics": pin.abaInParallel, "inverse_dynamics": pin.rneaInParallel}[method]
         return lambda: run(1, self.pool, q, v, u, self.out)
 

@@ -23,6 +23,14 @@ def model(name: str, floating: bool | None = None):
         return lw.load(file(name), floating=ROBOTS[name] if floating is None else floating, mimic="free")
 
 
+def with_hands():
+    """talos_reduced with a hand of 16 joints on each wrist and each foot: 102 velocities."""
+    whole, hand = model("talos_reduced"), model("allegro_hand")
+    for end in ("arm_left_7_link", "arm_right_7_link", "leg_left_6_link", "leg_right_6_link"):
+        whole = whole.with_model(end, hand, (0.0, 0.0, -0.1), prefix=f"{end}_")
+    return whole
+
+
 def uneven_chain(n: int):
     """A chain of which no two links, axes or placements are alike."""
     import numpy as np

@@ -1,7 +1,8 @@
 """Chains of many links: the time of a sweep grows with the number of links and no faster.
 
 Forward dynamics by articulated bodies and inverse dynamics by Newton and Euler, one state at a time, without a kernel; then kernels
-that loop over the joints and their derivatives, Jacobian times vector and vector times Jacobian.
+that loop over the joints and their derivatives, Jacobian times vector and vector times Jacobian; then a second of the motion of a chain
+that is let go, a thousand to a hundred thousand links.
 """
 
 from time import perf_counter
@@ -9,9 +10,11 @@ from time import perf_counter
 import numpy as np
 
 import linkwork as lw
+from benchmarks._new_process import measured
 
 LENGTHS = 100, 200, 500, 1000
 LONG = 1000, 3000, 10_000
+RELEASED = 1000, 10_000, 100_000
 
 
 def chain(n: int) -> lw.Model:
@@ -68,6 +71,15 @@ def derivatives() -> None:
             print(f"{n:>6} {kernel.__name__:>18}", *said)
 
 
+def released() -> None:
+    """A second of the motion of a chain, each length in a process of its own."""
+    print(f"\n{'links':>6} {'ready, s':>10} {'1 s of motion, s':>18} {'µs/link and step':>18} {'drift of energy':>18} {'memory, MB':>12}")
+    for n in RELEASED:
+        found = measured("released_chain", n, repeats=1)
+        step = 1e6 * found["processor"] / (400 * n)
+        print(f"{n:>6} {found['ready']:>10.1f} {found['run']:>18.2f} {step:>18.3f} {found['drift']:>18.1e} {found['memory'] / 1e6:>12.0f}")
+
+
 def main() -> None:
     print(f"{'links':>6} {'forward dynamics':>24} {'inverse dynamics':>24}")
     print(f"{'':>6} {'s':>12}{'µs/link':>12} {'s':>12}{'µs/link':>12}")
@@ -79,6 +91,7 @@ def main() -> None:
         inverse = seconds(robot.inverse_dynamics, q, v, tau)
         print(f"{n:>6} {forward:>12.4f}{1e6 * forward / n:>12.1f} {inverse:>12.4f}{1e6 * inverse / n:>12.1f}")
     derivatives()
+    released()
 
 
 if __name__ == "__main__":

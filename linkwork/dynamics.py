@@ -25,7 +25,7 @@ from .motion.linearize import Linearization, linearize
 from .quantities import Given, Quantity
 from .quantities.binding import binding_notes, bonds
 from .quantities.bound import Bound
-from .quantities.declaration import STRAIGHT_UP_TO, declared_as
+from .quantities.declaration import DEVICE_UP_TO, STEPS_UP_TO, STRAIGHT_UP_TO, declared_as
 from .quantities.options import Place, hashable
 from .quantities.runs import Ways, made
 from .systems import DTYPES, Lowered, Producer
@@ -61,6 +61,11 @@ class Dynamics:
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
     # --- what there is
+
+    @property
+    def long(self) -> bool:
+        """Do steps of a simulation call its kernels one by one? As a whole they, and their Jacobians, would be straight-line code."""
+        return self.rolled or (self._by_size and self.nv > STEPS_UP_TO)
 
     @cached_property
     def nq(self) -> int:
@@ -1006,7 +1011,8 @@ class Dynamics:
     def _foreign_run(self, what):
         if what not in self._foreign:
             bound = self.quantity(what)
-            kernel = bound.rolled_kernel() if self.rolled else bound.kernel()
+            rolls = self.nv > DEVICE_UP_TO if self._by_size else self.rolled
+            kernel = bound.rolled_kernel() if rolls else bound.kernel()
             on_cpu, differentiated = partial(self._run, what), partial(self.as_kernel, what)
             self._foreign[what] = ForeignRun(self.model.name, bound.name, bound.inputs, kernel, on_cpu, differentiated)
         return self._foreign[what]

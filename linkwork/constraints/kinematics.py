@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..lie.scalars import like
-from ..spatial import Pose, phi
+from ..spatial import Pose, homogeneous, phi
 from ..sweeps import jacobian, poses, scatter, velocities
 from ..systems import BONDS, Nodes
 from ..systems.rigid import placements
@@ -170,18 +170,40 @@ class LoopKinematics(Kinematics):
         bend = {k: self.nodes.coriolis(k, self._H[k], self._coordinates, self.V, self._rates) for k in self.members}
         return self._outward(self.nodes.still, lambda k, alpha: self.phi[k].mT @ alpha + bend[k])
 
+    def first_axes(self, body: int | None):
+        """The axes, in those of the carrier, of the first joint on the way to a body, at rest: a plane loop moves in two of them."""
+        tree, fixed = self.nodes.tree, self.nodes.fixed
+        way = [] if body is None else [k for k, _ in tree.path(self.nodes.on[body], None, via=lambda k, _: None, until=self.carrier)]
+        axes = like(np.eye(3), self.q)
+        for k in reversed(way):
+            axes = axes @ fixed[k][..., :3, :3]
+            if tree.widths[k]:
+                break
+        return axes
+
     def place(self, body: int | None, pose: Pose, shift=None) -> Place:
+        return self.place_in_axes(None, body, pose, shift)
+
+    def place_in_axes(self, axes, body: int | None, pose: Pose, shift=None) -> Place:
+        """The same; rates in `axes` (..., 3, 3) that are given in those of the carrier, None for its own."""
         nodes, tree = self.nodes, self.nodes.tree
         k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
-        shift = phi(on)
+        T = self._T[k] @ on  # first: axes that are given are found again in it
+        shift = phi(on if axes is None else _turned(on, self._T[k][..., :3, :3].mT @ axes))
         J = {i: (self._H[i] @ F).mT for i, F in tree.path(k, shift, via=lambda i, F: self.phi[i] @ F, until=self.carrier)}
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in J.values()))
         maps = np.zeros_like(on, shape=(*batch, 6, self.width))
         for i, x in J.items():
             maps[..., self._rows[i]] = x
         if self.v is None:
-            return Place(self._T[k] @ on, maps, None, None)
-        return Place(self._T[k] @ on, maps, shift.mT @ self.V[k], shift.mT @ self._alpha[k])
+            return Place(T, maps, None, None)
+        return Place(T, maps, shift.mT @ self.V[k], shift.mT @ self._alpha[k])
+
+
+def _turned(place, R):
+    """A place with the rotation R in place of its own; either may have batch axes."""
+    p = place[..., :3, 3]
+    return homogeneous(R + np.zeros_like(p[..., None]), p + np.zeros_like(R[..., 0]))
 
 
 @dataclass(frozen=True, eq=False)

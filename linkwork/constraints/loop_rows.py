@@ -11,8 +11,9 @@ N is the selector of Müller and Terze, Tables 1 and 2. Because c is measured fr
 half turn (their Remark 4) is no solution: it has c of length π.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from ..lie.attitude import quaternion_from_matrix
 from ..lie.scalars import like
 from ..model import Loop, Model
 from ..spatial import Pose, homogeneous, phi, pose_inverse, tilde
-from .kinematics import Kinematics
+from .kinematics import Kinematics, LoopKinematics
 from .rows import Constraint, Portable, Rows
 from .wrenches import direction, through_joint
 
@@ -116,10 +117,11 @@ class LoopRows(Constraint):
         """The frame that rows are written in, on the loop's own: its z is the axis."""
         return self.joint.frame
 
-    def ends(self, motion: Kinematics):
-        """The joint's frame on the parent and on the child."""
-        on_parent = motion.place(self.parent, self.loop.at @ self.frame, self._shift(motion, "loop_at", self.loop.at))
-        return on_parent, motion.place(self.child, self.loop.on @ self.frame, self._shift(motion, "loop_on", self.loop.on))
+    def ends(self, motion: Kinematics, place: Callable | None = None):
+        """The joint's frame on the parent and on the child; `place` puts it there, the motion's own by default."""
+        place = place or motion.place
+        on_parent = place(self.parent, self.loop.at @ self.frame, self._shift(motion, "loop_at", self.loop.at))
+        return on_parent, place(self.child, self.loop.on @ self.frame, self._shift(motion, "loop_on", self.loop.on))
 
     def _shift(self, motion: Kinematics, name: str, own: Pose):
         """How far an end is from where the model has it, if that varies."""
@@ -137,7 +139,10 @@ class LoopRows(Constraint):
     def relative(self, motion: Kinematics):
         """X, J, V and the bias acceleration of the child's frame in the parent's."""
         P, C = self.ends(motion)
-        X = pose_inverse(P.T) @ C.T
+        return self._between(motion, pose_inverse(P.T) @ C.T, P, C)
+
+    def _between(self, motion: Kinematics, X, P, C):
+        """The same of two frames, X the pose of the axes of one in those of the other."""
         back = phi(X).mT
         J = C.J - back @ P.J
         if motion.v is None:
@@ -154,6 +159,21 @@ class LoopRows(Constraint):
         N = like(self.N, motion.q)
         U = np.zeros(len(self.N))
         return Rows(self.misfit(X) @ self.N.T, N @ J, U, None if V is None else (N @ alpha)[..., 0])
+
+    @cached_property
+    def _turns_all_ways(self) -> bool:
+        return len(self.joint.parts) == 1 and len(self.N) == 3 and not self.N[:, :3].any()
+
+    def combined_rows(self, motion: LoopKinematics) -> Rows:
+        """Of a ball joint in axes that are cheaper than the child's, which is at the end of a way of joints: rows turned as a whole."""
+        if not self._turns_all_ways:
+            return self.rows(motion)
+        axes = motion.first_axes(self.child)
+        P, C = self.ends(motion, partial(motion.place_in_axes, axes))
+        way = axes.mT @ (C.T[..., :3, 3:] - P.T[..., :3, 3:])
+        X = homogeneous(np.broadcast_to(like(np.eye(3), motion.q), (*way.shape[:-2], 3, 3)), way[..., 0])
+        _, J, _, alpha = self._between(motion, X, P, C)
+        return Rows(way[..., 0], J[..., 3:, :], np.zeros(3), None if alpha is None else alpha[..., 3:, 0])
 
     def closure(self, motion: Kinematics):
         """From entries of X = [R, p]: the way p, and of R what is first order in a turn. A screw's way is measured from its turn."""

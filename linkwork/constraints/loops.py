@@ -171,9 +171,10 @@ class Loops:
     # --- rows, over any scalar
 
     def rows(self, nodes: Nodes, g: int, q, v=None, drive=None) -> Rows:
-        """The rows of loop g over its own velocities, c and U as columns of zeros where there are none; γ with v only."""
+        """The rows of loop g, or combinations of them, over its own velocities; c and U are columns, zero where there are none; γ with v
+        only."""
         here = LoopKinematics(nodes, q, v, self.set.time(drive), drive, members=self.groups[g], carrier=self.carriers[g])
-        parts = [self.set.constraints[i].rows(here) for i in self.constraints[g]]
+        parts = [self.set.constraints[i].combined_rows(here) for i in self.constraints[g]]
         parts = [x if x.c is not None else replace(x, c=np.zeros_like(x.Jc[..., 0])) for x in parts]
         gamma = None if v is None else stacked_rows([x.gamma[..., None] for x in parts])
         U = stacked_rows([like(x.U, q)[..., None] for x in parts])

@@ -1,7 +1,5 @@
 """One step back onto the constraints, over any scalar: functions of a system with loops, kernels in the making."""
 
-from typing import Any
-
 import numpy as np
 
 from ..lie.scalars import like
@@ -70,7 +68,7 @@ class Nearest:
 
     def __init__(self, known: Ranked, Jc, q):
         self.known, self.q = known, q
-        self.least: Any = 1.0
+        self.lost: list = []  # whether a row is one of those before it, as far as numbers tell
         self.pivoted = ByPivots(known, Jc, q) if len(known.rows) > known.rank else None
         self.inverse_scales = like(1 / np.array(known.scales)[list(known.rows)], q)[:, None]
         self.reach = like(np.array(known.reach), q)
@@ -78,9 +76,7 @@ class Nearest:
             self.J = Jc[..., list(known.rows), :] * self.inverse_scales * self.reach
             A = self.J @ self.J.mT
             self.L, self.d = factor(A)
-            for i, pivot in enumerate(self.d):
-                share = pivot[..., 0] / A[..., i, i]
-                self.least = np.where(share >= self.least, self.least, share)  # what is no number is worst
+            self.lost = [~(pivot[..., 0] > APART * A[..., i, i]) for i, pivot in enumerate(self.d)]  # what is no number is lost too
 
     def makes(self, b):
         """Velocities (..., n, k) that make b (..., m, k) of all rows of the loop."""
@@ -94,9 +90,8 @@ class Nearest:
     @property
     def apart(self):
         """Are the rows independent?"""
-        if self.pivoted is None:
-            return self.least > APART
-        return sum((np.where(p > LEFT, 0.0, 1.0) for p in self.pivoted.pivots), 0.0 * self.q[..., 0]) == 0
+        lost = self.lost if self.pivoted is None else [~(p > LEFT) for p in self.pivoted.pivots]
+        return sum((np.where(x, 1.0, 0.0) for x in lost), 0.0 * self.q[..., 0]) == 0
 
 
 def dependent_step(system: LoopSystem, q, v):

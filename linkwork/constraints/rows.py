@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ModelError, deprecated
 from ..spatial import Pose
-from .kinematics import Kinematics
+from .kinematics import Kinematics, LoopKinematics
 from .wrenches import BodyWrench
 
 
@@ -97,6 +97,11 @@ class Constraint(ABC):
 
     @abstractmethod
     def rows(self, motion: Kinematics) -> Rows: ...
+
+    def combined_rows(self, motion: LoopKinematics) -> Rows:
+        """Rows that forbid the same: as many independent combinations of `rows`, all of one scale, that take fewer operations. For what
+        asks which motions are left, not which row carries how much."""
+        return self.rows(motion)
 
     def complaint(self, motion: Kinematics) -> str:
         """More to say of a constraint that is not kept, such as that it is closed the wrong way round."""

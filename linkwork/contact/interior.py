@@ -6,7 +6,7 @@ In the variables x = (λ_n, λ_t/μ) and y = (u_n + μ|u_t|, μ u_t), both in th
 
 with the scaling W of Nesterov and Todd, W x = W⁻¹ y, Mehrotra's corrector in d, and the derivative of De Saxcé's term in N. G, b, x, y are
 in these variables and scaled by contact. A step below 0.03 is a jam: x and y then move towards the axes of their cones, and θ takes
-another value.
+another value. Without the term |y_t| e_n it is the convex problem of friction that is associated: ½ λ* G λ + b* λ least in the cones.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from .cone import blocks, flat, nonzero, norm, residual, scaled, speed, spread, 
 THETA, LEAST_THETA, LESS = 0.98, 0.6, 0.15
 PROXIMAL = 1e-12  # of the diagonal of G
 FLOOR = 1e-24  # of the squared velocity of a problem: complementarity smaller than that is zero
-BACK = 0.9  # of the way to the boundary of the cones
+BACK = 0.9  # of the way to the boundary of the cones; less takes more rounds and solves more
 SHIFT = 0.1  # of the velocity of a problem: how far a warm start is moved into the cones
 LEAST_FRICTION = 1e-12
 
@@ -53,7 +53,8 @@ def reach(x, dx):
 class _Problem:
     """G and b in the variables of the cones, and back."""
 
-    def __init__(self, G, b, mu):
+    def __init__(self, G, b, mu, convex, back):
+        self.saxce, self.back = 0.0 if convex else 1.0, back
         G, b, self.d = scaled(G, b)
         mu = np.maximum(mu, LEAST_FRICTION)
         self.m = flat(np.stack([np.ones_like(mu), mu, mu], -1))
@@ -67,7 +68,7 @@ class _Problem:
         """x and y: on the axes of the cones, or near a warm λ."""
         x = blocks(force * self.d / self.m)
         y = blocks(times(self.G, flat(x)) + self.b)
-        return self.inside(x), self.inside(y + norm(y[..., 1:])[..., None] * self.en)
+        return self.inside(x), self.inside(y + self.saxce * norm(y[..., 1:])[..., None] * self.en)
 
     def cold(self):
         x = self.en * self.size + np.zeros_like(blocks(self.b))
@@ -80,12 +81,13 @@ class _Problem:
         return flat(x) * self.m / self.d
 
 
-def interior(G, b, mu, most: int, force=None, tolerance: float = 0.0, theta: float = THETA):
+def interior(G, b, mu, most: int, force=None, tolerance: float = 0.0, *, theta: float = THETA, back: float = BACK, convex: bool = False):
     """The best λ of at most so many rounds, its residual, and the rounds: until the residual is below the tolerance.
 
-    `force` is a λ to start near. In a kernel the rounds are one loop.
+    `force` is a λ to start near. In a kernel the rounds are one loop. `convex` leaves De Saxcé's term out: a solution of that problem
+    with u = 0 is one of Coulomb's.
     """
-    p = _Problem(G, b, mu)
+    p = _Problem(G, b, mu, convex, back)
     x, y = p.cold() if force is None else p.start(force)
     first = p.force(x) * 0.0 if force is None else force
     left = residual(G, b, mu, first)
@@ -114,8 +116,8 @@ def _round(p: _Problem, x, y, theta):
     inverse = (2 * vj[..., :, None] * vj[..., None, :] + mirror) / beta
     W2, mid = beta**2 * (2 * w[..., :, None] * w[..., None, :] + mirror), times(W, x)
     yt = norm(y[..., 1:])[..., None]
-    N = one - theta[..., None] * en[:, None] * (y * like([0.0, 1.0, 1.0], y) / nonzero(yt))[..., None, :]
-    r = blocks(times(p.G, flat(x)) + p.b) + yt * en - y
+    N = one - p.saxce * theta[..., None] * en[:, None] * (y * like([0.0, 1.0, 1.0], y) / nonzero(yt))[..., None, :]
+    r = blocks(times(p.G, flat(x)) + p.b) + p.saxce * yt * en - y
     gap, unit = (x * y).sum((-1, -2)) / n, size[..., 0, 0] ** 2
     live = gap > FLOOR * unit
     K = p.G + PROXIMAL * like(np.eye(3 * n), p.b) + spread(N @ W2)
@@ -135,7 +137,7 @@ def _round(p: _Problem, x, y, theta):
     foul = np.maximum(np.abs(r * x).sum((-1, -2)) / n - 1e-11 * unit, 0.0)  # complementarity waits for the equations
     tau = np.maximum(sigma * gap, np.minimum(0.1 * foul, gap))[..., None, None]
     dx, dy = direction(tau * en - product(mid, mid) - a * product(times(W, dx), times(inverse, dy)))
-    a = np.minimum(BACK * np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
+    a = np.minimum(p.back * np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
     good = live & (np.minimum(lorentz(x + a * dx), lorentz(y + a * dy)) > 0).all(-1)  # not where a number is none
     x, y = (np.where(good[..., None, None], z + a * dz, z) for z, dz in ((x, dx), (y, dy)))
     jam = (a < 0.03) & (gap > FLOOR**0.5 * unit)[..., None, None]

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from weakref import WeakKeyDictionary
 
-from .functions_circular import sincos
 from .llvm import fused, uses_of
-from .operations import OPERATIONS, SAME, operands
+from .operations import LOOPS, SAME, made_by, operands
 from .order import by_columns
 from .program import Program
 from .trace import Trace
@@ -140,7 +139,8 @@ class _Allocation:
         if i in self.reads:
             return self.reads[i]
         found = []
-        for ref in self.nodes[i][1:]:
+        name, *refs = self.nodes[i]
+        for ref in () if name == "result" else refs[1:] if name in LOOPS else refs:  # results are made with their loop or call
             if abs(ref) == self.absorbs.get(i):
                 found += [self.value(x)[1] for x in self.nodes[abs(ref)][1:]]
             else:
@@ -464,11 +464,10 @@ class _Allocation:
 
 
 def pieces_of(nodes: list[tuple], order: list[int]) -> list[list[int]]:
-    """Pieces of other operations; the sine and the cosine of an angle are in one."""
+    """Pieces of other operations; the sine and the cosine of an angle are in one, so are a loop or a call and its results."""
     together: dict[tuple, list[int]] = {}
     for i in order:
-        angle = OPERATIONS[nodes[i][0]].library is sincos
-        together.setdefault(("angle", nodes[i][1]) if angle else (i,), []).append(i)
+        together.setdefault(made_by(nodes, i), []).append(i)
     pieces: list[list[int]] = [[]]
     for some in together.values():
         if len(pieces[-1]) >= PIECE:

@@ -36,10 +36,10 @@ def registers() -> int:
 
 
 def serves(program: Program) -> bool:
-    """Is this a long program, most of it arithmetic, on a machine whose assembly is written here?"""
-    if not registers() or len(program.inputs) + len(program.outputs) >= len(BASES) or program.loops or program.routines:
+    """Is this a long program, most of it arithmetic outside of loops and routines, on a machine whose assembly is written here?"""
+    if not registers() or len(program.inputs) + len(program.outputs) >= len(BASES):
         return False
-    counts = program.operations
+    counts = program.outer_operations
     many, others = sum(counts.values()), sum(n for name, n in counts.items() if not is_arithmetic(name))
     return many >= FEWEST and others <= OTHERS * many
 
@@ -68,9 +68,8 @@ def planned(program: Program) -> Plan:
 
 
 def forget(program: Program) -> None:
-    """Free the instructions of a program and of its routines."""
-    for x in (program, *(routine.program for routine in program.routines)):
-        forget_plan(x)
+    """Free the instructions of a program."""
+    forget_plan(program)
 
 
 def message(program: Program) -> int:

@@ -89,7 +89,7 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
         ]
     )
     if isinstance(program, Program):
-        assembly.forget(program)  # what the text was made of is larger than the text
+        straight.forget(program)
     return text
 
 

@@ -112,6 +112,7 @@ class Writer:
         self.turned: dict[int, str] = {}  # angle -> the pair {sin, cos}
         self.results: dict[int, list[str]] = {}  # of loops and calls
         self.call: Callable[..., list[str]] = refuse_call  # of (routine, values): the values of its results
+        self.repeat: Callable[..., list[str]] = self.loop  # of (name, loop, refs): the values of its results
         self.lines: list[str] = []
         self.count = 0
 
@@ -152,7 +153,7 @@ class Writer:
         if name in SAME:
             return self.at(args[0])
         if name == "loop":
-            self.results[i] = self._loop(f"loop{i}", *args)
+            self.results[i] = self.repeat(f"loop{i}", *args)
             return ""
         if name == "call":
             self.results[i] = self.call(args[0], [self.at(ref) for ref in args[1:]])
@@ -181,7 +182,7 @@ class Writer:
             a, b = b, a
         return self.emit(f"fadd {V} {at(a)}, {at(b)}" if b > 0 else f"fsub {V} {at(a)}, {at(-b)}")
 
-    def _loop(self, name: str, loop: Loop, *refs: int) -> list[str]:
+    def loop(self, name: str, loop: Loop, *refs: int) -> list[str]:
         """The carried values after the last round. The group goes on as long as any of its samples does."""
         V, do = self.kind.vector, self.lines.append
         starts = [self.at(ref) for ref in refs[: len(loop.carried)]]

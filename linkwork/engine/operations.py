@@ -225,6 +225,14 @@ def operands(node: tuple) -> Iterable[int]:
     return () if name in LEAVES else map(abs, node[2:] if name in LOOPS else node[1:])
 
 
+def made_by(nodes: list[tuple], i: int) -> tuple:
+    """What makes a value: the sine and the cosine of an angle are made together, and the results of a loop or a call."""
+    node = nodes[i]
+    if node[0] == "result":
+        return nodes[node[2]][0], node[2]
+    return ("angle", node[1]) if OPERATIONS[node[0]].library is sincos else (node[0], i)
+
+
 def of_ufunc(ufunc: np.ufunc) -> Operation | None:
     """The operation that a ufunc of NumPy is."""
     return next((row for row in OPERATIONS.values() if row.value is ufunc), None)

@@ -7,11 +7,12 @@ needs has a place in the kernel's scratch memory: stored when it is made, loaded
 from dataclasses import dataclass
 
 from . import assembly
-from .functions_circular import sincos
 from .llvm import calls
-from .operations import OPERATIONS
+from .loop_bodies import bodies
+from .operations import made_by
 from .order import END, by_columns, read_by
 from .program import Program
+from .routines import Routine
 
 LONGEST = 5000  # operations that still make one function
 MOST_RESULTS = 2_500  # entries of results that one function still writes: LLVM compares each store with those before it
@@ -34,9 +35,14 @@ def is_long(program: Program) -> bool:
     return sum(program.own_operations.values()) + CALL * calls(program) > LONGEST or results > MOST_RESULTS
 
 
+def routines(program: Program) -> list[Routine]:
+    """What the code of a program calls: its routines, and the bodies of long loops."""
+    return [*program.routines, *bodies(program).values()]
+
+
 def workspace(program: Program) -> int:
     """Numbers of scratch memory that the code of a program needs for each sample, with that of the routines it calls."""
-    return own_workspace(program) + max((room_of_call(x.program) for x in program.routines), default=0)
+    return own_workspace(program) + max((room_of_call(x.program) for x in routines(program)), default=0)
 
 
 def own_workspace(program: Program) -> int:
@@ -82,22 +88,14 @@ def _together(nodes: list[tuple], order: list[int]) -> list[int]:
     """The order with values side by side that are computed together."""
     made = dict[tuple, list[int]]()
     for i in order:
-        made.setdefault(_made_by(nodes, i), []).append(i)
+        made.setdefault(made_by(nodes, i), []).append(i)
     return [j for together in made.values() for j in together]
 
 
 def _chunks(nodes: list[tuple], order: list[int]) -> list[list[int]]:
     pieces: list[list[int]] = [[]]
     for i in order:
-        if len(pieces[-1]) >= PIECE and _made_by(nodes, i) != _made_by(nodes, pieces[-1][-1]):
+        if len(pieces[-1]) >= PIECE and made_by(nodes, i) != made_by(nodes, pieces[-1][-1]):
             pieces.append([])
         pieces[-1].append(i)
     return pieces
-
-
-def _made_by(nodes: list[tuple], i: int) -> tuple:
-    """What makes a value: the sine and the cosine of an angle are made together, and the results of a loop or a call."""
-    node = nodes[i]
-    if node[0] == "result":
-        return nodes[node[2]][0], node[2]
-    return ("angle", node[1]) if OPERATIONS[node[0]].library is sincos else (node[0], i)

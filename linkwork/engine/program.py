@@ -127,7 +127,15 @@ class Program:
     @cached_property
     def own_operations(self) -> Counter:
         """Those outside of routines."""
-        counts = Counter(self.trace.nodes[i][0] for i in self.everything)
+        return self._counted(self.everything)
+
+    @cached_property
+    def outer_operations(self) -> Counter:
+        """Those outside of loops and routines."""
+        return self._counted(self.live)
+
+    def _counted(self, order: Iterable[int]) -> Counter:
+        counts = Counter(self.trace.nodes[i][0] for i in order)
         return Counter({name: n for name, n in counts.items() if not OPERATIONS[name].free})
 
     @cached_property

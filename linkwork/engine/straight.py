@@ -6,9 +6,12 @@ All arguments are in lanes. Multiply-adds are chosen over the whole program, so 
 from . import assembly, pieces
 from .allocation import Others
 from .llvm import Kind, Writer, fused, plain_angles, uses_of
+from .loop_bodies import bodies
+from .loops import Loop
 from .operations import OPERATIONS, SAME, operands
 from .order import by_columns
 from .program import Program
+from .routines import Routine
 
 
 def functions(program: Program, kind: Kind, name: str, attributes: str, any_angle: bool = False, once: bool = False) -> str:
@@ -16,15 +19,21 @@ def functions(program: Program, kind: Kind, name: str, attributes: str, any_angl
     unless the code must take `any_angle`."""
     near = plain_angles(program) if kind.width > 1 and not any_angle else frozenset[int]()
     text = _Text(program, kind, name, attributes, near, once)
-    if assembly.serves(program):
-        return text.as_assembly(name)
-    routines = [functions(x.program, kind, f"{name}.routine{k}", attributes, any_angle=True) for k, x in enumerate(program.routines)]
-    return "".join(routines) + (text.in_pieces(name) if pieces.is_long(program) else text.whole(name))
+    called = [functions(x.program, kind, f"{name}.routine{k}", attributes, any_angle=True) for k, x in enumerate(text.routines)]
+    write = text.as_assembly if assembly.serves(program) else text.in_pieces if pieces.is_long(program) else text.whole
+    return "".join([*called, write(name)])
+
+
+def forget(program: Program) -> None:
+    """Free what the text of a program was made of, which is larger than the text."""
+    for x in (program, *(routine.program for routine in pieces.routines(program))):
+        assembly.forget(x)
 
 
 class _Text:
     def __init__(self, program: Program, kind: Kind, name: str, attributes: str, near: frozenset[int], once: bool):
-        self.name, self.beyond = name, pieces.own_workspace(program) if program.routines else 0
+        self.name, self.routines, self.bodies = name, pieces.routines(program), bodies(program)
+        self.beyond = pieces.own_workspace(program) if self.routines else 0
         self.program, self.kind, self.attributes, self.near, self.once = program, kind, attributes, near, once
         self.nodes, self.n_in = program.trace.nodes, len(program.inputs)
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
@@ -173,18 +182,43 @@ class _Text:
 
         writer = Writer(self.nodes, self.kind, load, self.near)
         writer.call = lambda routine, values: self._call(writer, routine, values)
+        writer.repeat = lambda name, loop, *refs: self._repeat(writer, name, loop, refs)
         return writer
 
-    def _call(self, writer: Writer, routine, values: list[str]) -> list[str]:
+    def _call(self, writer: Writer, routine: Routine, values: list[str]) -> list[str]:
         """Call a routine: its arguments and results lie in the scratch memory, behind that of this program, its own behind them."""
-        program, at = routine.program, self.beyond
-        sizes = [x.size for x in (*program.inputs, *program.outputs)]
-        for k, value in enumerate(values):
-            self._store(writer, value, "%work", at + k)
-        pointers = [self._place(writer, "%work", at + sum(sizes[:j])) for j in range(len(sizes) + 1)]
-        name = f"{self.name}.routine{self.program.routines.index(routine)}"
+        given, made = self._room(routine)
+        for k, value in zip(given, values):
+            self._store(writer, value, "%work", k)
+        self._go(writer, routine)
+        return [self._load(writer, "%work", k) for k in made]
+
+    def _repeat(self, writer: Writer, name: str, loop: Loop, refs: tuple[int, ...]) -> list[str]:
+        """A loop; that of a long body calls it. From round to round the carried values are moved from its results to its arguments."""
+        if (routine := self.bodies.get(loop)) is None:
+            return writer.loop(name, loop, *refs)
+        given, made = self._room(routine)
+        for k, ref in zip(given, refs):
+            self._store(writer, writer.at(ref), "%work", k)
+        writer.lines.append(f"br label %{name}.head\n{name}.head:")
+        self._go(writer, routine)
+        again = writer.emit(f"fcmp une {self.kind.vector} {self._load(writer, '%work', made[-1])}, {self.kind.constant(0.0)}")
+        writer.lines.append(f"br i1 {writer.any(again)}, label %{name}.next, label %{name}.end\n{name}.next:")
+        for k, j in zip(given, made[:-1]):
+            self._store(writer, self._load(writer, "%work", j), "%work", k)
+        writer.lines.append(f"br label %{name}.head\n{name}.end:")
+        return [self._load(writer, "%work", k) for k in made[:-1]]
+
+    def _room(self, routine: Routine) -> tuple[range, range]:
+        """Places of the arguments and the results of a routine."""
+        first = self.beyond + sum(x.size for x in routine.program.inputs)
+        return range(self.beyond, first), range(first, first + sum(x.size for x in routine.program.outputs))
+
+    def _go(self, writer: Writer, routine: Routine) -> None:
+        sizes = [*(x.size for x in routine.program.inputs), *(x.size for x in routine.program.outputs)]
+        pointers = [self._place(writer, "%work", self.beyond + sum(sizes[:j])) for j in range(len(sizes) + 1)]
+        name = f"{self.name}.routine{self.routines.index(routine)}"
         writer.lines.append(f"call void @{name}({', '.join(f'ptr {p}' for p in pointers)}, ptr %data)")
-        return [self._load(writer, "%work", at + k) for k in range(len(values), sum(sizes))]
 
     def _arguments(self, kind: str = "ptr", named: bool = True) -> str:
         names = [*(f"%a{j}" for j in range(self.n_in + len(self.program.outputs))), "%work"]

@@ -24,10 +24,12 @@ SIZES: dict[str, tuple[str | int, ...]] = {
     "tau": ("nv",),
     "external": ("nb", 6),
 }  # shapes of one sample, by the name of the argument; a user's kernel knows them too
-STRAIGHT_UP_TO = 80  # velocities; beyond, kernels loop over the nodes
-VECTORS_UP_TO = 128  # velocities: straight-line code of one sweep is three times as fast as a loop, and compiles within seconds
-MATRICES_UP_TO = 250  # velocities: straight-line code of a matrix is 5 to 40 times as fast as a loop for each of its columns,
-ENTRIES_UP_TO = 4000  # of half of it that are not zero: as long as it compiles within seconds
+STRAIGHT_UP_TO = 128  # velocities; beyond, kernels loop over the nodes: straight-line code of a sweep is 2 to 15 times as fast
+MATRICES_UP_TO = 250  # velocities: straight-line code of a matrix is 5 to 60 times as fast as a loop for each of its columns,
+ENTRIES_UP_TO = 4000  # of half of the mass matrix that are not zero: as long as it compiles within seconds
+STEPS_UP_TO = 80  # velocities: steps of a single simulation that are compiled as a whole, which takes as long as it runs beyond
+DEVICE_UP_TO = 80  # velocities, on a GPU, where nothing longer has been measured
+PRODUCTS_UP_TO = 80  # velocities: what takes as many operations as a product of matrices, or has three indices
 OWN: dict[str, tuple] = {"momentum": (6,)}
 OWN |= dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta", "p"), ("nv",))
 ARRAYS = SIZES | OWN
@@ -72,7 +74,7 @@ class Quantity:
     options: Callable | None  # (model, *what the user says) -> what the function takes after its inputs
     rolls: bool  # can its sweep be rolled into a loop over the nodes?
     long: Callable | None  # where it cannot: how it is composed, for long mechanisms, of quantities that can (long.py)
-    straight_up_to: int | Callable[..., bool]  # velocities of a mechanism for which its kernel is straight-line code, or (lowered) -> bool
+    straight_up_to: int | Callable[..., bool] | None  # is its kernel straight-line code? Velocities, or (lowered) -> bool; None: by result
     of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
     divides_by_inertia: bool  # has it no value where a joint moves nothing that has inertia?
     demands: Callable | None  # of its inputs, in their order: raises where their numbers mean nothing
@@ -85,7 +87,11 @@ class Quantity:
 
     def is_straight(self, lowered) -> bool:
         """Is its kernel of a mechanism of this size straight-line code, unless something else is asked for?"""
-        return self.straight_up_to(lowered) if callable(self.straight_up_to) else lowered.nv <= self.straight_up_to
+        border = self.straight_up_to
+        if border is None:
+            indices = max(shape.count("nv") for shape in (self.result if self.several else (self.result,)))
+            border = (STRAIGHT_UP_TO, STRAIGHT_UP_TO, few_pairs)[indices] if indices < 3 else PRODUCTS_UP_TO
+        return border(lowered) if callable(border) else lowered.nv <= border
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -174,6 +180,11 @@ def few_entries(lowered) -> bool:
     return sum(n * width for n, width in zip(above[1:], tree.widths)) <= ENTRIES_UP_TO
 
 
+def few_pairs(lowered) -> bool:
+    """The same of a matrix that is full, as its inverse: the entries of the mass matrix say how much work it is."""
+    return lowered.nv <= STRAIGHT_UP_TO and few_entries(lowered)
+
+
 QUANTITIES: dict[str, Quantity] = {}
 
 
@@ -193,7 +204,7 @@ def quantity(
     options=None,
     rolls=True,
     long=None,
-    straight_up_to=STRAIGHT_UP_TO,
+    straight_up_to=None,
     of_tree=False,
     divides_by_inertia=False,
     demands=None,

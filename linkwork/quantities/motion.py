@@ -6,13 +6,13 @@ from .. import spatial, sweeps
 from ..errors import OptionError
 from ..model.tree import concatenated
 from ..systems import prescribed as prescribed_joints
-from .declaration import VECTORS_UP_TO, Honours, quantity
+from .declaration import Honours, quantity
 from .options import Weld, some_bodies
 
 TREE = Honours.GRAVITY | Honours.EXTERNAL
 
 
-@quantity(("nv",), TREE, of_joints=True, straight_up_to=VECTORS_UP_TO, of_tree=True)
+@quantity(("nv",), TREE, of_joints=True, of_tree=True)
 def inverse_dynamics(system, q, v, vdot, external=None):
     """τ = 𝓜 v̇ + C v + g − J* external, of the tree."""
     s = system.blocks(q)
@@ -21,7 +21,7 @@ def inverse_dynamics(system, q, v, vdot, external=None):
     return s.tree.join(tau)
 
 
-@quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True, straight_up_to=VECTORS_UP_TO, divides_by_inertia=True)
+@quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True, divides_by_inertia=True)
 def forward_dynamics(system, q, v, tau, external=None):
     """v̇ of forces τ, which are all of the joint force: passive forces are not part of it. Constraints are kept."""
     s = system.blocks(q)
@@ -31,13 +31,13 @@ def forward_dynamics(system, q, v, tau, external=None):
     return system.whole(s, vdot)
 
 
-@quantity(("nv",), Honours.GRAVITY, of_joints=True, straight_up_to=VECTORS_UP_TO, of_tree=True)
+@quantity(("nv",), Honours.GRAVITY, of_joints=True, of_tree=True)
 def bias(system, q, v):
     """C v + g of the tree: the forces that keep v as it is."""
     return inverse_dynamics(system, q, v, np.zeros_like(v))
 
 
-@quantity(("nv",), Honours.GRAVITY, of_joints=True, straight_up_to=VECTORS_UP_TO, of_tree=True)
+@quantity(("nv",), Honours.GRAVITY, of_joints=True, of_tree=True)
 def gravity_force(system, q):
     """g of the tree: the forces that hold it still."""
     s = system.blocks(q)

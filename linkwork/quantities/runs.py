@@ -26,7 +26,7 @@ def made(bound: Bound, dtype: np.dtype, ways: Ways, configuration: Callable) -> 
         bound.lowered.refuse_singular(None if ways.rolled else configuration())
     if not ways.compiled or not nv:
         return bound.plain(dtype)
-    if ways.rolled and not (ways.by_size and bound.quantity.is_straight(bound.lowered)):
+    if not bound.quantity.is_straight(bound.lowered) if ways.by_size else ways.rolled:
         return bound.rolled(dtype) or _plain(bound, dtype, ways)
     return bound.kernel().call(dtype.char)
 

@@ -76,7 +76,7 @@ class CompiledSteps:
         constraints = OnConstraints.of(flow.keeper)
         if flow.keeper.held is not None and constraints is None:
             return None
-        if not (isinstance(integrator, Adaptive) and robot.compiled and robot.nv and not robot.rolled):
+        if not (isinstance(integrator, Adaptive) and robot.compiled and robot.nv and not robot.long):
             return None
         pushes = () if flow.external is None else (flow.external,)
         compiled = all(is_compiled_function(robot, x) for x in (*controls, *pushes))

@@ -86,11 +86,16 @@ class ConstrainedMotion:
             good = np.where(x.apart, good, 0.0)
         done = self.loops.misfit(rows, q) <= np.maximum(NEAR, 8 * rounding(q))
         if self.systems.set.holonomic.any():
-            q = quantities.integrate(self.nodes, q, -self._step(nearest, [x.c for x in rows]))
+            q = self._moved(q, -self._step(nearest, [x.c for x in rows]))
             rows = self.loops.all_rows(self.nodes, q, drive=drive)
         for _ in range(CORRECTIONS):
             v = v - self._step(nearest, [x.Jc @ v[..., at, None] - x.U for x, at in zip(rows, self.loops.columns)])
         return q, v, good, done
+
+    def _moved(self, q, step):
+        """q after a step of the joints in loops; the others stay."""
+        here, there = (self.nodes.split(x) for x in (q, quantities.integrate(self.nodes, q, step)))
+        return self.nodes.join(here | {k: there[k] for members in self.loops.groups for k in members})
 
     def _nearest(self, rows, q) -> list[Nearest]:
         return [Nearest(known, x.Jc, q) for known, x in zip(self.systems.ranked, rows)]

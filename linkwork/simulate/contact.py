@@ -184,11 +184,15 @@ def smooth(nodes):
 
 
 class ContactRecord(NamedTuple):
-    """Contacts of each step of a run, m steps and n points: at the middle of each step."""
+    """Contacts of n points, at the middle of each of the m steps of a run with method "contact".
+
+    Of a run that goes event by event, with another method: at each of its m rows, on both sides of an impact, whose impulse is in no
+    row. Residuals are then those of the cone alone, relative to the largest force, and there are no rounds.
+    """
 
     t: np.ndarray  # (m,)
     gap: np.ndarray  # (m, n)
-    force: np.ndarray  # (m, n, 3) N, normal and two tangents: impulses over the length of the step
+    force: np.ndarray  # (m, n, 3) N, normal and two tangents: impulses over the length of a step, or forces
     residual: np.ndarray  # (m,) the largest of Signorini, cone, dissipation
     rounds: np.ndarray  # (m,)
 
@@ -206,7 +210,7 @@ class ContactFlow(Flow):
                 f'{robot.model.name} has no contacts, joint limits or dry friction, so that method "contact" has nothing to do. Make '
                 'contacts with model.with_contacts("ground"), or use another method, e.g. "rk45".'
             )
-        if self.law.contacts > MOST and robot.compiled and not robot.rolled and robot.constraints is None:
+        if self.law.contacts > MOST and robot.compiled and not robot.long and robot.constraints is None:
             raise SimulationError(
                 f"{robot.model.name} has {self.law.contacts} contact points; a kernel, which has code for each, takes {MOST} at most. Name "
                 'what may touch, e.g. lw.load(..., contacts=["left foot", "right foot"]), or take contacts="ground"; Dynamics(model, '
@@ -255,13 +259,14 @@ class ContactMidpoint(Integrator):
         self.constrained = robot.constraints is not None
         self.impulse = np.zeros(3 * law.count)
         self.free_rate = np.zeros(robot.nv)  # the acceleration without contacts, of robots with constraints
-        self.kernels = bool(robot.compiled and robot.nv and not robot.rolled and not self.constrained)
+        self.kernels = bool(robot.compiled and robot.nv and not robot.long and not self.constrained)
         self.whole = None
         if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
             self.whole = step_gufunc(robot, law, flow.solver or PRECISE, bool(flow.options))
         self.log = Growing({"t": (), "gap": (law.contacts,), "force": (law.contacts, 3), "residual": (), "rounds": ()})
         self.poor, self.again = 0, 0  # steps that are not solved; steps for which the kernel was not good enough
         self.worst, self.worst_time = 0.0, 0.0
+        self.jammed, self.violation = 0, 0.0  # steps that no velocities solve, and by how much their contacts fall short, at least
 
     @property
     def memory(self):
@@ -303,7 +308,16 @@ class ContactMidpoint(Integrator):
             return ""
         return (
             f"contacts of {self.poor} steps are not solved to {GOOD:g} (worst residual {self.worst:.2g} at t = {self.worst_time:.6g} s): "
-            "with friction there may be no solution, or take a smaller dt."
+            "with friction there may be no solution, or take a smaller dt." + self._jams
+        )
+
+    @property
+    def _jams(self) -> str:
+        if not self.jammed:
+            return ""
+        return (
+            f" In {self.jammed} of them bodies are jammed in each other: every velocity leaves contacts short of what they ask for, by "
+            f"{self.violation:.2g} m/s at least. Start where nothing overlaps, or leave out pairs that always do."
         )
 
     @property
@@ -325,7 +339,8 @@ class ContactMidpoint(Integrator):
             self.free_rate = (free - v) / h
             gaps, J = law.rows(nodes, q, robot.nv)
             inverse = self._compliance(q, middle)
-        after, impulse, left, rounds = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, self.impulse)
+        after, impulse, left, rounds, lack = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, self.impulse)
+        self.jammed, self.violation = self.jammed + (lack > 0), max(self.violation, lack)
         return *drift(nodes, q, after, h / 2), impulse, left, rounds, gaps
 
     def _rates(self, t, nodes, q, v, tau, external=None):
@@ -333,7 +348,7 @@ class ContactMidpoint(Integrator):
         tau = tau + quantities.passive_force(nodes, q, v)
         if self.constrained:
             return robot.constraints.forward_dynamics(q, v, tau, external, t=t)
-        if robot.rolled:
+        if robot.long:
             return robot.forward_dynamics(q, v, tau, external)
         return quantities.forward_dynamics(nodes, q, v, tau, external)
 
@@ -341,13 +356,17 @@ class ContactMidpoint(Integrator):
         robot = self.robot
         if self.constrained:
             return robot.constraints.compliance(q, t)
-        return robot.mass_matrix_inverse(q) if robot.rolled else quantities.mass_matrix_inverse(self.nodes, q)
+        return robot.mass_matrix_inverse(q) if robot.long else quantities.mass_matrix_inverse(self.nodes, q)
 
 
 def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
-    """v⁺, λ, residual and rounds. The problem is that of the blocks which can matter: those that bore a force, that would close by
-    themselves, and others that then turn out to; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹."""
-    normal, impulse, rounds, left, after = law.normals(gaps, J, v, free, h), np.zeros_like(force), 0, 0.0, free
+    """v⁺, λ, residual, rounds and the least violation.
+
+    The problem is that of the blocks which can matter: those that would close by themselves, those that were pressed before, and others
+    that then turn out to close; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹.
+    """
+    normal, impulse, after = law.normals(gaps, J, v, free, h), np.zeros_like(force), free
+    rounds, left, lack = 0, 0.0, 0.0
     chosen = (normal < 0) | (force[::3] > 0)
     chosen[law.count - len(law.rough) :] = True
     while chosen.any():
@@ -360,10 +379,10 @@ def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
         more = ~chosen & (normal + times(J[::3], after - free) < 0)
         if not more.any():
             impulse[rows], worst = found.force, float(found.residuals.max())
-            left = worst if worst >= 0 else np.inf
+            left, lack = worst if worst >= 0 else np.inf, float(found.violation.max())
             break
         chosen = chosen | more
-    return after, impulse, left, rounds
+    return after, impulse, left, rounds, lack
 
 
 def step_gufunc(robot: Dynamics, law: ContactLaw, solver: ContactSolver, wrenches: bool):

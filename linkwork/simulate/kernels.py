@@ -27,7 +27,7 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
     ready = robot.made
     key = function.__name__, options, dtype.char, friction
     if key not in ready:
-        if robot.compiled and robot.nv and not robot.rolled and (not more_than_a_tree(robot) or function in KINEMATIC):
+        if robot.compiled and robot.nv and not robot.long and (not more_than_a_tree(robot) or function in KINEMATIC):
             ready[key] = _compiled(robot, function, *key)
         elif function is equations.local_rates and robot.constraints is not None:
             ready[key] = ConstrainedRates(robot, options, friction, _local_rates(robot, friction), kernel(robot, equations.local_velocity))
@@ -125,7 +125,7 @@ def _local_rates(robot, friction):
         q = robot.integrate(q, xi)
         tau = tau + robot.passive_force(q, v) + dry * np.sign(v)
         held = robot.constraints
-        dynamics = robot.forward_dynamics if held is None else held.forward_dynamics if robot.rolled else held.in_numpy
+        dynamics = robot.forward_dynamics if held is None else held.forward_dynamics if robot.long else held.in_numpy
         return velocity(xi, v), dynamics(q, v, tau, external, **how)
 
     return rates

@@ -121,7 +121,7 @@ class Midpoint(Integrator):
 
     def _jacobian(self, xi):
         """∂p₀/∂ξ; by differences, one column for each velocity, where functions of the user take part."""
-        if self.flow.reacts or self.robot.rolled:
+        if self.flow.reacts or self.robot.long:
             return self._differences(xi)
         slopes = slopes_of(self.robot, variational.midpoint_residual, "xi", *self.options, friction=self.friction)
         J = slopes(self.q, self.p, xi, *self._forces(xi))

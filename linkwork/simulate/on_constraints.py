@@ -42,7 +42,7 @@ class OnConstraints:
     def of(keeper: Keeper, varying: Varying | None = None) -> "OnConstraints | None":
         """Those of a run that projects on the robot's own constraints, where they are one formula; else None."""
         held, robot = keeper.held, keeper.robot
-        if held is None or held is not robot.constraints or keeper.how != "project" or not robot.compiled or robot.rolled or not robot.nv:
+        if held is None or held is not robot.constraints or keeper.how != "project" or not robot.compiled or robot.long or not robot.nv:
             return None
         if not held.compiled or held.set.massless:
             return None

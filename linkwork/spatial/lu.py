@@ -1,5 +1,7 @@
 """Linear equations with a matrix that is not symmetric, over any scalar."""
 
+from contextlib import suppress
+
 import numpy as np
 
 
@@ -13,8 +15,13 @@ def solve(A, B):
     try:
         return np.linalg.solve(A, B)
     except np.linalg.LinAlgError:
-        good = (np.isfinite(A).all((-1, -2)) & (np.linalg.slogdet(A)[0] != 0))[..., None, None]
-        return np.where(good, np.linalg.solve(np.where(good, A, np.eye(A.shape[-1], dtype=A.dtype)), B), np.nan)
+        batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+        A, B = np.broadcast_to(A, (*batch, *A.shape[-2:])), np.broadcast_to(B, (*batch, *B.shape[-2:]))
+        out = np.full_like(B, np.nan, dtype=np.result_type(A, B))
+        for i in np.ndindex(batch):
+            with suppress(np.linalg.LinAlgError):
+                out[i] = np.linalg.solve(A[i], B[i])
+        return out
 
 
 def eliminated(A, B):

@@ -107,6 +107,51 @@ def test_a_problem_without_solution_says_so():
     assert not free.converged and free.residuals.max() > 1e-3
 
 
+def test_a_body_jammed_between_two_walls_is_proved_infeasible_with_the_least_violation():
+    """One coordinate, walls on both sides that ask it to part with 1 and 3: u = (v, −v) + (−1, −3). y = (1, 1) has J* y = 0, b·y = −4 < 0:
+    by Farkas there is no v. The least Σ s² is s = (2, 2), at v = −1, and the forces found give that v."""
+    J = np.zeros((6, 1))
+    J[[0, 3], 0] = 1.0, -1.0
+    found = lw.solve_contacts(J @ J.T, [-1.0, 0, 0, -3.0, 0, 0], 0.3)
+    assert found.infeasible and not found.converged and np.allclose(found.violation, 2.0)
+    assert np.allclose(found.velocity[::3], -2.0, atol=1e-6) and found.force[::3].min() >= 0
+
+
+def test_problems_that_can_be_kept_are_not_called_infeasible():
+    """More rows than velocities, b = J v plus gaps that are not negative: −v stops everything."""
+    assert not lw.solve_contacts(*problems(60, 10, 12)).infeasible.any()
+    assert not lw.solve_contacts(np.zeros((3, 3)), [0.0, 0.0, 0.0], 0.5).infeasible
+
+
+def test_of_several_solutions_one_without_sliding_is_taken():
+    """A box between two fingers of five points each, pressed with 1.001 of m g/(2 μ): forces without sliding exist, just inside the cones;
+    so do forces with which all points slide. The box is held, and still in a run."""
+    made = lw.Builder("gripper")
+    made.body("box", joint=lw.Free(), mass=1.0, tensor=(0.01,) * 3, collisions=(lw.Shape("box", (0.1, 0.1, 0.1)),))
+    for side, name in ((1, "left"), (-1, "right")):
+        finger = lw.Shape("box", (0.02, 0.04, 0.04))
+        made.body(name, joint=lw.Prismatic(axis=(side, 0, 0)), at=(-0.06 * side, 0, 0), mass=0.2, tensor=(1e-4,) * 3, collisions=(finger,))
+        made.contact("box", name, friction=0.5)
+    robot = lw.Dynamics(made.model(), compiled=False)
+    tau = np.array([0, 0, 0, 0, 0, 0, 1.0, 1.0]) * 1.001 * 9.81
+    held = robot.contact_dynamics(robot.neutral(), np.zeros(8), tau)
+    assert held.stick.all() and np.abs(held.vdot).max() < 1e-9
+    run = lw.simulate(robot, (robot.neutral(), np.zeros(8)), until=0.1, method="contact", dt=0.005, control=lambda t, q, v: tau)
+    assert np.abs(run.v).max() < 1e-9
+
+
+def test_a_problem_of_many_points_is_that_of_the_points_that_matter():
+    """A plate on 200 points, of which those at its corners would do: nothing moves, all points share, in the least norm, W = Σ λ_n."""
+    x = np.stack(np.meshgrid(np.linspace(-1, 1, 20), np.linspace(-1, 1, 10)), -1).reshape(-1, 2)
+    J = np.zeros((600, 6))
+    J[::3, 2], J[::3, 3], J[::3, 4] = 1.0, x[:, 1], -x[:, 0]
+    J[1::3, 0], J[1::3, 5], J[2::3, 1], J[2::3, 5] = 1.0, -x[:, 1], 1.0, x[:, 0]
+    v = np.array([0.01, 0, -0.1, 0, 0, 0])
+    found = lw.solve_contacts(J @ J.T, J @ v, 0.5)
+    assert found.converged and np.abs(found.velocity).max() < 1e-9
+    assert np.isclose(found.force[::3].sum(), 0.1) and found.force[::3].max() < 2 * 0.1 / 200
+
+
 def test_the_derivative_is_that_of_differences_where_contacts_are_strict():
     """du/db = 1 + G dλ/db, against central differences."""
     G, b, mu = problems(40, 3, 12, seed=3)

@@ -255,6 +255,17 @@ def test_a_rollout_of_very_many_points_says_what_to_do():
         lw.rollout(robot, robot.neutral(), np.zeros(6), dt=0.01, steps=2, method="contact")
 
 
+def test_a_body_jammed_between_others_is_named():
+    """A slider between two fixed boxes that it overlaps on both sides: no velocity parts both, which the run says."""
+    made = lw.Builder("jam").body("slider", joint=lw.Prismatic(axis=(1, 0, 0)), mass=1.0, collisions=(lw.Shape("sphere", (0.1,)),))
+    for side in (1, -1):
+        made.body(f"wall{side}", at=(0.19 * side, 0, 0), joint=lw.Fixed(), collisions=(lw.Shape("sphere", (0.1,)),))
+        made.contact("slider", f"wall{side}")
+    robot = lw.Dynamics(made.model(), compiled=False)
+    run = lw.simulate(robot, (np.zeros(1), np.zeros(1)), until=0.01, method="contact", dt=0.005)
+    assert "jammed in each other" in run.message and "0.1 m/s" in run.message and np.abs(run.v).max() < 1e-6
+
+
 def test_a_box_pressed_between_plates_has_the_same_points_in_all_steps():
     """Where corners of two faces coincide, rounding does not choose among them: forces do not change from step to step."""
     made = lw.Builder("press").ground()

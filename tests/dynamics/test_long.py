@@ -101,10 +101,13 @@ def beside(count: int) -> lw.Model:
 def test_matrices_of_wide_mechanisms_are_straight_line_code_and_those_of_long_ones_loops():
     """The border is in entries that are not zero, not in velocities."""
     wide, long_ = lw.Dynamics(beside(18)), lw.Dynamics(lw.load("chain:120"))
-    straight = {robot.model.name: [x for x in ("mass_matrix", "forward_dynamics") if QUANTITIES[x].is_straight(robot.lowered)]
-                for robot in (wide, long_, lw.Dynamics(lw.load("chain:300")))}  # fmt: skip
-    assert list(straight.values()) == [["mass_matrix", "forward_dynamics"], ["forward_dynamics"], []]
+    names = "mass_matrix", "mass_matrix_inverse", "inverse_dynamics_derivatives", "forward_dynamics", "forward_dynamics_derivatives"
+    robots = wide, long_, lw.Dynamics(lw.load("chain:300"))
+    straight = [[x for x in names if QUANTITIES[x].is_straight(robot.lowered)] for robot in robots]
+    assert straight == [list(names[:4]), ["forward_dynamics"], []]
+    assert all(QUANTITIES[x].is_straight(lw.Dynamics(lw.load("chain:80")).lowered) for x in names)
     q, v = wide.random_state((2,), seed=0)
     plain = lw.Dynamics(wide.model, compiled=False)
     np.testing.assert_allclose(wide.mass_matrix(q), plain.mass_matrix(q), atol=1e-11)
     np.testing.assert_allclose(wide.coriolis_matrix(q, v), plain.coriolis_matrix(q, v), atol=1e-10)
+    np.testing.assert_allclose(wide.mass_matrix_inverse(q) @ wide.mass_matrix(q) - np.eye(wide.nv), 0, atol=1e-9)

@@ -8,7 +8,9 @@ from test_pieces import NAMES, kernel, results
 import linkwork as lw
 from linkwork.engine import allocation, assembly, compiler, samples
 from linkwork.engine.kernel import Kernel
+from linkwork.engine.loop_bodies import bodies
 from linkwork.engine.program import Input, record
+from linkwork.engine.routines import Routine
 
 HERE = assembly.registers()
 pytestmark = pytest.mark.skipif(not HERE, reason="assembly is written for x86-64 with AVX2")
@@ -101,6 +103,49 @@ def test_random_programs(size, monkeypatch, rng):
         with pytest.MonkeyPatch.context() as patch:
             assembled(patch, machine)
             np.testing.assert_array_equal(Kernel("f", f, (Input("x", (6,)),)).gufunc("d")(x), expected)
+
+
+def roots(x, a):
+    """Arithmetic before, in and after a loop that uses values of the code around it; samples take different numbers of rounds."""
+    scale = 1.0 + a @ a + np.sin(x)
+    lower = np.where(x > 0, scale, 2 * scale)
+
+    def nearer(y, total):
+        new = (y + lower / y) / 2 - 0.0 * a[0]
+        return new, total + np.cos(new) * a[1], np.abs(new - y) <= 1e-15 * scale
+
+    (y, total), rounds = lw.iterate(nearer, (scale, 0.0), most=30)
+    return y * y - a[1] * total, rounds, -total
+
+
+def routines(x, a):
+    """The same called as a routine, twice, one call in a loop."""
+    y, rounds, total = CALLED(x, a)
+    y, _ = lw.iterate(lambda y: (CALLED(y, a)[0] / 4, np.abs(y) < 0.5), y, most=9)
+    return y + rounds, total * y
+
+
+CALLED = Routine(record("roots", roots, (Input("x", ()), Input("a", (2,)))))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("f", [roots, routines])
+def test_programs_with_loops_and_routines_have_the_bits_of_llvm(f, machine, kind, rng):
+    """One sample, a few and more than a vector of them, a large angle and what is no number among them."""
+    x, a = rng.standard_normal(21).astype(kind), rng.standard_normal((21, 2)).astype(kind)
+    x[4], x[9] = 1e7, np.nan
+    found = []
+    for prepare in (by_llvm, lambda patch: assembled(patch, machine, piece=3)):
+        with pytest.MonkeyPatch.context() as patch:
+            prepare(patch)
+            made = Kernel(f.__name__, f, (Input("x", ()), Input("a", (2,))))
+            assert assembly.serves(made.program) is (prepare is not by_llvm)
+            assert bool(bodies(made.program)) is (prepare is not by_llvm and f is roots)  # a body that calls stays where it is
+            run = made.gufunc(np.dtype(kind).char)
+            found.append([*run(x, a), *run(x[:3], a[:3]), *run(x[4], a[4])])
+    for before, after in zip(*found):
+        np.testing.assert_array_equal(before, after)
 
 
 def test_a_result_may_be_written_over_an_input(monkeypatch, rng):

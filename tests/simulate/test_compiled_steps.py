@@ -217,7 +217,7 @@ def test_tolerances_of_rounding_are_refused():
 def test_a_start_at_rest_asks_for_an_absolute_tolerance(method):
     """v = 0 has no error relative to v: atol = 0 is refused, the least that is taken gives the motion of a usual one."""
     robot, start = lw.Dynamics(lw.load("pendulum")), (np.ones(1), np.zeros(1))
-    with pytest.raises(lw.SimulationError, match="atol is 0.0; what is at rest"):
+    with pytest.raises(lw.SimulationError, match=r"atol is 0\.0; what is at rest"):
         lw.simulate(robot, start, until=0.1, method=method, atol=0.0)
     least, usual = (lw.simulate(robot, start, until=0.1, method=method, rtol=1e-8, atol=x) for x in (1e-30, 1e-12))
     np.testing.assert_allclose(least.q[-1], usual.q[-1], atol=1e-8)

@@ -151,6 +151,19 @@ def test_the_gradient_is_that_of_the_steps():
     assert found.v @ dv == pytest.approx(slope, rel=1e-6)
 
 
+@pytest.mark.slow
+def test_many_linkages_of_more_than_eighty_velocities_move_as_each_does():
+    """27 four-bars side by side, 81 velocities: straight-line code as that of one."""
+    whole = one = lw.load("four_bar")
+    for i in range(26):
+        whole = whole.with_model(None, one, (0, 0.5 * (i + 1), 0), prefix=f"{i}_")
+    q, v = states(FOUR_BAR, 27)
+    run = lw.rollout(lw.Dynamics(whole), q.ravel(), v.ravel(), dt=1e-3, steps=5)
+    each = lw.rollout(FOUR_BAR, q, v, dt=1e-3, steps=5)
+    assert np.abs(each.q[:, -1] - q).max() > 1e-3
+    np.testing.assert_allclose(run.q.reshape(6, 27, 3), each.q.swapaxes(0, 1), rtol=0, atol=1e-12)
+
+
 def test_long_mechanisms_say_what_to_do():
     with pytest.raises(SimulationError, match=r"Dynamics\(model, rolled=False\)"):
         robot = lw.Dynamics(FOUR_BAR.model, rolled=True)
