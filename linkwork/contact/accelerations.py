@@ -43,19 +43,22 @@ def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float = GA
         )
     more = {} if robot.constraints is None else {"t": t}
     free = robot.forward_dynamics(q, v, tau, external, **more)
+    if not isinstance(free, np.ndarray):
+        raise ModelError(f"contact_dynamics is in NumPy, and got arrays of {type(free).__module__}: give x.detach().cpu().numpy().")
     batch = free.shape[:-1]
     q, v = (np.broadcast_to(numbers(x), (*batch, n)) for x, n in ((q, robot.nq), (v, robot.nv)))
     J = robot.contact_jacobian(q)
     C = robot.mass_matrix_inverse(q) if robot.constraints is None else robot.constraints.compliance(q, t)
     response = C @ J.mT
     u = blocks(times(J, v))
-    touching = robot.contact_gaps(q) <= gap
+    gaps = robot.contact_gaps(q)
+    touching = gaps <= gap
     striking = touching & (u[..., 0] < -speed)
     closed = touching & (u[..., 0] <= speed)
     slipping = closed & (norm(u[..., 1:]) > speed)
     b = times(J, free) + robot.contact_bias(q, v)
     force, found = accelerations(J @ response, b, robot.contacts.friction, u[..., 1:], closed, slipping)
-    converged = found.converged & np.isfinite(b).all(-1)
+    converged = found.converged & np.isfinite(b).all(-1) & np.isfinite(gaps).all(-1)
     force = np.where(converged[..., None, None], force, np.nan)
     rate = blocks(times(J @ response, flat(force)) + b)
     pressed = closed & ((force[..., 0] > 0) | (rate[..., 0] <= 1e-9 * np.abs(b).max(-1, initial=0.0)[..., None]))

@@ -18,12 +18,12 @@ TINY = 1e-30
 
 def blocks(x):
     """(..., 3n) as (..., n, 3)."""
-    return x.reshape(*x.shape[:-1], -1, 3)
+    return x.reshape(*x.shape[:-1], x.shape[-1] // 3, 3)
 
 
 def flat(x):
     """(..., n, 3) as (..., 3n)."""
-    return x.reshape(*x.shape[:-2], -1)
+    return x.reshape(*x.shape[:-2], 3 * x.shape[-2])
 
 
 def times(A, x):

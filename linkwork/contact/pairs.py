@@ -178,8 +178,8 @@ class ContactTable:
         return forces[..., ::3]
 
     def on_bodies(self, forces, frames, count: int):
-        """The force of all contacts on each of `count` bodies (..., count, 3), in world axes, of forces (..., 3 n) along the axes of
-        `frames`."""
+        """The force of all contacts on each body (..., count, 3), in world axes, of forces (..., 3 n) along the axes of `frames`; the
+        robot has `count` bodies."""
         f = (frames @ forces.reshape(*forces.shape[:-1], len(self), 3)[..., None])[..., 0]
         signs = np.zeros((count, len(self)))
         for way, numbers in ((1.0, self.first), (-1.0, self.second)):
@@ -189,6 +189,9 @@ class ContactTable:
 
     def flags(self, forces, bodies, threshold: float = 0.0):
         """Whether something presses on each of these bodies (numbers) with more than a threshold, in N: 1 or 0 (..., len(bodies))."""
+        named = [body for body in bodies if isinstance(body, str)]
+        if named:
+            raise ModelError(f'bodies of contact flags are numbers, not names such as "{named[0]}": robot.bodies.index("{named[0]}").')
         normal = self.normal_forces(forces)
         each = [np.flatnonzero((self.first == body) | (self.second == body)) for body in bodies]
         sums = [normal[..., rows] @ like(np.ones(len(rows)), normal) if len(rows) else np.zeros_like(normal[..., 0]) for rows in each]

@@ -16,14 +16,14 @@ from .touch import Placed, Touch, frame
 def touching(pairs: Pairs, poses) -> Touch:
     """Gaps (..., n), normals and points (..., n, 3) of all pairs, from the pose of each body, poses[-1] that of the world."""
     found = [group.function(*(placed(side, poses) for side in (group.first, group.second))) for group in pairs.groups]
-    gap = concatenated([x.gap.reshape(*x.gap.shape[:-2], -1)[..., None] for x in found], -2)[..., 0]
+    gap = concatenated([flat(x.gap[..., None]) for x in found], -2)[..., 0]
     normal, point = (concatenated([flat(x[i]) for x in found], -2) for i in (1, 2))
     return Touch(gap[..., pairs.order], *(x[..., pairs.order, :] for x in (normal, point)))
 
 
 def flat(x):
-    """(..., m, c, 3) as (..., m c, 3)."""
-    return x.reshape(*x.shape[:-3], x.shape[-3] * x.shape[-2], 3)
+    """(..., m, c, k) as (..., m c, k)."""
+    return x.reshape(*x.shape[:-3], x.shape[-3] * x.shape[-2], x.shape[-1])
 
 
 def placed(sides, poses) -> Placed:
@@ -65,7 +65,7 @@ def bias_of(pairs: Pairs, bodies: Bodies):
         shape = np.broadcast_shapes(*(x.shape for x in each))
         speeds.append(np.stack([np.broadcast_to(x, shape) for x in each], -2))
     u = (frame(touch.normal).mT @ (speeds[0] - speeds[1])[..., None])[..., 0]
-    return u.rate.reshape(*u.rate.shape[:-2], -1)
+    return flat(u.rate[..., None])[..., 0]
 
 
 def velocity(T, V, A, moving, point):

@@ -18,7 +18,7 @@ class Checkpoint:
         self.parts = run.integrator.snapshot(), run.controls.snapshot(), run.detector.snapshot(), copy(run.keeper)
         self.stops = None if stops is None else stops.snapshot()
         self.occurrences, self.number = len(run.occurrences), stored.number
-        self.counts = [(x, x.n) for x in (stored.rows, stored.dense.steps, stored.dense.ends) if x is not None]
+        self.counts = [(x, x.n) for x in (stored.rows, stored.forces, stored.dense.steps, stored.dense.ends) if x is not None]
 
     def restore(self, run: "Run") -> None:
         """Make a run that has ended the one it was; it makes no more steps."""

@@ -184,11 +184,15 @@ def smooth(nodes):
 
 
 class ContactRecord(NamedTuple):
-    """Contacts of each step of a run, m steps and n points: at the middle of each step."""
+    """Contacts of n points, at the middle of each of the m steps of a run with method "contact".
+
+    Of a run that goes event by event, with another method: at each of its m rows, on both sides of an impact, whose impulse is in no
+    row. Residuals are then those of the cone alone, relative to the largest force, and there are no rounds.
+    """
 
     t: np.ndarray  # (m,)
     gap: np.ndarray  # (m, n)
-    force: np.ndarray  # (m, n, 3) N, normal and two tangents: impulses over the length of the step
+    force: np.ndarray  # (m, n, 3) N, normal and two tangents: impulses over the length of a step, or forces
     residual: np.ndarray  # (m,) the largest of Signorini, cone, dissipation
     rounds: np.ndarray  # (m,)
 

@@ -1,6 +1,7 @@
 """A step with contacts as a kernel of its own, with derivatives."""
 
 from dataclasses import replace
+from math import inf
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError
@@ -22,6 +23,8 @@ def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None =
     not solved, it is that of a Newton step from what was found. Loops are closed first, as in a rollout.
     """
     solver = solver or ContactSolver(rounds=60, tolerance=1e-9)
+    if not 0 < dt < inf:
+        raise SimulationError(f"dt is {dt}; it must be a positive number of seconds.")
     if robot.rolled:
         raise SimulationError(f"{robot.model.name} is rolled: there is no kernel of a step with contacts. Use lw.simulate.")
     if robot.constraints is not None and robot.constraints.set.drives:

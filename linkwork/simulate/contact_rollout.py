@@ -20,9 +20,9 @@ from ..motion.contact_step import ContactLaw, contact_step
 from ..varying import Varying
 from .constrained_step import ConstrainedMotion
 from .contact import ContactSolver, derivative_law, law_of, picked, smooth
-from .control import read_only
 from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
+from .stepwise import results_of
 from .whole_step import DRIVE, LENGTH, TAU, asked, nodes_and_scalars, own_robot
 
 MOST = 64  # blocks of a rollout: its step is straight-line code, which grows with their square
@@ -144,10 +144,10 @@ class ContactSteps:
         for i in range(1, inputs.steps + 1):
             row, rest = divmod(i, every)
             at = inputs.at(i - 1)
-            tau = at[TAU] if TAU in at else self._called(self.controls, (i - 1) * self.dt, at, state[:2])[0]
+            tau = at[TAU] if TAU in at else self._called("controls", self.controls, i - 1, at, *state[:2], state[1])[0]
             state = ready[key](*state, tau, h, *(at[name] for name in names))
             if self.reset is not None:
-                state = (*self._called(self.reset, i * self.dt, at, state[:2]), *state[2:])
+                state = (*self._called("reset", self.reset, i, at, *state[:2], *state[:2]), *state[2:])
             if not rest:
                 q[row], v[row], impulse[row], said[row] = state
 
@@ -155,14 +155,8 @@ class ContactSteps:
     def _own_names(self) -> tuple:
         return (*(self.robot.names if isinstance(self.robot, Varying) else ()), FRICTION, DRIVE)
 
-    def _called(self, function, t: float, at: dict, state) -> tuple:
-        if isinstance(function, UserKernel):
-            at = at | {"t": self.library.full((), t, self.inputs.Q), "q": state[0], "v": state[1]}
-            results = function(*(at[name] for name in function.names))
-        else:
-            results = function(t, *(read_only(*state) if self.library.host else map(self.library.copy, state)))
-        results = results if isinstance(results, tuple) else (results,)
-        return tuple(np.asarray(x, self.inputs.Q.dtype) for x in results) if self.library.host else results
+    def _called(self, what: str, function, step: int, at: dict, q, v, *like) -> tuple:
+        return results_of(what, function, self.library, step * self.dt, at, q, v, *like)
 
 
 def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset, others) -> Kernel:

@@ -84,6 +84,13 @@ class Flow:
         self(t, q, self.zero, v, out)
         return out[1], self.tau
 
+    def contact_forces(self, t: float, q, v) -> np.ndarray:
+        """Forces (n, 3) of the contact points of a run that goes event by event; zero for open ones."""
+        assert self.stops is not None and self.stops.points is not None
+        if self.stops.presses:
+            self.at(t, q, v)
+        return self.stops.points.force
+
     def at_many(self, t, q, v) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and τ of many states of a run whose controls are kernels."""
         tau = self.zero + sum(self.controls.answers)

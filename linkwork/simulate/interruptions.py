@@ -7,6 +7,7 @@ import numpy as np
 from .events import SAME, Crossing, Occurrence
 from .grid import later
 from .motion_checks import check_motion, checked_reset
+from .resting import without_drift
 from .step import Failure, Step
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def note(run: "Run", found: Crossing, step: Step) -> None:
     t, q, v = state_at(run, found, step)
     run.stored.up_to(t, run.t, run.late, step)
     run.occurrences.append(Occurrence(t, run.detector.events[found.number].name, q, v))
-    run.record.add(t, q, v, *run.flow.at(t, q, v))
+    run.stored.row(t, q, v, *run.flow.at(t, q, v))
 
 
 def interrupt(run: "Run", found: Crossing, step: Step) -> None:
@@ -43,16 +44,15 @@ def interrupt(run: "Run", found: Crossing, step: Step) -> None:
         run.accept_step()
     run.repeats = 0 if moved else run.repeats + 1
     own = found.number < len(run.detector.events)
-    name, rate = _own_event(run, found.number, t, q, v) if own else (_event_of_joint(run, found.number, t, q, v), 0.0)
-    if name is not None:
-        run.occurrences.append(Occurrence(t, name, q, v))
+    names, rate = _own_event(run, found.number, t, q, v) if own else (_event_of_joint(run, found.number, t, q, v), 0.0)
+    run.occurrences += [Occurrence(t, name, q, v) for name in names]
     if run.repeats > REPEATS[not own] + len(run.detector.events):
-        raise Failure(_repeats(name, own), complete=True)
+        raise Failure(_repeats(", ".join(names), own), complete=True)
     if run.status in ("finished", "stopped"):  # after a stop by on_step the run may be resumed
         _go_on(run, found.number if own else None, rate)
 
 
-def _repeats(name: str | None, own: bool) -> str:
+def _repeats(name: str, own: bool) -> str:
     """What to say of an event that occurs again and again at the same time: the user's own, or one of a joint."""
     if own:
         return (
@@ -74,23 +74,23 @@ def _arrive(run: "Run", found: Crossing, step: Step, t: float, q, v) -> None:
     run.q, run.v, run.vdot, run.tau = q, v, vdot, tau
 
 
-def _own_event(run: "Run", number: int, t: float, q, v) -> tuple[str, float]:
-    """Do what an event of the user asks for: its name, and the rate of its function before a reset."""
+def _own_event(run: "Run", number: int, t: float, q, v) -> tuple[list[str], float]:
+    """Do what an event of the user asks for: its name alone in a list, and the rate of its function before a reset."""
     event, rate = run.detector.events[number], 0.0
     if event.terminal:
         run.end("event", f'event "{event.name}"')
     elif event.reset is not None:
-        rate = run.detector.rate(number, t, q, v)
+        rate, v = run.detector.rate(number, t, q, v), without_drift(run.flow.stops, t, q, v)
         run.q, run.v = run.keeper.start(t, *checked_reset(event, t, q, v, run.flow.stops))
-    return event.name, rate
+    return [event.name], rate
 
 
-def _event_of_joint(run: "Run", number: int, t: float, q, v) -> str | None:
-    """Let a joint stop, stick or slip: the name of what happens, if it has one."""
+def _event_of_joint(run: "Run", number: int, t: float, q, v) -> list[str]:
+    """Let a joint stop, stick or slip, or contact points strike: the names of all that happens, as far as it has some."""
     stops = run.flow.stops
     assert stops is not None
-    run.q, run.v, name = stops.change(number - len(run.detector.events), t, q, v, run.flow)
-    return name
+    run.q, run.v, names = stops.change(number - len(run.detector.events), t, q, v, run.flow)
+    return names
 
 
 def _go_on(run: "Run", just: int | None, rate: float) -> None:

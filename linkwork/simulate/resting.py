@@ -90,6 +90,8 @@ def strike(stops: "Stops", i: int | None, t: float, q, v) -> tuple[np.ndarray, n
     near, approach = (np.zeros(0, bool),) * 2 if points is None else points.striking(q, v)
     if not (before < 0).any() and not approach.any():
         return q, v
+    fast = before < -REST * stops.fastest[rows]
+    stops.tell(rows[fast], side[fast], approach)
     stops.fastest[rows] = np.maximum(stops.fastest[rows], -before)
     e, slow, mu, law = np.full(len(rows), stops.restitution or 0.0), REST * stops.fastest[rows], np.zeros(0), "together"
     J = side[:, None] * np.eye(len(v))[rows]
@@ -122,6 +124,14 @@ def _unsolved(stops: "Stops", t: float, points, rows, what: str, joints: str, le
 
 
 # --- which of those at rest are held
+
+
+def without_drift(stops: "Stops | None", t: float, q, v) -> np.ndarray:
+    """v where a smooth motion ends, without the velocities that errors of its steps have left in closed points: taken for real, they
+    would open such a point, or make it strike."""
+    if stops is None or not stops.presses:
+        return v
+    return _at_rest(stops, q, v, mobile(stops.robot, compliance(stops.robot, q, t), q))
 
 
 def choose(stops: "Stops", t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray]:

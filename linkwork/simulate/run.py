@@ -8,7 +8,7 @@ from ..dynamics import Dynamics
 from ..errors import ConstraintError, SimulationError
 from .checkpoint import Checkpoint
 from .compiled_steps import CompiledSteps, Steps
-from .contact import ContactFlow, ContactMidpoint
+from .contact import ContactFlow, ContactMidpoint, ContactRecord
 from .contact_events import Points
 from .control import Controls
 from .events import EventDetector, Occurrence
@@ -20,7 +20,7 @@ from .interruptions import interrupt, note
 from .motion_checks import check_motion, check_projection, said_of
 from .progress import Progress
 from .record import Record
-from .resting import choose
+from .resting import choose, without_drift
 from .settings import Carry, Settings
 from .step import Failure, Step
 from .stops import Stops
@@ -78,6 +78,11 @@ class Run:
         return self.stored.rows
 
     @property
+    def contact(self) -> ContactRecord | None:
+        """Contacts of the steps, or of the rows where the run goes event by event."""
+        return self.integrator.contact if isinstance(self.integrator, ContactMidpoint) else self.stored.contact
+
+    @property
     def carry(self) -> Carry:
         stops = self.flow.stops
         memory = {self.settings.method: self.integrator.memory, "stops": None if stops is None else stops.memory}
@@ -109,7 +114,7 @@ class Run:
         finally:
             progress.close()
         if not self.record.n:
-            self.record.add(self.t, self.q, self.v, np.nan, np.nan)
+            self.stored.row(self.t, self.q, self.v, np.nan, np.nan)
         if self.status == "finished":
             self.message = self.keeper.note(self.t, self.q)
         self.message = self.message or self.detector.text
@@ -134,7 +139,7 @@ class Run:
         self.flow.refresh()
         stops = self.flow.stops
         if stops is not None and (changed or not stops.chosen):
-            self.q, self.v = choose(stops, self.t, self.q, self.v, self.flow)
+            self._choose(stops)
         self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         if self.rates is not None and not changed:
             self.vdot, self.tau = self.rates
@@ -159,6 +164,7 @@ class Run:
         """Call the held controllers that are due; the forces change."""
         if self.controls.sample(self.t, self.q, self.v):
             before = self.v
+            self.v = without_drift(self.flow.stops, self.t, self.q, self.v)
             self.flow.refresh()
             self.restart()
             if self.v is before:
@@ -169,7 +175,7 @@ class Run:
     def restart(self, just: int | None = None, rate: float = 0.0) -> None:
         """Continue from the present state with other forces or, after event `just`, another state; see EventDetector.begin."""
         if self.flow.stops is not None:
-            self.q, self.v = choose(self.flow.stops, self.t, self.q, self.v, self.flow)
+            self._choose(self.flow.stops)
         if isinstance(self.integrator, ContactMidpoint) and just is None and self.steps:
             self.tau = self.flow.forces(self.t, self.q, self.v)[0]  # v̇ remains the mean of the step that ended here
         else:
@@ -177,6 +183,12 @@ class Run:
         self.integrator.restart(jump=just is not None)
         if self.detector.any:
             self.detector.begin(self.t, self.q, self.v, just, rate)
+
+    def _choose(self, stops: Stops) -> None:
+        """Find what is held at the present state; what strikes there does so."""
+        before = self.q, self.v
+        self.q, self.v = choose(stops, self.t, self.q, self.v, self.flow)
+        self.occurrences += [Occurrence(self.t, name, *before) for name in stops.what_struck([])]
 
     def _advance(self) -> None:
         """Make steps in which nothing happens, or one step, or the part of it before an event that interrupts it."""

@@ -97,7 +97,8 @@ def simulate(
     velocities  "v", or "eta": the equations are integrated in velocities whose mass matrix is the identity (`robot.diagonal`), of
                trees, by "rk45", "dop853" or "rk4"; the trajectory has v in any case
     contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
-               digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps
+               digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps;
+               event by event, of all rows
 
     With joint limits, dry friction or resets, the samples of an ensemble are single runs, one after another.
     Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "stiff"; control, external and events are kernels of the

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..engine.cuda import DeviceError
-from ..engine.device import DeviceKernel
+from ..engine.device import DeviceKernel, Library
 from ..engine.interpreter import called
 from ..errors import ShapeError
 from ..kernels import UserKernel
@@ -32,10 +32,10 @@ class Stepwise:
         for i in range(1, self.inputs.steps + 1):
             row, rest = divmod(i, every)
             at, out = self.inputs.at(i - 1), between[i % 2] if rest else (q[row], v[row])
-            tau = at[TAU] if TAU in at else self._called("controls", self.controls, (i - 1) * self.dt, at, Q, V, V)[0]
+            tau = at[TAU] if TAU in at else results_of("controls", self.controls, self.library, (i - 1) * self.dt, at, Q, V, V)[0]
             Q, V = self._run(Q, V, tau, self.h, *(at[name] for name in self._more(at)), out=out)
             if self.reset is not None:
-                Q[...], V[...] = self._called("reset", self.reset, i * self.dt, at, Q, V, Q, V)
+                Q[...], V[...] = results_of("reset", self.reset, self.library, i * self.dt, at, Q, V, Q, V)
 
     def _more(self, at) -> list[str]:
         """What a step takes besides the state, τ and its length: constants that vary, and drives."""
@@ -60,19 +60,20 @@ class Stepwise:
             ready[key] = DeviceKernel(made) if not self.library.host else called(made.program) if plain else made.runner(dtype.char)
         return ready[key]
 
-    def _called(self, what: str, function, t: float, at: dict, Q, V, *like) -> tuple:
-        """The results of a function or a kernel at time t, which must have the shapes of the arrays in `like`."""
-        if isinstance(function, UserKernel):
-            at = at | {"t": self.library.full((), t, Q), "q": Q, "v": V}
-            results = function(*(at[name] for name in function.names))
-        else:
-            own = read_only(Q, V) if self.library.host and what == "controls" else (self.library.copy(Q), self.library.copy(V))
-            results = function(t, *own)
-        results = results if isinstance(results, tuple) else (results,)
-        if self.library.host:
-            results = tuple(np.asarray(x, Q.dtype) for x in results)
-        for result, x in zip(results, like, strict=True):
-            if tuple(result.shape) != tuple(x.shape):
-                shape, wanted = tuple(result.shape), tuple(x.shape)
-                raise ShapeError(f"{what} returned an array of shape {shape}; it must have shape {wanted}.")
-        return results
+
+def results_of(what: str, function, library: Library, t: float, at: dict, Q, V, *like) -> tuple:
+    """Those of the controls or the reset, a function or a kernel, at time t: they must have the shapes of the arrays in `like`."""
+    if isinstance(function, UserKernel):
+        at = at | {"t": library.full((), t, Q), "q": Q, "v": V}
+        results = function(*(at[name] for name in function.names))
+    else:
+        own = read_only(Q, V) if library.host and what == "controls" else (library.copy(Q), library.copy(V))
+        results = function(t, *own)
+    results = results if isinstance(results, tuple) else (results,)
+    if library.host:
+        results = tuple(np.asarray(x, Q.dtype) for x in results)
+    shapes, wanted = ([tuple(x.shape) for x in some] for some in (results, like))
+    if shapes != wanted:
+        came, must = (" and ".join(map(str, some)) or "none" for some in (shapes, wanted))
+        raise ShapeError(f"{what} returned an array of shape {came}; it must have shape {must}.")
+    return results

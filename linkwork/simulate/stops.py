@@ -14,7 +14,7 @@ from ..errors import SimulationError
 from ..motion.joint_limits import each_velocity, limits_of
 from .contact_events import KINDS, Points
 from .memory import remembered
-from .resting import REST, choose, strike
+from .resting import REST, choose, strike, without_drift
 from .sharing import room_of_forces
 
 NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
@@ -47,6 +47,7 @@ class Stops:
         self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
         self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
         self.off: set[int] = set()  # rows that were at rest at this time and are not held
+        self.told: list[str] = []  # what has struck since it was last asked for
         self.time = -inf
         self.chosen = False  # does it come from an earlier part of the run which joints rest?
         if earlier is not None and len(earlier) == len(self._shapes):
@@ -172,10 +173,11 @@ class Stops:
         """Steps were made in which nothing has changed; q (m, nq) and v (m, nv) are their ends."""
         self.reach, self.speed = np.maximum(self.reach, self._gaps(q).max(0)), np.maximum(self.speed, np.abs(v).max(0))
 
-    def change(self, i: int, t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray, str | None]:
-        """Value i has come to zero: q and v after it, and its name if that is worth telling."""
+    def change(self, i: int, t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """Value i has come to zero: q and v after it, and the names of what is worth telling: of all that strike, this one first."""
         q, v, name = q.copy(), v.copy(), None
         self.go_to(t)
+        v = without_drift(self, t, q, v)
         limits, rough, nv = len(self.limits), len(self._rough), self.robot.nv
         if i < limits:
             name = self.limits[i].name
@@ -191,7 +193,13 @@ class Stops:
         else:
             kind, i = divmod(i - nv, self._n)
             name = self._happens(KINDS[1 + kind], i)
-        return *choose(self, t, q, v, flow), name
+        q, v = choose(self, t, q, v, flow)
+        return q, v, self.what_struck([] if name is None else [name])
+
+    def what_struck(self, names: list[str]) -> list[str]:
+        """These names, then those of all that has struck since this was last asked for."""
+        told, self.told = self.told, []
+        return list(dict.fromkeys([*names, *told]))
 
     def _happens(self, kind: str, i: int) -> str | None:
         assert self.points is not None
@@ -237,6 +245,13 @@ class Stops:
         struck = np.flatnonzero(there)
         q[self._row[struck]] = self._bound[struck]
         return self._rate[struck], self._side[struck]
+
+    def tell(self, rows, side, approach) -> None:
+        """Note that joints strike limits, which are given by rows of v and sides, and that points do which were open."""
+        struck = set(zip(rows.tolist(), side.tolist()))
+        self.told = self.told + [x.name for x in self.limits if (x.rate, x.side) in struck]
+        if self.points is not None:
+            self.told = self.told + [f"{self.robot.contacts.labels[i]} strikes" for i in np.flatnonzero(approach & ~self.points.closed)]
 
     def bounds_at(self, q, v) -> tuple[np.ndarray, np.ndarray]:
         """Between which forces each joint can be held: by friction, and by the limits that it touches."""

@@ -1,11 +1,13 @@
-"""What a run stores: its rows, and the motion within its steps."""
+"""What a run stores: its rows, with the forces of contacts where it goes event by event, and the motion within its steps."""
 
 import numpy as np
 
+from ..contact.cone import norm
+from .contact import ContactRecord
 from .dense import DenseRecord
 from .flow import Flow
 from .grid import Grid
-from .record import Record
+from .record import Growing, Record
 from .settings import Settings
 from .step import Step
 
@@ -16,6 +18,8 @@ class Stored:
     def __init__(self, flow: Flow, settings: Settings, grid: Grid, t: float):
         self.flow, self.settings, self.grid = flow, settings, grid
         self.rows = Record(flow.robot)
+        points = None if flow.stops is None else flow.stops.points
+        self.forces = None if points is None else Growing({"force": (points.n, 3)})  # of contacts, of each row
         by_rows = settings.fixed or (settings.dense is False and settings.method != "dop853")  # whose order a quartic does not have
         every_end = by_rows and settings.every == 1 and not settings.stores_grid
         self.dense = DenseRecord(flow.robot, settings.dense, self.rows if every_end else None, bool(flow.controls.holds))
@@ -24,13 +28,22 @@ class Stored:
     def state(self, t: float, q, v, vdot, tau, row: bool = True) -> None:
         """Store a state: as a row, and as the end of a step for dense output."""
         if row:
-            self.rows.add(t, q, v, vdot, tau)
+            self.row(t, q, v, vdot, tau)
         if self.settings.fixed and self.dense.ends is not self.rows:
             self.dense.end(t, q, v, vdot, tau)
+
+    def row(self, t: float, q, v, vdot, tau) -> None:
+        self.rows.add(t, q, v, vdot, tau)
+        if self.forces is not None:
+            self.forces.add(self.flow.contact_forces(t, q, v))
 
     def amend(self, t: float, vdot, tau) -> None:
         """Replace vdot and tau at time t: the forces have changed there."""
         self.rows.amend(t, vdot, tau)
+        if self.forces is not None and self.rows.n and self.rows.last == t:
+            _, q, v, *_ = (x[self.rows.n - 1] for x in self.rows.arrays)
+            self.forces.n -= 1
+            self.forces.add(self.flow.contact_forces(t, q, v))
         self.dense.amend(t, vdot, tau)
 
     def step(self, t: float, late: float, step: Step, x: float, before, after) -> None:
@@ -73,4 +86,15 @@ class Stored:
         if len(times):
             x = np.minimum(((times - t) - late) / step.h, 1.0)
             for at, q, v in zip(times, *self.flow.within(t, step, x)):
-                self.rows.add(at, q, v, *self.flow.at(at, q, v))
+                self.row(at, q, v, *self.flow.at(at, q, v))
+
+    @property
+    def contact(self) -> ContactRecord | None:
+        """Gaps and forces of the rows of a run that goes event by event."""
+        if self.forces is None:
+            return None
+        robot, rows, force = self.flow.robot, self.rows.columns(), self.forces.columns()["force"]
+        out = np.maximum(-force[..., 0], norm(force[..., 1:]) - robot.contacts.friction * force[..., 0]).max(-1)
+        largest = np.abs(force).max((-2, -1))
+        residual = np.maximum(out, 0.0) / np.where(largest > 0, largest, 1.0)
+        return ContactRecord(rows["t"], robot.contact_gaps(rows["q"]), force, residual, np.zeros(len(force)))

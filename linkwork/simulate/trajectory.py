@@ -13,7 +13,7 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..model import coordinates
 from . import archive, export
-from .contact import ContactMidpoint, ContactRecord
+from .contact import ContactRecord
 from .dense import Dense, Ends
 from .events import Occurrence
 from .held import WAYS, Keeper
@@ -52,7 +52,7 @@ class Trajectory:
     settings: Settings = field(default_factory=Settings)
     carry: Carry = field(default_factory=Carry)
     dense: Dense | None = None
-    contact: ContactRecord | None = None  # of each step, with method "contact"
+    contact: ContactRecord | None = None  # of each step with method "contact", of each row with others
 
     def __post_init__(self):
         for name in ROWS:
@@ -85,7 +85,7 @@ class Trajectory:
             settings=run.settings,
             carry=run.carry,
             dense=run.stored.dense.result(columns, run.record),
-            contact=run.integrator.contact if isinstance(run.integrator, ContactMidpoint) else None,
+            contact=run.contact,
         )
 
     # --- one row, some rows, times in between
@@ -102,7 +102,10 @@ class Trajectory:
             first, last = rows["t"].min(), rows["t"].max()
             events = tuple(event for event in self.events if first <= event.t <= last)
             carry = self.carry if last == self.t[-1] else Carry(self.carry.grid)
-            return replace(self, **rows, events=events, carry=carry, dense=self._dense.between(first, last))
+            contact = self.contact
+            if contact is not None and np.array_equal(contact.t, self.t):  # of the rows
+                contact = ContactRecord(*(x[key] for x in contact))
+            return replace(self, **rows, events=events, carry=carry, dense=self._dense.between(first, last), contact=contact)
         return self.q[key], self.v[key]
 
     def __iter__(self) -> Iterator:
@@ -254,7 +257,8 @@ class Trajectory:
             dense = Dense((replace(dense.parts[0], **rows),))  # the same arrays, not twice
         contact = None
         if self.contact is not None and later.contact is not None:
-            contact = ContactRecord(*(np.concatenate(both) for both in zip(self.contact, later.contact)))
+            rows_of = len(self.contact.t) - np.array_equal(self.contact.t, self.t)  # of rows, the last is the first of the later ones
+            contact = ContactRecord(*(np.concatenate([a[:rows_of], b]) for a, b in zip(self.contact, later.contact)))
         return replace(later, **rows, **counts, dense=dense, contact=contact)
 
     # --- files and tables

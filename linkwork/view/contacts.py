@@ -23,13 +23,21 @@ def contact_segments(robot, q, forces, size: float) -> np.ndarray:
 
 
 def at_times(motion, forces, times) -> np.ndarray:
-    """The forces (n, 3 n_points) at times of a motion: of the record of a run's steps those of the step that is then made, of an array with
-    a row for each of the motion's rows those of the last row before."""
+    """The forces (n, 3 n_points) at times of a motion: of the record of a run's steps those of the step that is then made; of the
+    record of a run's rows linear between them; of an array with a row for each of the motion's rows those of the last row before."""
     if isinstance(forces, ContactRecord):
-        force = forces.force.reshape(len(forces.t), -1)
-        near = np.abs(forces.t - np.asarray(times)[:, None]).argmin(-1) if len(force) else np.zeros(0, int)
+        force, times = forces.force.reshape(len(forces.t), -1), np.asarray(times, float)
+        if len(force) and np.array_equal(forces.t, motion.t):
+            after = np.clip(np.searchsorted(forces.t, times, side="right"), 1, max(len(force) - 1, 1))
+            before, after = after - 1, np.minimum(after, len(force) - 1)
+            length = forces.t[after] - forces.t[before]
+            part = np.clip((times - forces.t[before]) / np.where(length > 0, length, 1.0), 0.0, 1.0)[:, None]
+            return (1 - part) * force[before] + part * force[after]
+        near = np.abs(forces.t - times[:, None]).argmin(-1) if len(force) else np.zeros(0, int)
         return force[near] if len(force) else np.zeros((len(times), force.shape[1]))
     forces = np.asarray(forces, float)
+    if forces.ndim == 0:
+        raise ShapeError(f"contacts are forces, not {forces}: give contacts=run.contact, or (rows, 3 n) for each row of the motion.")
     if len(forces) != len(motion.t):
         raise ShapeError(
             f"contact forces have {len(forces)} rows; the motion has {len(motion.t)}. "

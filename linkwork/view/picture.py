@@ -66,6 +66,8 @@ def snapshot(
 
 def _check_times(motion: Motion, t) -> None:
     """Times are within the motion, but for rounding."""
+    if isinstance(t, (str, PathLike)):
+        raise OptionError(f"t is {str(t)!r}; it takes times in seconds. A file to write is snapshot(motion, path={str(t)!r}).")
     times, slack = np.atleast_1d(np.asarray(t, float)), 1e-9 * (1 + motion.duration)
     wrong = ~((times >= motion.t[0] - slack) & (times <= motion.t[-1] + slack))
     if wrong.any():

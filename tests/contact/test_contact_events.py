@@ -121,3 +121,64 @@ def test_what_runs_event_by_event_do_not_know_is_refused():
 def test_shapes_that_are_in_each_other_at_the_start_are_refused():
     with pytest.raises(SimulationError, match=r"in each other by 0\.02 m"):
         lw.simulate(BALL, (scenes.placed(BALL, z=0.08), np.zeros(6)), until=0.1)
+
+
+def pushed(control, until=1.0, **how):
+    """A block of 1 kg on rough ground, μ = 0.3, under a push along x."""
+    shape = lw.Shape("sphere", (0.1,), name="foot")
+    made = lw.Builder("block").body("x", joint=lw.Prismatic(axis=(1, 0, 0)))
+    made.body("block", "x", joint=lw.Prismatic(axis=(0, 0, 1)), mass=1.0, tensor=(1, 1, 1), collisions=(shape,))
+    robot = lw.Dynamics(made.ground().contact("block", friction=0.3).model(), compiled=False)
+    return lw.simulate(robot, (np.array([0.0, 0.1]), np.zeros(2)), until=until, control=control, **FINE, **how)
+
+
+@pytest.mark.parametrize("how", [{}, {"dt": 0.05}, {"every": 3}])
+def test_the_contacts_of_each_row_are_kept(how):
+    """Push 4 t: λ = (m g, −min(4 t, μ m g), 0), and v̇ = (4 t + λ_x)/m in the same row."""
+    run = pushed(lambda t, q, v: np.array([4 * t, 0.0]), **how)
+    found = run.contact
+    assert np.array_equal(found.t, run.t) and found.gap.shape == (len(run), 1) and np.abs(found.gap).max() < 1e-12
+    assert np.allclose(found.force[:, 0], np.stack([G + 0 * run.t, -np.minimum(4 * run.t, 0.3 * G), 0 * run.t], -1), atol=1e-9)
+    assert np.allclose(run.vdot[:, 0], 4 * run.t + found.force[:, 0, 1], atol=1e-9) and found.residual.max() < 1e-9
+
+
+def test_a_held_push_changes_the_force_of_its_row():
+    """A push of t, held for 0.1 s: the row at the time of a sample has the forces that follow."""
+    run = pushed(lw.hold(lambda t, q, v: np.array([2 * t, 0.0]), rate=10), until=0.95)
+    last = np.append(np.diff(run.t) > 0, True)
+    assert np.allclose(run.contact.force[last, 0, 1], -run.tau[last, 0], atol=1e-9) and run.tau[-1, 0] > 1.7
+
+
+def test_contacts_of_rows_go_with_the_rows(tmp_path):
+    """In files, slices and runs that go on; a picture between rows has what is between their forces."""
+    from linkwork.view.contacts import at_times
+
+    run = pushed(lambda t, q, v: np.array([4 * t, 0.0]))
+    run.save(tmp_path / "run.npz")
+    for one, other in zip(run.contact, lw.Trajectory.load(tmp_path / "run.npz").contact, strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(run[2:-3].contact.t, run.t[2:-3]) and np.array_equal(run[::2].contact.force, run.contact.force[::2])
+    more = run.resume(until=1.5)
+    assert np.array_equal(more.contact.t, more.t) and np.allclose(more.contact.force[-1, 0], [G, -0.3 * G, 0])
+    times = np.array([0.0, 0.3, 0.7, 0.9, 1.0])
+    assert np.allclose(at_times(run, run.contact, times)[:, 1], -np.minimum(4 * times, 0.3 * G), atol=1e-9)
+
+
+def test_all_points_that_strike_at_one_time_are_events():
+    """A box falls flat: its four lower corners strike at √(2 h/g), each bears a quarter of the weight from then on."""
+    robot = scenes.box(friction=0.5)
+    run = lw.simulate(robot, (scenes.placed(robot, z=0.2), np.zeros(6)), until=0.3, **FINE)
+    hits = [x for x in run.events if x.name.endswith("strikes")]
+    assert len({x.name for x in hits}) == len(hits) == 4 and np.allclose([x.t for x in hits], np.sqrt(0.2 / G), atol=1e-9)
+    flies = run.t <= run.t[np.flatnonzero(np.diff(run.t) == 0)[0]]
+    flies[np.flatnonzero(flies)[-1]] = False  # the row after the impact
+    assert not run.contact.force[flies].any() and np.allclose(run.contact.force[~flies].sum(1), [2 * G, 0, 0])
+    assert np.allclose(np.sort(run.contact.force[-1, :, 0])[-4:], 2 * G / 4)
+
+
+def test_a_point_that_strikes_where_a_reset_puts_it_is_an_event():
+    robot, v = scenes.ball(restitution=0.5), np.array([0, 0, 0, 0, 0, -1.0])
+    event = lw.Event(lambda t, q, v: t - 0.1, reset=lambda t, q, _: (scenes.placed(robot, z=0.1), v))
+    run = lw.simulate(robot, (scenes.placed(robot, z=1.0), np.zeros(6)), until=0.15, events=[event], **FINE)
+    assert [x.name.split()[-1] for x in run.events] == ["event", "strikes"] and np.array_equal(run.events[1].v, v)
+    assert np.isclose(run.v[-1, 5], 0.5 - 0.05 * G)

@@ -6,6 +6,7 @@ import scenes
 from scenes import G
 
 import linkwork as lw
+from linkwork.model import solids
 
 BALL = scenes.ball(friction=0.3)
 FINE = lw.ContactSolver(tolerance=1e-13, rounds=100)
@@ -136,6 +137,18 @@ def test_smoothing_tends_to_the_contact_with_the_square_of_its_velocity(rng):
     d = rng.standard_normal(V.shape)
     expected = slope(lambda h: (lw.rollout(BALL, Q, V + h * d, **how).v[:, -1] * weight).sum(-1), 1e-4)
     np.testing.assert_allclose((found.v * d).sum(-1), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dt, s", [(1e-2, 0.01), (1e-3, 0.003)])
+def test_smoothing_takes_a_known_part_of_friction(dt, s):
+    """a = μ g − s²/(2 u h), to second order in s²."""
+    made = lw.Builder("slider").body("ball", joint=lw.Translation(), **solids.sphere(2.0, 0.1)).ground().contact("ball", friction=0.1)
+    robot, g, steps = lw.Dynamics(made.model()), 9.81, round(0.02 / dt)
+    state = np.array([0.0, 0.0, 0.1 + s**2 / g]), np.array([1.0, 0.0, 0.0])
+    solver = lw.ContactSolver(smoothing=s, rounds=100, tolerance=1e-10)
+    run = lw.rollout(robot, *state, dt=dt, steps=steps, every=steps, method="contact", contact=solver)
+    missing = 0.1 * g - (1 - run.v[-1, 0]) / 0.02
+    assert missing == pytest.approx(s**2 / (2 * dt), rel=0.05)
 
 
 def test_smoothing_has_a_gradient_before_anything_touches():

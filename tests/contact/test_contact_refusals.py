@@ -121,3 +121,48 @@ def test_gaps_of_two_boxes_in_symbols_are_refused():
     boxes = lw.Builder("boxes").body("a", joint=lw.Free(), **cube).body("b", joint=lw.Free(), **cube)
     with pytest.raises(lw.OptionError, match=r"contact_gaps of boxes has [0-9]+ branches"):
         lw.Dynamics(boxes.contact("a", "b").model()).symbolic("contact_gaps")
+
+
+def test_accelerations_at_a_place_that_is_no_number_are_none():
+    """Free fall of a point does not depend on where it is; whether it touches does."""
+    made = lw.Builder("slider").body("ball", joint=lw.Translation(), **SOLID).ground().contact("ball")
+    robot = lw.Dynamics(made.model(), compiled=False)
+    found = robot.contact_dynamics(np.full(3, np.nan), np.zeros(3), np.zeros(3))
+    assert not found.converged and np.isnan(found.vdot).all()
+    assert robot.contact_dynamics(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3))).force.shape == (0, 1, 3)
+
+
+def test_a_step_of_no_length_is_no_kernel():
+    for dt in (0.0, -0.1, np.nan):
+        with pytest.raises(lw.SimulationError, match="positive number of seconds"):
+            lw.contact_kernel(ball(), dt=dt)
+
+
+def test_names_of_bodies_are_no_numbers_of_flags():
+    with pytest.raises(lw.ModelError, match=r'robot.bodies.index\("foot"\)'):
+        ball().contacts.flags(np.ones(3), ["foot"])
+
+
+def test_functions_of_a_batch_are_checked_beside_contacts():
+    robot = ball()
+    Q, V = np.tile(placed(robot, z=1.0), (2, 1)), np.zeros((2, 6))
+    how = {"dt": 0.01, "steps": 2, "method": "contact"}
+    with pytest.raises(lw.ShapeError, match=r"controls returned an array of shape \(4,\); it must have shape \(2, 6\)"):
+        lw.rollout(robot, Q, V, lambda t, q, v: np.zeros(4), **how)
+    with pytest.raises(lw.ShapeError, match=r"reset returned an array of shape \(2, 7\); it must have shape \(2, 7\) and \(2, 6\)"):
+        lw.rollout(robot, Q, V, reset=lambda t, q, v: q, **how)
+
+    def lift(t, q, v):
+        q[:, 6] = 2.0  # arrays of a reset are copies
+        return q, v
+
+    assert (lw.rollout(robot, Q, V, reset=lift, **how).q[:, 1:, 6] == 2.0).all()
+
+
+def test_pictures_say_what_forces_and_times_they_take():
+    robot = ball()
+    run = lw.simulate(robot, (placed(robot, z=1.0), np.zeros(6)), until=0.02, method="contact", dt=0.01)
+    with pytest.raises(lw.ShapeError, match=r"contacts=run\.contact"):
+        lw.snapshot(run, contacts=True)
+    with pytest.raises(lw.OptionError, match=r"path=.ball\.png."):
+        lw.snapshot(run, "ball.png")
