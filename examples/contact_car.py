@@ -11,13 +11,14 @@ BASE, TRACK, RADIUS, FRICTION, STEER = 0.30, 0.20, 0.05, 0.7, 0.2
 made = lw.Builder("car").ground()
 made.body("car", joint=lw.Free(), **solids.box(3.0, (0.42, 0.16, 0.06), color=(0.75, 0.2, 0.2, 1.0)))
 wheel = solids.cylinder(0.15, RADIUS, 0.03, axis=(0, 1, 0), color=(0.15, 0.15, 0.15, 1.0))
+tyre = (lw.Shape("sphere", (RADIUS,)),)  # touches the ground in one point
 for name, x, y in (("fl", BASE, TRACK), ("fr", BASE, -TRACK), ("rl", -BASE, TRACK), ("rr", -BASE, -TRACK)):
     spring = lw.Prismatic(axis=(0, 0, 1), stiffness=1500.0, damping=20.0, rest=-0.005)
     hub = {"mass": 0.05, "tensor": (2e-5,) * 3}
     made.body(f"{name} hub", "car", (x / 2, y / 2, -0.02), spring, **hub)
     if name[0] == "f":
-        made.body(f"{name} knuckle", f"{name} hub", joint=lw.Revolute(axis=(0, 0, 1)), **hub)
-    made.body(name, f"{name} knuckle" if name[0] == "f" else f"{name} hub", joint=lw.Revolute(axis=(0, 1, 0)), **wheel)
+        made.body(f"{name} knuckle", f"{name} hub", joint=lw.Revolute(axis=(0, 0, 1), armature=1e-3), **hub)
+    made.body(name, f"{name} knuckle" if name[0] == "f" else f"{name} hub", joint=lw.Revolute(axis=(0, 1, 0)), **wheel, collisions=tyre)
     made.contact(name, friction=FRICTION)
 robot = lw.Dynamics(made.model())
 steering = [robot.v_index(f"{name} knuckle_joint").start for name in ("fl", "fr")]
@@ -29,7 +30,7 @@ def driver(speed):
 
     def control(t, q, v):
         tau = np.zeros(robot.nv)
-        tau[steering] = 0.5 * (STEER * np.clip(2 * t - 0.6, 0, 1) - q[[i + 1 for i in steering]]) - 0.01 * v[steering]
+        tau[steering] = 8 * (STEER * np.clip(2 * t - 0.6, 0, 1) - q[[i + 1 for i in steering]]) - 0.15 * v[steering]
         tau[driven] = np.clip(0.5 * (speed - v[3]), -0.5, 0.5)
         return tau
 
@@ -54,9 +55,9 @@ def radius(run):
     return np.sqrt(c + cx**2 + cy**2)
 
 
-slow, fast = drive(0.8), drive(3.0)
+slow, fast = drive(0.8), drive(4.0)
 print(f"steered to a circle of {BASE / np.tan(STEER):.3f} m: slowly it drives one of {radius(slow):.3f} m")
-print(f"with 3 m/s friction bends its way to {9 / (9.81 * FRICTION):.3f} m at least; it drives one of {radius(fast):.3f} m")
+print(f"with 4 m/s friction bends its way to {16 / (9.81 * FRICTION):.3f} m at least; it drives one of {radius(fast):.3f} m")
 
 if "--film" in sys.argv:
     lw.movie(fast, "contact_car.gif", fps=25, contacts=fast.contact)

@@ -155,7 +155,8 @@ class _Search:
         L = L * (1 + far * rng.normal(size=(*L.shape[:-1], 1))) + far * size * rng.normal(size=L.shape) * [0.15, 0.5, 0.5]
         normal = np.abs(L[..., 0])
         L = flat(np.concatenate([normal[..., None], in_disc(L[..., 1:], mu * normal)], -1))
-        found, count = newton(*(np.broadcast_to(x, (many, *x.shape)) for x in (G, b, mu)), L, STEPS, FINE)
+        Gs, bs, mus = (np.broadcast_to(x, (many, *x.shape)) for x in (G, b, mu))
+        found, count = newton(Gs, bs, mus, L, STEPS, FINE)
         left = residual(G, b, mu, found)
         nearest = np.lexsort((np.abs(found - best).max(-1), left > self.enough))[0]
         self.keep(np.array([row]), found[[nearest if left[nearest] <= self.enough else np.argmin(left)]])
