@@ -105,7 +105,8 @@ class ConstrainedMotion:
             good = np.where(x.apart, good, 0.0)
         done = self.loops.misfit(rows, q) <= np.maximum(NEAR, 8 * rounding(q))
         if self.systems.set.holonomic.any():
-            q = self._moved(q, -self._step(nearest, [x.c for x in rows]))
+            way = -self._step(nearest, [x.c for x in rows])
+            q, v = self._moved(q, way), self._in_axes_after(way, v)
             rows = self._rows(q, when)
         for _ in range(CORRECTIONS):
             v = v - self._step(nearest, self._excess(rows, v))
@@ -115,6 +116,11 @@ class ConstrainedMotion:
         """q after a step of the joints in loops; the others stay."""
         here, there = (self.nodes.split(x) for x in (q, quantities.integrate(self.nodes, q, step)))
         return self.nodes.join(here | {k: there[k] for members in self.loops.groups for k in members})
+
+    def _in_axes_after(self, way, v):
+        """v in the axes to which a step leads the joints in loops."""
+        here, there = (self.nodes.tree.split(x) for x in (v, turned(self.nodes, way, v, np.ones_like(v[..., 0]))))
+        return self.nodes.tree.join(here | {k: there[k] for members in self.loops.groups for k in members})
 
     def _rows(self, q, when: int):
         drive = self.systems.set.by_name([] if self.drives is None else [self.drives[when]])

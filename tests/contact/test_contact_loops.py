@@ -82,6 +82,23 @@ def test_steps_with_loops_are_of_second_order_before_anything_touches(way):
     assert (errors < 2e-3).all() and (ratio > 3.5).all(), (errors, ratio)
 
 
+def test_rollouts_with_free_bodies_in_loops_are_of_second_order():
+    """Two free bodies with a ball joint between them: to close it turns the axes of their velocities."""
+    knob = lw.Shape("sphere", (0.01,), name="knob")
+    made = lw.Builder("pair").body("top", joint=lw.Free(), mass=1.0, tensor=(0.1, 0.2, 0.15), collisions=(knob,))
+    made.body("low", joint=lw.Free(), mass=0.5, tensor=(0.1, 0.3, 0.2))
+    model = made.loop("cut", "low", "top", lw.Spherical(), at=(0, 0, 0.4), on=(0.3, 0, 0.1)).model()
+    free, robot = lw.Dynamics(model, compiled=False), lw.Dynamics(model.with_ground(-50.0).with_contacts(["knob"]))
+    q, v = free.constraints.project(free.assemble(free.neutral()), np.linspace(2.0, -3.0, 12) ** 3 / 9)
+    exact = lw.simulate(free, (q, v), until=0.2, rtol=1e-11, atol=1e-12)
+
+    def end(n):
+        run = lw.rollout(robot, q[None], v[None], dt=0.2 / n, steps=n, method="contact", contact=SOLVER)
+        return run.q[0, -1], run.v[0, -1]
+
+    assert (orders(end, exact)[1] > 3.5).all()
+
+
 def test_the_gradient_with_loops_is_the_slope_of_the_cost(rng):
     """By joint forces up to the first step of the impact, and by masses; through steps that are put back on the loop."""
     robots, steps = ROBOT.varying("mass"), 19
