@@ -15,9 +15,8 @@ import numpy as np
 import linkwork as lw
 
 from ._machine import torch_with_gpu
-from ._robots import closed_states
+from ._robots import closed_states, hung
 from .gpu import median_seconds
-from .loops import hung
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"
 SAMPLES = 1 << 21

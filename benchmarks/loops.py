@@ -14,7 +14,7 @@ import numpy as np
 import linkwork as lw
 from benchmarks import _machine
 from benchmarks._race import race
-from benchmarks._robots import closed_states
+from benchmarks._robots import closed_states, geared, hung
 from benchmarks.engine import RESULTS, table
 from linkwork import constraints
 
@@ -52,32 +52,6 @@ def beside_pinocchio():
         batch, one, theirs = (1e6 * t / n for t, n in zip(times, (BATCH, STATES, STATES)))
         off = max(np.abs(vdot[i] - peer.forward_dynamics(*s)).max() / np.abs(vdot[i]).max() for i, s in enumerate(some))
         yield [name, held.nv, len(held), held.picked, batch, one, theirs, theirs / batch, theirs / one, off]
-
-
-def hung(n):
-    """n parallelograms hung on each other's couplers, and a configuration of them."""
-    m = lw.Builder(f"hung:{n}", (0, -9.81, 0))
-    carrier, bar = None, {"mass": 1.0, "center": (0.5, 0, 0), "tensor": (0.01, 0.1, 0.1)}
-    for i in range(n):
-        m.body(f"a{i}", carrier, (0.1, 0, 0), lw.Revolute(), **bar)
-        m.body(f"b{i}", f"a{i}", (1, 0, 0), lw.Revolute(), **bar)
-        m.body(f"c{i}", carrier, (2.1, 0, 0), lw.Revolute(), **bar)
-        m.loop(f"pin{i}", f"b{i}", f"c{i}", lw.Revolute(), at=(2, 0, 0), on=(1, 0, 0))
-        carrier = f"b{i}"
-    model = m.model()
-    return model, np.array([1.2 if placed.child.startswith("b") else -1.2 for placed in model.joints])
-
-
-def geared(n):
-    """n joints in a row, each with a rotor beside it, and a configuration of them."""
-    m, carrier = lw.Builder(f"geared:{n}", (0, 0, -9.81)), None
-    for i in range(n):
-        axis = (0, 1, 0) if i % 2 else (0, 0, 1)
-        m.body(f"l{i}", carrier, (0.5, 0, 0), lw.Revolute(axis=axis), mass=1.0, center=(0.25, 0, 0), tensor=(0.01, 0.1, 0.1))
-        m.body(f"r{i}", carrier, (0.3, 0.1, 0), lw.Revolute(axis=axis), mass=0.1, tensor=(1e-4, 1e-4, 1e-4))
-        m.couple(f"r{i}_joint", f"l{i}_joint", (0.0, 50.0))
-        carrier = f"l{i}"
-    return m.model(), np.zeros(2 * n)
 
 
 def growth(sizes, compiled, samples=1):

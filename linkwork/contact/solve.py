@@ -3,6 +3,7 @@
     warm        a few Newton steps from the λ of a similar problem
     first       the interior point, then Newton steps and rounds of Gauss-Seidel in turn
     infeasible  what is not solved by then may have no solution: `least_violation` proves it, and the nearest problem that has one is solved
+    scattered   Newton's method from many λ around the best so far, all at once
     again       the interior point with shorter steps and more rounds, for the few that are left
     sticking    of a solution that slides, found from nothing: if one exists in which nothing slides, it is taken
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..lie.scalars import working_dtype
-from .cone import blocks, flat, mean_compliance, norm, residual, residuals, speed, times
+from .cone import blocks, flat, in_disc, mean_compliance, nonzero, norm, residual, residuals, speed, times
 from .feasible import least_violation
 from .gauss_seidel import gauss_seidel, one_round
 from .interior import interior
@@ -27,6 +28,7 @@ POLISH, LONGER = 5, 15  # rounds of one Newton step and one of Gauss-Seidel, aft
 FINISH = 2  # Newton steps at the end
 WARM = 10  # Newton steps, at most, from a solution of a similar problem, before anything else
 GOOD = 1e-6  # the residual of what is called converged
+STARTS, STEPS = 512, 30  # of Newton's method from many λ: how many of them, times contacts, and steps of each
 SEIDEL = 300  # rounds of Gauss-Seidel where nothing else helped
 AGAIN = 1e-8  # what is above that is tried again
 SAME = 1e-9  # of the velocity of a problem: less than that is none
@@ -105,7 +107,8 @@ class _Search:
 
     def __init__(self, G, b, mu, force):
         self.G, self.b, self.mu = G, b, mu
-        self.best = np.zeros_like(b) if force is None else force.copy()
+        self.first = np.zeros_like(b) if force is None else force
+        self.best = self.first.copy()
         self.left, self.rounds = residual(G, b, mu, self.best), np.zeros(len(b), int)
         self.enough = max(ENOUGH, 100 * float(np.finfo(b.dtype).eps))
 
@@ -142,6 +145,23 @@ class _Search:
         new, count = gauss_seidel(*problem, np.zeros_like(self.b[rows]), SEIDEL, self.enough)
         self.polish(rows, new, count, LONGER)
 
+    def scatter(self, row, seed):
+        """Newton's method from many λ in the cones around the best and the first. Of those that it solves, the one nearest to the best."""
+        G, b, mu, best = self.G[row], self.b[row], self.mu[row], self.best[row]
+        rng, many = np.random.default_rng(seed), max(8, STARTS // len(mu))
+        L = blocks(np.stack([best, self.first[row]])[np.arange(many) % 2])
+        far = 10.0 ** rng.uniform(-2.0, 0.3, (many, 1, 1))
+        size = np.maximum(np.abs(L[..., :1]).mean(-2, keepdims=True), 1e-3 * speed(b) / nonzero(mean_compliance(G).mean()))
+        L = L * (1 + far * rng.normal(size=(*L.shape[:-1], 1))) + far * size * rng.normal(size=L.shape) * [0.15, 0.5, 0.5]
+        normal = np.abs(L[..., 0])
+        L = flat(np.concatenate([normal[..., None], in_disc(L[..., 1:], mu * normal)], -1))
+        Gs, bs, mus = (np.broadcast_to(x, (many, *x.shape)) for x in (G, b, mu))
+        found, count = newton(Gs, bs, mus, L, STEPS, FINE)
+        left = residual(G, b, mu, found)
+        nearest = np.lexsort((np.abs(found - best).max(-1), left > self.enough))[0]
+        self.keep(np.array([row]), found[[nearest if left[nearest] <= self.enough else np.argmin(left)]])
+        self.rounds[row] += int(np.minimum(count, STEPS).max())
+
     def polish(self, rows, new, count, most):
         found = _Search(self.G[rows], self.b[rows], self.mu[rows], new)
         for _ in range(most):
@@ -168,11 +188,13 @@ def _solved(G, b, mu, force):
         if lack[row].any():
             search.give_way(row, *_nearest(G[row], b[row], lack[row]))
             search.attempt(np.array([row]), *ATTEMPTS[0])
-    for how in ATTEMPTS[1:]:
+    for number, how in enumerate(ATTEMPTS):
         again = search.wanting(AGAIN)
         again = again[~lack[again].any(-1)]
-        if len(again):
+        if len(again) and number:
             search.attempt(again, *how, LONGER)
+        for row in np.intersect1d(again, search.wanting(AGAIN)):
+            search.scatter(row, number)
     again = search.wanting(AGAIN)
     again = again[~lack[again].any(-1)]
     if len(again):

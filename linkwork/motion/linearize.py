@@ -230,7 +230,7 @@ def of_tree(robot, q, v, tau, external=None):
 
 def passive_slopes(robot, q, v):
     """∂/∂q and ∂/∂v of the forces that a mechanism exerts on itself."""
-    return robot.as_kernel("passive_force").jacobian()(q, v)
+    return robot.passive_force_derivatives(q, v)
 
 
 def accelerations(robot, q, v, tau, t=None):

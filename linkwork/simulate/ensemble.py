@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..errors import SimulationError
+from ..errors import ShapeError, SimulationError
 from .segments import BEYOND, NO_NUMBER, OFF, TOO_SHORT
 
 FINISHED, EVENT, FAILED, STOPPED = "finished", "event", "failed", "stopped"
@@ -97,23 +97,28 @@ class Ensemble:
 
     def message(self, sample) -> str:
         """What became of one sample, given as an index of the batch; of one that failed, why."""
+        number = self._number(sample)
         status, t = str(self.status[sample]), float(self.t[sample])
-        if self.said is not None and (said := self.said[self._number(sample)]):
+        if self.said is not None and (said := self.said[number]):
             return f"{status} at {said}" if said.startswith("t = ") else f"{status} at t = {t:.9g} s: {said}"
         return f"failed at t = {t:.9g} s: {REASONS[float(self.reasons[sample])]}" if status == FAILED else f"{status} at t = {t:.9g} s"
 
     def rows(self, sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """t, q and v of all stored rows of one sample, given as an index of the batch."""
+        number = self._number(sample)
         if self.times is not None and self.Q is not None and self.V is not None:
             there = ~(self.Q[sample] != self.Q[sample]).any(-1)  # NaN is not itself
             return self.times[there], self.Q[sample][there], self.V[sample][there]
         if self.ragged is None:
             raise SimulationError('this ensemble has no rows: simulate(..., store="steps"), or with dt=... for rows at multiples of dt.')
-        return self.ragged[self._number(sample)]
+        return self.ragged[number]
 
     def _number(self, sample) -> int:
         """The number of a sample in the flat batch."""
-        return int(np.arange(self.status.size).reshape(self.status.shape)[sample])
+        try:
+            return int(np.arange(self.status.size).reshape(self.status.shape)[sample])
+        except (IndexError, TypeError):
+            raise ShapeError(f"{sample!r:.60} is no index of one sample of a batch of shape {self.status.shape}.") from None
 
     def resume(self, until: float | None = None, *, progress: bool | None = None) -> "Ensemble":
         """Continue to a later time, or finish what Ctrl-C has stopped: an Ensemble with the bits of one that was not interrupted.

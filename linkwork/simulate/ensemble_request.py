@@ -59,6 +59,11 @@ def request(robot, state, settings: Settings, start: float, until: float, given:
     """The request of a user, or an error that says what is wrong with it."""
     own = own_robot(robot)
     _check_settings(own, settings)
+    if isinstance(robot, Varying) and "friction" in robot.own:
+        raise SimulationError(
+            f'"friction" of {own.model.name} varies; where joints stick and slip each sample is a single run, and nothing varies. '
+            "Simulate a model with its friction for each, or use lw.rollout."
+        )
     controls, holds = _controls(settings.control)
     watch = _watch(statistics, settings.events)
     external = _external(settings.external)
@@ -102,8 +107,10 @@ def _check_settings(robot: Dynamics, s: Settings) -> None:
     check_alone(s)
     if s.limits or Stops(robot, None).any:
         raise SimulationError(f"{name} has joint limits that stop it, or dry friction; on a GPU {ensembles} without: move them to the CPU.")
-    if not robot.compiled or robot.rolled or not robot.nv:
-        said = "is not compiled" if not robot.compiled else "is rolled" if robot.nv else "does not move"
+    if not robot.nv:
+        raise SimulationError(f"{name} has no joint that moves: in a batch there is nothing to simulate.")
+    if not robot.compiled or robot.rolled:
+        said = "is not compiled" if not robot.compiled else "is rolled"
         raise SimulationError(f"{name} {said}; {ensembles} by straight-line kernels: lw.Dynamics(model, rolled=False).")
 
 

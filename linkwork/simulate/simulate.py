@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 METHODS = (*ADAPTIVE, *FIXED)
 FINEST = 1e-15  # below it the estimated error of a step is rounding, which shorter steps do not reduce
+LEAST_ATOL = 1e-30  # a velocity that starts at zero has no relative error: with less, no first step is short enough
 NUMBERS = "dt", "rtol", "atol", "restitution", "every", "first_step", "max_step", "tolerance"
 
 
@@ -177,6 +178,10 @@ def checked(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; they may not be negative, nor both zero.")
     if s.method in ADAPTIVE and max(s.rtol, s.atol) < FINEST:
         raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; errors below {FINEST} are rounding: use rtol={FINEST} or more.")
+    if s.method in ADAPTIVE and s.atol < LEAST_ATOL:
+        raise SimulationError(
+            f"atol is {s.atol}; what is at rest, or passes through zero, has no relative error: use atol={LEAST_ATOL} or more, e.g. 1e-12."
+        )
     if not 0 <= s.restitution <= 1:
         raise SimulationError(f"restitution is {s.restitution}; it must be a number from 0 to 1.")
     if s.restitution and not s.limits:
@@ -209,7 +214,7 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
 
 
 def checked_until(until: float, start: float) -> float:
-    if not (all(np.ndim(x) == 0 and np.isfinite(numbers(x)) for x in (until, start)) and until >= start):
+    if not (all(np.ndim(x) == 0 and np.isfinite(numbers(x)) for x in (until, start)) and numbers(until) >= numbers(start)):
         raise SimulationError(f"a run cannot go from {start} s until {until} s; until must be a finite time, not before the start.")
     return float(until)
 

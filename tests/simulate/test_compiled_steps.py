@@ -213,6 +213,24 @@ def test_tolerances_of_rounding_are_refused():
         lw.simulate(robot, (np.ones(2), np.zeros(2)), until=1.0, rtol=1e-16, atol=0.0)
 
 
+@pytest.mark.parametrize("method", ["rk45", "dop853", "stiff", "radau"])
+def test_a_start_at_rest_asks_for_an_absolute_tolerance(method):
+    """v = 0 has no error relative to v: atol = 0 is refused, the least that is taken gives the motion of a usual one."""
+    robot, start = lw.Dynamics(lw.load("pendulum")), (np.ones(1), np.zeros(1))
+    with pytest.raises(lw.SimulationError, match=r"atol is 0\.0; what is at rest"):
+        lw.simulate(robot, start, until=0.1, method=method, atol=0.0)
+    least, usual = (lw.simulate(robot, start, until=0.1, method=method, rtol=1e-8, atol=x) for x in (1e-30, 1e-12))
+    np.testing.assert_allclose(least.q[-1], usual.q[-1], atol=1e-8)
+
+
+def test_a_time_that_is_no_number_is_refused():
+    """until="soon" has no value to compare with the start; "1" is one, as an array of floats takes it."""
+    robot, start = lw.Dynamics(lw.load("pendulum")), (np.ones(1), np.zeros(1))
+    with pytest.raises(lw.SimulationError, match="soon"):
+        lw.simulate(robot, start, until="soon")
+    assert lw.simulate(robot, start, until="0.1").t[-1] == 0.1
+
+
 def test_a_drive_that_only_gives_numbers_is_asked_in_python():
     """Its function calls math.sin: the steps are made one by one, with the motion of the one that is written with NumPy."""
     import math

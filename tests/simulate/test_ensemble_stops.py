@@ -53,3 +53,27 @@ def test_a_sample_that_cannot_start_fails_alone():
         made.resume(1.0)
     with pytest.raises(lw.SimulationError, match="constants that vary"):
         lw.simulate(robot.varying("mass"), (np.zeros((2, 1)), np.zeros((2, 1))), until=0.3, **how)
+
+
+def test_friction_that_varies_is_refused():
+    """A joint that sticks makes steps of a discontinuous force ever shorter: an ensemble with such a constant would not end."""
+    free = rail().varying("friction")
+    with pytest.raises(lw.SimulationError, match='"friction" of ball varies'):
+        lw.simulate(free, (np.zeros((2, 1)), np.ones((2, 1))), until=1.0, given={"friction": np.array([[12.0], [5.0]])})
+
+
+@pytest.mark.parametrize("stored", [{}, {"dt": 0.05}, {"limits": True}])
+def test_an_index_that_is_no_sample_is_refused(stored):
+    """A batch (2, 3) has samples (i, j): no 0, no (5, 5), no text."""
+    many = lw.simulate(rail(lower=-9.0), (np.zeros((2, 3, 1)), np.zeros((2, 3, 1))), until=0.1, **stored)
+    assert many.rows((1, 2))[1].shape[1] == 1 and many.message((1, 2)).startswith("finished")
+    for ask in (many.rows, many.message):
+        for index in (0, (5, 5), "a"):
+            with pytest.raises(lw.ShapeError, match=r"no index of one sample of a batch of shape \(2, 3\)"):
+                ask(index)
+
+
+def test_a_batch_of_what_cannot_move_is_refused():
+    still = lw.Dynamics(lw.Builder("still").body("base", mass=1.0).model())
+    with pytest.raises(lw.SimulationError, match="nothing to simulate"):
+        lw.simulate(still, (np.zeros((3, 0)), np.zeros((3, 0))), until=1.0)

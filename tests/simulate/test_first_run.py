@@ -20,13 +20,13 @@ def with_friction():
     return b.model()
 
 
-def test_a_run_with_dry_friction_and_limits_compiles_the_rates_alone(monkeypatch):
+def test_a_run_with_dry_friction_and_limits_compiles_the_rates_and_a_first_step_alone(monkeypatch):
     """No inverse of the mass matrix, which takes longer to compile than all the rest."""
     compiled, loaded = [], kernel.Kernel._loaded
     monkeypatch.setattr(kernel.Kernel, "_loaded", lambda self, kind: (compiled.append(self.name), loaded(self, kind))[1])
     robot = lw.Dynamics(with_friction())
     run = lw.simulate(robot, (np.zeros(3), np.zeros(3)), until=0.05, limits=True)
-    assert run.status == "finished" and sorted(compiled) == ["integrate", "local_rates"]
+    assert run.status == "finished" and sorted(compiled) == ["first_step_DormandPrince", "local_rates"]
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -77,3 +77,12 @@ def test_what_cannot_be_traced_has_no_slopes_and_moves_all_the_same():
     assert rate_slopes(flow_of(robot), 0.0, q, 0 * v, v) is None
     run = lw.simulate(robot, (q, v), until=0.05, method="stiff")
     assert run.status == "finished" and abs(run.q[-1, 1] - 0.5 * run.q[-1, 0]) < 1e-9
+
+
+def test_slopes_of_a_long_chain_are_found_by_loops_over_its_joints():
+    """No straight-line code, which grows with the square of the chain and past a million operations is refused."""
+    robot = lw.Dynamics(lw.load("chain:60"), rolled=True)
+    start = np.eye(60)[0] * 0.3, np.zeros(60)
+    runs = [lw.simulate(robot, start, until=0.01, method=method, rtol=1e-8) for method in ("stiff", "dop853")]
+    assert robot.rolled and [run.status for run in runs] == ["finished"] * 2
+    np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-8)
