@@ -42,12 +42,15 @@ def quotient(v, r):
 
 
 def reach(x, dx):
-    """How far along dx all contacts stay in their cones."""
+    """How far along dx all contacts stay in their cones: up to the first root of lorentz(x + s dx), or to the tip, where it has a double
+    root, which rounding may hide, if dx is along x."""
     a, c = dx[..., 0] ** 2 - (dx[..., 1:] ** 2).sum(-1), lorentz(x)
     h = x[..., 0] * dx[..., 0] - (x[..., 1:] * dx[..., 1:]).sum(-1)
     root = np.sqrt(np.maximum(h * h - a * c, 0.0)) - h
     ends = (h * h >= a * c) & (root > 0)
-    return np.where(ends, c / np.where(ends, root, 1.0), 1e10).min(-1)
+    falls = dx[..., 0] < 0
+    tip = np.where(falls, -x[..., 0] / np.where(falls, dx[..., 0], 1.0), 1e10)
+    return np.minimum(np.where(ends, c / np.where(ends, root, 1.0), 1e10), tip).min(-1)
 
 
 class _Problem:

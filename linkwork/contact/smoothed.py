@@ -108,25 +108,19 @@ def one_round(p: SmoothedProblem, x, y, theta):
 
     far = (x * y).sum((-1, -2)) / p.kappa.sum(-1)
     dx, dy = direction(-product(mid, mid))
-    a = np.minimum(np.minimum(room(x, dx), room(y, dy)), 1.0)[..., None, None]
+    a = np.minimum(np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
     ratio = ((x + a * dx) * (y + a * dy)).sum((-1, -2)) / nonzero((x * y).sum((-1, -2)))
     further = np.minimum(np.maximum(ratio * ratio * ratio, 0.05), 1.0) * far
     target = p.kappa * np.maximum(further, 1.0)[..., None]
     near = (further <= 1.0)[..., None, None]  # the corrector is for long steps
     more = np.where(near, 0.0, a) * product(times(W, dx), times(inverse, dy))
     dx, dy = direction(target[..., None] * en - product(mid, mid) - more)
-    a = np.minimum(BACK * np.minimum(room(x, dx), room(y, dy)), 1.0)[..., None, None]
+    a = np.minimum(BACK * np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
     good = inside(x + a * dx) & inside(y + a * dy)  # not where a number is none
     x, y = (np.where(good[..., None, None], z + a * dz, z) for z, dz in ((x, dx), (y, dy)))
     jam = (a < SHORT) | ~good[..., None, None]
     x, y = (np.where(jam, z + 0.01 * np.abs(z).max((-1, -2), keepdims=True) * en, z) for z in (x, y))
     return x, y, np.where(jam[..., 0, 0], np.where(theta < LEAST_THETA, THETA, theta - LESS), theta)
-
-
-def room(x, dx):
-    """How far along dx all contacts stay in their cones, also where they move along the axis of one: `reach` has a double root there."""
-    falls = dx[..., 0] < 0
-    return np.minimum(reach(x, dx), np.where(falls, -x[..., 0] / np.where(falls, dx[..., 0], 1.0), 1e10).min(-1))
 
 
 def inside(x):

@@ -27,6 +27,15 @@ def wants_gradient(arrays, modules=()) -> bool:
     return any(is_tensor(x) and x.requires_grad for x in (*arrays, *parameters))
 
 
+def without_gradient(x):
+    """A tensor without its history, also in a dictionary, where torch keeps none, as under torch.no_grad(); other things as they are."""
+    if "torch" not in sys.modules or sys.modules["torch"].is_grad_enabled():
+        return x
+    if isinstance(x, dict):
+        return {name: without_gradient(part) for name, part in x.items()}
+    return x.detach() if is_tensor(x) else x
+
+
 class ForeignRun:
     """A quantity on such arrays. Tensors have gradients."""
 

@@ -46,6 +46,18 @@ def rotated(group, a, b):
     return (R @ (b @ axes)[..., None])[..., 0] @ axes.mT
 
 
+def turned(nodes, v, x, h):
+    """Velocities x in the axes to which h at velocity v leads, as `contact_step.drift` has v itself: R'* R of their linear parts."""
+    tree, h = nodes.tree, h[..., None]
+    v, x = tree.split(v), tree.split(x)
+    out = tree.slots()
+    for k in tree.base_to_tips():
+        group, a, there = nodes.groups[k], v[k][..., 0], x[k][..., 0]
+        n = rotations(group)
+        out[k] = np.concatenate([there[..., :n], rotated(group, -h * a[..., :n], there[..., n:])], -1)[..., None]
+    return tree.join(out)
+
+
 def element(group, a, b):
     """The group element with rotation exp(a) and position b."""
     if rotations(group) == group.nv:

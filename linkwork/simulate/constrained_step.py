@@ -22,12 +22,19 @@ from ..constraints.system import LoopSystem
 from ..lie.iteration import iterate
 from ..lie.scalars import rounding
 from ..motion import equations
-from ..motion.contact_step import Compliance, ContactLaw, drift, free_velocity
+from ..motion.contact_step import Compliance, ContactLaw, drift, kick
+from ..motion.rotation_translation import turned
 
 ROUNDS = 8  # to the constraints at most
 NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there leaves its square
 CORRECTIONS = 2  # of v in a round
 START, MIDDLE, END = range(3)  # of a step, where drives are asked what they do
+
+
+def free_velocity(nodes, v, h, rates: Callable, onto: Callable):
+    """v_f in the middle of a step, from v there: as `contact_step.free_velocity`, each velocity put on the constraints by `onto`."""
+    half = onto(kick(nodes, v, v, rates(v), h / 2))
+    return onto(kick(nodes, v, half, rates(half), h))
 
 
 class ConstrainedMotion:
@@ -37,6 +44,7 @@ class ConstrainedMotion:
         self.systems, self.loops, self.dress, self.drives = systems, loops, dress, drives
         self.nodes = dress(loops.nodes)
         self.served: list = []
+        self.middle: list[Nearest] = []  # of a step with contacts
 
     def _system(self, q, when: int) -> LoopSystem:
         return self.systems.system(self.loops, q, self.dress, [] if self.drives is None else [self.drives[when]])
@@ -52,8 +60,20 @@ class ConstrainedMotion:
         """The first half of a step with contacts: q½, v½, v_f, gaps, J and the compliance of the joints, with loops closed at q½."""
         q, v = drift(nodes, q, v, h / 2)
         q, v = self.back(q, v, MIDDLE)
-        free = free_velocity(nodes, q, v, tau, h, None, lambda _, q, v, tau, external: self.acceleration(q, v, tau, MIDDLE))
+        rows = self._rows(q, MIDDLE)
+        self.middle = self._nearest(rows, q)
+        free = free_velocity(
+            nodes, v, h, lambda v: self.acceleration(q, v, tau, MIDDLE), lambda v: v - self._step(self.middle, self._excess(rows, v))
+        )
         return q, v, free, *law.rows(nodes, q, v.shape[-1]), self.inertia_at(nodes, q)
+
+    def contact_end(self, q, v, h):
+        """The end of a step with contacts on the constraints. What came to the velocity on the way to the middle goes on the way from
+        there, in the same directions, Jc* of the middle: the step is then of second order."""
+        rows, along = self._rows(q, END), v
+        for _ in range(CORRECTIONS):
+            v = v - turned(self.nodes, along, self._step(self.middle, self._excess(rows, v)), h / 2)
+        return self.back(q, v)
 
     def inertia_at(self, nodes, q) -> Compliance:
         """The compliance of the joints in the middle of a step, loops closed."""
@@ -79,23 +99,30 @@ class ConstrainedMotion:
 
     def _nearer(self, when: int, q, v, _):
         """One round; it is enough if q was near."""
-        drive = self.systems.set.by_name([] if self.drives is None else [self.drives[when]])
-        rows = self.loops.all_rows(self.nodes, q, drive=drive)
+        rows = self._rows(q, when)
         nearest, good = self._nearest(rows, q), 1.0 + np.zeros_like(q[..., 0])
         for x in nearest:
             good = np.where(x.apart, good, 0.0)
         done = self.loops.misfit(rows, q) <= np.maximum(NEAR, 8 * rounding(q))
         if self.systems.set.holonomic.any():
             q = self._moved(q, -self._step(nearest, [x.c for x in rows]))
-            rows = self.loops.all_rows(self.nodes, q, drive=drive)
+            rows = self._rows(q, when)
         for _ in range(CORRECTIONS):
-            v = v - self._step(nearest, [x.Jc @ v[..., at, None] - x.U for x, at in zip(rows, self.loops.columns)])
+            v = v - self._step(nearest, self._excess(rows, v))
         return q, v, good, done
 
     def _moved(self, q, step):
         """q after a step of the joints in loops; the others stay."""
         here, there = (self.nodes.split(x) for x in (q, quantities.integrate(self.nodes, q, step)))
         return self.nodes.join(here | {k: there[k] for members in self.loops.groups for k in members})
+
+    def _rows(self, q, when: int):
+        drive = self.systems.set.by_name([] if self.drives is None else [self.drives[when]])
+        return self.loops.all_rows(self.nodes, q, drive=drive)
+
+    def _excess(self, rows, v) -> list:
+        """Jc v − U."""
+        return [x.Jc @ v[..., at, None] - x.U for x, at in zip(rows, self.loops.columns)]
 
     def _nearest(self, rows, q) -> list[Nearest]:
         return [Nearest(known, x.Jc, q) for known, x in zip(self.systems.ranked, rows)]

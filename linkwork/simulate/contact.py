@@ -27,11 +27,13 @@ from ..contact.solve import GOOD, solve_contacts
 from ..contact.sparse_newton import Newton, dense_newton
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
-from ..errors import SimulationError
+from ..errors import ConstraintError, SimulationError
 from ..lie.iteration import iterate
 from ..lie.scalars import like, still
 from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
 from ..motion.joint_limits import each_velocity, limits_of
+from ..motion.rotation_translation import turned
+from . import constrained_step
 from .compliance import compliance
 from .flow import Flow
 from .interpolate import Quartic
@@ -39,6 +41,7 @@ from .memory import remembered
 from .record import Growing
 from .step import Integrator, Step
 
+ONE = np.ones(())
 SOLVERS = "gauss_seidel", "newton", "interior"
 UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
 FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
@@ -333,15 +336,42 @@ class ContactMidpoint(Integrator):
         else:
             middle = t + float(h) / 2
             q, v = drift(nodes, q, v, h / 2)
+            rates = partial(self._rates, middle)
             if self.constrained:
-                q, v = self.flow.keeper.back(middle, q, v)
-            free = free_velocity(nodes, q, v, tau, h, external, partial(self._rates, middle))
+                q, v, _ = self._back(middle, q, v)
+                at = partial(rates, nodes, q, tau=tau, external=external)
+                free = constrained_step.free_velocity(nodes, v, h, at, partial(self._onto, middle, q))
+            else:
+                free = free_velocity(nodes, q, v, tau, h, external, rates)
             self.free_rate = (free - v) / h
             gaps, J = law.rows(nodes, q, robot.nv)
             inverse = self._compliance(q, middle)
         after, impulse, left, rounds, lack = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, self.impulse)
         self.jammed, self.violation = self.jammed + (lack > 0), max(self.violation, lack)
-        return *drift(nodes, q, after, h / 2), impulse, left, rounds, gaps
+        end = drift(nodes, q, after, h / 2)
+        return *(self._as_in_the_middle(t, h, q, after, *end) if self.constrained else end), impulse, left, rounds, gaps
+
+    def _onto(self, t, q, v):
+        """P v: the velocity that a configuration on the constraints may have."""
+        return self.flow.keeper.back(t, q, v)[1]
+
+    def _as_in_the_middle(self, t, h, q, after, q1, v1):
+        """The configuration at the end of a step, on the constraints, and what is v⁺ once it is put there, of which P½ v⁺ is the velocity
+        in the middle: what is lost on the way from the middle is what came in on the way there, and the step is of second order."""
+        nodes, half = self.nodes, h / 2
+        try:
+            q1, there, turn = self._back(t + float(h), q1, v1)
+        except ConstraintError:  # which the run says
+            return q1, v1
+        lost = after - self._onto(t + float(half), q, turned(nodes, after, turned(nodes, turn, there, -ONE), -half))
+        return q1, turned(nodes, turn, v1 + turned(nodes, after, lost, half), ONE)
+
+    def _back(self, t, q, v):
+        """The state on the constraints, and the way there: velocities are in the axes that it leads to."""
+        there, slow = self.flow.keeper.back(t, q, v)
+        way = self.robot.difference(q, there)
+        along = turned(self.nodes, way, v, ONE)
+        return there, slow if np.array_equal(along, v) else self._onto(t, there, along), way
 
     def _rates(self, t, nodes, q, v, tau, external=None):
         robot = self.robot

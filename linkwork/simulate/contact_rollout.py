@@ -209,7 +209,7 @@ def moved_with_contacts(robot: Dynamics | Varying, law: ContactLaw, solver: Call
                 law, solver, system(motion.nodes), q, v, tau, at["impulse"], h, dry, friction=friction, prepare=motion.prepared,
                 inertia_at=motion.inertia_at,
             )  # fmt: skip
-            q, v = motion.back(q, v)
+            q, v = motion.contact_end(q, v, h)
         if reset is not None:
             q, v = asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
         return q, v, impulse, said

@@ -16,7 +16,7 @@ from ..engine.cuda import DeviceError
 from ..engine.device import DeviceMarch, Library, on_device, same_place
 from ..engine.march import March
 from ..errors import ShapeError, SimulationError
-from ..foreign import is_foreign, wants_gradient
+from ..foreign import is_foreign, wants_gradient, without_gradient
 from ..kernels import UserKernel
 from ..lie.scalars import working_dtype
 from ..motion.equations import STEPS
@@ -70,6 +70,7 @@ def rollout(
 
         arguments = {"Q0": Q0, "V0": V0, "controls": controls, "reset": reset, "given": given, "each_step": each_step}
         return rollout_of_tensors(robot, arguments, {"dt": dt, "steps": steps, "method": method, "every": every, "contact": contact})
+    Q0, V0, controls, given, each_step = map(without_gradient, (Q0, V0, controls, given, each_step))
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
         Q0, V0, controls, reset, given, each_step, out = as_numpy(Q0, V0, controls, reset, given, each_step, out)
         run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, method=method, every=every, reset=reset, given=given,
@@ -177,6 +178,7 @@ def as_numpy(*arguments):
 
     def plain(x):
         if isinstance(x, torch.Tensor):
+            x = without_gradient(x)
             if x.requires_grad:
                 raise DeviceError(
                     "a tensor requires grad, and this rollout has no gradient. Pass x.detach(), or let it have one: leave out= away, and "

@@ -6,7 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork.contact.cone import residual
 from linkwork.contact.gauss_seidel import gauss_seidel, local
-from linkwork.contact.interior import interior
+from linkwork.contact.interior import interior, reach
 from linkwork.contact.newton import newton_step, sensitivity
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
@@ -207,3 +207,11 @@ def test_gauss_seidel_serves_mechanisms_with_fewer_freedoms_than_directions(free
     force, _ = gauss_seidel(G, b, np.full((200, 1), 0.2), np.zeros((200, 3)), 100, 1e-12)
     solved = residual(G, b, np.full((200, 1), 0.2), force) < 1e-8
     assert solved.mean() > 0.95  # with strong coupling of normal and tangent there may be several solutions or none (Painlevé)
+
+
+def test_the_way_along_the_axis_of_a_cone_ends_at_its_tip(rng):
+    """x + s dx with dx = −c x: lorentz(x + s dx) has a double root at s = 1/c, whatever rounding makes of its discriminant."""
+    x = rng.normal(size=(1000, 1, 3))
+    x[..., 0] = np.linalg.norm(x[..., 1:], axis=-1) + rng.uniform(0.01, 1, size=(1000, 1))
+    c = rng.uniform(0.1, 10, size=1000)
+    np.testing.assert_allclose(reach(x, -c[:, None, None] * x), 1 / c, rtol=1e-6)

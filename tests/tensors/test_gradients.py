@@ -158,6 +158,20 @@ def test_a_rollout_has_gradients_by_start_and_controls(robot, method, every):
     assert gradcheck(run, (q, v, tau))
 
 
+@pytest.mark.parametrize("out", [False, True])
+def test_without_grad_a_rollout_of_parameters_just_runs(robot, out):
+    """Under torch.no_grad() and in inference mode: the numbers of arrays, in tensors that require no grad."""
+    q, v, tau = (x.detach().requires_grad_() for x in tensors(robot, ("q", "v", "tau")))
+    each = tau.detach()[:, None].requires_grad_()
+    arrays = lw.rollout(robot, *(x.detach().numpy() for x in (q, v, each)), dt=0.01, steps=3)
+    for mode in (torch.no_grad(), torch.inference_mode()):
+        with mode:
+            room = {"out": tuple(torch.from_numpy(np.empty_like(x)) for x in arrays[1:])} if out else {}
+            run = lw.rollout(robot, q, v, each, dt=0.01, steps=3, **room)
+            policy = lw.rollout(robot, q, v, lambda t, Q, V: tau, dt=0.01, steps=3)
+        assert not run.q.requires_grad and np.array_equal(run.q.numpy(), arrays.q) and np.array_equal(policy.v.numpy(), arrays.v)
+
+
 def test_a_rollout_of_varied_constants_has_gradients_by_them(robot):
     varying = robot.varying("mass")
     q, v = (x.detach() for x in tensors(robot, ("q", "v")))
