@@ -30,6 +30,7 @@ ENTRIES_UP_TO = 4000  # of half of the mass matrix that are not zero: as long as
 STEPS_UP_TO = 80  # velocities: steps of a single simulation that are compiled as a whole, which takes as long as it runs beyond
 DEVICE_UP_TO = 80  # velocities, on a GPU, where nothing longer has been measured
 PRODUCTS_UP_TO = 80  # velocities: what takes as many operations as a product of matrices, or has three indices
+PRODUCT_ENTRIES_UP_TO = 1000  # of half of the mass matrix: what is solved for each column of a chain of 50 has a million operations
 OWN: dict[str, tuple] = {"momentum": (6,)}
 OWN |= dict.fromkeys(("given", "prescribed", "dq", "dvdot", "dtau", "weight", "eta", "zeta", "p"), ("nv",))
 ARRAYS = SIZES | OWN
@@ -170,14 +171,22 @@ class Quantity:
         return self.function(system, *arguments)
 
 
-def few_entries(lowered) -> bool:
-    """Of a matrix that is zero between branches: are its entries few, one for each pair of velocities of which one carries the other?"""
+def entries(lowered) -> int:
+    """Of a matrix that is zero between branches: how many it has, one for each pair of velocities of which one carries the other."""
     tree, above = lowered.nodes.tree, [0]
-    if lowered.nv > MATRICES_UP_TO:
-        return False
     for p, width in zip(tree.parent, tree.widths):
         above.append(width + (above[p + 1] if p != tree.world else 0))
-    return sum(n * width for n, width in zip(above[1:], tree.widths)) <= ENTRIES_UP_TO
+    return sum(n * width for n, width in zip(above[1:], tree.widths))
+
+
+def few_entries(lowered) -> bool:
+    """Are the entries of such a matrix few?"""
+    return lowered.nv <= MATRICES_UP_TO and entries(lowered) <= ENTRIES_UP_TO
+
+
+def few_products(lowered) -> bool:
+    """The same of a matrix that takes a solution for each column."""
+    return lowered.nv <= PRODUCTS_UP_TO and entries(lowered) <= PRODUCT_ENTRIES_UP_TO
 
 
 def few_pairs(lowered) -> bool:

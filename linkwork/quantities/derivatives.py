@@ -6,7 +6,7 @@ from .. import sweeps
 from ..lie.scalars import like
 from ..sweeps.blocks import at_rest
 from . import by_program, long
-from .declaration import PRODUCTS_UP_TO, Honours, quantity
+from .declaration import Honours, few_products, quantity
 from .energy import passive_force
 from .passive_derivatives import SPRINGS, passive_force_derivatives
 
@@ -89,7 +89,7 @@ def inverse_dynamics_derivatives(system, q, v, vdot, external=None):
 
 
 @quantity(
-    (SQUARE,) * 3, BOUND, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives, straight_up_to=PRODUCTS_UP_TO,
+    (SQUARE,) * 3, BOUND, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives, straight_up_to=few_products,
     divides_by_inertia=True, program=FORWARD,
 )  # fmt: skip
 def forward_dynamics_derivatives(system, q, v, tau, external=None):
@@ -110,7 +110,7 @@ def inverse_dynamics_derivatives_with_passive_forces(system, q, v, vdot, externa
 
 @quantity(
     (SQUARE,) * 3, TREE | Honours.PASSIVE, of_joints=True, rolls=False, long=long.forward_dynamics_derivatives_with_passive_forces,
-    straight_up_to=PRODUCTS_UP_TO, divides_by_inertia=True, refuses=UNDER_CONSTRAINTS,
+    straight_up_to=few_products, divides_by_inertia=True, refuses=UNDER_CONSTRAINTS,
     program=by_program.with_passive_forces("forward_dynamics", "q", "v", "tau"),
 )  # fmt: skip
 def forward_dynamics_derivatives_with_passive_forces(system, q, v, tau, external=None):

@@ -12,6 +12,7 @@ from test_contact_points import near, two_bodies
 
 import linkwork as lw
 from linkwork.contact import PAIRS
+from linkwork.model import solids
 from linkwork.model.contacts import shape_of, sides
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -87,3 +88,15 @@ def test_a_stack_touches_in_the_corners_of_the_smaller_face():
     np.testing.assert_allclose(R[:, :, 0], np.tile([0, 0, 1.0], (5, 1)), atol=1e-15)
     corners = {(-0.05, 0.2), (-0.05, -0.2), (0.25, 0.2), (0.25, -0.2)}
     assert {tuple(np.round(point[:2], 9) + 0.0) for point in x} == corners
+
+
+def test_ten_powers_of_ten_between_two_masses_are_no_jam():
+    """A ball of 1e5 kg rests on one of 1e-5 kg: both contacts bear its weight."""
+    made = lw.Builder("two").ground()
+    for name, mass in (("small", 1e-5), ("large", 1e5)):
+        made.body(name, joint=lw.Prismatic(axis=(0, 0, 1)), **solids.sphere(mass, 0.1))
+    robot = lw.Dynamics(made.contact("small").contact("small", "large").model(), compiled=False)
+    run = lw.simulate(robot, ([0.1, 0.3], [0.0, 0.0]), until=0.05, method="contact", dt=0.01)
+    assert "jammed" not in run.message
+    np.testing.assert_allclose(run.q[-1], [0.1, 0.3], atol=1e-6)
+    np.testing.assert_allclose(run.contact.force[-1, :, 0], 9.81e5, rtol=1e-4)

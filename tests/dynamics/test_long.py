@@ -111,3 +111,13 @@ def test_matrices_of_wide_mechanisms_are_straight_line_code_and_those_of_long_on
     np.testing.assert_allclose(wide.mass_matrix(q), plain.mass_matrix(q), atol=1e-11)
     np.testing.assert_allclose(wide.coriolis_matrix(q, v), plain.coriolis_matrix(q, v), atol=1e-10)
     np.testing.assert_allclose(wide.mass_matrix_inverse(q) @ wide.mass_matrix(q) - np.eye(wide.nv), 0, atol=1e-9)
+
+
+def test_derivatives_of_a_chain_of_sixty_are_no_straight_line_code():
+    """As straight-line code they have more operations than are compiled: ∂v̇/∂τ = 𝓜⁻¹ comes from loops over the joints."""
+    robot = lw.Dynamics(lw.load("chain:60"))
+    q, v = robot.random_state(seed=0)
+    _, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, np.zeros(60))
+    along = [robot.forward_dynamics(q, v + sign * 1e-5 * v, np.zeros(60)) for sign in (1, -1)]
+    np.testing.assert_allclose(by_v @ v, (along[0] - along[1]) / 2e-5, rtol=1e-4, atol=1e-4 * np.abs(along).max())
+    np.testing.assert_allclose(by_tau @ robot.mass_matrix(q), np.eye(60), atol=1e-6)
