@@ -1,6 +1,6 @@
 """Impulses at an impact, of contacts and joint limits together: three rows for each contact, then one for each limit.
 
-    u' = u + G p,    together (Newton):  0 ≤ u'_n + e u_n ⟂ p_n ≥ 0,    Coulomb's law on p_t and u'_t
+    u' = u + G p,    together:  0 ≤ u'_n + e u_n ⟂ p_n ≥ 0,    Coulomb's law on p_t and u'_t
 
 Poisson's law has impulses that stop what approaches, and e times their normal parts once more; one by one, the fastest of the blocks that
 approach strikes alone, as often as it takes. Dry friction of joints is a force and has no impulse.
