@@ -129,9 +129,9 @@ def test_a_result_depends_on_its_own_sample_alone():
 
 
 def test_a_large_robot_is_embedded_loop_by_loop():
-    """More velocities than straight-line code is for: thirty four-bars, each on the coupler of the one before."""
+    """More velocities than straight-line code is for: 45 four-bars, each on the coupler of the one before."""
     m, carrier = lw.Builder("hung", (0, -9.81, 0)), None
-    for i in range(30):
+    for i in range(45):
         m.body(f"a{i}", carrier, (0.1, 0, 0), ABOUT_Z, **rod(1.0)).body(f"b{i}", f"a{i}", (1, 0, 0), ABOUT_Z, **rod(2.0))
         m.body(f"c{i}", carrier, (2.1, 0, 0), ABOUT_Z, **rod(1.0))
         m.loop(f"pin{i}", f"b{i}", f"c{i}", ABOUT_Z, at=(2, 0, 0), on=(1, 0, 0))
