@@ -53,6 +53,40 @@ def reach(x, dx):
     return np.minimum(np.where(ends, c / np.where(ends, root, 1.0), 1e10), tip).min(-1)
 
 
+class Scaling:
+    """The scaling W of Nesterov and Todd at x and y in the cones, W x = W⁻¹ y, which is `mid`; and Newton's directions in it."""
+
+    def __init__(self, x, y, size):
+        en, mirror = like([1.0, 0.0, 0.0], x), like(np.diag([-1.0, 1.0, 1.0]), x)
+        dx, dy = (np.maximum(lorentz(z), 1e-30 * size[..., 0] ** 2) for z in (x, y))
+        xb, yb = x / np.sqrt(dx)[..., None], y / np.sqrt(dy)[..., None]
+        w = (yb - xb @ mirror) / np.sqrt(2 + 2 * (xb * yb).sum(-1))[..., None]
+        v = (w + en) / np.sqrt(2 * (w[..., 0] + 1))[..., None]
+        beta, vj = np.sqrt(np.sqrt(dy / dx))[..., None, None], v @ mirror
+        self.W = beta * (2 * v[..., :, None] * v[..., None, :] + mirror)
+        self.inverse = (2 * vj[..., :, None] * vj[..., None, :] + mirror) / beta
+        self.W2 = beta**2 * (2 * w[..., :, None] * w[..., None, :] + mirror)
+        self.mid = times(self.W, x)
+
+    def directions(self, G, N, r):
+        """(Δx, Δy) as a function of the correction d:  (G + N W²) Δx = N W e − r,   Δy = W (e − W Δx),   mid ∘ e = d."""
+        K = G + spread(N @ self.W2)
+        scale = 1 / np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)) + 1e-30)
+        K = K * scale[..., :, None] * scale[..., None, :]
+
+        def direction(correction):
+            e = quotient(self.mid, correction)
+            right = scale * flat(times(N, times(self.W, e)) - r)
+            dx = blocks(scale * solve(K, right[..., None])[..., 0])
+            return dx, times(self.W, e - times(self.W, dx))
+
+        return direction
+
+    def second_order(self, dx, dy):
+        """W Δx ∘ W⁻¹ Δy, for Mehrotra's corrector."""
+        return product(times(self.W, dx), times(self.inverse, dy))
+
+
 class _Problem:
     """G and b in the variables of the cones, and back."""
 
@@ -109,37 +143,21 @@ def interior(G, b, mu, most: int, force=None, tolerance: float = 0.0, *, theta: 
 
 def _round(p: _Problem, x, y, theta):
     n, en, size = p.n, p.en, p.size
-    mirror, one = like(np.diag([-1.0, 1.0, 1.0]), p.b), like(np.eye(3), p.b)
-    dx, dy = (np.maximum(lorentz(z), 1e-30 * size[..., 0] ** 2) for z in (x, y))
-    xb, yb = x / np.sqrt(dx)[..., None], y / np.sqrt(dy)[..., None]
-    w = (yb - xb @ mirror) / np.sqrt(2 + 2 * (xb * yb).sum(-1))[..., None]
-    v = (w + en) / np.sqrt(2 * (w[..., 0] + 1))[..., None]
-    beta = np.sqrt(np.sqrt(dy / dx))[..., None, None]
-    W, vj = beta * (2 * v[..., :, None] * v[..., None, :] + mirror), v @ mirror
-    inverse = (2 * vj[..., :, None] * vj[..., None, :] + mirror) / beta
-    W2, mid = beta**2 * (2 * w[..., :, None] * w[..., None, :] + mirror), times(W, x)
+    scaling, one = Scaling(x, y, size), like(np.eye(3), p.b)
+    mid = scaling.mid
     yt = norm(y[..., 1:])[..., None]
     N = one - p.saxce * theta[..., None] * en[:, None] * (y * like([0.0, 1.0, 1.0], y) / nonzero(yt))[..., None, :]
     r = blocks(times(p.G, flat(x)) + p.b) + p.saxce * yt * en - y
     gap, unit = (x * y).sum((-1, -2)) / n, size[..., 0, 0] ** 2
     live = gap > FLOOR * unit
-    K = p.G + PROXIMAL * like(np.eye(3 * n), p.b) + spread(N @ W2)
-    scale = 1 / np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)) + 1e-30)
-    K = K * scale[..., :, None] * scale[..., None, :]
-
-    def direction(correction):
-        e = quotient(mid, correction)
-        right = scale * flat(times(N, times(W, e)) - r)
-        dx = blocks(scale * solve(K, right[..., None])[..., 0])
-        return dx, times(W, e - times(W, dx))
-
+    direction = scaling.directions(p.G + PROXIMAL * like(np.eye(3 * n), p.b), N, r)
     dx, dy = direction(-product(mid, mid))
     a = np.minimum(np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
     ratio = ((x + a * dx) * (y + a * dy)).sum((-1, -2)) / n / nonzero(gap)
     sigma = np.minimum(np.maximum(ratio * ratio * ratio, 0.05), 1.0)
     foul = np.maximum(np.abs(r * x).sum((-1, -2)) / n - 1e-11 * unit, 0.0)  # complementarity waits for the equations
     tau = np.maximum(sigma * gap, np.minimum(0.1 * foul, gap))[..., None, None]
-    dx, dy = direction(tau * en - product(mid, mid) - a * product(times(W, dx), times(inverse, dy)))
+    dx, dy = direction(tau * en - product(mid, mid) - a * scaling.second_order(dx, dy))
     a = np.minimum(p.back * np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
     good = live & (np.minimum(lorentz(x + a * dx), lorentz(y + a * dy)) > 0).all(-1)  # not where a number is none
     x, y = (np.where(good[..., None, None], z + a * dz, z) for z, dz in ((x, dx), (y, dy)))

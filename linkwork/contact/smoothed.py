@@ -15,7 +15,7 @@ from ..lie.iteration import iterate
 from ..lie.scalars import like, still
 from ..spatial.lu import solve
 from .cone import blocks, flat, mean_compliance, nonzero, norm, speed, spread, times
-from .interior import LEAST_THETA, LESS, THETA, lorentz, product, quotient, reach
+from .interior import LEAST_THETA, LESS, THETA, Scaling, lorentz, product, reach
 
 BACK = 0.9  # of the way to the boundary of the cones
 WARM = 0.1  # of what is typical of a problem: how far a warm start is moved into the cones
@@ -86,26 +86,8 @@ def one_round(p: SmoothedProblem, x, y, theta):
     """A step of Newton's method in the scaling of Nesterov and Todd, towards the path, and along it to κ. θ is how much of ∂σ/∂y it
     takes: less after a jam, as in `interior`."""
     en, size = p.en, p.size
-    mirror = like(np.diag([-1.0, 1.0, 1.0]), p.b)
-    dx, dy = (np.maximum(lorentz(z), 1e-30 * size[..., 0] ** 2) for z in (x, y))
-    xb, yb = x / np.sqrt(dx)[..., None], y / np.sqrt(dy)[..., None]
-    w = (yb - xb @ mirror) / np.sqrt(2 + 2 * (xb * yb).sum(-1))[..., None]
-    v = (w + en) / np.sqrt(2 * (w[..., 0] + 1))[..., None]
-    beta = np.sqrt(np.sqrt(dy / dx))[..., None, None]
-    vj = v @ mirror
-    W, inverse = beta * (2 * v[..., :, None] * v[..., None, :] + mirror), (2 * vj[..., :, None] * vj[..., None, :] + mirror) / beta
-    W2, mid, N = beta**2 * (2 * w[..., :, None] * w[..., None, :] + mirror), times(W, x), p.slope(y, theta)
-    r = p.equation(x, y)
-    K = p.G + spread(N @ W2)
-    scale = 1 / np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)) + 1e-30)
-    K = K * scale[..., :, None] * scale[..., None, :]
-
-    def direction(correction):
-        e = quotient(mid, correction)
-        right = scale * flat(times(N, times(W, e)) - r)
-        dx = blocks(scale * solve(K, right[..., None])[..., 0])
-        return dx, times(W, e - times(W, dx))
-
+    scaling = Scaling(x, y, size)
+    mid, direction = scaling.mid, scaling.directions(p.G, p.slope(y, theta), p.equation(x, y))
     far = (x * y).sum((-1, -2)) / p.kappa.sum(-1)
     dx, dy = direction(-product(mid, mid))
     a = np.minimum(np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
@@ -113,7 +95,7 @@ def one_round(p: SmoothedProblem, x, y, theta):
     further = np.minimum(np.maximum(ratio * ratio * ratio, 0.05), 1.0) * far
     target = p.kappa * np.maximum(further, 1.0)[..., None]
     near = (further <= 1.0)[..., None, None]  # the corrector is for long steps
-    more = np.where(near, 0.0, a) * product(times(W, dx), times(inverse, dy))
+    more = np.where(near, 0.0, a) * scaling.second_order(dx, dy)
     dx, dy = direction(target[..., None] * en - product(mid, mid) - more)
     a = np.minimum(BACK * np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
     good = inside(x + a * dx) & inside(y + a * dy)  # not where a number is none

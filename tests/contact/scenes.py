@@ -1,5 +1,9 @@
 """Mechanisms that touch something, for the tests of contact."""
 
+from dataclasses import replace
+
+import numpy as np
+
 import linkwork as lw
 from linkwork.model import solids
 
@@ -38,3 +42,17 @@ def rod(friction):
     made.body("z", "x", joint=lw.Prismatic(axis=(0, 0, 1)))
     made.body("rod", "z", joint=lw.Revolute(axis=(0, -1, 0)), mass=1.0, tensor=(0.0, 1 / 12, 1 / 12), collisions=(tip,))
     return lw.Dynamics(made.ground().contact("rod", friction=friction).model(), compiled=False)
+
+
+def four_bar_with_knob():
+    """A four-bar linkage, plain, with a knob on its coupler; a configuration, the place of the knob there, and the direction against
+    which it falls from rest."""
+    model = lw.load("four_bar")
+    coupler = model.bodies[1]
+    knob = replace(coupler, collisions=(lw.Shape("sphere", (0.01,), lw.Pose.of((0.1, 0, 0.05)), name="knob"),))
+    plain = lw.Dynamics(replace(model, bodies=tuple(knob if b is coupler else b for b in model.bodies)), compiled=False)
+    q, _ = plain.constraints.random_state(seed=1)
+    at = (plain.pose(q, coupler.name) @ [0.1, 0, 0.05, 1])[:3]
+    still = np.zeros(plain.nv)
+    falls = plain.jacobian(q, coupler.name, axes="world")[3:] @ plain.forward_dynamics(q, still, still)
+    return plain, q, at, -falls / np.linalg.norm(falls)

@@ -1,7 +1,5 @@
 """robot.contact_dynamics: v̇ = v̇_f + 𝓜⁻¹ J* λ, 0 ≤ d̈_n ⟂ λ_n ≥ 0, Coulomb's law (Jain, 11.47 to 11.51)."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scenes
@@ -58,17 +56,10 @@ def test_a_ball_that_strikes_is_said_to_strike():
 def test_loops_are_eliminated_before_contacts():
     """A four-bar linkage with a knob that bears on a plane: v̇ keeps the loop, and λ = −J v̇_f / (J 𝓒 J*), with 𝓒 the compliance
     under the loop."""
-    model = lw.load("four_bar")
-    coupler = model.bodies[1]
-    knob = replace(coupler, collisions=(lw.Shape("sphere", (0.01,), lw.Pose.of((0.1, 0, 0.05)), name="knob"),))
-    model = replace(model, bodies=tuple(knob if b is coupler else b for b in model.bodies))
-    plain = lw.Dynamics(model, compiled=False)
-    q, _ = plain.constraints.random_state(seed=1)
+    plain, q, at, normal = scenes.four_bar_with_knob()
     still = np.zeros(plain.nv)
     free = plain.forward_dynamics(q, still, still)
-    at, falls = plain.pose(q, coupler.name) @ [0.1, 0, 0.05, 1], plain.jacobian(q, coupler.name, axes="world")[3:] @ free
-    normal = -falls / np.linalg.norm(falls)
-    on = model.with_ground(at[:3] @ normal - 0.01, normal).with_contacts(["knob"], material=lw.Material(friction=0.0))
+    on = plain.model.with_ground(at @ normal - 0.01, normal).with_contacts(["knob"], material=lw.Material(friction=0.0))
     robot = lw.Dynamics(on, compiled=False)
     found = robot.contact_dynamics(q, still, still)
     J = robot.contact_jacobian(q)[:1]

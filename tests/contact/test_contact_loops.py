@@ -1,10 +1,10 @@
 """Rollouts with contacts and loops: bilateral constraints are eliminated first, and steps are put back on them."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scenes
 
 import linkwork as lw
 
@@ -14,17 +14,9 @@ SOLVER = lw.ContactSolver(method="interior", tolerance=1e-10)  # one freedom: a 
 
 def with_knob():
     """A four-bar linkage that falls with a knob of its coupler onto a plane, at rest 2 mm above it; and without the plane."""
-    model = lw.load("four_bar")
-    coupler = model.bodies[1]
-    knob = replace(coupler, collisions=(lw.Shape("sphere", (0.01,), lw.Pose.of((0.1, 0, 0.05)), name="knob"),))
-    model = replace(model, bodies=tuple(knob if b is coupler else b for b in model.bodies))
-    plain = lw.Dynamics(model, compiled=False)
-    q, _ = plain.constraints.random_state(seed=1)
-    still = np.zeros(plain.nv)
-    at = plain.pose(q, coupler.name) @ [0.1, 0, 0.05, 1]
-    falls = plain.jacobian(q, coupler.name, axes="world")[3:] @ plain.forward_dynamics(q, still, still)
-    normal = -falls / np.linalg.norm(falls)
-    return model.with_ground(at[:3] @ normal - 0.012, normal).with_contacts(["knob"], material=lw.Material(friction=0.2)), plain, q
+    plain, q, at, normal = scenes.four_bar_with_knob()
+    ground = plain.model.with_ground(at @ normal - 0.012, normal)
+    return ground.with_contacts(["knob"], material=lw.Material(friction=0.2)), plain, q
 
 
 MODEL, FREE, START = with_knob()

@@ -1,7 +1,5 @@
 """Moreau's midpoint rule: simulate(method="contact") and rollout(method="contact") against closed forms."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scenes
@@ -197,17 +195,9 @@ def test_the_first_row_has_the_acceleration_under_contact():
 
 def test_loops_and_contacts_in_one_run():
     """A four-bar linkage falls on a plane: the loop stays closed, the plane is not crossed."""
-    model = lw.load("four_bar")
-    coupler = model.bodies[1]
-    knob = replace(coupler, collisions=(lw.Shape("sphere", (0.01,), lw.Pose.of((0.1, 0, 0.05)), name="knob"),))
-    model = replace(model, bodies=tuple(knob if b is coupler else b for b in model.bodies))
-    plain = lw.Dynamics(model, compiled=False)
-    q, _ = plain.constraints.random_state(seed=1)
+    plain, q, at, normal = scenes.four_bar_with_knob()
     still = np.zeros(plain.nv)
-    at = plain.pose(q, coupler.name) @ [0.1, 0, 0.05, 1]
-    falls = plain.jacobian(q, coupler.name, axes="world")[3:] @ plain.forward_dynamics(q, still, still)
-    normal = -falls / np.linalg.norm(falls)
-    robot = lw.Dynamics(model.with_ground(at[:3] @ normal - 0.012, normal).with_contacts(["knob"]), compiled=False)
+    robot = lw.Dynamics(plain.model.with_ground(at @ normal - 0.012, normal).with_contacts(["knob"]), compiled=False)
     run = simulated(robot, q, still, 0.1, 0.0025)
     assert run.contact.force[:, 0, 0].max() > 0 and run.contact.gap.min() > -1e-5
     assert np.abs(robot.constraints.residual(run.q)).max() < 1e-8
