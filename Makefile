@@ -5,30 +5,35 @@ PYTHON ?= python3
 JOBS   ?= 2
 TORCH  ?= torch
 BIN    := .venv/bin
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-all test-hostile test-browser test-torch test-gpu test-wheel coverage bench docs lint clean
+.PHONY: demo test test-slow test-all test-hostile test-browser test-torch test-gpu test-wheel coverage bench docs lint clean
 
 demo: .venv/.installed
 	$(BIN)/python examples/demo.py
 
-# All tests but the slow ones, and a tenth of those, another each day; SLOW=3 takes that part, SLOW=none none.
+# All tests but the slow ones: the same ones every time.
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(if $(SLOW),--slow-part=$(SLOW))
+	$(PYTEST)
+
+# The slow ones alone: what test-all has beyond test.
+test-slow: .venv/.installed-test
+	$(PYTEST) -m slow
 
 test-all: lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --slow-part=all
+	$(PYTEST) -m ""
 
-# Random programs, damaged files, calls of all kinds, processes killed while they save: all of what `make test` takes a tenth of.
+# Random programs, damaged files, calls of all kinds, processes killed while they save.
 test-hostile: .venv/.installed-test
-	$(BIN)/python -m pytest tests/hostile -n $(JOBS) --dist worksteal --slow-part=all
+	$(PYTEST) tests/hostile -m ""
 
 test-browser: .venv/.installed-test-browser
 	$(BIN)/python -m pytest tests/browser -m browser -rs
 
 # Tensors of torch on the CPU.
 test-torch: .venv/.installed-test-torch
-	$(BIN)/python -m pytest tests/tensors -m torch
+	$(BIN)/python -m pytest tests/tensors tests/contact -m torch
 
 # On a machine with an NVIDIA GPU and torch in the environment.
 test-gpu: .venv/.installed-test
@@ -41,7 +46,7 @@ test-wheel:
 # Lines and branches that no test reaches; build/coverage/pages shows them. TESTS=tests/model for less.
 coverage: .venv/.installed-test
 	rm -rf build/coverage && mkdir -p build/coverage
-	$(BIN)/python -m coverage run -m pytest -n $(JOBS) --slow-part=none $(TESTS)
+	$(BIN)/python -m coverage run -m pytest -n $(JOBS) $(TESTS)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage html --quiet --directory build/coverage/pages
 	$(BIN)/python -m coverage report

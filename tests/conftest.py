@@ -1,12 +1,11 @@
 """What all tests share."""
 
 import os
+import re
 
 import numpy as np
 import pytest
 from hypothesis import settings
-
-pytest_plugins = ["slow_part"]
 
 os.environ["MPLBACKEND"] = "Agg"  # before anything imports matplotlib
 os.environ["LINKWORK_QUIET"] = "1"  # no lines about compilation where a test looks at stderr
@@ -16,13 +15,25 @@ settings.register_profile("linkwork", derandomize=True, deadline=None)
 settings.load_profile("linkwork")
 
 
-ASKED_FOR = {"gpu": "gpu", "tensors": "torch"}  # folders that need what most machines lack, and the marker that asks for them
+MARKER_OF_FOLDER = {"gpu": "gpu", "tensors": "torch", "browser": "browser"}  # these need what most machines lack
+
+
+def is_asked_for(marker, config):
+    return re.search(rf"(?<!not )\b{marker}\b", config.option.markexpr) is not None
 
 
 def pytest_ignore_collect(collection_path, config):
-    marker = ASKED_FOR.get(collection_path.name) if collection_path.parent.name == "tests" else None
-    if marker and f"not {marker}" in config.option.markexpr:
+    marker = MARKER_OF_FOLDER.get(collection_path.name) if collection_path.parent.name == "tests" else None
+    if marker and not is_asked_for(marker, config):
         return True
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests that need a GPU, torch or a browser run where `-m` names their marker, and nowhere else."""
+    absent = [marker for marker in MARKER_OF_FOLDER.values() if not is_asked_for(marker, config)]
+    dropped = {item for item in items if any(item.get_closest_marker(marker) for marker in absent)}
+    config.hook.pytest_deselected(items=list(dropped))
+    items[:] = [item for item in items if item not in dropped]
 
 
 @pytest.fixture

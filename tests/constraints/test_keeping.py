@@ -61,7 +61,7 @@ def test_rows_between_steps_keep_the_constraints_too(how):
     assert max(off(robot, run)) < 1e-13
 
 
-@pytest.mark.very_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["project", "embed"])
 def test_nothing_drifts_in_a_hundred_thousand_steps(how):
     """c is the rounding of angles that have grown to hundreds of radians."""

@@ -44,7 +44,7 @@ def of_another_process(name: str, seconds: float) -> str:
 
 def kinds():
     for name in ALL:
-        yield pytest.param(name, 0.2 if name in SHORT else 5.0, marks=[] if name in SHORT else [pytest.mark.very_slow])
+        yield pytest.param(name, 0.2 if name in SHORT else 5.0, marks=[] if name in SHORT else [pytest.mark.slow])
 
 
 @pytest.mark.parametrize("name, seconds", list(kinds()))

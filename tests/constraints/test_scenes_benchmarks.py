@@ -51,7 +51,7 @@ def test_windows_swing_as_published_through_every_rank_loss(n):
     assert max(open_) < 1e-14
 
 
-@pytest.mark.very_slow
+@pytest.mark.slow
 def test_forty_windows_swing_as_published_past_their_first_rank_loss():
     """S2, N = 40: freedoms jump from 1 to 41 and back."""
     found, open_ = swing(40, [1.0], rtol=1e-8)
@@ -160,7 +160,7 @@ def test_the_spatial_slider_crank_moves_as_published():
 # --- S10: the car axis
 
 
-@pytest.mark.very_slow
+@pytest.mark.slow
 def test_the_car_axis_moves_as_published():
     """S10, with its multipliers: those of the published equations are scaled by ε² = 1e-4, that of the rod by two more."""
     robot, control = car_axis()

@@ -1,7 +1,7 @@
 """Each quantity, of each kind of mechanism, by every road: it is that of the plain sweep, or an error says what to do.
 
 The table is made from the declarations, so a new quantity is in it by itself. The interpreter runs every cell; compiled code
-runs those of the day's tenth.
+runs with the slow tests.
 """
 
 from dataclasses import replace
@@ -28,10 +28,8 @@ def cells(interpreter: bool):
             for road in ROADS:
                 if interpreter and road == "rolled":
                     continue
-                marks = [] if interpreter else [pytest.mark.slow]
-                if mechanism == "long" and road in OF_ONE_FORMULA:
-                    marks = [pytest.mark.slow] if interpreter else [pytest.mark.very_slow]
-                yield pytest.param(name, mechanism, road, marks=marks)
+                is_slow = not interpreter or (mechanism == "long" and road in OF_ONE_FORMULA)
+                yield pytest.param(name, mechanism, road, marks=[pytest.mark.slow] if is_slow else [])
 
 
 def is_refused(name: str, mechanism: str, road: str) -> bool:

@@ -97,7 +97,7 @@ def test_laws_hold_on_any_tree(law, model, seed):
     law(Drawn(model, seed))
 
 
-@pytest.mark.very_slow
+@pytest.mark.slow
 @every_law
 @many
 @given(model=trees(max_bodies=40), seed=st.integers(0, 2**16))

@@ -68,7 +68,7 @@ def test_the_trace_of_a_sweep_is_the_sweep_on_any_tree(model, seed):
     agrees(model, seed)
 
 
-@pytest.mark.very_slow
+@pytest.mark.slow
 @many
 @given(model=trees(max_bodies=20), seed=st.integers(0, 2**16))
 def test_the_trace_of_a_sweep_is_the_sweep_on_very_many_trees(model, seed):

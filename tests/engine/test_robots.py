@@ -49,7 +49,7 @@ def test_a_robots_kernel_in_single_precision_is_its_sweep(call):
     agree("panda", call, np.float32)
 
 
-@pytest.mark.slow(parts=30)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TOLERANCE)
 @pytest.mark.parametrize("name", FILES)
 @every_call

@@ -37,7 +37,7 @@ def test_a_rolled_kernel_is_its_sweep(mechanism, name):
     agree(robot, name, state(robot))
 
 
-@pytest.mark.slow(parts=30)
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @every_call
 def test_every_rolled_kernel_is_its_sweep(mechanism, name):
@@ -48,7 +48,7 @@ def test_every_rolled_kernel_is_its_sweep(mechanism, name):
         agree(robot, name, each(state(robot, (5,)), np.float32), 1e-5)
 
 
-@pytest.mark.slow(parts=30)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TIMED)
 @pytest.mark.parametrize("call", CALLS)
 def test_every_rolled_robot_is_its_sweep(name, call):
@@ -68,7 +68,7 @@ def test_rolled_kernels_of_any_tree_are_their_sweeps(drawn, seed):
     on_a_tree(drawn, seed, ["forward_dynamics pushed", "mass_matrix"])
 
 
-@pytest.mark.very_slow
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(drawn=trees(max_bodies=40), seed=st.integers(0, 2**16))
 def test_rolled_kernels_of_very_many_trees_are_their_sweeps(drawn, seed):
@@ -162,7 +162,7 @@ def test_wrenches_that_do_not_fit_are_named(shape):
 # --- very long
 
 
-@pytest.mark.very_slow
+@pytest.mark.slow
 def test_ten_thousand_links_are_their_sweep():
     """ID as the plain run; ID(FD(τ)) = τ, though the mass matrix has a condition beyond all digits."""
     robot = lw.Dynamics(lw.load("chain:10000"))

@@ -76,7 +76,7 @@ def test_also_on_groups_of_compound_joints_and_of_welded_bodies(mechanism, what)
 @pytest.mark.parametrize(
     "mechanism",
     [
-        pytest.param(name, marks=pytest.mark.very_slow if name in ("tree", "forest", "geared", "chain") else pytest.mark.slow(parts=30))
+        pytest.param(name, marks=pytest.mark.slow)
         for name in MODELS
         if name not in ("fixed", "massless")
     ],

@@ -22,7 +22,7 @@ POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 def blocks(count: int) -> list:
-    """Numbers of blocks of trials: the first always runs, the others are slow, a tenth of them each day."""
+    """Numbers of blocks of trials: the first is quick, the others are slow."""
     return [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, count))]
 
 

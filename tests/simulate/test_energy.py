@@ -35,7 +35,7 @@ def test_the_midpoint_rule_keeps_energy_without_a_trend():
     no_trend(20_000, 1)
 
 
-@pytest.mark.very_slow
+@pytest.mark.slow
 def test_the_midpoint_rule_keeps_energy_for_a_million_steps():
     no_trend(1_000_000, 10)
 
@@ -105,7 +105,7 @@ def test_quaternions_stay_unit(method):
     assert norms(run.q[:, :4]).max() < 4e-16
 
 
-@pytest.mark.parametrize("steps", [20_000, pytest.param(1_000_000, marks=pytest.mark.very_slow)])
+@pytest.mark.parametrize("steps", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["euler", "rk4"])
 def test_quaternions_stay_unit_for_a_million_steps(method, steps):
     """1e6 steps of a tumbling body: below 1e-12."""
