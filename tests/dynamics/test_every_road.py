@@ -1,14 +1,16 @@
 """Each quantity, of each kind of mechanism, by every road: it is that of the plain sweep, or an error says what to do.
 
-The table is made from the declarations, so a new quantity is in it by itself. The interpreter runs every cell; compiled code
-runs with the slow tests.
+The table is made from the declarations, so a new quantity is in it by itself. Each pair of quantity, mechanism and road is run in some
+cell, where there is a result and where there is an error; the interpreter and compiled code have different cells.
 """
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 import roads
+from pairwise import pairwise
 from roads import MECHANISMS, OF_ONE_FORMULA, ROADS, case_of, has_none, model_of, plain, results, robot_of
 
 import linkwork as lw
@@ -21,21 +23,20 @@ BOUND = "loop", "coupling", "drive", "rolling"
 OURS = [name for name, x in QUANTITIES.items() if x.is_ours]
 
 
-def cells(interpreter: bool):
-    """Programs of long mechanisms take a while, and no interpreter runs rolled ones."""
-    for name in OURS:
-        for mechanism in MECHANISMS:
-            for road in ROADS:
-                if interpreter and road == "rolled":
-                    continue
-                is_slow = not interpreter or (mechanism == "long" and road in OF_ONE_FORMULA)
-                yield pytest.param(name, mechanism, road, marks=[pytest.mark.slow] if is_slow else [])
-
-
 def is_refused(name: str, mechanism: str, road: str) -> bool:
     """How constraints share a load, and what prescribed motion leaves free, is decided from numbers: that is no one formula. Some
     quantities do not know constraints that would change them."""
     return mechanism in BOUND and (bool(QUANTITIES[name].refuses) or (QUANTITIES[name] in UNDER_CONSTRAINTS and road in OF_ONE_FORMULA))
+
+
+def cells(interpreter: bool):
+    """Programs of long mechanisms take a while, and no interpreter runs rolled ones."""
+    whole = product(OURS, MECHANISMS, [x for x in ROADS if not (interpreter and x == "rolled")])
+    kinds = {}
+    for cell in reversed(list(whole)) if interpreter else whole:
+        kinds.setdefault((has_none(*cell[:2]), is_refused(*cell)), []).append(cell)
+    for cell in (cell for kind in kinds.values() for cell in pairwise(kind)):
+        yield pytest.param(*cell, marks=[pytest.mark.slow] if cell[1] == "long" and cell[2] in OF_ONE_FORMULA else [])
 
 
 def check(name, mechanism, road, interpreter, folder):
