@@ -13,13 +13,14 @@ from ..engine.array import Traced
 from ..engine.device import on_device
 from ..errors import OptionError, ShapeError, listed
 from ..lie.scalars import working_dtype
-from ..model.coordinates import entry_names
+from ..model.coordinates import entry_names, entry_units
 from ..motion.joint_limits import each_velocity
 from .balance import INDIFFERENT, Place, Problem
-from .search import main_names, settle
+from .search import force_text, main_names, settle
 from .tables import LONGEST, table
 
 SEARCHES = "energy", "forces"
+STIFFNESS_UNIT = {"rad": "N m", "m": "N/m", "m √kg": "1/s²", "modal": "J/modal²"}  # by the unit of the coordinate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +35,7 @@ class Equilibrium:
     eigenvalues    of the stiffness (n,), smallest first, in N m: angles in radians, lengths against the size of the mechanism
     directions     columns (nv, n) of the motions that belong to them
     stability      "stable", "unstable", "indifferent" (some motions change nothing), or "not known" where forces have no energy
-    residual       the largest force that is left, in N m
+    residual       the largest force that is left, in N m: forces along lengths times the size of the mechanism
     energy         potential energy less the work of tau, in J; NaN where there is none
     search         how it was found: "energy" or "forces"
     notes          what else is to be known
@@ -78,7 +79,7 @@ class Equilibrium:
         name = self.robot.model.name
         how = "down the energy" if self.search == "energy" else "by the balance of forces"
         when = "" if self.t is None else f" at t = {self.t:g} s"
-        lines = [f"{name} at rest{when}, {self.stability}: {self.steps} steps {how}, {self.residual:.2g} N m left"]
+        lines = [f"{name} at rest{when}, {self.stability}: {self.steps} steps {how}, {self._left} left"]
         q_names, _ = entry_names(self.robot.model)
         lines += table(("coordinate", "q"), [(x, f"{round(float(value), 12) + 0.0:.6g}") for x, value in zip(q_names, self.q)])
         lines += table(("limit of", "pushes with"), [(x, f"{force:.6g}") for x, force in self.stops.items()])
@@ -86,11 +87,24 @@ class Equilibrium:
         reach = self.place.problem.set.reach
         along = [main_names(self.place, column / reach) for column in self.directions.T[:LONGEST]]
         along += [""] * (len(self.eigenvalues) - len(along))
-        lines += table(("stiffness (N m)", "along"), [(f"{k:.4g}", x) for k, x in zip(self.eigenvalues, along)])
+        lines += table(("stiffness", "along"), zip(map(self._stiffness_text, self.eigenvalues, self.directions.T), along))
         return "\n".join([*lines, *(f"note: {x}" for x in self.notes)])
 
     def __repr__(self) -> str:
-        return f"Equilibrium({self.robot.model.name}, {self.stability}, residual {self.residual:.2g} N m)"
+        return f"Equilibrium({self.robot.model.name}, {self.stability}, residual {self._left})"
+
+    @property
+    def _left(self) -> str:
+        """The residual in the unit of the coordinate that it acts along."""
+        return force_text(self.place, self.place.X @ self.place.g, digits=2)
+
+    def _stiffness_text(self, eigenvalue, direction) -> str:
+        """An eigenvalue in the unit of the coordinates that move most along its direction; in N m if those have several units."""
+        reach, units = self.place.problem.set.reach, entry_units(self.robot.model)
+        moved = np.abs(direction / reach) > 0.1 * np.abs(direction / reach).max(initial=0.0)
+        along = {units[i][0]: reach[i] for i in np.flatnonzero(moved)}
+        unit, size = next(iter(along.items())) if len(along) == 1 else ("rad", 1.0)
+        return f"{eigenvalue / size**2:.4g} {STIFFNESS_UNIT[unit]}"
 
 
 def equilibrium(robot, q0, tau=None, external=None, *, t=None, search: str | None = None, limits: bool = False) -> Equilibrium:

@@ -21,6 +21,7 @@ from ..motion.joint_limits import each_velocity
 from ..motion.linearize import numbered
 from .balance import INDIFFERENT, Place
 from .equilibrium import Equilibrium, posed
+from .search import force_text
 from .spectrum import spectrum
 from .swings import Swings, swings
 from .tables import table
@@ -238,7 +239,7 @@ def check_at_rest(place: Place) -> None:
         return
     name, left = place.problem.robot.model.name, place.X @ place.g
     raise EquilibriumError(
-        f"{name} is not at rest at q: forces of up to {np.abs(left).max():.3g} N m are not balanced. robot.equilibrium(q) finds rest near "
+        f"{name} is not at rest at q: forces of up to {force_text(place, left)} are not balanced. robot.equilibrium(q) finds rest near "
         "it, and robot.modes takes its answer; or give tau that holds it, or the velocities v of a steady motion."
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import EquilibriumError
 from ..model import Spring
-from ..model.coordinates import entry_names
+from ..model.coordinates import entry_names, entry_units
 from .balance import INDIFFERENT, Place, Problem
 
 EPS = float(np.finfo(float).eps)
@@ -233,9 +233,8 @@ def going_away(place: Place) -> str:
 def stuck(place: Place, by_energy: bool, steps: int) -> str:
     """What to say of a search that has ended without balance."""
     name, left = place.problem.robot.model.name, place.X @ place.g
-    along = main_names(place, left)
-    most = np.abs(left).max(initial=0.0)
-    said = f"{name} came to no equilibrium from this start: after {steps} steps forces of {most:.3g} N m are left along {along}"
+    said = f"{name} came to no equilibrium from this start: after {steps} steps forces of up to {force_text(place, left)} are left along "
+    said += main_names(place, left)
     if by_energy:
         return (
             f"{said}; the energy still falls there, or has a kink. Give what falls without end a spring, a limit (limits=True) or another "
@@ -243,6 +242,14 @@ def stuck(place: Place, by_energy: bool, steps: int) -> str:
         )
     more = "" if place.problem.without_energy else ', or search="energy", which goes down to a stable one'
     return f"{said}, and no small change makes them less. There may be no equilibrium with these forces: try another start{more}."
+
+
+def force_text(place: Place, left, digits: int = 3) -> str:
+    """The largest of the forces (nv,), given as moments, in the unit of its own coordinate."""
+    if not len(left):
+        return "0 N"
+    i = int(np.argmax(np.abs(left)))
+    return f"{abs(left[i]) / place.problem.set.reach[i]:.{digits}g} {entry_units(place.problem.robot.model)[i][2]}"
 
 
 def main_names(place: Place, direction) -> str:

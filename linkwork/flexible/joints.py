@@ -88,6 +88,13 @@ class Modes(Joint):
         turns = np.max([np.abs(x.linear[:3]).max(0) for x in self.body.frames.values()], 0, initial=0.0)
         return 1 / (np.abs(shapes).max((0, 1)) / (0.01 * size) + turns / 0.1 + 1e-300)
 
+    @property
+    def units(self) -> list[tuple[str, str, str]]:
+        """Units of coordinate, velocity and force of each mode: those of mass-orthonormal modes; other modes have a unit of their own."""
+        own = ("modal", "modal/s", "J/modal")
+        normal = np.allclose(self.body.undeformed[: self.nv, : self.nv], np.eye(self.nv), atol=1e-6)
+        return [("m √kg", "m √kg/s", "N/√kg") if normal else own] * self.nv
+
 
 @dataclass(frozen=True, kw_only=True)
 class Deflection(Joint):

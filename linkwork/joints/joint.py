@@ -97,6 +97,12 @@ class Joint(ABC):
         return np.where(turns, np.pi, 1.0)
 
     @property
+    def units(self) -> list[tuple[str, str, str]]:
+        """Units of coordinate, velocity and force along each velocity, rotational or translational by the first entry of its twist."""
+        first = [int(row.nonzero()[0][0]) for row in self.group.basis]
+        return [("rad", "rad/s", "N m") if i < 3 else ("m", "m/s", "N") for i in first]
+
+    @property
     def at_rest(self) -> np.ndarray:
         """The coordinates where the spring force is zero: the identity if none are given."""
         if self.rest is None:

@@ -45,6 +45,11 @@ def entry_names(model: Model) -> tuple[list[str], list[str]]:
     return tuple([found[i] for i in sorted(found)] for found in names)  # type: ignore[return-value]
 
 
+def entry_units(model: Model) -> list[tuple[str, str, str]]:
+    """Units of coordinate, velocity and force along each entry of v."""
+    return [unit for placed in model.joints for _, part, _ in placed.joint.parts for unit in part.units]
+
+
 def neutral(model: Model) -> np.ndarray:
     """q with every joint at its identity."""
     parts = [part.group.identity for placed in model.joints for _, part, _ in placed.joint.parts]

@@ -15,6 +15,7 @@ from .contacts import contact_segments
 from .controls import Player, Sliders
 from .drawn import drawn_names, drawn_poses, drawn_surfaces, multipliers
 from .extras import extra
+from .guard import free_address, guarded
 from .mesh import UNIT
 from .motion import Motion
 from .paint import Paint
@@ -35,16 +36,18 @@ def view(
     shapes: str = "visual",
     exaggeration: float = 1.0,
     color: str | None = None,
+    origins: Iterable[str] = (),
 ) -> "View":
     """Show a model, a robot or a motion in the browser, at the `url` of the result.
 
     A model or robot has a slider for each joint; a motion plays. If the port is taken, the next free one is used.
+    Only pages that the view has served may connect to it, and those of `origins`, such as "https://lab.example.org" of a proxy.
     `shapes` "collision" shows what bodies collide with. `exaggeration` multiplies the modal coordinates of flexible bodies in the drawing,
     and has a slider; `color` "displacement" or "strain" paints them, from zero to the greatest value in the motion.
     With `block` this returns only after Ctrl-C; the default is True in scripts, False in interactive Python.
     """
     block = not hasattr(sys, "ps1") and not sys.flags.interactive if block is None else block
-    shown = View(Motion.of(motion), port, host, trace, block, shapes, exaggeration, color)
+    shown = View(Motion.of(motion), port, host, trace, block, shapes, exaggeration, color, origins)
     if block:
         shown.wait()
     return shown
@@ -55,7 +58,7 @@ class View:
 
     def __init__(
         self, motion: Motion, port: int, host: str, trace: Iterable[str] = (), verbose: bool = False, shapes: str = "visual",
-        exaggeration: float = 1.0, color: str | None = None,
+        exaggeration: float = 1.0, color: str | None = None, origins: Iterable[str] = (),
     ):  # fmt: skip
         viser = extra("viser", "the browser view needs", "view")
         self.motion = motion
@@ -66,8 +69,10 @@ class View:
         self.host = host
         self.ended = Event()
         self._lock = Lock()
-        with nullcontext() if verbose else redirect_stdout(StringIO()):  # viser prints its address always
-            self.server = viser.ViserServer(host=host, port=port, label=motion.model.name, verbose=False)
+        address, port = free_address(host, port)
+        quiet = nullcontext() if verbose else redirect_stdout(StringIO())
+        with quiet, guarded(host, origins):  # viser prints its address always
+            self.server = viser.ViserServer(host=address, port=port, label=motion.model.name, verbose=False)
         self._add_scene()
         self.controls = Player(self) if len(motion.t) > 1 else Sliders(self)
         self._add_checkboxes()
@@ -79,7 +84,8 @@ class View:
 
     @property
     def url(self) -> str:
-        return f"http://{'localhost' if self.host in ('0.0.0.0', '127.0.0.1') else self.host}:{self.port}"
+        host = "localhost" if self.host in ("0.0.0.0", "127.0.0.1", "::") else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def show(self, q) -> None:
         """Put the mechanism into a configuration."""

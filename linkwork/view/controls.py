@@ -81,13 +81,13 @@ def _step(span: float) -> tuple[float, int]:
 
 
 def ranges(model: Model, size: float) -> list[tuple[float, float]]:
-    """The range of each slider: the limits of the joint, or ±180° or the size of the mechanism each way."""
+    """The range of each slider: the limits of the joint, or ±180°, the size of the mechanism, or a tenth of it for a mode, each way."""
     return [span for placed in model.joints for _, joint in joints_of(placed) for span in _range(joint, size)]
 
 
 def _range(joint: Joint, size: float) -> list[tuple[float, float]]:
-    rotates = (joint.group.basis[:, :3] != 0).any(1)
-    reach = np.where(rotates, np.pi, size)
+    twists = joint.group.basis != 0
+    reach = np.where(twists[:, :3].any(1), np.pi, np.where(twists.any(1), size, 10 * joint.spread))  # modes deflect 1 % at `spread`
     if joint.group.units:  # limits bound coordinates, which these are not
         return [(-float(r), float(r)) for r in reach]
     lower, upper = joint.each("lower", -np.inf), joint.each("upper", np.inf)

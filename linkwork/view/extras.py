@@ -24,7 +24,7 @@ def extra(module: str, need: str, name: str) -> ModuleType:
 def check_pictures(*paths: str | PathLike | None) -> None:
     """Raise unless pictures can be written to these paths, by their endings."""
     for path in (Path(path) for path in paths if path is not None):
-        known = pyplot().Figure().canvas.get_supported_filetypes()
+        known = figure().canvas.get_supported_filetypes()
         if path.suffix[1:].lower() not in (*known, ""):
             endings = ", ".join(f".{x}" for x in sorted(known))
             raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a picture is {endings}.')
@@ -35,5 +35,9 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def pyplot() -> ModuleType:
-    return extra("matplotlib.pyplot", "a picture needs", "plot")
+def figure(**options):
+    """A figure of matplotlib, to draw into."""
+    extra("matplotlib.figure", "a picture needs", "plot")
+    from .figure import Drawing
+
+    return Drawing(**options)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..joints import Joint
+from ..lie.group import Additive
 from ..model import Model
 
-UNITS = {"q": ("rad", "m"), "v": ("rad/s", "m/s"), "tau": ("N m", "N")}  # rotational, translational
+WHAT = "q", "v", "tau"
 AXES = "xyz"
 
 
@@ -15,6 +16,7 @@ class Label:
     joint: str
     part: str  # which of several entries of the joint; empty if there is one
     unit: str
+    rate: bool = True  # are velocities of the joint the rates of its coordinates, one by one?
 
     def __str__(self) -> str:
         return f"{self.joint} {self.part}".rstrip()
@@ -23,10 +25,10 @@ class Label:
 def labels(model: Model, what: str) -> list[Label]:
     """One for each entry of q, v or tau."""
     return [
-        Label(name, part, unit)
+        Label(name, part, unit, isinstance(joint.group, Additive))
         for placed in model.joints
         for name, joint in joints_of(placed)
-        for part, unit in (_coordinates(joint) if what == "q" else _velocities(joint, what))
+        for part, unit in _entries(joint, what)
     ]
 
 
@@ -36,18 +38,18 @@ def joints_of(placed) -> Iterator[tuple[str, Joint]]:
         yield (placed.name if not part else f"{placed.name}.{part}" if part.isdigit() else part), joint
 
 
-def _velocities(joint: Joint, what: str) -> list[tuple[str, str]]:
-    """Name and unit of each velocity: rotational or translational by the first nonzero entry of its twist."""
-    first = [int(row.nonzero()[0][0]) for row in joint.group.basis]
-    letters = [("ω" if i < 3 else "") + AXES[i % 3] for i in first]
-    if what == "q":
-        letters = ["θ" if i < 3 else AXES[i % 3] for i in first]
-    return [(letter if len(first) > 1 else "", UNITS[what][i >= 3]) for letter, i in zip(letters, first)]
+def _entries(joint: Joint, what: str) -> list[tuple[str, str]]:
+    """Name and unit of each entry of q, v or tau of a joint: among the coordinates a quaternion stands in place of three rotations."""
+    units = [each[WHAT.index(what)] for each in joint.units]
+    entries = [(_letter(row, what, i) if joint.nv > 1 else "", unit) for i, (row, unit) in enumerate(zip(joint.group.basis, units))]
+    if what != "q" or not joint.group.units:
+        return entries
+    return [(letter, "") for letter in ("qx", "qy", "qz", "qw")] + [(letter, unit) for letter, unit in entries if unit == "m"]
 
 
-def _coordinates(joint: Joint) -> list[tuple[str, str]]:
-    """Name and unit of each coordinate: as for the velocities, but a quaternion in place of three rotations."""
-    if not joint.group.units:
-        return _velocities(joint, "q")
-    quaternion = [(letter, "") for letter in ("qx", "qy", "qz", "qw")]
-    return quaternion + [(letter, unit) for letter, unit in _velocities(joint, "q") if unit == "m"]
+def _letter(twist, what: str, i: int) -> str:
+    """A letter for the i-th velocity of a joint by the first nonzero entry of its twist; a mode, which has no twist, by its number."""
+    if not twist.any():
+        return f"η{i + 1}"
+    first = int(twist.nonzero()[0][0])
+    return AXES[first - 3] if first >= 3 else "θ" if what == "q" else "ω" + AXES[first]

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import LinkworkError, OptionError
 from .camera import Camera, direction
 from .contacts import at_times, contact_segments
-from .extras import check_pictures, extra, pyplot
+from .extras import check_pictures, extra, figure
 from .motion import Motion
 from .paint import Paint, scale
 from .raster import Raster
@@ -57,11 +57,11 @@ def snapshot(
     scene = Scene.of(motion, shapes)
     arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
     artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(motion, trace, until=shown.t.max()), arrows, paint)
-    figure = pyplot().figure(figsize=size, dpi=dpi)
-    artist.draw(figure, range(len(shown.t)))
+    drawing = figure(figsize=size, dpi=dpi)
+    artist.draw(drawing, range(len(shown.t)))
     if path is not None:
-        figure.savefig(path)
-    return figure
+        drawing.savefig(path)
+    return drawing
 
 
 def _check_times(motion: Motion, t) -> None:
@@ -94,21 +94,18 @@ def movie(
     color: str | None = None,
 ) -> Path:
     """Write a movie of a motion: a GIF, or with ffmpeg an MP4 or WebM, by the ending of the path; the rest as in `snapshot`."""
-    pyplot()
-    from matplotlib.figure import Figure
-
+    drawing = figure(figsize=size, dpi=dpi)
     paint = Paint.of(Motion.of(motion), color)
     motion = Motion.of(motion).exaggerated(exaggeration)
     shown = motion.frames(fps, speed)
     writer = _writer(Path(path), fps)
-    figure = Figure(figsize=size, dpi=dpi)
     scene = Scene.of(motion, shapes)
     arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
     artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(shown, trace), arrows, paint)
-    with writer.saving(figure, str(path), dpi):
+    with writer.saving(drawing, str(path), dpi):
         for i in range(len(shown.t)):
-            figure.clear()
-            artist.draw(figure, [i], upto=i + 1)
+            drawing.clear()
+            artist.draw(drawing, [i], upto=i + 1)
             writer.grab_frame()
     return Path(path)
 

@@ -7,7 +7,7 @@ from os import PathLike
 import numpy as np
 
 from ..errors import LinkworkError, UnknownNameError, did_you_mean, listed
-from .extras import check_pictures, plain, pyplot
+from .extras import check_pictures, extra, figure, plain
 from .labels import Label, labels
 from .motion import Motion
 
@@ -55,30 +55,30 @@ def plot(
     rows = len(panels) + len(phases)
     if not rows:
         raise LinkworkError(f"{motion.model.name} has no joint that moves: there is no {listed(chosen)} to plot.")
-    figure = pyplot().figure(figsize=(WIDTH, HEIGHT * rows + 0.6 + 1.2 * len(phases)), layout="constrained")
-    grid = figure.add_gridspec(rows, 1, height_ratios=[1] * len(panels) + [1.5] * len(phases))
+    drawing = figure(figsize=(WIDTH, HEIGHT * rows + 0.6 + 1.2 * len(phases)), layout="constrained")
+    grid = drawing.add_gridspec(rows, 1, height_ratios=[1] * len(panels) + [1.5] * len(phases))
     first = None
     for row, panel in enumerate(panels):
-        axes = first = figure.add_subplot(grid[row], sharex=first)
+        axes = first = drawing.add_subplot(grid[row], sharex=first)
         _draw(axes, [(name, panel.t, y) for name, y in panel.lines], "", panel.title)
         last = row == len(panels) - 1
         axes.tick_params(labelbottom=last)
         axes.set_xlabel("t [s]" if last else "")
     for row, (x_title, y_title, lines) in enumerate(phases, len(panels)):
-        _draw(figure.add_subplot(grid[row]), lines, x_title, y_title)
-    figure.suptitle(plain(motion.model.name) if title is None else title)
+        _draw(drawing.add_subplot(grid[row]), lines, x_title, y_title)
+    drawing.suptitle(plain(motion.model.name) if title is None else title)
     if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure
+        drawing.savefig(path, dpi=150)
+    return drawing
 
 
 def plot_phase(motion, *joints: str, path: str | PathLike | None = None, title: str | None = None):
-    """Plot velocity against coordinate for the named joints, or for all joints with one coordinate and one velocity."""
+    """Plot velocity against coordinate for the named joints, or for all whose velocities are the rates of their coordinates."""
     return plot(motion, "phase", joints=joints or None, path=path, title=title)
 
 
 def _draw(axes, lines: Sequence[tuple[str, np.ndarray, np.ndarray]], x_title: str, y_title: str) -> None:
-    colormap = pyplot().get_cmap("turbo")
+    colormap = extra("matplotlib", "a picture needs", "plot").colormaps["turbo"]
     for i, (name, x, y) in enumerate(lines):
         color = colormap(0.05 + 0.9 * i / (len(lines) - 1)) if len(lines) > MANY else f"C{i}"
         axes.plot(x, y, label=plain(name), color=color, linewidth=1.2, marker="o" if len(y) == 1 else None)
@@ -154,12 +154,12 @@ def _phases(motion: Motion, pick):
     """(title of x, title of y, lines) for each unit: joints whose velocity is the rate of their coordinate."""
     found: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
     shown = motion.refined(SMOOTH)
-    names = {str(label): i for i, label in enumerate(labels(motion.model, "q")) if not label.part}
-    for j, label in enumerate(labels(motion.model, "v")):
-        if not label.part and pick(label):
-            found.setdefault(label.unit, []).append((str(label), shown.q[:, names[str(label)]], shown.v[:, j]))
+    coordinates, velocities = ([(i, x) for i, x in enumerate(labels(motion.model, what)) if x.rate] for what in ("q", "v"))
+    for (i, _), (j, label) in zip(coordinates, velocities):
+        if pick(label):
+            found.setdefault(label.unit, []).append((str(label), shown.q[:, i], shown.v[:, j]))
     if not found:
-        raise LinkworkError(f"none of the joints of {motion.model.name} to plot has one coordinate and one velocity.")
+        raise LinkworkError(f"none of the joints of {motion.model.name} to plot has velocities that are the rates of its coordinates.")
     return [(f"q [{unit.removesuffix('/s')}]", f"v [{unit}]", lines) for unit, lines in found.items()]
 
 

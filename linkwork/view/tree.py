@@ -6,7 +6,7 @@ from ..dynamics import Dynamics
 from ..errors import LinkworkError
 from ..model import Model
 from ..model.check import depth_first
-from .extras import check_pictures, plain, pyplot
+from .extras import check_pictures, figure, plain
 from .scene import PALETTE
 
 ROW, COLUMN = 0.36, 1.9  # inches
@@ -31,8 +31,8 @@ def plot_tree(model: Model | Dynamics, *, path: str | PathLike | None = None):
     check_pictures(path)
     place = _places(model)
     columns, rows = (max((xy[i] for xy in place.values()), default=0) + 2 for i in (0, 1))
-    figure = pyplot().figure(figsize=(COLUMN * columns + 0.4, max(ROW * rows + 0.5, 1.6)), layout="constrained")
-    axes = figure.add_subplot(xlim=(-1.15, columns - 1), ylim=(rows - 1.2, -0.8))
+    drawing = figure(figsize=(COLUMN * columns + 0.4, max(ROW * rows + 0.5, 1.6)), layout="constrained")
+    axes = drawing.add_subplot(xlim=(-1.15, columns - 1), ylim=(rows - 1.2, -0.8))
     axes.set_axis_off()
     axes.scatter(*WORLD, marker="s", s=60, color="0.3", zorder=3)
     _write(axes, "world", WORLD, (0, 7), ha="center", fontsize=8, color="0.3")
@@ -49,8 +49,8 @@ def plot_tree(model: Model | Dynamics, *, path: str | PathLike | None = None):
     title = f"{model.name}: {len(model.bodies)} bodies, {freedom} degrees of freedom, {model.mass:.4g} kg"
     axes.set_title(plain(title), fontsize=9, loc="left")
     if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure
+        drawing.savefig(path, dpi=150)
+    return drawing
 
 
 def _joint(axes, placed, inboard: tuple[int, int], outboard: tuple[int, int]) -> None:

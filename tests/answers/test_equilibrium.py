@@ -366,3 +366,19 @@ def test_a_search_is_no_part_of_a_kernel():
     robot = lw.Dynamics(lw.load("pendulum"))
     with pytest.raises(lw.LinkworkError, match="part of a kernel"):
         robot.kernel(lambda q: robot.equilibrium(q).q)([0.1])
+
+
+def test_a_force_is_told_in_the_unit_of_its_coordinate():
+    """A sliding spring: N and N/m, whatever the size of the mechanism; a mode: N/√kg and 1/s²."""
+    lift = lw.Builder("lift").body("car", joint=lw.Prismatic(axis=(0, 0, 1), stiffness=200.0), mass=3.0)
+    lift.body("arm", "car", (7, 0, 0), lw.Revolute(axis=(0, 1, 0), stiffness=5.0), tensor=(1, 1, 1))
+    robot = plain(lift.model())
+    rest = robot.equilibrium(np.zeros(2))
+    assert " N left" in str(rest) and "200 N/m" in str(rest) and "5 N m" in str(rest) and repr(rest).endswith(" N)")
+    with pytest.raises(lw.EquilibriumError, match=r"forces of up to 29\.4 N are not balanced"):
+        robot.modes(np.zeros(2))
+    bar = lw.FlexibleBody.beam(1.0, lw.sections.rectangle(0.02, 0.01, lw.sections.STEEL), count=1, directions="y")
+    robot = plain(lw.Builder("bar", gravity=(0, -9.81, 0)).flexible("bar", bar).model())
+    assert " 1/s²" in str(robot.equilibrium(np.zeros(1)))
+    with pytest.raises(lw.EquilibriumError, match="N/√kg are not balanced"):
+        robot.modes(np.zeros(1))

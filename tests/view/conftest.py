@@ -8,9 +8,22 @@ import linkwork as lw
 
 
 @pytest.fixture(autouse=True)
-def closed_figures():
+def nothing_stays_in_pyplot():
+    """No figure of the library stays open in pyplot, where a notebook would show it a second time."""
     yield
+    left = plt.get_fignums()
     plt.close("all")
+    assert not left
+
+
+@pytest.fixture(scope="session")
+def bending_cart():
+    """A cart with a bar that turns and bends in two modes, at three times: a metre of each coordinate."""
+    bar = lw.FlexibleBody.beam(1.0, lw.sections.rectangle(0.02, 0.01, lw.sections.STEEL), count=2, directions="y")
+    b = lw.Builder("cart", gravity=(0, -9.81, 0)).body("cart", joint=lw.Prismatic(axis=(1, 0, 0)), mass=1.0)
+    robot = lw.Dynamics(b.flexible("bar", bar, "cart", joint=lw.Revolute()).model(), compiled=False)
+    q = np.linspace(0, 0.1, 3)[:, None] * [1.0, 1.0, 0.01, 0.02]
+    return lw.Motion(robot, [0.0, 0.5, 1.0], q, np.tile([0.1, 0.1, 0.001, 0.002], (3, 1)), q)
 
 
 @pytest.fixture

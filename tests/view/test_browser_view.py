@@ -1,5 +1,6 @@
 """The scene for the browser, seen from the side of the server."""
 
+import socket
 import time
 from urllib.request import urlopen
 
@@ -9,7 +10,9 @@ import pytest
 import linkwork as lw
 from linkwork.view.controls import ranges
 
-pytest.importorskip("viser")
+viser = pytest.importorskip("viser")
+from websockets.exceptions import InvalidStatus  # noqa: E402
+from websockets.sync.client import connect  # noqa: E402
 
 
 def test_a_view_serves_a_page_until_it_is_closed():
@@ -72,6 +75,76 @@ def test_waiting_ends_after_the_time_given():
     scene = lw.view(lw.load("pendulum"), port=0, block=False)
     scene.wait(0.05)
     assert scene.ended.is_set()
+
+
+def test_sliders_of_modes_bend_a_body_by_a_tenth(bending_cart):
+    with lw.view(bending_cart.robot, port=0, block=False) as scene:
+        assert [str(x) for x in scene.controls.names][2:] == ["bar_modes η1", "bar_modes η2"]
+        first = scene.controls.sliders[2]
+        first.value = first.max
+        until(lambda: scene.q[2] == first.max)
+        tip = scene.motion.robot.pose(scene.q, "bar.tip")[:3, 3]
+        assert 0.03 < np.linalg.norm(tip - [1, 0, 0]) < 0.2
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 8080.0, True, None])
+def test_a_port_that_is_none_is_refused_at_once(port):
+    with pytest.raises(lw.OptionError, match=r"port is .* whole number"):
+        lw.view(lw.load("pendulum"), port=port, block=False)
+
+
+@pytest.mark.parametrize("host", ["", None, "192.0.2.1", "no such host", "no.such.host.invalid", "a" * 70])
+def test_a_host_that_is_not_this_machine_is_refused_at_once(host):
+    with pytest.raises(lw.OptionError, match=r"host is .* address of this machine"):
+        lw.view(lw.load("pendulum"), host=host, port=0, block=False)
+
+
+def test_where_no_port_is_left_the_view_says_so():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 65535))
+        taken.listen()
+        with pytest.raises(lw.OptionError, match="port is 65535"):
+            lw.view(lw.load("pendulum"), port=65535, block=False)
+
+
+FOREIGN = [
+    {"origin": "http://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://localhost:1"},
+    {"origin": "http://evil.example:{port}", "host": "evil.example:{port}"},
+    {"host": "evil.example:{port}"},
+]
+
+
+def connects(scene, origin=None, host="127.0.0.1:{port}") -> bool:
+    """Does the view open a WebSocket to a page of this origin, called by this host? The first message comes, or it is refused with 403."""
+    fill = lambda x: x and x.format(port=scene.port)
+    road, protocol = socket.create_connection(("127.0.0.1", scene.port)), [f"viser-v{viser.__version__}"]
+    try:
+        with connect(f"ws://{fill(host)}", sock=road, origin=fill(origin), subprotocols=protocol) as page:
+            return len(page.recv(timeout=10)) > 0
+    except InvalidStatus as error:
+        assert error.response.status_code == 403
+        return False
+
+
+def test_only_pages_of_the_view_itself_connect_to_it():
+    """The Origin has to be the Host, and the Host this machine; programs have no Origin; other pages by `origins` alone."""
+    with lw.view(lw.load("pendulum"), port=0, block=False) as scene:
+        assert connects(scene) and connects(scene, "http://127.0.0.1:{port}")
+        assert connects(scene, "http://localhost:{port}", "localhost:{port}")
+        assert connects(scene, "http://localhost:9", "localhost:9")  # through a tunnel
+        assert not any(connects(scene, **page) for page in FOREIGN)
+    with lw.view(lw.load("pendulum"), port=0, block=False, origins=["https://lab.example.org/"]) as scene:
+        assert connects(scene, "https://lab.example.org") and not connects(scene, "https://lab.example.com")
+
+
+def test_other_servers_of_the_process_are_not_guarded():
+    from websockets.asyncio import server
+
+    before = server.serve
+    with lw.view(lw.load("pendulum"), port=0, block=False):
+        assert server.serve is before
 
 
 def until(condition, seconds=10.0):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.view.labels import labels
 
 
 def lines(axes):
@@ -88,3 +89,40 @@ def test_a_simulated_run_can_be_plotted(tmp_path):
     robot = lw.Dynamics(lw.load("pendulum"))
     run = lw.simulate(robot, (np.array([1.0]), np.zeros(1)), until=1.0)
     assert len(lw.plot(run, "q", "v", "tau", "energy").axes) == 4
+
+
+def test_modal_coordinates_have_names_and_units_of_their_own(bending_cart):
+    """Mass-orthonormal: ½ η̇² is an energy, so that η is in m √kg and its force in N/√kg."""
+    titles = [axes.get_ylabel() for axes in lw.plot(bending_cart, "q", "v", "tau").axes]
+    assert titles[:3] == ["q [m]", "q [rad]", "q [m √kg]"]
+    assert titles[3:] == ["v [m/s]", "v [rad/s]", "v [m √kg/s]", "tau [N]", "tau [N m]", "tau [N/√kg]"]
+    (axes,) = lw.plot(bending_cart, "q", joints=["bar_modes"]).axes
+    assert list(lines(axes)) == ["bar_modes η1", "bar_modes η2"]
+
+
+def test_modes_of_your_own_have_a_unit_of_their_own():
+    """Shapes that are not mass-orthonormal: only the user knows what a coordinate of one means."""
+    mesh = lw.flexible.BeamElements(np.linspace(0, 1, 5), lw.sections.rectangle(0.02, 0.01, lw.sections.STEEL))
+    normal = lw.FlexibleBody.of_matrices(mesh.M, mesh.K, mesh.positions, root=0, count=1)
+    shape = np.zeros((mesh.M.shape[0], 1))
+    shape[1::6, 0], shape[4::6, 0] = 2 * mesh.positions[:, 0], mesh.positions[:, 0] ** 2
+    own = lw.FlexibleBody.of_matrices(mesh.M, mesh.K, mesh.positions, root=0, modes=shape)
+    unit = lambda body: [x.unit for x in labels(lw.Builder("b").flexible("bar", body).model(), "tau")]
+    assert (unit(normal), unit(own)) == (["N/√kg"], ["J/modal"])
+
+
+def test_a_phase_portrait_has_modes_and_all_whose_velocities_are_rates(bending_cart):
+    titles = [(axes.get_xlabel(), axes.get_ylabel()) for axes in lw.plot_phase(bending_cart).axes]
+    assert titles == [("q [m]", "v [m/s]"), ("q [rad]", "v [rad/s]"), ("q [m √kg]", "v [m √kg/s]")]
+    with pytest.raises(lw.LinkworkError, match="rates of its coordinates"):
+        lw.plot_phase(lw.load("free_body"))
+
+
+def test_figures_are_not_in_pyplot_and_a_notebook_shows_the_result_by_itself(swing):
+    """Fifty plots, no warning of open figures; a figure has the picture that IPython asks for."""
+    import matplotlib.pyplot as plt
+
+    for _ in range(25):
+        figures = lw.plot(swing, "energy"), lw.plot_tree(swing.robot)
+    assert not plt.get_fignums()
+    assert all(figure._repr_png_().startswith(b"\x89PNG") for figure in figures)
