@@ -448,10 +448,11 @@ class Dynamics:
         return self._run("hamiltonian", (q, p), out)
 
     def hamiltonian_dynamics(self, q: ArrayLike, p: ArrayLike, tau: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
-        """Hamilton's equations: (v, ṗ), both (..., nv), with v = ∂H/∂p and ṗ = tau − g + ∂T/∂q + ad*(v) p; tau is all of the joint force
-        besides gravity, as in `forward_dynamics`. The rates of q are qdot(q, v).
+        """Hamilton's equations: (v, ṗ), both (..., nv), with v = ∂H/∂p and ṗ = tau − ∂U/∂q + ∂T/∂q + ad*(v) p. The forces of gravity, of
+        springs and of pushes that are constant in the world come from U, as in `hamiltonian`; tau is all other force along the joints,
+        dampers and friction included. The rates of q are qdot(q, v).
 
-        Takes into account: gravity.
+        Takes into account: gravity, joint springs, point forces.
         """
         return self._run("hamiltonian_dynamics", (q, p, tau), out)
 

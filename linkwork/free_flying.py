@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import ModelError, OptionError, ShapeError
+from .contact import refuse_contacts
+from .errors import ModelError, OptionError, ShapeError, listed
 from .lie import SE3
 from .lie.scalars import working_dtype
+from .model import Spring
 from .quantities.momentum import of_one_free_root
 
 BASE = slice(0, 6)
@@ -154,9 +156,11 @@ class FreeFlying:
         joint velocities are integrated, by steps dt of order 4; the base follows from the momentum, which is kept to rounding however
         long the run. `every` n-th step is stored. Forces are held during a step. lw.simulate has adaptive steps, events and limits.
         """
-        if any(self.robot.model.gravity):
+        refuse_contacts(self.robot.model, "free_flying().simulate", "lw.simulate(robot, (q, v), ...)")
+        if outside := from_outside(self.robot.model):
             raise ModelError(
-                f"{self.robot.model.name} has gravity, which changes its momentum. Use model.with_gravity((0, 0, 0)), or lw.simulate."
+                f"{self.robot.model.name} has {listed(outside)}, which changes its momentum: the reduced form keeps it. Use lw.simulate, or a "
+                "model without: model.with_gravity((0, 0, 0)), dataclasses.replace(model, forces=())."
             )
         if not (dt > 0 and until >= 0 and every >= 1):
             raise OptionError(f"dt is {dt}, until {until} and every {every}; dt is positive, until not negative, every a number from 1.")
@@ -216,6 +220,19 @@ class FreeFlying:
             has = f"{self.robot.model.name} has {self.nu} joint velocities besides those of its free base"
             raise ShapeError(f"{name} has shape {x.shape}, but {has}.")
         return x
+
+
+def from_outside(model) -> list[str]:
+    """The names of what pushes a model that flies freely from outside: gravity, springs and pushes of the world, a spring of its base."""
+    base = next(x for x in model.joints if x.joint.nv)
+    moving, joint = {*model.subtree(base.child)}, base.joint
+    held = any(map(np.any, (joint.stiffness, joint.damping, joint.friction)))
+    inner = [
+        isinstance(x, Spring) and x.one is not None and all(model.bodies[model.place(end)[0]].name in moving for end in x.bodies)
+        for x in model.forces
+    ]
+    forces = [f'{type(x).__name__.lower()} "{x.name}"' for x, inside in zip(model.forces, inner) if not inside]
+    return [*(["gravity"] if any(model.gravity) else []), *([f'passive forces of its base "{base.name}"'] if held else []), *forces]
 
 
 def ended(compose, exp, q, h, k):

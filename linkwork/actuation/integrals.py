@@ -1,15 +1,21 @@
 """What stays as it is in a robot with passive joints, whatever its motors do (Jain, 16.26 to 16.28).
 
-A passive joint that neither the kinetic nor the potential energy knows has a momentum that does not change. On a group the directions
-are those of the parent's axes: moving q to exp(ε ξ) ∘ q, which is the velocity Ad⁻¹(q) ξ, is such a symmetry where it leaves T and U
-alone at every v; then ξ · Ad⁻* p is constant, p = (𝓜 v) of that joint. For a base that flies freely these are the linear and angular
-momentum in world axes, about a fixed point: those about the moving base, as in (16.27), change.
+A passive joint along which no force acts has a momentum that does not change. On a group the directions are those of the parent's axes:
+ξ · Ad⁻* p is constant, p = (𝓜 v) of that joint, where its rate is zero at every state,
+
+    Ad⁻¹ ξ · (Q + 𝓜̇ v − 𝓒) − p · ad(v) Ad⁻¹ ξ = 0,    Jc Ad⁻¹ ξ = 0,
+
+Q being springs, dampers, friction and pushes, 𝓒 the forces of inertia, gravity and fluids, Jc the rows of constraints. For a base that flies
+freely these are the linear and angular momentum in world axes, about a fixed point: those about the moving base, as in (16.27), change.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from ..contact import refuse_contacts
+from ..errors import ConstraintError
 
 SAMPLES = 12
 SMALL = 1e-9  # relative: a derivative below is rounding
@@ -65,7 +71,8 @@ class Integrals:
         if self.integrable:
             lines.append("  from rest the passive joints are functions of the active ones")
         elif self.complete:
-            lines.append("  from rest the passive velocities follow from the active ones, their positions from the path taken")
+            path = ", their positions from the path taken" if view.robot.constraints is None else ""
+            lines.append(f"  from rest the passive velocities follow from the active ones{path}")
         return "\n".join(lines)
 
 
@@ -77,36 +84,51 @@ def symmetry(system, q, k: int) -> np.ndarray:
 
 
 def integrals_of(view) -> Integrals:
-    robot = view.robot
-    q, v = robot.random_state((SAMPLES,), seed=16)
-    T, U = robot.kinetic_energy(q, v), robot.potential_energy(q)
-    by_q = [robot.as_kernel("kinetic_energy").jacobian(by="q")(q, v), robot.as_kernel("potential_energy").jacobian(by="q")(q)]
-    scale = [np.abs(T).max(), max(np.abs(U).max(), np.abs(by_q[1]).max())]
-    found = []
-    system = robot.lowered.plain()
-    if robot.constraints is None:
-        for joint in view.passive_joints:
-            if is_damped(robot, joint):
-                continue
-            for k in nodes_of(system, robot.v_index(joint)):
-                X, rows = symmetry(system, q, k), system.tree.rows[k]
-                felt = [(each[:, None, rows] @ X)[:, 0] / (size or 1.0) for each, size in zip(by_q, scale)]
-                _, s, V = np.linalg.svd(np.concatenate(felt))
-                s = np.concatenate([s, np.zeros(len(V) - len(s))])
-                found += [Integral(joint, k, tidy(V[i])) for i in reversed(range(len(V))) if s[i] < SMALL]
-    all_kept = len(found) == len(view.passive)
-    flat = all_kept and all(np.abs(curvature(view, one)).max(initial=0.0) < 1e-7 for one in q[:3])
+    """The integrals of a view: the directions in which no force acts at random states, and which no constraint binds."""
+    robot, system, found = view.robot, view.robot.lowered.plain(), []
+    refuse_contacts(robot.model, "integrals")
+    q, v = possible_states(robot)
+    p, fall = robot.ask("mass_matrix_times", q, v), robot.gravity_force(q)
+    pushed = robot.passive_force(q, v) - fall
+    inertial = np.matvec(robot.mass_matrix_rate(q, v), v) - (robot.bias(q, v) - fall)
+    rates = [pushed[:, None], inertial[:, None]]  # of p while the motors do nothing
+    turns, sizes = [0.0, 1.0], [max(np.abs(fall).max(), np.abs(pushed).max()), np.abs(inertial).max() + np.abs(p).max() * np.abs(v).max()]
+    if robot.constraints is not None:
+        J = robot.constraints.jacobian(q)
+        rates, turns, sizes = [*rates, J], [*turns, 0.0], [*sizes, np.abs(J).max(initial=0.0)]
+    for joint in view.passive_joints:
+        for k in nodes_of(system, robot.v_index(joint)):
+            X, rows = symmetry(system, q, k), system.tree.rows[k]
+            turning = p[:, None, rows] @ system.groups[k].ad(v[:, rows])  # the parent's axes turn in those of the joint
+            felt = [((rate[..., rows] - turn * turning) @ X) / (size or 1.0) for rate, turn, size in zip(rates, turns, sizes)]
+            every = np.concatenate([x.reshape(-1, X.shape[-1]) for x in felt])
+            _, s, V = np.linalg.svd(np.where(np.abs(every) < SMALL, 0.0, every))
+            s = np.concatenate([s, np.zeros(len(V) - len(s))])
+            found += [Integral(joint, k, tidy(V[i])) for i in reversed(range(len(V))) if s[i] < SMALL]
+    flat = len(found) == len(view.passive) and robot.constraints is None
+    flat = flat and all(np.abs(curvature(view, one)).max(initial=0.0) < 1e-7 for one in q[:3])
     return Integrals(view, tuple(found), bool(flat))
+
+
+def possible_states(robot) -> tuple[np.ndarray, np.ndarray]:
+    """States (SAMPLES, ...) at random, on the constraints if there are any."""
+    q, v = robot.random_state((SAMPLES,), seed=16)
+    if robot.constraints is None:
+        return q, v
+    found = []
+    for one, rate in zip(q, v):
+        try:
+            found.append(robot.constraints.project(robot.constraints.assemble(one, t=0.0), rate, t=0.0))
+        except ConstraintError:
+            continue  # its loops do not close from there
+    if not found:
+        raise ConstraintError(f"{robot.model.name} could be assembled from none of {SAMPLES} random guesses: its integrals are not known.")
+    return tuple(map(np.array, zip(*found)))  # type: ignore[return-value]
 
 
 def nodes_of(system, rows: slice) -> list[int]:
     """The nodes of a joint: a compound joint has several."""
     return [k for k, own in enumerate(system.tree.rows) if own.stop > own.start and rows.start <= own.start < rows.stop]
-
-
-def is_damped(robot, joint: str) -> bool:
-    placed = next(x for x in robot.model.joints if x.name == joint)
-    return bool(np.any(placed.joint.damping) or np.any(placed.joint.friction))
 
 
 def tidy(direction: np.ndarray) -> np.ndarray:

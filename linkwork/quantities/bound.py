@@ -88,7 +88,7 @@ class Bound:
     @cached_property
     def program(self) -> Callable | None:
         """The quantity as a derivative of another's program, where its sweep does not know how the blocks change."""
-        return self.quantity.program(self) if self.quantity.program is not None and self.lowered.is_flexible else None
+        return None if self.quantity.program is None or self.lowered.is_rigid else self.quantity.program(self)
 
     def check_results(self, results) -> None:
         """Results end in the shapes that the declaration says; sizes that it does not know may be any."""

@@ -23,7 +23,7 @@ def potential_energy(system, q):
     moment = moment_of_mass(tree, placements(system, q), system.weights(q))[..., :3, :]
     energy = tree.slots()
     for k in tree.base_to_tips():
-        away = from_rest(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k])[..., None]
+        away = from_rest(system.groups[k], coordinates[k], system.rest[k])[..., None]
         energy[k] = 0.5 * (away.mT @ (system.stiffness[k][..., None] * away))
     total = (tree.total(energy) - system.gravity[..., None, :] @ moment)[..., 0, 0]
     return point_energy(system, q, total + system.strain_energy(q))
@@ -43,13 +43,13 @@ def passive_force(system, q, v):
 
 def joint_spring(group, q, stiffness, rest):
     """S⁻*(ξ) k ξ, a column: the force that holds the spring of a joint, the gradient of ½ ξ* k ξ along the group."""
-    away = from_rest(group, q, stiffness, rest)
+    away = from_rest(group, q, rest)
     return group.dexp_inverse(away, side="right").mT @ (stiffness * away)[..., None]
 
 
-def from_rest(group, q, stiffness, rest):
-    """ξ, the way of a joint from where its spring rests, in exponential coordinates; zero for a joint without a spring."""
-    return np.where(np.sum(stiffness, -1, keepdims=True) > 0, group.log(group.compose(group.inverse(rest), q)), 0.0)
+def from_rest(group, q, rest):
+    """ξ, the way of a joint from where its spring rests, in exponential coordinates."""
+    return group.log(group.compose(group.inverse(rest), q))
 
 
 @quantity((3,), Honours.NOTHING)

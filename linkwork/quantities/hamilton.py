@@ -13,6 +13,9 @@ from . import by_program, long
 from .declaration import Honours, quantity
 from .energy import kinetic_energy, potential_energy
 from .inertia import mass_matrix_solve, solved
+from .passive_derivatives import weight_and_springs
+from .point_forces import point_force
+from .points import conservative
 
 ENERGY = Honours.GRAVITY | Honours.JOINT_SPRINGS | Honours.POINT_FORCES
 
@@ -46,18 +49,18 @@ def hamiltonian(system, q, p):
 
 
 @quantity(
-    (("nv",), ("nv",)), Honours.GRAVITY, divides_by_inertia=True,
+    (("nv",), ("nv",)), ENERGY, divides_by_inertia=True, long=long.hamiltonian_dynamics,
     refuses="robot.forward_dynamics(q, v, tau) keeps them; robot.generalized_momentum(q, v) is that of the tree.",
 )  # fmt: skip
 def hamiltonian_dynamics(system, q, p, tau):
-    """v = ∂H/∂p, and ṗ = τ − g + ∂T/∂q + ad*(v) p: Hamilton's equations; τ is all of the joint force besides gravity."""
+    """v = ∂H/∂p, and ṗ = τ − ∂U/∂q + ∂T/∂q + ad*(v) p: Hamilton's equations; τ is all of the joint force that has no energy in U."""
     system.check_rigid("hamiltonian_dynamics")
     s = system.blocks(q)
     own, force = s.tree.split(p), s.tree.split(tau)
     v, pdot = solved(s, system.still, own), s.tree.slots()
     _, slope = kinetic_slopes(s, v, system.still)
-    gravity, _, _ = sweeps.inverse_dynamics(s, system.rates_at_rest(s), s.tree.split(system.zeros))
+    hold = weight_and_springs(system, s, q)
     for k in s.tree.base_to_tips():
         of_bodies = own[k] - s.armature[k] @ v[k]  # armature is inertia along the velocities: it has no gyroscopic part
-        pdot[k] = force[k] - gravity[k] + slope[k] + system.groups[k].ad(v[k][..., 0]).mT @ of_bodies
-    return s.tree.join(v), s.tree.join(pdot)
+        pdot[k] = force[k] - hold[k] + slope[k] + system.groups[k].ad(v[k][..., 0]).mT @ of_bodies
+    return s.tree.join(v), point_force(system, q, system.zeros, s.tree.join(pdot), conservative(system.forces))

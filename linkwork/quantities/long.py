@@ -194,11 +194,20 @@ def gravity_force_derivative(of, q):
 
 def potential_energy_gradient(of, q):
     """That of gravity and of the joints, less J* of the wrenches of springs and pushes between points."""
+    return of("potential_energy_gradient", q) - conservative_force(of, q)
+
+
+def hamiltonian_dynamics(of, q, p, tau):
+    return of("hamiltonian_dynamics", q, p, tau + conservative_force(of, q))
+
+
+def conservative_force(of, q):
+    """J* of the wrenches of springs between points, and of pushes that are constant in the world."""
     T = of("poses", q)
     wrenches = np.zeros((*q.shape[:-1], of.nb, 6), q.dtype)
     for at, force, torque in pulls(conservative(of.forces), partial(point, T, np.zeros((*T.shape[:-2], 6), T.dtype))):
         wrenches[..., at.body, :] += (phi(at.place) @ at.wrench(force, torque))[..., 0]
-    return of("potential_energy_gradient", q) - of("joint_forces", q, wrenches)
+    return of("joint_forces", q, wrenches)
 
 
 def jacobian_derivative(of, q, body, place, axes="body"):

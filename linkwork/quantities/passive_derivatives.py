@@ -41,12 +41,17 @@ def gravity_force_derivative(system, q):
 def potential_energy_gradient(system, q):
     """∂U/∂q: the forces that hold the mechanism against gravity, springs, and pushes that are constant in the world."""
     system.check_rigid("potential_energy_gradient")
-    s, coordinates = system.blocks(q), system.split(q)
+    s = system.blocks(q)
+    return point_force(system, q, system.zeros, s.tree.join(weight_and_springs(system, s, q)), conservative(system.forces), -1.0)
+
+
+def weight_and_springs(system, s, q):
+    """The force of each joint that holds the mechanism against gravity and the springs of the joints."""
+    coordinates, tau = system.split(q), s.tree.slots()
     gravity, _, _ = sweeps.inverse_dynamics(s, system.rates_at_rest(s), s.tree.split(system.zeros))
-    tau = s.tree.slots()
     for k in s.tree.base_to_tips():
         tau[k] = gravity[k] + joint_spring(system.groups[k], coordinates[k], system.stiffness[k], system.rest[k])
-    return point_force(system, q, system.zeros, s.tree.join(tau), conservative(system.forces), -1.0)
+    return tau
 
 
 @quantity((SQUARE,) * 2, SPRINGS, rolls=False, long=long.passive_force_derivatives, program=PASSIVE)

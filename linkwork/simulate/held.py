@@ -93,9 +93,10 @@ class Keeper:
             if robot.constraints is None and keep is None:
                 raise SimulationError(f"tolerance is {tolerance}, but {robot.model.name} has no constraints to meet.")
             (keep or robot.constraints).tolerating(tolerance)
-        if robot.lowered.is_flexible and method == "midpoint":
+        if not robot.lowered.is_rigid and method == "midpoint":
+            has = "flexible bodies" if robot.lowered.is_flexible else " and ".join(x.title for x in robot.lowered.producers)
             raise SimulationError(
-                f'{robot.model.name} has flexible bodies, of which method "midpoint" knows nothing. '
+                f'{robot.model.name} has {has}, of which method "midpoint" knows nothing. '
                 "Use stiff where modes are fast, or rk45, dop853, rk4."
             )
         if robot.constraints is not None and method == "midpoint":

@@ -13,6 +13,11 @@ from .rigid import Wrapped
 class Producer(ABC):
     """Makes blocks from blocks, and rates from rates, over any scalar: what it computes with NumPy becomes part of kernels."""
 
+    @property
+    def title(self) -> str:
+        """The name of the producer in messages."""
+        return f"the producer {type(self).__name__}"
+
     @abstractmethod
     def blocks(self, nodes, s: Blocks, q) -> Blocks:
         """The blocks at q, from those of `nodes`."""
@@ -53,7 +58,7 @@ class Derived(Wrapped):
 
     def _check(self, good: bool, said: str) -> None:
         if not good:
-            raise ModelError(f"the producer {type(self.producer).__name__} {said}.")
+            raise ModelError(f"{self.producer.title} {said}.")
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
         return self._checked(s, self.producer.rates(self.nodes, s, self.nodes.rates(s, v, tau, external), self.q, v))
@@ -83,8 +88,8 @@ class Derived(Wrapped):
     is_rigid = False
 
     def check_rigid(self, who: str):
-        instead = "robot.kernel(lambda q, v, ...: robot.inverse_dynamics(q, v, ...)).jacobian(by=...)"
-        self._check(False, f"makes blocks of which {who} does not know how they change. Differentiate the program: {instead}")
+        instead = "robot.forward_dynamics, robot.derivative(name, ..., by=...) and robot.linearize do"
+        self._check(False, f"changes the inertia of the bodies in a way that {who} does not know; {instead}")
 
     def inertia_of(self, bodies):
         said = "makes blocks that cannot be shared out among bodies fixed together. Name the body on the joint that moves"

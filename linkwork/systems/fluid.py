@@ -21,6 +21,8 @@ from .derived import Producer
 class FluidForces(Producer):
     """Added mass, drag, buoyancy and current of the fluid of a model."""
 
+    title = "the fluid"
+
     def __init__(self, model: Model, fluid: Fluid):
         self.fluid = fluid
         self.places = [model.place(x.body) for x in fluid.immersed]

@@ -31,15 +31,15 @@ class Lowered:
         """`producers` make other blocks of the rigid tree's, one after another (see `derived`)."""
         in_fluid = () if model.fluid is None else (FluidForces(model, model.fluid),)
         self.model, self.producers = model, (*in_fluid, *producers)
-        if self.producers and model.flexible_bodies:
-            made = "a fluid" if model.fluid is not None else ", ".join(type(x).__name__ for x in self.producers)
-            raise ModelError(
-                f"{model.name} has flexible bodies and {made}, which knows the blocks of rigid bodies alone. Use bodies without modes, "
-                "or forces from outside: external=..."
-            )
         for x in self.producers:
             if not isinstance(x, Producer):
                 raise ModelError(f"{model.name}: system is {x!r}; it takes producers of blocks, objects of a linkwork.systems.Producer.")
+        if self.producers and model.flexible_bodies:
+            titles = " and ".join(x.title for x in self.producers)
+            raise ModelError(
+                f"{model.name} has flexible bodies and {titles}, which knows the blocks of rigid bodies alone. Use bodies without modes, "
+                "or forces from outside: external=..."
+            )
         self._plain: dict[np.dtype, Nodes] = {}
 
     def plain(self, dtype=np.float64) -> Nodes:
@@ -79,8 +79,9 @@ class Lowered:
             instead = "Use Dynamics(model), or bodies without modes."
             raise ModelError(f"{who} is for rigid trees; {self.model.name} has flexible bodies. {instead}")
         if self.producers:
-            made = ", ".join(type(x).__name__ for x in self.producers)
-            raise ModelError(f"{who} is for rigid trees; the blocks of this {self.model.name} are made by {made}. Use Dynamics(model).")
+            titles = " and ".join(x.title for x in self.producers)
+            instead = f"lw.Dynamics and lw.simulate know {'it' if len(self.producers) == 1 else 'them'}."
+            raise ModelError(f"{who} is for rigid trees, and leaves out {titles} of {self.model.name}. {instead}")
 
     # --- sizes
 

@@ -239,6 +239,35 @@ def test_momenta_of_passive_compound_joints_are_counted_once():
     assert "6 of 8" in str(view.integrals)
 
 
+def test_forces_from_the_world_leave_those_momenta_that_they_do_not_change():
+    """A damper to a point leaves the momentum about that point, a push along z those across, a thrust fixed to the hull none."""
+    damper = lw.Spring("s", None, "hull", (0, 2, 0), (0, 0, 0), damping=3.0)
+    cases = {damper: 3, lw.Push("p", "hull", force=(0, 0, 1.0)): 3, lw.Push("p", "hull", force=(0, 0, 1.0), axes="body"): 0}
+    for force, count in cases.items():
+        robot = lw.Dynamics(satellite().with_forces(force), compiled=False)
+        assert len(robot.actuated("a_joint", "b_joint", "c_joint").integrals.found) == count
+
+
+def test_a_loop_inside_leaves_the_momentum_of_the_base():
+    """Six momenta stay while the crank of a four-bar on a free hull moves, and a pin to the world leaves the angular three."""
+    builder = lw.Builder("craft", gravity=(0, 0, 0))
+    builder.body("hull", joint=lw.Free(), **solids.box(5.0, (1, 0.8, 0.6)))
+    builder.body("crank", "hull", None, lw.Revolute(), **solids.rod(1.0, (1, 0, 0)))
+    builder.body("coupler", "crank", (1, 0, 0), lw.Revolute(), **solids.rod(2.0, (2, 0, 0)))
+    builder.body("rocker", "hull", (2.2, 0, 0), lw.Revolute(), **solids.rod(1.5, (1.5, 0, 0)))
+    builder.loop("pin", "coupler", "rocker", lw.Revolute(), at=(2, 0, 0), on=(1.5, 0, 0))
+    robot = lw.Dynamics(builder.model(), compiled=False)
+    assert "6 of 8" in str(robot.actuated("crank_joint").integrals)
+    builder.loop("mooring", None, "hull", lw.Spherical())
+    moored = lw.Dynamics(builder.model(), compiled=False).actuated("crank_joint").integrals
+    close(sum(np.outer(x.direction, x.direction) for x in moored.found), np.diag([1.0, 1, 1, 0, 0, 0]), 1e-9)
+
+
+def test_drag_of_a_fluid_takes_all_momenta():
+    robot = lw.Dynamics(satellite().in_fluid(lw.Immersed("hull", drag=(1,) * 6)), compiled=False)
+    assert "0 of 6" in str(robot.actuated("a_joint", "b_joint", "c_joint").integrals)
+
+
 def test_single_precision_and_batches():
     robot = lw.Dynamics(satellite())
     view = robot.actuated("a_joint", "b_joint", "c_joint")

@@ -274,3 +274,24 @@ def test_a_mechanism_that_does_not_fly_is_refused():
         flight.simulate(flight.robot.neutral(), np.zeros(flight.nu), until=1.0, dt=0.1)
     with pytest.raises(lw.ShapeError, match="u has shape"):
         plain(cat()).free_flying().velocity(np.zeros(9), [1.0])
+
+
+OUTSIDE = {
+    "spring to the world": lw.Spring("s", None, "hull", (0, 2, 0), stiffness=30.0),
+    "damper to a wall": lw.Spring("s", "hull", "wall", damping=1.0),
+    "thrust": lw.Push("p", "hull", (0, 0, 1.0), axes="body"),
+}
+
+
+@pytest.mark.parametrize("force", OUTSIDE.values(), ids=OUTSIDE)
+def test_forces_that_change_the_momentum_are_refused(force):
+    """A spring between two bodies of the craft is kept; springs, dampers and pushes from outside are named."""
+    builder = lw.Builder("craft", gravity=(0, 0, 0))
+    builder.body("wall", mass=1.0)
+    builder.body("hull", joint=lw.Free(), **solids.box(5.0, (1, 0.8, 0.6)))
+    builder.body("wheel", "hull", (0.5, 0, 0), lw.Revolute(axis=(0, 1, 0)), **solids.rod(1.0, (1, 0, 0)))
+    inner = lw.Spring("inner", "hull", "wheel", (0, 0, 1), (1, 0, 0), stiffness=3.0, length=0.1)
+    flight = plain(builder.model().with_forces(inner)).free_flying()
+    flight.simulate(flight.robot.neutral(), [0.5], until=0.01, dt=0.01)
+    with pytest.raises(lw.ModelError, match=f'"{force.name}", which changes its momentum'):
+        plain(builder.model().with_forces(inner, force)).free_flying().simulate(flight.robot.neutral(), [0.5], until=0.01, dt=0.01)

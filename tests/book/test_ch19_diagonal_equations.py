@@ -245,6 +245,12 @@ def test_the_symmetries_of_riemann_symbols(robot):
     close(R + np.einsum("...hijk->...hjki", R) + np.einsum("...hijk->...hkij", R), 0.0, 1e-11)
 
 
+def test_loops_have_a_metric_of_their_own():
+    """A four-bar has one velocity, so that it is flat whatever its tree: the tree's symbols are refused."""
+    with pytest.raises(ModelError, match="four_bar has loops"):
+        lw.Equations(plain(lw.load("four_bar"))).riemann(np.zeros(3))
+
+
 @pytest.mark.parametrize("name", ["pins", "branched"])
 def test_riemann_symbols_are_those_of_the_textbook(name):
     """R_hijk = ½ (∂_i ∂_j 𝓜_hk + ∂_h ∂_k 𝓜_ij − ∂_i ∂_k 𝓜_hj − ∂_h ∂_j 𝓜_ik) + Γ_ahk 𝓜⁻¹ Γ_bij − Γ_ahj 𝓜⁻¹ Γ_bik, from second derivatives

@@ -154,6 +154,32 @@ def test_kernels_agree_with_the_sweep(name):
     assert robot.ask(name, *single).dtype == np.float32
 
 
+@pytest.mark.parametrize("road", [{"compiled": False}, {}], ids=str)
+def test_derivatives_of_motion_in_a_fluid_agree_with_differences(road):
+    """∂v̇/∂q, ∂v̇/∂v of forward_dynamics_derivatives, of derivative and of linearize."""
+    robot = lw.Dynamics(vehicle(current=(0.1, 0.2, 0.3)), **road)
+    q, v, tau = states(robot, ())
+    h, f = 1e-6, robot.forward_dynamics
+    by_q = np.stack([(f(robot.integrate(q, h * e), v, tau) - f(robot.integrate(q, -h * e), v, tau)) / (2 * h) for e in np.eye(8)], -1)
+    by_v = np.stack([(f(q, v + h * e, tau) - f(q, v - h * e, tau)) / (2 * h) for e in np.eye(8)], -1)
+    slopes = robot.forward_dynamics_derivatives(q, v, tau)
+    close(slopes[0], by_q, 1e-6)
+    close(slopes[1], by_v, 1e-6)
+    close(robot.derivative("forward_dynamics", q, v, tau, by="v"), by_v, 1e-6)
+    close(robot.linearize(q, v, tau).A[8:], np.concatenate([by_q, by_v], -1), 1e-6)
+
+
+def test_what_leaves_a_fluid_out_is_refused_by_its_name():
+    robot = lw.Dynamics(vehicle(), compiled=False)
+    q, v, tau = states(robot, ())
+    with pytest.raises(lw.ModelError, match=r"the fluid .* hamiltonian_dynamics does not know"):
+        robot.hamiltonian_dynamics(q, v, tau)
+    with pytest.raises(lw.ModelError, match="leaves out the fluid of vehicle"):
+        lw.Equations(robot)
+    with pytest.raises(lw.SimulationError, match='the fluid, of which method "midpoint" knows nothing'):
+        lw.simulate(robot, (q, v), until=0.1, method="midpoint", dt=0.01)
+
+
 def test_loops_hold_under_water():
     """v̇ by kernels, in NumPy, and by 𝓜 v̇ + C = Jc* λ, Jc v̇ = −γ."""
     model = lw.load("four_bar")
