@@ -436,7 +436,7 @@ def test_a_rolled_system_of_other_blocks_is_refused_on_a_gpu(monkeypatch):
 def test_what_is_for_rigid_trees_refuses_a_system_of_other_blocks():
     model, make = with_system()
     for what in (lw.Equations, lw.MaximalCoordinates):
-        with pytest.raises(LinkworkError, match="made by AddedMass"):
+        with pytest.raises(LinkworkError, match="leaves out the producer AddedMass"):
             what(make(model))
 
 

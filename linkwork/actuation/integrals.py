@@ -5,7 +5,7 @@ A passive joint along which no force acts has a momentum that does not change. O
 
     Ad⁻¹ ξ · (Q + 𝓜̇ v − 𝓒) − p · ad(v) Ad⁻¹ ξ = 0,    Jc Ad⁻¹ ξ = 0,
 
-Q being springs, dampers, friction and pushes, 𝓒 the forces of inertia, gravity and fluids, Jc the rows of constraints. For a base that flies
+Q being springs, dampers, friction and pushes, 𝓒 forces of inertia, gravity and fluids, Jc the rows of constraints. For a base that flies
 freely these are the linear and angular momentum in world axes, about a fixed point: those about the moving base, as in (16.27), change.
 """
 

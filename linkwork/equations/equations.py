@@ -57,8 +57,8 @@ class Equations:
         """
         if self.robot.constraints is not None:
             raise ModelError(
-                f"{self.robot.model.name} has loops, couplings or constraints: the motions that they allow have another metric than the tree, "
-                "which riemann is of. Use lw.Equations of a model without: dataclasses.replace(model, loops=(), couplings=(), constraints=())."
+                f"{self.robot.model.name} has loops, couplings or constraints: the motions that they allow have another metric than the "
+                "tree, which riemann is of. Use a model without: dataclasses.replace(model, loops=(), couplings=(), constraints=())."
             )
         c, J = self.structure_constants(), coriolis.rotors(self.robot.lowered.plain(), np.zeros(1))
         if np.any(np.tensordot(J, c, 1)):
