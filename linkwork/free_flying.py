@@ -159,7 +159,7 @@ class FreeFlying:
         refuse_contacts(self.robot.model, "free_flying().simulate", "lw.simulate(robot, (q, v), ...)")
         if outside := from_outside(self.robot.model):
             raise ModelError(
-                f"{self.robot.model.name} has {listed(outside)}, which changes its momentum: the reduced form keeps it. Use lw.simulate, or "
+                f"{self.robot.model.name} has {listed(outside)}, which changes its momentum: the reduced form keeps it. Use lw.simulate or "
                 "a model without: model.with_gravity((0, 0, 0)), dataclasses.replace(model, forces=())."
             )
         if not (dt > 0 and until >= 0 and every >= 1):
