@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SLOW = "loops.md", "contact.md"  # pages whose code runs for more than ten seconds
 BLOCK = re.compile(r"^```python(?P<words>[^\n]*)\n(?P<code>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -17,7 +18,11 @@ def blocks(text):
             yield "\n" * text.count("\n", 0, match.start("code")) + match["code"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(x, id=x.relative_to(ROOT).as_posix(), marks=[pytest.mark.slow] if x.name in SLOW else []) for x in PAGES],
+)
 def test_the_code_in_the_documentation_runs(page, tmp_path, monkeypatch, registries):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}

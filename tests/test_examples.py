@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-ALWAYS = "loops_four_bar", "loops_slider_crank", "loops_snakeboard"  # of the gallery of loops; of the others a tenth a day
+ALWAYS = "loops_four_bar", "loops_slider_crank", "loops_snakeboard"  # of the gallery of loops; the others are slow
 LONG = "deployment", "why_quasi_velocities", "flying_grasp", "swing_from_a_hand", "flexible_arm", "flexible_satellite", "flexible_plate"
 LONG_CONTACT = "contact_stack", "contact_trot", "contact_gripper", "contact_car"
 
