@@ -141,6 +141,13 @@ class RolledTrace(Trace):
         """A value from memory; the same one twice is one."""
         return self.seen.get(residue) or self._new(("in", source, index), residue)
 
+    def summed(self, sums: dict[int, int], term: int, *where) -> int:
+        """The sum of a term over children. A term that was made though an equal one was known, because it rounds less, has its own."""
+        a = abs(term)
+        if a not in sums:
+            sums[a] = self._new(("in", ("sum", where[0], a, *where[1:]), 0), drawn("sum", *where, self.residue[a]))
+        return sums[a] if term > 0 else -sums[a]
+
     def repeat(self, node: tuple, like: int) -> int:
         """A node that computes once more what another one has computed."""
         return self._new(node, self.residue[like], self.terms[like])
@@ -431,17 +438,8 @@ class RolledTree:
             return 0.0
         finally:
             trace.enter(*before)
-        out = []
-        for ref in term.refs.ravel().tolist():
-            if not ref:
-                out.append(ZERO)
-                continue
-            a = abs(ref)
-            if a not in sums:
-                where = ("root",) if step is None else ("step", port) if port else ("step",)
-                source = "sum", where[0], a, *where[1:]
-                sums[a] = trace.leaf(source, 0, drawn("sum", *where, trace.residue[a]))
-            out.append(sums[a] if ref > 0 else -sums[a])
+        where = ("root",) if step is None else ("step", port) if port else ("step",)
+        out = [trace.summed(sums, ref, *where) if ref else ZERO for ref in term.refs.ravel().tolist()]
         return Traced(trace, np.array(out, np.int64).reshape(term.shape))
 
     def total(self, x):

@@ -122,13 +122,6 @@ class Derivative:
     def loaded(self, role: str, slot: Slot, place: int) -> int:
         return self.trace.leaf((role, slot.number), place, drawn("load", role, slot.number, place))
 
-    def summed(self, sums: dict[int, int], which: str, term: int) -> int:
-        """The sum over children of a term, as a leaf of the segment at hand."""
-        a = abs(term)
-        if a not in sums:
-            sums[a] = self.trace.leaf(("sum", which, a), 0, drawn("sum", which, self.trace.residue[a]))
-        return sums[a] if term > 0 else -sums[a]
-
     def total(self, refs: Iterable[int]) -> int:
         out = ZERO
         for ref in refs:

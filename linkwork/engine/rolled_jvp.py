@@ -92,7 +92,7 @@ class _Rates(Derivative):
     def _sum_rate(self, sums: dict[int, int], which: str, a: int, leaf: int) -> None:
         """The rate of a sum over children is the sum of the rates of its terms."""
         if change := self.rate.get(a, ZERO):
-            self.rate[abs(leaf)] = self.summed(sums, which, change)
+            self.rate[abs(leaf)] = self.trace.summed(sums, change, which)
 
     def _find(self, segment: Segment | None, wanted: Iterable[int]) -> None:
         """The rates of some nodes of a segment."""

@@ -127,7 +127,7 @@ class _Weights(Derivative):
                     before = trace.enter(mine.children, mine.children.seen)
                     term = self.loaded(CHILD, slot, place)
                     trace.enter(*before)
-                    out.append((ref, self.summed(mine.sums, "step", term)))
+                    out.append((ref, trace.summed(mine.sums, term, "step")))
         for name in self.from_parent:
             if (ref := self._made_here(step, CHILD, *name[1:])) is not None:
                 out.append((ref, trace.leaf(("given", *name), 0, drawn("given", *name))))

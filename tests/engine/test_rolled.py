@@ -55,6 +55,12 @@ def test_every_rolled_robot_is_its_sweep(name, call):
     agree(lw.Dynamics(model(name), rolled=True), call, states(plain(model(name)), np.random.default_rng(0)))
 
 
+def test_a_term_that_rounds_less_than_an_equal_one_has_its_own_sum_over_children():
+    """Panda's hand adds up the same function of its children in two forms; each sum is that of its own term."""
+    robot = lw.Dynamics(model("panda"), rolled=True)
+    agree(robot, "forward_dynamics", state(robot))
+
+
 def on_a_tree(drawn, seed, names):
     robot = lw.Dynamics(drawn, rolled=True)
     s = state(robot, (3,), seed)
