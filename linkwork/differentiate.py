@@ -27,8 +27,10 @@ class Derivatives:
         what = tuple(what) if isinstance(what, list) else what
         asks = by if isinstance(by, str) else tuple(by), of, order, tuple(constants)
         try:
-            made = self._made[what, *asks]
-        except (KeyError, TypeError):  # not made yet, or with options that are no key: a point as a list
+            made = self._made.get((what, *asks))
+        except TypeError:  # with options that are no key: a point as a list
+            made = None
+        if made is None:
             key = asked(self.robot, what)
             if (key, *asks) not in self._made:
                 self._made[key, *asks] = self._derivative(key, *asks)

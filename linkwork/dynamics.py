@@ -988,7 +988,8 @@ class Dynamics:
             kernel = self._ready[arguments[0].dtype][what]
             return kernel(*arguments) if out is None else kernel(*arguments, out=out)
         except (KeyError, AttributeError, TypeError, ValueError):
-            return self._run_checked(what, arguments, out, t)
+            pass  # and not from within here, so that no error of the slow way is headed by this one
+        return self._run_checked(what, arguments, out, t)
 
     def _run_checked(self, what, arguments, out, t=None):
         """The slow way: checks the arguments, compiles at the first call, or raises."""

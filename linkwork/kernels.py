@@ -48,7 +48,8 @@ class RobotKernel(ABC):
             run = self.ready[arguments[0].dtype]
             return run(*arguments) if out is None else run(*arguments, out=out)
         except (KeyError, IndexError, AttributeError, TypeError, ValueError):
-            return self._call_checked(arguments, out)
+            pass  # and not from within here, so that no error of the slow way is headed by this one
+        return self._call_checked(arguments, out)
 
     def _call_checked(self, arguments, out):
         """The slow way: checks the arguments, compiles at the first call, or raises."""

@@ -170,6 +170,8 @@ def test_the_cache_is_shown_and_cleared(linkwork, tmp_path, monkeypatch):
         (["export-c", "pendulum", "forward_dynamic", "x.c"], "forward_dynamics"),
         (["bench", "pendulum", "--method", "nothing"], '--method is "nothing"'),
         (["warm", "pendulum", "-q", "nothing"], 'no quantity "nothing"'),
+        (["warm", "pendulum", "-q", "jacobian"], "besides arrays jacobian takes body, axes. Write -q jacobian:BODY:AXES."),
+        (["warm", "pendulum", "-q", "mass_matrix:x"], "besides arrays mass_matrix takes nothing"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )

@@ -18,7 +18,7 @@ import linkwork as lw
 
 from ..engine import cache
 from ..errors import LinkworkError, SimulationError
-from ..quantities import ARRAYS, QUANTITIES
+from ..quantities import ARRAYS
 from ..quantities.declaration import declared_as
 from .app import Floating, Source, app, loaded, out, read
 
@@ -86,7 +86,7 @@ def warm(
     todo = [(name, kind) for name in dict.fromkeys(names) for kind in ("float64", "float32")[: 1 + (single and name not in RUNS)]]
     for name, _ in todo:
         if name not in RUNS:
-            declared_as(robot.model, name.partition(":")[0])
+            bound(robot, name)
     table = Table("kernel", "dtype", "s", box=None, pad_edge=False)
     table.columns[2].justify = "right"
     for (name, kind), taken in zip(todo, filled(model, floating, todo, jobs or os.cpu_count() or 1)):
@@ -114,12 +114,24 @@ def fill(source: str, floating: bool, name: str, kind: str) -> float:
         with suppress(SimulationError):  # what this mechanism has not, such as ensembles of one that is rolled
             RUNS[name](robot, q, v)
         return perf_counter() - start
-    name, *options = name.split(":")
-    method = getattr(robot, name, None)
+    method, inputs, options = bound(robot, name)
+    state = {"q": q, "v": v}
+    arrays = [state.get(x, np.zeros(robot.lowered.shape(ARRAYS[x]))).astype(kind) for x in inputs]
+    method(*arrays, *options, **({"t": 0.0} if "t" in inspect.signature(method).parameters else {}))
+    return perf_counter() - start
+
+
+def bound(robot: lw.Dynamics, said: str) -> tuple[Callable, tuple[str, ...], list[str]]:
+    """(method, its arrays, its options) of a quantity as the command line says it, "jacobian:hand:world"."""
+    name, *options = said.split(":")
+    inputs, method = declared_as(robot.model, name).inputs, getattr(robot, name, None)
     if method is None:
         raise LinkworkError(f"{name} is no method of Dynamics; it has no kernel of its own.")
-    state = {"q": q, "v": v}
-    given = [state.get(x, np.zeros(robot.lowered.shape(ARRAYS[x]))).astype(kind) for x in QUANTITIES[name].inputs]
-    when = {"t": 0.0} if "t" in inspect.signature(method).parameters else {}
-    method(*given, *options, **when)
-    return perf_counter() - start
+    signature = inspect.signature(method)
+    try:
+        signature.bind(*inputs, *options)
+    except TypeError:
+        takes = [x for x, p in signature.parameters.items() if x not in (*inputs, "t", "out") and p.kind is not p.KEYWORD_ONLY]
+        form = ":".join([name, *(x.upper() for x in takes)])
+        raise LinkworkError(f"-q {said}: besides arrays {name} takes {', '.join(takes) or 'nothing'}. Write -q {form}.") from None
+    return method, inputs, options

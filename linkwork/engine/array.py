@@ -26,6 +26,7 @@ class TracedType:
 
 
 TRACED = TracedType()
+FILLED = "write np.stack instead of np.array, as in np.stack([x, y]), and fill np.zeros_like(q, shape=3), not np.zeros(3)"
 
 
 def method(function: Callable) -> Callable:
@@ -103,15 +104,15 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def _number(self, *_):
         raise TraceError(
             "a traced value has no number yet: float(), int(), .item(), functions of math and writing into a plain "
-            "array need one. Inside a kernel use np.sin, not math.sin, and fill np.zeros_like(q), not np.zeros."
+            f"array need one. Inside a kernel use np.sin, not math.sin; {FILLED}."
         )
 
     __float__ = __int__ = __index__ = __complex__ = __round__ = item = tolist = _number
 
     def __array__(self, *_, **__):
         raise TraceError(
-            "a traced array cannot become a plain NumPy array. Inside a kernel use NumPy functions on the arrays "
-            "themselves (np.stack instead of np.array), and no library that asks for numbers."
+            "a traced array cannot become a plain NumPy array, or a part of one. Inside a kernel use NumPy functions on the arrays "
+            f"themselves and no library that asks for numbers; {FILLED}."
         )
 
     def __repr__(self):
@@ -128,7 +129,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
             return NotImplemented
         options = {name: x for name, x in options.items() if name not in ("dtype", "casting", "order", "subok")}
         if out is not None and not all(isinstance(x, Traced) for x in out):
-            raise TraceError(f"np.{ufunc.__name__} cannot write into a plain array in a kernel; use what it returns.")
+            raise TraceError(f"np.{ufunc.__name__} cannot write into a plain array in a kernel; use what it returns, as z = z + x.")
         if method == "reduce":
             result = reduced(self.trace, ufunc, *inputs, **options)
         elif method == "outer" and not options:

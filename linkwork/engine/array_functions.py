@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..errors import TraceError
+from .array_linalg import LINALG
 
 STRUCTURAL = {
     np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.reshape, np.ravel,
@@ -21,9 +22,8 @@ STRUCTURAL = {
 }  # fmt: skip
 
 HINTS = {
-    np.linalg.solve: "linkwork.spatial.ldl.solve does for a symmetric positive definite matrix",
-    np.linalg.inv: "linkwork.spatial.ldl.solve does for a symmetric positive definite matrix",
-    np.linalg.slogdet: "linkwork.spatial.ldl.logdet does for a symmetric positive definite matrix",
+    **dict.fromkeys((np.linalg.lstsq, np.linalg.pinv), "np.linalg.solve(A.T @ A, A.T @ b) does where the columns of A are independent"),
+    **dict.fromkeys((np.linalg.eigh, np.linalg.eigvalsh, np.linalg.svd), "it takes as many rounds as the values ask for: call it outside"),
     np.interp: "np.where or np.select choose between pieces",
     np.argmax: "what depends on an index that depends on values is written with np.where",
     np.argmin: "what depends on an index that depends on values is written with np.where",
@@ -225,6 +225,7 @@ FUNCTIONS: dict[Callable, Callable] = {
     np.linalg.trace: lambda traced, x, offset=0: diagonal_sum(traced, x, offset, -2, -1),
     np.linalg.norm: norm,
     np.linalg.multi_dot: multi_dot,
+    **LINALG,
     np.append: append,
     np.broadcast_arrays: broadcast_arrays,
     np.shape: lambda traced, x: x.shape,

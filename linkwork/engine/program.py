@@ -185,7 +185,12 @@ def record(name: str, function: Callable, inputs: Iterable[Input]) -> Program:
     """Run a function once on traced arrays and keep what it did."""
     trace = Trace()
     inputs = tuple(inputs)
-    results = function(*(_argument(trace, x) for x in inputs))
+    try:
+        results = function(*(_argument(trace, x) for x in inputs))
+    except ValueError as error:
+        if isinstance(error.__cause__, TraceError):  # z[0] = x of a plain z: what NumPy says of it is "a sequence"
+            raise error.__cause__ from None
+        raise
     results = results if isinstance(results, tuple) else (results,)
     outputs = []
     for n, result in enumerate(results):

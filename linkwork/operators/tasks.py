@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LinkworkError, ModelError, OptionError
+from ..errors import LinkworkError, ModelError, OptionError, TraceError
+from ..lie.scalars import is_zero, like, rounding
 from ..model import Model
+from ..spatial import ldl
 
 
 class RankError(LinkworkError, ValueError):
@@ -22,7 +24,7 @@ class Task:
     `rank` tells, and what needs Λ refuses with a RankError. A task made with deficient="ignore" takes the
     pseudo-inverse instead: what cannot be moved gets no force, and of an acceleration that is asked for the part that can be reached is
     met exactly, the part orthogonal to it left out. Orthogonal is meant with turns as lengths, at a distance that is the size of the
-    mechanism: so no choice of axes changes anything.
+    mechanism: so no choice of axes changes anything. Inside a kernel Λ is not a number in samples whose directions are dependent.
     """
 
     names: tuple[str, ...]  # of the places
@@ -46,18 +48,27 @@ class Task:
         diagonal = np.diagonal(self.compliance, axis1=-2, axis2=-1)
         return self._scaled(np.sqrt(np.where(diagonal > 0, diagonal, 1.0)))
 
+    @property
+    def _is_traced(self) -> bool:
+        """Is it made inside a kernel, where values decide nothing?"""
+        return not isinstance(self.compliance, np.ndarray)
+
     def _scaled(self, scale):
         return scale, *np.linalg.eigh(self.compliance / scale[..., :, None] / scale[..., None, :])
 
     @property
     def rank(self):
         """How many directions are independent (...)."""
-        rounding = 10 * self.compliance.shape[-1] * np.finfo(self.compliance.dtype).eps
-        return (self._modes[1] > max(self.tolerance, rounding)).sum(-1)
+        if self._is_traced:
+            raise TraceError("the rank of a task is found from numbers, not inside a kernel; there its inertia is NaN below full rank.")
+        least = 10 * self.compliance.shape[-1] * np.finfo(self.compliance.dtype).eps
+        return (self._modes[1] > max(self.tolerance, least)).sum(-1)
 
     @cached_property
     def inertia(self):
         """Λ = (J Y J*)⁻¹ (..., m, m)."""
+        if self._is_traced:
+            return self._traced_inertia()
         m = self.compliance.shape[-1]
         poor = np.argwhere(self.rank < m)
         if len(poor) and self.deficient == "refuse":
@@ -75,6 +86,30 @@ class Task:
         counts = np.arange(m) >= m - self.rank[..., None]  # eigenvalues ascend
         left = vectors / scale[..., :, None] * np.where(counts, 1 / np.where(counts, values, 1.0), 0.0)[..., None, :]
         return left @ (vectors / scale[..., :, None]).mT
+
+    def _traced_inertia(self):
+        """Λ inside a kernel. The norm of an inverse bounds its largest eigenvalue, so it tells whether the rank is full."""
+        if self.deficient == "ignore":
+            raise TraceError(
+                'a task with deficient="ignore" needs eigenvalues, which kernels have not: without it, Λ is NaN where directions '
+                "are dependent; or make the task outside of the kernel."
+            )
+        m = self.compliance.shape[-1]
+        diagonal = np.diagonal(self.compliance, axis1=-2, axis2=-1)
+        scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        L, d = ldl.factor(self.compliance / scale[..., :, None] / scale[..., None, :], judged=self._independent)
+        inverse = ldl.substituted(L, d, like(np.eye(m), self.compliance))
+        least = np.maximum(self.tolerance, 10 * m * rounding(diagonal))
+        whole = np.sqrt(np.sum(inverse * inverse, axis=(-2, -1))) * least < 1.0
+        return inverse / scale[..., :, None] / scale[..., None, :] * np.where(whole, 1.0, np.nan)[..., None, None]
+
+    def _independent(self, pivot, diagonal):
+        if is_zero(pivot):
+            raise RankError(
+                f"the directions of the task of {', '.join(self.names)} are dependent in every configuration: ask for fewer of them, "
+                "such as a point in place of a body."
+            )
+        return pivot
 
     @cached_property
     def consistent_inverse(self):
@@ -147,8 +182,10 @@ def task(op, *places, deficient="refuse", axes="body") -> Task:
         turn, rate = _to_world(op, found)
         J, drift, compliance, response = turn @ J, np.matvec(turn, drift) + rate, turn @ compliance @ turn.mT, response @ turn.mT
     imposed = np.zeros_like(drift)
-    if constraints is not None:
+    if constraints is not None and isinstance(J, np.ndarray):
         compliance, response, imposed = _constrained(op, constraints, J)
+    elif constraints is not None:
+        compliance, response, imposed = _constrained_in_a_kernel(op, places, axes, drift)
     names = tuple(place if isinstance(place, str) else f"a place on {place[0]}" for place in places)
     return Task(names, J, compliance, response, op.sko.bias, drift, imposed, _lengths(op, found), deficient)
 
@@ -172,6 +209,16 @@ def _constrained(op, constraints, J):
     return (moved @ moved.mT).astype(J.dtype, copy=False), response, more.astype(J.dtype, copy=False)
 
 
+def _constrained_in_a_kernel(op, places, axes, drift):
+    """The three results of `_constrained` at a traced state, from quantities of the robot."""
+    still = np.zeros_like(op.sko.bias)
+    rows = [(*((place, None) if isinstance(place, str) else place), axes) for place in places]
+    ask = lambda what, *state: op.state.robot.ask((what, *rows), op.state.q, *state)
+    response = ask("joint_response")
+    moving = ask("task_acceleration", still if op.state.v is None else op.state.v, still)
+    return ask("task_compliance"), response, moving - drift + np.matvec(response.mT, op.sko.bias)
+
+
 def _to_world(op, found):
     """The directions of places in world axes from those in their own (..., m, m), and [0; ω × u], the rate that those have because
     their own axes turn (..., m)."""
@@ -183,13 +230,13 @@ def _to_world(op, found):
     for k, B in found:
         W = op.tree.carried(k, B, via=outward)  # phi from the place to the world: a rotation in its last rows
         R = W[..., 3:, -3:]
-        node = op.tree.carried(k, np.eye(6, dtype=B.dtype), via=outward)[..., :3, :3]
+        node = op.tree.carried(k, like(np.eye(6), B), via=outward)[..., :3, :3]
         u = np.matvec(R, (B.mT @ V[k])[..., -3:, 0])
         omega = np.matvec(node, V[k][..., :3, 0])
         turns += [R] * (B.shape[-1] // 3)
         rates += [np.zeros_like(u)] * (B.shape[-1] // 3 - 1) + [np.cross(omega, u)]
     batch = np.broadcast_shapes(*(R.shape[:-2] for R in turns), *(x.shape[:-1] for x in rates))
-    turn = np.zeros((*batch, 3 * len(turns), 3 * len(turns)), turns[0].dtype)
+    turn = np.zeros_like(turns[0], shape=(*batch, 3 * len(turns), 3 * len(turns)))
     for i, R in enumerate(turns):
         turn[..., 3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = R
     return turn, np.concatenate([np.broadcast_to(x, (*batch, 3)) for x in rates], -1)

@@ -11,6 +11,7 @@ from linkwork.engine.program import Input, record
 
 SHAPES = {"x": (3,), "y": (3,), "z": (), "A": (3, 4), "B": (4, 2), "S": (2, 3, 3), "T": (2, 3, 3), "E": (0, 3)}
 TABLE = np.array([[1.0, -2.0, 0.5]])
+TURNED = np.roll(np.eye(3), 1, axis=0)
 EVERYDAY = np.array([-2.5, -1.0, -0.5, -1e-9, 0.0, 1e-300, 3e-8, 0.25, 1.0, 2.0, 7.0, 30.0, 400.0])
 STRANGE = np.array([np.nan, np.inf, -np.inf, -0.0])
 
@@ -176,6 +177,10 @@ ARITHMETIC = {
     "cross": lambda s: (np.cross(s.x, s.y), np.cross(s.x, TABLE), np.cross(s.S, s.T, axis=1), np.cross(TABLE[0], s.S)),
     "trace": lambda s: (np.trace(s.S), np.trace(s.A, 1), np.trace(s.S, axis1=1, axis2=2), np.linalg.trace(s.S)),
     "norm": lambda s: (np.linalg.norm(s.x), np.linalg.norm(s.x, 2), np.linalg.norm(s.S, axis=-1)),
+    "solve": lambda s: (np.linalg.solve(s.A[:, :3], s.x), np.linalg.solve(s.A[:, 1:], s.A[:, :2]), np.linalg.solve(TURNED, s.x)),
+    "inv": lambda s: (np.linalg.inv(s.A[:, :3]), np.linalg.inv(s.A[:2, :2] * s.x[:, None, None])),
+    "det": lambda s: (np.linalg.det(s.A[:, :3]), *np.linalg.slogdet(s.A[:, 1:]), np.linalg.det(np.outer(s.x[:2], [1.0, 0.0]))),
+    "cholesky": lambda s: (np.linalg.cholesky(s.A @ s.A.T), np.linalg.cholesky(s.A @ s.A.T, upper=True)),
     "norm of a matrix": lambda s: (np.linalg.norm(s.A), np.linalg.norm(s.A, "fro")),
     "sum": lambda s: (s.S.sum(), np.sum(s.S, 0), np.sum(s.S, axis=(0, -1)), np.sum(s.S, axis=1, keepdims=True)),
     "Python's sum": lambda s: sum(s.A),

@@ -1,6 +1,7 @@
 """Operator expressions and the quantities of chapters 10 and 16 as kernels: the same numbers as their float runs."""
 
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -245,6 +246,37 @@ def test_inside_the_kernels_of_a_robot():
         return operators(robot, q).mass_matrix.inv() @ tau
 
     close(unforced(s.q, s.tau), np.matvec(robot.mass_matrix_inverse(s.q), s.tau), 1e-10)
+
+
+@pytest.mark.parametrize("axes", ["body", "world"])
+def test_the_law_of_operational_space_compiles(axes):
+    """τ = J* (Λ u + C_os) + N* posture                                                           Jain (10.9)."""
+    robot, u = lw.Dynamics(lw.load("arm_6r")), np.arange(6.0)
+    q, v = robot.random_state(seed=1)
+    law = lambda q, v, u: robot.operators(q, v).task(robot.bodies[-1], axes=axes).control(u, -v)
+    close(robot.kernel(law, u=6)(q, v, u), law(q, v, u), 1e-9)
+
+
+@pytest.mark.parametrize("axes", ["body", "world"])
+def test_a_task_under_loops_is_the_same_inside_a_kernel(axes):
+    """α = J Y_C (τ − 𝓒) + imposed + drift of a point on the rocker of a four-bar."""
+    robot = lw.Dynamics(lw.load("four_bar"))
+    q, v = robot.constraints.project(robot.constraints.assemble(robot.neutral()), np.array([1.0, 0.2, -0.5]))
+    moving = lambda q, v, tau: robot.operators(q, v).task(("rocker", (0.1, 0.0, 0.0)), axes=axes).acceleration(tau)
+    close(robot.kernel(moving)(q, v, v), moving(q, v, v), 1e-9)
+
+
+def test_a_singular_task_is_not_a_number_in_a_kernel_in_that_sample_alone():
+    """A stretched arm has one direction less; where it has them all, Λ is as outside."""
+    robot = lw.Dynamics(lw.load("arm_6r"))
+    q = np.stack([robot.random_state(seed=1)[0], np.zeros(6)])
+    tip = robot.bodies[-1]
+    inertia = robot.kernel(lambda q: robot.operators(q).task(tip).inertia)(q)
+    close(inertia[0], robot.operators(q[0]).task(tip).inertia, 1e-9)
+    assert np.isnan(inertia[1]).all()
+    for wrong in (lambda task: task.rank, lambda task: replace(task, deficient="ignore").inertia):
+        with pytest.raises(lw.LinkworkError, match="kernel"):
+            robot.kernel(partial(lambda wrong, q: wrong(robot.operators(q).task(tip)), wrong))(q)
 
 
 def test_what_does_not_fit_the_robot_is_said():
