@@ -117,14 +117,14 @@ class Dynamics:
     # --- what moves
 
     def mass_matrix(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """𝓜 (..., nv, nv).
+        """𝓜 (..., nv, nv), the armature of joints included.
 
         Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
         """
         return self._run("mass_matrix", (q,), out)
 
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """𝓜⁻¹ (..., nv, nv).
+        """𝓜⁻¹ (..., nv, nv), the armature of joints included.
 
         Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
         """

@@ -12,7 +12,8 @@ Everything that is declared in `linkwork/quantities`, as the declarations say it
 
 Shapes are of one sample: leading axes are a batch. Arguments in brackets may be left out. The columns:
 
-- **takes into account**: what acts on a mechanism or binds it, besides its joints, and is in the result;
+- **takes into account**: what acts on a mechanism or binds it, besides its bodies and joints, and is in the result. The
+  armature of joints is part of the mass matrix and of all that follows from it; momenta of six components, of bodies, know none;
 - **loops and couplings**: *kept*, if the result is that of the mechanism with its loops, couplings and drives; *left out*, if it is
   the tree's by contract, whatever binds the joints besides; *refused*, if they would change it and it does not know them;
   *unaffected*, if they do not change it at a given state;

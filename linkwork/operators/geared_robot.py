@@ -19,8 +19,9 @@ class Geared:
         links.forward_dynamics(q, u, tau)               # tau at the joints: ratio times those of the motors
         links.velocity(u)                               # v of the whole tree, rotors turning with their gears
 
-    Nodes are pairs of motor and link, so that all is O(N) by the same sweeps (Algorithms 12.1 to 12.5). q is that of the whole robot, whose
-    sizes do not change; leading axes are batch axes. It computes in NumPy.
+    Nodes are pairs of motor and link, so that all is O(N) by the same sweeps (Algorithms 12.1, 12.3 and 12.4; 12.2 and 12.5 are two of
+    them without the zeros of the pairs). q is that of the whole robot, whose sizes do not change; leading axes are batch axes. It computes
+    in NumPy.
     """
 
     def __init__(self, robot):
@@ -61,7 +62,7 @@ class Geared:
         return self._over_batch(q, self._sko(q).mass_matrix_inverse)
 
     def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike) -> np.ndarray:
-        """Forces at the joints (..., nu) of a motion                                                      Jain, Algorithm 12.2."""
+        """Forces at the joints (..., nu) of a motion                                                      Jain, Algorithm 9.1."""
         return self._sko(q, u).inverse_dynamics(self._checked("udot", udot))
 
     def forward_dynamics(self, q: ArrayLike, u: ArrayLike, tau: ArrayLike) -> np.ndarray:
@@ -69,7 +70,7 @@ class Geared:
         return self._sko(q, u).forward_dynamics(self._checked("tau", tau))
 
     def hybrid_dynamics(self, q: ArrayLike, u: ArrayLike, given: ArrayLike, prescribed: ArrayLike) -> np.ndarray:
-        """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0)   Jain, Algorithm 12.5."""
+        """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0)   Jain, Algorithm 16.2."""
         told = self._checked("prescribed", prescribed)
         if not np.isin(told, (0, 1)).all():
             raise OptionError(f"prescribed is {told}; each entry is 1 where an acceleration is given and 0 where a force is.")
