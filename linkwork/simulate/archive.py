@@ -199,7 +199,7 @@ def check_settings(settings: dict, counts: dict) -> None:
     """The types of what a file says; `simulate.checked` sees to the values."""
     known = {"method": _text, "dt": _maybe, "rtol": _number, "atol": _number, "limits": _flag, "restitution": _number}
     known |= {"every": _whole, "first_step": _maybe, "max_step": _number, "progress": _maybe_flag, "dense": _maybe_flag}
-    known |= {"velocities": _text}
+    known |= {"velocities": _text, "max_steps": _maybe, "timeout": _maybe}
     for name, good in known.items():
         demand(name not in settings or good(settings[name]), name)
     how = settings.get("constraints")

@@ -116,13 +116,15 @@ class CompiledSteps:
             self.ready[holds] = segments, joints, capacity, segments.room(1, capacity)
         return self.ready[holds]
 
-    def make(self, state: tuple, target: float, *, alert: bool = False, most: int | None = None) -> Steps:
-        """Steps from a state (t, late, q, v, vdot, tau) towards a time, as many as there is room for. There are none where the first
-        cannot be made. If something may happen in the last one, or at all events if there is an `alert`, it is `found`."""
+    def make(self, state: tuple, target: float, times: tuple[float, float], most: int, *, alert: bool = False) -> Steps:
+        """Steps from a state (t, late, q, v, vdot, tau) towards a time, as many as there is room for, in a run from one of the `times` to
+        the other. There are none where the first cannot be made. If something may happen in the last one, or at all events if there is an
+        `alert`, it is `found`."""
         flow, integrator, stops = self.flow, self.integrator, self.flow.stops
         segments, joints, capacity, room = self._made(stops is not None and stops.held)
         values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | dict(zip(segments.state, state))
         values |= self.given | {"target": target, "slack": 16 * np.spacing(abs(target)), "held": sum(flow.controls.answers, flow.zero)}
+        values |= {"start": times[0], "span": times[1] - times[0], "max_steps": np.inf, "creeping": integrator.creeping}
         values |= {ALERT: float(alert)} | ({} if joints is None or stops is None else joints.values(stops))
         if FREE in segments.state:
             values[FREE] = integrator.free_at(*state[:1], *state[2:4])
@@ -131,11 +133,11 @@ class CompiledSteps:
         if not integrator.next_step:
             flow.evaluations += 1
         after["wanted"][0] = integrator.next_step or segments.first(*arrays)[0]
-        (count,) = segments.run(arrays, room, min(most or capacity, capacity))
+        (count,) = segments.run(arrays, room, min(most, capacity))
         made, tries = int(count), int(after["tries"][0])
         integrator.rejected += tries - made
         flow.evaluations += tries * segments.pair.stages
-        integrator.next_step = float(after["wanted"][0])
+        integrator.next_step, integrator.creeping = float(after["wanted"][0]), int(after["creeping"][0])
         if made and stops is not None:
             integrator.fresh, integrator.free = False, after[FREE][0].copy() if FREE in after else flow.zero
         rows = {name: x[0, :made] for name, x in zip(segments.rows, room)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError
-from .segments import BEYOND, NO_NUMBER, OFF, TOO_SHORT
+from .segments import BEYOND, CREEPING, NO_NUMBER, OFF, TOO_MANY, TOO_SHORT
 
 FINISHED, EVENT, FAILED, STOPPED = "finished", "event", "failed", "stopped"
 NOT_FINITE, OPEN = 11.0, 12.0  # why a sample does not start
@@ -17,6 +17,8 @@ REASONS = {
     NO_NUMBER: "accelerations are not numbers: a force, a constant, a singular configuration or a mass matrix that is not positive",
     BEYOND: "the motion has left for numbers beyond 1e18",
     OFF: "the state cannot be put back on the constraints: the configuration is singular, or near it",
+    CREEPING: "no step is short enough, down to 1e-13 of the time passed: a singular configuration, a force that jumps, or a blow-up",
+    TOO_MANY: "it has made as many steps as max_steps allows: give a larger max_steps, looser tolerances, or method=\"stiff\"",
     NOT_FINITE: "its state or constants are not finite",
     OPEN: "its state does not satisfy the constraints: loops are open, or velocities break them",
 }
@@ -68,8 +70,8 @@ class Ragged:
 class Ensemble:
     """The end of each motion: times t (...), coordinates q (..., nq), velocities v (..., nv); and what was stored on the way.
 
-    `status` is "finished", "event" (a terminal one), "failed" (`message(i)` says why) or "stopped" (by Ctrl-C: as it began, without
-    rows), `steps` and `rejected` count the steps of each. `resume` goes on.
+    `status` is "finished", "event" (a terminal one), "failed" (`message(i)` says why) or "stopped" (by Ctrl-C or timeout: as it began,
+    without rows), `steps` and `rejected` count the steps of each. `resume` goes on.
 
     With rows at multiples of dt, `times` (n,) are theirs, and `Q` (..., n, nq), `V` (..., n, nv); rows after the end of a motion are NaN.
     With rows at all steps, ensemble.rows(i) are t, q and v of sample i.
@@ -120,8 +122,8 @@ class Ensemble:
         except (IndexError, TypeError):
             raise ShapeError(f"{sample!r:.60} is no index of one sample of a batch of shape {self.status.shape}.") from None
 
-    def resume(self, until: float | None = None, *, progress: bool | None = None) -> "Ensemble":
-        """Continue to a later time, or finish what Ctrl-C has stopped: an Ensemble with the bits of one that was not interrupted.
+    def resume(self, until: float | None = None, *, progress: bool | None = None, timeout: float | None = None) -> "Ensemble":
+        """Continue to a later time, or finish what Ctrl-C or timeout stopped: an Ensemble with the bits of one that was not interrupted.
 
         Samples that were stopped begin anew, those that are finished go on with their last steps, held controllers and statistics. Those
         that failed, or that an event has ended, stay as they are. What has come to its `until` ended with a step cut short there, which a
@@ -135,7 +137,7 @@ class Ensemble:
         if was is None:
             raise SimulationError("an ensemble with joint limits, dry friction or resets does not go on: simulate it with a later until.")
         until = was.asked.until if until is None else checked_until(until, was.asked.until)
-        asked = replace(was.asked, until=until, settings=replace(was.asked.settings, progress=progress))
+        asked = replace(was.asked, until=until, settings=replace(was.asked.settings, progress=progress, timeout=timeout))
         return EnsembleRun(asked, self).go() if was.like is None else DeviceEnsembleRun(asked, was.like, self).go()
 
     def _on_host(self, found: Mapping) -> dict:

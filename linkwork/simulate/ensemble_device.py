@@ -6,6 +6,7 @@ such as float32 can meet.
 
 from dataclasses import replace
 from math import inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..errors import SimulationError
 from ..quantities import integrate
 from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Carried, Ensemble, EventTimes, Ragged, Statistic
 from .ensemble_request import Request, held_force
-from .ensemble_run import ROWS, SEEN
+from .ensemble_run import MAX_STEPS, ROWS, SEEN, OutOfTime
 from .grid import Grid
 from .interpolate import Polynomial
 from .kernels import cache_of
@@ -28,6 +29,7 @@ from .settings import PAIRS
 ATTEMPTS = 20_000  # of a sample in one launch
 ROOM = 1 << 30  # bytes of the rows of one launch
 CAPACITY = 256  # rows of a sample in one launch
+MOST_COUNTED = 1 << 24  # steps: beyond it one more is none in float32
 FINEST = 1e-6  # in float32: below it the estimated error of a step is rounding
 
 
@@ -150,14 +152,14 @@ class DeviceEnsembleRun:
         return state, tuple(own.lowered.input(name, shape) for name, shape in shapes.items())
 
     def go(self) -> Ensemble:
-        """All samples at once; those that Ctrl-C has not let finish are "stopped" and as they began, or went on."""
+        """All samples at once; those that Ctrl-C or the deadline has not let finish are "stopped" and as they began, or went on."""
         begun, parts = (dict(self.state), self.calls.copy(), list(self.answers)), len(self.parts)
         goes = (self.status == STOPPED) | ((self.status == FINISHED) & (self.times < self.asked.until))
-        start = self.times.copy()
+        start, self.deadline = self.times.copy(), self.asked.settings.deadline
         try:
             for t in np.unique(start[goes]):
                 self._run(float(t), goes & (start == t))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OutOfTime):
             self._forget(goes & ~self._there(), begun, parts, start)
         self._judge()
         return self._result()
@@ -256,6 +258,8 @@ class DeviceEnsembleRun:
     def _bounds(self, target: float, held) -> list:
         a, there = self.asked.settings, self.dtype.type(target)
         now = {"target": there, "slack": 16 * np.spacing(abs(there)), "max_step": a.max_step, "rtol": a.rtol, "atol": a.atol}
+        most = min(a.most_steps(MAX_STEPS), inf if self.dtype == np.float64 else MOST_COUNTED)
+        now |= {"start": self.asked.start, "span": self.asked.until - self.asked.start, "max_steps": most}
         values = {name: self._put(np.full(self.count, x)) for name, x in now.items()} | {"held": held, **self.given}
         return [values[name] for name in self.names.given]
 
@@ -272,6 +276,8 @@ class DeviceEnsembleRun:
         size = self.dtype.itemsize * sum(int(np.prod(self.names.shapes.get(name, ()))) for name in self.rows)
         capacity = int(np.clip(ROOM // max(1, size * self.count), 1, CAPACITY)) if self.rows else 1 << 62
         while bool((goes := self._goes(mask, target)).any()):
+            if monotonic() >= self.deadline:
+                raise OutOfTime
             states, rows, counts = self.steps([*self.state.values(), *bounds], goes, capacity, ATTEMPTS)
             self.state = dict(zip(self.names.state, states))
             if self.rows:

@@ -26,6 +26,11 @@ ROOM = 1 << 26  # bytes of the rows of one call
 CAPACITY = 64  # rows of a sample in one call
 SEEN = "least of ", "greatest of ", "integral of ", "last of ", "first of "  # that samples without motion have not
 FIRST_BLOCK = 64  # samples for each thread
+MAX_STEPS = 1_000_000  # of a sample, unless `max_steps` says otherwise
+
+
+class OutOfTime(Exception):
+    """A call has taken as long as it may."""
 
 
 class EnsembleRun:
@@ -102,20 +107,24 @@ class EnsembleRun:
         return Kernel("start_rates", traced, tuple(own.lowered.input(name, shape) for name, shape in shapes.items())).gufunc("d")
 
     def go(self) -> Ensemble:
-        """All samples, block after block; those of the block that Ctrl-C meets, and of later ones, are "stopped" and as they began."""
-        todo, done, block = self._todo(), 0, FIRST_BLOCK * get_threads()
+        """All samples, block after block; those that Ctrl-C or the deadline do not let end are "stopped" and as they began."""
+        todo, done, block, current = self._todo(), 0, FIRST_BLOCK * get_threads(), None
+        deadline, self.status[todo] = self.asked.settings.deadline, STOPPED
         progress = Progress(0.0, float(len(todo)), self.asked.settings.progress)
         try:
             with np.errstate(all="ignore"):
                 while done < len(todo):
                     began, some = monotonic(), todo[done : done + block]
                     some = some[: int(np.argmax(np.append(self.state["t"][some] != self.state["t"][some[0]], True)))]  # of one time
-                    Block(self, some).go()
-                    done += len(some)
+                    current = Block(self, some, deadline)
+                    current.go()
+                    done, current = done + len(some), None
                     progress.update(float(done))
                     block = int(block * np.clip(SECONDS / max(monotonic() - began, 1e-6), 0.25, 4.0)) + 1
-        except KeyboardInterrupt:
-            self._forget(todo[done:])
+        except (KeyboardInterrupt, OutOfTime):
+            if current is not None:
+                current.keep(np.flatnonzero(current.ended))
+            self._forget(todo[self.status[todo] == STOPPED])
         finally:
             progress.close()
         return self._result()
@@ -129,7 +138,6 @@ class EnsembleRun:
 
     def _forget(self, samples: np.ndarray) -> None:
         """Take back the rows of samples that are not done, since they began or went on."""
-        self.status[samples] = STOPPED
         t, new = self.state["t"], samples[self.state["t"][samples] == self.asked.start]
         for rows in self.on_grid:
             after = np.arange(rows.shape[1]) > self.grid.numbers(t[samples])[:, None]
@@ -173,11 +181,12 @@ class EnsembleRun:
 class Block:
     """Samples that are advanced together, from one time to the end."""
 
-    def __init__(self, run: EnsembleRun, samples: np.ndarray):
+    def __init__(self, run: EnsembleRun, samples: np.ndarray, deadline: float):
         self.run, self.asked, self.segments, self.samples = run, run.asked, run.segments, samples
         self.state = {name: x[samples].copy() for name, x in run.state.items()}  # written back when all is done
         self.given = {name: np.ascontiguousarray(x[samples]) for name, x in run.asked.given.items()}
-        self.count = len(self.state["t"])
+        self.count, self.deadline = len(self.state["t"]), deadline
+        self.ended = ~self._goes()  # which samples are done, with all that is stored of them
         self.answers = [x[samples] for x in run.answers]
         self.calls = [float(x) for x in run.calls[:, samples[0]]]
         self.held = sum(self.answers, np.zeros((self.count, run.own.nv)))
@@ -204,12 +213,17 @@ class Block:
             begins = anew = False
             self._advance(target, bounds)
             t = target
+        self.keep(np.arange(self.count))
+
+    def keep(self, some: np.ndarray) -> None:
+        """Write back samples that are done."""
+        state, run, samples = self.state, self.run, self.samples[some]
         for name, x in state.items():
-            self.run.state[name][self.samples] = x
+            run.state[name][samples] = x[some]
         for i, answer in enumerate(self.answers):
-            self.run.answers[i][self.samples], self.run.calls[i, self.samples] = answer, self.calls[i]
-        ended = state["ended"] > 0 if "ended" in state else np.zeros(self.count, bool)
-        self.run.status[self.samples] = np.where(state["stuck"] > 0, FAILED, np.where(ended, EVENT, FINISHED))
+            run.answers[i][samples], run.calls[i, samples] = answer[some], self.calls[i]
+        by_event = state["ended"][some] > 0 if "ended" in state else False
+        run.status[samples] = np.where(state["stuck"][some] > 0, FAILED, np.where(by_event, EVENT, FINISHED))
 
     def _begin(self) -> None:
         """What is watched and stored of the first state."""
@@ -245,8 +259,10 @@ class Block:
     def _bounds(self, target: float) -> list[np.ndarray]:
         s = self.asked.settings
         now = {"target": target, "slack": 16 * np.spacing(abs(target)), "max_step": s.max_step, "rtol": s.rtol, "atol": s.atol}
+        now |= {"start": self.asked.start, "span": self.asked.until - self.asked.start, "max_steps": s.most_steps(MAX_STEPS)}
         values = now | {"held": self.held, **self.given}
-        return [np.broadcast_to(values[name], (self.count, *self.segments.shapes.get(name, ()))) for name in self.segments.given]
+        shapes = self.segments.shapes
+        return [np.broadcast_to(np.asarray(values[name], float), (self.count, *shapes.get(name, ()))) for name in self.segments.given]
 
     def _advance(self, target: float, bounds: list[np.ndarray]) -> None:
         """Take all samples that go on to a time, in calls that have room for their rows."""
@@ -260,7 +276,11 @@ class Block:
             for x, new in zip(self.state.values(), arrays):
                 x[some] = new
             self._store(self.samples[some], counts, room)
-            some = some[(self.state["t"][some] < target) & self._goes()[some]]
+            goes = self._goes()[some]
+            self.ended[some] = ~goes | (self.state["t"][some] >= self.asked.until)
+            some = some[(self.state["t"][some] < target) & goes]
+            if monotonic() >= self.deadline and not self.ended.all():
+                raise OutOfTime
 
     def _store(self, samples, counts, room) -> None:
         """Store rows of some samples: all of them, or those at multiples of dt."""

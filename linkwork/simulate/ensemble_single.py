@@ -5,6 +5,7 @@ The steps of a sample are compiled code as those of a single run are, and what h
 
 from collections.abc import Mapping
 from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..errors import LinkworkError, SimulationError
 from ..varying import Varying
 from .ensemble import FAILED, STOPPED, Ensemble, EventTimes
 from .ensemble_request import arrays_of, check_alone, store_of
+from .ensemble_run import MAX_STEPS
 from .events import Event
 from .grid import Grid
 from .progress import Progress
@@ -53,7 +55,7 @@ class SingleRuns:
         self.grid = Grid(start, settings.dt, start, until)
 
     def go(self) -> Ensemble:
-        """All samples; those that Ctrl-C has not let finish are "stopped" and as they began."""
+        """All samples; those that Ctrl-C or the deadline has not let finish are "stopped" and as they began."""
         n = len(self.Q)
         status, said = np.full(n, STOPPED, "<U8"), [""] * n
         t, q, v = np.full(n, self.start), self.Q.copy(), self.V.copy()
@@ -62,10 +64,11 @@ class SingleRuns:
         on_grid = [np.full((n, count, x.shape[1]), np.nan) for x in (self.Q, self.V)]
         ragged = [(t[:0], q[0, None][:0], v[0, None][:0]) if n else () for _ in range(n)]
         seen: list[tuple[int, float, str]] = []
+        deadline = self.settings.deadline
         progress, errors = Progress(0.0, float(n), self.progress), []
         for i in range(n):
             try:
-                made = self._run(i)
+                made = self._run(i, deadline)
             except LinkworkError as error:
                 status[i], said[i] = FAILED, str(error)
                 errors.append(error)
@@ -102,11 +105,13 @@ class SingleRuns:
         times = np.where(times > self.until - self.grid.slack, self.until, times)
         return replace(found, times=times, Q=shaped(on_grid[0]), V=shaped(on_grid[1]))
 
-    def _run(self, i: int) -> Trajectory:
+    def _run(self, i: int, deadline: float) -> Trajectory:
+        timeout = None if self.settings.timeout is None else max(deadline - monotonic(), 1e-9)
+        settings = replace(self.settings, timeout=timeout, max_steps=self.settings.max_steps or MAX_STEPS)
         q, v = self.Q[i].copy(), self.V[i].copy()
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise SimulationError("its state is not finite.")
-        run = Run(self.robot, self.settings, self.start, unit_quaternions(self.robot, q), v, self.until, Carry(grid=self.start))
+        run = Run(self.robot, settings, self.start, unit_quaternions(self.robot, q), v, self.until, Carry(grid=self.start))
         run.go()
         return Trajectory.of(run)
 

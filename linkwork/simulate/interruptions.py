@@ -100,6 +100,7 @@ def _go_on(run: "Run", just: int | None, rate: float) -> None:
     else:
         run.vdot, run.tau = run.flow.at(run.t, run.q, run.v)
         run.integrator.restart(jump=True)
+        run.integrator.creeping = 0
         run.detector.begin(run.t, run.q, run.v)
     check_motion(run.vdot, run.q, run.v)
     run.store()

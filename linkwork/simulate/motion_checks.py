@@ -6,7 +6,7 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..lie.scalars import numbers
 from .settings import Settings
-from .step import Failure, Step
+from .step import Failure, Integrator, Step
 from .stops import Stops
 
 LARGEST = 1e18  # a state past it, in rad, m, rad/s or m/s, has left: its rounding is larger than 100 of them
@@ -42,6 +42,25 @@ def is_small(change, v, vdot, h, atol, most):
     """Is the change of a velocity v, by which it was put on the constraints, a part of the motion that is at most so large?"""
     none = np.sqrt(len(v)) * (atol + np.spacing(1.0) / h)
     return np.sqrt(change @ change) <= most * (np.sqrt(v @ v) + h * np.sqrt(vdot @ vdot)) + none
+
+
+def gets_nowhere(integrator: Integrator, v, vdot) -> Failure:
+    """The failure of a run whose steps are too short to get anywhere."""
+    return Failure(
+        f"no step is short enough: {integrator.creeping} attempts were shorter than 1e-13 of the time passed, the next would be "
+        f"{integrator.next_step or 0.0:.1g} s (v is up to {np.abs(v).max():.2g}, its rate up to {np.abs(vdot).max():.2g}). "
+        "A force is discontinuous, the configuration is singular, or the motion blows up",
+        int(np.argmax(np.abs(vdot))),
+    )
+
+
+def too_many_steps(count: int, v) -> Failure:
+    """The failure of a run that has made as many steps as it may."""
+    return Failure(
+        f"{count:,} steps are made, the most that max_steps allows (v is up to {np.abs(v).max():.2g}). Give a larger max_steps, looser "
+        'tolerances, or method="stiff" if forces are stiff',
+        complete=True,
+    )
 
 
 def checked_reset(event, t: float, q, v, stops: Stops | None):

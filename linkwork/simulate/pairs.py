@@ -13,6 +13,9 @@ from .tolerances import Tolerances
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # factors for the next step: Hairer, Nørsett and Wanner, II.4
 LARGEST_ROTATION = 2.0  # radians of a spherical joint in one step: S⁻¹(ξ) is singular at 2π
 SHORTEST = 10 * 2.0**-52  # of the time: no step is shorter
+CREEP, CREEP_OF_SPAN = 1e-13, 2.0**-53  # of the time passed, and of the time from start to end: steps that are shorter creep
+ESCAPE = 1e3  # times as long: a step after which the motion goes on as if nothing had been
+MOST_CREEPING = 40  # attempts at creeping steps before one that escapes; a jump of a force takes fewer
 POWERS = np.concatenate([np.zeros((1, 7)), tableau.P.T])  # of x, from 0 to 4, for each stage of Dormand and Prince
 ALTERNATING = np.array(  # the powers of x in x, x(1 − x), x²(1 − x), x²(1 − x)² ..., one column for each
     [
@@ -27,6 +30,16 @@ ALTERNATING = np.array(  # the powers of x in x, x(1 − x), x²(1 − x), x²(1
     ],
     float,
 )
+
+
+def creeping(count, wanted, left, max_step, passed, span):
+    """The number of attempts at steps too short to get anywhere, after one more of the length that the error control `wanted`.
+
+    A step that was cut short, by an event or the end, or by max_step, does not count.
+    """
+    short = np.maximum(CREEP * passed, CREEP_OF_SPAN * span)
+    more = count + np.where((wanted < short) & (wanted < left) & (wanted < max_step), 1.0, 0.0)
+    return np.where(wanted < ESCAPE * short, more, 0.0)
 
 
 class Pair(ABC):

@@ -1,13 +1,14 @@
 """One run, from a state to a time: it starts, makes steps up to events or to their ends, and says how it ended."""
 
 from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ConstraintError, SimulationError
 from .checkpoint import Checkpoint
-from .compiled_steps import CompiledSteps, Steps
+from .compiled_steps import MOST, CompiledSteps, Steps
 from .contact import ContactFlow, ContactMidpoint, ContactRecord
 from .contact_events import Points
 from .control import Controls
@@ -17,7 +18,8 @@ from .flow import Flow
 from .grid import Grid, later
 from .held import Keeper
 from .interruptions import interrupt, note
-from .motion_checks import check_motion, check_projection, said_of
+from .motion_checks import check_motion, check_projection, gets_nowhere, said_of, too_many_steps
+from .pairs import MOST_CREEPING, creeping
 from .progress import Progress
 from .record import Record
 from .resting import choose, without_drift
@@ -25,6 +27,8 @@ from .settings import Carry, Settings
 from .step import Failure, Step
 from .stops import Stops
 from .stored import Stored
+
+MAX_STEPS = 10_000_000  # of one run, unless `max_steps` says otherwise
 
 
 class Run:
@@ -63,7 +67,7 @@ class Run:
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None
-        self.steps, self.repeats = 0, 0
+        self.steps, self.repeats, self.max_steps = 0, 0, settings.most_steps(MAX_STEPS)
         self.t, self.late, self.q, self.v = t, carry.late, q, v
         self.grid = Grid(carry.grid, settings.dt, t, until)
         self.count = self.grid.number(t)
@@ -90,7 +94,7 @@ class Run:
         return Carry(self.grid.start, self.late, self.next_step, self.controls.held, self.keeper.carry, memory)
 
     def go(self) -> None:
-        progress = Progress(self.t, self.until, self.settings.progress)
+        progress, deadline = Progress(self.t, self.until, self.settings.progress), self.settings.deadline
         try:
             with np.errstate(all="ignore"):
                 self._start()
@@ -100,6 +104,8 @@ class Run:
                     self._advance()
                     self.next_step = self.integrator.next_step
                     progress.update(self.t)
+                    if self.t < self.until and self.status == "finished":
+                        self._check_progress(deadline)
         except KeyboardInterrupt:
             if self.checkpoint is not None:
                 self.checkpoint.restore(self)
@@ -130,6 +136,15 @@ class Run:
     def end(self, status: str, reason: str) -> None:
         """End the run after this step."""
         self.status, self.message = status, f"t = {self.t:.9g} s: {reason}"
+
+    def _check_progress(self, deadline: float) -> None:
+        """End a run whose steps lead nowhere, are too many, or take too long."""
+        if self.integrator.creeping >= MOST_CREEPING:
+            raise gets_nowhere(self.integrator, self.v, self.vdot)
+        if self.steps >= self.max_steps:
+            raise too_many_steps(self.steps, self.v)
+        if monotonic() >= deadline:
+            self.end("stopped", f"stopped after {self.settings.timeout:g} s by timeout")
 
     def _start(self) -> None:
         self.q, self.v = self._closed()
@@ -181,6 +196,7 @@ class Run:
         else:
             self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
         self.integrator.restart(jump=just is not None)
+        self.integrator.creeping = 0
         if self.detector.any:
             self.detector.begin(self.t, self.q, self.v, just, rate)
 
@@ -202,7 +218,7 @@ class Run:
             self.flow.tau = steps.tau[-1] if steps.steers else self.tau
             step, quiet = steps.last(self.flow.tau), self.guarded and not steps.found
         else:
-            step = self._projected(self.integrator.step(self.t, self.q, self.v, self.vdot, h))
+            step = self._projected(self._step(h))
         t, rest = later(self.t, self.late, step.h)
         t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
         if quiet:
@@ -222,6 +238,16 @@ class Run:
         if not self.settings.stores_grid:
             self.store(row=self.steps % self.settings.every == 0)
 
+    def _step(self, h: float) -> Step:
+        """One step that Python makes, of length h at most."""
+        integrator, before = self.integrator, self.integrator.rejected
+        step = integrator.step(self.t, self.q, self.v, self.vdot, h)
+        start, s = self.grid.start, self.settings
+        count = integrator.creeping + (integrator.rejected - before if integrator.creeping else 0)
+        if not s.fixed:
+            integrator.creeping = int(creeping(count, step.h, h, s.max_step, self.t - start, self.until - start))
+        return step
+
     @property
     def _state(self) -> tuple:
         return self.t, self.late, self.q, self.v, self.vdot, self.tau
@@ -231,7 +257,8 @@ class Run:
         if self.compiled is None or not self.compiled.serves:
             return None
         alert = self.detector.any and self.detector.alert
-        steps = self.compiled.make(self._state, self._next_length()[1], alert=alert, most=1 if self.looks else None)
+        most = 1 if self.looks else int(min(self.max_steps - self.steps, MOST))
+        steps = self.compiled.make(self._state, self._next_length()[1], (self.grid.start, self.until), most, alert=alert)
         return steps if len(steps) else None
 
     def _passed(self, q, v) -> None:

@@ -28,17 +28,18 @@ from .grid import later
 from .guard import FOUND, Guard
 from .motion_checks import LARGEST, is_small
 from .on_constraints import OnConstraints
-from .pairs import SHORTEST, Pair
+from .pairs import MOST_CREEPING, SHORTEST, Pair, creeping
 from .tolerances import Tolerances
 from .watch import Watch, Within, result_of
 from .whole_step import nodes_as_scalars, own_robot
 
-STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries", "steps"
-BOUNDS = "target", "slack", "max_step", "rtol", "atol", "held"  # held: the part of τ that stays during the segment
+STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries", "steps", "creeping"
+BOUNDS = "target", "slack", "max_step", "rtol", "atol", "start", "span", "max_steps", "held"  # held: the part of τ that stays meanwhile
 ROWS = "t", "late", "h", "q", "v", "vdot", "tau"
 POLYNOMIAL = "coefficients"
 FREE = "free"  # of joints at rest: the accelerations that they would have if let go
 TOO_SHORT, NO_NUMBER, BEYOND, OFF = 1.0, 2.0, 3.0, 4.0  # why a sample is stuck: its steps, its rates, its state, its constraints
+CREEPING, TOO_MANY = 5.0, 6.0  # and: steps that get nowhere, more steps than allowed
 ATTEMPTS = 1 << 14  # at steps of a sample in one call that keeps no rows
 IN_PLACE = 400  # operations of the equations of motion that are written out at each stage
 
@@ -244,9 +245,13 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
         state_at, ends = (opaque(t + late), opaque(q), opaque(v)), (opaque(new["q"]), opaque(new["v"]))
         found = ~guard.is_quiet(Within(rates.system(q), state_at, ends, opaque(h), new[POLYNOMIAL], rates.at), rates, at)
         seen = seen | {FOUND: np.where(made & found, 1.0, 0.0)}
+    short = creeping(at["creeping"], wanted, left, at["max_step"], t - at["start"], at["span"])
+    steps, goes_on = at["steps"] + np.where(made, 1.0, 0.0), ~stuck & ~(made & (arrived | ended))
+    nowhere, many = goes_on & (short >= MOST_CREEPING), goes_on & (steps >= at["max_steps"])
+    stuck, why = stuck | nowhere | many, np.where(nowhere, CREEPING, np.where(many, TOO_MANY, why))
     state = {name: np.where(made, new[name], at[name]) for name in STATE if name in new}
     state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, why, 0.0), "tries": at["tries"] + 1.0}
-    state |= {"steps": at["steps"] + np.where(made, 1.0, 0.0)} | seen | ({FREE: np.where(made, new[FREE], at[FREE])} if FREE in at else {})
+    state |= {"steps": steps, "creeping": short} | seen | ({FREE: np.where(made, new[FREE], at[FREE])} if FREE in at else {})
     starts = {"h": h, "t0": t, "late0": late, "q0": q}
     kept = [(starts | new)[name] for name in rows]
     done = (made & (arrived | ended | found)) | stuck

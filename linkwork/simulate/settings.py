@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from .contact import ContactMidpoint, ContactSolver
@@ -49,6 +50,17 @@ class Settings:
     sensitivity: tuple[str, ...] = ()
     velocities: str = "v"
     contact: ContactSolver | None = None
+    max_steps: int | None = None
+    timeout: float | None = None
+
+    def most_steps(self, default: float) -> float:
+        """The number of steps after which a run, or a sample, ends; fixed steps are as many as they are, unless it is given."""
+        return float(self.max_steps or (inf if self.fixed else default))
+
+    @property
+    def deadline(self) -> float:
+        """The time, as `monotonic` has it, at which a call that begins now ends."""
+        return inf if self.timeout is None else monotonic() + self.timeout
 
     @property
     def fixed(self) -> bool:

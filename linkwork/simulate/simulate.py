@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 METHODS = (*ADAPTIVE, *FIXED)
 FINEST = 1e-15  # below it the estimated error of a step is rounding, which shorter steps do not reduce
 LEAST_ATOL = 1e-30  # a velocity that starts at zero has no relative error: with less, no first step is short enough
-NUMBERS = "dt", "rtol", "atol", "restitution", "every", "first_step", "max_step", "tolerance"
+NUMBERS = "dt", "rtol", "atol", "restitution", "every", "first_step", "max_step", "tolerance", "max_steps", "timeout"
 
 
 def simulate(
@@ -68,6 +68,8 @@ def simulate(
     given: Mapping | None = None,
     statistics: Mapping | None = None,
     store: str | None = None,
+    max_steps: int | None = None,
+    timeout: float | None = None,
 ) -> Any:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints: a Trajectory.
     For q (..., nq), v (..., nv) with batch axes, or `robot.varying(...)`, those of all samples, each with its own steps: an Ensemble.
@@ -85,6 +87,9 @@ def simulate(
     restitution  speed after an impact at a joint limit divided by the speed before, 0 to 1
     on_step    (t, q, v) is called after each step; the run stops if it returns something true
     every      store only each n-th step
+    max_steps  a run, or a sample of an ensemble, that has made so many steps ends as "failed": by default 10 million for a run, 1 million
+               for a sample, no limit for fixed steps
+    timeout    seconds after which the call returns, status "stopped", to be resumed: what it returns depends on the machine's speed
     progress   True: a progress bar; None: a bar if the run is long and stderr is a terminal
     constraints  how they are satisfied: "project" after each step, "embed" (only independent velocities are integrated,
                the others are computed from them), (omega, zeta) by Baumgarte stabilization, None by accelerations alone
@@ -118,7 +123,7 @@ def simulate(
     limits, restitution = limit_settings(limits, restitution)
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
-        progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact,
+        progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact, max_steps=max_steps, timeout=timeout,
     )  # fmt: skip
     until = checked_until(until, start)
     if isinstance(robot, Varying) or given or statistics or store or is_batch(state) or is_on_device(state, given):
@@ -170,7 +175,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
     check_contact(robot, s)
     check_diagonal(robot, s)
     Keeper.check(robot, s.constraints, s.keep, s.method, s.tolerance)
-    for name in ("dt", "first_step", "max_step"):
+    for name in ("dt", "first_step", "max_step", "timeout"):
         value = getattr(s, name)
         if value is not None and not value > 0:
             raise SimulationError(f"{name} is {value}; it must be a positive number of seconds.")
@@ -188,8 +193,9 @@ def checked(robot: Dynamics, s: Settings) -> None:
         raise SimulationError(f"restitution is {s.restitution}, but joint limits are off: limits=True turns them on.")
     if s.dense not in (True, False, None):
         raise SimulationError(f"dense is {s.dense!r}; it may be True, False or None.")
-    if s.every < 1 or int(s.every) != s.every:
-        raise SimulationError(f"every is {s.every}; it must be a whole number, at least 1.")
+    for name in ("every", "max_steps"):
+        if (value := getattr(s, name)) is not None and not (value >= 1 and (value == inf or int(value) == value)):
+            raise SimulationError(f"{name} is {value}; it must be a whole number, at least 1.")
 
 
 def check_contact(robot: Dynamics, s: Settings) -> None:

@@ -42,6 +42,7 @@ class Integrator(ABC):
 
     rejected = 0
     next_step: float | None = None  # the length that an adaptive method tries next
+    creeping = 0  # attempts in a row at steps too short to get anywhere (see `pairs.creeps`)
 
     def __init__(self, flow: Flow):
         self.flow = flow

@@ -22,6 +22,7 @@ from .sensitivity import Sensitivity, sensitivity
 from .settings import Carry, Settings
 
 ROWS = "t", "q", "v", "vdot", "tau"
+AROUND = {"on_step", "progress", "every", "max_steps", "timeout"}  # settings that do not change the steps
 WRITERS = {".npz": archive.save, ".csv": export.to_csv}
 
 
@@ -30,7 +31,7 @@ class Trajectory:
     """Times t (n,), coordinates q (n, nq), velocities v, accelerations vdot and controls tau (n, nv) of a run.
 
     A time appears twice at a jump: before and after. `tau` is the sum of the controls, without the passive forces of the
-    joints. `status` is "finished", "event" (a terminal one), "stopped" (by Ctrl-C or on_step) or "failed"; `message`
+    joints. `status` is "finished", "event" (a terminal one), "stopped" (by Ctrl-C, on_step or timeout) or "failed"; `message`
     gives the time, place and reason, and `error` is the exception if there was one.
 
     Between rows the motion is that of the integrator, by its dense output, put back on the constraints: `run(t)`, `run.at(t)`.
@@ -235,7 +236,7 @@ class Trajectory:
             given = ", ".join(f"{name}=..." for name in missing)
             raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) must pass them again.")
         checked(self.robot, settings)
-        changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - {"on_step", "progress", "every"}
+        changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - AROUND
         if not len(self) or self.t[-1] < self.t.max():
             raise SimulationError("rows are not in order of time, so that the last one is not the end of the run: resume the run itself.")
         there = not changed & {"constraints", "keep", "tolerance"}

@@ -152,3 +152,18 @@ def test_ensembles_go_on_as_on_the_cpu(cupy, pendulum, how, monkeypatch):
     calls.clear()
     np.testing.assert_array_equal(np.asarray(done.resume(0.6).q), np.asarray(done.q))  # stopped again: where it was
     np.testing.assert_array_equal(np.asarray(done.resume(0.6).q), np.asarray(made.q))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_max_steps_and_timeout_are_those_of_the_cpu(cupy, pendulum, dtype):
+    """A sample that turns at 1e7 rad/s ends after max_steps, the others as without it; a timeout stops all, and resume goes on."""
+    q, v = pendulum.random_state((3,), seed=0)
+    how, state = {"until": 0.2, "rtol": 1e-4, "atol": 1e-4, "store": "last"}, there(cupy, q, v, dtype=dtype)
+    tame = lw.simulate(pendulum, state, **how)
+    v[1] = 1e7
+    wild = lw.simulate(pendulum, there(cupy, q, v, dtype=dtype), max_steps=50, **how)
+    assert wild.status.tolist() == ["finished", "failed", "finished"] and wild.steps[1] == 50 and "max_steps" in wild.message(1)
+    np.testing.assert_array_equal(np.asarray(wild.q)[[0, 2]], np.asarray(tame.q)[[0, 2]])
+    stopped = lw.simulate(pendulum, state, timeout=1e-9, **how)
+    assert stopped.status.tolist() == ["stopped"] * 3
+    np.testing.assert_array_equal(np.asarray(stopped.resume().q), np.asarray(tame.q))

@@ -238,6 +238,65 @@ def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, h
         assert [x.shape for x in made.rows(2)] == [(0,), (0, 2), (0, 2)]
 
 
+@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.5}])
+def test_max_steps_ends_a_sample_and_no_other(robot, how):
+    """One that turns at 1e7 rad/s has a status, a reason and whole counts; the others have the bits they have without it."""
+    Q, V = states(robot, 6)
+    event = lw.Event(robot.kernel()(lambda q: q[0]), "zero")
+    tame = lw.simulate(robot, (Q, V), until=1.0, events=[event], **how)
+    V[2] = 1e7
+    wild = lw.simulate(robot, (Q, V), until=1.0, events=[event], max_steps=2000, **how)
+    assert wild.status.tolist() == ["finished"] * 2 + ["failed"] + ["finished"] * 3
+    assert "max_steps" in wild.message(2) and wild.steps[2] == 2000 and 0 <= wild.events["zero"].count[2] <= 4 * 2000
+    others = np.arange(6) != 2
+    for name in ("t", "q", "v", "steps", "rejected"):
+        np.testing.assert_array_equal(getattr(wild, name)[others], getattr(tame, name)[others])
+
+
+def test_samples_that_never_start_have_no_events(robot):
+    """Counts are whole numbers, 0 where the state is no number."""
+    Q, V = states(robot, 3)
+    Q[1] = np.nan, np.inf
+    made = lw.simulate(robot, (Q, V), until=0.5, events=[lw.Event(robot.kernel()(lambda q, v: q[0] * v[0]), "zero")])
+    assert made.status[1] == "failed" and made.events["zero"].count[1] == 0
+
+
+@pytest.mark.parametrize("limits", [False, True], ids=["compiled", "single runs"])
+def test_a_timeout_stops_an_ensemble(robot, limits):
+    """What is not done is stopped, and resume finishes it with the bits of an ensemble that was not stopped."""
+    Q, V = states(robot, 5)
+    whole = lw.simulate(robot, (Q, V), until=1.0, store="last", limits=limits)
+    part = lw.simulate(robot, (Q, V), until=2000.0, store="last", limits=limits, timeout=1e-6)
+    assert "stopped" in part.status
+    np.testing.assert_array_equal(part.q[part.status == "stopped"], Q[part.status == "stopped"])
+    if not limits:
+        part = lw.simulate(robot, (Q, V), until=1.0, store="steps", timeout=1e-6)
+        np.testing.assert_array_equal(part.resume().q, whole.q)
+
+
+@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+def test_ctrl_c_keeps_samples_that_are_done_beside_those_that_are_not(robot, how, monkeypatch):
+    """Of a vector of samples, or a block, of which one turns at 1e5 rad/s."""
+    monkeypatch.setattr(ensemble_run, "CAPACITY", 64)
+    Q, V = states(robot, 4)
+    whole = lw.simulate(robot, (Q, V), until=0.5, **how)
+    V[1], calls, run = 1e5, [], Segments.run
+
+    def interrupted(*x):
+        calls.append(x)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return run(*x)
+
+    monkeypatch.setattr(Segments, "run", interrupted)
+    made = lw.simulate(robot, (Q, V), until=0.5, **how)
+    assert made.status.tolist() == ["finished", "stopped", "finished", "finished"] and made.t[1] == 0.0
+    for k in (0, 2, 3):
+        np.testing.assert_array_equal(made.q[k], whole.q[k])
+        for x, y in zip(made.rows(k), whole.rows(k)) if how != {"store": "last"} else ():
+            np.testing.assert_array_equal(x, y)
+
+
 @pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
 @pytest.mark.parametrize("until", [0.5, 0.55])
 def test_an_ensemble_goes_on_as_its_single_runs_do(robot, how, until):

@@ -247,3 +247,68 @@ def test_a_start_in_a_singular_configuration_is_told():
     assert robot.constraint_report(q).rank == 3
     run = lw.simulate(robot, (q, v), until=0.1)
     assert run.status == "failed" and "singular configuration" in run.message and "rank 3 there, 4 elsewhere" in run.message
+
+
+# --- steps that lead nowhere, are too many, or take too long
+
+CART = lw.Dynamics(lw.Builder("cart").body("cart", joint=lw.Prismatic(axis=(1, 0, 0)), **solids.point(1.0)).model())
+SHAKEN = {"rk45": 2e9, "dop853": 2e8, "stiff": 3e6, "rosenbrock": 3e6, "radau": 3e7}  # forces with which steps are 1e-14 to 1e-13 s
+
+
+def shaking(force: float):
+    return lambda t, q, v: np.where(t > 1, force * np.sin(1e14 * t), 0.0) * np.ones(1)
+
+
+ROADS = [*((x, "kernel") for x in SHAKEN), ("rk45", "function"), ("radau", "function"), ("rk45", "ensemble"), ("stiff", "ensemble")]
+
+
+@pytest.mark.parametrize("method, road", ROADS)
+def test_steps_that_creep_end_a_run_with_its_place_and_reason(method, road):
+    """From t = 1 on a force shakes the cart so fast that two seconds would take 1e14 steps."""
+    force = shaking(SHAKEN[method])
+    control = force if road == "function" else CART.kernel()(force)
+    if road == "ensemble":
+        run = lw.simulate(CART, (np.zeros((2, 1)), np.ones((2, 1))), until=3.0, control=control, method=method)
+        assert run.status.tolist() == ["failed", "failed"] and "singular" in run.message(0) and run.t == pytest.approx(1.0)
+    else:
+        run = lw.simulate(CART, ([0.0], [1.0]), until=3.0, control=control, method=method)
+        assert run.status == "failed" and run.t[-1] == pytest.approx(1.0) and len(run) < 200
+        assert "singular" in run.message and 'joint "cart_joint"' in run.message
+
+
+def test_short_steps_that_are_asked_for_do_not_creep():
+    """By max_step, and by a controller that is sampled every 5e-14 s."""
+    run = lw.simulate(CART, ([0.0], [1.0]), until=1.0)
+    for how in ({"max_step": 1e-14}, {"control": lw.hold(lambda t, q, v: np.ones(1), rate=2e13)}):
+        later = run.resume(until=1.0 + 2e-12, **how)
+        assert later.status == "finished" and later.steps > run.steps + 39
+
+
+@pytest.mark.parametrize("control", [None, lambda t, q, v: -0.1 * v], ids=["compiled", "Python"])
+def test_a_run_ends_after_max_steps_and_may_go_on(control):
+    whole = lw.simulate(ARM, START, until=3.0, control=control)
+    part = lw.simulate(ARM, START, until=3.0, control=control, max_steps=7)
+    assert part.status == "failed" and part.steps == 7 and "max_steps" in part.message and "t = " in part.message
+    rest = part.resume(until=3.0, max_steps=None)
+    np.testing.assert_array_equal(rest.q, whole.q)
+    fixed = lw.simulate(ARM, START, until=3.0, method="rk4", dt=0.01, max_steps=5)
+    assert fixed.status == "failed" and fixed.steps == 5
+    for wrong in (0, 2.5, "many"):
+        with pytest.raises(lw.SimulationError, match="max_steps is"):
+            lw.simulate(ARM, START, until=1.0, max_steps=wrong)
+
+
+@every_method
+def test_a_timeout_stops_a_run_that_resume_finishes(method, tmp_path):
+    """The rows are those of the run that was not stopped, also with a file in between."""
+    how = {"method": method, "control": lambda t, q, v: -0.1 * v, **METHODS[method]}
+    whole = lw.simulate(ARM, START, until=1.0, **how)
+    part = lw.simulate(ARM, START, until=1.0, timeout=1e-6, **how)
+    assert part.status == "stopped" and "timeout" in part.message and 0 < part.t[-1] < 1.0
+    part.save(tmp_path / "part.npz")
+    for run, functions in ((part, {}), (lw.Trajectory.load(tmp_path / "part.npz"), {"control": how["control"]})):
+        rest = run.resume(until=1.0, timeout=None, **functions)
+        assert rest.status == "finished"
+        np.testing.assert_array_equal(rest.q, whole.q)
+    with pytest.raises(lw.SimulationError, match="timeout is 0"):
+        lw.simulate(ARM, START, until=1.0, timeout=0)
