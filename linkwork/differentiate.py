@@ -76,6 +76,7 @@ class Derivatives:
         if not varied:
             return []
         own = self.varying(tuple(varied)).own
+        self.varying(tuple(varied)).check_masses(constants)
         there = next((x for x in arrays if on_device(x)), None)
         if there is None:  # constants do not decide what is computed in
             kind = None if any(isinstance(x, Traced) for x in arrays) else working_dtype(*arrays)

@@ -1,16 +1,19 @@
 """A robot some of whose constants are inputs: a mass, a length, a gain of its own for every sample."""
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 
-from .engine.checks import checked, run_into
-from .engine.device import Library
+from .engine.array import Traced
+from .engine.checks import array_of, checked, run_into
+from .engine.device import Library, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
 from .errors import ModelError, UnknownNameError, did_you_mean
 from .export import asked
 from .foreign import is_foreign
+from .foreign.arrays import is_tensor
 from .kernels import QuantityKernel
 from .lie.scalars import like, working_dtype
 from .model import Spring, distances
@@ -35,6 +38,8 @@ class Varying:
 
     Under loops each sample has a choice of dependent velocities of its own; NaN is the answer where its loops are open, or at a singular
     configuration. Where joints are driven, t= says when, or drive= (..., drives, 3) what they do: position, rate, acceleration.
+
+    A negative mass of a rigid body is refused; kernels and arrays on a GPU are not looked at. A negative stiffness pushes away.
     """
 
     def __init__(self, robot, *names: str):
@@ -95,6 +100,7 @@ class Varying:
             raise TypeError(f"{what} takes {', '.join(names)}; got {len(given)} arrays.")
         if unknown := set(named) - set(self.names):
             raise UnknownNameError(f'"{min(unknown)}" is not varied here.{did_you_mean(min(unknown), self.names)}')
+        self.check_masses(named)
         if any(is_foreign(x) for x in (*given, *named.values())):
             return self._on_foreign(key, given, named, out)
         constants = {**self._own, **named}
@@ -104,6 +110,19 @@ class Varying:
             self.ready[key, dtype] = QUANTITIES[what].demanding(kernel.runner(dtype.char))
         values = (x.astype(dtype, copy=False) for x in arrays)
         return run_into(self.ready[key, dtype], tuple(values), out, what)
+
+    def check_masses(self, constants: Mapping) -> None:
+        """Raises where a rigid body has a negative mass in some sample: of a flexible one it is what is added. Arrays on a GPU, and of a
+        trace, are not looked at."""
+        x = constants.get("mass")
+        if x is None or isinstance(x, Traced) or on_device(x):
+            return
+        masses, model = np.asarray(x.detach() if is_tensor(x) else array_of("mass", x)), self.robot.model
+        if masses.dtype.kind not in "fi" or masses.shape[-1:] != (len(model.bodies),) or not (masses < 0).any():
+            return
+        for body, each in zip(model.bodies, np.moveaxis(masses, -1, 0)):
+            if body.name not in model.flexible_bodies and (each < 0).any():
+                raise ModelError(f'mass has {each.min():g} kg for body "{body.name}" of {model.name}; it may not be negative.')
 
     def _on_foreign(self, key, given, named, out):
         """On arrays of torch or CuPy, with the model's own constants put where they are."""
@@ -150,6 +169,7 @@ class Varying:
             raise UnknownNameError(f'"{min(unknown)}" is not varied here.{did_you_mean(min(unknown), self.names)}')
         if any(is_foreign(x) for x in (*state.values(), *constants.values())):
             raise ModelError(f"states of {model} are put on constraints on the CPU: give arrays of NumPy.")
+        self.check_masses(constants)
         if "states" not in self.ready:
             from .constraints.varied_states import VariedStates  # only those who ask for it wait for it
 

@@ -166,7 +166,7 @@ def _shares(trace: Trace, i: int, parts: Parts, truths: frozenset[int], depends:
     row = OPERATIONS[name]
     here = () if name == "result" else (at(i), *map(at, arguments))
     slopes: Iterable[int | None] = row.derivative(trace, *here) if row.derivative else ()
-    chosen = row.when(*here[1:]) if row.when else (None,) * len(arguments)
+    chosen = row.when(trace, *here[1:]) if row.when else (None,) * len(arguments)
     if name == "result":
         n, loop = arguments
         arguments = trace.nodes[loop][2:]
@@ -174,11 +174,13 @@ def _shares(trace: Trace, i: int, parts: Parts, truths: frozenset[int], depends:
             own = [{k: trace.one} if abs(a) in depends else {} for k, a in enumerate(arguments)]
             loops[loop] = loop_rates(trace, loop, own)
         slopes, chosen = [loops[loop][n].get(k) for k in range(len(arguments))], (None,) * len(arguments)
-    for a, slope, truth in zip(arguments, slopes, chosen):
+    for a, slope, choice in zip(arguments, slopes, chosen):
         if slope is None or abs(a) not in depends:
             continue
-        if truth is not None:
-            yield a, {n: _where(trace, truth, weight) for n, weight in parts.items()}, truths | {truth}
+        if choice is not None and choice[1]:
+            yield a, {n: _where_a_number(trace, *choice, weight) for n, weight in parts.items()}, truths
+        elif choice is not None:
+            yield a, {n: _where(trace, choice[0], weight) for n, weight in parts.items()}, truths | {choice[0]}
         elif trace.value(slope) is not None:
             yield a, {n: trace.mul(slope, weight) for n, weight in parts.items()}, truths
         else:
@@ -188,6 +190,12 @@ def _shares(trace: Trace, i: int, parts: Parts, truths: frozenset[int], depends:
 def _where(trace: Trace, truth: int, weight: int) -> int:
     """The weight where a truth holds, or where it does not if it is negative."""
     return trace.where(truth, weight, ZERO) if truth > 0 else trace.where(-truth, ZERO, weight)
+
+
+def _where_a_number(trace: Trace, truth: int, none: int, weight: int) -> int:
+    """The weight where a truth holds, and NaN where the value is none, unless nothing weighs it."""
+    holds = truth if truth > 0 else trace.logic("not", -truth)
+    return trace.where(trace.logic("or", holds, trace.compare("eq", weight, ZERO)), weight, none)
 
 
 def _all(trace: Trace, truths: Iterable[int], weight: int) -> int:

@@ -58,7 +58,7 @@ class Operation:
 
     derivative: Callable | None = None  # (t, result, operands): partial derivatives; None for an operand that has none
     change: Callable | None = None  # (t, operands, their changes): that of the result, by default Σ partial derivative times change
-    when: Callable | None = None  # (operands): the truth of which each is chosen, negative where it must not hold; None for none
+    when: Callable | None = None  # (t, operands): of each None, or the truth of which it is chosen (−truth: not) and the slope elsewhere
 
     def folded(self, *values: float) -> float | None:
         """The value for constants; None is left to the kernel, which answers NaN or infinity as NumPy does."""
@@ -109,6 +109,12 @@ def _atan2_slopes(t, _, y: int, x: int) -> tuple[int, int]:
     """x / (x² + y²) and −y / (x² + y²)."""
     square = t.add(t.mul(x, x), t.mul(y, y))
     return t.div(x, square), -t.div(y, square)
+
+
+def _none(t, a: int) -> int:
+    """NaN where a choice is NaN, which has no slope either; else zero."""
+    x = t.value(a)
+    return a if x is not None and x != x else ZERO
 
 
 ROWS = [
@@ -200,8 +206,8 @@ ROWS = [
         name="where", arity=3, value=np.where, make=lambda t, truth, a, b: t.where(truth, a, b),
         instruction="select {B} {0}, {V} {1}, {V} {2}", c="{0} ? {1} : {2}", sympy=_piecewise, casadi="if_else",
         derivative=lambda t, _, truth, a, b: (None, t.number(truth), t.where(truth, ZERO, t.one)),
-        change=lambda t, truth, a, b, d, da, db: t.where(truth, da, db),  # what is not chosen may change by no number at all
-        when=lambda truth, a, b: (None, truth, -truth),
+        change=lambda t, truth, a, b, d, da, db: t.where(truth, _none(t, a) or da, _none(t, b) or db),  # the other may have no slope
+        when=lambda t, truth, a, b: (None, (truth, _none(t, b)), (-truth, _none(t, a))),
     ),
     Operation(
         name="opaque", arity=1, value=_same, free=True, make=lambda t, a: t.opaque(a),

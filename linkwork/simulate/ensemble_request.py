@@ -211,6 +211,8 @@ def arrays_of(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
             raise ShapeError(f"{name} has shape {x.shape}; it must end with {shape}, its axes for one sample.")
         values[name] = x
         batch = _batch({"the states and what is given before": batch, name: x.shape[: x.ndim - len(shape)]})
+    if isinstance(robot, Varying):
+        robot.check_masses(values)
     count = int(np.prod(batch, dtype=int))
 
     def flat(x, shape):

@@ -33,6 +33,8 @@ class RolloutInputs:
                 if name not in needed and name not in own:
                     raise UnknownNameError(f'nothing in this rollout has the input "{name}".{did_you_mean(name, [*needed, *own])}')
                 target[name] = self.array(name, part[name], lead, own.get(name) or needed[name].shapes.get(name))
+            if isinstance(robot, Varying):
+                robot.check_masses(target)
 
     def add_controls(self, tau) -> None:
         """Add τ of each step; None is zero."""

@@ -52,3 +52,12 @@ def test_a_sample_that_is_not_a_number_leaves_the_others_as_they_are(closed, com
     robot = lw.Dynamics(lw.load("four_bar"), compiled=compiled)
     found = robot.forward_dynamics(np.stack([q, q * np.nan, q]), np.zeros(3), np.ones(3))
     assert np.isnan(found[1]).all() and np.allclose(found[[0, 2]], vdot, rtol=1e-9)
+
+
+def test_where_the_loops_are_open_derivatives_are_not_numbers(closed):
+    """∂v̇/∂τ, rates and gradients of forward dynamics as a kernel: NaN, as the value."""
+    robot, z = lw.Dynamics(lw.load("four_bar")), np.zeros(3)
+    q = closed[0] + np.array([0.3, -0.2, 0.5])
+    kernel = robot.as_kernel("forward_dynamics")
+    slopes = robot.derivative("forward_dynamics", q, z, z, by="tau"), kernel.jvp(q, z, z, z, z, z + 1), *kernel.vjp(q, z, z, z + 1)
+    assert all(np.isnan(x).all() for x in (kernel(q, z, z), *slopes))

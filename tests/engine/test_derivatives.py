@@ -126,6 +126,9 @@ CHOICES = {
     "minimum": (lambda x: np.minimum(x, 2.0 * x), -1.0, [2.0]),
     "absolute": (lambda x: np.abs(x), -1.0, [-1.0]),
     "clip": (lambda x: np.clip(x, -1.0, 1.0), 3.0, [0.0]),
+    "no value": (lambda x: np.where(x > 0, x * x, np.nan), -1.0, [np.nan]),
+    "a value after all": (lambda x: np.where(x > 0, x * x, np.nan), 3.0, [6.0]),
+    "no value that nothing uses": (lambda x: sum(np.where(x > y, np.where(x > 0, x * x, np.nan), x) for y in (1.0, 2.0)), -1.0, [2.0]),
 }
 
 

@@ -203,3 +203,36 @@ def test_a_joint_that_moves_nothing_is_named():
     masses, tensors = np.ones(2), np.array([np.eye(3)] * 2)
     result = robot.varying("mass", "tensor").forward_dynamics(zero, zero, zero, mass=masses, tensor=tensors)
     assert np.isfinite(result).all()
+
+
+@pytest.mark.parametrize("road", [{"compiled": False}, {}, {"rolled": True}], ids=str)
+def test_a_spring_acts_by_its_stiffness_whatever_the_models_is(road):
+    """Q = −k q and ∂Q/∂k = −q at a joint that has no spring in the model; a negative stiffness pushes away."""
+    builder = lw.Builder("pair")
+    for name, parent, stiffness in (("a", None, 0.0), ("c", "a", 2.0)):
+        joint = lw.Revolute(axis=(0, 1, 0), stiffness=stiffness)
+        builder.body(name, parent, (1, 0, 0), joint, mass=1.0, center=(1, 0, 0), tensor=(1, 1, 1))
+    robot, q = lw.Dynamics(builder.model(), **road), np.array([0.5, 0.7])
+    close(np.diag(robot.derivative("passive_force", q, np.zeros(2), by="stiffness")), -q, 1e-12)
+    close(robot.varying("stiffness").passive_force(q, np.zeros(2), stiffness=np.array([-3.0, 4.0])), np.array([3.0, -4.0]) * q, 1e-12)
+
+
+def test_the_end_of_a_run_changes_with_a_stiffness_that_is_zero():
+    """∂x/∂k of m ẍ = −k x at k = 0 is −(x₀ t²/2 + v₀ t³/6) / m."""
+    robot = lw.Dynamics(lw.Builder("mass", gravity=(0, 0, 0)).body("m", joint=lw.Prismatic(axis=(1, 0, 0)), mass=2.0).model())
+    run = lw.simulate(robot, ([0.3], [0.1]), until=1.0, method="rk4", dt=0.25, sensitivity="stiffness")
+    close(run.sensitivity["stiffness"][-1, 0], [-(0.3 / 2 + 0.1 / 6) / 2], 1e-12)
+
+
+@pytest.mark.parametrize("call", ["method", "derivative", "rollout", "simulate"])
+def test_a_negative_mass_is_refused(call):
+    robot, q, masses = lw.Dynamics(planar_2r()), np.ones((1, 2)), np.array([1.0, -1.0])
+    varied, more = robot.varying("mass"), {"given": {"mass": masses}}
+    calls = {
+        "method": lambda: varied.mass_matrix(q, mass=masses),
+        "derivative": lambda: robot.derivative("mass_matrix", q, by="mass", mass=masses),
+        "rollout": lambda: lw.rollout(varied, q, q, None, dt=0.1, steps=1, **more),
+        "simulate": lambda: lw.simulate(varied, (q, q), until=0.1, **more),
+    }
+    with pytest.raises(lw.ModelError, match=r"mass has -1 kg for body .* may not be negative"):
+        calls[call]()
