@@ -178,7 +178,7 @@ def _shares(trace: Trace, i: int, parts: Parts, truths: frozenset[int], depends:
         if slope is None or abs(a) not in depends:
             continue
         if choice is not None and choice[1]:
-            yield a, {n: _where_a_number(trace, *choice, weight) for n, weight in parts.items()}, truths
+            yield a, {n: _where_a_number(trace, choice[0], choice[1], weight) for n, weight in parts.items()}, truths
         elif choice is not None:
             yield a, {n: _where(trace, choice[0], weight) for n, weight in parts.items()}, truths | {choice[0]}
         elif trace.value(slope) is not None:
