@@ -35,7 +35,7 @@ MORE = {
     "edge": (sledge, (KnifeEdge("edge", "sledge", (0, 1, 0), (0.2, 0, 0)),)),
     "differential": (differential, (Linear("gear", {"cage_joint": 2.0, "left_joint": -1.0, "right_joint": -1.0}),)),
 }
-LARGE = "delta_robot", "digit_like", "cassie, MJCF", "cassie, SDF"  # whose kernels take seconds to compile
+LARGE = "delta_robot", "digit_like", "cassie, MJCF", "cassie, SDF", "pr2", "dual_arm"  # whose kernels take seconds to compile
 NAMES = [pytest.param(x, marks=pytest.mark.slow) if x in LARGE else x for x in (*MAKERS, *MORE)]
 
 

@@ -90,6 +90,7 @@ def test_a_stack_touches_in_the_corners_of_the_smaller_face():
     assert {tuple(np.round(point[:2], 9) + 0.0) for point in x} == corners
 
 
+@pytest.mark.slow
 def test_ten_powers_of_ten_between_two_masses_are_no_jam():
     """A ball of 1e5 kg rests on one of 1e-5 kg: both contacts bear its weight."""
     made = lw.Builder("two").ground()

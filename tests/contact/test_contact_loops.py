@@ -53,7 +53,7 @@ def floating():
     return made.loop("cut", "b", "c", joint, at=(0.7, 0, 0), on=(0.6, 0, 0)).model()
 
 
-@pytest.mark.parametrize("way", ["rollout", "project", "embed", "floating"])
+@pytest.mark.parametrize("way", ["rollout", "embed", *(pytest.param(x, marks=pytest.mark.slow) for x in ("project", "floating"))])
 def test_steps_with_loops_are_of_second_order_before_anything_touches(way):
     """Of a linkage in motion, so that loops bend."""
     robot, way = (lw.Dynamics(floating(), compiled=False), "project") if way == "floating" else (FREE, way)

@@ -113,6 +113,7 @@ def test_matrices_of_wide_mechanisms_are_straight_line_code_and_those_of_long_on
     np.testing.assert_allclose(wide.mass_matrix_inverse(q) @ wide.mass_matrix(q) - np.eye(wide.nv), 0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_derivatives_of_a_chain_of_sixty_are_no_straight_line_code():
     """As straight-line code they have more operations than are compiled: ∂v̇/∂τ = 𝓜⁻¹ comes from loops over the joints."""
     robot = lw.Dynamics(lw.load("chain:60"))

@@ -79,6 +79,7 @@ def test_rows_are_those_of_the_cpu(cupy, pendulum, how, monkeypatch):
             close(x, y)
 
 
+@pytest.mark.slow
 def test_linkages_of_other_lengths_have_rows_there(cupy):
     """Rows on the constraints of each sample, as on the CPU."""
     robot, other = (lw.Dynamics(lw.load("four_bar")) for _ in range(2))

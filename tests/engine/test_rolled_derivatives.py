@@ -1,9 +1,11 @@
 """Derivatives of rolled kernels: sweeps with rates beside their values, and transposed sweeps, O(N) in time and memory."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
+from pairwise import pairwise
 from zoo import MECHANISMS
 
 import linkwork as lw
@@ -13,6 +15,7 @@ from linkwork.quantities import QUANTITIES
 
 MODELS = MECHANISMS | {"chain:3": lw.load("chain:3")}
 ROLL = [name for name, x in QUANTITIES.items() if x.rolls and x.product is None and x.is_ours]
+TREES = "tree", "chain", "floating", "forest", "welded", "geared"
 SIMPLE = ["inverse_dynamics", "forward_dynamics", "kinetic_energy", "center_of_mass", "integrate", "body_velocities"]
 LONG = {n: lw.Dynamics(lw.load(f"chain:{n}"), rolled=True) for n in (100, 300)}
 
@@ -72,22 +75,22 @@ def test_also_on_groups_of_compound_joints_and_of_welded_bodies(mechanism, what)
     same_derivatives(straight.as_kernel(what), rolled.as_kernel(what), straight)
 
 
-@pytest.mark.parametrize("what", ROLL)
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        pytest.param(name, marks=pytest.mark.slow)
-        for name in MODELS
-        if name not in ("fixed", "massless")
-    ],
-)
-def test_of_every_quantity_and_mechanism(mechanism, what):
+def cells():
+    """Each pair of a joint and a quantity, rates and transposes in turn; of trees of many joints, which take seconds, two a quantity."""
+    yield from pairwise(product([name for name in MODELS if name not in (*TREES, "fixed", "massless")], ROLL, ("jvp", "vjp")))
+    for i, what in enumerate(ROLL):
+        yield from ((TREES[(i + k) % len(TREES)], what, way) for k, way in ((0, "jvp"), (i // len(TREES) + 1, "vjp")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism, what, way", list(cells()))
+def test_of_every_quantity_and_mechanism(mechanism, what, way):
     straight, rolled = both(MODELS[mechanism])
     if what == "joint_wrenches":
         what = (what, *straight.bodies[-1:])
     if rolled.constraints is not None or rolled.as_kernel(what).rolled() is None:
         pytest.skip("it is no loop")
-    same_derivatives(straight.as_kernel(what), rolled.as_kernel(what), straight, tolerance=1e-9)
+    same_derivatives(straight.as_kernel(what), rolled.as_kernel(what), straight, [way], tolerance=1e-9)
 
 
 @pytest.mark.parametrize("what", ["kinetic_energy", "bias", pytest.param("forward_dynamics", marks=pytest.mark.slow)])
