@@ -210,11 +210,11 @@ class Points:
     def open(self) -> None:
         self.closed, self.slides, self.force = np.zeros(self.n, bool), np.zeros(self.n, bool), np.zeros((self.n, 3))
 
-    def takes_back(self, touch: Touching, vdot) -> bool:
+    def takes_back(self, touch: Touching, vdot, free) -> bool:
         """Would points that have just lifted close, or those that have just slipped go against their slip? That an event said so was a
-        matter of how forces are shared, and is forgotten."""
+        matter of how forces are shared, and is forgotten. `free` is v̇ without forces at rest."""
         rate = blocks(touch.J @ vdot + touch.bias)
-        size = np.abs(rate).max(initial=1e-300)
+        size = np.abs(touch.J @ free + touch.bias).max(initial=1e-300)
         wrong = self.lifts & (rate[:, 0] < -1e-9 * size)
         back = touch.closed & ((rate[:, 1:] * self.slips).sum(-1) < -1e-7 * size)
         self.lifts, self.slips = self.lifts & ~wrong, np.where(back[:, None], 0.0, self.slips)

@@ -230,12 +230,14 @@ class EventDetector:
         start, low, n = self.stops_before, 0.0, len(self.events)
         for k, x in enumerate(SAMPLES.tolist()[1:], 1):
             value = self.stops.values(t + x * step.h, q[k], v[k], self.flow)
-            crossed = [i for i, (a, b) in enumerate(zip(start, value), n) if self._crossed(i, a, b)]
-            here = [self._root(i, t, step, low, x, start[i - n]) for i in crossed]
-            here += self._double_crossings(t, step, low, x, start, value, zip(q[k - 1 : k + 1], v[k - 1 : k + 1]))
+            ends = list(zip(q[k - 1 : k + 1], v[k - 1 : k + 1]))
+            crossed = np.array([self._crossed(i, a, b) for i, (a, b) in enumerate(zip(start, value), n)], bool)
+            crossed &= ~self.stops.rounding(crossed, start, value, ends)
+            here = [self._root(n + i, t, step, low, x, start[i]) for i in np.flatnonzero(crossed).tolist()]
+            here += self._double_crossings(t, step, low, x, start, value, ends)
             if found := [each for each in here if each is not None]:
                 return found
-            start, low = value, x
+            start, low = np.maximum(value, 0.0), x
         self.stops_before = start
         return []
 
@@ -254,13 +256,14 @@ class EventDetector:
         rates_of, n, found = self.stops.gap_rates, len(self.events), []
         before, after = (rates_of(*state) for state in ends)
 
-        def rates(x):
-            return rates_of(*(each[0] for each in self.flow.within(t, step, np.array([x]))))
+        def rate(x, k):  # at the ends as they were compared: asked again, they may differ by rounding
+            ends = {low: before, high: after}
+            return (ends[x] if x in ends else rates_of(*(each[0] for each in self._states(t, step, np.array([x])))))[k]
 
         for k in np.flatnonzero((before < 0) & (after > 0)):
             if start[k] > 0 and 0 < value[k] < np.inf:
-                x = brentq(lambda x, k=k: rates(x)[k], low, high)
-                at = self.flow.within(t, step, np.array([x]))
+                x = brentq(rate, low, high, args=(k,))
+                at = self._states(t, step, np.array([x]))
                 if self._value(n + int(k), t + x * step.h, *(each[0] for each in at)) < 0:
                     found.append(self._root(n + int(k), t, step, low, x, start[k]))
         return found

@@ -164,7 +164,7 @@ def choose(stops: "Stops", t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray
     low, high = low[rows], high[rows]
     low, high = (np.where(moved | np.isinf(x), x, 0.0) for x in (low, high))  # friction of a driven joint moves nothing
     found = _solve(stops, _problem(inverse, free, rows, touch), low, high, rows, touch)
-    while points is not None and touch is not None and points.takes_back(touch, free + inverse @ _joint_forces(found, rows, touch)):
+    while points is not None and touch is not None and points.takes_back(touch, free + inverse @ _joint_forces(found, rows, touch), free):
         touch = points.touching(q, v, was)
         found = _solve(stops, _problem(inverse, free, rows, touch), low, high, rows, touch)
     ways = np.where(moved, np.where(found.z == low, 1.0, -1.0), np.sign(found.w))

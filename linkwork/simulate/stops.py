@@ -12,7 +12,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..motion.joint_limits import each_velocity, limits_of
-from .contact_events import KINDS, Points
+from .contact_events import KINDS, TOUCH, Points
 from .memory import remembered
 from .resting import REST, choose, strike, without_drift
 from .sharing import room_of_forces
@@ -165,6 +165,14 @@ class Stops:
         """How fast each joint moves away from each limit, and each point from what it may touch: rates of the first values."""
         rates = self._side * v[self._rate]
         return rates if self.points is None else np.concatenate([rates, self.points.gap_rates(q, v)])
+
+    def rounding(self, crossed, start, value, ends) -> np.ndarray:
+        """Which of the values that have crossed zero are gaps that part at both ends, (q, v) each: rounding of what has just rebounded."""
+        parts, n = np.zeros(len(crossed), bool), len(self.limits) + self._n
+        if crossed[:n].any():
+            near = np.concatenate([NEAR * np.maximum(self.reach, np.abs(self._bound)), np.full(self._n, TOUCH)])
+            parts[:n] = (start[:n] <= near) & (value[:n] >= -near) & np.all([self.gap_rates(*state) > 0 for state in ends], 0)
+        return parts
 
     def _gaps(self, q) -> np.ndarray:
         return self._side * (q[..., self._row] - self._bound)

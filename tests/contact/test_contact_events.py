@@ -182,3 +182,62 @@ def test_a_point_that_strikes_where_a_reset_puts_it_is_an_event():
     run = lw.simulate(robot, (scenes.placed(robot, z=1.0), np.zeros(6)), until=0.15, events=[event], **FINE)
     assert [x.name.split()[-1] for x in run.events] == ["event", "strikes"] and np.array_equal(run.events[1].v, v)
     assert np.isclose(run.v[-1, 5], 0.5 - 0.05 * G)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_growing_force_slides_a_ball_that_cannot_turn(compiled):
+    """Push 10 t on 1 kg, μ = 0.3: it slips at t₀ = μ g/10, and x = 10 (t − t₀)³/6 from then on."""
+    made = lw.Builder("ball").body("ball", joint=lw.Translation(), **solids.sphere(1.0, 0.1)).ground().contact("ball", friction=0.3)
+    robot = lw.Dynamics(made.model(), compiled=compiled)
+    run = lw.simulate(robot, ([0, 0, 0.1], np.zeros(3)), until=0.6, control=lambda t, q, v: np.array([10 * t, 0, 0]), **FINE)
+    assert run.status == "finished" and np.allclose(times(run, "slips"), [0.03 * G], atol=1e-9)
+    assert np.isclose(run.q[-1, 0], 10 * (0.6 - 0.03 * G) ** 3 / 6, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_a_growing_force_slides_a_box_on_four_corners():
+    """The corners share the friction as the push lets them, and slip together at μ m g, whatever order they reach their cones in."""
+    robot = scenes.box(friction=0.3, size=(0.1, 0.1, 0.1), mass=1.0)
+    push = lambda t, q, v: np.array([0, 0, 0, 10 * t, 0, 0])  # noqa: E731
+    run = lw.simulate(robot, (scenes.placed(robot, z=0.05), np.zeros(6)), until=0.6, control=push, rtol=1e-8)
+    assert run.status == "finished" and np.isclose(run.q[-1, 4], 10 * (0.6 - 0.03 * G) ** 3 / 6, atol=1e-5)
+
+
+def test_a_block_that_a_spring_pulls_sticks_and_slips():
+    """A cart at V = 0.5 pulls 1 kg through k = 20, μ = 0.5: slip at μ m g/(k V), x = V s − V/ω sin ω s, and rest again where ẋ = 0."""
+    made = lw.Builder("pulled").body("cart", joint=lw.Prismatic(axis=(1, 0, 0)), mass=1.0)
+    made.body("block", joint=lw.Translation(), **solids.sphere(1.0, 0.1)).ground().contact("block", friction=0.5)
+    robot = lw.Dynamics(made.drive("cart_joint", lambda t: 0.5 * t).model())
+    pull = lambda t, q, v: np.array([0, 20 * (q[0] - q[1]), 0, 0])  # noqa: E731
+    run = lw.simulate(robot, (np.array([0, 0, 0, 0.1]), np.array([0.5, 0, 0, 0])), until=2.2, control=pull, rtol=1e-9)
+    slip, w = 0.5 * G / 10, np.sqrt(20)
+    assert run.status == "finished" and np.allclose(times(run, "slips")[:1], slip, atol=1e-8)
+    assert np.allclose(times(run, "stops sliding"), slip + 2 * np.pi / w, atol=1e-6)
+    s = np.linspace(0, 2 * np.pi / w, 9)
+    assert np.allclose(run(slip + s)[0][:, 1], 0.5 * s - 0.5 / w * np.sin(w * s), atol=1e-6)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 0.9])
+def test_a_run_that_ends_just_after_an_impact_has_it_once(restitution):
+    """Within roundings of an impact a gap may be below zero while its point parts: it does not strike again."""
+    made = lw.Builder("ball").body("ball", joint=lw.Translation(), **solids.sphere(1.0, 0.1)).ground()
+    robot = lw.Dynamics(made.contact("ball", restitution=restitution).model())
+    start = [0, 0, 1.0], np.zeros(3)
+    t = lw.simulate(robot, start, until=1.0, rtol=1e-9).events[0].t
+    for n in (*range(-10, 11), 100):
+        run = lw.simulate(robot, start, until=t + n * np.spacing(t), rtol=1e-9)
+        assert run.status == "finished" and len(run.events) <= 1 and (len(run.events) == 1 or n < 100)
+
+
+def test_a_gap_that_only_rounding_changes_does_not_end_a_run():
+    """A piston in a guide along the ground: the rate of its gap is rounding, of either sign at the ends of a step."""
+    ball = lambda x: [lw.Shape("sphere", (0.05,), lw.Pose.of((x, 0, 0)))]  # noqa: E731
+    made, axis = lw.Builder("crank"), (0, 1, 0)
+    made.body("crank", joint=lw.Revolute(axis=axis), mass=1.0, center=(0.1, 0, 0), tensor=(0.01,) * 3)
+    made.body("rod", "crank", (0.2, 0, 0), lw.Revolute(axis=axis), mass=1.0, center=(0.3, 0, 0), tensor=(0.01,) * 3, collisions=ball(0.6))
+    made.body("piston", "rod", (0.6, 0, 0), lw.Revolute(axis=axis), mass=0.5, tensor=(0.01,) * 3, collisions=ball(0.0))
+    made.loop("guide", None, "piston", lw.Prismatic(axis=(1, 0, 0))).ground(-0.1).contact("rod").contact("piston", restitution=0.3)
+    robot = lw.Dynamics(made.model())
+    state = robot.constraints.project(robot.assemble(np.array([0.9, -1.2, 0.3])), np.array([3.0, 0, 0]))
+    run = lw.simulate(robot, state, until=1.0)
+    assert run.status == "finished" and not len(times(run, "strikes"))
