@@ -51,7 +51,7 @@ def problem_of_step(robot, law, q, v, tau, h, mu) -> Problem | None:
     """Of the points that would close by themselves within the step."""
     free = v + h * robot.forward_dynamics(q, v, tau)
     J = robot.contact_jacobian(q)
-    normal = law.normals(robot.contact_gaps(q), J, v, free, np.asarray(h))
+    normal = law.normals(robot.contact_gaps(q), J, np.ones(len(law.friction)), v, free, np.asarray(h))[0]
     chosen = normal < 0
     if not chosen.any():
         return None

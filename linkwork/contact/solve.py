@@ -271,5 +271,6 @@ def _selected(G, b, mu, force):
             break
         chosen[more] = True
     rows = np.flatnonzero(np.repeat(u[::3] <= SAME * speed(b), 3))  # all that touch share the load
-    found[rows] = least_norm(G[rows[:, None], rows], b[rows], mu[rows[::3] // 3], found[rows])
+    if len(rows):
+        found[rows] = least_norm(G[rows[:, None], rows], b[rows], mu[rows[::3] // 3], found[rows])
     return found, rounds, lack

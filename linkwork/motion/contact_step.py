@@ -170,68 +170,101 @@ class ContactLaw:
         materials = {name: getattr(self, name)[chosen[:n]] for name in ("friction", "restitution", "compliance", "damping")}
         return replace(self, limits=limits, rough=rough, **materials)
 
-    def normals(self, gaps, J, before, free, h):
-        """What the normal rows of b are: positive where a block does not act unless others make it.
+    def normals(self, gaps, J, own, before, free, h):
+        """The normal rows of b, positive where a block does not act unless others make it, and what compliance adds to `own`, G_nn.
 
-            b_n = u_n + gap/(h + c d)        c compliance, d damping; rigid: gap/h
-            b_n = u_n + e u_n⁻               at an impact: where the gap closes, and e |u_n⁻| exceeds the free change of u_n
+            b_n = u_n + gap/h                                        rigid; where bodies overlap, no faster than `recovery`
+            b_n = u_n + e u_n⁻                                       at an impact: the gap closes, e |u_n⁻| exceeds the free change of u_n
+            b_n = u_n + (gap − B u_n⁻)/A,    G_nn + c/(h A)          compliant
         """
         x, normal = h[..., None], J[..., ::3, :]
-        e, c, d = self._materials(free)
+        (_, c, *_), e = self._materials(free), self._newtons(own, x, free)
         un, before_n = times(normal, free), times(normal, before)
-        closing = gaps / (x + c * d)
-        closing = np.where(c > 0, closing, np.maximum(closing, -self.recovery))
-        return un + np.where(self._struck(gaps, un, before_n, e, x), e * before_n, closing)
+        closing, gives, struck = np.maximum(gaps / x, -self.recovery), np.zeros_like(gaps), self._struck(gaps, un, before_n, e, x)
+        if self.compliance.any():
+            A, B = self._soft_weights(gaps, own, before_n, x, free)
+            closing, gives = np.where(c > 0, (gaps - B * before_n) / A, closing), np.where(struck, 0.0, c / (x * A))
+        return un + np.where(struck, e * before_n, closing), gives
+
+    def _soft_weights(self, gaps, own, before_n, x, free):
+        """A and B of compliant blocks, whose force N = −gap/c − d gap' is made with the gap and its rate as they are in a step:
+
+            λ_n = h N = −h/c (gap + A u_n⁺ − B u_n⁻),    A = h (1 + 3θ)/4 + c d f (1 + θ)/2,    B = h (1 − θ)/4 − c d f (1 − θ)/2
+
+        θ = 0 is the trapezoidal rule, of second order; θ = 1 the implicit Euler rule, for springs and dampers that a step does not resolve;
+        θ = s/(1 + s), s = h g (d + h/c), g = G_nn. f is the part of the step in which the gap is below zero.
+        """
+        _, c, d, ratio = self._materials(free)
+        soft, way = c > 0, x * np.abs(before_n)
+        c = np.where(soft, c, 1.0)
+        d = d + 2 * ratio / np.sqrt(np.where(soft & (own > 0), c * own, 1.0))
+        part = np.abs(gaps) < way / 2
+        f = np.where(part, 0.5 - gaps / np.where(part, way, 1.0), np.where(gaps < 0, 1.0, 0.0))
+        s = x * own * (c * d + x)
+        theta = s / (c + s)
+        return x * (1 + 3 * theta) / 4 + c * d * f * (1 + theta) / 2, (x / 2 - c * d * f) * (1 - theta) / 2
+
+    def soft_forces(self, gaps, rates, own):
+        """N of compliant contacts (n,) at a state, zero for rigid ones: max(0, −gap/c − d gap') where gap < 0, G_nn being `own`."""
+        c = np.where(self.compliance > 0, self.compliance, 1.0)
+        d = self.damping + 2 * self._damping_ratios / np.sqrt(np.where(own > 0, c * own, 1.0))
+        return np.where((self.compliance > 0) & (gaps < 0), np.maximum(-gaps / c - d * rates, 0.0), 0.0)
 
     def _struck(self, gaps, un, before_n, e, x):
         """Which blocks bounce."""
         return (before_n < 0) & (gaps / x + un < 0) & (-e * before_n > np.abs(un - before_n))
 
-    def later(self, gaps, J, before, free, h):
+    def _newtons(self, own, x, free):
+        """Newton's restitution of blocks that are rigid, or so stiff that a step does not resolve their springs, h² g > c; else zero."""
+        e, c, *_ = self._materials(free)
+        return np.where(c < x * x * own, e, np.where(c > 0, 0.0, e)) if self.compliance.any() else e
+
+    def later(self, gaps, J, own, before, free, h):
         """δt (N,), zero in value, by which a change of the state delays each impact that bounces, −δgap/u_n⁻; and their mean."""
-        e = next(self._materials(free))
+        e = self._newtons(own, h[..., None], free)
         un, before_n = times(J[..., ::3, :], free), times(J[..., ::3, :], before)
         struck = self._struck(gaps, un, before_n, e, h[..., None])
         when = gaps / np.where(struck, -before_n, 1.0)
         late = np.where(struck, when - still(when), 0.0)
         return late, late.sum(-1) / np.maximum(np.where(struck, 1.0, 0.0).sum(-1), 1.0)
 
-    def at_impact(self, J, before, free, h, late):
+    def at_impact(self, J, own, before, free, h, late):
         """What the delay of impacts does to b (3N,): δb_n = (1 + e) u̇_n δt, δb_t = u̇_t δt, u̇ = J v̇."""
-        e = next(self._materials(free))
+        e = self._newtons(own, h[..., None], free)
         rate = still(blocks(times(J, free - before) / h[..., None]))
         return flat(rate * np.stack([1 + e, np.ones_like(e), np.ones_like(e)], -1) * late[..., None])
 
+    @property
+    def _damping_ratios(self) -> np.ndarray:
+        return np.array([damping_ratio(e) if c > 0 else 0.0 for e, c in zip(self.restitution, self.compliance)])
+
     def _materials(self, free):
-        """Restitution, compliance and damping of all blocks."""
+        """Restitution, compliance, damping and damping ratio of all blocks."""
         L, F = len(self.limits), len(self.rows_of_friction)
-        given = (self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0)
+        given = (self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0), (self._damping_ratios, 0.0)
         return (like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free) for a, b in given)
 
     def problem(self, gaps, J, G, before, free, dry, h, friction=None):
-        """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step, and G = J 𝓜⁻¹ J* of rigid contacts.
-
-        Compliance c with damping d adds c/(h (h + c d)) to G_nn.
-        """
+        """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step and G = J 𝓜⁻¹ J* of rigid contacts;
+        and what compliance adds to the normal rows of G (N,)."""
         n, L, F, x = self.contacts, len(self.limits), len(self.rows_of_friction), h[..., None]
         mu = like(self.friction, free) if friction is None else friction
         mu = np.concatenate([mu + np.zeros_like(gaps[..., :n]), np.zeros_like(gaps[..., n : n + L]), np.ones_like(gaps[..., n + L :])], -1)
-        u, normal = times(J, free), self.normals(gaps, J, before, free, h)
-        _, c, d = self._materials(free)
         own = blocks(np.diagonal(G, axis1=-2, axis2=-1))
-        zero = np.zeros_like(own[..., 0])
-        extra = np.stack([c / (x * (x + c * d)), zero, zero], -1)
+        u, zero = times(J, free), np.zeros_like(own[..., 0])
+        normal, gives = self.normals(gaps, J, own[..., 0], before, free, h)
+        extra = np.stack([gives, zero, zero], -1)
         if L + F:
             unused = [np.concatenate([zero[..., :n], parts], -1) for parts in self._unused(own, zero)]
             extra = extra + np.stack(unused, -1)
             held = np.concatenate([np.zeros_like(normal[..., : n + L]), -own[..., n + L :, 1] * (x * dry)], -1) if F else 0.0
             normal = normal + held
         b = flat(np.concatenate([normal[..., None], blocks(u)[..., 1:]], -1))
-        return G + flat(extra)[..., :, None] * like(np.eye(3 * self.count), free), b, mu
+        return G + flat(extra)[..., :, None] * like(np.eye(3 * self.count), free), b, mu, gives
 
-    def solved_by_rows(self, solver: Newton, inertia: Inertia, J, G, b, mu, dry, h, impulse):
+    def solved_by_rows(self, solver: Newton, inertia: Inertia, J, G, b, mu, gives, dry, h, impulse):
         """λ (3N,), residual and rounds, and the change of v."""
-        p, rows = self._by_rows(inertia, J, G, b, mu, dry, h)
+        p, rows = self._by_rows(inertia, J, G, b, mu, gives, dry, h)
         forces, rounds = solver.by_rows(p, [impulse[..., i] for i in rows])
         impulse, u = (self._spread(rows, each, b) for each in (forces, p.velocities(forces)))
         if self.rows_of_friction:
@@ -239,14 +272,13 @@ class ContactLaw:
         left = worst(residuals_of(mean_compliance(G), u, mu, impulse, speed(b)))
         return impulse, np.stack([left, rounds + 0.0 * left], -1), p.change(forces)
 
-    def _by_rows(self, inertia: Inertia, J, G, b, mu, dry, h) -> tuple[SparseProblem, list[np.ndarray]]:
+    def _by_rows(self, inertia: Inertia, J, G, b, mu, gives, dry, h) -> tuple[SparseProblem, list[np.ndarray]]:
         """The problem by rows, three of each contact, one of each limit and joint with dry friction; and where they are in (3N,)."""
         n, m, x, single = self.contacts, self.contacts + len(self.limits), h[..., None], self._single_rows
-        g, (_, c, d) = mean_compliance(G), self._materials(b)
+        g = mean_compliance(G)
         none, most = np.zeros_like(g[..., n:m]), [x * dry] if self.rows_of_friction else []
         lower, upper = np.concatenate([none, *(-y for y in most)], -1), np.concatenate([none + FREE, *most], -1)
-        r = c / (x * (x + c * d))
-        contacts = Contacts(J[..., : 3 * n, :], b[..., : 3 * n], g[..., :n], r[..., :n], mu[..., :n])
+        contacts = Contacts(J[..., : 3 * n, :], b[..., : 3 * n], g[..., :n], gives[..., :n], mu[..., :n])
         bounded = Bounded(J[..., single, :], b[..., single], g[..., n:], lower, upper)
         there = [(kind, rows) for kind, rows in ((contacts, np.arange(3 * n)), (bounded, single)) if len(rows)]
         size = speed(b)
@@ -281,6 +313,23 @@ class ContactLaw:
             np.concatenate([limit, none], -1),
             np.concatenate([limit, rough], -1),
         )
+
+
+def damping_ratio(restitution: float) -> float:
+    """ζ of the spring and damper that sends a mass back with e times the speed it came with, and lets go where its force ends:
+
+        ln e = −(π − 2φ) tan φ,  ζ = sin φ    down to e = exp(−2);    below it    ln e = −2 ψ coth ψ,  ζ = cosh ψ;    0 for e = 0 and e = 1
+
+    as the force k x + d x' of x'' + 2 ζ ω x' + ω² x = 0 ends at √(1 − ζ²) ω t = π − 2φ.
+    """
+    from scipy.optimize import brentq
+
+    if not 0 < restitution < 1:
+        return 0.0
+    loss = -np.log(restitution)
+    if loss < 2:
+        return float(np.sin(brentq(lambda x: (np.pi - 2 * x) * np.tan(x) - loss, 0.0, np.pi / 2 - 1e-9)))
+    return float(np.cosh(brentq(lambda x: 2 * x / np.tanh(x) - loss, 1e-9, loss)))
 
 
 def rubbed(rows, inertia: Inertia | Compliance, v, most):
@@ -320,19 +369,21 @@ def contact_step(
     if law.friction_first and law.rough:
         free = rubbed(law.rough, inertia, free, h[..., None] * dry)
     y = inertia.half(J)
-    G, b, mu = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
+    rigid = inertia.compliance(J, y)
+    G, b, mu, gives = law.problem(gaps, J, rigid, v, free, dry, h, friction)
     if isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(v.shape[-1]):
-        impulse, said, change = law.solved_by_rows(solver, inertia, J, G, b, mu, dry, h, impulse)
+        impulse, said, change = law.solved_by_rows(solver, inertia, J, G, b, mu, gives, dry, h, impulse)
     elif not law.impact_times:
         impulse, said = solver(G, b, mu, impulse)
         change = inertia.change(y, impulse)
     else:
-        late, mean = law.later(gaps, J, v, free, h)
+        own = np.diagonal(rigid, axis1=-2, axis2=-1)[..., ::3]
+        late, mean = law.later(gaps, J, own, v, free, h)
         there = quantities.integrate(nodes, q, v * mean[..., None])
         (_, J), inertia = law.rows(nodes, there, v.shape[-1]), inertia_at(nodes, there)
         y = inertia.half(J)
-        G, b, mu = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
-        impulse, said = solver(G, b + law.at_impact(J, v, free, h, late), mu, impulse)
+        G, b, mu, _ = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
+        impulse, said = solver(G, b + law.at_impact(J, own, v, free, h, late), mu, impulse)
         change = inertia.change(y, impulse)
         q = quantities.integrate(nodes, q, -inertia.change(y, flat(still(blocks(impulse)) * late[..., None])))
     q, v = drift(nodes, q, free + change, h / 2)

@@ -236,15 +236,22 @@ class ContactFlow(Flow):
         for x, gap in zip(law.limits, gaps[n:]):
             if gap <= GAP and still[x.rate]:
                 low[x.rate], high[x.rate] = (low[x.rate], np.inf) if x.side > 0 else (-np.inf, high[x.rate])
-        rows, u = np.flatnonzero(low < high), blocks(J[: 3 * n] @ v)
-        closed = (gaps[:n] <= GAP) & (np.abs(u[:, 0]) <= SPEED)
-        slip = np.where((norm(u[:, 1:]) > SPEED)[:, None], u[:, 1:], 0.0)[closed]
+        rows, u, C = np.flatnonzero(low < high), blocks(J[: 3 * n] @ v), compliance(robot, q, t)
+        pressed = law.soft_forces(gaps[:n], u[:, 0], (J[: 3 * n : 3] @ C * J[: 3 * n : 3]).sum(-1))
+        vdot = vdot + C @ (J[: 3 * n : 3].T @ pressed)
+        closed = np.where(law.compliance > 0, pressed > 0, (gaps[:n] <= GAP) & (np.abs(u[:, 0]) <= SPEED))
+        slip, press = np.where((norm(u[:, 1:]) > SPEED)[:, None], u[:, 1:], 0.0)[closed], pressed[closed]
         R = np.concatenate([J[: 3 * n][np.repeat(closed, 3)], np.eye(robot.nv)[rows]])
         b = R @ vdot
         if closed.any():
             b[: 3 * len(slip)] += contact_bias(nodes, q, v, pairs_of(robot.model))[np.repeat(closed, 3)]
-        response = compliance(robot, q, t) @ R.T
-        found = solve_rows(R @ response, b, law.friction[closed], low[rows], high[rows], slip)
+        soft = 3 * np.flatnonzero(press)  # normals that nothing moves: their forces are known
+        R[soft] = 0.0
+        response = C @ R.T
+        G = R @ response
+        G[soft, soft] = own = G[soft + 1, soft + 1]
+        b[soft] = -own * press[soft // 3]
+        found = solve_rows(G, b, law.friction[closed], low[rows], high[rows], slip)
         return vdot + response @ np.concatenate([flat(found.contact), found.z]), tau
 
 
@@ -395,14 +402,15 @@ def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
     The problem is that of the blocks which can matter: those that would close by themselves, those that were pressed before, and others
     that then turn out to close; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹.
     """
-    normal, impulse, after = law.normals(gaps, J, v, free, h), np.zeros_like(force), free
+    own = (J[::3] @ inverse * J[::3]).sum(-1)
+    normal, impulse, after = law.normals(gaps, J, own, v, free, h)[0], np.zeros_like(force), free
     rounds, left, lack = 0, 0.0, 0.0
     chosen = (normal < 0) | (force[::3] > 0)
     chosen[law.count - len(law.rough) :] = True
     while chosen.any():
         rows, part = np.repeat(chosen, 3), law.some(chosen)
         response = inverse @ J[rows].T
-        G, b, mu = part.problem(gaps[chosen], J[rows], J[rows] @ response, v, free, dry, h)
+        G, b, mu, _ = part.problem(gaps[chosen], J[rows], J[rows] @ response, v, free, dry, h)
         found = solve_contacts(G, b, mu, force[rows])
         after = free + response @ found.force
         rounds += int(found.rounds)

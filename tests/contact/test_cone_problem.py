@@ -215,3 +215,10 @@ def test_the_way_along_the_axis_of_a_cone_ends_at_its_tip(rng):
     x[..., 0] = np.linalg.norm(x[..., 1:], axis=-1) + rng.uniform(0.01, 1, size=(1000, 1))
     c = rng.uniform(0.1, 10, size=1000)
     np.testing.assert_allclose(reach(x, -c[:, None, None] * x), 1 / c, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [20, 61])
+def test_contacts_of_which_none_closes_have_no_forces(n):
+    J = np.random.default_rng(0).normal(size=(3 * n, 30))
+    found = lw.solve_contacts(J @ J.T, np.tile([1.0, 0.3, 0.0], n), 0.5)
+    assert found.converged and not found.force.any() and not found.infeasible
