@@ -3,6 +3,8 @@
 import os
 import re
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported: on cores that tests share, its threads wait for each other
+
 import numpy as np
 import pytest
 from hypothesis import settings

@@ -198,7 +198,7 @@ def test_a_growing_force_slides_a_ball_that_cannot_turn(compiled):
 def test_a_growing_force_slides_a_box_on_four_corners():
     """The corners share the friction as the push lets them, and slip together at μ m g, whatever order they reach their cones in."""
     robot = scenes.box(friction=0.3, size=(0.1, 0.1, 0.1), mass=1.0)
-    push = lambda t, q, v: np.array([0, 0, 0, 10 * t, 0, 0])  # noqa: E731
+    push = lambda t, q, v: np.array([0, 0, 0, 10 * t, 0, 0])
     run = lw.simulate(robot, (scenes.placed(robot, z=0.05), np.zeros(6)), until=0.6, control=push, rtol=1e-8)
     assert run.status == "finished" and np.isclose(run.q[-1, 4], 10 * (0.6 - 0.03 * G) ** 3 / 6, atol=1e-5)
 
@@ -208,7 +208,7 @@ def test_a_block_that_a_spring_pulls_sticks_and_slips():
     made = lw.Builder("pulled").body("cart", joint=lw.Prismatic(axis=(1, 0, 0)), mass=1.0)
     made.body("block", joint=lw.Translation(), **solids.sphere(1.0, 0.1)).ground().contact("block", friction=0.5)
     robot = lw.Dynamics(made.drive("cart_joint", lambda t: 0.5 * t).model())
-    pull = lambda t, q, v: np.array([0, 20 * (q[0] - q[1]), 0, 0])  # noqa: E731
+    pull = lambda t, q, v: np.array([0, 20 * (q[0] - q[1]), 0, 0])
     run = lw.simulate(robot, (np.array([0, 0, 0, 0.1]), np.array([0.5, 0, 0, 0])), until=2.2, control=pull, rtol=1e-9)
     slip, w = 0.5 * G / 10, np.sqrt(20)
     assert run.status == "finished" and np.allclose(times(run, "slips")[:1], slip, atol=1e-8)
@@ -231,7 +231,7 @@ def test_a_run_that_ends_just_after_an_impact_has_it_once(restitution):
 
 def test_a_gap_that_only_rounding_changes_does_not_end_a_run():
     """A piston in a guide along the ground: the rate of its gap is rounding, of either sign at the ends of a step."""
-    ball = lambda x: [lw.Shape("sphere", (0.05,), lw.Pose.of((x, 0, 0)))]  # noqa: E731
+    ball = lambda x: [lw.Shape("sphere", (0.05,), lw.Pose.of((x, 0, 0)))]
     made, axis = lw.Builder("crank"), (0, 1, 0)
     made.body("crank", joint=lw.Revolute(axis=axis), mass=1.0, center=(0.1, 0, 0), tensor=(0.01,) * 3)
     made.body("rod", "crank", (0.2, 0, 0), lw.Revolute(axis=axis), mass=1.0, center=(0.3, 0, 0), tensor=(0.01,) * 3, collisions=ball(0.6))

@@ -24,8 +24,8 @@ def thrown(robot, dt, until=0.08, height=0.0123, **how):
 def rebound(c, d):
     """How long a contact lasts without gravity, the gap at its end and the speed there, by the roots of m c s² + c d s + 1 = 0."""
     one, other = np.roots([MASS * c, c * d, 1.0]).astype(complex)
-    x = lambda t: (np.exp(other * t) - np.exp(one * t)) / (one - other)  # noqa: E731
-    rate = lambda t: (other * np.exp(other * t) - one * np.exp(one * t)) / (one - other)  # noqa: E731
+    x = lambda t: (np.exp(other * t) - np.exp(one * t)) / (one - other)
+    rate = lambda t: (other * np.exp(other * t) - one * np.exp(one * t)) / (one - other)
     end = np.log((d * one + 1 / c) / (d * other + 1 / c)) / (other - one)  # d x' + x/c = 0
     end = end.real if end.real > 0 else end.real + abs(2 * np.pi / (other - one))
     return end, x(end).real, rate(end).real
@@ -33,7 +33,7 @@ def rebound(c, d):
 
 @pytest.mark.parametrize(("c", "d"), [(1e-4, 0.0), (1e-4, 100.0), (1e-4, 600.0)])
 def test_steps_converge_to_the_motion_of_the_law(c, d):
-    """Free, in touch and free again, with friction μ N while it is: z = x(t*) + e (T − t₀ − t*), v_x = 3 − μ (1 + e); second order in dt."""
+    """Free, touching, free again, with friction μ N while it is: z = x(t*) + e (T − t₀ − t*), v_x = 3 − μ (1 + e); second order in dt."""
     duration, gap, speed = rebound(c, d)
     wanted = gap + speed * (0.08 - 0.0123 - duration)
     errors = []
@@ -81,7 +81,7 @@ def test_accelerations_of_rows_know_the_forces_of_soft_contacts(compiled):
 
 
 def test_all_ways_of_stepping_have_the_same_soft_contact():
-    """simulate, plain and compiled, the kernel of a step, and rollouts with each solver; the derivative of a step is that of differences."""
+    """simulate plain and compiled, the kernel of a step, and rollouts with each solver; the derivative of a step is that of differences."""
     robot = soft_ball(G, True, friction=0.3, compliance=1e-3, damping=30.0, restitution=0.5)
     q, v = np.array([0, 0, 0.1005]), np.array([3.0, 0, -1.0])
     plain = lw.simulate(lw.Dynamics(robot.model, compiled=False), (q, v), until=0.1, dt=1e-3, method="contact")
