@@ -1035,7 +1035,7 @@ class Dynamics:
 
     def __getstate__(self):
         rolled = None if self._by_size else self.rolled
-        return {"compiled": self.compiled, "rolled": rolled, "model": self.model, "system": self.lowered.producers}
+        return {"compiled": self.compiled, "rolled": rolled, "model": self.model, "system": self.lowered.foreign_producers}
 
     def __setstate__(self, state):
         model = state.pop("model")

@@ -166,7 +166,7 @@ def test_the_cache_is_shown_and_cleared(linkwork, tmp_path, monkeypatch):
         (["simulate", "pendulum", "--until", "0.1", "--plot", "no/such/folder.png"], 'there is no folder "no/such" for folder.png'),
         (["view", "nowhere.npz"], "nowhere.npz"),
         (["convert", "puma560", "puma.urdf"], "URDF cannot hold all of puma560"),
-        (["convert", "pendulum", "pendulum.txt"], '".txt"; a model is written as .urdf or .json'),
+        (["convert", "pendulum", "pendulum.txt"], '".txt"; a model is written as .json or .yaml'),
         (["export-c", "pendulum", "forward_dynamic", "x.c"], "forward_dynamics"),
         (["bench", "pendulum", "--method", "nothing"], '--method is "nothing"'),
         (["warm", "pendulum", "-q", "nothing"], 'no quantity "nothing"'),

@@ -25,16 +25,16 @@ app.add_typer(cache, name="cache")
 @app.command()
 def convert(
     model: Source,
-    path: Annotated[Path, typer.Argument(help="The file to write: .urdf, or .json in the world frame.")],
+    path: Annotated[Path, typer.Argument(help="The file to write: .json or .yaml, which hold everything, or .urdf.")],
     floating: Floating = False,
     lossy: Annotated[bool, typer.Option("--lossy", help="Leave out what URDF cannot hold.")] = False,
 ) -> None:
-    """Write a mechanism as URDF, or as screws in the world frame; it loads back to the same dynamics.
+    """Write a mechanism to another file; it loads back to the same mechanism.
+
+    [bold]linkwork convert cassie.xml cassie.json[/]
 
     [bold]linkwork convert go2.xml go2.urdf --lossy[/]
     """
-    if path.suffix not in (".urdf", ".json"):
-        raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; a model is written as .urdf or .json.')
     lw.save(loaded(model, floating=floating), path, lossy=lossy)
     print_written(path)
 

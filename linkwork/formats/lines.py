@@ -2,6 +2,8 @@
 
 import json
 import re
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +75,14 @@ class Value:
         return {dict: "an object", list: "a list", type(None): "nothing"}.get(type(self.data), repr(self.data))
 
 
+def is_data(text: str) -> bool:
+    """Is this the text of a mechanism in JSON or YAML, rather than XML or a path?"""
+    head = text.lstrip()
+    if head.startswith(("{", "<")):
+        return head.startswith("{")
+    return any(line.startswith(("screws:", "linkwork:")) for line in head.splitlines()[:40])
+
+
 def parsed(text: str, source: str) -> Value:
     """The value of a text: JSON if it begins with a brace, else YAML."""
     try:
@@ -89,17 +99,18 @@ def _json(text: str, source: str) -> Value:
         raise ModelError(f"{source}, line {error.lineno}: this is not JSON: {error.msg}.") from None
     except ValueError as error:  # an integer of thousands of digits
         raise ModelError(f"{source} has a number that cannot be read: {error}.") from None
-    value, _ = _read(text, SPACE.match(text).end(), source)  # type: ignore[union-attr]
+    ends = [match.start() for match in re.finditer("\n", text)]
+    value, _ = _read(text, SPACE.match(text).end(), source, lambda i: bisect_left(ends, i) + 1)  # type: ignore[union-attr]
     return value
 
 
-def _read(text: str, i: int, source: str) -> tuple[Value, int]:
+def _read(text: str, i: int, source: str, line_of: Callable[[int], int]) -> tuple[Value, int]:
     """The value of well-formed JSON that begins at i, and where it ends."""
 
     def skip(i: int) -> int:
         return SPACE.match(text, i).end()  # type: ignore[union-attr]
 
-    line = text.count("\n", 0, i) + 1
+    line = line_of(i)
     if text[i] == '"':
         found, i = json.decoder.scanstring(text, i + 1)  # type: ignore[attr-defined]
         return Value(found, line, source), i
@@ -115,13 +126,13 @@ def _read(text: str, i: int, source: str) -> tuple[Value, int]:
             i = skip(i + 1)
         name = None
         if named:
-            at = text.count("\n", 0, i) + 1
+            at = line_of(i)
             name, i = json.decoder.scanstring(text, i + 1)  # type: ignore[attr-defined]
             i = skip(skip(i) + 1)
             if name in names:
                 raise ModelError(f'{source}, line {at}: "{name}" is given twice.')
             names.add(name)
-        value, i = _read(text, i, source)
+        value, i = _read(text, i, source, line_of)
         entries.append((name, value))
         i = skip(i)
     data: Any = dict(entries) if named else [value for _, value in entries]
@@ -170,6 +181,6 @@ def _from_node(yaml, node, source: str, loader) -> Value:
         found = loader.construct_object(node)
     except (yaml.YAMLError, ValueError, OverflowError, KeyError, TypeError):  # 2001-99-99, !!int x, !!python/...
         raise ModelError(f'{source}, line {line}: "{node.value}" cannot be read.') from None
-    if isinstance(found, str) and re.fullmatch(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+", found):
+    if isinstance(found, str) and node.style is None and re.fullmatch(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+", found):
         found = float(found)  # 1e-3, which YAML 1.1 reads as a string
     return Value(found, line, source)

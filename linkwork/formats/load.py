@@ -8,13 +8,15 @@ from os.path import isdir
 from pathlib import Path
 from typing import IO
 
-from ..errors import MissingFileError, ModelError, ModelWarning, did_you_mean, listed
+from ..errors import MissingFileError, ModelError, ModelWarning, OptionError, did_you_mean, listed
 from ..model import Model, mechanisms
 from ..model.check import depth_first
-from . import screws, xml
+from ..model.contacts import contacts_off
+from . import data, lines, screws, xml
 
 ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf", ".json", ".yaml"  # of files to suggest in errors; the content decides the format
-READ = 'URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), world-frame JSON or YAML ("screws": 1), built-in names ("double_pendulum")'
+WRITTEN = ".urdf", ".json", ".yaml", ".yml"
+READ = 'URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), JSON or YAML ("linkwork": 1, "screws": 1), built-in names ("double_pendulum")'
 
 
 def load(
@@ -42,12 +44,15 @@ def load(
     package_root  the folder in which `package://` and `model://` names of meshes are looked up
     meshes_outside  True: meshes may be outside the folder of the file and of the packages, as by `file://` and `../`
     lenient       True: of URDF and SDF, a bad element that a model can do without (shape, material, limits, damping and
-                  friction, mimic, transmission) is left out, with a note; otherwise it is an error
+                  friction, mimic, transmission), and a loop or motor of `loops` at something that is not there, is left out, with a
+                  note; otherwise it is an error
     loops         a YAML file that says which frames of a URDF coincide; see `formats.loops`
-    contacts      what may touch: "ground", "all" or a list of pairs, as in `Model.with_contacts`; None: nothing does
+    contacts      what may touch: "ground", "all" or a list of pairs, as in `Model.with_contacts`; None: nothing does, and a note
+                  says what the file has
     """
     if mimic not in (None, "free", "couple"):
         raise ModelError(f'mimic is {mimic!r}; it may be None or "free" or "couple".')
+    is_whole = False
     if isinstance(source, str) and "<" not in source and _is_built_in(source):
         model = mechanisms.mechanism(source)
         model = model.floating() if floating else model
@@ -55,9 +60,11 @@ def load(
         text, name, folder = _text(source)
         root = None if package_root is None else Path(package_root)
         common: dict = {"folder": folder, "name": name, "strict": strict, "snap": snap, "meshes_outside": meshes_outside}
-        match "screws" if screws.is_screws(text) else xml.root(text, name):
-            case "screws":
-                model = screws.read(text, name=name)
+        match "data" if lines.is_data(text) else xml.root(text, name):
+            case "data":
+                file = lines.parsed(text, name)
+                is_whole = isinstance(file.data, dict) and "linkwork" in file.data
+                model = data.read(file) if is_whole else screws.read(file, name=name)
                 model = model.floating() if floating else model
             case "robot":
                 from . import urdf  # readers are imported at their first use
@@ -82,28 +89,39 @@ def load(
     if loops is not None:
         from .loops import with_loops
 
-        text, file, _ = _text(loops)
-        model = with_loops(model, text, file)
+        text, loops_name, _ = _text(loops)
+        model = with_loops(model, text, loops_name, lenient=lenient)
     model = model if gravity is None else model.with_gravity(gravity)
-    return model if contacts is None else model.with_contacts(contacts)
+    if contacts is not None:
+        return model.with_contacts(contacts)
+    return model if is_whole else replace(model, notes=(*model.notes, *contacts_off(model)))
 
 
-def save(model: Model, path: str | PathLike, *, lossy: bool = False) -> None:
-    """Write a model as URDF, or in the world frame if the path ends in .json or .yaml; it loads back to the same dynamics.
+def save(model: Model, path: str | PathLike, *, lossy: bool = False, world_frame: bool = False) -> None:
+    """Write a model: all of it if the path ends in .json or .yaml (`formats.data`), as URDF if it ends in .urdf.
 
-    What URDF cannot hold (armature, springs, loops) is an error; with `lossy` it is left out. Gravity is in a comment.
-    A file in the world frame has no body frames and no shapes; see `formats.screws`.
+    What the file cannot hold is an error that names it: functions in .json and .yaml, in .urdf armature, springs, loops and more. With
+    `lossy` URDF leaves it out. `world_frame` writes .json and .yaml without body frames, as CAD has mechanisms: see `formats.screws`.
     """
     from . import screws_writer, urdf_writer
 
-    json = Path(path).suffix.lower() in (".json", ".yaml", ".yml")
-    if not json and [x.child for x in depth_first(model.joints)] != [x.child for x in model.joints]:
+    ending = Path(path).suffix.lower()
+    if ending not in WRITTEN:
+        named = f'the ending "{ending}"' if ending else "no ending"
+        raise ModelError(f'"{Path(path).name}" has {named}; a model is written as .json or .yaml, which hold all of it, or as .urdf.')
+    if ending == ".urdf" and world_frame:
+        raise OptionError("world_frame=True is for .json and .yaml; the links of URDF have frames.")
+    if ending != ".urdf":
+        written = screws_writer.entries(model) if world_frame else data.as_file(model)
+        Path(path).write_text(data.text(written, yaml=ending != ".json"), encoding="utf-8")
+        return
+    if [x.child for x in depth_first(model.joints)] != [x.child for x in model.joints]:
         warnings.warn(
             f"{model.name} has bodies in an order that URDF does not keep: loaded back they come depth first, as do the entries of q. "
             "model.renumbered([body.name for body in saved.bodies]) has that order too; a .json file keeps this one.",
             ModelWarning, stacklevel=2,
         )  # fmt: skip
-    Path(path).write_text(screws_writer.written(model) if json else urdf_writer.written(model, lossy=lossy), encoding="utf-8")
+    Path(path).write_text(urdf_writer.written(model, lossy=lossy), encoding="utf-8")
 
 
 def _is_built_in(name: str) -> bool:
@@ -115,7 +133,7 @@ def _text(source) -> tuple[str, str, Path | None]:
     name: str = "text"
     folder: Path | None = None
     content: str | bytes
-    if isinstance(source, PathLike) or (isinstance(source, str) and "<" not in source and not screws.is_screws(source)):
+    if isinstance(source, PathLike) or (isinstance(source, str) and "<" not in source and not lines.is_data(source)):
         path = Path(source)
         content, name, folder = _content(path), path.name, path.parent
     elif isinstance(source, (str, bytes)):
@@ -126,7 +144,7 @@ def _text(source) -> tuple[str, str, Path | None]:
             name, folder = Path(file).name, Path(file).parent
     else:
         raise TypeError(f"load takes a path, a text, an open file or a built-in name, not a {type(source).__name__}.")
-    text = xml.decoded(content, name) if isinstance(content, bytes) else content.removeprefix("\ufeff")
+    text = xml.without_early_lines(xml.decoded(content, name) if isinstance(content, bytes) else content.removeprefix("\ufeff"))
     if not text.strip():
         raise ModelError(f"{name} is empty.")
     return text, name, folder

@@ -18,6 +18,7 @@ from ..errors import ModelError, did_you_mean, listed
 from ..joints import Fixed, Joint, Spherical, Universal
 from ..model import Loop, Model
 from ..spatial import Pose
+from .xml import Lenient
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
@@ -29,8 +30,8 @@ KINDS: dict[str, Callable[[], Joint]] = {
 PAIR = re.compile(r"^([A-Za-z_]\w*)\s*:(.*)$")
 
 
-def with_loops(model: Model, text: str, name: str) -> Model:
-    """The model with the loops that the text describes."""
+def with_loops(model: Model, text: str, name: str, *, lenient: bool = False) -> Model:
+    """The model with the loops that the text describes; with `lenient`, what names something that is not there is left out, with a note."""
     data = parsed(text, name)
     for key in data:
         if key not in KEYS:
@@ -44,22 +45,33 @@ def with_loops(model: Model, text: str, name: str) -> Model:
         raise ModelError(f"{name} has {len(pairs)} closed loops, but {len(kinds)} types; each loop needs one.")
     if len(data.get("joint_name", [])) != len(data.get("joint_type", [])):
         raise ModelError(f"{name} names {len(data.get('joint_name', []))} joints, but {len(data.get('joint_type', []))} types for them.")
-    model = retyped(model, dict(zip(data.get("joint_name", []), data.get("joint_type", []))), name)
-    loops = [_loop(model, i, pair, kind, name) for i, (pair, kind) in enumerate(zip(pairs, kinds), 1)]
-    motors = data.get("name_mot", [])
-    for motor in motors:
-        model.joint(motor)
-    note = (f"motors, by {name}: {listed(motors, 100)}",) if motors else ()
-    return replace(model, loops=(*model.loops, *loops), notes=(*model.notes, *note))
+    optional = Lenient(lenient)
+    types = zip(data.get("joint_name", []), data.get("joint_type", []))
+    model = retyped(model, dict(x for x in types if optional.read(x, lambda x: _new_type(model, x[0], x[1], name))))
+    loops = []
+    for i, ends in enumerate(zip(pairs, kinds), 1):
+        loops += optional.read(ends, lambda x, i=i: [_loop(model, i, x[0], x[1], name)], [])
+    motors = [x for x in data.get("name_mot", []) if optional.read(x, lambda x: _known_joint(model, x, name))]
+    notes = [f"motors, by {name}: {listed(motors, 100)}"] * bool(motors) + optional.notes
+    return replace(model, loops=(*model.loops, *loops), notes=(*model.notes, *notes))
 
 
-def retyped(model: Model, kinds: dict[str, str], name: str) -> Model:
+def retyped(model: Model, kinds: dict[str, str]) -> Model:
     """The model with other types for some joints."""
-    for joint, kind in kinds.items():
-        model.joint(joint)
-        if kind not in KINDS:
-            raise ModelError(f'{name} gives joint "{joint}" the type "{kind}", which is not known.{did_you_mean(str(kind), KINDS)}')
     return replace(model, joints=tuple(replace(h, joint=KINDS[kinds[h.name]]()) if h.name in kinds else h for h in model.joints))
+
+
+def _known_joint(model: Model, joint: str, name: str) -> bool:
+    if not model.has_joint(joint):
+        near = did_you_mean(joint, [placed.name for placed in model.joints])
+        raise ModelError(f'{name} names the joint "{joint}", which {model.name} has not.{near}')
+    return True
+
+
+def _new_type(model: Model, joint: str, kind: str, name: str) -> bool:
+    if kind not in KINDS:
+        raise ModelError(f'{name} gives joint "{joint}" the type "{kind}", which is not known.{did_you_mean(kind, KINDS)}')
+    return _known_joint(model, joint, name)
 
 
 def _loop(model: Model, i: int, pair, kind, name: str) -> Loop:

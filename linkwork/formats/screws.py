@@ -50,11 +50,11 @@ from ..model import Body, Coupling, Distance, Frame, KnifeEdge, Linear, Loop, Mo
 from ..model.model import GRAVITY
 from ..spatial import Pose
 from . import screws_contacts as contacts
-from .lines import Value, parsed
+from .lines import Value
 
 VERSION = 1
 ZERO: Any = (0.0, 0.0, 0.0)
-PHYSICS = "lower", "upper", "damping", "friction", "stiffness", "rest", "armature", "effort", "speed"
+PHYSICS = "lower", "upper", "damping", "friction", "stiffness", "rest", "armature", "effort", "speed", "gear"
 KINDS: dict[str, Callable[..., Joint]] = {
     "revolute": Revolute,
     "prismatic": Prismatic,
@@ -74,7 +74,7 @@ MOTION = "kind", "axis", "point", "pitch", "rotation", "flexible", "root", "fram
 ENTRIES: dict[str, tuple[str, ...]] = {
     "file": ("screws", "name", "gravity", "bodies", "joints", "frames", "loops", "couplings", "springs", "pushes", "constraints",
              "ground", "contacts", "excluded", "actuators", "flexible"),
-    "body": ("name", "mass", "center", "tensor", "collisions"),
+    "body": ("name", "mass", "center", "tensor", "visuals", "collisions"),
     "joint": ("name", "parent", "child", *MOTION, "parts"),
     "part": ("name", *MOTION),
     "frame": ("name", "body", "point", "rotation"),
@@ -92,17 +92,8 @@ ENTRIES |= contacts.ENTRIES
 ENTRIES["constraint"] = tuple(dict.fromkeys(["name", "kind", *(x.name for kind in CONSTRAINTS.values() for x in fields(kind))]))
 
 
-def is_screws(text: str) -> bool:
-    """Is this the text of such a file, rather than XML or a path?"""
-    head = text.lstrip()
-    if head.startswith(("{", "<")):
-        return head.startswith("{")
-    return any(line.startswith("screws:") for line in head.splitlines()[:40])
-
-
-def read(text: str, *, name: str) -> Model:
-    """The Model of such a text."""
-    file = parsed(text, name)
+def read(file: Value, *, name: str) -> Model:
+    """The Model of such a file."""
     data = file.fields(name, ENTRIES["file"])
     if "screws" not in data:
         raise file.error('this is not a mechanism in the world frame: it has no entry "screws": 1.')
@@ -149,8 +140,8 @@ def _body(value: Value) -> Body:
     mass = data["mass"].number(f"the mass of {label}") if "mass" in data else 0.0
     center = data["center"].vector(f"the center of {label}") if "center" in data else (0.0, 0.0, 0.0)
     tensor = _tensor(data["tensor"], f"the tensor of {label}") if "tensor" in data else ZERO
-    shapes = contacts.shapes(data["collisions"], label, _pose, _made) if "collisions" in data else ()
-    return _made(value, lambda: Body(name, mass, center, tensor, collisions=shapes))
+    shapes = {key: contacts.shapes(data[key], label, _pose, _made) for key in ("visuals", "collisions") if key in data}
+    return _made(value, lambda: Body(name, mass, center, tensor, **shapes))
 
 
 def _tensor(value: Value, label: str) -> Any:
@@ -191,13 +182,13 @@ def _flexible(value: Value) -> tuple[str, FlexibleBody]:
 
 def _placed_joint(value: Value, bodies: set[str], kind: type, flexible: dict[str, FlexibleBody] | None = None) -> Any:
     name, label, data = _named(value, "joint")
-    parent = data["parent"].text(f"the parent of {label}") if "parent" in data else "world"
+    parent = data["parent"].text(f"the parent of {label}") if "parent" in data else None
     if "child" not in data:
         raise value.error(f'{label} has no "child".')
     child = data["child"].text(f"the child of {label}")
     for role, body in (("parent", parent), ("child", child)):
-        if body not in bodies and not (role == "parent" and body == "world"):
-            raise data[role].error(f'{label} has {role} "{body}", which is not a body.{did_you_mean(body, bodies)}')
+        if body not in bodies and not (role == "parent" and body in (None, "world")):
+            raise data[role].error(f'{label} has {role} "{body}", which is not a body.{did_you_mean(str(body), bodies)}')
     joint, first, last = _compound(data["parts"], label) if "parts" in data else _joint(value, data, label, flexible or {})
     if joint.deformation is not None:
         last = first @ joint.displaced(np.zeros(joint.nq))

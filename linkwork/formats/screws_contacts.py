@@ -20,7 +20,7 @@ from .lines import Value
 MATERIAL = tuple(x.name for x in fields(Material))
 ACTUATOR = tuple(x.name for x in fields(Actuator))
 ENTRIES: dict[str, tuple[str, ...]] = {
-    "shape": ("kind", "size", "point", "rotation", "name", "mesh", "material", "group", "mask"),
+    "shape": ("kind", "size", "point", "rotation", "color", "name", "mesh", "path", "material", "group", "mask"),
     "material": MATERIAL,
     "contact": ("name", "one", "other", "shape", "other_shape", "material", "active"),
     "actuator": ACTUATOR,
@@ -40,7 +40,8 @@ def _shape(value: Value, label: str, pose: Callable, made: Callable) -> Shape:
     data = value.fields(label, ENTRIES["shape"])
     if "kind" not in data:
         raise value.error(f'{label} has no "kind".')
-    options: dict[str, Any] = {key: data[key].text(f"the {key} of {label}") for key in ("name", "mesh") if key in data}
+    options: dict[str, Any] = {key: data[key].text(f"the {key} of {label}") for key in ("name", "mesh", "path") if key in data}
+    options |= {"color": data["color"].numbers(f"the color of {label}", 4)} if "color" in data else {}
     options |= {key: whole(data[key], f"the {key} of {label}") for key in ("group", "mask") if key in data}
     size = data["size"].numbers(f"the size of {label}") if "size" in data else ()
     if "material" in data:
@@ -107,10 +108,10 @@ def parts(model: Model) -> list[tuple[str, list]]:
             ("actuators", [_actuator(x) for x in model.actuators])]  # fmt: skip
 
 
-def collisions(model: Model, body) -> dict[str, Any]:
-    """The collision shapes of a body, where the model has contacts or a ground for them."""
-    wanted = body.collisions and (model.contacts or model.ground)
-    return {"collisions": [shape(x) for x in body.collisions]} if wanted else {}
+def looks(body) -> dict[str, Any]:
+    """The shapes of a body."""
+    both = {"visuals": body.visuals, "collisions": body.collisions}
+    return {name: [shape(x) for x in shapes] for name, shapes in both.items() if shapes}
 
 
 def shape(x: Shape) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def shape(x: Shape) -> dict[str, Any]:
     out |= {"size": x.size} if x.size else {}
     out |= {"point": x.pose.translation} if any(x.pose.translation) else {}
     out |= {"rotation": x.pose.quaternion} if x.pose.quaternion != Pose().quaternion else {}
-    out |= {key: getattr(x, key) for key in ("name", "mesh") if getattr(x, key)}
+    out |= {key: getattr(x, key) for key in ("color", "name", "mesh", "path") if getattr(x, key)}
     out |= {} if x.material is None else {"material": differing(x.material)}
     return out | {key: getattr(x, key) for key in ("group", "mask") if getattr(x, key) != 1}
 

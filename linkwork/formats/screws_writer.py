@@ -1,7 +1,6 @@
 """A Model as a file in the world frame, and the schema of such files."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..model import Model, Push, Spring
 from ..model.world_frame import in_world_frame
 from ..spatial import Pose
 from . import screws_contacts as contacts
+from .data import text
 from .screws import CONSTRAINTS, ENTRIES, KINDS, PHYSICS, VERSION
 
 ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"  # the rotation of their frame about the axis is arbitrary
@@ -22,37 +22,43 @@ ABSENT_IF_ZERO = "damping", "friction", "stiffness", "armature"
 
 
 def written(model: Model) -> str:
-    """The model as JSON, everything in the world frame in its reference pose; it loads back to the same dynamics.
+    """The text of such a file, in JSON."""
+    return text(entries(model))
 
-    The format has no body frames; named frames are kept. Collision shapes are kept where there is a ground or contacts, what is only
-    to be seen is left out.
+
+def entries(model: Model) -> dict[str, Any]:
+    """The entries of a file with the model in the world frame, in its reference pose; it loads back to the same dynamics.
+
+    The format has no body frames; named frames are kept. What else it cannot hold is an error.
     """
     model = in_world_frame(model)
-    for loop in model.loops:
-        if not loop.active:
-            raise ModelError(f'{model.name}: loop "{loop.name}" is not active, which this format cannot express; remove it first.')
-    if model.fluid is not None:
-        raise ModelError(f"{model.name} is in a fluid, which this format cannot express; save dataclasses.replace(model, fluid=None).")
+    if lost := [*_lost(model)]:
+        raise ModelError(f"{model.name} cannot be written in the world frame: {'; '.join(lost)}. Without world_frame=True a file holds it.")
     flexible: dict[FlexibleBody, str] = {}
     for i, body in enumerate(dict.fromkeys(model.flexible_bodies.values())):
         flexible[body] = f"flexible{i + 1}"
     joints = [_placed_joint(placed, flexible) for placed in model.joints]
     frames = [{"name": frame.name, "body": frame.body, **_pose(frame.pose)} for frame in model.frames]
     couplings = [_coupling(coupling) for coupling in model.couplings]
-    bodies = [_body(body) | contacts.collisions(model, body) for body in model.bodies]
+    bodies = [_body(body) | contacts.looks(body) for body in model.bodies]
     parts: list[tuple[str, list]] = [("bodies", bodies), ("joints", joints)]
     parts += [("frames", frames), ("loops", [_placed_joint(loop) for loop in model.loops]), ("couplings", couplings)]
     parts += [(kind, [_force(x) for x in model.forces if isinstance(x, made)]) for kind, made in (("springs", Spring), ("pushes", Push))]
     parts.append(("constraints", [_constraint(x) for x in model.constraints]))
     parts.append(("flexible", [{"name": name, **as_data(body)} for body, name in flexible.items()]))
     parts += contacts.parts(model)
-    head = [f'  "screws": {VERSION}', f'  "name": {json.dumps(model.name)}', f'  "gravity": {json.dumps(model.gravity)}']
-    lists = [f'  "{name}": [\n    {_lines(entries)}\n  ]' for name, entries in parts if entries]
-    return "{\n" + ",\n".join(head + lists) + "\n}\n"
+    return {"screws": VERSION, "name": model.name, "gravity": list(model.gravity), **{name: entries for name, entries in parts if entries}}
 
 
-def _lines(entries: list) -> str:
-    return ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+def _lost(model: Model) -> Iterator[str]:
+    """What a model in the world frame has that the format has not."""
+    inactive = [f'loop "{x.name}"' for x in model.loops if not x.active] + [f'coupling "{x.name}"' for x in model.couplings if not x.active]
+    yield from (f"{name} is not active" for name in inactive)
+    for x in model.loops:
+        if not np.allclose(x.at.matrix, x.on.matrix, rtol=0.0, atol=1e-9 * model.size):
+            yield f'loop "{x.name}" is open in the reference pose'
+    if model.fluid is not None:
+        yield "it is in a fluid"
 
 
 def _body(body) -> dict[str, Any]:
@@ -137,18 +143,18 @@ def schema() -> dict[str, Any]:
         lists = [{"type": "array", "items": {"type": "number"}, "minItems": n, "maxItems": n} for n in counts]
         return lists[0] if len(lists) == 1 else {"anyOf": lists}
 
-    text, number, three = {"type": "string", "minLength": 1}, {"type": "number"}, numbers(3)
+    string, number, three = {"type": "string", "minLength": 1}, {"type": "number"}, numbers(3)
     several = {"anyOf": [number, {"type": "array", "items": number}]}
     rows = {"type": "array", "items": three, "minItems": 3, "maxItems": 3}
     of: dict[str, Any] = {
         "screws": {"const": VERSION}, "gravity": three, "mass": {"type": "number", "minimum": 0}, "center": three,
         "tensor": {"anyOf": [*numbers(3, 6)["anyOf"], rows]}, "kind": {"enum": list(KINDS)}, "axis": three, "point": three,
         "pitch": number, "rotation": numbers(4), "coefficients": {"type": "array", "items": number},
-        **dict.fromkeys(PHYSICS, several), **dict.fromkeys(("name", "parent", "child", "body", "joint", "of", "one", "other"), text),
+        **dict.fromkeys(PHYSICS, several), **dict.fromkeys(("name", "parent", "child", "body", "joint", "of", "one", "other"), string),
         **dict.fromkeys(("at", "on", "force", "torque", "direction", "normal"), three), "axes": {"enum": ["world", "body"]},
         **dict.fromkeys(("length", "radius", "height", "constant"), number),
         "terms": {"type": "object", "additionalProperties": number},
-        **dict.fromkeys(("root", "frame"), text), "modes": {"type": "integer", "minimum": 0},
+        **dict.fromkeys(("root", "frame"), string), "modes": {"type": "integer", "minimum": 0},
         "stiffens": {"enum": [0, 1]}, "line": {"enum": [0, 1]},
         **{name: {"type": "array", "items": number} for name in (*ARRAYS, "linear", "quadratic")},
     }  # fmt: skip
@@ -156,12 +162,13 @@ def schema() -> dict[str, Any]:
 
     of |= {"parts": _list_of("part"), "bodies": _list_of("body"), "joints": _list_of("joint"), "frames": _list_of("frame")}
     of |= {"loops": _list_of("joint"), "couplings": _list_of("coupling"), "springs": _list_of("spring"), "pushes": _list_of("push")}
-    of |= {"constraints": _list_of("constraint"), "ground": _list_of("shape"), "collisions": _list_of("shape")}
+    of |= {"constraints": _list_of("constraint"), **dict.fromkeys(("ground", "collisions", "visuals"), _list_of("shape"))}
     of |= {"looks": _list_of("look"), "size": {"type": "array", "items": number}}
-    of |= {"flexible": {"anyOf": [text, _list_of("flexible")]}}
+    of |= {"flexible": {"anyOf": [string, _list_of("flexible")]}}
     of |= {"contacts": _list_of("contact"), "actuators": _list_of("actuator"), "material": {"$ref": "#/$defs/material"}}
-    of |= {"excluded": {"type": "array", "items": {"type": "array", "items": text}}, "size": {"type": "array", "items": number}}
-    of |= {"gears": {"type": "object", "additionalProperties": number}, "mesh": text, "combine": {"enum": ["max", "min"]}}
+    of |= {"excluded": {"type": "array", "items": {"type": "array", "items": string}}, "size": {"type": "array", "items": number}}
+    of |= {"gears": {"type": "object", "additionalProperties": number}, "mesh": string, "path": string}
+    of |= {"color": numbers(4), "combine": {"enum": ["max", "min"]}}
     of |= dict.fromkeys(("restitution", "compliance", "gain", "offset", "least_force", "largest_force", "active"), number)
     of |= {key: {"type": "integer"} for key in ("shape", "other_shape", "group", "mask", "priority")}
     needed = {"file": ["screws"], "body": ["name"], "joint": ["name", "child"], "part": [], "frame": ["name", "body"]}
@@ -169,7 +176,8 @@ def schema() -> dict[str, Any]:
     needed |= contacts.NEEDED
     needed |= {"flexible": ["name", "modes", "stiffness", "damping"], "attachment": ["name", "linear", "quadratic"]}
     needed |= {"look": ["kind", "size", "at"]}
-    own: dict[str, dict[str, Any]] = {"constraint": {"kind": {"enum": list(CONSTRAINTS)}}, "shape": {"kind": text}, "look": {"kind": text}}
+    own: dict[str, dict[str, Any]] = {"constraint": {"kind": {"enum": list(CONSTRAINTS)}}}
+    own |= {"shape": {"kind": string}, "look": {"kind": string}}
     things = {
         kind: {
             "type": "object",

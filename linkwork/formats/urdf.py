@@ -15,6 +15,7 @@ from ..model import Actuator, Body, Coupling, Model, PlacedJoint
 from ..model.actuators import scalar_joints
 from ..model.check import depth_first
 from ..model.gears import with_gears
+from ..model.model import GRAVITY
 from ..model.parts import complaints
 from ..spatial import Pose
 from ..spatial.pose import SNAP
@@ -74,6 +75,7 @@ def read(
         bodies=tuple(bodies),
         joints=depth_first(connected),
         couplings=tuple(couplings),
+        gravity=_gravity(robot),
         notes=(*placements.notes, *shapes.notes, *meshes.notes, *optional.notes, *wrong),
     )
     model = with_gears(model, gears)
@@ -87,6 +89,12 @@ def read(
         _warn(f'{name}: these <mimic> joints are independent: {names}. If that is intended, load with mimic="free".')
     return model
 
+
+def _gravity(robot: Element) -> tuple[float, float, float]:
+    """The gravity of <mujoco><option gravity="..."/></mujoco>, which MuJoCo reads in URDF, or the usual one."""
+    options = (option for extension in robot.all("mujoco") for option in extension.all("option"))
+    x, y, z = next((each.numbers("gravity", 3, GRAVITY) for each in options), GRAVITY)
+    return x, y, z
 
 
 def _gear(transmission: Element, joints) -> dict[str, float]:

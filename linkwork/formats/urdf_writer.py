@@ -5,14 +5,14 @@ elsewhere on its body, or has several parts, becomes several joints in series, w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Comment, Element, SubElement, indent, tostring
 
 import numpy as np
 
 from ..errors import ModelError, listed
 from ..joints import Cylindrical, Free, Joint, Planar, PlanarTranslation, Prismatic, Revolute, Translation
-from ..model import Actuator, Body, Coupling, Model, PlacedJoint, Shape
+from ..model import Actuator, Body, Coupling, Material, Model, PlacedJoint, Shape
 from ..model.model import GRAVITY
 from ..spatial import Pose
 
@@ -46,13 +46,13 @@ def written(model: Model, *, lossy: bool = False) -> str:
     names = Names(model)
     rows = {placed.name: list(_row(placed, names)) for placed in model.joints}
     mimics = {c.joint: c for coupling in model.couplings if (c := names.linear(coupling))}
-    lost = [*_lost_physics(model), *_lost_constraints(model, names), *_lost_contacts(model)]
+    lost = [*_lost_physics(model), *_lost_constraints(model, names), *_lost_contacts(model), *_lost_shapes(model)]
     if lost and not lossy:
         raise ModelError(f"URDF cannot hold all of {model.name}: {'; '.join(lost)}. With lossy=True this is left out.")
     robot = Element("robot", name=model.name)
     if model.gravity != GRAVITY:
-        gravity = ", ".join(map(_number, model.gravity))
-        robot.append(Comment(f" URDF has no gravity; this model was made for gravity=({gravity}) "))
+        robot.append(Comment(" URDF has no gravity of its own; MuJoCo and linkwork read this one "))
+        SubElement(SubElement(robot, "mujoco"), "option", gravity=_numbers(model.gravity))
     roots = [rows[placed.name] for placed in model.joints if placed.parent is None]
     standing = len(roots) == 1 and roots[0][0].kind == "fixed" and roots[0][0].at == Pose()
     world = "" if standing else _link(robot, names.link("world"))
@@ -60,11 +60,14 @@ def written(model: Model, *, lossy: bool = False) -> str:
         _body(robot, body)
         if placed.parent is not None or world:
             _placed_joint(robot, placed.parent or world, placed.child, rows[placed.name], names, mimics)
+    for body in model.bodies:
+        _material(robot, body)
     for frame in model.frames:
         step = UrdfJoint(names.joint(f"{frame.name}_joint"), "fixed", frame.pose)
         _joint(robot, step, frame.body, _link(robot, frame.name))
     for actuator in filter(_is_transmission, model.actuators):
         ((joint, ratio),) = actuator.gears
+        joint = names.single.get(joint, joint)
         transmission = SubElement(robot, "transmission", name=f"{joint}_transmission")
         SubElement(transmission, "type").text = "transmission_interface/SimpleTransmission"
         SubElement(transmission, "joint", name=joint)
@@ -77,12 +80,37 @@ def written(model: Model, *, lossy: bool = False) -> str:
 
 
 def _lost_contacts(model: Model) -> Iterator[str]:
-    if any(x.active for x in model.contacts):
+    if model.contacts:
         yield "contacts, which load(..., contacts=...) makes again"
+    if model.excluded:
+        yield f"the {len(model.excluded)} pairs of bodies that do not collide"
     if model.ground:
         yield "the ground"
     if lost := [x.name for x in model.actuators if not _is_transmission(x)]:
         yield f"actuators {listed(lost, 3)}"
+
+
+def _lost_shapes(model: Model) -> Iterator[str]:
+    for body in model.bodies:
+        shapes = (*body.visuals, *body.collisions)
+        if kinds := {x.kind for x in shapes if not _is_solid(x)}:
+            yield f'"{body.name}" has shapes of kind {listed(sorted(kinds))}'
+        if any((x.group, x.mask) != (1, 1) for x in body.collisions):
+            yield f'the shapes of "{body.name}" have groups and masks'
+        if (materials := {x.material for x in body.collisions}) and _surface(body) is None and materials != {None}:
+            yield f'the shapes of "{body.name}" have materials that are not those of Gazebo'
+
+
+def _is_solid(shape: Shape) -> bool:
+    """Has URDF such a shape?"""
+    return bool(shape.mesh) or shape.kind in SIZES
+
+
+def _surface(body: Body) -> Material | None:
+    """The material of all collision shapes of a body, if Gazebo's elements can express it: the smaller friction, no restitution."""
+    materials = {shape.material for shape in body.collisions}
+    only = materials.pop() if len(materials) == 1 else None
+    return only if only is None or only == replace(only, restitution=0.0, combine="min", priority=0) else None
 
 
 def _is_transmission(x: Actuator) -> bool:
@@ -91,14 +119,21 @@ def _is_transmission(x: Actuator) -> bool:
 
 
 def _lost_physics(model: Model) -> Iterator[str]:
+    ratios = dict(x.gears[0] for x in model.actuators if _is_transmission(x))
     for placed in model.joints:
         for _, joint, _ in placed.joint.parts:
             for what in ("armature", "stiffness"):
                 if joint.each(what).any():
                     yield f'joint "{placed.name}" has {what} {getattr(joint, what)}'
-            for what in ("damping", "friction"):
-                if isinstance(joint, Planar | Free) and _common(joint, what) is None:
+            whole = isinstance(joint, Planar | Free)
+            for what in ("damping", "friction", "effort", "speed"):
+                if whole and getattr(joint, what) is not None and _common(joint, what) is None:
                     yield f'joint "{placed.name}" has {what} {getattr(joint, what)}, more than one number'
+            for what in ("lower", "upper"):
+                if whole and np.isfinite(joint.each(what, np.inf)).any():
+                    yield f'joint "{placed.name}" has {what} {getattr(joint, what)}, and URDF limits joints with one velocity only'
+            if joint.nv and joint.gear not in (None, ratios.get(placed.name)):
+                yield f'joint "{placed.name}" has gear {joint.gear:g} without a motor of that gear'
 
 
 def _lost_constraints(model: Model, names: "Names") -> Iterator[str]:
@@ -271,12 +306,12 @@ def _body(robot: Element, body: Body) -> None:
 
 
 def _shape(link: Element, tag: str, shape: Shape) -> None:
-    if shape.kind not in SIZES and shape.mesh is None:
-        return  # URDF has no such solid
+    if not _is_solid(shape):
+        return
     element = SubElement(link, tag, {"name": shape.name} if shape.name else {})
     _origin(element, shape.pose)
     geometry = SubElement(element, "geometry")
-    if shape.mesh is not None:
+    if shape.mesh:
         SubElement(geometry, "mesh", filename=shape.mesh, scale=_numbers(shape.size or (1.0, 1.0, 1.0)))
     elif shape.kind == "box":
         SubElement(geometry, "box", size=_numbers(shape.size))
@@ -285,6 +320,17 @@ def _shape(link: Element, tag: str, shape: Shape) -> None:
     if shape.color is not None:
         rgba = _numbers(shape.color)
         SubElement(SubElement(element, "material", name=f"rgba {rgba}"), "color", rgba=rgba)
+
+
+def _material(robot: Element, body: Body) -> None:
+    """Friction, stiffness and damping of the surface of a link, as Gazebo has them."""
+    if (surface := _surface(body)) is None:
+        return
+    numbers = {"mu1": surface.friction, "mu2": surface.friction, "kd": surface.damping}
+    numbers |= {"kp": 1 / surface.compliance} if surface.compliance else {}
+    gazebo = SubElement(robot, "gazebo", reference=body.name)
+    for tag, x in numbers.items():
+        SubElement(gazebo, tag).text = _number(x)
 
 
 def _origin(element: Element, pose: Pose) -> None:

@@ -103,13 +103,13 @@ class Element:
 
 
 class Lenient:
-    """Reads elements that a model can do without: a bad one is left out, with a note, if that was asked for."""
+    """Reads elements, or entries of a list, that a model can do without: a bad one is left out, with a note, if that was asked for."""
 
     def __init__(self, asked: bool):
         self.asked = asked
         self.notes: list[str] = []
 
-    def read(self, element: Element, reader: Callable, otherwise: Any = None) -> Any:
+    def read(self, element: Any, reader: Callable, otherwise: Any = None) -> Any:
         try:
             return reader(element)
         except ModelError as error:
@@ -140,6 +140,11 @@ def decoded(data: bytes, source: str) -> str:
     except (LookupError, UnicodeError) as error:
         raise ModelError(f"{source} is not text in the encoding {encoding}: {error}.") from error
     return text.removeprefix("\ufeff")
+
+
+def without_early_lines(text: str) -> str:
+    """The text, without an XML declaration that is not at its very beginning, as XML wants it to be; lines keep their numbers."""
+    return re.sub(r"^(\s+)<\?xml\s[^>]*\?>", r"\1", text)
 
 
 class _RootFound(Exception):

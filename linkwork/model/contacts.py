@@ -1,5 +1,6 @@
 """What may touch what: materials of shapes, the ground, and pairs of shapes between which there is contact."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3, "plane": 0}  # numbers in the size of each kind
 GROUND = "ground"
+OFF = "contacts are off"
 WAYS = '"ground" (every collision shape with the ground), "all" (and with each other, by the rules of the file), or a list of pairs'
 
 
@@ -136,7 +138,22 @@ def with_contacts(model: "Model", which, material: Material | None) -> "Model":
             "shapes (Builder.body(..., collisions=...)), or leave contacts= away."
         )
     note = f"mesh shapes are left out of contacts: {listed(left)}; give their bodies primitive shapes, or see linkwork.contact.meshes"
-    return replace(model, contacts=tuple(contacts.values()), notes=(*model.notes, *([note] if left else [])))
+    notes = [x for x in model.notes if not x.startswith(OFF)] + [note] * bool(left)
+    return replace(model, contacts=tuple(contacts.values()), notes=tuple(notes))
+
+
+def contacts_off(model: "Model") -> list[str]:
+    """A sentence that says what could touch in a model without an active contact, and how to let it; none where nothing could."""
+    kinds = Counter(shape.kind for body in model.bodies for shape in body.collisions)
+    if not kinds or any(x.active for x in model.contacts):
+        return []
+    carriers = [body.name for body in model.bodies if body.collisions]
+    parts = [f"collision shapes ({', '.join(f'{n} {kind}' for kind, n in kinds.items())}) of {listed(carriers, 4)}"]
+    parts += [f"{len(model.ground)} shapes of the ground"] * bool(model.ground)
+    parts += [f"the pairs {listed([x.name for x in model.contacts], 4)}"] * bool(model.contacts)
+    ways = 'Let them touch with load(..., contacts="ground"), contacts="all" or contacts=[names], on the command line with --contacts'
+    ways = ways if set(kinds) - {"mesh"} else "Give bodies primitive shapes, or see linkwork.contact.meshes"
+    return [f"{OFF}: {model.name} has {', '.join(parts)}. {ways}."]
 
 
 def awake(model: "Model", which) -> "Model":

@@ -2,6 +2,8 @@
 
 from html import escape
 
+from .contacts import contacts_off
+
 HEADER = ("body", "joint", "kind", "in q", "kg")
 LIMIT = 200  # bodies; a long chain drawn to its end would be a page a thousand columns wide
 
@@ -58,7 +60,7 @@ def tree(model) -> str:
     table = [HEADER, *rows(model)]
     widths = [max(len(row[c]) for row in table) for c in range(4)]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, [*widths, 0])).rstrip() for row in table]
-    return "\n".join([headline(model), *lines, *left_out(model)])
+    return "\n".join([headline(model), *lines, *left_out(model), *contacts_off(model)])
 
 
 def html(model) -> str:
@@ -69,4 +71,5 @@ def html(model) -> str:
         for name, *rest in rows(model)
     )
     head = "".join(f"<th>{x}</th>" for x in HEADER)
-    return f"<b>{escape(headline(model))}</b><table><tr>{head}</tr>{cells}</table>{''.join(left_out(model))}"
+    below = "<br>".join(map(escape, [*left_out(model), *contacts_off(model)]))
+    return f"<b>{escape(headline(model))}</b><table><tr>{head}</tr>{cells}</table>{below}"

@@ -3,38 +3,26 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass, fields
 from os import PathLike
 
 import numpy as np
 
-from .. import joints
-from ..errors import MissingFileError, SimulationError
-from ..flexible import Deflection, FlexibleBody, Modes
-from ..flexible.data import as_data, from_data
-from ..joints import Joint
-from ..model import Model, constraints, contacts, forces, parts
-from ..spatial import Pose
+from ..errors import MissingFileError, ModelError, SimulationError
+from ..formats.data import as_data, from_data
+from ..model import Model
 from .arrays import read as read_arrays
 from .contact import ContactRecord, ContactSolver
 from .control import Hold
 from .dense import KINDS, Dense, Ends, Polynomials
 from .safe_file import replacing
 
-FORMAT, VERSION = "linkwork trajectory", 3  # 3: with dense output
+FORMAT, VERSION = "linkwork trajectory", 4  # 3: with dense output; 4: the model as in .json files
 FUNCTIONS = "control", "external", "events", "on_step", "keep"  # settings that a file cannot hold
-OLD_NAMES: dict[str, str] = {"Hinge": "PlacedJoint", "hinges": "joints"}  # in files of format 1
 ROWS = "t", "q", "v", "vdot", "tau"
 COUNTS = "status", "message", "steps", "rejected", "evaluations"
 CARRIED = "grid", "late", "next_step", "embedding", "held", "memory"
 STATUSES = "finished", "event", "stopped", "failed"
-WHOLE = Pose, Model, Modes, Deflection
-TYPES = {
-    kind.__name__: kind
-    for kind in (*vars(joints).values(), *(x for part in (parts, forces, constraints, contacts) for x in vars(part).values()), *WHOLE)
-    if isinstance(kind, type) and is_dataclass(kind)
-}
 
 
 @dataclass(frozen=True)
@@ -60,8 +48,8 @@ def is_held(control) -> bool:
 
 def save(path: str | PathLike, trajectory) -> None:
     """Write the file; a system whose blocks somebody else's code makes cannot be in it."""
-    if trajectory.robot.lowered.producers:
-        names = ", ".join(type(x).__name__ for x in trajectory.robot.lowered.producers)
+    if producers := trajectory.robot.lowered.foreign_producers:
+        names = ", ".join(type(x).__name__ for x in producers)
         raise SimulationError(f"a file does not hold {names}, which makes the blocks of this robot; save t, q and v with np.savez.")
     if not len(trajectory) or (np.diff(trajectory.t) < 0).any():
         raise SimulationError("a file holds rows in order of time, one at least: save the run itself, or run.at(np.sort(times)).")
@@ -90,6 +78,14 @@ def save(path: str | PathLike, trajectory) -> None:
     arrays = {name: np.asarray(x, float) for name, x in arrays.items()}
     with replacing(path) as file:
         np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)
+
+
+def written(model: Model) -> dict:
+    """A model as plain data; one with a function in it cannot be in a file."""
+    try:
+        return as_data(model, Model)
+    except ModelError as error:
+        raise SimulationError(f"{model.name} cannot be saved: {error}") from None
 
 
 def _as_number(x):
@@ -138,8 +134,7 @@ def load(path: str | PathLike) -> tuple[Model, dict, dict, dict]:
         raise KeyError("format")
     if version > VERSION:
         raise NewerFormat(f"format {version}; this one reads up to {VERSION}")
-    model = read(header["model"])
-    demand(isinstance(model, Model), "a model")
+    model = from_data(header["model"])
     demand(set(header["functions"]) <= set(FUNCTIONS) and isinstance(header["holds"], bool), "functions")
     settings = header["settings"] | {name: MissingFunction(name, header["holds"]) for name in header["functions"]}
     if version < 2:  # in version 1 `limits` was the restitution, or null for no limits
@@ -260,40 +255,3 @@ def _flag(x) -> bool:
 
 def _maybe_flag(x) -> bool:
     return x is None or isinstance(x, bool)
-
-
-def written(x):
-    """A model, or a part of one, as lists, dictionaries, numbers and strings for JSON; `read` is the inverse."""
-    if isinstance(x, FlexibleBody):
-        return {"type": "FlexibleBody", "text": json.dumps(as_data(x))}
-    if is_dataclass(x) and not isinstance(x, type):
-        kind = type(x).__name__
-        if TYPES.get(kind) is not type(x):
-            what = "joint" if isinstance(x, Joint) else "part"
-            raise SimulationError(f"a {what} has the type {kind}, which is not part of linkwork, so that it cannot be saved.")
-        return {"type": kind, **{f.name: written(getattr(x, f.name)) for f in fields(x) if f.init}}
-    if callable(x):
-        raise SimulationError(f"a constraint of the model is a function ({x.__name__}), which cannot be saved.")
-    if isinstance(x, (tuple, list)):
-        return [written(e) for e in x]
-    return x.item() if isinstance(x, np.generic) else x
-
-
-def read(x):
-    """The model, or part of one, from what `written` returned."""
-    if isinstance(x, dict) and x.get("type") == "FlexibleBody":
-        return flexible_of(x["text"])
-    if isinstance(x, dict):
-        entries = {_renamed(name): read(value) for name, value in x.items() if name != "type"}
-        return TYPES[_renamed(x["type"])](**entries)
-    return tuple(read(e) for e in x) if isinstance(x, list) else x
-
-
-@lru_cache(maxsize=64)
-def flexible_of(text: str) -> FlexibleBody:
-    """A body is written with each of its frames, and read once."""
-    return from_data(json.loads(text))
-
-
-def _renamed(name: str) -> str:
-    return OLD_NAMES.get(name, name)

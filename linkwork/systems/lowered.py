@@ -30,7 +30,8 @@ class Lowered:
     def __init__(self, model: Model, producers: Sequence[Producer] = ()):
         """`producers` make other blocks of the rigid tree's, one after another (see `derived`)."""
         in_fluid = () if model.fluid is None else (FluidForces(model, model.fluid),)
-        self.model, self.producers = model, (*in_fluid, *producers)
+        self.model, self.foreign_producers = model, tuple(producers)  # those that are not part of the model
+        self.producers = (*in_fluid, *producers)
         for x in self.producers:
             if not isinstance(x, Producer):
                 raise ModelError(f"{model.name}: system is {x!r}; it takes producers of blocks, objects of a linkwork.systems.Producer.")

@@ -168,7 +168,7 @@ WRONG = {
     "has terms": lambda: Linear("gear", {"a": np.inf}),
     "is no constraint of a model": lambda: rods().model().with_constraints("tie"),
     'constraint "differential" binds a joint that is to be locked': lambda: wheels().model().locked({"left_joint": 0.0}),
-    '"lead" is not a joint': lambda: lw.save(wheels().constrain(Driven("lead", "left_joint", np.sin)).model(), "/dev/null"),
+    '"lead" is not a joint': lambda: lw.save(wheels().constrain(Driven("lead", "left_joint", np.sin)).model(), "x.urdf"),
 }
 
 

@@ -1,5 +1,6 @@
 """Bodies in a fluid: added mass and Kirchhoff's equations, buoyancy, drag, current."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -200,6 +201,12 @@ def test_a_model_says_that_it_is_in_a_fluid():
     assert "2 bodies in a fluid of 1025 kg/m³" in repr(vehicle(density=1025.0))
 
 
+def test_a_copy_of_a_robot_is_in_the_fluid_once():
+    robot = lw.Dynamics(vehicle(), compiled=False)
+    again, (q, v) = pickle.loads(pickle.dumps(robot)), states(robot)[:2]
+    np.testing.assert_array_equal(again.bias(q, v), robot.bias(q, v))
+
+
 def test_what_cannot_be_is_told():
     model = vehicle()
     with pytest.raises(lw.ModelError, match="not symmetric"):
@@ -211,7 +218,7 @@ def test_what_cannot_be_is_told():
     with pytest.raises(lw.ModelError, match="hul"):
         model.in_fluid(lw.Immersed("hul"))
     with pytest.raises(lw.ModelError, match="fluid"):
-        lw.save(model, "/nowhere/model.json")
+        lw.save(model, "/nowhere/model.json", world_frame=True)
     with pytest.raises(lw.ModelError, match="free_flying"):
         lw.Dynamics(model).free_flying()
     with pytest.raises(lw.ModelError, match="densities"):

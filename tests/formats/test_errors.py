@@ -128,7 +128,7 @@ def test_a_document_type_without_entities_is_no_harm():
 
 @pytest.mark.parametrize("tag", ["sdformat", "html"])
 def test_other_formats_are_named_with_those_that_are_read(tag):
-    with refused("linkwork reads: URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), world-frame JSON or YAML"):
+    with refused("linkwork reads: URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), JSON or YAML"):
         load(f"<{tag}/>")
 
 

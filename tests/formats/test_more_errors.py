@@ -71,8 +71,8 @@ FILES = {
 }
 
 
-def saved(model, tmp_path="/nowhere"):
-    return lambda: lw.save(model(), f"{tmp_path}/model.json")
+def saved(model, **options):
+    return lambda: lw.save(model(), "/nowhere/model.json", **options)
 
 
 def open_loop():
@@ -85,7 +85,7 @@ def driven():
 
 
 WRITTEN = {
-    'four_bar: loop "pin" is not active, which this format cannot express; remove it first': saved(open_loop),
+    'four_bar cannot be written in the world frame: loop "pin" is not active': saved(open_loop, world_frame=True),
     'constraint "drive" is a function, which a file cannot hold; remove it from the model first': saved(driven),
 }
 

@@ -142,12 +142,6 @@ def test_parts_of_a_compound_joint_keep_their_names(tmp_path):
     assert one.q_index("elbow.2") == two.q_index("elbow.2")
 
 
-def test_gravity_stands_in_a_comment(tmp_path):
-    save(load("double_pendulum", gravity=(0, 0, -1.62)), tmp_path / "moon.urdf")
-    comment = "<!-- URDF has no gravity; this model was made for gravity=(0.0, 0.0, -1.62) -->"
-    assert comment in (tmp_path / "moon.urdf").read_text()
-
-
 @pytest.mark.parametrize(
     "joint",
     [Helical(pitch=0.1), Spherical(), Schoenflies(), Compound(row=(Revolute(), Spherical()))],

@@ -6,11 +6,9 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from zoo import MECHANISMS
 
 import linkwork as lw
 from linkwork.model import solids
-from linkwork.simulate import archive
 
 ARM = lw.Dynamics(lw.load("planar_2r"))
 BLOCK = lw.Dynamics(lw.load("free_body"))
@@ -177,20 +175,6 @@ def test_a_file_of_format_1_loads_and_resumes(tmp_path, old, limits, restitution
     back = lw.Trajectory.load(path)
     assert (back.settings.limits, back.settings.restitution) == (limits, restitution)
     assert back.resume(until=0.2).t[-1] == 0.2
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_survives_being_written(name):
-    """Through text and back, to the bit."""
-    model = MECHANISMS[name]
-    text = json.dumps(archive.written(model))
-    assert archive.read(json.loads(text)) == model
-
-
-@pytest.mark.parametrize("name", ["satellite", "joint_zoo", "humanoid", "cartpole"])
-def test_looks_survive_too(name):
-    model = lw.load(name)
-    assert archive.read(json.loads(json.dumps(archive.written(model)))) == model
 
 
 def test_other_files_are_no_trajectories(tmp_path):
