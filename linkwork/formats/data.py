@@ -43,16 +43,13 @@ def is_record(kind) -> bool:
 def hints(kind: type) -> dict[str, Any]:
     """The type of each field that the constructor of a record takes."""
     known = get_type_hints(kind)
-    names = [f.name for f in fields(kind) if f.init] if is_dataclass(kind) else kind._fields  # type: ignore[attr-defined]
-    return {name: known[name] for name in names}
+    return {f.name: known[f.name] for f in fields(kind) if f.init} if is_dataclass(kind) else known
 
 
 @cache
 def defaults(kind: type) -> dict[str, Any]:
-    """The default of each field that has one."""
-    if not is_dataclass(kind):
-        return dict(kind._field_defaults)  # type: ignore[attr-defined]
-    return {f.name: f.default for f in fields(kind) if f.default is not MISSING}
+    """The default of each field that has one; named tuples are written whole."""
+    return {f.name: f.default for f in fields(kind) if f.default is not MISSING} if is_dataclass(kind) else {}
 
 
 def options(hint) -> tuple:
