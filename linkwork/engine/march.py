@@ -6,6 +6,7 @@ has a value for each step; the constants stay. A vector of samples stays in its 
 
 import ctypes
 from math import prod
+from time import monotonic
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from .program import Program
 from .samples import FedBack
 
 LEAST = 64  # samples that make a thread worth starting
+FIRST_PART = 4096  # steps of samples in the first part of a march
+SECONDS = 0.2  # that later parts take
 
 
 class MarchRange(FedBack):
@@ -87,20 +90,40 @@ class March:
     def __call__(self, arrays: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int, backwards: bool = False) -> None:
         """Inputs as (batch..., shape...), streams as (batch..., steps, shape...); the states go to rows 1, 2 ... of `kept`,
         (rows, batch..., shape...). Backwards, streams are read from their last step to the first, and the states go to the last
-        row, the last but one ..."""
+        row, the last but one ...
+
+        The march is made in parts that take SECONDS each, of some samples and steps, so that Ctrl-C is served between two."""
         batch = kept[0].shape[1 : kept[0].ndim - len(self.inputs[0].shape)]
-        count = prod(batch)
+        count, part, streamed = prod(batch), FIRST_PART, range(len(kept), len(kept) + self.streams)
         arrays = [x.reshape(count, *x.shape[len(batch) :]) for x in arrays]
-        kept = [x.reshape(len(x), count, *x.shape[1 + len(batch) :], copy=False) for x in kept]
-        streamed = range(len(kept), len(kept) + self.streams)
-        cores = [x.strides[2 if j in streamed else 1 :] for j, x in enumerate(arrays)] + [x.strides[2:] for x in kept]
-        outer = [x.strides[0] for x in arrays] + [x.strides[1] for x in kept]
-        onward = [*(arrays[j].strides[1] for j in streamed), *(x.strides[0] for x in kept)]
-        starts = [x.ctypes.data for x in (*arrays, *kept)]
-        if backwards:
-            for j, bytes_on in zip((*streamed, *range(len(arrays), len(starts))), onward):
-                starts[j] += bytes_on * (len(kept[j - len(arrays)]) if j >= len(arrays) else steps - 1)
-            onward = [-bytes_on for bytes_on in onward]
+        rows = [x.reshape(len(x), count, *x.shape[1 + len(batch) :], copy=False)[:: -1 if backwards else 1] for x in kept]
+        rows = rows if backwards else [x[1:] for x in rows]
+        for j in streamed if backwards else ():
+            arrays[j] = arrays[j][:, :steps][:, ::-1]
+        first = 0
+        while first < count:
+            some, done = slice(first, first + max(part // max(steps, 1), FIRST_PART)), 0
+            here, to = [x[some] for x in arrays], [x[:, some] for x in rows]
+            n = len(here[0])
+            while done + every - done % every <= steps:  # after the last row there is nothing to keep
+                began, most = monotonic(), max(part // n, 1)
+                made = min(most, steps - done) // every * every if most >= every and not done % every else min(most, every - done % every)
+                row, rest = divmod(done + made, every)
+                out = [np.empty((1, *x.shape[1:]), x.dtype) for x in to] if rest else [x[min(done // every, row - 1) :] for x in to]
+                streams = [here[j][:, done:] for j in streamed]
+                self._part([*here[: len(to)], *streams, *here[streamed.stop :]], out, made, min(every, made))
+                here[: len(to)] = [x[0] if rest else x[row - 1] for x in (out if rest else to)]
+                done += made
+                part = int(np.clip(made * n * SECONDS / max(monotonic() - began, 1e-9), part / 4, part * 4)) + 1
+            first += n
+
+    def _part(self, arrays: list[np.ndarray], rows: list[np.ndarray], steps: int, every: int) -> None:
+        """Inputs as (samples, shape...), streams as (samples, steps, shape...); each n-th state goes to the next row of `rows`."""
+        streamed = range(len(rows), len(rows) + self.streams)
+        cores = [x.strides[2 if j in streamed else 1 :] for j, x in enumerate(arrays)] + [x.strides[2:] for x in rows]
+        outer = [x.strides[0] for x in arrays] + [x.strides[1] for x in rows]
+        onward = [*(arrays[j].strides[1] for j in streamed), *(x.strides[0] for x in rows)]
+        starts = [*(x.ctypes.data for x in arrays), *(x.ctypes.data - x.strides[0] for x in rows)]  # the first row is number 1
         numbers = [*outer, *(s for core in cores for s in core), *onward, steps, every]
         pointers = (ctypes.c_void_p * len(starts))(*starts)
-        self._run(pointers, (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * len(numbers))(*numbers), self._data.address)
+        self._run(pointers, (ctypes.c_int64 * 1)(len(arrays[0])), (ctypes.c_int64 * len(numbers))(*numbers), self._data.address)

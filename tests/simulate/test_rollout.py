@@ -1,9 +1,13 @@
 """Rollouts: what simulate does to one robot, done to thousands."""
 
+import signal
+import threading
+
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.engine import march
 
 ARM = lw.Dynamics(lw.load("arm_6r"))
 BLOCK = lw.Dynamics(lw.load("free_body"))
@@ -147,3 +151,31 @@ def test_functions_of_the_batch_cannot_write_to_the_states():
         return same
 
     np.testing.assert_array_equal(lw.rollout(robot, Q, V, reset=reset, **how).q, plain.q)
+
+
+@pytest.mark.parametrize("every", [1, 7, 40])
+def test_a_rollout_in_parts_has_the_same_bits(every, monkeypatch):
+    """Parts of a few samples and steps, within and across the rows that are kept; backwards too, for gradients."""
+    (Q, V), controls = BLOCK.random_state((5,), seed=0), np.random.default_rng(1).standard_normal((5, 45, BLOCK.nv))
+    how = {"dt": 0.01, "steps": 45, "every": every}
+
+    def made():
+        gradient = lw.rollout_gradient(BLOCK, Q, V, controls, weights=(None, 1.0), **how)
+        return *lw.rollout(BLOCK, Q, V, controls, **how), gradient.q, gradient.v, gradient.controls
+
+    whole = made()
+    for part in (1, 3, 11):
+        monkeypatch.setattr(march, "FIRST_PART", part)
+        monkeypatch.setattr(march, "SECONDS", 0.0)
+        for x, y in zip(made(), whole):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_ctrl_c_reaches_a_rollout():
+    """Within a second or so, of one that would take hours."""
+    Q, V = BLOCK.random_state((2,), seed=0)
+    lw.rollout(BLOCK, Q, V, dt=1e-9, steps=10, every=10)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        lw.rollout(BLOCK, Q, V, dt=1e-9, steps=10**10, every=10**10)
