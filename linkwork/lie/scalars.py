@@ -8,6 +8,8 @@ from functools import singledispatch
 
 import numpy as np
 
+from ..errors import ShapeError
+
 
 @singledispatch
 def unit(q):
@@ -70,9 +72,19 @@ def dot(a, b):
     return (a[..., None, :] @ b[..., :, None])[..., 0]
 
 
-def numbers(x) -> np.ndarray:
-    """x as an array of floats; of what holds no numbers, a NaN that no check of a user's input accepts."""
+def numbers(x, name: str = "an argument") -> np.ndarray:
+    """x as an array of floats; of what holds no numbers, a NaN that no check of a user's input accepts. Complex numbers raise, by name."""
     try:
-        return np.asarray(x, float)
+        found = np.asarray(x)
+        if found.dtype.kind != "c":
+            return np.asarray(found, float)
     except (TypeError, ValueError, OverflowError):  # None, texts, lists of lists of different lengths, huge integers
         return np.array(np.nan)
+    return check_real(found, name)
+
+
+def check_real(x, name: str):
+    """The array x of any library, unless it is of complex numbers."""
+    if "complex" in str(x.dtype):
+        raise ShapeError(f"{name} has complex numbers (dtype {x.dtype}); it must be real: take x.real where the rest is rounding.")
+    return x

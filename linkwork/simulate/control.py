@@ -120,7 +120,7 @@ class Controls:
     def _checked(self, tau, name: str) -> np.ndarray:
         if tau is None:
             raise ShapeError(f"{name} returned None; it returns tau, or np.zeros({self.robot.nv}) where there is no force.")
-        tau = numbers(tau)
+        tau = numbers(tau, f"what {name} returned")
         nv = self.robot.nv
         if tau.shape == (nv,):
             return tau

@@ -192,7 +192,7 @@ def arrays_of(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
         q, v = state
     except (TypeError, ValueError):
         raise ShapeError("state is not a pair (q, v).") from None
-    q, v = numbers(q), numbers(v)
+    q, v = numbers(q, "q"), numbers(v, "v")
     for name, x, size, count in (("q", q, "nq", own.nq), ("v", v, "nv", own.nv)):
         if x.shape[-1:] != (count,):
             raise ShapeError(f"{name} has shape {x.shape}, but {own.model.name} has {size} = {count} ({listed(own.joints, 2)}).")
@@ -205,7 +205,7 @@ def arrays_of(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
     for name in sorted(given):
         if name not in shapes:
             raise UnknownNameError(f'nothing in this simulation has the input "{name}".{did_you_mean(name, list(shapes))}')
-        x, shape = numbers(given[name]), shapes[name]
+        x, shape = numbers(given[name], name), shapes[name]
         shapes[name] = shape = x.shape[len(batch) :] if shape is None else shape
         if x.shape[x.ndim - len(shape) :] != shape:
             raise ShapeError(f"{name} has shape {x.shape}; it must end with {shape}, its axes for one sample.")

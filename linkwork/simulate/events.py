@@ -60,7 +60,7 @@ class Event:
             return float(found)
         if found is None:
             raise ShapeError(f'event "{self.name}" returned None; its function of (t, q, v) returns a number.')
-        array = numbers(found)
+        array = numbers(found, f'what event "{self.name}" returned')
         if array.size != 1 or isinstance(found, (str, list, tuple)):
             what = f"an array of shape {array.shape}" if array.size != 1 else f"{found!r:.60}"
             raise ShapeError(f'event "{self.name}" returned {what}; its function of (t, q, v) returns one number.')

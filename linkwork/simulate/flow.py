@@ -6,6 +6,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ShapeError
+from ..lie.scalars import numbers
 from ..motion import equations
 from .control import Controls, at_state, read_only
 from .held import ConstrainedRates, Keeper
@@ -109,7 +110,7 @@ class Flow:
 
     def _wrenches(self, t, q, v):
         assert self.external is not None
-        wrenches = np.asarray(at_state(self.external, t, *read_only(q, v)), float)
+        wrenches = numbers(at_state(self.external, t, *read_only(q, v)), "what external returned")
         if wrenches.shape != (len(self.robot.bodies), 6):
             raise ShapeError(
                 f"external returned an array of shape {wrenches.shape}, but {self.robot.model.name} has wrenches of shape "

@@ -69,7 +69,7 @@ def checked_reset(event, t: float, q, v, stops: Stops | None):
     found = event.reset(t, q.copy(), v.copy())
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise Failure(f'the reset of event "{event.name}" returned {found!r:.60}; it must return a pair (q, v)', complete=True)
-    q, v = (np.array(numbers(x)) for x in found)
+    q, v = (np.array(numbers(x, f'what the reset of event "{event.name}" returned')) for x in found)
     if (q.shape, v.shape) != shapes or not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise Failure(
             f'the reset of event "{event.name}" returned q of shape {q.shape} and v of shape {v.shape}; '

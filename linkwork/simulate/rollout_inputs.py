@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ..engine.checks import array_of
 from ..engine.device import Library, check_place
 from ..errors import ShapeError, SimulationError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
+from ..lie.scalars import check_real
 from ..varying import Varying
 from .whole_step import DRIVE, LENGTH, TAU
 
@@ -60,6 +62,7 @@ class RolloutInputs:
 
     def array(self, name: str, x, lead: tuple[int, ...], shape: tuple[int, ...] | None = None):
         """x in the dtype of Q, broadcast over batch (and steps); without `shape`, x must have all these axes."""
+        x = check_real(array_of(name, x), name)
         if self.library.host:
             x = np.asarray(x, self.Q.dtype)
         else:

@@ -148,7 +148,7 @@ def simulate(
 
 def is_batch(state) -> bool:
     """Does a state have batch axes?"""
-    return isinstance(state, (tuple, list)) and len(state) == 2 and any(numbers(x).ndim > 1 for x in state)
+    return isinstance(state, (tuple, list)) and len(state) == 2 and any(numbers(x, "the state").ndim > 1 for x in state)
 
 
 def limit_settings(limits, restitution: float) -> tuple[bool, float]:
@@ -220,7 +220,7 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
 
 
 def checked_until(until: float, start: float) -> float:
-    if not (all(np.ndim(x) == 0 and np.isfinite(numbers(x)) for x in (until, start)) and numbers(until) >= numbers(start)):
+    if not (all(np.ndim(x) == 0 and np.isfinite(numbers(x, "until or start")) for x in (until, start)) and numbers(until) >= numbers(start)):
         raise SimulationError(f"a run cannot go from {start} s until {until} s; until must be a finite time, not before the start.")
     return float(until)
 
@@ -230,7 +230,7 @@ def _state(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
         q, v = state
     except (TypeError, ValueError):
         raise ShapeError("state is not a pair (q, v).") from None
-    q, v = np.array(numbers(q)), np.array(numbers(v))
+    q, v = np.array(numbers(q, "q")), np.array(numbers(v, "v"))
     for name, x, size, count in (("q", q, "nq", robot.nq), ("v", v, "nv", robot.nv)):
         if x.shape != (count,):
             raise ShapeError(f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).")

@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..engine.checks import array_of
 from ..engine.cuda import DeviceError
 from ..engine.device import DeviceKernel, Library
 from ..engine.interpreter import called
 from ..errors import ShapeError
 from ..kernels import UserKernel
+from ..lie.scalars import check_real
 from ..varying import Varying
 from .control import read_only
 from .kernels import cache_of, kernel
@@ -70,6 +72,7 @@ def results_of(what: str, function, library: Library, t: float, at: dict, Q, V, 
         own = read_only(Q, V) if library.host and what == "controls" else (library.copy(Q), library.copy(V))
         results = function(t, *own)
     results = results if isinstance(results, tuple) else (results,)
+    results = tuple(check_real(array_of(f"what {what} returned", x), f"what {what} returned") for x in results)
     if library.host:
         results = tuple(np.asarray(x, Q.dtype) for x in results)
     shapes, wanted = ([tuple(x.shape) for x in some] for some in (results, like))

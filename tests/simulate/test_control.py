@@ -163,3 +163,32 @@ def test_a_controller_that_does_not_fit_is_told_so_at_once(text):
 def test_a_rate_is_positive(rate):
     with pytest.raises(lw.SimulationError, match="it must be a positive, finite number"):
         lw.hold(lambda t, q, v: q, rate=rate)
+
+
+ARM = lw.Dynamics(lw.load("planar_2r"))
+COMPLEX = {
+    "a control": lambda: lw.simulate(ARM, ARM.random_state(seed=0), until=0.1, control=lambda t, q, v: 1j * v),
+    "a held control": lambda: lw.simulate(ARM, ARM.random_state(seed=0), until=0.1, control=lw.hold(lambda t, q, v: 1j * v, rate=9.0)),
+    "wrenches": lambda: lw.simulate(ARM, ARM.random_state(seed=0), until=0.1, external=lambda t, q, v: np.zeros((2, 6), complex)),
+    "an event": lambda: lw.simulate(ARM, ARM.random_state(seed=0), until=0.1, events=[lambda t, q, v: t - 1j]),
+    "a state": lambda: lw.simulate(ARM, (np.ones(2) + 1j, np.zeros(2)), until=0.1),
+    "states": lambda: lw.simulate(ARM, (np.ones((3, 2)) + 1j, np.zeros(2)), until=0.1),
+    "a kernel": lambda: lw.simulate(ARM, ARM.random_state(seed=0), until=0.1, control=ARM.kernel()(lambda v: 1j * v)),
+    "controls of a rollout": lambda: lw.rollout(ARM, np.ones(2), np.zeros(2), np.ones((3, 2)) * 1j, dt=0.1, steps=3),
+    "a function of a rollout": lambda: lw.rollout(ARM, np.ones(2), np.zeros(2), lambda t, q, v: 1j * v, dt=0.1, steps=3),
+    "a reset of a rollout": lambda: lw.rollout(ARM, np.ones(2), np.zeros(2), reset=lambda t, q, v: (q, 1j * v), dt=0.1, steps=3),
+    "weights": lambda: lw.rollout_gradient(ARM, np.ones(2), np.zeros(2), weights=(1j, None), dt=0.1, steps=3),
+}
+
+
+@pytest.mark.parametrize("what", COMPLEX)
+def test_complex_numbers_are_refused(what):
+    """Their imaginary parts would be lost in silence."""
+    with pytest.raises(lw.LinkworkError, match="complex"):
+        COMPLEX[what]()
+
+
+def test_a_reset_to_complex_numbers_fails_the_run():
+    event = lw.Event(lambda t, q, v: t - 0.05, "late", reset=lambda t, q, v: (1j * q, v))
+    run = lw.simulate(ARM, ARM.random_state(seed=0), until=0.1, events=[event])
+    assert run.status == "failed" and 'event "late"' in run.message and "complex" in run.message
