@@ -17,7 +17,7 @@ from .held import Keeper
 from .kernels import more_than_a_tree
 from .on_constraints import OnConstraints
 from .settings import FIXED, PAIRS, Settings
-from .start_state import unit_quaternions
+from .start_state import pair_of, unit_quaternions
 from .stops import Stops
 from .watch import Watch
 from .whole_step import own_robot
@@ -188,11 +188,7 @@ def _batch(axes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 def arrays_of(robot: Dynamics | Varying, state, kernels: list, given: Mapping):
     """The states and what is given, with one axis for all samples; and the axes of the batch."""
     own = own_robot(robot)
-    try:
-        q, v = state
-    except (TypeError, ValueError):
-        raise ShapeError("state is not a pair (q, v).") from None
-    q, v = numbers(q, "q"), numbers(v, "v")
+    q, v = pair_of(own, state)
     for name, x, size, count in (("q", q, "nq", own.nq), ("v", v, "nv", own.nv)):
         if x.shape[-1:] != (count,):
             raise ShapeError(f"{name} has shape {x.shape}, but {own.model.name} has {size} = {count} ({listed(own.joints, 2)}).")

@@ -25,7 +25,7 @@ from .held import Keeper
 from .run import Run
 from .sensitivity import wanted
 from .settings import ADAPTIVE, FIXED, Carry, Settings
-from .start_state import unit_quaternions
+from .start_state import pair_of, unit_quaternions
 from .trajectory import Trajectory
 from .whole_step import own_robot
 
@@ -220,17 +220,13 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
 
 
 def checked_until(until: float, start: float) -> float:
-    if not (all(np.ndim(x) == 0 and np.isfinite(numbers(x, "until or start")) for x in (until, start)) and numbers(until) >= numbers(start)):
+    if not (all(np.ndim(x) == 0 and np.isfinite(numbers(x, "until")) for x in (until, start)) and numbers(until) >= numbers(start)):
         raise SimulationError(f"a run cannot go from {start} s until {until} s; until must be a finite time, not before the start.")
     return float(until)
 
 
 def _state(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        q, v = state
-    except (TypeError, ValueError):
-        raise ShapeError("state is not a pair (q, v).") from None
-    q, v = np.array(numbers(q, "q")), np.array(numbers(v, "v"))
+    q, v = map(np.array, pair_of(robot, state))
     for name, x, size, count in (("q", q, "nq", robot.nq), ("v", v, "nv", robot.nv)):
         if x.shape != (count,):
             raise ShapeError(f"{name} has shape {x.shape}, but {robot.model.name} has {size} = {count} ({listed(robot.joints, 2)}).")

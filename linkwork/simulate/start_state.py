@@ -1,11 +1,25 @@
-"""The state that a run starts from: quaternions of norm one."""
+"""The state that a run starts from: a pair (q, v), with quaternions of norm one."""
 
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..errors import SimulationError
+from ..errors import ShapeError, SimulationError
+from ..lie.scalars import numbers
 
 UNIT = 1e-6  # how far the norm of a quaternion may be from one
+
+
+def pair_of(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
+    """q and v of a state, of one sample or many, as arrays of floats."""
+    try:
+        q, v = state
+    except (TypeError, ValueError):
+        q = v = None
+    if q is None or (isinstance(state, np.ndarray) and state.ndim < 2):
+        came = f"an array of shape {state.shape}" if isinstance(state, np.ndarray) else f"a {type(state).__name__}"
+        sizes = f"q of shape ({robot.nq},) and v of shape ({robot.nv},)"
+        raise ShapeError(f"state is not a pair (q, v) but {came}: {robot.model.name} has {sizes}, with batch axes before them for many.")
+    return numbers(q, "q"), numbers(v, "v")
 
 
 def unit_quaternions(robot: Dynamics, q: np.ndarray) -> np.ndarray:

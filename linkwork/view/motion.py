@@ -47,8 +47,10 @@ class Motion:
         name, n = self.robot.model.name, len(np.atleast_1d(self.t))
         sizes = {"t": (n,), "q": (n, self.robot.nq), "v": (n, self.robot.nv), "tau": (n, self.robot.nv)}
         for what, size in sizes.items():
-            if (x := getattr(self, what)) is None:
+            if (x := getattr(self, what)) is None and what == "tau":
                 continue
+            if x is None:
+                raise ShapeError(f"{what} is None; a motion of {name} needs it, of shape {size}: zeros where nothing depends on it.")
             x = np.asarray(x, float)
             if x.shape != size or n == 0:
                 raise ShapeError(f"{what} has shape {x.shape}; over {n} times of {name} it has shape {size}.")

@@ -69,3 +69,12 @@ def test_kernels_are_announced_by_name(monkeypatch, capsys):
     robot = lw.Dynamics(lw.load("pendulum"))
     robot.kernel(lambda q, v: (time.sleep(0.1), q * 0.123)[1])(np.ones(1), np.ones(1))
     assert capsys.readouterr().err.startswith("linkwork: compiling ")
+
+
+@pytest.mark.parametrize("state", [np.zeros(4), np.zeros(2), np.zeros((3, 2)), None, 1.0, "state"])
+def test_a_state_that_is_no_pair_is_refused_in_words(state):
+    """Also one array of q and v, and q alone; for one robot as for many."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    for how in ({}, {"store": "last"}):
+        with pytest.raises(lw.ShapeError, match=r"not a pair \(q, v\) but .*: double_pendulum has q of shape \(2,\)"):
+            lw.simulate(robot, state, until=0.1, **how)

@@ -75,3 +75,8 @@ def test_numbers_that_are_no_motion_are_refused(swing, change, message):
 def test_something_else_cannot_be_looked_at():
     with pytest.raises(lw.LinkworkError, match="a str cannot be shown"):
         lw.plot("panda.urdf")
+
+
+def test_a_motion_without_velocities_says_that_it_needs_them():
+    with pytest.raises(lw.ShapeError, match=r"v is None; a motion of planar_2r needs it, of shape \(3, 2\)"):
+        lw.Motion(lw.Dynamics(lw.load("planar_2r")), np.arange(3.0), np.zeros((3, 2)), None)
