@@ -36,7 +36,7 @@ def cells(interpreter: bool):
     for cell in reversed(list(whole)) if interpreter else whole:
         kinds.setdefault((has_none(*cell[:2]), is_refused(*cell)), []).append(cell)
     for cell in (cell for kind in kinds.values() for cell in pairwise(kind)):
-        yield pytest.param(*cell, marks=[pytest.mark.slow] if cell[1] == "long" and cell[2] in OF_ONE_FORMULA else [])
+        yield pytest.param(*cell, marks=[pytest.mark.slow] if cell[1] == "long" else [])
 
 
 def check(name, mechanism, road, interpreter, folder):
