@@ -1,9 +1,10 @@
 """Any two convex shapes: the nearest points of two cores, with a radius around each, by support functions.
 
-A sphere is a point with its radius around it, a capsule a segment. Of other shapes the core is smaller by a margin on all sides, which is
-put around it again, so that edges are rounded by the margin, and shapes may overlap by the two margins before their cores meet; of an
-ellipsoid, whose smaller ellipsoid is not the same distance away everywhere, the surface moves by less than a two hundredth of its size.
-The nearest points of the cores are found by Gilbert, Johnson and Keerthi's iteration, which is a loop in kernels.
+A sphere is a point with its radius around it, a capsule a segment, other shapes are cores without a radius. While the cores are apart, the
+gap is that along the normal of the nearest points, the distance: no gap along any normal is larger. Where they are not, shapes count whose
+cores are smaller by a margin on all sides, which is put around them again: edges are rounded by the margin, and shapes may overlap by the
+two margins before such cores meet; of an ellipsoid, whose smaller ellipsoid is not the same distance away everywhere, the surface moves by
+less than a two hundredth of its size. The nearest points of cores are found by Gilbert, Johnson and Keerthi's iteration, a loop in kernels.
 """
 
 from itertools import combinations
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..lie.iteration import iterate
 from ..lie.scalars import dot, like
+from ..lie.scalars import still as constant
 from .boxes import ball_in_box, crossed, point_cylinder, sphere_cylinder
 from .moving import Moving
 from .planes import CORNERS, THIRDS
@@ -23,19 +25,25 @@ MARGIN = 0.1  # of the smallest half size
 ROUNDS = 60
 CLOSE = 1e-14  # relative: the nearest point so far is this near to the nearest there is
 FLAT = 1e-12
+NEAR = 1e-4  # of the size: cores that are nearer have no normal that rounding would not move
 STEP = 5e-3  # of the size: how far bodies are moved to see how normals and points change
 EDGES = list(combinations(range(4), 2))
 TRIANGLES = list(combinations(range(4), 3))
 
 
 class Core(NamedTuple):
-    """One shape: its place, rotation, the half sizes of its core, and the radius around it."""
+    """One shape: its place, rotation, the half sizes of its core, the radius around it, and by how much it may be rounded."""
 
     kind: str
     p: Any
     R: Any
     half: np.ndarray
     radius: float
+    margin: float
+
+    @property
+    def rounded(self) -> "Core":
+        return self._replace(half=self.half - self.margin, radius=self.radius + self.margin)
 
     def support(self, d):
         """The point of the core farthest along d, in its own axes."""
@@ -78,10 +86,9 @@ def half_sizes(kind: str, size) -> np.ndarray:
 
 def core(kind: str, shape: Placed, i: int) -> Core:
     """Shape i of some of one kind."""
-    half, size = half_sizes(kind, shape.size[i]), shape.size[i]
-    margin = 0.0 if kind in ("sphere", "capsule") else MARGIN * half.min()
-    radius = size[0] if kind in ("sphere", "capsule") else margin
-    return Core(kind, shape.p[..., i, :], shape.R[..., i, :, :], half - margin, float(radius))
+    half, is_round = half_sizes(kind, shape.size[i]), kind in ("sphere", "capsule")
+    radius, margin = (float(shape.size[i][0]), 0.0) if is_round else (0.0, MARGIN * float(half.min()))
+    return Core(kind, shape.p[..., i, :], shape.R[..., i, :, :], half, radius, margin)
 
 
 def of_kinds(first: str, second: str):
@@ -97,15 +104,37 @@ def of_kinds(first: str, second: str):
 def nearest(a: Core, b: Core):
     """Gap (...), normal and point (..., 3) of two shapes; of shapes that move, with their rates."""
     if not isinstance(a.p, Moving) and not isinstance(b.p, Moving):
-        return nearest_of_cores(a, b)
-    here, size = nearest_of_cores(still(a), still(b)), float(a.half.max() + b.half.max() + a.radius + b.radius)
+        return exact_or_rounded(a, b)
+    size = whole_size(a, b)
     moving = [x for x in (a, b) if isinstance(x.p, Moving)]
     speed = sum(np.abs(x.p.rate) @ like(np.ones((3, 1)), x.p.rate) + size * total(np.abs(x.R.rate)) for x in moving)
     moves = speed > 0
     h = np.where(moves, STEP * size / np.where(moves, speed, 1.0), 1.0)
-    there, back = (nearest_of_cores(moved(a, way * h), moved(b, way * h)) for way in (1.0, -1.0))
-    step = h[..., 0], h, h
-    return tuple(Moving(x, (y - z) / (2 * t)) for x, y, z, t in zip(here, there, back, step))
+    here, step, rates = exact_or_rounded(still(a), still(b)), (h[..., 0], h, h), []
+    for one, other in ((a, b), (a.rounded, b.rounded)):
+        there, back = (nearest_of_cores(moved(one, way * h), moved(other, way * h)) for way in (1.0, -1.0))
+        rates.append([(y - z) / (2 * t) for y, z, t in zip(there, back, step)])
+    apart = here[0] + (a.radius + b.radius) > 2 * STEP * size  # on both sides
+    return tuple(Moving(x, np.where(apart if k == 0 else apart[..., None], *rate)) for k, (x, *rate) in enumerate(zip(here, *rates)))
+
+
+def whole_size(a: Core, b: Core) -> float:
+    return float(a.half.max() + b.half.max() + a.radius + b.radius)
+
+
+def exact_or_rounded(a: Core, b: Core):
+    """Gap, normal and point of the shapes themselves where their cores are apart; else the normal and point of rounded ones, and their gap
+    or that of the shapes along this normal, the larger, but no more than that of cores which meet. The gap changes along the normal."""
+    exact, other = nearest_of_cores(a, b), nearest_of_cores(a.rounded, b.rounded)
+    apart = exact[0] + (a.radius + b.radius) > NEAR * whole_size(a, b)
+    inside = np.minimum(exact[0], np.maximum(other[0], separation(a, b, other[1])))
+    gap = np.where(apart, exact[0], other[0] + constant(inside - other[0]))
+    return gap, *(np.where(apart[..., None], x, y) for x, y in zip(exact[1:], other[1:]))
+
+
+def separation(a: Core, b: Core, n):
+    """How far apart two shapes are along a normal (...): no more than their distance, or minus their depth, which the best normal has."""
+    return dot(a.place(a.support(-n)) - b.place(b.support(n)), n)[..., 0] - (a.radius + b.radius)
 
 
 def total(x):
@@ -136,8 +165,7 @@ def nearest_of_cores(a: Core, b: Core):
         return a.place(x) - b.place(y)
 
     way = a.p - b.p
-    apart = dot(way, way) != 0
-    way = np.where(apart, way, like([0.0, 0.0, 1.0], way))
+    way = np.where(dot(way, way) != 0, way, like([0.0, 0.0, 1.0], way))
     first = point(way)
     start = tuple(np.stack([x] * 3, -2) for x in first)
 
@@ -167,7 +195,9 @@ def nearest_of_cores(a: Core, b: Core):
     overlap = inside > 0
     n = np.where(overlap, along, n)
     n = (a.R @ held((a.R.mT @ n[..., None])[..., 0])[..., None])[..., 0]
-    gap = np.where(overlap[..., 0], 0.0, dot(p - q, n)[..., 0]) - (a.radius + b.radius)
+    radii = a.radius + b.radius
+    gap = np.where(overlap[..., 0], 0.0, dot(p - q, n)[..., 0]) - radii
+    gap = np.where(gap + radii > NEAR * whole_size(a, b), gap + constant(separation(a, b, n) - gap), gap)
     return gap, n, (p - a.radius * n + q + b.radius * n) / 2
 
 

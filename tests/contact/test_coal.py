@@ -13,12 +13,12 @@ GEOMETRY = {
 }  # fmt: skip
 
 
-def distances(model, T, kinds):
+def distances(model, T, kinds, tolerance=1e-6):
     """Signed distances of the two shapes at these poses of the bodies."""
     one, other = GEOMETRY[kinds[0]](*SIZES[kinds[0]]), GEOMETRY[kinds[1]](*SECOND.get(kinds[1], SIZES[kinds[1]]))
     places = [T[:, i] @ model.bodies[i].collisions[0].pose.matrix for i in (0, 1)]
     request, found = coal.DistanceRequest(), []
-    request.enable_signed_distance = True
+    request.enable_signed_distance, request.gjk_tolerance = True, tolerance
     for A, B in zip(*places):
         a, b = (coal.Transform3s(X[:3, :3], X[:3, 3]) for X in (A, B))
         found.append(coal.distance(one, a, other, b, request, coal.DistanceResult()))
@@ -47,12 +47,29 @@ def test_on_ten_thousand_poses(kinds):
 
 
 @pytest.mark.parametrize("kinds", ITERATED, ids="-".join)
-def test_shapes_that_are_iterated_are_apart_by_the_distance_of_rounded_ones(kinds):
-    """rounding edges by the margin brings surfaces back by at most (√3 − 1) margins each; coal iterates to 1e-6"""
+@pytest.mark.parametrize("compiled", [False, True])
+def test_gaps_that_are_iterated_are_distances_and_never_larger(kinds, compiled):
+    """to 1e-6 of the size, plain and in kernels"""
     model = two_bodies(kinds)
-    robot = lw.Dynamics(model, compiled=False)
+    robot = lw.Dynamics(model, compiled=compiled)
     q, _ = near(robot, 300, seed=5, spread=0.4)
-    expected = distances(model, robot.poses(q), kinds)
-    apart = expected > 0
-    error = robot.contact_gaps(q)[apart, 0] - expected[apart]
-    assert error.min() > -2e-3 and error.max() < 0.75 * 0.1 * (0.2 + 0.15)
+    expected = distances(model, robot.poses(q), kinds, tolerance=1e-9)
+    apart = expected > 1e-3
+    error = robot.contact_gaps(q)[apart].min(-1) - expected[apart]
+    assert apart.sum() > 50 and error.min() > -3e-7 and error.max() < 3e-8
+
+
+@pytest.mark.parametrize("kinds", ITERATED, ids="-".join)
+def test_gaps_that_are_iterated_go_on_through_touch(kinds):
+    """On the way of one centre to the other the first gap below zero is near to it, none where shapes are apart is."""
+    robot = lw.Dynamics(two_bodies(kinds), compiled=True)
+    q, _ = near(robot, 25, seed=7, spread=0.4)
+    way = q[:, 4:7] - q[:, -3:]
+    low, high, state = np.zeros(25), np.full(25, 3.0), q.copy()
+    for _ in range(30):
+        middle = (low + high) / 2
+        state[:, 4:7] = q[:, -3:] + middle[:, None] * way
+        closed = robot.contact_gaps(state).min(-1) < 0
+        low, high = np.where(closed, middle, low), np.where(closed, high, middle)
+    state[:, 4:7] = q[:, -3:] + low[:, None] * way
+    assert low.max() > 0.1 and robot.contact_gaps(state).min() > -2e-4
