@@ -111,9 +111,9 @@ def nearest(a: Core, b: Core):
     moves = speed > 0
     h = np.where(moves, STEP * size / np.where(moves, speed, 1.0), 1.0)
     here, step, rates = exact_or_rounded(still(a), still(b)), (h[..., 0], h, h), []
-    for one, other in ((a, b), (a.rounded, b.rounded)):
-        there, back = (nearest_of_cores(moved(one, way * h), moved(other, way * h)) for way in (1.0, -1.0))
-        rates.append([(y - z) / (2 * t) for y, z, t in zip(there, back, step)])
+    for x, y in ((a, b), (a.rounded, b.rounded)):
+        there, back = (nearest_of_cores(moved(x, way * h), moved(y, way * h)) for way in (1.0, -1.0))
+        rates.append([(ahead - behind) / (2 * t) for ahead, behind, t in zip(there, back, step)])
     apart = here[0] + (a.radius + b.radius) > 2 * STEP * size  # on both sides
     return tuple(Moving(x, np.where(apart if k == 0 else apart[..., None], *rate)) for k, (x, *rate) in enumerate(zip(here, *rates)))
 
