@@ -180,9 +180,9 @@ class HolonomicRows(FunctionRows):
 
 @dataclass(frozen=True, eq=False)
 class PfaffianRows(FunctionRows):
-    """Rows Jc(q, t) v = U, or Jc(q) v = U, U constant:  γ = J̇c v."""
+    """Rows Jc(q, t) v = U(t):  γ = J̇c v − U̇                                                           Jain (11.4), (11.6)."""
 
-    values: tuple[float, ...] | float = 0.0
+    values: Any = 0.0  # numbers, or a function of t
     holonomic = False
 
     @staticmethod
@@ -190,24 +190,36 @@ class PfaffianRows(FunctionRows):
         return PfaffianRows(x.name, x.matrix, x.count, robot.lowered, x.value)
 
     @property
-    def U(self):
-        return np.broadcast_to(np.asarray(self.values, float), (self.count,))
+    def functions(self):
+        return (self.function, self.values) if callable(self.values) else (self.function,)
+
+    @property
+    def moves(self):
+        return self.time is not None or callable(self.values)
+
+    def U(self, t):
+        """U (count,) at a time."""
+        values = self.values(t) if callable(self.values) else self.values
+        found = values if isinstance(values, Traced) else _together(values)
+        return np.broadcast_to(found, (self.count,)) if not found.ndim else self._shaped(found, (self.count,))
 
     def matrix(self, q, t, nv):
         return self._shaped(self.called(q, t), (self.count, nv))
 
     def traced(self, nodes, q, v, t):
-        Jc = q.like(self.matrix(q, t, nodes.tree.nv))
-        time = along(t, 1.0) if self.moves else {}
-        gamma = None if v is None else np.matvec(rate(Jc, along(q, coordinate_rates(nodes, q) @ v) | time), v)
-        return q.like(np.zeros(self.count)), Jc, q.like(self.U), gamma
+        Jc, U, time = q.like(self.matrix(q, t, nodes.tree.nv)), q.like(self.U(t)), along(t, 1.0) if self.moves else {}
+        gamma = None
+        if v is not None:
+            gamma = np.matvec(rate(Jc, along(q, coordinate_rates(nodes, q) @ v) | time), v) - rate(U, time)
+        return q.like(np.zeros(self.count)), Jc, U, gamma
 
     def by_differences(self, nodes, q, v, t):
         def at(s):
             return np.asarray(self.matrix(q if v is None else integrate(nodes, q, s * v), t + s, nodes.tree.nv), float)
 
-        zero = np.zeros(self.count)
-        return zero, at(0.0), self.U, zero if v is None else first(at, step(v)) @ v
+        zero, U = np.zeros(self.count), lambda s: np.asarray(self.U(t + s), float)
+        gamma = zero if v is None else first(at, step(v)) @ v - (first(U, STEP) if callable(self.values) else 0.0)
+        return zero, at(0.0), U(0.0), gamma
 
 
 def time_of(function: Callable, name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .scalars import like
+from .scalars import like, of_arrays
 
 TILDE = np.cross(np.eye(3)[:, None], np.eye(3)).mT.reshape(3, 9) + 0.0  # p @ TILDE = p~, row after row
 
@@ -17,6 +17,7 @@ def cross(a, b):
     return (tilde(a) @ b[..., None])[..., 0]
 
 
+@of_arrays
 def pose(R, p):
     """The homogeneous matrix [[R, p], [0, 1]]."""
     top    = np.concatenate([R, p[..., None]], axis=-1)

@@ -11,29 +11,33 @@ import numpy as np
 
 from .attitude import matrix_from_axis_angle, quaternion_from_axis_angle, quaternion_from_matrix
 from .embedding import cross
-from .scalars import dot, like
+from .scalars import dot, like, of_arrays
 from .so3 import product
 
 AXES = np.eye(3)
 
 
+@of_arrays
 def matrix_from_euler(angles, sequence):
     """R = R₁(a) R₂(b) R₃(c) (B.1, which prints R₃₃ = 1 for cos γ and loses a sign in R₂₁)."""
     first, second, third = _rotations(matrix_from_axis_angle, angles, sequence)
     return first @ second @ third
 
 
+@of_arrays
 def quaternion_from_euler(angles, sequence):
     """q = q₁(a) ⊗ q₂(b) ⊗ q₃(c)."""
     first, second, third = _rotations(quaternion_from_axis_angle, angles, sequence)
     return product(product(first, second), third)
 
 
+@of_arrays
 def euler_from_matrix(R, sequence):
     """The angles of a rotation matrix, in the ranges of `euler_from_quaternion`."""
     return euler_from_quaternion(quaternion_from_matrix(R), sequence)
 
 
+@of_arrays
 def euler_from_quaternion(q, sequence):
     """The angles of a quaternion: a, c in [-π, π]; b in [0, π] if first and last letter are the same, else [-π/2, π/2].
 
@@ -58,6 +62,7 @@ def euler_from_quaternion(q, sequence):
     return np.stack([a, b, c] if sequence.isupper() else [c, b, a], axis=-1)
 
 
+@of_arrays
 def euler_velocity_map(angles, sequence):
     """A with ω = A d(angles)/dt, ω in body axes: the three axes of rotation in body axes (B.2 for "ZXZ")."""
     _, second, third = _rotations(matrix_from_axis_angle, angles, sequence)
@@ -67,11 +72,13 @@ def euler_velocity_map(angles, sequence):
     return np.concatenate([u, v, w] if sequence.isupper() else [w, v, u], axis=-1)
 
 
+@of_arrays
 def angular_velocity_from_euler(angles, rates, sequence):
     """ω = A d(angles)/dt, in body axes (B.2)."""
     return (euler_velocity_map(angles, sequence) @ rates[..., None])[..., 0]
 
 
+@of_arrays
 def euler_rates(angles, omega, sequence):
     """d(angles)/dt = A⁻¹ ω, ω in body axes (B.3). With A = [u v w], A⁻¹ ω = [v × w, w × u, u × v]* ω / (u · v × w)."""
     A       = euler_velocity_map(angles, sequence)

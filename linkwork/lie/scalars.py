@@ -4,11 +4,32 @@ The same code runs on float arrays with leading batch axes and on traced arrays.
 the argument decides: `like.register`, `unit.register`, `opaque.register` and `still.register` add a type.
 """
 
-from functools import singledispatch
+from collections.abc import Callable
+from functools import singledispatch, wraps
+from typing import TypeVar
 
 import numpy as np
 
 from ..errors import ShapeError
+
+Function = TypeVar("Function", bound=Callable)
+
+
+def of_arrays(function: Function) -> Function:
+    """The function with lists, tuples and plain numbers among its arguments made arrays of floats; all else is as it is."""
+
+    @wraps(function)
+    def run(*arguments, **named):
+        return function(*map(_array, arguments), **{name: _array(x) for name, x in named.items()})
+
+    return run  # type: ignore[return-value]
+
+
+def _array(x):
+    if type(x) not in (list, tuple, float, int):
+        return x
+    x = np.asarray(x)
+    return x.astype(float) if x.dtype.kind in "iub" else x
 
 
 @singledispatch

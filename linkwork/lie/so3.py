@@ -6,7 +6,7 @@ import numpy as np
 
 from .embedding import cross, pose, tilde
 from .group import Motions, frozen, twists
-from .scalars import dot, like, unit
+from .scalars import dot, like, of_arrays, unit
 from .stumpff import stumpff
 
 __all__ = ["SO3", "Rotations", "conjugate", "cross", "product", "rotation_matrix", "tilde"]
@@ -54,6 +54,7 @@ class Rotations(Motions):
         return product(q, np.concatenate([v, np.zeros_like(v[..., :1])], axis=-1)) / 2
 
 
+@of_arrays
 def product(p, q):
     """The Hamilton product, with R(p ⊗ q) = R(p) R(q) (Jain, B.27, B.28)."""
     e, w = p[..., :3], p[..., 3:]
@@ -61,11 +62,13 @@ def product(p, q):
     return np.concatenate([w * f + u * e + cross(e, f), w * u - dot(e, f)], axis=-1)
 
 
+@of_arrays
 def conjugate(q):
     """[-ε; q₀], the inverse of a unit quaternion (Jain, B.15)."""
     return q * like([-1.0, -1.0, -1.0, 1.0], q)
 
 
+@of_arrays
 def rotation_matrix(q):
     """The rotation matrix of a quaternion of any length n = q·q > 0: R = I + 2 (q₀ ε~ + ε~ ε~) / n (Jain, B.14).
 

@@ -153,13 +153,18 @@ class Holonomic(Bond):
 
 @dataclass(frozen=True)
 class Pfaffian(Bond):
-    """Rows given by the user: matrix(q) (count, nv), or matrix(q, t), times v is `value`. Also for quantities that are conserved and
-    are to stay so under projection. What is said of the function of `Holonomic` holds for `matrix`."""
+    """Rows given by the user: matrix(q) (count, nv), or matrix(q, t), times v is `value`: numbers, or a function value(t) of such. Also for
+    quantities that are conserved and are to stay so under projection. What is said of the function of `Holonomic` holds for both."""
 
     matrix: Callable
     count: int = 1
-    value: tuple[float, ...] | float = 0.0
+    value: tuple[float, ...] | float | Callable = 0.0
     WHOLE = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        good = callable(self.value) or ((x := numbers(self.value)).shape in {(), (self.count,)} and np.isfinite(x).all())
+        self._demand(good, "value", f"a finite number, {self.count} of them, or a function of t")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@
 import numpy as np
 
 from ..lie import so3
+from ..lie.scalars import of_arrays
 from .shift import blocks
 
 
@@ -15,16 +16,19 @@ def _parts(z):
     return so3.tilde(z[..., :3]), so3.tilde(z[..., 3:])
 
 
+@of_arrays
 def tilde(z):
     x, y = _parts(z)
     return blocks(x, np.zeros_like(x), y, x)
 
 
+@of_arrays
 def bar(z):
     x, y = _parts(z)
     return blocks(x, y, np.zeros_like(x), x)
 
 
+@of_arrays
 def hat(z):
     x, y = _parts(z)
     return blocks(x, y, y, np.zeros_like(x))

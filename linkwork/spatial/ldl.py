@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..lie.scalars import like
+from ..lie.scalars import like, of_arrays
 
 ROUNDING = 1e-14
 
@@ -22,6 +22,7 @@ def factor(A, divide=lambda x, pivot: x / pivot, judged=lambda pivot, diagonal: 
     return L, d
 
 
+@of_arrays
 def solve(A, B):
     """A⁻¹ B for symmetric A (..., n, n) and a block of columns B (..., n, m)."""
     L, d = factor(A)
@@ -60,12 +61,14 @@ def _divide(x, pivot):
     return np.where(is_there, x / np.where(is_there, pivot, 1.0), 0.0)
 
 
+@of_arrays
 def logdet(A):
     """log det A = Σ log d for symmetric positive definite A."""
     _, d = factor(A)
     return sum((np.log(x[..., 0]) for x in d), 0.0)
 
 
+@of_arrays
 def root(A):
     """W (..., n, n), lower triangular with a positive diagonal, with W W* = A for symmetric positive definite A."""
     n = A.shape[-1]
@@ -79,6 +82,7 @@ def root(A):
     return np.stack([np.concatenate([np.broadcast_to(x, shape) for x in row], -1) for row in rows], -2)
 
 
+@of_arrays
 def root_solve(W, B):
     """W⁻¹ B for lower triangular W and a block of columns B (..., n, m)."""
     x: list = []
@@ -87,6 +91,7 @@ def root_solve(W, B):
     return _stacked(x, B)
 
 
+@of_arrays
 def root_transposed_solve(W, B):
     """W⁻* B for lower triangular W and a block of columns B (..., n, m)."""
     n = W.shape[-1]

@@ -157,3 +157,51 @@ def test_a_distance_is_kept_and_is_a_function_of_ones_own():
     tau = np.zeros(6)
     np.testing.assert_allclose(own.jacobian(q), rod.jacobian(q), atol=1e-10)
     np.testing.assert_allclose(own.forward_dynamics(q, v, tau), rod.forward_dynamics(q, v, tau), atol=1e-7)
+
+
+VALUES = {"traced": lambda t: np.sin(2 * t), "of numbers": lambda t: float(np.sin(2 * t)), "a list": lambda t: [np.sin(2 * t)]}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_rows_may_have_a_value_that_moves_in_time(value, compiled):
+    """G(q, t) v = U(t) and G v̇ + Ġ v = U̇ (11.4), (11.6): in projection, accelerations and a run."""
+    row = Pfaffian("slip", lambda q, t: np.stack([1.0 + t, -1.0 - q[2], 0.5 * q[1]]), value=value)
+    robot = lw.Dynamics(sled((1, 2, 0)).constrain(row).model(), compiled=compiled)
+    held, t, tau = robot.constraints, 0.3, np.array([0.1, 0.2, 0.3])
+    q, v = held.project(np.array([0.1, 0.2, 0.3]), np.array([0.5, -0.4, 0.6]), t=t)
+    np.testing.assert_allclose(held.jacobian(q, t=t) @ v, np.sin(2 * t), rtol=1e-9)
+    vdot = robot.forward_dynamics(q, v, tau, t=t)
+    left, h = lambda s: row.matrix(robot.integrate(q, s * v), t + s) @ (v + s * vdot) - np.sin(2 * (t + s)), 1e-5
+    np.testing.assert_allclose((left(h) - left(-h)) / (2 * h), 0, atol=1e-8)
+    run = lw.simulate(robot, (q, v), start=t, until=0.5, progress=False)
+    np.testing.assert_allclose(row.matrix(run.q[-1], 0.5) @ run.v[-1], np.sin(1.0), rtol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def slipping():
+    """A sled whose slip is sin t, and a state at t = 0."""
+    robot = lw.Dynamics(sled().constrain(Pfaffian("slip", lambda q: np.stack([1.0, -1.0 - q[2], 0.5 * q[1]]), value=np.sin)).model())
+    return robot, *robot.constraints.project(np.array([0.1, 0.2, 0.3]), np.array([0.5, -0.4, 0.6]), t=0.0)
+
+
+def test_derivatives_know_a_value_that_moves_in_time(slipping):
+    """∂v̇/∂t along the constraints, by differences."""
+    (robot, q, v), tau, h = slipping, np.array([0.1, 0.2, 0.3]), 1e-5
+    held = robot.constraints
+    later = lambda s: robot.forward_dynamics(q, held.project(q, v, t=s)[1], tau, t=s)
+    np.testing.assert_allclose(held.derivatives(q, v, tau, t=0.0).vdot_by.t, (later(h) - later(-h)) / (2 * h), atol=1e-8)
+
+
+@pytest.mark.slow
+def test_rollouts_and_batches_know_a_value_that_moves_in_time(slipping):
+    robot, q, v = slipping
+    end = lw.simulate(robot, (q, v), until=0.2, progress=False).q[-1]
+    np.testing.assert_allclose(lw.rollout(robot, q[None], v[None], None, dt=0.01, steps=20, method="rk4").q[0, -1], end, atol=1e-7)
+    np.testing.assert_allclose(lw.simulate(robot, (q[None], v[None]), until=0.2, store="last").q[0], end, atol=1e-7)
+
+
+@pytest.mark.parametrize("value", ["fast", (1.0, 2.0), np.nan])
+def test_a_value_that_is_none_is_refused(value):
+    with pytest.raises(lw.ModelError, match=r'constraint "slip" has value .* a function of t'):
+        Pfaffian("slip", lambda q: [[1.0, 0.0, 0.0]], value=value)

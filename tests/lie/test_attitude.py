@@ -1,9 +1,12 @@
 """The statements of Jain's appendix B on rotations, quaternions and Gibbs vectors, one test each."""
 
+import inspect
+
 import numpy as np
 import pytest
 
-from linkwork.lie import SO3, attitude
+from linkwork import spatial
+from linkwork.lie import SO3, attitude, euler
 from linkwork.lie.attitude import E_minus, E_plus, conjugate, product, pure, rotation_matrix
 from linkwork.lie.embedding import tilde
 
@@ -317,3 +320,19 @@ def test_float32_stays_float32(rng):
                attitude.quaternion_rate(q, x), attitude.quaternion_acceleration(q, x, x),
                attitude.cayley(x), attitude.rotations_between(x, x)]
     assert {r.dtype for r in results} == {np.dtype(np.float32)}
+
+
+def test_lists_and_numbers_are_arrays():
+    """Every function of attitude, euler and spatial gives the same of lists as of arrays."""
+    n, q, R, T, z = [0, 0.6, 0.8], [0.1, 0.2, 0.3, 0.9], np.eye(3).tolist(), np.eye(4).tolist(), [1, 2, 3, 4, 5, 6]
+    M = np.diag([2.0, 3, 4, 5, 5, 5]).tolist()
+    values = {"n": n, "angle": 0.4, "q": q, "p": q, "R": R, "T": T, "z": z, "M": M, "A": M, "W": M, "B": M, "C": M, "D": M, "V": M}
+    values |= {"n_rate": n, "angle_rate": 2, "omega": n, "omega_rate": n, "q_rate": q, "q_acceleration": q, "x": n, "s": n, "a": n, "b": n}
+    values |= {"angles": n, "rates": n, "mass": 2, "center": n, "tensor": R, "masses": [1, 2], "points": [n, n]}
+    functions = [f for name, f in vars(euler).items() if name[0] != "_" and getattr(f, "__module__", "") == euler.__name__]
+    for f in (*functions, *(getattr(part, name) for part in (attitude, spatial) for name in part.__all__ if name != "Pose")):
+        names = [x for x in inspect.signature(f).parameters if x not in ("axes", "alpha")]
+        said = {x: "xyz" if x == "sequence" else n if f is spatial.homogeneous and x == "p" else values[x] for x in names}
+        arrays = {x: y if x == "sequence" else np.asarray(y, float) for x, y in said.items()}
+        for one, other in zip(*(x if isinstance(x, tuple) else (x,) for x in (f(**said), f(**arrays)))):
+            np.testing.assert_array_equal(one, other)

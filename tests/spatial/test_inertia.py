@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from linkwork.errors import ShapeError
 from linkwork.lie import so3
 from linkwork.spatial import (
     homogeneous,
@@ -35,6 +36,14 @@ def test_a_massless_tensor_comes_back_too():
     assert mass == 0.0
     assert not center.any()
     assert np.array_equal(tensor, J)
+
+
+def test_three_principal_moments_are_a_diagonal_tensor():
+    """Lists and plain numbers are arrays; anything else but (3,) and (..., 3, 3) is refused."""
+    assert np.array_equal(inertia(2.0, [0, 0, 1], [1, 2, 3]), inertia(np.array(2.0), np.array([0.0, 0, 1]), np.diag([1.0, 2, 3])))
+    assert np.array_equal(parallel_axis([1, 2, 3], 2, [0, 0, 1]), np.diag([3.0, 4, 3]))
+    with pytest.raises(ShapeError, match=r"tensor has shape \(4, 3\)"):
+        inertia(np.ones(4), np.zeros((4, 3)), np.ones((4, 3)))
 
 
 def test_the_matrix_is_symmetric_and_positive(body):
