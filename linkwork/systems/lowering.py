@@ -67,6 +67,7 @@ def lower(model: Model, dtype=np.float64, split: bool = False, lengths: bool = F
         reach=tuple(x.reach for x in parts),
         body_reach=tuple(place[body.name][2] for body in model.bodies),
         forces=tuple((force, ends_of(model, force)) for force in model.forces),
+        in_fluid=model.fluid is not None,
         **more,
     )
 

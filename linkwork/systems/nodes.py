@@ -56,6 +56,7 @@ class Nodes(RigidTree):
     forces: tuple = ()  # springs and pushes between points, each with its places (body, pose)
     moved: tuple | None = None  # by how much each body's placement has moved, where lengths are varied
     inertias: tuple | None = None  # of nodes, where they are not those of their bodies
+    in_fluid: bool = False  # is the model in a fluid, which these nodes do not know?
     bonds: Mapping[str, Any] | None = None  # constants of loops, couplings and rods, where they vary: see `BONDS`
 
     @property

@@ -1,8 +1,10 @@
 """Jain, chapter 5: one mechanism in several formulations, the same mass matrix, the same forces, the same motion."""
 
+import numpy as np
 import pytest
 from zoo import MECHANISMS, close, plain, state
 
+import linkwork as lw
 from linkwork.operators import about_a_fixed_point, rigid, shifted, with_inertial_rates
 from linkwork.spatial import Pose, phi, phi_inverse
 from linkwork.systems import lower
@@ -58,3 +60,23 @@ def test_nothing_changes_from_node_to_node_about_a_fixed_point(name):
     _, nodes, s = at_a_state(name)
     op = about_a_fixed_point(nodes, s.q, s.v).operators
     close(op.phi.dense(), (op.phi.dense() != 0).astype(float))
+
+
+def test_a_fluid_is_refused():
+    """The nodes of a model in a fluid do not know it."""
+    nodes = lower(lw.load("double_pendulum").in_fluid(lw.Immersed("link2", added_mass=(1.0,) * 6)))
+    for formulation in FORMULATIONS:
+        with pytest.raises(lw.ModelError, match=f"{formulation.__name__} leaves out the fluid"):
+            formulation(nodes, np.ones(2), np.ones(2))
+
+
+def test_flexible_bodies_have_the_first_formulation_alone():
+    """𝓜 and 𝓒 with nodes of other heights; the others are of rigid bodies."""
+    beam = lw.FlexibleBody.beam(1.0, {"EIy": 1.0, "EIz": 1.0, "rhoA": 1.0}, elements=4, directions="y", count=2)
+    robot = lw.Dynamics(lw.Builder("arm").flexible("beam", beam, joint=lw.Revolute()).model(), compiled=False)
+    nodes, q, v = lower(robot.model), np.array([0.3, 0.1, 0.05]), np.array([1.0, 0.2, 0.3])
+    close(rigid(nodes, q, v).mass_matrix, robot.mass_matrix(q), 1e-11)
+    close(rigid(nodes, q, v).bias, robot.bias(q, v), 1e-11)
+    for formulation in (with_inertial_rates, about_a_fixed_point):
+        with pytest.raises(lw.ModelError, match=f"{formulation.__name__} is written for rigid trees"):
+            formulation(nodes, q, v)
