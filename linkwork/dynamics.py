@@ -901,6 +901,8 @@ class Dynamics:
             robot.as_kernel("forward_dynamics").vjp(q, v, tau, weight)          # weight · ∂vdot by q, v and tau
             robot.as_kernel("mass_matrix").jacobian()(q)                        # ∂𝓜/∂q (..., nv, nv, nv)
             robot.as_kernel(("pose", "hand")).jvp(q, v)                         # the rate of a pose
+
+        Under loops, couplings and drives its derivatives by q and v are right along changes that keep these.
         """
         key = asked(self, what)
         if key not in self._kernels:

@@ -249,7 +249,7 @@ def as_choice(choice) -> Choice:
         return choice
     if callable(choice):
         return Linear(choice)
-    if choice in names:
+    if isinstance(choice, str) and choice in names:
         return names[choice]
     if isinstance(choice, str) and len(choice) == 3:
         return EulerRates(choice)

@@ -1,10 +1,11 @@
 """Dynamics in other velocities u, v = S(x) u joint by joint (From, part one, section 2; part two, Theorem 2.1)."""
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, OptionError
 from ..lie import Group
 from .choices import Choice, LibraryChoice, as_choice
 from .given import as_robot
@@ -25,6 +26,9 @@ class QuasiVelocities:
 
     def __init__(self, robot, choices: dict):
         self.robot = as_robot("QuasiVelocities", robot)
+        if not isinstance(choices, Mapping):
+            first = next((x.name for x in robot.model.joints if x.joint.nv), "joint")
+            raise OptionError(f'choices is {choices!r}; QuasiVelocities takes a choice for each joint by its name, {{"{first}": choice}}.')
         self._choices = {joint: as_choice(choice) for joint, choice in choices.items()}
         self._rows: list[tuple[str, Choice, Group, slice, slice, slice]] = []  # name, choice, group, in x, in q, in v
         nx = nq = nv = 0

@@ -23,7 +23,7 @@ def singular(nodes, q=None) -> int | None:
 
 
 def _nothing(D, scale) -> bool:
-    """Has D a direction without inertia?"""
+    """Has D a direction without inertia? Negative inertia, which modes with keep="cut" have where they bend far, is not none."""
     if not D.size:
         return False
-    return not np.isfinite(D).all() or np.linalg.eigvalsh(D)[0] <= ROUNDING * scale
+    return not np.isfinite(D).all() or np.abs(np.linalg.eigvalsh(D)).min() <= ROUNDING * abs(scale)

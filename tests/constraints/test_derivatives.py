@@ -191,3 +191,16 @@ def test_a_drive_that_cannot_be_traced_is_differentiated_by_numbers():
         q, v = held.project(np.array([0.0, 0.3, 0.2]), np.array([0.0, 1.0, -0.5]), 0.4)
         by_time.append(held.derivatives(q, v, np.zeros(3), t=0.4).vdot_by.t)
     close(*by_time, 1e-6)
+
+
+def test_kernels_have_the_derivatives_along_the_constraints():
+    """∂v̇/∂q δq + ∂v̇/∂v δv of the kernel is that of `forward_dynamics_derivatives` where δq and δv keep the loop; elsewhere it is not."""
+    robot, tau = lw.Dynamics(lw.load("four_bar")), np.array([1.0, 2.0, 3.0])
+    q, v = robot.constraints.project(robot.assemble(robot.neutral() + 0.3, hold=[robot.joints[0]]), np.ones(3))
+    ahead, behind = (robot.constraints.project(robot.integrate(q, h * v), v)[1] for h in (1e-5, -1e-5))
+    changes = v, (ahead - behind) / 2e-5
+    by_q, by_v, _ = robot.forward_dynamics_derivatives(q, v, tau)
+    kernel = robot.as_kernel("forward_dynamics")
+    along = lambda dq, dv: (kernel.jvp(q, v, tau, dq, dv, np.zeros(3)), by_q @ dq + by_v @ dv)
+    close(*along(*changes), 1e-6)
+    assert np.abs(np.subtract(*along(np.eye(3)[0], np.zeros(3)))).max() > 1.0

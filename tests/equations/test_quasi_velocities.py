@@ -125,3 +125,7 @@ def test_choices_that_do_not_suit():
         QuasiVelocities(robot, {"elbow": "exponential"})
     with pytest.raises(lw.ModelError, match="not a choice of velocities; there are exponential"):
         QuasiVelocities(robot, {"joint0": "polar"})
+    with pytest.raises(lw.ModelError, match="not a choice of velocities"):
+        QuasiVelocities(robot, {"joint0": ["exponential"]})
+    with pytest.raises(lw.OptionError, match=r'takes a choice for each joint by its name, \{"joint0": choice\}'):
+        QuasiVelocities(robot, lambda q: np.eye(1))
