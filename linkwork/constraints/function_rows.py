@@ -190,11 +190,11 @@ class PfaffianRows(FunctionRows):
         return PfaffianRows(x.name, x.matrix, x.count, robot.lowered, x.value)
 
     @property
-    def functions(self):
+    def functions(self) -> tuple:  # type: ignore[override]
         return (self.function, self.values) if callable(self.values) else (self.function,)
 
     @property
-    def moves(self):
+    def moves(self) -> bool:  # type: ignore[override]
         return self.time is not None or callable(self.values)
 
     def U(self, t):
