@@ -17,6 +17,7 @@ settings.register_profile("linkwork", derandomize=True, deadline=None)
 settings.load_profile("linkwork")
 
 
+SLOW_SECONDS = 300  # the time limit of slow tests; that of all others is in pyproject.toml
 MARKER_OF_FOLDER = {"gpu": "gpu", "tensors": "torch", "browser": "browser"}  # these need what most machines lack
 
 
@@ -31,11 +32,14 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Tests that need a GPU, torch or a browser run where `-m` names their marker, and nowhere else."""
+    """Tests that need a GPU, torch or a browser run where `-m` names their marker, and nowhere else. Slow ones may take longer."""
     absent = [marker for marker in MARKER_OF_FOLDER.values() if not is_asked_for(marker, config)]
     dropped = {item for item in items if any(item.get_closest_marker(marker) for marker in absent)}
     config.hook.pytest_deselected(items=list(dropped))
     items[:] = [item for item in items if item not in dropped]
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ def blocks(text):
             yield "\n" * text.count("\n", 0, match.start("code")) + match["code"]
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "page",
     [pytest.param(x, id=x.relative_to(ROOT).as_posix(), marks=[pytest.mark.slow] if x.name in SLOW else []) for x in PAGES],

@@ -47,7 +47,6 @@ def kinds():
         yield pytest.param(name, marks=[] if name in SHORT else [pytest.mark.slow])
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", list(kinds()))
 def test_twice_here_and_once_elsewhere_are_the_same_bits(name, seconds=0.2):
     assert digest(name, seconds) == digest(name, seconds) == of_another_process(name, seconds)

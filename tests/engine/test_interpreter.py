@@ -14,7 +14,7 @@ from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input, record
 
 few = settings(max_examples=10, suppress_health_check=list(HealthCheck))
-many = settings(max_examples=200, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("batch", [(), (1,), (5,), (2, 3), (0,)], ids=str)

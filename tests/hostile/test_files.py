@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
+from linkwork.formats import data
 from linkwork.formats.screws_writer import written
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -130,8 +131,8 @@ def sources(format: str) -> tuple[str, ...]:
         return tuple((MODELS / name).read_text() for name in names)
 
     if format in ("json", "yaml"):
-        models = [lw.load(name) for name in ("planar_2r", "four_bar", "joint_zoo", "squeezer", "differential", "rolling_disk")]
-        texts = [written(model) for model in models]
+        texts = [written(lw.load(name)) for name in ("planar_2r", "joint_zoo", "differential", "rolling_disk")]  # in the world frame
+        texts += [json.dumps(data.as_file(lw.load(name))) for name in ("four_bar", "joint_zoo", "squeezer")]
         return tuple(texts) if format == "json" else tuple(as_yaml(text) for text in texts)
     if format == "urdf":
         return ARM, ARM, ARM, *read("double_pendulum/double_pendulum.urdf", "panda/panda.urdf")
