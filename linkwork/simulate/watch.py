@@ -1,11 +1,13 @@
 """What is watched during the compiled steps of an ensemble, so that no row need be stored: statistics of functions, and events.
 
-Functions are looked at four times in each step, on its interpolant, and at its start: extreme values are those of all looks, the mean over
-time is by Boole's rule, and an event is a change of sign between two looks, its time a root on the interpolant.
+Functions are looked at four times in each step, eight times in those of dop853, on its interpolant, and at its start: extreme values are
+looked for where the polynomial through the looks has them, the mean over time is by Boole's rule, and an event is a change of sign between
+two looks, its time a root on the interpolant.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -16,8 +18,10 @@ from ..quantities import integrate
 from .events import Event
 from .interpolate import Polynomial
 
-LOOKS = 0.25, 0.5, 0.75, 1.0  # fractions of a step
 BOOLE = np.array([7, 32, 12, 32, 7]) / 90
+PARTS = 2  # of the time between two looks, where the polynomial through all of them is compared
+POLISHES = 2  # rounds of Newton's method for its extreme values
+ROUNDING = 1e-13  # of the largest value: an extreme value is not looked for if it is nearer than that to one that is known
 ROUNDS = 60  # of the search for a root, which takes some eight
 NEAR = 1e-14  # of a step: roots are as near as that
 STATISTICS = "least", "greatest", "integral", "last"
@@ -64,11 +68,12 @@ class Watch:
 
     def seen(self, step: "Within", at: Mapping, made):
         """What is carried after a step that was `made`, and the fraction of it after which an event ends the run; 1 if none does."""
-        looks = [self.values(step.at(x)) for x in LOOKS]
+        fractions = looks_of(len(step.c) - 1)
+        looks = [self.values(step.at(x)) for x in fractions]
         n, new, roots = len(self.statistics), {}, []
         for k, event in enumerate(self.events):
             g = [at[f"before of event {k}"], *(values[n + k] for values in looks)]
-            count, root = crossing(lambda x, k=k: self.values(step.at(x))[n + k], g, event.direction, made)
+            count, root = crossing(lambda x, k=k: self.values(step.at(x))[n + k], g, (0.0, *fractions), event.direction, made)
             roots.append((count, root))
         end, ended = 1.0 + 0.0 * step.h, 0.0 * step.h
         for k, (event, (count, root)) in enumerate(zip(self.events, roots)):
@@ -81,17 +86,24 @@ class Watch:
             new[f"first of event {k}"] = np.where(here & (known < 1), step.t + root * step.h, at[f"first of event {k}"])
             new[f"count of event {k}"] = known + np.where(here, count, 0.0)
         if any(event.terminal for event in self.events):
-            looks = [self.values(step.at(x * end)) for x in LOOKS]
-        for j, name in enumerate(self.statistics):
-            old = {what: at[f"{what} of {name}"] for what in STATISTICS}
-            values = [old["last"], *(found[j] for found in looks)]
-            least, greatest, total = old["least"], old["greatest"], 0.0
-            for weight, x in zip(BOOLE, values):
-                least, greatest, total = np.minimum(least, x), np.maximum(greatest, x), total + weight * x
-            after = least, greatest, old["integral"] + step.h * end * total, values[-1]
-            new |= {f"{what} of {name}": x for what, x in zip(STATISTICS, after)}
+            looks = [self.values(step.at(x * end)) for x in fractions]
+        new |= self._statistics(step, at, looks, end, made) if self.statistics else {}
         new["ended"] = ended
         return {name: np.where(made, new[name], old) for name, old in at.items() if name in new}, end
+
+    def _statistics(self, step: "Within", at: Mapping, looks: list, end, made) -> dict:
+        """What is carried of statistics after a part of a step, up to its fraction `end`, in which they have these values at all looks."""
+        shapes = [np.shape(x) for x in looks[0][: len(self.statistics)]]
+        before = {what: _flat([at[f"{what} of {name}"] for name in self.statistics]) for what in STATISTICS}
+        values = np.stack([before["last"], *(_flat(x[: len(shapes)]) for x in looks)])
+        panels = [BOOLE @ values[k : k + len(BOOLE)] for k in range(0, len(looks), len(BOOLE) - 1)]
+        total = before["integral"] + step.h * end * sum(panels) / len(panels)
+        ends = np.minimum(before["least"], np.min(values, 0)), np.maximum(before["greatest"], np.max(values, 0))
+        function = lambda x: _flat(self.values(step.at(x * end))[: len(shapes)])
+        after = dict(zip(STATISTICS, (*extremes(function, values, *ends, made), total, values[-1])))
+        edges = np.cumsum([0, *map(prod, shapes)]).tolist()
+        places = list(zip(self.statistics, shapes, edges, edges[1:]))
+        return {f"{what} of {name}": np.reshape(x[a:b], shape) for what, x in after.items() for name, shape, a, b in places}
 
 
 class Within:
@@ -117,11 +129,61 @@ class Within:
         return Polynomial.value(c * np.arange(1.0, len(c) + 1)[:, None], x) / self.h
 
 
-def crossing(function: Callable, g: list, direction: int, made):
-    """How often a function changes its sign, from its values at 0 and at the looks; and where it does so first."""
+def looks_of(degree: int) -> tuple[float, ...]:
+    """The fractions of a step where functions are looked at: enough for a polynomial of the degree of the step's interpolant."""
+    count = 4 if degree <= 4 else 8
+    return tuple(k / count for k in range(1, count + 1))
+
+
+def extremes(function: Callable, values, least, greatest, made):
+    """The least and the greatest values of functions over x from 0 to 1: those known, and those at places where the polynomials through
+    the values (looks, n) at equal distances have their extreme values. `function` gives all n at one x."""
+    count = len(values) - 1
+    powers = np.linalg.inv(np.vander(np.linspace(0.0, 1.0, count + 1), increasing=True))
+    fine = np.linspace(0.0, 1.0, PARTS * count + 1)
+    within, c = (np.vander(fine, count + 1, increasing=True) @ powers) @ values, powers @ values
+    places, expected = zip(*(peak(sign * within, sign * c, fine) for sign in (1.0, -1.0)))
+    places, rounding = np.concatenate(places), np.concatenate([ROUNDING * np.max(np.abs(values), 0)] * 2)
+
+    def gains(least, greatest, spent):
+        """By how much each place would improve what is known; nothing where it was tried."""
+        return np.where(spent > 0, 0.0, np.concatenate([expected[0] - greatest, expected[1] + least]) - rounding)
+
+    def better(least, greatest, spent):
+        gain = gains(least, greatest, spent)
+        most = np.max(gain)
+        x = np.max(np.where(gain >= most, places, 0.0))
+        found, spent = function(x), np.where((gain >= most) & (places == x), 1.0, spent)
+        least, greatest = np.minimum(least, found), np.maximum(greatest, found)
+        return least, greatest, spent, ~made | ~(np.max(gains(least, greatest, spent)) > 0)
+
+    (least, greatest, _), _ = iterate(better, (least, greatest, 0.0 * places), most=len(places))
+    return least, greatest
+
+
+def peak(within, c, fine):
+    """Where polynomials with the coefficients c (degree + 1, n) are greatest, and how great, from their values at the places `fine`."""
+    best, x = within[0], 0.0 * within[0]
+    for y, at in zip(within[1:], fine[1:]):
+        best, x = np.maximum(best, y), np.where(y > best, float(at), x)
+    k, low, high = np.arange(1.0, len(c))[:, None], np.maximum(x - fine[1], 0.0), np.minimum(x + fine[1], 1.0)
+    first, second = k * c[1:], k[:-1] * (k[1:] * c[2:])
+    for _ in range(POLISHES):
+        slope, bend = Polynomial.value(first, x), Polynomial.value(second, x)
+        x = np.where(bend < 0, np.clip(x - slope / np.where(bend < 0, bend, 1.0), low, high), x)
+    return x, np.maximum(best, Polynomial.value(c, x))
+
+
+def _flat(arrays: list):
+    """All entries of arrays in one vector."""
+    return np.concatenate([np.reshape(x, (-1,)) for x in arrays])
+
+
+def crossing(function: Callable, g: list, edges: tuple[float, ...], direction: int, made):
+    """How often a function changes its sign, from its values at some fractions of a step; and where it does so first."""
     bracket: list = [0.0, 1.0, -1.0, 1.0]  # both ends and the values there
-    count, edges = np.zeros_like(g[0]), (0.0, *LOOKS)
-    for k in range(len(LOOKS), 0, -1):
+    count = np.zeros_like(g[0])
+    for k in range(len(edges) - 1, 0, -1):
         rises, falls = (g[k - 1] < 0) & (g[k] >= 0), (g[k - 1] > 0) & (g[k] <= 0)
         here = made & (rises | falls if direction == 0 else rises if direction > 0 else falls)
         bracket = [np.where(here, x, y) for x, y in zip((edges[k - 1], edges[k], g[k - 1], g[k]), bracket)]

@@ -115,7 +115,7 @@ def test_wrenches_from_outside_are_kernels(name):
 
 
 def test_statistics_are_those_of_dense_output(robot):
-    """Least and greatest of all looks, the mean over time, the last value, of numbers and of arrays."""
+    """Least and greatest, the mean over time, the last value, of numbers and of arrays."""
     tip = robot.kernel()(lambda q: robot.pose(q, "link2")[:3, 3])
     angle = robot.kernel()(lambda t, q, v: q[0] * np.cos(t))
     Q, V = states(robot, 11)
@@ -129,7 +129,24 @@ def test_statistics_are_those_of_dense_output(robot):
             np.testing.assert_allclose(found.last[i], values[-1], atol=1e-12)
             np.testing.assert_allclose(found.mean[i], np.trapezoid(values, t, axis=0) / 2, atol=2e-6)
             for x, y in ((found.least[i], values.min(0)), (found.greatest[i], values.max(0))):
-                np.testing.assert_allclose(x, y, atol=0.02 * np.ptp(values, axis=0).max())
+                np.testing.assert_allclose(x, y, atol=1e-6)
+
+
+@pytest.mark.parametrize("method, rtol", [("rk45", 1e-6), ("dop853", 1e-9), ("dop853", 1e-5), ("stiff", 1e-6)])
+def test_the_least_and_the_greatest_value_lie_between_steps(robot, method, rtol):
+    """Where the velocity of an angle is zero, its extreme values are, also those of its exponential. All are values of the functions."""
+    functions = {"angle": lambda q: q[0], "growth": lambda q: np.exp(0.3 * q), "size": lambda q: np.abs(q)}
+    how, (Q, V) = {"method": method, "rtol": rtol, "atol": rtol}, states(robot, 6)
+    found = lw.simulate(robot, (Q, V), until=3.0, statistics={name: robot.kernel()(f) for name, f in functions.items()}, **how).statistics
+    for i in range(6):
+        run = lw.simulate(robot, (Q[i], V[i]), until=3.0, events=[lambda t, q, v: v[0], lambda t, q, v: v[1]], **how)
+        places = np.array([Q[i], run.q[-1], *(x.q for x in run.events)])
+        for name, f in functions.items():
+            values = np.array([f(q) for q in places])
+            np.testing.assert_allclose(found[name].greatest[i], values.max(0), atol=3 * rtol)
+            if name != "size":
+                np.testing.assert_allclose(found[name].least[i], values.min(0), atol=3 * rtol)
+    assert (found["size"].least >= 0).all()
 
 
 def test_a_conserved_quantity_stays(robot):
