@@ -76,6 +76,10 @@ class Occurrence(NamedTuple):
     v: np.ndarray
 
 
+class _NotANumber(Exception):
+    """A function whose root is looked for has no value at some place."""
+
+
 class Crossing(NamedTuple):
     """An event within a step: the fraction of the step where it occurs, and the number of the event."""
 
@@ -277,10 +281,17 @@ class EventDetector:
         """The root of value i between two fractions of a step; `start` is its value at the first."""
         from scipy.optimize import brentq
 
+        known = {low: start}  # as it was compared: asked again, a function may differ by rounding
+
         def value(x):
-            if x == low:
-                return start
-            return self._value(i, t + x * step.h, *(each[0] for each in self._states(t, step, np.array([x]))))
+            if x not in known:
+                known[x] = self._value(i, t + x * step.h, *(each[0] for each in self._states(t, step, np.array([x]))))
+            return known[x]
+
+        def number(x):
+            if np.isnan(value(x)):
+                raise _NotANumber
+            return known[x]
 
         end = value(high)
         if end == 0.0:
@@ -300,8 +311,8 @@ class EventDetector:
         if not start * end < 0:  # at the level of rounding a function may have another sign when it is asked again
             return Crossing(high, i)
         try:
-            x = brentq(value, low, high, xtol=1e-16 * high, rtol=1e-15)
-        except ValueError:  # it is not a number in between
+            x = brentq(number, low, high, xtol=1e-16 * high, rtol=1e-15)
+        except _NotANumber:
             return Crossing(high, i)
         if i >= len(self.events):  # a jump of a force is before the event, if the event is before the jump
             later = (min(x + k * np.spacing(abs(t)) / step.h, high) for k in (0, 1, 2, 4, 8, SAME))

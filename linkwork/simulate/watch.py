@@ -142,12 +142,12 @@ def extremes(function: Callable, values, least, greatest, made):
     powers = np.linalg.inv(np.vander(np.linspace(0.0, 1.0, count + 1), increasing=True))
     fine = np.linspace(0.0, 1.0, PARTS * count + 1)
     within, c = (np.vander(fine, count + 1, increasing=True) @ powers) @ values, powers @ values
-    places, expected = zip(*(peak(sign * within, sign * c, fine) for sign in (1.0, -1.0)))
-    places, rounding = np.concatenate(places), np.concatenate([ROUNDING * np.max(np.abs(values), 0)] * 2)
+    (high, top), (low, bottom) = (peak(sign * within, sign * c, fine) for sign in (1.0, -1.0))
+    places, rounding = np.concatenate([high, low]), np.concatenate([ROUNDING * np.max(np.abs(values), 0)] * 2)
 
     def gains(least, greatest, spent):
         """By how much each place would improve what is known; nothing where it was tried."""
-        return np.where(spent > 0, 0.0, np.concatenate([expected[0] - greatest, expected[1] + least]) - rounding)
+        return np.where(spent > 0, 0.0, np.concatenate([top - greatest, bottom + least]) - rounding)
 
     def better(least, greatest, spent):
         gain = gains(least, greatest, spent)
