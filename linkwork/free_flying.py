@@ -104,6 +104,7 @@ class FreeFlying:
 
         Momentum is kept whatever the steps: the velocity of the base is computed from it.
         """
+        self._check_alone("path")
         q = np.array(q, float)
         if q.shape != (self.robot.nq,):
             raise ShapeError(f"q has shape {q.shape}; a path starts at one configuration of {self.robot.model.name}, ({self.robot.nq},).")
@@ -156,12 +157,7 @@ class FreeFlying:
         joint velocities are integrated, by steps dt of order 4; the base follows from the momentum, which is kept to rounding however
         long the run. `every` n-th step is stored. Forces are held during a step. lw.simulate has adaptive steps, events and limits.
         """
-        refuse_contacts(self.robot.model, "free_flying().simulate", "lw.simulate(robot, (q, v), ...)")
-        if outside := from_outside(self.robot.model):
-            raise ModelError(
-                f"{self.robot.model.name} has {listed(outside)}, which changes its momentum: the reduced form keeps it. Use lw.simulate or "
-                "a model without: model.with_gravity((0, 0, 0)), dataclasses.replace(model, forces=())."
-            )
+        self._check_alone("simulate")
         if not (dt > 0 and until >= 0 and every >= 1):
             raise OptionError(f"dt is {dt}, until {until} and every {every}; dt is positive, until not negative, every a number from 1.")
         if abs(until / dt - round(until / dt)) > 1e-6:
@@ -177,6 +173,16 @@ class FreeFlying:
             if (i + 1) % every == 0 or i + 1 == count:
                 rows.append(((i + 1) * dt, at, v))
         return Flight(*map(np.array, zip(*rows)))
+
+    def _check_alone(self, who: str) -> None:
+        """Raises where something outside acts on the craft, so that its momentum changes."""
+        model = self.robot.model
+        refuse_contacts(model, f"free_flying().{who}", "lw.simulate(robot, (q, v), ...)")
+        if outside := from_outside(model):
+            raise ModelError(
+                f"{model.name} has {listed(outside)}, which changes its momentum: free_flying().{who} keeps it. Use lw.simulate or a model "
+                "without: model.with_gravity((0, 0, 0)), dataclasses.replace(model, forces=())."
+            )
 
     def _told(self, joints: Callable, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and velocities of the joints at t, as a path says them."""

@@ -94,7 +94,7 @@ def integrals_of(view) -> Integrals:
     rates = [pushed[:, None], inertial[:, None]]  # of p while the motors do nothing
     turns, sizes = [0.0, 1.0], [max(np.abs(fall).max(), np.abs(pushed).max()), np.abs(inertial).max() + np.abs(p).max() * np.abs(v).max()]
     if robot.constraints is not None:
-        J = robot.constraints.jacobian(q)
+        J = robot.constraints.jacobian(q, t=0.0)
         rates, turns, sizes = [*rates, J], [*turns, 0.0], [*sizes, np.abs(J).max(initial=0.0)]
     for joint in view.passive_joints:
         for k in nodes_of(system, robot.v_index(joint)):

@@ -295,3 +295,5 @@ def test_forces_that_change_the_momentum_are_refused(force):
     flight.simulate(flight.robot.neutral(), [0.5], until=0.01, dt=0.01)
     with pytest.raises(lw.ModelError, match=f'"{force.name}", which changes its momentum'):
         plain(builder.model().with_forces(inner, force)).free_flying().simulate(flight.robot.neutral(), [0.5], until=0.01, dt=0.01)
+    with pytest.raises(lw.ModelError, match="which changes its momentum"):
+        plain(builder.model().with_forces(force)).free_flying().turned(lambda t: ([0.0], [0.0]), cycle=1.0)
