@@ -82,7 +82,7 @@ def export_casadi(robot, what, path, order: int = 1) -> Path:
     return path
 
 
-BRANCHES = 100  # of a quantity in symbols: SymPy compares the conditions of each with those of all others
+BRANCHES = 20_000  # of a quantity in symbols, written out: SymPy looks at each of them again whenever it is used
 
 
 def symbolic(robot, what, names=None):
@@ -91,10 +91,10 @@ def symbolic(robot, what, names=None):
     `names` gives other symbols, or names for them, by input: {"q": ["theta", "x"]}.
     """
     operations = program(robot, what)
-    if (branches := operations.operations.get("where", 0)) > BRANCHES:
+    if (branches := symbols.branches(operations, names)) > BRANCHES:
         raise OptionError(
-            f"{operations.name} of {robot.model.name} has {branches} branches; in symbols there may be {BRANCHES}. "
-            "Take a pair of simpler shapes, or robot.export_casadi or robot.export_c, which have no such limit."
+            f"{operations.name} of {robot.model.name} has {branches:,} branches, written out; in symbols there may be {BRANCHES:,}. "
+            "Give numbers for the symbols that they depend on, or use robot.export_casadi or robot.export_c, which have no such limit."
         )
     results = symbols.expressions(operations, names)
     return results[0] if len(results) == 1 else tuple(results)

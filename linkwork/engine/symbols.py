@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from .operations import meanings
+from .operations import meanings, operands
 from .program import Output, Program, evaluate
 
 DENOMINATOR = 10_000  # a float that a fraction up to this one rounds to was meant as that fraction: 1/3, 9.81
@@ -19,16 +19,29 @@ def expressions(program: Program, names: Mapping[str, Sequence] | None = None) -
     return [_shaped(entries, output) for entries, output in zip(results, program.outputs)]
 
 
+def branches(program: Program, names: Mapping[str, Sequence] | None = None) -> int:
+    """How many choices by symbols the expressions have, written out: what is used twice counts twice. Numbers choose at once."""
+    nodes, entries = program.trace.nodes, symbols(program, names or {})
+    symbolic, count = set[int](), dict[int, int]()
+    for i in program.live:
+        name, *args = nodes[i]
+        below = list(operands(nodes[i]))
+        if entries[args[0]][args[1]].free_symbols if name == "in" else not symbolic.isdisjoint(below):
+            symbolic.add(i)
+        count[i] = sum(count.get(j, 0) for j in below) + (name == "where" and abs(args[0]) in symbolic)
+    return sum(count.get(abs(ref), 0) for output in program.outputs for ref in output.refs)
+
+
 def symbols(program: Program, names: Mapping[str, Sequence]) -> dict[str, list]:
     """The symbols of each input, all real."""
     sympy = sympy_module()
     out = {}
     for x in program.inputs:
         stem = f"{x.name}_" if x.name[-1].isdigit() else x.name
-        given = names.get(x.name) or [f"{stem}{i}" for i in range(x.size)]
+        given = names[x.name] if x.name in names else [f"{stem}{i}" for i in range(x.size)]
         if len(given) != x.size:
             raise ValueError(f"{x.name} has {x.size} entries, but {len(given)} names: {', '.join(map(str, given))}.")
-        out[x.name] = [sympy.Symbol(s, real=True) if isinstance(s, str) else s for s in given]
+        out[x.name] = [sympy.Symbol(s, real=True) if isinstance(s, str) else sympy.sympify(s) for s in given]
     return out
 
 

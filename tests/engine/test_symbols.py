@@ -124,3 +124,17 @@ def test_every_operation_means_the_same(x, y):
     for found, expected in zip(symbols.expressions(program), run(program, {"x": x, "y": y}), strict=True):
         found = [float(e.subs(at)) for e in np.ravel(found)]
         np.testing.assert_allclose(found, np.ravel(expected), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name, what", [("four_bar", "forward_dynamics"), ("slider_crank", "forward_dynamics"), ("satellite", "difference")])
+def test_symbols_with_very_many_branches_are_refused_before_they_are_made(name, what):
+    with pytest.raises(lw.OptionError, match="branches, written out"):
+        lw.Dynamics(lw.load(name)).symbolic(what)
+
+
+def test_branches_between_numbers_are_none():
+    """Forward dynamics of a rolling disk, with a number for each symbol, chooses its pivots at once."""
+    robot = lw.Dynamics(lw.load("rolling_disk"))
+    q = robot.constraints.assemble(robot.neutral())
+    v = robot.constraints.project(q, np.ones(robot.nv))[1]
+    assert np.allclose(np.array(robot.symbolic("forward_dynamics", {"q": q, "v": v, "tau": v}), float)[:, 0], robot.forward_dynamics(q, v, v))
