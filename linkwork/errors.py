@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
 from inspect import currentframe
@@ -35,6 +36,19 @@ class ModelError(LinkworkError, ValueError):
 
 class MissingFileError(ModelError, FileNotFoundError):
     """Neither a file nor a built-in mechanism has this name."""
+
+
+class WriteError(LinkworkError, OSError):
+    """A file cannot be written."""
+
+
+@contextmanager
+def writing(path) -> Iterator[None]:
+    """Names the file where the system says that something cannot be written: a full disk, no such folder, no right to."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(f'"{path}" cannot be written: {error.strerror or error}. Choose another place, or make room.') from error
 
 
 class ConstraintError(LinkworkError, ValueError):

@@ -8,7 +8,7 @@ from typing import Any
 
 from .engine import c, casadi, symbols
 from .engine.program import Program, record
-from .errors import OptionError
+from .errors import OptionError, writing
 from .kernels import RobotKernel
 from .quantities import QUANTITIES, Given
 from .quantities.options import hashable
@@ -57,8 +57,10 @@ def export_c(robot, what, path, dtype: str = "float64") -> tuple[Path, Path]:
     path = Path(path)
     path = path / name if path.is_dir() else path.with_suffix("") if path.suffix in (".c", ".h") else path
     files = path.with_name(f"{path.name}.c"), path.with_name(f"{path.name}.h")
-    files[0].write_text(c.source(operations, name, dtype, files[1].name, notes(robot, operations, dtype)), "ascii")
-    files[1].write_text(c.header(operations, name, dtype, notes(robot, operations, dtype)), "ascii")
+    said = notes(robot, operations, dtype)
+    for file, text in zip(files, (c.source(operations, name, dtype, files[1].name, said), c.header(operations, name, dtype, said))):
+        with writing(file):
+            file.write_text(text, "ascii")
     return files
 
 
@@ -78,7 +80,9 @@ def export_casadi(robot, what, path, order: int = 1) -> Path:
     functions = casadi.family(name, [x.function for x in kernels], operations)
     path = Path(path)
     path = path / f"{name}.c" if path.is_dir() else path.with_suffix(".c")
-    path.write_text(casadi.source(functions, notes(robot, operations, "float64")), "ascii")
+    text = casadi.source(functions, notes(robot, operations, "float64"))
+    with writing(path):
+        path.write_text(text, "ascii")
     return path
 
 

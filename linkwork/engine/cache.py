@@ -13,7 +13,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from .signing import ours, signature
+from .signing import content, ours, signature
 
 MAGIC = b"linkwork kernel 2\n"
 NO_KERNELS = {"formats", "convert", "view", "cli"}  # folders that only read, write and show
@@ -60,9 +60,9 @@ def get(name: str) -> tuple[dict, bytes] | None:
         return None
     path = place / f"{name}.o"
     try:
-        if not ours(path):
+        data = content(path)
+        if data is None:
             return None
-        data = path.read_bytes()
         said, rest = data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
         signed = signature(place, name.encode(), rest) if data.startswith(MAGIC) else None
         if signed is None or not hmac.compare_digest(signed, said):

@@ -257,6 +257,10 @@ def fabs(x):
     return _intrinsic("fabs", x)
 
 
+def floor(x):
+    return _intrinsic("floor", x)
+
+
 def funnel_shift(high, low, shift):
     """The upper half of (high, low) << shift."""
     return _intrinsic("fshl", high, low, shift)

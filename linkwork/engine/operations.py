@@ -24,6 +24,7 @@ from . import residues
 from .functions_circular import sincos
 from .functions_exponential import exp, log
 from .functions_inverse import acos, asin, atan2
+from .functions_remainder import fmod
 
 ZERO = 0  # the reference to the scalar 0; a reference is the number of a node, negative for its negative
 LEAVES = "in", "const", "carried"  # nodes without operands
@@ -100,6 +101,12 @@ def _piecewise(truth, a, b):
     return Piecewise((a, truth), (b, True))
 
 
+def _fmod(a, b):
+    from sympy import Abs, Mod, sign
+
+    return sign(a) * Mod(Abs(a), Abs(b))
+
+
 def _arc_slope(t, a: int) -> int:
     """1 / √(1 − a²)."""
     return t.reciprocal(t.function("sqrt", t.sub(t.one, t.mul(a, a))))
@@ -172,6 +179,10 @@ ROWS = [
     Operation(
         name="floor", arity=1, value=np.floor, fold=math.floor, exact=lambda y, a: True,
         intrinsic="floor", c="floor", sympy="floor", casadi="floor", derivative=lambda t, _, a: (ZERO,),
+    ),
+    Operation(
+        name="fmod", arity=2, value=np.fmod, fold=math.fmod, library=fmod, c="fmod", sympy=_fmod, casadi="fmod",
+        derivative=lambda t, y, a, b: (t.one, t.div(t.sub(t.still(y), t.still(a)), b)),
     ),
     Operation(
         name="abs", arity=1, value=np.absolute, fold=abs, make=lambda t, a: t.absolute(a),

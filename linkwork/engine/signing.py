@@ -25,6 +25,12 @@ def ours(path: Path) -> bool:
     return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(info.st_mode)
 
 
+def content(path: Path) -> bytes | None:
+    """The bytes of a file of the user's own; None where it is not, or a pipe, which is not waited for."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        return file.read() if ours(path) and stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+
+
 def signature(beside: Path, *parts: bytes) -> bytes | None:
     """A digest of the parts that only this user can make; None where there is no place for a key. `beside` is the folder of the code."""
     for place in (_configuration(), beside):
@@ -57,11 +63,11 @@ def _key(folder: Path) -> bytes | None:
 def _read(path: Path) -> bytes | None:
     """The key in a file; None if there is no file, or if it is not a key that only this user can read."""
     try:
-        is_private = ours(path) and (not hasattr(os, "getuid") or not path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
-        key = path.read_bytes()
+        is_private = not hasattr(os, "getuid") or not path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        key = content(path)
     except FileNotFoundError:
         return None
-    return key if is_private and len(key) == BYTES else None
+    return key if is_private and key is not None and len(key) == BYTES else None
 
 
 def _made(path: Path) -> bytes | None:

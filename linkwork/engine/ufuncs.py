@@ -57,14 +57,17 @@ def truncated(t, a):
 
 
 def remainder(t, a, b):
-    """a − b floor(a / b), brought back to the side of b where rounding took it across zero."""
-    r = t.sub(a, t.mul(t.function("floor", t.div(a, b)), b))
-    return t.add(r, t.where(t.compare("lt", t.mul(r, b), ZERO), b, ZERO))
+    """The remainder that has the sign of b: fmod, and b more where that has the other sign."""
+    r = t.function("fmod", a, b)
+    across = exclusive(t, t.compare("lt", r, ZERO), t.compare("lt", b, ZERO))
+    return t.where(t.compare("eq", r, ZERO), ZERO, t.where(across, t.add(r, b), r))
 
 
 def whole_quotient(t, a, b):
     """The nearest whole number to (a − remainder) / b."""
-    return t.function("floor", t.add(t.div(t.sub(a, t.opaque(remainder(t, a, b))), b), t.constant(0.5)))
+    ratio = t.div(t.sub(a, t.opaque(remainder(t, a, b))), b)
+    below = t.function("floor", ratio)
+    return t.add(below, t.where(t.compare("lt", t.constant(0.5), t.sub(ratio, below)), t.one, ZERO))
 
 
 def hypotenuse(t, a, b):

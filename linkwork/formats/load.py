@@ -8,7 +8,7 @@ from os.path import isdir
 from pathlib import Path
 from typing import IO
 
-from ..errors import MissingFileError, ModelError, ModelWarning, OptionError, did_you_mean, listed
+from ..errors import MissingFileError, ModelError, ModelWarning, OptionError, did_you_mean, listed, writing
 from ..model import Model, mechanisms
 from ..model.check import depth_first
 from ..model.contacts import contacts_off
@@ -113,7 +113,7 @@ def save(model: Model, path: str | PathLike, *, lossy: bool = False, world_frame
         raise OptionError("world_frame=True is for .json and .yaml; the links of URDF have frames.")
     if ending != ".urdf":
         written = screws_writer.entries(model) if world_frame else data.as_file(model)
-        Path(path).write_text(data.text(written, yaml=ending != ".json"), encoding="utf-8")
+        _write(path, data.text(written, yaml=ending != ".json"))
         return
     if [x.child for x in depth_first(model.joints)] != [x.child for x in model.joints]:
         warnings.warn(
@@ -121,7 +121,12 @@ def save(model: Model, path: str | PathLike, *, lossy: bool = False, world_frame
             "model.renumbered([body.name for body in saved.bodies]) has that order too; a .json file keeps this one.",
             ModelWarning, stacklevel=2,
         )  # fmt: skip
-    Path(path).write_text(urdf_writer.written(model, lossy=lossy), encoding="utf-8")
+    _write(path, urdf_writer.written(model, lossy=lossy))
+
+
+def _write(path: str | PathLike, text: str) -> None:
+    with writing(path):
+        Path(path).write_text(text, encoding="utf-8")
 
 
 def _is_built_in(name: str) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import writing
 from ..lie.attitude import quaternion_from_matrix
 from . import mesh
 from .camera import FIELD, Camera, direction
@@ -58,7 +59,8 @@ def record(
     }
     text = page.joinpath("page.html").read_text(encoding="utf-8")
     text = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)  # in one pass: parts are data, whatever they hold
-    Path(path).write_text(text, encoding="utf-8")
+    with writing(path):
+        Path(path).write_text(text, encoding="utf-8")
     return Path(path)
 
 

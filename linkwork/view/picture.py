@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import LinkworkError, OptionError
+from ..errors import LinkworkError, OptionError, writing
 from .camera import Camera, direction
 from .contacts import at_times, contact_segments
 from .extras import check_pictures, extra, figure
@@ -102,7 +102,7 @@ def movie(
     scene = Scene.of(motion, shapes)
     arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
     artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(shown, trace), arrows, paint)
-    with writer.saving(drawing, str(path), dpi):
+    with writing(path), writer.saving(drawing, str(path), dpi):
         for i in range(len(shown.t)):
             drawing.clear()
             artist.draw(drawing, [i], upto=i + 1)

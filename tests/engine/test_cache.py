@@ -204,6 +204,7 @@ SPOILED = {
     "writable by a group": lambda path, data: path.chmod(0o620),
     "forged": lambda path, data: path.write_bytes(forged(path.stem, data)),
     "forged, as it was signed before": lambda path, data: path.write_bytes(forged(path.stem, data, b"linkwork kernel 1\n")),
+    "a pipe": lambda path, data: (path.unlink(), os.mkfifo(path, 0o600)),
     "a link": lambda path, data: (path.rename(path.with_suffix(".x")), path.symlink_to(path.with_suffix(".x"))),
 }
 
@@ -287,7 +288,7 @@ def test_code_signed_with_another_key_is_made_anew(place, home, made):
     assert made["compiled"] == 2
 
 
-@pytest.mark.parametrize("how", ["short", "open to others", "a link"])
+@pytest.mark.parametrize("how", ["short", "open to others", "a pipe", "a link"])
 def test_a_key_that_is_damaged_is_made_anew(place, home, how):
     mass()
     path = home / signing.NAME
@@ -297,6 +298,8 @@ def test_a_key_that_is_damaged_is_made_anew(place, home, how):
         path.write_bytes(before[:-1])
     elif how == "open to others":
         path.chmod(0o644)
+    elif how == "a pipe":
+        path.unlink(), os.mkfifo(path, 0o600)
     else:
         path.rename(path.with_suffix(".x")), path.symlink_to(path.with_suffix(".x"))
     signing._key.cache_clear()

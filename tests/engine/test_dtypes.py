@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.engine.kernel import Kernel
+from linkwork.engine.program import Input
 from linkwork.lie import SE3, SO3
 
 SMALL = [np.bool_, np.int8, np.uint8, np.int16, np.float16, np.int64]
@@ -76,3 +78,11 @@ def test_quaternions_of_small_integers_do_not_overflow():
 def test_an_axis_of_any_length_is_a_direction(size):
     one, other = (lw.Revolute(axis=(0.6 * s, 0, 0.8 * s)).frame.rotation for s in (size, 1.0))
     np.testing.assert_allclose(one, other, atol=1e-15)
+
+
+def test_a_remainder_of_a_large_number_is_numpys_to_the_bit():
+    """1e9 % 2π in float32, where the quotient has more digits than a float."""
+    kernel = Kernel("remainder", lambda a: a % (2 * np.pi), (Input("a", (1,)),))
+    for kind in (np.float32, np.float64):
+        a = np.array([[1e9], [-1e9], [1e30], [3.0]], kind)
+        np.testing.assert_array_equal(kernel.runner(np.dtype(kind).char)(a), np.remainder(a, kind(2 * np.pi)))

@@ -1,6 +1,7 @@
 """Elementary functions as LLVM IR: against mpmath in units of the last place, and against other widths."""
 
 import ctypes
+import math
 import re
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from linkwork.engine.functions_circular import LIMIT
 WIDTHS  = 1, 2, 4, 8, 16
 NUMPY   = {"double": np.float64, "float": np.float32}
 EXACT   = {"sincos": (mp.sin, mp.cos), "tan": (mp.tan,), "asin": (mp.asin,), "acos": (mp.acos,), "atan": (mp.atan,),
-           "atan2": (mp.atan2,), "exp": (mp.exp,), "log": (mp.log,)}
+           "atan2": (mp.atan2,), "exp": (mp.exp,), "log": (mp.log,),
+           "fmod": (lambda x, y: mpf(math.fmod(x, y)),)}
 COUNT   = 1024  # numbers in a sample, a multiple of every width
 ANGLES  = "sincos", "tan"
 grid    = pytest.mark.parametrize(("name", "dtype"), [(n, d) for d in NUMPY for n in EXACT])
@@ -138,6 +140,10 @@ def samples(name, dtype, rng):
         return {"everyday": rng.uniform(-1, 1, (2, COUNT)), "diagonals": rng.uniform(0.99, 1, (2, COUNT)) * [[1], [-1]],
                 "magnitudes": np.array([spread(rng, -60, 60), spread(rng, -60, 60)]),
                 "extremes": np.array([spread(rng, low, high), spread(rng, low, high)])}
+    if name == "fmod":
+        wide = (-500, 500) if double else (low, high)
+        return {"everyday": rng.uniform(-7, 7, (2, COUNT)), "whole": rng.integers(-99, 99, (2, COUNT)) + np.array([[0], [0.5]]),
+                "far": np.array([spread(rng, 20, 60), spread(rng, -3, 3)]), "extremes": np.array([spread(rng, *wide), spread(rng, *wide)])}
     if name == "exp":
         ends = (-745.2, -708.0, 709.7) if double else (-103.9, -87.3, 88.7)
         return {"everyday": rng.uniform(-1, 1, COUNT), "all": rng.uniform(ends[0], ends[2], COUNT),

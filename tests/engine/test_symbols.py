@@ -126,8 +126,9 @@ def test_every_operation_means_the_same(x, y):
         np.testing.assert_allclose(found, np.ravel(expected), rtol=1e-13)
 
 
-@pytest.mark.parametrize("name, what", [("four_bar", "forward_dynamics"), ("slider_crank", "forward_dynamics"), ("satellite", "difference")])
-def test_symbols_with_very_many_branches_are_refused_before_they_are_made(name, what):
+@pytest.mark.parametrize("name", ["four_bar forward_dynamics", "slider_crank forward_dynamics", "satellite difference"])
+def test_symbols_with_very_many_branches_are_refused_before_they_are_made(name):
+    name, what = name.split()
     with pytest.raises(lw.OptionError, match="branches, written out"):
         lw.Dynamics(lw.load(name)).symbolic(what)
 
@@ -137,4 +138,5 @@ def test_branches_between_numbers_are_none():
     robot = lw.Dynamics(lw.load("rolling_disk"))
     q = robot.constraints.assemble(robot.neutral())
     v = robot.constraints.project(q, np.ones(robot.nv))[1]
-    assert np.allclose(np.array(robot.symbolic("forward_dynamics", {"q": q, "v": v, "tau": v}), float)[:, 0], robot.forward_dynamics(q, v, v))
+    vdot = np.array(robot.symbolic("forward_dynamics", {"q": q, "v": v, "tau": v}), float)[:, 0]
+    assert np.allclose(vdot, robot.forward_dynamics(q, v, v))
