@@ -8,13 +8,14 @@ from threading import Event, Lock
 
 import numpy as np
 
+from ..errors import ShapeError
 from ..lie.attitude import quaternion_from_matrix
 from ..spatial import Pose
 from .camera import FIELD, Camera
 from .contacts import contact_segments
 from .controls import Player, Sliders
 from .drawn import drawn_names, drawn_poses, drawn_surfaces, multipliers
-from .extras import extra
+from .extras import check_look, extra
 from .guard import free_address, guarded
 from .mesh import UNIT
 from .motion import Motion
@@ -60,12 +61,14 @@ class View:
         self, motion: Motion, port: int, host: str, trace: Iterable[str] = (), verbose: bool = False, shapes: str = "visual",
         exaggeration: float = 1.0, color: str | None = None, origins: Iterable[str] = (),
     ):  # fmt: skip
+        check_look(trace)
         viser = extra("viser", "the browser view needs", "view")
         self.motion = motion
         self.exaggeration, self.paint = exaggeration, Paint.of(motion, color)
         self.scene = Scene.of(motion.exaggerated(exaggeration), shapes)
         self.trace = [trace] if isinstance(trace, str) else list(trace)
         self.q = motion.q[0]
+        traced_paths(motion.at(motion.t[0]), self.trace)  # refuses names that are none before a server is there
         self.host = host
         self.ended = Event()
         self._lock = Lock()
@@ -74,7 +77,7 @@ class View:
         with quiet, guarded(host, origins):  # viser prints its address always
             self.server = viser.ViserServer(host=address, port=port, label=motion.model.name, verbose=False)
         self._add_scene()
-        self.controls = Player(self) if len(motion.t) > 1 else Sliders(self)
+        self.controls = Player(self) if motion.duration > 0 else Sliders(self)
         self._add_checkboxes()
         self.show(self.q)
 
@@ -90,7 +93,12 @@ class View:
     def show(self, q) -> None:
         """Put the mechanism into a configuration."""
         robot = self.motion.robot
-        q = np.asarray(q, float)
+        try:
+            q = np.asarray(q, float)
+        except (TypeError, ValueError):
+            raise ShapeError(f"q is no array of numbers; {robot.model.name} has nq = {robot.nq}.") from None
+        if q.shape != (robot.nq,) or not np.isfinite(q).all():
+            raise ShapeError(f"q has shape {q.shape}; a configuration of {robot.model.name} has {robot.nq} finite numbers.")
         bent = self._drawn(q)
         poses, center = drawn_poses(robot, bent), robot.center_of_mass(bent)
         quaternions = quaternion_from_matrix(poses[:, :3, :3])[:, W_FIRST] if len(poses) else []

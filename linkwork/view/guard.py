@@ -55,12 +55,15 @@ def can_listen(address, port: int) -> bool:
 def guarded(host: str, origins: Iterable[str]) -> Iterator[None]:
     """While a server of viser is made in here, which takes no such option itself: its WebSockets refuse pages that it has not served."""
     module: Any = extra("websockets.asyncio.server", "the browser view needs", "view")
-    names, origins = own_names(host), {x.rstrip("/").lower() for x in origins}
+    each = [origins] if isinstance(origins, str) else list(origins)
+    if not all(isinstance(x, str) and urlsplit(x).netloc for x in each):
+        raise OptionError(f'origins is {origins!r}; each is the address of a page without its path, such as "https://lab.example.org".')
+    names, allowed = own_names(host), {x.rstrip("/").lower() for x in each}
     used = []
 
     def serve(handler, *args, process_request=None, **options):
         def process(connection, request):
-            if reason := refusal(request.headers, names, origins):
+            if reason := refusal(request.headers, names, allowed):
                 return connection.respond(403, reason + "\n")
             return None if process_request is None else process_request(connection, request)
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import LinkworkError, OptionError, ShapeError
 from ..model import Model
+from ..simulate import ContactRollout, Ensemble, Rollout
 from .drawn import drawn_poses, drawn_surfaces, multipliers
 
 
@@ -43,7 +44,10 @@ class Motion:
     between: Callable | None = None  # (q, v) at other times, if that is known better than from the rows
 
     def __post_init__(self):
-        object.__setattr__(self, "robot", Dynamics(self.robot.model, compiled=False))
+        model = self.robot if isinstance(self.robot, Model) else getattr(self.robot, "model", None)
+        if not isinstance(model, Model):
+            raise LinkworkError(f"a Motion is that of a robot, such as lw.Dynamics(model); got a {type(self.robot).__name__}.")
+        object.__setattr__(self, "robot", Dynamics(model, compiled=False))
         name, n = self.robot.model.name, len(np.atleast_1d(self.t))
         sizes = {"t": (n,), "q": (n, self.robot.nq), "v": (n, self.robot.nv), "tau": (n, self.robot.nv)}
         for what, size in sizes.items():
@@ -51,10 +55,15 @@ class Motion:
                 continue
             if x is None:
                 raise ShapeError(f"{what} is None; a motion of {name} needs it, of shape {size}: zeros where nothing depends on it.")
-            x = np.asarray(x, float)
+            try:
+                x = np.asarray(x, float)
+            except (TypeError, ValueError):
+                raise ShapeError(f"{what} of a Motion of {name} is no array of numbers; over {n} times it has shape {size}.") from None
             if x.shape != size or n == 0:
                 raise ShapeError(f"{what} has shape {x.shape}; over {n} times of {name} it has shape {size}.")
             object.__setattr__(self, what, x)
+        if not np.isfinite(self.t).all():
+            raise ShapeError(f"t of a Motion of {name} has entries that are not finite.")
         if (np.diff(self.t) < 0).any():
             at = int(np.argmax(np.diff(self.t) < 0))
             raise ShapeError(f"t goes back from {self.t[at]} to {self.t[at + 1]}; the times of a motion may not decrease.")
@@ -68,6 +77,12 @@ class Motion:
             case Model() | Dynamics():
                 robot = Dynamics(x, compiled=False) if isinstance(x, Model) else x
                 return Motion(robot, np.zeros(1), robot.neutral()[None], np.zeros((1, robot.nv)))
+            case Ensemble():
+                raise LinkworkError(
+                    f"an Ensemble has the motions of {len(x)} samples: show one of them, lw.Motion(ensemble.robot, *ensemble.rows(0))."
+                )
+            case Rollout() | ContactRollout():
+                raise LinkworkError("a Rollout has the motions of a batch: show one of them, lw.Motion(robot, run.t, run.q[0], run.v[0]).")
         try:
             dense = getattr(x, "dense", None)
             return Motion(x.robot, x.t, x.q, x.v, getattr(x, "tau", None), x if dense is not None and dense.parts else None)  # type: ignore[arg-type]
@@ -114,7 +129,10 @@ class Motion:
         is the displacement from the first after a fraction s of the step h; v is x′/h. Accurate enough for pictures. A
         trajectory knows its motion between rows, and is asked.
         """
-        times = np.clip(np.atleast_1d(np.asarray(times, float)), self.t[0], self.t[-1])
+        with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite stay what they are
+            return self._at(np.clip(np.atleast_1d(np.asarray(times, float)), self.t[0], self.t[-1]))
+
+    def _at(self, times) -> "Motion":
         i = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
         j = np.minimum(i + 1, len(self.t) - 1)
         h = (self.t[j] - self.t[i])[:, None]
@@ -136,6 +154,18 @@ class Motion:
         names = ("t", "q", "v") + ("tau",) * (self.tau is not None)
         rows: dict[str, Any] = {x: np.concatenate([getattr(self, x), getattr(more, x)])[order] for x in names}
         return replace(self, **rows)
+
+    def drawable(self) -> "Motion":
+        """This motion, if it can be drawn: it has a body, and all its states are numbers."""
+        if not self.model.bodies:
+            raise LinkworkError(f"{self.model.name} has no body that could be drawn.")
+        if not (fine := np.isfinite(self.q).all(-1) & np.isfinite(self.v).all(-1)).all():
+            row = int(np.argmin(fine))
+            raise LinkworkError(
+                f"{self.model.name} has a state that is not finite at t = {self.t[row]:g} s (row {row}), where it cannot be drawn. Show "
+                f"what is before: run[:{row}], or a Motion of these rows."
+            )
+        return self
 
     def frames(self, fps: float, speed: float = 1.0) -> "Motion":
         """The motion at equally spaced times, `fps` per second of display; the last is its end."""

@@ -16,6 +16,7 @@ from ..lie.attitude import quaternion_from_matrix
 from . import mesh
 from .camera import FIELD, Camera, direction
 from .drawn import bent
+from .extras import check_look, file_path
 from .followed import followed
 from .motion import Motion
 from .paint import STOPS, Paint
@@ -46,22 +47,24 @@ def record(
     them do not close. `color` "displacement" or "strain" paints them, from zero to the greatest value in the motion.
     With an exaggeration the page has a slider of it, down to zero.
     """
+    path = file_path(path)
+    check_look(trace, azimuth=azimuth, elevation=elevation, fps=fps)
     true = Motion.of(motion)
     paint, motion = Paint.of(true, color), true.exaggerated(exaggeration)
     scene = Scene.of(motion, shapes)
-    shown = followed(motion, min(fps, MOST / max(motion.duration, 1e-9)), scene.size, MOST)
+    shown = followed(motion, min(fps, (MOST - 1) / max(motion.duration, 1e-9)), scene.size, MOST)
     page = files(__package__)
     whole = content(scene, shown, trace, azimuth, elevation) | deformed(true.at(shown.t), exaggeration, trace, scene, paint)
     parts = {
-        "title": escape(motion.model.name if title is None else title),
+        "title": escape(motion.model.name if title is None else str(title)),
         "data": dumps(whole).replace("<", "\\u003c"),
         "script": "\n".join(page.joinpath(x).read_text(encoding="utf-8") for x in ("page.js", "page_bent.js")),
     }
     text = page.joinpath("page.html").read_text(encoding="utf-8")
     text = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)  # in one pass: parts are data, whatever they hold
     with writing(path):
-        Path(path).write_text(text, encoding="utf-8")
-    return Path(path)
+        path.write_text(text, encoding="utf-8")
+    return path
 
 
 def content(scene: Scene, shown: Motion, trace: Iterable[str], azimuth: float, elevation: float) -> dict:

@@ -10,12 +10,13 @@ import numpy as np
 from ..errors import LinkworkError, OptionError, writing
 from .camera import Camera, direction
 from .contacts import at_times, contact_segments
-from .extras import check_pictures, extra, figure
+from .extras import check_look, check_pictures, extra, figure, file_path
 from .motion import Motion
 from .paint import Paint, scale
 from .raster import Raster
 from .scene import Scene
 
+MOST = 100_000  # pictures of a film
 MOVIES = ".gif", ".mp4", ".webm", ".mkv", ".mov"
 AZIMUTH, ELEVATION = -65.0, 18.0
 TRACE = (0.80, 0.25, 0.20)
@@ -49,6 +50,7 @@ def snapshot(
     Returns the figure; with a path it is also written.
     """
     check_pictures(path)
+    check_look(trace, size, azimuth, elevation, dpi)
     paint = Paint.of(Motion.of(motion), color)
     motion = Motion.of(motion).exaggerated(exaggeration)
     if t is not None:
@@ -69,6 +71,8 @@ def _check_times(motion: Motion, t) -> None:
     if isinstance(t, (str, PathLike)):
         raise OptionError(f"t is {str(t)!r}; it takes times in seconds. A file to write is snapshot(motion, path={str(t)!r}).")
     times, slack = np.atleast_1d(np.asarray(t, float)), 1e-9 * (1 + motion.duration)
+    if times.ndim > 1 or not len(times):
+        raise OptionError(f"t is {t!r}; it is a time in seconds, or a list of them.")
     wrong = ~((times >= motion.t[0] - slack) & (times <= motion.t[-1] + slack))
     if wrong.any():
         raise OptionError(
@@ -94,11 +98,15 @@ def movie(
     color: str | None = None,
 ) -> Path:
     """Write a movie of a motion: a GIF, or with ffmpeg an MP4 or WebM, by the ending of the path; the rest as in `snapshot`."""
+    path = file_path(path)
+    check_look(trace, size, azimuth, elevation, dpi, fps, speed)
     drawing = figure(figsize=size, dpi=dpi)
     paint = Paint.of(Motion.of(motion), color)
     motion = Motion.of(motion).exaggerated(exaggeration)
+    if (count := motion.duration * fps / speed) > MOST:
+        raise OptionError(f"a film of {motion.duration:g} s has {count:.3g} pictures; {MOST} is the most: a smaller fps or a larger speed.")
     shown = motion.frames(fps, speed)
-    writer = _writer(Path(path), fps)
+    writer = _writer(path, fps)
     scene = Scene.of(motion, shapes)
     arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
     artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(shown, trace), arrows, paint)
@@ -107,7 +115,7 @@ def movie(
             drawing.clear()
             artist.draw(drawing, [i], upto=i + 1)
             writer.grab_frame()
-    return Path(path)
+    return path
 
 
 def _writer(path: Path, fps: int):

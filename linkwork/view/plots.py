@@ -6,13 +6,13 @@ from os import PathLike
 
 import numpy as np
 
-from ..errors import LinkworkError, UnknownNameError, did_you_mean, listed
+from ..errors import LinkworkError, OptionError, UnknownNameError, did_you_mean, listed
 from .extras import check_pictures, extra, figure, plain
 from .labels import Label, labels
 from .motion import Motion
 
 WIDTH, HEIGHT = 8.0, 2.4  # inches, of one panel
-COLUMN = 14  # names in a column of a legend
+COLUMN, COLUMNS = 14, 3  # names in a column of a legend, and columns
 MANY = 10  # lines; with more, colours are taken from a colour map instead of repeating
 SMOOTH = 600  # least number of points of a curve
 XYZ = "xyz"
@@ -85,14 +85,19 @@ def _draw(axes, lines: Sequence[tuple[str, np.ndarray, np.ndarray]], x_title: st
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     axes.grid(alpha=0.3)
-    columns = -(-len(lines) // COLUMN)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), fontsize="x-small", ncols=columns, borderaxespad=0.0)
+    shown, columns = axes.get_legend_handles_labels()[0], min(-(-len(lines) // COLUMN), COLUMNS)
+    if len(shown) > COLUMN * COLUMNS:  # some of many, evenly
+        shown = [shown[i] for i in np.linspace(0, len(shown) - 1, COLUMN * COLUMNS).round().astype(int)]
+    place = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "borderaxespad": 0.0}
+    axes.legend(handles=shown, fontsize="x-small", ncols=columns, **place)
 
 
 def _picked(motion: Motion, joints: Iterable[str] | None) -> Callable[[Label], bool]:
     """The condition that selects the labels of these joints; an unknown joint is an error, a compound stands for its parts."""
     if joints is None:
         return lambda label: True
+    if not isinstance(joints, Iterable):
+        raise OptionError(f"joints is {joints!r}; it is a list of names of joints.")
     names = [joints] if isinstance(joints, str) else list(joints)
     rows = {i for name in names for i in range(*motion.robot.v_index(name).indices(motion.robot.nv))}
     known = {label.joint for i, label in enumerate(labels(motion.model, "v")) if i in rows}

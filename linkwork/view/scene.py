@@ -67,7 +67,7 @@ class Scene:
         """The scene of a motion, bodies drawn by their visual or by their collision shapes."""
         if shapes not in ("visual", "collision"):
             raise OptionError(f'shapes is "{shapes}"; it may be "visual" or "collision".')
-        size = size_of(motion)
+        size = size_of(motion.drawable())
         maker = Maker(motion.model, size, shapes == "collision")
         return Scene(motion.model, size, tuple(maker.parts()), maker.meshes, tuple(maker.surfaces()))
 

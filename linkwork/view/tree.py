@@ -2,11 +2,11 @@
 
 from os import PathLike
 
-from ..dynamics import Dynamics
 from ..errors import LinkworkError
 from ..model import Model
 from ..model.check import depth_first
 from .extras import check_pictures, figure, plain
+from .motion import Motion
 from .scene import PALETTE
 
 ROW, COLUMN = 0.36, 1.9  # inches
@@ -20,12 +20,12 @@ LOOP = {
 }
 
 
-def plot_tree(model: Model | Dynamics, *, path: str | PathLike | None = None):
+def plot_tree(model, *, path: str | PathLike | None = None):
     """Draw the tree of a mechanism, base on the left, tips on the right, welds dotted, loops dashed.
 
     Returns the figure; with a path it is also written.
     """
-    model = model.model if isinstance(model, Dynamics) else model
+    model = Motion.of(model).model
     if len(model.bodies) > LIMIT:
         raise LinkworkError(f"{model.name} has {len(model.bodies)} bodies; a picture of its tree has room for {LIMIT}.")
     check_pictures(path)

@@ -1,6 +1,7 @@
 """The scene for the browser, seen from the side of the server."""
 
 import socket
+import threading
 import time
 from urllib.request import urlopen
 
@@ -85,6 +86,19 @@ def test_sliders_of_modes_bend_a_body_by_a_tenth(bending_cart):
         until(lambda: scene.q[2] == first.max)
         tip = scene.motion.robot.pose(scene.q, "bar.tip")[:3, 3]
         assert 0.03 < np.linalg.norm(tip - [1, 0, 0]) < 0.2
+
+
+def test_a_view_shows_configurations_of_the_robot_alone(swing):
+    """One number for two joints is refused, not spread over both; names of traces before a server starts; no time, no player."""
+    still = lw.Motion(swing.robot, [1.0, 1.0], np.zeros((2, 2)), np.zeros((2, 2)))
+    with lw.view(still, port=0, block=False) as scene:
+        for wrong in ([1.0], "a", None):
+            with pytest.raises(lw.ShapeError, match=r"^q "):
+                scene.show(wrong)
+    before = threading.active_count()
+    with pytest.raises(lw.UnknownNameError, match="no body or frame"):
+        lw.view(swing, port=0, block=False, trace=["no"])
+    assert threading.active_count() <= before
 
 
 @pytest.mark.parametrize("port", [-1, 65536, 8080.0, True, None])

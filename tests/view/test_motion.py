@@ -80,3 +80,72 @@ def test_something_else_cannot_be_looked_at():
 def test_a_motion_without_velocities_says_that_it_needs_them():
     with pytest.raises(lw.ShapeError, match=r"v is None; a motion of planar_2r needs it, of shape \(3, 2\)"):
         lw.Motion(lw.Dynamics(lw.load("planar_2r")), np.arange(3.0), np.zeros((3, 2)), None)
+
+
+def test_an_ensemble_or_a_rollout_is_many_motions_and_one_of_them_can_be_shown():
+    """Samples are not rows in time: they are refused with the words that show one of them."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    Q, V = np.zeros((3, 2)), np.ones((3, 2))
+    many = lw.simulate(robot, (Q, V), until=0.1, dt=0.05)
+    with pytest.raises(lw.LinkworkError, match=r"of 3 samples: show one of them, lw.Motion\(ensemble.robot, \*ensemble.rows\(0\)\)"):
+        lw.plot(many, "q")
+    assert len(lw.plot(lw.Motion(many.robot, *many.rows(1)), "q").axes) == 1
+    run = lw.rollout(robot, Q, V, dt=0.01, steps=4)
+    with pytest.raises(lw.LinkworkError, match="show one of them"):
+        lw.snapshot(run)
+    assert lw.Motion(robot, run.t, run.q[0], run.v[0]).duration > 0
+
+
+@pytest.mark.parametrize("show", ["snapshot", "record", "movie", "view"])
+def test_states_that_are_no_numbers_are_not_drawn(show, swing, tmp_path):
+    q = swing.q.copy()
+    q[5] = np.nan
+    broken = lw.Motion(swing.robot, swing.t, q, swing.v)
+    more = {"record": {"path": tmp_path / "x.html"}, "movie": {"path": tmp_path / "x.gif"}, "view": {"port": 0, "block": False}}
+    with pytest.raises(lw.LinkworkError, match=r"not finite at t = 0.45\d* s \(row 5\)"):
+        getattr(lw, show)(broken, **more.get(show, {}))
+    assert len(lw.plot(broken, "q", "energy").axes) == 2  # a gap in the lines
+
+
+def test_a_motion_is_that_of_a_robot_and_made_of_numbers(swing):
+    with pytest.raises(lw.LinkworkError, match="a Motion is that of a robot"):
+        lw.Motion(None, [0.0], np.zeros((1, 2)), np.zeros((1, 2)))
+    with pytest.raises(lw.ShapeError, match="t of a Motion of double_pendulum is no array of numbers"):
+        lw.Motion(swing.robot, ["a"], np.zeros((1, 2)), np.zeros((1, 2)))
+
+
+def test_times_of_a_motion_are_finite(swing):
+    with pytest.raises(lw.ShapeError, match=r"t of a Motion .* not finite"):
+        lw.Motion(swing.robot, [0.0, np.nan], np.zeros((2, 2)), np.zeros((2, 2)))
+
+
+WRONG = [
+    ("snapshot", {"size": (0, 1)}), ("snapshot", {"size": 3}), ("snapshot", {"dpi": 0}), ("snapshot", {"dpi": 1e9}),
+    ("snapshot", {"azimuth": np.nan}), ("snapshot", {"trace": 3}), ("snapshot", {"t": []}), ("movie", {"fps": 0}), ("movie", {"speed": -1}),
+    ("movie", {"speed": 1e-9}), ("record", {"fps": np.nan}), ("plot", {"joints": 3}), ("plot", {"path": 3}),
+    ("plot", {"path": "no/such/folder.png"}), ("record", {"path": "no/such/page.html"}), ("movie", {"path": "no/such/film.gif"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("show", "option"), WRONG)
+def test_options_of_pictures_that_make_no_picture_are_refused_by_name(show, option, swing, tmp_path):
+    options = {"movie": {"path": tmp_path / "x.gif"}, "record": {"path": tmp_path / "x.html"}}.get(show, {}) | option
+    with pytest.raises(lw.OptionError, match=rf"{next(iter(option))}|speed"):
+        getattr(lw, show)(swing, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_has_no_body_is_not_drawn_and_what_does_not_move_is(tmp_path):
+    with pytest.raises(lw.LinkworkError, match="nothing has no body"):
+        lw.snapshot(lw.Builder("nothing").model())
+    rock = lw.Dynamics(lw.Builder("rock").body("b", mass=1.0, tensor=(1, 1, 1)).model(), compiled=False)
+    lw.record(lw.Motion(rock, [1.0, 1.0], np.zeros((2, 0)), np.zeros((2, 0))), tmp_path / "rock.html")
+
+
+def test_long_names_and_many_lines_leave_room_for_the_plot(recwarn):
+    b = lw.Builder("m" * 300).body("b", joint=lw.Revolute(), joint_name="$_j^{" * 60, mass=1.0, center=(1, 0, 0), tensor=(1, 1, 1))
+    for figure in (lw.plot(b.model(), "q"), lw.plot(lw.load("chain:120"), "q"), lw.plot_tree(b.model())):
+        figure.canvas.draw()
+    assert not recwarn.list
+    with pytest.raises(lw.LinkworkError, match="a list cannot be shown"):
+        lw.plot_tree([1])

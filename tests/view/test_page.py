@@ -106,3 +106,9 @@ def test_a_run_with_few_rows_is_shown_as_it_was(tmp_path):
 def test_the_player_is_short_enough_to_read():
     for name, most in (("page.js", 500), ("page_bent.js", 150)):
         assert len((VIEW / name).read_text(encoding="utf-8").splitlines()) < most
+
+
+def test_a_long_motion_that_is_slow_is_not_called_too_fast(swing, tmp_path, recwarn):
+    """A thousand seconds have fewer poses a second, and no warning."""
+    lw.record(lw.Motion(swing.robot, [0.0, 1000.0], np.zeros((2, 2)), np.zeros((2, 2))), tmp_path / "slow.html")
+    assert not recwarn.list
