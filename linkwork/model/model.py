@@ -280,7 +280,7 @@ class Model:
             **standing_ground(self, moved, base, at),
             actuators=(*self.actuators, *moved.actuators),
             fluid=common_fluid(self, moved),
-            notes=(*self.notes, *moved.notes),
+            notes=tuple(dict.fromkeys((*self.notes, *moved.notes))),  # what holds of both is told once
         )
 
     def locked(self, joints: Mapping[str, object]) -> "Model":

@@ -1,5 +1,6 @@
 """Other models from a model: with a tool, a payload, another model; locked, floating, renumbered."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -120,3 +121,10 @@ def test_gravity_can_be_changed():
     q = np.array([0.3])
     earth = plain(mechanism("pendulum")).gravity_force(q)
     assert np.allclose(plain(moon).gravity_force(q), earth * 1.62 / 9.81)
+
+
+def test_a_note_of_two_models_that_are_joined_is_told_once():
+    model = replace(lw.load("pendulum"), notes=("its meshes are missing",))
+    for k in range(3):
+        model = model.with_model(None, replace(lw.load("pendulum"), notes=("its meshes are missing",)), prefix=f"p{k}_")
+    assert model.notes == ("its meshes are missing",)

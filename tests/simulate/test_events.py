@@ -275,3 +275,16 @@ def test_an_event_that_is_none_is_refused(wrong):
         lw.Event(**wrong)
     with pytest.raises(lw.SimulationError, match="events contains 3"):
         lw.simulate(BALL, ([2.0], [0.0]), until=5.0, events=[3])
+
+
+def test_an_error_of_an_events_function_is_no_crossing():
+    """Raised where its root is looked for, it ends the run with its own words."""
+
+    def function(t, q, v):
+        if abs(t - 0.5) < 1e-3:
+            raise ValueError("no table for this time")
+        return t - 0.5
+
+    robot = lw.Dynamics(lw.load("pendulum"))
+    run = lw.simulate(robot, (np.ones(1), np.zeros(1)), until=1.0, events=[lw.Event(function, "half", terminal=True)])
+    assert run.status == "failed" and "no table for this time" in run.message and not run.events
