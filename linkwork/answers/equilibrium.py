@@ -109,8 +109,10 @@ class Equilibrium:
 
 def equilibrium(robot, q0, tau=None, external=None, *, t=None, search: str | None = None, limits: bool = False) -> Equilibrium:
     """The rest that is found from q0."""
-    if search not in (None, *SEARCHES):
+    if search is not None and not (isinstance(search, str) and search in SEARCHES):
         raise OptionError(f'search is "{search}"; it may be "energy", down to a stable rest, or "forces", to any balance.')
+    if not isinstance(limits, (bool, np.bool_)):
+        raise OptionError(f"limits is {limits!r}; it is True where limits of joints stop them, or False.")
     problem, q0, kind = posed(robot, "equilibrium", q0, tau, external, t, limits)
     if search == "energy" and problem.without_energy:
         raise OptionError(f'{robot.model.name} cannot go down its energy: {problem.without_energy}. Use search="forces".')

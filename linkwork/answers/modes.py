@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConstraintError, EquilibriumError, ModelError, ShapeError, listed
+from ..lie.scalars import numbers
 from ..model.coordinates import entry_names
 from ..motion.joint_limits import each_velocity
 from ..motion.linearize import numbered
@@ -185,7 +186,7 @@ def modes(robot, q, v=None, tau=None, external=None, *, t=None) -> Modes:
             raise ShapeError("modes of an equilibrium take its own tau, external and t; give rest.q to choose others.")
         q, tau, external, t, active = rest.place.q, rest.place.problem.tau, rest.external, rest.t, rest.place.active
     problem, q, kind = posed(robot, "modes", q, tau, external, t, bool(active))
-    v = np.zeros(robot.nv) if v is None else np.array(v, float)
+    v = np.zeros(robot.nv) if v is None else numbers(v)
     if v.shape != (robot.nv,) or not np.isfinite(v).all():
         raise ShapeError(
             f"modes of {robot.model.name} are about one steady motion: v has shape {v.shape}; it takes ({robot.nv},) finite numbers."

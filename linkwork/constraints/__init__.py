@@ -1,7 +1,7 @@
 """Loops, couplings and rolling: what binds the velocities of a mechanism beyond its tree of joints."""
 
-from ..errors import ConstraintError
-from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
+from ..errors import ConstraintError, ModelError
+from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Model, Pfaffian, Rolling, Touching
 from ..operators.aggregation import Aggregate, aggregated, substructured
 from .constrained import Constrained
 from .embedded import Embedded
@@ -41,4 +41,6 @@ __all__ = [
 def of(robot, *more: Constraint, tolerance: float | None = None) -> Constrained:
     """A robot with the active loops, couplings and constraints of its model, and more if given; with a tolerance where they may
     contradict each other by that, of a radian or of the mechanism's size."""
+    if not isinstance(getattr(robot, "model", None), Model):
+        raise ModelError(f"constraints.of takes a robot, lw.Dynamics(model), and then constraints; got a {type(robot).__name__} first.")
     return Constrained(robot, *more) if tolerance is None else Constrained(robot, *more).tolerating(tolerance)

@@ -9,7 +9,8 @@ from ..engine.array import Traced
 from ..engine.checks import run_into
 from ..engine.device import on_device
 from ..engine.gufunc import put_into
-from ..errors import LinkworkError, ModelError, TraceError
+from ..errors import LinkworkError, ModelError, OptionError, TraceError
+from ..lie.scalars import numbers
 from ..quantities import forward_dynamics as dynamics
 from ..quantities.bound import Bound
 from .augmented import Solution, augmented
@@ -105,8 +106,12 @@ def in_numpy(held: "Constrained", q, v, tau, external=None, *, t=None, method=No
 
 def solution(held: "Constrained", q, v, tau, external, t: float, method: str, stabilization) -> Solution:
     """v̇ and multipliers by a method."""
-    if method not in METHODS:
+    if not (isinstance(method, str) and method in METHODS):
         raise ModelError(f'there is no method "{method}"; there are {", ".join(METHODS)}.')
+    if stabilization is not None:
+        pair = numbers(stabilization)
+        if pair.shape != (2,) or not ((pair >= 0) & (pair < np.inf)).all():
+            raise OptionError(f"stabilization is {stabilization!r}; it takes a pair (ω, ζ) of numbers, ω in rad/s, none negative.")
     if method == "augmented":
         return augmented(held.set, q, v, tau, external, t, stabilization)
     if stabilization is not None:

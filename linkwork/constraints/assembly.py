@@ -1,6 +1,6 @@
 """Assembly: from a guess to a configuration in which every loop is closed."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from .cells import LocalLoops
 from .rank import RANK
 from .set import ConstraintSet
 
-TURN = 0.5  # radians, or metres times the inverse size, that one step may go: so that a branch of assembly is kept
+TURN = 0.5  # radians, or sizes of the mechanism, that one step may go: so that a branch of assembly is kept
 STEPS = 200
 CLOSED = 1e-12
 MOST = 1e-3  # of a radian or of the mechanism's size: constraints that miss each other by more are a mistake
@@ -20,7 +20,8 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
 
         q ← q ∘ exp(−Jc⁺ c)                        steps of least length, shortened while they do not help
 
-    Modal coordinates count by how far they deform their bodies: these bend only where joints cannot close the loops.
+    Lengths count against the size of the mechanism, so that it does not matter what units they are in. Modal coordinates count by
+    how far they deform their bodies: these bend only where joints cannot close the loops.
     Joints in `hold` stay as they are. Raises with the constraints that remain open if there is no such q nearby. Constraints that
     contradict each other by no more than the tolerance are met in the least-squares sense.
     """
@@ -30,27 +31,14 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
     if q.ndim > 1:
         flat = [assemble(set_, x, hold=hold, t=t, tolerance=tolerance) for x in q.reshape(-1, q.shape[-1])]
         return np.array(flat).reshape(q.shape)
-    rows = set_.rows(q, t=t)
-    size = np.linalg.norm(rows.c / set_.scale)
-    for _ in range(STEPS):
-        if set_.misfit(rows.c) <= 1e-15:
-            break
-        dv = np.zeros(len(free))
-        keep = set_.holonomic
-        least = max(RANK, 10 * min(tolerance, float(set_.misfit(rows.c))))  # rows that differ by less than may be left are one
+
+    def shortest(q, rows, least):
+        dv, keep = np.zeros(len(free)), set_.holonomic
         columns = (set_.yielding * rows.Jc / set_.scale[:, None])[keep][:, free]
         dv[free] = -set_.yielding[free] * np.linalg.lstsq(columns, (rows.c / set_.scale)[keep], rcond=least)[0]
-        step = min(1.0, TURN / max(np.abs(dv).max(initial=0.0), 1e-300))
-        while step > 1e-6:
-            there = robot.integrate(q, step * dv)
-            after = set_.rows_on_trial(there, t=t)
-            if np.linalg.norm(after.c / set_.scale) < size * (1 - 1e-4 * step):
-                break
-            step /= 2
-        else:
-            break
-        set_.check_numbers(after, there)
-        q, rows, size = there, after, np.linalg.norm(after.c / set_.scale)
+        return dv
+
+    q, rows = closing(set_, q, t, shortest, tolerance)
     if not set_.misfit(rows.c) <= tolerance:
         motion = set_.motion(q, t=t)
         more = "".join(dict.fromkeys(x.complaint(motion) for x in set_.constraints if x.holonomic))
@@ -60,6 +48,29 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
             f"open are {', '.join(set_.bad(rows.c, tolerance))}.{more}{stuck(set_, rows, free)}"
         )
     return q
+
+
+def closing(set_: ConstraintSet, q, t, step: Callable, tolerance: float):
+    """One q with c(q, t) as near to zero as it gets, and its rows: by steps(q, rows, least singular value), shortened while they do not
+    help, or are so long that a branch of assembly may be left."""
+    rows = set_.rows(q, t=t)
+    size = np.linalg.norm(rows.c / set_.scale)
+    for _ in range(STEPS):
+        if set_.misfit(rows.c) <= 1e-15:
+            break
+        dv = step(q, rows, max(RANK, 10 * min(tolerance, float(set_.misfit(rows.c)))))  # rows that differ by less than may be left are one
+        part = min(1.0, TURN / max(np.abs(dv / set_.reach).max(initial=0.0), 1e-300))
+        while part > 1e-6:
+            there = set_.robot.integrate(q, part * dv)
+            after = set_.rows_on_trial(there, t=t)
+            if np.linalg.norm(after.c / set_.scale) < size * (1 - 1e-4 * part):
+                break
+            part /= 2
+        else:
+            break
+        set_.check_numbers(after, there)
+        q, rows, size = there, after, np.linalg.norm(after.c / set_.scale)
+    return q, rows
 
 
 def each_loop(set_: ConstraintSet, loops: LocalLoops, q, tolerance: float = CLOSED) -> np.ndarray:

@@ -160,9 +160,9 @@ def baumgarte(rows, speed, omega, zeta):
 
 def check_consistent(set_: ConstraintSet, rows, left, d, scale) -> None:
     """What is left of the constraints' accelerations must be rounding, or what open loops make of it."""
-    size = np.abs(d).max(-1, initial=0.0) + scale.max(-1, initial=0.0)
+    size = ((np.abs(d) + scale) / set_.scale).max(-1, initial=0.0)
     allowed = np.maximum(INCONSISTENT, 100 * set_.misfit(rows.c)) * size
-    wrong = np.abs(left) > np.asarray(allowed)[..., None]
+    wrong = np.abs(left) / set_.scale > np.asarray(allowed)[..., None]
     if wrong.any():
         which = np.flatnonzero(wrong.reshape(-1, len(set_)).any(0))
         names = dict.fromkeys(f'"{set_.labels[i][0]}"' for i in which)

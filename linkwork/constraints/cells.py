@@ -136,13 +136,13 @@ class Batch:
         for _ in range(ROUNDS):
             if not (going := (size > 1e-15) & np.isfinite(size)).any():
                 break
-            J = np.where(np.isfinite(rows.Jc), rows.Jc, 0.0) / self.kind.scales[:, None]
+            J = np.where(np.isfinite(rows.Jc), rows.Jc, 0.0) / self.kind.scales[:, None] * self.kind.reach
             c = np.where(np.isfinite(rows.c), rows.c, 0.0) / self.kind.scales[:, None]
             dv = -(np.linalg.pinv(J, np.maximum(RANK, np.minimum(1e-3, 10 * size))) @ c)[..., 0]
             step = np.where(going, np.minimum(1.0, TURN / np.maximum(np.abs(dv).max(-1), 1e-300)), 0.0)
             better = np.zeros(len(q), bool)
             for _ in range(8):
-                there = integrate(self.nodes, q, step[:, None] * dv)
+                there = integrate(self.nodes, q, step[:, None] * dv * self.kind.reach)
                 after = self._size(self.rows(there))
                 better = after < size * (1 - 1e-4 * step)
                 if (better | ~going).all():
@@ -240,9 +240,9 @@ class LocalLoops:
         out: list[Ranked] = [Ranked((), 0, (), (), ())] * len(self.members)
         for key, kind in self.kinds.items():
             which = self.of_kind[key]
-            own = np.array([weights[self.loops.columns[g]] for g in which])
+            own = np.array([weights[self.loops.columns[g]] for g in which]) * kind.reach
             own = own / own.max(-1, keepdims=True, initial=1e-300)
-            own = 2.0 ** np.round(np.log2(np.maximum(own, LEAST_WEIGHT)))
+            own = 2.0 ** np.round(np.log2(np.maximum(own, LEAST_WEIGHT) / kind.reach))
             scales = tuple((2.0 ** np.round(np.log2(kind.scales))).tolist())
             start = q[self.coordinates[key]]
             for g, weight, (rows, rank) in zip(which, own, self._enough(kind, which, start, own)):
@@ -271,14 +271,15 @@ class LocalLoops:
         return q
 
     def along(self, q, v):
-        """c, Jc v, |Jc| |v| and the largest entries of Jc, of each row of the set (m,), at one state."""
+        """c, Jc v, |Jc| |v| and the largest entries of Jc, these without units, of each row of the set (m,), at one state."""
         set_, out = self.loops.set, np.zeros((4, len(self.loops.set)))
         numbers = np.arange(len(set_))
         for key, batch in self.batches.items():
             found, which = batch.rows(q[self.coordinates[key]]), self.of_kind[key]
             rows = [[numbers[set_.slices[set_.constraints[i].name]] for i in self.loops.constraints[g]] for g in which]
             own = v[np.array([self.loops.columns[g] for g in which])][..., None]
-            parts = found.c, found.Jc @ own, np.abs(found.Jc) @ np.abs(own), np.abs(found.Jc).max(-1, keepdims=True, initial=0.0)
+            largest = (np.abs(found.Jc) * batch.kind.reach / batch.kind.scales[:, None]).max(-1, keepdims=True, initial=0.0)
+            parts = found.c, found.Jc @ own, np.abs(found.Jc) @ np.abs(own), largest
             out[:, np.array([np.concatenate(x) for x in rows])] = np.array([x[..., 0] for x in parts])
         return out
 

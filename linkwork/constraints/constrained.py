@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, OptionError, deprecated
+from ..errors import ModelError, OptionError, ShapeError, deprecated
 from ..lie.scalars import numbers
+from ..model.coordinates import generator
 from ..quantities import SIZES
 from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
@@ -17,7 +18,7 @@ from .augmented import OPEN, Solution, check_closed
 from .derivatives import Derivatives, MotionSlopes
 from .embedded import Embedded
 from .formula import ByNumbers, Formula
-from .given import check_no_kernel, each, fitting, one_configuration, one_time, some
+from .given import check_no_kernel, each, fitting, one_batch, one_configuration, one_time, some, with_arrays
 from .integrability import integrable
 from .kernels import ChoiceKernels, Choices, Pick
 from .loops import Loops
@@ -89,6 +90,7 @@ class Constrained:
 
     # --- the constraints themselves
 
+    @with_arrays
     @in_given_precision
     def residual(self, q, t=None):
         """c(q, t) (..., m), zero where the constraints are kept."""
@@ -96,20 +98,24 @@ class Constrained:
             return self.rolled.local.along(q, np.zeros(self.nv))[0]
         return self.set.residual(q, self._time(t))
 
+    @with_arrays
     @in_given_precision
     def jacobian(self, q, t=None):
         """Jc (..., m, nv)."""
         return self.set.rows(q, t=self._time(t)).Jc
 
+    @with_arrays
     @in_given_precision
     def bias(self, q, v, t=None):
         """γ (..., m) of Jc v̇ + γ = 0."""
         return self.set.rows(q, v, self._time(t)).gamma
 
+    @with_arrays
     def rows(self, q, v, t=None) -> Rows:
         """All rows at a state: c, Jc, U and γ of Jc v̇ + γ = 0."""
         return self.set.rows(np.asarray(q, float), np.asarray(v, float), self._time(t))
 
+    @with_arrays
     def check_acceleration(self, q, v, vdot, t=None) -> None:
         """v̇ keeps the constraints at a state that does, but for rounding; or it is said by how much it does not."""
         rows = self.rows(q, v, t)
@@ -203,37 +209,50 @@ class Constrained:
 
     # --- states that keep the constraints
 
+    @with_arrays(finite=True)
     @in_given_precision
     def assemble(self, q, hold: Iterable[str | int] = (), t=None, tolerance: float | None = None) -> np.ndarray:
         """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
         constraints that contradict each other are met in the least-squares sense, up to that."""
-        fitting(self.set, {"q": q})
         tolerance = self.may_be_open(assembly.CLOSED) if tolerance is None else checked_tolerance(tolerance)
         if self.rolled is not None and not len(_listed(hold)):
             return assembly.each_loop(self.set, self.rolled.local, q, tolerance)
         return assembly.assemble(self.set, q, hold=_listed(hold), t=self._time(t), tolerance=tolerance)
 
+    @with_arrays
     def check(self, q, v, t=None) -> None:
         """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
         states.check(self, q, v, self._time(t))
 
+    @with_arrays
     @in_given_precision
     def project(self, q, v, t=None, hold: Iterable[str | int] = (), fixed=None):
-        """(q, v) put back on the constraints, nearest in the metric of the mass matrix; where a joint moves nothing with
-        inertia, so that there is no such metric, by `lift`.
+        """The nearest (q, v) that keeps the constraints, in the metric of the mass matrix:
+
+            𝓜(q) log(q⁻¹ ∘ q₀) = Jc* λ,   𝓜(q) (v₀ − v) = Jc* μ          c(q) = 0,  Jc v = U
+
+        the way back to (q₀, v₀), which was given, is orthogonal to every motion that the constraints allow. Where a joint moves nothing
+        with inertia there is no such metric: radians, and lengths against the size of the mechanism, take its place.
 
         `hold` names joints (or numbers velocities) that stay as they are: the others alone take the correction.
         """
         if fixed is not None:
-            if len(hold):  # type: ignore[arg-type]
+            if _listed(hold):
                 raise OptionError("project was given hold= and fixed=, the old and the new name of one thing; give hold= alone.")
             deprecated("project(fixed=...)", "project(hold=...)")
             hold = fixed
         if held := _listed(hold):
-            fitting(self.set, {"q": q, "v": v})
             return projection.project(self.set, q, v, self._time(t), held, self.may_be_open(states.PUT_BACK))
+        return states.nearest(self, q, v, self._time(t))
+
+    def put_back(self, q, v, t=None, hold=()):
+        """(q, v) on the constraints again, by steps that are each the shortest: what `project` gives, but for the square of how far it was.
+        For states of a run. Where a joint moves nothing with inertia, by `lift`."""
+        if len(hold):
+            return projection.project(self.set, q, v, self._time(t), hold, self.may_be_open(states.PUT_BACK), nearest=False)
         return states.returned(self, q, v, self._time(t), dependent=self.set.massless)[0]
 
+    @with_arrays
     @in_given_precision
     def lift(self, q, v, t=None):
         """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
@@ -246,11 +265,16 @@ class Constrained:
     @in_given_precision
     def tangent(self, q, w, t=None):
         """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
+        (q, w), _ = fitting(self.set, {"q": q, "v": w})
+        if q.ndim != 1 or w.ndim != 2:
+            raise ShapeError(f"tangent takes q ({self.robot.nq},) and w (m, {self.nv}); they have shapes {q.shape} and {w.shape}.")
         return states.tangent(self, q, w, self._time(t))
 
     def random_state(self, seed=None, reach=1.0, t=None):
         """A state that keeps the constraints, near the assembly closest to neutral."""
-        return states.random_state(self, np.random.default_rng(seed), reach, self._time(t))
+        if numbers(reach).ndim or not 0 <= numbers(reach) < np.inf:
+            raise OptionError(f"reach is {reach!r}; it takes a number that is not negative, in radians or sizes of the mechanism.")
+        return states.random_state(self, generator(seed), float(reach), self._time(t))
 
     def contradiction(self, q, t=None) -> str:
         """What to say of constraints that contradict each other at q by less than the tolerance, if there is one; else nothing."""
@@ -274,6 +298,7 @@ class Constrained:
         """v̇ without kernels."""
         return accelerations.in_numpy(self, q, v, tau, external, t=t, method=method, stabilization=stabilization)
 
+    @with_arrays(finite=True)
     @in_given_precision
     def solution(self, q, v, tau, external=None, *, t=None, method="augmented", stabilization=None) -> Solution:
         """v̇ and multipliers."""
@@ -287,6 +312,7 @@ class Constrained:
         """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
         return quantities.ask(self, bound, arrays, out, t)
 
+    @with_arrays(finite=True)
     def derivatives(self, q, v, tau, external=None, *, t=None) -> Derivatives:
         """How accelerations and forces of constraints change with q, v, τ and t, along the constraints: `.vdot_by`, `.force_by`,
         `.multipliers_by`, each with q, v, tau and t."""
@@ -301,8 +327,13 @@ class Constrained:
         (q, v, tau, *push), _ = accelerations.checked(self, q, v, tau, external)
         return minimal.linearization(self.set, q, v, tau, brackets, passive, push[0] if push else None, self._time(t), which)
 
+    def batch(self, name: str, q, v, tau, external=None) -> list[np.ndarray]:
+        """States and forces as finite arrays of one batch, for what is called `name`."""
+        return one_batch(self.set, name, {"q": q, "v": v, "tau": tau, **some(external=external)})
+
     # --- forces
 
+    @with_arrays(finite=True)
     @in_given_precision
     def constraint_forces(self, q, v, tau, external=None, *, t=None) -> forces.Forces:
         """Multipliers, the wrenches of constraints on bodies, and those in the joints of the tree."""
@@ -332,11 +363,13 @@ class Constrained:
         """What motors (names of joints; None: all) can do at one configuration: print it."""
         return move_squeeze.actuation(self.set, one_configuration(self.set, "actuation", q), motors, self._time(t))
 
+    @with_arrays(finite=True)
     @in_given_precision
     def move_squeeze(self, q, tau, W=None, t=None):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
         return move_squeeze.move_squeeze(self.set, q, tau, W, self._time(t))
 
+    @with_arrays(finite=True)
     @in_given_precision
     def compliance(self, q, t=None) -> np.ndarray:
         """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: Y = Y*, Jc Y = 0, Y 𝓜 X = X."""
@@ -354,6 +387,7 @@ class Constrained:
         """The minimal view, its velocities chosen at q."""
         return Reduced.of(self.set, one_configuration(self.set, "reduced", q), self._time(t))
 
+    @with_arrays(finite=True)
     def embedded(self, q, v=None, external=None, *, t=None) -> Embedded:
         """The SKO model in minimal velocities at a state: every operator and sweep of chapter 9 runs on it."""
         q = np.asarray(q, float)
@@ -371,7 +405,7 @@ class Constrained:
 
 
 def checked_tolerance(tolerance) -> float:
-    if np.ndim(tolerance) or not 0 <= numbers(tolerance) <= OPEN:
+    if numbers(tolerance).ndim or not 0 <= numbers(tolerance) <= OPEN:
         raise ModelError(f"tolerance is {tolerance!r}; it must be a number from 0 to {OPEN}, of a radian or of the mechanism's size.")
     return float(tolerance)
 
@@ -380,4 +414,4 @@ def _listed(hold) -> tuple:
     """Joints or velocities to hold, one or several."""
     if hold is None:
         return ()
-    return (hold,) if isinstance(hold, (str, int)) and not isinstance(hold, bool) else tuple(hold)
+    return tuple(hold) if isinstance(hold, Iterable) and not isinstance(hold, str) else (hold,)

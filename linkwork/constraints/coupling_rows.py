@@ -48,6 +48,9 @@ class CouplingRows(Constraint):
         c = self.coupling
         return (f"{c.joint} held" if c.of is None else f"{c.joint} follows {c.of}",)
 
+    def scale(self, size, reach):
+        return reach[[self.at[1]]]
+
     def touched(self, nodes):
         return moved(nodes, [x[1] for x in (self.at, self.of) if x is not None])
 
@@ -100,6 +103,9 @@ class LinearRows(Constraint):
     @property
     def labels(self):
         return (" + ".join(f"{x:g} {joint}" for joint, x in self.relation.terms),)
+
+    def scale(self, size, reach):
+        return np.array([max(abs(x) * reach[j] for _, j, x in self.places) or 1.0])
 
     def touched(self, nodes):
         return moved(nodes, [j for _, j, _ in self.places])

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from ..engine.derivatives import along, rate
-from ..errors import TraceError
+from ..errors import LinkworkError, ModelError, TraceError
 from ..lie.scalars import like
 from ..model import Driven
 from .coupling_rows import moved, one_coordinate
@@ -38,15 +38,24 @@ class DrivenRows(Constraint):
     def labels(self):
         return (f"{self.drive.joint} driven",)
 
+    def scale(self, size, reach):
+        return reach[[self.at[1]]]
+
     def touched(self, nodes):
         return moved(nodes, [self.at[1]])
 
     def given(self, t) -> tuple[float, float, float]:
         """f, ḟ and f̈."""
         x = self.drive
-        value, *more = self._followed(0, t) if x.rate is None else (x.function(t), *self._followed(1, t))
-        bend = more[1] if x.acceleration is None else x.acceleration(t)
-        return float(value), float(more[0]), float(bend)
+        try:
+            value, *more = self._followed(0, t) if x.rate is None else (x.function(t), *self._followed(1, t))
+            bend = more[1] if x.acceleration is None else x.acceleration(t)
+            value, speed, bend = (float(np.asarray(y, float).reshape(())) for y in (value, more[0], bend))
+        except LinkworkError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise ModelError(f'drive "{self.name}" gives no single number at t = {t}, or its rate or acceleration: {error}.') from error
+        return value, speed, bend
 
     def traced_given(self, t):
         """The same (3,) at a time that is traced."""

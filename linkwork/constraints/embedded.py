@@ -4,9 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import ShapeError
+from ..lie.scalars import numbers
 from ..operators.sko import SKO, Changes
 from ..quantities import forward_dynamics
 from .augmented import INCONSISTENT, augmented, check_closed
+from .given import fitting
 from .loops import Choice, Loops
 from .precision import in_given_precision
 from .rows import Rows
@@ -103,7 +106,9 @@ class Embedded:
     @in_given_precision
     def whole(self, u, rate: bool = False):
         """v = X u, and what drives add to it; or with `rate` v̇ = X u̇ + Ẋu (..., nv)."""
-        system = self.system
+        system, u = self.system, numbers(u)
+        if u.shape[-1:] != (n := sum(self.sko.tree.widths),):
+            raise ShapeError(f"u has shape {u.shape}; this view of {system.loops.set.robot.model.name} has {n} velocities.")
         bend = system.bend if rate else system.moved()
         return system.embedding.whole(self.sko.tree.split(u), system.X, bend)
 
@@ -111,6 +116,7 @@ class Embedded:
     def forces(self, tau):
         """X* τ (..., nu); the inertia of joints that bend with the loop is part of the model."""
         system, tree = self.system, self.system.tree
+        ((tau,), _) = fitting(system.loops.set, {"tau": tau})
         rows, parts = system.rooted.tree.rows, {}
         for k in tree.base_to_tips():
             parts[k] = tau[..., rows[k], None] if k in system.embedding.free else np.zeros((0, 1))

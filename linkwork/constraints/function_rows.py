@@ -24,6 +24,8 @@ from .rows import Constraint, Rows
 
 LONGEST = 50_000  # operations of rows and their rates: what takes more is evaluated in NumPy
 
+TRIES = 3  # configurations at which the unit of a function is looked for
+
 
 @dataclass(frozen=True, eq=False)
 class FunctionRows(Constraint):
@@ -114,6 +116,19 @@ class FunctionRows(Constraint):
             c[i], Jc[i], U[i], gamma[i] = self.by_differences(motion.nodes, q[i], None if v is None else v[i], motion.t)
         return Rows(c if self.holonomic else None, motion.over(Jc), U, None if v is None else gamma)
 
+    def scale(self, size, reach):
+        """The largest change of each row by a radian, or by the size of the mechanism, at a few configurations: it says what unit the
+        function is in."""
+        nodes, away = self.lowered.plain(), reach * np.random.default_rng(0).uniform(-1, 1, (TRIES, len(reach)))
+        try:
+            with np.errstate(all="ignore"):
+                q = integrate(nodes, np.concatenate([np.zeros(0), *(group.identity for group in nodes.groups)]), away)
+                found = np.abs(self.rows(Kinematics(nodes, q, None, 0.0)).Jc * reach)
+        except (ArithmeticError, ValueError):  # it may not be defined there
+            return np.ones(self.count)
+        largest = np.where(np.isfinite(found), found, 0.0).max((0, 2), initial=0.0)
+        return np.where(largest > 0, largest, 1.0)
+
     # --- which velocities it binds
 
     def touched(self, nodes):
@@ -136,6 +151,8 @@ class FunctionRows(Constraint):
         """What the function gave, as an array of a known shape."""
         found = x if isinstance(x, Traced) else _together(x)
         found = found.reshape((1,) * (len(shape) - found.ndim) + found.shape) if found.ndim < len(shape) else found
+        if not isinstance(found, Traced) and found.dtype.kind not in "fiub":
+            raise ShapeError(f'the function of "{self.name}" gives {x!r}, which are no numbers.')
         if found.shape != shape:
             raise ShapeError(f'the rows of "{self.name}" have shape {found.shape}; with count = {self.count} they take {shape}.')
         return found

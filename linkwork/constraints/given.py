@@ -1,6 +1,8 @@
 """What users give to a constrained robot: arrays and one time, checked, and functions of them over a batch."""
 
 from collections.abc import Callable
+from functools import partial, wraps
+from inspect import signature
 from math import isfinite
 from typing import Any
 
@@ -23,7 +25,7 @@ def one_time(set_: ConstraintSet, t) -> float:
         raise ConstraintError(
             f'{set_.robot.model.name} has constraints that move in time ("{", ".join(set_.moving)}"): say when, t=0.5.'
         )
-    if t is not None and ((not np.isscalar(t) and np.shape(t) != ()) or not np.isfinite(numbers(t)).all()):
+    if t is not None and (numbers(t).ndim or not np.isfinite(numbers(t))):
         raise ShapeError(f"t is {t!r}; it is one finite time for all samples. Call once for each time.")
     return 0.0 if t is None else float(t)
 
@@ -39,16 +41,59 @@ def fitting(set_: ConstraintSet, given: dict[str, Any]) -> tuple[list[np.ndarray
     return lowered.checked([lowered.input(name, ARRAYS[name]) for name in given], given.values())
 
 
+def check_finite(set_: ConstraintSet, name: str, arrays: dict[str, Any]) -> None:
+    """Raises where something that decides about ranks is no number."""
+    for what, x in arrays.items():
+        if not np.isfinite(x).all():
+            raise ConstraintError(f"{name} of {set_.robot.model.name} takes finite numbers; {what} has {x[~np.isfinite(x)][0]}.")
+
+
+def with_arrays(method: Callable | None = None, *, finite: bool = False):
+    """Wraps a method of a constrained robot: its arrays have the right shapes, and with `finite` they are numbers; or it is said what is
+    wrong with which."""
+    if method is None:
+        return partial(with_arrays, finite=finite)
+    parameters = dict(list(signature(method).parameters.items())[1:])
+    names, name = list(parameters), method.__name__
+
+    @wraps(method)
+    def run(self, *given, **named):
+        arguments = {**dict(zip(names, given)), **named}
+        arrays = {key: x for key, x in arguments.items() if key in ARRAYS and (x is not None or parameters[key].default is not None)}
+        if len(given) <= len(names) and arrays:
+            found, _ = arrays_of(self.set, name, arrays, kept=True)
+            arguments |= dict(zip(arrays, found))
+            if finite:
+                check_finite(self.set, name, dict(zip(arrays, found)))
+            return method(self, **arguments)
+        return method(self, *given, **named)
+
+    return run
+
+
+def one_batch(set_: ConstraintSet, name: str, given: dict[str, Any]) -> list[np.ndarray]:
+    """Finite arrays of one batch of states, at least one, all with its axes."""
+    arrays, _ = arrays_of(set_, name, given, kept=True)
+    check_finite(set_, name, dict(zip(given, arrays)))
+    cores = [len(ARRAYS[x]) for x in given]
+    axes = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
+    if 0 in axes:
+        raise ShapeError(f"{name} of {set_.robot.model.name} has no state: its batch has shape {axes}.")
+    return [np.broadcast_to(x, (*axes, *x.shape[x.ndim - n :])) for x, n in zip(arrays, cores)]
+
+
 def one_configuration(set_: ConstraintSet, name: str, q) -> np.ndarray:
     """q (nq,) of what is about one configuration."""
     ((q,), _) = fitting(set_, {"q": q})
     if q.ndim > 1:
         raise ShapeError(f"{name} is about one configuration, but q has shape {q.shape}: call it for each of them.")
+    check_finite(set_, name, {"q": q})
     return q.astype(float, copy=False)
 
 
-def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
-    """What was given for a quantity, as float64 arrays of the right shapes, and the dtype of the result."""
+def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any], *, kept: bool = False) -> tuple[list[np.ndarray], np.dtype]:
+    """What was given for a quantity, as arrays of the right shapes, float64 unless their precision is `kept`, and the dtype of the
+    result."""
     check_no_kernel(set_, name, given.values())
     if any(on_device(x) for x in given.values()):
         raise ModelError(
@@ -61,7 +106,7 @@ def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[li
             "depend on which is decided from numbers. Pass x.detach(); derivatives are those of robot.constraints."
         )
     arrays, kind = fitting(set_, given)
-    return [x.astype(float, copy=False) for x in arrays], kind
+    return arrays if kept else [x.astype(float, copy=False) for x in arrays], kind
 
 
 def check_no_kernel(set_: ConstraintSet, name: str, given) -> None:

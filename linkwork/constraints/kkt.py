@@ -3,13 +3,15 @@
 import numpy as np
 
 from .augmented import check_closed
+from .given import fitting
 from .rank import row_scale
 from .set import ConstraintSet
 
 
 def kkt(set_: ConstraintSet, q, v, tau, t=0.0):
     """[[𝓜, −Jc*], [Jc, 0]] [v̇; λ] = [τ − 𝓒; −γ], one state, the solution of least length   Jain (11.6)."""
-    robot, rows = set_.robot, set_.rows(q, v, t)
+    ((q, v, tau), _), robot = fitting(set_, {"q": q, "v": v, "tau": tau}), set_.robot
+    rows = set_.rows(q, v, t)
     check_closed(set_, rows)
     M, Jc = robot.mass_matrix(q), rows.Jc
     m, n = Jc.shape

@@ -93,7 +93,7 @@ class Ranked:
     rank: int
     scales: tuple[float, ...]  # of all rows of the loop
     weights: tuple[float, ...]
-    reach: tuple[float, ...]  # what velocities are measured against where their lengths are compared: a radian, or a length
+    reach: tuple[float, ...]  # what velocities are measured against where their lengths are compared: `ConstraintSet.yielding`
 
     @property
     def freedom(self) -> int:
@@ -239,7 +239,7 @@ class Loops:
         for g, columns in enumerate(self.columns):
             rows = dict.fromkeys(i for choices in picks for i in choices[g].rows)
             scales = 2.0 ** np.round(np.log2(self.scales(g)))
-            measures = (tuple(x.tolist()) for x in (scales, weight[columns], self.set.reach[columns]))
+            measures = (tuple(x.tolist()) for x in (scales, weight[columns], self.set.yielding[columns]))
             out.append(Ranked(tuple(rows), len(picks[0][g].rows), *measures))
         return tuple(out)
 
@@ -250,12 +250,12 @@ class Loops:
 
 
 def velocity_weights(set_: ConstraintSet, nodes: Nodes, q):
-    """How much each velocity moves: the square root of its own inertia, all joints outboard held."""
+    """How much each velocity moves: the square root of its own inertia, all joints outboard held, of the largest without units."""
     s = set_.robot.lowered.system(nodes).blocks(q)
     R = composite_inertia(s)
     own = [np.sqrt(np.diag(s.H[k] @ R[k] @ s.H[k].T + s.armature[k])) for k in s.tree.base_to_tips()]
-    weight = np.concatenate([np.zeros(0), *own])
-    return np.maximum(weight, LEAST_WEIGHT * weight.max(initial=1e-300))
+    weight = np.concatenate([np.zeros(0), *own]) * set_.reach
+    return np.maximum(weight / weight.max(initial=1e-300), LEAST_WEIGHT) / set_.reach
 
 
 def stacked_rows(parts) -> Any:

@@ -1,10 +1,12 @@
 """Forces that move a constrained mechanism, and forces that only squeeze it (Jain, 11.2)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import ConstraintError, ShapeError
+from ..lie.scalars import numbers
 from .augmented import check_closed
 from .free_motion import free_directions
 from .multipliers import needed
@@ -24,9 +26,7 @@ def move_squeeze(set_: ConstraintSet, q, tau, W=None, t=0.0):
     """
     q, tau = np.asarray(q, float), np.asarray(tau, float)
     Jc = set_.rows(q, t=t).Jc
-    W = set_.robot.mass_matrix_inverse(q) if W is None else np.asarray(W, float)
-    if W.shape[-2:] != (tau.shape[-1],) * 2:
-        raise ShapeError(f"W has shape {W.shape}; it takes ({tau.shape[-1]}, {tau.shape[-1]}).")
+    W = set_.robot.mass_matrix_inverse(q) if W is None else metric(W, tau.shape[-1])
     L = np.linalg.cholesky(W)
     lam, _ = Factored(Jc @ L).solve(np.matvec(Jc @ W, tau))
     squeeze = np.matvec(Jc.mT, lam)
@@ -59,6 +59,16 @@ class Actuation:
         return f"{said}; {squeeze if self.redundancy else 'the forces of a motion are unique'}"
 
 
+def metric(W, n: int) -> np.ndarray:
+    """W (..., n, n), symmetric and positive, or an error."""
+    found = numbers(W)
+    if found.shape[-2:] != (n, n) or not np.isfinite(found).all():
+        raise ShapeError(f"W has shape {found.shape}; it takes ({n}, {n}) finite numbers.")
+    if np.abs(found - found.mT).max() > 1e-9 * np.abs(found).max() or not (np.linalg.eigvalsh(found) > 0).all():
+        raise ShapeError("W is not symmetric and positive, so that it measures no forces.")
+    return found
+
+
 def least_forces(set_: ConstraintSet, free, force, may):
     """(τ, what is left): of all τ (..., nv), zero where `may` is zero, with the effect of a force (..., nv) the least one; forces count
     as moments, at a distance that is the size of the mechanism.
@@ -75,7 +85,7 @@ def motor_velocities(robot, motors) -> np.ndarray:
     """The numbers of the velocities of joints with motors; of None, all."""
     if motors is None:
         return np.arange(robot.nv)
-    names = (motors,) if isinstance(motors, str) else tuple(motors)
+    names = tuple(motors) if isinstance(motors, Iterable) and not isinstance(motors, str) else (motors,)
     return np.unique(np.concatenate([np.zeros(0, int), *(np.arange(robot.nv)[robot.v_index(x)] for x in names)]).astype(int))
 
 
@@ -105,10 +115,7 @@ def motor_forces(set_: ConstraintSet, q, v, vdot, motors=None, external=None, W=
 
 def _least_in_metric(set_: ConstraintSet, free, force, on, W):
     """The same with the least W-norm."""
-    W = np.asarray(W, float)
-    if W.shape != (len(on), len(on)):
-        raise ShapeError(f"W has shape {W.shape}; of {len(on)} velocities with motors it takes ({len(on)}, {len(on)}).")
-    root = np.linalg.inv(np.linalg.cholesky(W)).T
+    root = np.linalg.inv(np.linalg.cholesky(metric(W, len(on)))).mT
     effect = np.matvec(free, set_.reach * force)
     acting = (free * set_.reach)[..., on] @ root
     u = np.matvec(np.linalg.pinv(acting, rcond=RCOND), effect)

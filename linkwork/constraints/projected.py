@@ -39,5 +39,5 @@ def _projected(set_, q, v, tau, external, t, independent):
     vdot = p.X @ u + bend
     # what no acceleration gives, but for the rounding of γ
     _, left = Factored(Jc * set_.reach, rank_tolerance(set_, rows)).solve(-rows.gamma)
-    check_consistent(set_, rows, left, rows.gamma, np.abs(Jc) @ (np.abs(vdot) + v * v))
+    check_consistent(set_, rows, left, rows.gamma, np.abs(Jc) @ (np.abs(vdot) + v * v / set_.reach))
     return vdot

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import ConstraintError
 from ..operators.rigid import rigid
-from .assembly import CLOSED
+from .assembly import CLOSED, closing
 from .augmented import INCONSISTENT, square_root
 from .loops import Loops
 from .multipliers import rank_tolerance
@@ -13,26 +13,34 @@ from .rank import RANK, Factored
 from .set import ConstraintSet
 
 STEPS = 20
+SLIDES = 100  # steps along the constraints
+SETTLED = 1e-13  # radians or sizes: a step that is shorter is rounding
+SMALL = 1e-11  # the same: a step that is shorter, and not half of the one before, is rounding too
 
 
-def project(set_: ConstraintSet, q, v, t=0.0, hold=(), tolerance=100 * CLOSED):
+def project(set_: ConstraintSet, q, v, t=0.0, hold=(), tolerance=100 * CLOSED, nearest: bool = True):
     """(q, v) moved to the nearest state that keeps the constraints, in the metric of the mass matrix.
 
-        q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c)         until c is rounding
+        q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c)         until c is rounding, then `along_constraints` until q is nearest
         v ← v − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc v − U)
 
     Joints, or velocities, in `hold` stay as they are: the others alone take the correction. Constraints that contradict each
-    other by no more than the tolerance are met in the least-squares sense: what no motion changes is left of c.
+    other by no more than the tolerance are met in the least-squares sense: what no motion changes is left of c. Without `nearest` the
+    first steps are all: what a run needs, whose states are so near to the constraints that the rest is rounding.
     """
     q, v = np.array(q, float), np.array(v, float)
     if q.ndim > 1 or v.ndim > 1:
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
         for i in np.ndindex(*batch):
-            q[i], v[i] = project(set_, q[i], v[i], t, hold, tolerance)
+            q[i], v[i] = project(set_, q[i], v[i], t, hold, tolerance, nearest)
         return q, v
-    free = set_.not_held(hold)
+    free, start = set_.not_held(hold), q
+    if not np.isfinite(q).all():
+        return np.full_like(q, np.nan), np.full_like(v, np.nan)
     q = project_position(set_, q, t, free, tolerance)
+    if nearest:
+        q, _ = along_constraints(set_, start, q, lambda q, w: (shortest(set_, q, set_.rows(q, t=t), free, w=w), None))
     rows = set_.rows(q, t=t)
     change = correction(set_, q, rows.Jc, rows.Jc @ v - rows.U, free, rank_tolerance(set_, rows))
     check_velocity(set_, rows, v, change)
@@ -48,14 +56,14 @@ def tangent(set_: ConstraintSet, q, w, t=0.0):
 
 def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
     """Velocities that were put on the constraints are there, or there are none."""
-    left = np.abs(rows.Jc @ (v - change) - rows.U)
-    size = (np.abs(rows.Jc) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)).max(initial=0.0)
+    left = np.abs(rows.Jc @ (v - change) - rows.U) / set_.scale
+    size = ((np.abs(rows.Jc) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)) / set_.scale).max(initial=0.0)
     wrong = left > max(INCONSISTENT, 100 * float(set_.misfit(rows.c))) * size
     if wrong.any():
         names = dict.fromkeys(f'"{set_.labels[i][0]}"' for i in np.flatnonzero(wrong))
         raise ConstraintError(
-            f"{set_.robot.model.name}: no velocity keeps {', '.join(names)} here (off by {left.max():.3g}): they contradict each other, "
-            "or the velocities that were to stay as they are forbid it."
+            f"{set_.robot.model.name}: no velocity keeps {', '.join(names)} here (off by {(left * set_.scale).max():.3g}): they "
+            "contradict each other, or the velocities that were to stay as they are forbid it."
         )
 
 
@@ -64,8 +72,8 @@ def lift(set_: ConstraintSet, q, v, t=0.0, tolerance=100 * CLOSED):
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
     for i in np.ndindex(*batch):
-        rows = set_.rows(q[i], t=t)
-        q[i], v[i] = project(set_, q[i], v[i], t, independent(set_, q[i], rows, t), tolerance)
+        hold = independent(set_, q[i], set_.rows(q[i], t=t), t) if np.isfinite(q[i]).all() else ()
+        q[i], v[i] = project(set_, q[i], v[i], t, hold, tolerance, nearest=False)
     return q, v
 
 
@@ -78,19 +86,20 @@ def independent(set_: ConstraintSet, q, rows, t=0.0):
 
 
 def project_position(set_: ConstraintSet, q, t, free, tolerance):
-    keep = set_.holonomic
     rows = set_.rows(q, t=t)
     size = set_.misfit(rows.c)
     for _ in range(STEPS):
         if size <= 1e-15:
             break
-        there = set_.robot.integrate(q, -correction(set_, q, rows.Jc[keep], rows.c[keep], free, max(RANK, 10 * float(size))))
+        there = set_.robot.integrate(q, shortest(set_, q, rows, free))
         after = set_.rows_on_trial(there, t=t)
         if not set_.misfit(after.c) < 0.5 * size:
             break
         set_.check_numbers(after, there)
         q, rows, size = there, after, set_.misfit(after.c)
-    if not size <= tolerance:
+    if not size <= tolerance:  # so far away that rows which differ by as much were taken for one
+        q, rows = closing(set_, q, t, lambda q, rows, least: shortest(set_, q, rows, free, least), tolerance)
+    if not set_.misfit(rows.c) <= tolerance:
         raise ConstraintError(
             f"{set_.robot.model.name} cannot be put back on its constraints: open are {', '.join(set_.bad(rows.c, CLOSED))}. "
             "The step was too long, the configuration is singular, or the constraints contradict each other by that much: then give "
@@ -99,17 +108,46 @@ def project_position(set_: ConstraintSet, q, t, free, tolerance):
     return q
 
 
+def shortest(set_: ConstraintSet, q, rows, free, least=None, w=0.0):
+    """The way dq nearest to w, in the metric of the mass matrix, that closes the constraints on positions to first order:
+    dq = w − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc w + c)."""
+    keep, least = set_.holonomic, max(RANK, 10 * float(set_.misfit(rows.c))) if least is None else least
+    return w - correction(set_, q, rows.Jc[keep], rows.c[keep] + (rows.Jc[keep] * w).sum(-1), free, least)
+
+
+def along_constraints(set_: ConstraintSet, start, here, move):
+    """From configurations `here` (..., nq) on the constraints to those that are nearest to others, and which samples have none.
+
+    Nearest is where w = log(q⁻¹ ∘ start), the way back to where it came from, is orthogonal in 𝓜(q) to all motions that the constraints
+    on positions allow: forces of constraints alone, Jc* λ, make it. That does not depend on how the constraints are written, on which
+    rows are taken to be enough, or on the way there. `move(q, w)` gives the `shortest` way nearest to w, and which samples have none.
+    """
+    robot, share, last = set_.robot, np.ones(here.shape[:-1]), np.full(here.shape[:-1], np.inf)
+    going, lost = np.isfinite(here).all(-1), np.zeros(here.shape[:-1], bool)
+    for _ in range(SLIDES):
+        w = robot.difference(here, start)
+        dq, bad = move(here, share[..., None] * w)
+        size = np.abs(dq / set_.yielding).max(-1, initial=0.0) / share
+        lost = lost | (going & (~np.isfinite(size) | (False if bad is None else bad)))
+        going = going & ~lost & (size > SETTLED) & ~((size < SMALL) & (size > 0.5 * last))
+        if not going.any():
+            break
+        share, last = np.where(size > last, 0.5 * share, share), np.where(going, size, last)
+        here = np.where(going[..., None], robot.integrate(here, np.where(going[..., None], dq, 0.0)), here)
+    return here, lost
+
+
 def correction(set_: ConstraintSet, q, Jc, d, free, least=RANK):
-    """δ = 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ d, in the free velocities only."""
+    """δ = 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ d, in the free velocities only; where a joint moves nothing with inertia, with radians and sizes of the
+    mechanism in place of masses."""
     if not len(d):
         return np.zeros(len(free))
     out = np.zeros(len(free))
-    if free.all():
+    if free.all() and not set_.massless:
         sko = rigid(set_.system, q)
         lam, _ = Factored(square_root(sko, Jc), least).solve(d)
         return sko.solve((Jc.T @ lam)[:, None])[:, 0]
-    M = set_.robot.mass_matrix(q)[np.ix_(free, free)]
-    L = np.eye(len(M)) if set_.massless else np.linalg.cholesky(M)
+    L = np.diag(1 / set_.yielding[free]) if set_.massless else np.linalg.cholesky(set_.robot.mass_matrix(q)[np.ix_(free, free)])
     W = np.linalg.solve(L, Jc[:, free].T).T
     lam, _ = Factored(W, least).solve(d)
     out[free] = np.linalg.solve(L.T, W.T @ lam)

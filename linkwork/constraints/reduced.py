@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ConstraintError, ShapeError
+from ..lie.scalars import numbers
 from .augmented import check_closed
+from .given import with_arrays
 from .multipliers import needed
 from .precision import in_given_precision
 from .projection import independent
@@ -51,17 +53,20 @@ class Reduced:
 
     # --- velocities and accelerations
 
+    @with_arrays
     @in_given_precision
     def X(self, q, t=0.0) -> np.ndarray:
         """v = X u + v_p (..., nv, nu)."""
         return self._split(q, t=t).X
 
+    @with_arrays
     @in_given_precision
     def velocity(self, q, u, t=0.0) -> np.ndarray:
         """The tree's v = X u + v_p."""
         s = self._split(q, t=t)
         return np.matvec(s.X, self._checked("u", u)) + s.moved
 
+    @with_arrays
     @in_given_precision
     def acceleration(self, q, u, udot, t=0.0) -> np.ndarray:
         """The tree's v̇ = X u̇ + h."""
@@ -71,7 +76,7 @@ class Reduced:
     def _split(self, q, v=None, t=0.0) -> Split:
         rows, n = self.set.rows(np.asarray(q, float), v, t), self.set.robot.nv
         check_closed(self.set, rows)
-        scaled = rows.Jc / self.set.scale[:, None]
+        scaled, reach = self.set.without_units(rows.Jc), self.set.reach
         left, right = scaled[..., self.dependent], scaled[..., self.independent]
         sigma = np.linalg.svd(left, compute_uv=False)
         full = sigma.shape[-1] == len(self.dependent)
@@ -80,10 +85,10 @@ class Reduced:
                 f"{self.set.robot.model.name}: the velocities that were chosen as independent do not decide the others here. "
                 "Choose again: robot.constraints.reduced(q) at this configuration."
             )
-        inverse = np.linalg.pinv(left, rcond=RANK)
+        inverse = reach[self.dependent][:, None] * np.linalg.pinv(left, rcond=RANK)
         X = np.zeros((*right.shape[:-2], n, len(self.independent)))
         X[..., self.independent, :] = np.eye(len(self.independent))
-        X[..., self.dependent, :] = -inverse @ right
+        X[..., self.dependent, :] = -inverse @ (right / reach[self.independent])
         bend = None if v is None else self._spread(np.matvec(inverse, -rows.gamma / self.set.scale))
         return Split(X, self._spread(np.matvec(inverse, rows.U / self.set.scale)), bend)
 
@@ -95,22 +100,26 @@ class Reduced:
 
     # --- dynamics in u
 
+    @with_arrays
     @in_given_precision
     def mass_matrix(self, q, t=0.0) -> np.ndarray:
         """X* 𝓜 X (..., nu, nu)."""
         X = self._split(q, t=t).X
         return X.mT @ self.set.robot.mass_matrix(np.asarray(q, float)) @ X
 
+    @with_arrays
     @in_given_precision
     def force(self, q, tau, t=0.0) -> np.ndarray:
         """X* τ (..., nu)."""
         return np.vecmat(np.asarray(tau, float), self._split(q, t=t).X)
 
+    @with_arrays
     @in_given_precision
     def bias(self, q, u, external=None, t=0.0) -> np.ndarray:
         """X* (𝓜 h + 𝓒) (..., nu), gravity included: the force in u that keeps u̇ = 0."""
         return self.inverse_dynamics(q, u, np.zeros(len(self.independent)), external, t)
 
+    @with_arrays
     @in_given_precision
     def inverse_dynamics(self, q, u, udot, external=None, t=0.0) -> np.ndarray:
         """X* τ (..., nu) of the forces that make u̇."""
@@ -118,6 +127,7 @@ class Reduced:
         vdot = np.matvec(s.X, self._checked("udot", udot)) + s.bend
         return np.vecmat(needed(self.set, state, v, vdot, external), s.X)
 
+    @with_arrays
     @in_given_precision
     def forward_dynamics(self, q, u, tau, external=None, t=0.0) -> np.ndarray:
         """u̇ (..., nu) of forces τ (..., nv) in the joints."""
@@ -132,7 +142,7 @@ class Reduced:
         return q, v, self._split(q, v, t)
 
     def _checked(self, name: str, x):
-        x = np.asarray(x, float)
+        x = numbers(x)
         if x.shape[-1:] != self.independent.shape:
             chosen = ", ".join(map(str, self.independent))
             raise ShapeError(f"{name} has shape {x.shape}, but the view has {len(self.independent)} velocities: numbers {chosen} of v.")

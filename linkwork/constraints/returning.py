@@ -23,17 +23,34 @@ def nearest_step(system: LoopSystem, q, v):
     loops, nodes = system.loops, system.nodes
     rows = loops.all_rows(nodes, q, drive=system.drive)
     misfit = loops.misfit(rows, q)
-    used = [list(x.rows) for x in system.choices]
-    if not any(used):
+    if not any(x.rows for x in system.choices):
         return q, v, misfit
     c, U, Jc, s, A = _in_mass_metric(system, rows, q)
-    holonomic = [i for i, x in enumerate(np.concatenate([loops.binding[g][at] for g, at in enumerate(used)])) if x]
+    holonomic = _binding(system)
     position = Jc[..., holonomic, :].mT @ solve(A[..., holonomic, :][..., holonomic], c[..., holonomic, :])
     velocity = Jc.mT @ solve(A, Jc @ v[..., None] - U)
     step = s.tree.join_rows(solved(s, nodes.still, s.tree.split_rows(np.concatenate([position, velocity], -1))))
     slow = v - step[..., 1]
     system.check_velocities(rows, slow, misfit)
     return integrate(nodes, q, -step[..., 0]), slow, misfit
+
+
+def slide(system: LoopSystem, q, w):
+    """The way dq nearest to w, in the metric of the mass matrix, that closes the constraints on positions to first order."""
+    rows = system.loops.all_rows(system.nodes, q, drive=system.drive)
+    binding = _binding(system)
+    if not binding:
+        return w
+    c, _, Jc, s, A = _in_mass_metric(system, rows, q)
+    Jc, A = Jc[..., binding, :], A[..., binding, :][..., binding]
+    force = Jc.mT @ solve(A, Jc @ w[..., None] + c[..., binding, :])
+    return w - s.tree.join_rows(solved(s, system.nodes.still, s.tree.split_rows(force)))[..., 0]
+
+
+def _binding(system: LoopSystem) -> list[int]:
+    """The numbers, among rows that are enough, of those that bind positions."""
+    each = [system.loops.binding[g][list(x.rows)] for g, x in enumerate(system.choices)]
+    return np.flatnonzero(np.concatenate([np.zeros(0, bool), *each])).tolist()
 
 
 def allowed(system: LoopSystem, q, w):

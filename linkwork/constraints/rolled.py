@@ -204,17 +204,19 @@ class RolledLoopSystem:
         """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of; and the size of what moves the loop."""
         kind, v = self.kind(e)[0], self.local(e, self.v)
         vdot = self.X[e] @ self.vdot[e] + moving_parts(self.embedding.members[e], self.embedding.rigid.widths, self.bend)
-        sizes = [np.abs(vdot[j, 0]) + v[j] * v[j] / float(reach) for j, reach in enumerate(kind.reach)]
+        sizes = [(np.abs(vdot[j, 0]) + v[j] * v[j] * float(1 / reach)) * float(1 / reach) for j, reach in enumerate(kind.reach)]
         return self.lack(e, self.Jc[e], vdot[:, 0], self.gamma[e][:, 0], largest(sizes, v))
 
     def lack(self, e, Jc, x, rest, speed):
-        """What the rows that were not needed lack of Jc x + rest = 0, against what they are made of; and the speed, that of x or more."""
+        """What the rows that were not needed lack of Jc x + rest = 0, against what they are made of; and the speed, that of x or more,
+        without units."""
         kind, ranked = self.kind(e)
         found = []
         for i in ranked.spare(len(kind.scales)):
-            left = Jc[i] @ x + rest[i]
-            size = largest([np.abs(Jc[i, j]) for j in range(len(kind.reach))], x) * speed + np.abs(rest[i]) + 1e-9 * speed
-            found.append(np.abs(left) / np.where(size > 0, size, 1.0))
+            left, inverse = Jc[i] @ x + rest[i], float(1 / kind.scales[i])
+            ways = largest([np.abs(Jc[i, j]) * float(reach) for j, reach in enumerate(kind.reach)], x)
+            size = inverse * (ways * speed + np.abs(rest[i])) + 1e-9 * speed
+            found.append(inverse * np.abs(left) / np.where(size > 0, size, 1.0))
         return largest(found, x), speed
 
 

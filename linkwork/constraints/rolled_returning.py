@@ -117,7 +117,8 @@ class Step:
         system = self.system
         v = system.local(e, self.speed) + system.local(e, dv.slot)[:, 0]
         nothing = np.zeros(len(system.kind(e)[0].scales))
-        lack, speed = system.lack(e, self.Jc[e], v, nothing, largest([np.abs(x) for x in v], v))
+        reach = system.kind(e)[0].reach
+        lack, speed = system.lack(e, self.Jc[e], v, nothing, largest([np.abs(x) * float(1 / r) for x, r in zip(v, reach)], v))
         allowed = np.maximum(np.maximum(INCONSISTENT, 1e4 * rounding(v)), 100 * self.misfit[self._first(e)])
         return np.where(speed < np.inf, np.where(lack <= allowed, self.off[e], 1.0), 1.0)
 

@@ -36,6 +36,10 @@ class KnifeEdgeRows(Constraint):
     def labels(self):
         return (f"{self.edge.body} slips along {direction(self.edge.direction)} of {self.edge.body}",)
 
+    @property
+    def lengths(self):
+        return np.ones(1, bool)
+
     def rows(self, motion: Kinematics) -> Rows:
         P, e = motion.place(*self.place), np.asarray(self.edge.direction, float)
         e = (e / np.linalg.norm(e))[None, :]
@@ -73,6 +77,10 @@ class PlaneRows(Constraint):
     def forbidden(self) -> np.ndarray:
         """The directions in the world, rows (m, 3), in which the touching point may not move."""
         raise NotImplementedError
+
+    @property
+    def lengths(self):
+        return np.ones(len(self), bool)
 
     def wrenches(self, motion: Kinematics, lam):
         """A force at the touching point; its opposite on the world."""
@@ -135,10 +143,6 @@ class TouchingRows(PlaneRows):
     @property
     def forbidden(self):
         return _unit(self.disk.normal)[None, :]
-
-    @property
-    def lengths(self):
-        return np.ones(1, bool)
 
     def rows(self, motion: Kinematics) -> Rows:
         n, p, s, J, bias = self.contact(motion)

@@ -95,6 +95,10 @@ class Constraint(ABC):
         """Which rows are measured in metres; the others are in radians, or numbers."""
         return np.zeros(len(self), bool)
 
+    def scale(self, size: float, reach) -> np.ndarray:
+        """What its rows (m,) are measured against in a mechanism of a size, whose velocities are measured against `reach` (nv,)."""
+        return np.where(self.lengths, size, 1.0)
+
     @abstractmethod
     def rows(self, motion: Kinematics) -> Rows: ...
 

@@ -26,6 +26,8 @@ from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
 from .rows import Constraint, Rows, stacked
 from .slopes import RowSlopes
 
+SPREAD = 0.01  # of its size: what the spread of a modal coordinate deforms a body by
+
 
 @dataclass(frozen=True, eq=False)
 class ConstraintSet:
@@ -87,13 +89,26 @@ class ConstraintSet:
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """What residuals are measured against, row by row: a radian, or the size of the mechanism."""
-        return np.concatenate([np.zeros(0), *(np.where(x.lengths, self.size, 1.0) for x in self.constraints)])
+        """What residuals are measured against, row by row: a radian, or the size of the mechanism; of functions what these change."""
+        return np.concatenate([np.zeros(0), *(x.scale(self.size, self.reach) for x in self.constraints)])
 
     @cached_property
     def reach(self) -> np.ndarray:
-        """What velocities are measured against, one by one: a radian a second, or the size of the mechanism."""
-        return np.where(self.turns, 1.0, self.size)
+        """What velocities are measured against, one by one: a radian a second, or the size of the mechanism; of modal coordinates what
+        deforms their body by its own size."""
+        out = np.where(self.turns, 1.0, self.size)
+        out[self.modal] = self._spreads / SPREAD
+        return out
+
+    @cached_property
+    def modal(self) -> np.ndarray:
+        """The numbers of velocities that are rates of modal coordinates."""
+        return np.array([i for name in self.robot.model.flexible_bodies for i in np.arange(self.robot.nv)[self.robot.v_index(name)]], int)
+
+    @property
+    def _spreads(self) -> np.ndarray:
+        model = self.robot.model
+        return np.concatenate([np.zeros(0), *(model.joint(name).joint.spread for name in model.flexible_bodies)])
 
     @cached_property
     def turns(self) -> np.ndarray:
@@ -106,10 +121,10 @@ class ConstraintSet:
 
     @cached_property
     def yielding(self) -> np.ndarray:
-        """How readily each velocity (nv,) closes loops: 1 of joints, and of modal coordinates what deforms their body by a percent."""
-        out = np.ones(self.robot.nv)
-        for name in self.robot.model.flexible_bodies:
-            out[self.robot.v_index(name)] = self.robot.model.joint(name).joint.spread
+        """How readily each velocity (nv,) closes loops: a radian or the mechanism's size of joints, and of modal coordinates what deforms
+        their body by a percent."""
+        out = self.reach.copy()
+        out[self.modal] *= SPREAD
         return out
 
     def not_held(self, hold) -> np.ndarray:

@@ -27,16 +27,17 @@ def check(held: "Constrained", q, v, t: float) -> None:
     close = held.may_be_open(CLOSE_ENOUGH)
     if held.rolled is not None and q.ndim == v.ndim == 1:
         c, off, size, most = held.rolled.local.along(q, v)
-        U, size, most = np.zeros(len(c)), size.max(initial=0.0), most.max(initial=0.0)
+        U, size, most = np.zeros(len(c)), (size / held.set.scale).max(initial=0.0), most.max(initial=0.0)
     else:
         rows = held.set.rows(q, t=t)
         c, U, off = rows.c, rows.U, np.matvec(rows.Jc, v) - rows.U
-        size = (np.abs(rows.Jc) @ np.abs(v)[..., None])[..., 0].max(-1, keepdims=True, initial=0.0)
-        most = np.abs(rows.Jc).max((-2, -1), initial=0.0)[..., None]
+        size = (np.matvec(np.abs(rows.Jc), np.abs(v)) / held.set.scale).max(-1, keepdims=True, initial=0.0)
+        most = np.abs(held.set.without_units(rows.Jc)).max((-2, -1), initial=0.0)[..., None]
     check_closed(held.set, Rows(c, None, None, None), close)
-    rounding = 1e-13 * most * np.abs(v).max(-1, keepdims=True, initial=0.0)
-    if (np.abs(off) > close * (size + np.abs(U)) + rounding).any():
-        name, row = held.set.labels[int(np.argmax(np.abs(off).reshape(-1, len(held)).max(0)))]
+    rounding = 1e-13 * most * np.abs(v / held.set.reach).max(-1, keepdims=True, initial=0.0)
+    wrong = np.abs(off) / held.set.scale
+    if (wrong > close * (size + np.abs(U) / held.set.scale) + rounding).any():
+        name, row = held.set.labels[int(np.argmax(wrong.reshape(-1, len(held)).max(0)))]
         raise ConstraintError(
             f'the velocities break "{name}" of {held.robot.model.name} by {np.abs(off).max():.3g} '
             f"({row}). robot.constraints.project(q, v) gives the nearest that keep the constraints."
@@ -58,7 +59,7 @@ def contradiction(held: "Constrained", q, t: float) -> str:
 
 def tangent(held: "Constrained", q, w, t: float):
     """Of velocities w (m, nv) at one q the part that a return to the constraints would leave of them, drives at rest."""
-    if held.set.massless:
+    if held.set.massless or not len(w):
         return w
     if held.nearest_kernels is not None:
         both = np.concatenate([w, np.zeros_like(w[:1])])  # what drives ask for comes out of zero
@@ -68,11 +69,34 @@ def tangent(held: "Constrained", q, w, t: float):
     return projection.tangent(held.set, q, w, t)
 
 
+def nearest(held: "Constrained", q, v, t: float):
+    """The nearest state on the constraints: as `projection.project` says, by kernels where these know the constraints on positions."""
+    q, v = (np.asarray(x, float) for x in (q, v))
+    plain = partial(projection.project, held.set, t=t, tolerance=held.may_be_open(PUT_BACK))
+    if held.nearest_kernels is None or held.set.massless or held.set.moving or not held.set.holonomic.all() or not np.size(q):
+        return plain(q, v)
+    step = partial(held.nearest_kernels, t=t)
+
+    def move(q, w):
+        """The shortest way nearest to w, by one step as a kernel: that of c and what it leaves of w."""
+        (there, allowed, _), bad = step(q, w)
+        return held.robot.difference(q, there) + allowed, bad
+
+    (here, _), _ = returned(held, q, v, t, dependent=False)
+    here, lost = projection.along_constraints(held.set, q, here, move)
+    (_, slow, size), bad = step(here, v)
+    open_ = lost | (size > PUT_BACK) | (False if bad is None else bad)
+    if open_.any():
+        here, slow, start, fast = (np.broadcast_to(x, (*size.shape, x.shape[-1])).copy() for x in (here, slow, q, v))
+        here[open_], slow[open_] = plain(start[open_], fast[open_])
+    return here, slow
+
+
 def returned(held: "Constrained", q, v, t: float, dependent: bool, first: Pick | None = None):
     """The state on the constraints and the quality of the choice. Steps run as kernels until c is rounding; samples that
     no choice serves, or that do not get there, are put back in NumPy, by singular values."""
     q, v = (np.asarray(x, float) for x in (q, v))
-    plain = partial(projection.lift if dependent else projection.project, tolerance=held.may_be_open(PUT_BACK))
+    plain = partial(projection.lift if dependent else partial(projection.project, nearest=False), tolerance=held.may_be_open(PUT_BACK))
     kernels = held.dependent_kernels if dependent else held.nearest_kernels
     if kernels is None or not np.size(q):
         return plain(held.set, q, v, t), 1.0
@@ -116,7 +140,7 @@ def random_state(held: "Constrained", rng: np.random.Generator, reach: float, t:
     """A state that keeps the constraints, near the assembly closest to neutral."""
     start = held.assemble(held.robot.neutral(), t=t)
     for scale in (reach, reach / 2, reach / 4, reach / 8, reach / 16, 0.0):
-        guess = held.robot.integrate(start, scale * rng.uniform(-1, 1, held.nv))
+        guess = held.robot.integrate(start, scale * held.set.yielding * rng.uniform(-1, 1, held.nv))
         try:
             q = held.assemble(guess, t=t)
             break

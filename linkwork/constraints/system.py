@@ -178,17 +178,19 @@ class LoopSystem:
         self.demand(left <= np.maximum(self.inconsistent, 100 * misfit))
 
     def _relative_residual(self, rows: list[Rows], x, constant, some):
+        """What rows that were not needed lack of Jc x + constant = 0, against what they are made of, all without units."""
         found = []
-        speed = largest([np.abs(x[..., i]) for i in range(x.shape[-1])], some)
+        reach = self.loops.set.reach
+        speed = largest([np.abs(x[..., i]) * float(1 / reach[i]) for i in range(x.shape[-1])], some)
         for g, choice in enumerate(self.choices):
             if spare := choice.spare(rows[g].Jc.shape[-2]):
                 Jc, rest = rows[g].Jc[..., spare, :], constant[g][..., spare, :]
                 left = Jc @ x[..., self.loops.columns[g], None] + rest
-                m, n = Jc.shape[-2:]
-                size = largest([np.abs(Jc[..., i, j]) for i in range(m) for j in range(n)], some) * speed
-                size = size + largest([np.abs(rest[..., i, 0]) for i in range(m)], some)
+                inverse, ways = 1 / self.loops.scales(g)[spare], reach[self.loops.columns[g]]
+                entries = [np.abs(Jc[..., i, j]) * float(a * b) for i, a in enumerate(inverse) for j, b in enumerate(ways)]
+                size = largest(entries, some) * speed + largest([np.abs(rest[..., i, 0]) * float(a) for i, a in enumerate(inverse)], some)
                 size = size + 1e-9 * speed
-                found += [np.abs(left[..., i, 0]) / np.where(size > 0, size, 1.0) for i in range(m)]
+                found += [np.abs(left[..., i, 0]) * float(a) / np.where(size > 0, size, 1.0) for i, a in enumerate(inverse)]
         return largest(found, some)
 
 

@@ -12,11 +12,12 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..lie.iteration import iterate
 from ..lie.scalars import rounding
-from ..quantities import integrate
+from ..quantities import difference, integrate
 from .assembly import CLOSED, STEPS, TURN
 from .formula import ByNumbers
 from .loops import Loops
-from .returning import Nearest, nearest_step
+from .projection import SETTLED, SLIDES, SMALL
+from .returning import Nearest, nearest_step, slide
 from .states import PUT_BACK, RETURNS, ROUNDING
 from .system import LoopSystem, largest
 
@@ -61,8 +62,12 @@ class VariedStates:
         """(q, v, drive, constants...) -> the nearest (q, v) on the constraints."""
 
         def function(system_at, q, v):
-            here, slow, fits = returned(system_at, q, v)
-            return np.where(fits, here, np.nan), np.where(fits, slow, np.nan)
+            here, _, fits = returned(system_at, q, v)
+            there = nearest(system_at, q, here)
+            system = system_at(there)
+            _, slow, size = nearest_step(system, there, v)
+            fits = fits & (system.serves != 0) & (size <= np.maximum(PUT_BACK, 64 * rounding(q)))
+            return np.where(fits, there, np.nan), np.where(fits, slow, np.nan)
 
         return self._kernel("projected", function, *self._inputs("q", "v"))
 
@@ -78,7 +83,7 @@ def assembled(system_at: Callable[..., LoopSystem], q):
         for known, x, columns in zip(system.choices, rows, loops.columns):
             step[columns] = Nearest(known, x.Jc, q).makes(x.c)[..., 0]
         size = loops.misfit(rows, q)
-        length = largest([np.abs(x) for x in step], q)
+        length = largest([np.abs(x) / float(reach) for x, reach in zip(step, loops.set.reach)], q)
         return step * np.minimum(1.0, TURN / np.where(length > 0, length, 1.0)), size
 
     def closer(q, step, share, size):
@@ -109,12 +114,29 @@ def returned(system_at: Callable[..., LoopSystem], q, v):
     return here, slow, (good != 0) & (size <= np.maximum(PUT_BACK, 64 * eps))
 
 
+def nearest(system_at: Callable[..., LoopSystem], start, q):
+    """From q on the constraints to the configuration there that is nearest to `start`, as `projection.along_constraints` says."""
+
+    def closer(here, share, last):
+        system = system_at(here)
+        dq = slide(system, here, share * difference(system.nodes, here, start))
+        size = largest([np.abs(x) * float(1 / y) for x, y in zip(dq, system.loops.set.yielding)], here) / share
+        done = (size <= np.maximum(SETTLED, 16 * eps)) | ((size < np.maximum(SMALL, 1e4 * eps)) & (size > 0.5 * last)) | ~(size < np.inf)
+        share = np.where(size > last, 0.5 * share, share)
+        return np.where(done, here, integrate(system.nodes, here, dq)), share, size, done
+
+    one, eps = 1.0 + 0.0 * q[0], rounding(q)
+    return iterate(closer, (q, one, one * np.inf), most=SLIDES)[0][0]
+
+
 def off(system: LoopSystem, q, v):
     """How far a state is from the constraints: the largest entry of c against its scale, and of Jc v − U against what it is made of."""
     rows = system.loops.all_rows(system.nodes, q, drive=system.drive)
     sizes, left = [], []
-    for x, at in zip(rows, system.loops.columns):
-        sizes += [y for y in (np.abs(x.Jc) @ np.abs(v[at, None]) + np.abs(x.U))[:, 0]]
-        left += [y for y in np.abs(x.Jc @ v[at, None] - x.U)[:, 0]]
+    for g, (x, at) in enumerate(zip(rows, system.loops.columns)):
+        scales = map(float, system.loops.scales(g))
+        for size, off, scale in zip((np.abs(x.Jc) @ np.abs(v[at, None]) + np.abs(x.U))[:, 0], (x.Jc @ v[at, None] - x.U)[:, 0], scales):
+            sizes.append(size / scale)
+            left.append(np.abs(off) / scale)
     size = largest(sizes, q)
     return system.loops.misfit(rows, q), largest(left, q) / np.where(size > 0, size, 1.0)

@@ -31,7 +31,7 @@ def christoffel_symbols(nodes, q):
     Müller and Terze (47), with the order of joints in place of the order of indices, so that joints may have any group.
     """
     K = node_jacobians(nodes, q)
-    MB = node_inertias(nodes) @ brackets(K).reshape(*K.shape[:-1], -1)
+    MB = node_inertias(nodes) @ brackets(K).reshape(*K.shape[:-1], K.shape[-1] ** 2)
     return of_brackets(nodes, (K.mT @ MB).reshape(*K.shape[:-2], *(K.shape[-1:] * 3)).sum(-4))
 
 
@@ -132,7 +132,7 @@ def mass_matrix_derivatives(nodes, q):
     """∂_c 𝓜_ab (..., nv, nv, nv), the last axis c: Σ [K_a, K_c]* M K_b where a ≺ c, and the same with a and b exchanged."""
     K = node_jacobians(nodes, q)
     dK = jacobian_derivatives(nodes, K)
-    MdK = node_inertias(nodes) @ dK.reshape(*K.shape[:-1], -1)
+    MdK = node_inertias(nodes) @ dK.reshape(*K.shape[:-1], K.shape[-1] ** 2)
     half = (K.mT @ MdK).reshape(*K.shape[:-2], *(K.shape[-1:] * 3)).sum(-4)  # [a, b, c] = K_a* M ∂_c K_b
     return half + np.moveaxis(half, -3, -2)
 

@@ -73,7 +73,7 @@ class Equations:
 
         All have the same C v; the first four also have C + C* = Ṁ.
         """
-        if form not in FORMS:
+        if not isinstance(form, str) or form not in FORMS:
             raise ModelError(f'there is no Coriolis matrix of the form "{form}".{did_you_mean(form, FORMS)}')
         return self._run(FORMS[form], {"q": q, "v": v})
 
@@ -103,20 +103,20 @@ class Equations:
 
     def jacobian_rate(self, q, v, body: str):
         """K̇ of a body or frame, in its own axes (..., 6, nv)."""
-        return self._run(kinematics.body_jacobian_rate, {"q": q, "v": v}, at=body)
+        return self._run(kinematics.body_jacobian_rate, {"q": q, "v": v}, at=[body])
 
     def acceleration(self, q, v, vdot, body: str):
         """V̇ of a body or frame: the rate of the components of its twist in its own axes (..., 6)."""
-        return self._run(kinematics.body_acceleration, {"q": q, "v": v, "vdot": vdot}, at=body)
+        return self._run(kinematics.body_acceleration, {"q": q, "v": v, "vdot": vdot}, at=[body])
 
     def point_motion(self, q, v, vdot, body: str, point=(0.0, 0.0, 0.0)):
         """Position, velocity and (classical) acceleration in the world of a point of a body or frame, as rows (..., 3, 3)."""
-        return self._run(kinematics.point_motion, {"q": q, "v": v, "vdot": vdot}, at=body, point=point)
+        return self._run(kinematics.point_motion, {"q": q, "v": v, "vdot": vdot}, at=[body], point=point)
 
     def _run(self, function, arguments, at=None, point=None):
         place: tuple = ()
         if at is not None:
-            body, pose = self.robot.model.place(at)
+            body, pose = self.robot.model.place(*at)
             place = (body, pose if point is None else pose @ Pose.of(point))
         names, arrays = list(arguments), list(arguments.values())
         if any(isinstance(x, Traced) for x in arrays):

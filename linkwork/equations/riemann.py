@@ -32,7 +32,7 @@ def christoffel_derivatives(nodes, q):
     """∂_d Γ_abc (..., nv, nv, nv, nv), the last axis d: the product rule on the brackets of `christoffel_symbols`."""
     K = node_jacobians(nodes, q)
     dK, M, n = jacobian_derivatives(nodes, K), node_inertias(nodes), K.shape[-1]
-    flat = lambda X: X.reshape(*X.shape[: K.ndim - 1], -1)
+    flat = lambda X: X.reshape(*X.shape[: K.ndim - 1], n ** (X.ndim - K.ndim + 1))
     moved = (tilde(K.mT) @ flat(dK)[..., None, :, :]).reshape(*K.shape[:-2], n, 6, n, n)  # [y, :, z, d] = [K_y, ∂_d K_z]
     moved = np.moveaxis(moved, -4, -3)  # [:, y, z, d]
     dB = moved - np.swapaxes(moved, -3, -2)

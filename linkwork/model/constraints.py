@@ -1,7 +1,7 @@
 """What binds a mechanism besides its joints, loops and couplings: distances, relations, given motion, rolling, functions
 given by the user. What each of them demands of velocities is in `linkwork.constraints`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,6 +13,11 @@ from ..spatial import Pose
 from .forces import ORIGIN, Vector, vector
 
 ALONG_Z: Vector = (0.0, 0.0, 1.0)
+
+
+def whole_number(x) -> bool:
+    """Is it a number of things, one or more?"""
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool) and int(x) > 0
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class Distance(Bond):
     def __post_init__(self):
         super().__post_init__()
         takes = "a positive number of metres. For no distance close the loop with a spherical joint"
-        self._demand(not np.ndim(self.length) and 0 < numbers(self.length) < np.inf, "length", takes)
+        self._demand(not numbers(self.length).ndim and 0 < numbers(self.length) < np.inf, "length", takes)
 
     def standing(self, base, at):
         there = (at @ Pose(translation=self.at)).translation
@@ -107,8 +112,12 @@ class Linear(Bond):
 
     def __post_init__(self):
         pairs = self.terms.items() if isinstance(self.terms, Mapping) else self.terms
+        is_pair = lambda x: isinstance(x, (tuple, list)) and len(x) == 2 and isinstance(x[0], str) and not numbers(x[1]).ndim
+        takes = "finite coefficients of joints, {joint: coefficient}"
+        self._demand(isinstance(pairs, Iterable) and not isinstance(pairs, str) and all(map(is_pair, pairs)), "terms", takes)
         object.__setattr__(self, "terms", tuple((joint, float(numbers(x))) for joint, x in pairs))
-        self._demand(self.terms and np.isfinite([x for _, x in self.terms]).all(), "terms", "finite coefficients of joints")
+        self._demand(self.terms and np.isfinite([x for _, x in self.terms]).all(), "terms", takes)
+        self._demand(not numbers(self.constant).ndim and np.isfinite(numbers(self.constant)), "constant", "a finite number")
 
     @property
     def joints(self):
@@ -127,6 +136,13 @@ class Driven(Bond):
     function: Callable[[float], float]
     rate: Callable[[float], float] | None = None
     acceleration: Callable[[float], float] | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._demand(isinstance(self.joint, str), "joint", "the name of a joint")
+        self._demand(callable(self.function), "function", "a function of time")
+        for what in ("rate", "acceleration"):
+            self._demand(getattr(self, what) is None or callable(getattr(self, what)), what, "a function of time, or None")
 
     @property
     def joints(self):
@@ -150,6 +166,10 @@ class Holonomic(Bond):
     count: int = 1
     WHOLE = True
 
+    def __post_init__(self):
+        super().__post_init__()
+        self._demand(whole_number(self.count), "count", "a whole number of rows, 1 or more")
+
 
 @dataclass(frozen=True)
 class Pfaffian(Bond):
@@ -163,6 +183,7 @@ class Pfaffian(Bond):
 
     def __post_init__(self):
         super().__post_init__()
+        self._demand(whole_number(self.count), "count", "a whole number of rows, 1 or more")
         good = callable(self.value) or ((x := numbers(self.value)).shape in {(), (self.count,)} and np.isfinite(x).all())
         self._demand(good, "value", f"a finite number, {self.count} of them, or a function of t")
 
@@ -176,6 +197,10 @@ class KnifeEdge(Grounded):
     at: Vector = ORIGIN
     POINTS = (("body", "at"),)
     DIRECTIONS = (("body", "direction"),)
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._demand(self.direction is not None, "direction", "a direction that is not zero")
 
 
 @dataclass(frozen=True)
@@ -194,7 +219,8 @@ class Round(Grounded):
     def __post_init__(self):
         super().__post_init__()
         object.__setattr__(self, "normal", vector(f'constraint "{self.name}"', "normal", self.normal))
-        self._demand(not np.ndim(self.radius) and 0 < numbers(self.radius) < np.inf, "radius", "a positive number of metres")
+        self._demand(not numbers(self.radius).ndim and 0 < numbers(self.radius) < np.inf, "radius", "a positive number of metres")
+        self._demand(not numbers(self.height).ndim and np.isfinite(numbers(self.height)), "height", "a finite number of metres")
         self._demand(np.any(self.normal), "normal", "a direction that is not zero")
 
     def standing(self, base, at):

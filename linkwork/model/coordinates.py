@@ -4,7 +4,7 @@ from operator import index
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import OptionError, ShapeError
 from .model import Model
 
 
@@ -58,12 +58,20 @@ def neutral(model: Model) -> np.ndarray:
 
 def random_state(model: Model, shape, seed) -> tuple[np.ndarray, np.ndarray]:
     """(q, v) drawn at random: angles and distances within their limits, attitudes uniform, velocities normal."""
-    rng, shape = np.random.default_rng(seed), batch_shape(shape)
+    rng, shape = generator(seed), batch_shape(shape)
     q = [np.zeros((*shape, 0))]
     for placed in model.joints:
         q += [random_element(part, shape, rng) for _, part, _ in placed.joint.parts]
     nv = sum(placed.joint.nv for placed in model.joints)
     return np.concatenate(q, -1), rng.standard_normal((*shape, nv))
+
+
+def generator(seed) -> np.random.Generator:
+    """NumPy's generator of random numbers for a seed as a user may give it."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"seed is {seed!r}; it takes a whole number that is not negative, or None: {error}.") from None
 
 
 def batch_shape(shape) -> tuple[int, ...]:

@@ -187,10 +187,13 @@ class Model:
 
     @cached_property
     def size(self) -> float:
-        """A length of the mechanism, in metres: the longest way between two of its joints; 1 where there is none."""
+        """A length of the mechanism, in metres: the longest way between two of its joints; where there is none that of a body, the
+        farthest of its centre of mass and its radius of gyration, and 1 where nothing has a length."""
         ways = [x.translation for parts in (self.joints, self.loops) for part in parts for x in (part.at, part.on)]
         ways += [x.pose.translation for body in self.flexible_bodies.values() for x in body.frames.values()]
-        return float(max((np.linalg.norm(x) for x in ways), default=0.0)) or 1.0
+        bodies = [body for body in self.bodies if body.mass > 0]
+        spread = [np.linalg.norm(x.center) + np.sqrt(max(np.trace(x.tensor), 0.0) / x.mass) for x in bodies]
+        return float(max(map(np.linalg.norm, ways), default=0.0)) or float(max(spread, default=0.0)) or 1.0
 
     def with_gravity(self, gravity) -> "Model":
         return replace(self, gravity=gravity)

@@ -5,7 +5,7 @@
 δq is along the group, q ∘ exp δq, from the motion itself: while that goes on with v, δq changes with δv − ad(v) δq.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from inspect import Signature, signature
@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..contact import refuse_contacts
+from ..engine.checks import array_of
 from ..engine.device import on_device
 from ..errors import OptionError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
-from ..lie.scalars import like
+from ..lie.scalars import like, numbers
 from ..model.coordinates import entry_names
-from ..quantities import difference
+from ..quantities import SIZES, difference
 from ..quantities.bound import on_scalars
 from . import equations
 from .equations import STEPS
@@ -50,14 +51,20 @@ class Linearization:
 
 def linearize(robot, q, v, tau, external=None, *, t=None, dt=None, method: str = "rk4", states=None) -> Linearization:
     """A and B at a state."""
-    if method not in (*STEPS, "zoh"):
+    if not isinstance(method, str) or method not in (*STEPS, "zoh"):
         raise OptionError(f'linearize has no method "{method}"; it takes {", ".join([*STEPS, "zoh"])}.')
+    if dt is not None and not on_device(dt) and (not (numbers(dt) > 0).all() or not np.isfinite(numbers(dt)).all()):
+        raise OptionError(f"dt is {dt!r}; it is the length of a step in seconds, a positive number.")
     refuse_contacts(robot.model, "linearize")
-    q, v, tau = (x if on_device(x) else np.asarray(x) for x in (q, v, tau))
+    q, v, tau = (x if on_device(x) else np.asarray(array_of(name, x)) for name, x in (("q", q), ("v", v), ("tau", tau)))
     push = () if external is None else (external,)
     if robot.constraints is not None:
         return under_constraints(robot, q, v, tau, push, t, dt, method, states)
-    if states is not None and list(states) != (whole := named_states(robot, range(robot.nv), range(robot.nv))):
+    if not any(map(on_device, (q, v, tau, *push))):
+        inputs = [robot.lowered.input(name, SIZES[name]) for name in ("q", "v", "tau", "external")[: 3 + len(push)]]
+        (q, v, tau, *push), _ = robot.lowered.checked(inputs, (q, v, tau, *push))
+    whole = named_states(robot, range(robot.nv), range(robot.nv))
+    if states is not None and (not isinstance(states, Iterable) or list(map(str, states)) != whole):
         raise OptionError(f"the states of {robot.model.name}, which nothing binds, are {', '.join(whole)}, in this order.")
     if dt is not None and method == "zoh" and on_device(q):
         raise OptionError('method="zoh" takes NumPy arrays; "rk4" and "euler" run on a GPU, and so does linearize without dt.')
@@ -77,6 +84,7 @@ def under_constraints(robot, q, v, tau, push, t, dt, method: str, states) -> Lin
             f'{robot.model.name} has loops, couplings or constraints, and a step "{method}" of it goes back to these in a number of rounds '
             'that is not known before. linearize(..., dt=..., method="zoh") is the exponential of the continuous A and B.'
         )
+    q, v, tau, *push = robot.constraints.batch("linearize", q, v, tau, *push)
     own, slopes = robot.passive_force(q, v), passive_slopes(robot, q, v)
     found = robot.constraints.linearization(q, v, tau + own, brackets(robot, v), slopes, *push, t=t, which=numbered(robot, states))
     A, B = (found.A, found.B) if dt is None else held_over_a_step(found.A, found.B, dt)
@@ -97,10 +105,12 @@ def numbered(robot, states):
     """The numbers in v of positions and velocities that are named, or None."""
     if states is None:
         return None
+    if isinstance(states, str) or not isinstance(states, Iterable):
+        raise OptionError(f'states is {states!r}; it takes names of states, such as ["q.joint", "v.joint"].')
     _, names = entry_names(robot.model)
     known = {f"{x}.{name}": i for x in "qv" for i, name in enumerate(names)}
     for x in states:
-        if x not in known:
+        if not isinstance(x, str) or x not in known:
             raise UnknownNameError(f'{robot.model.name} has no state "{x}".{did_you_mean(x, known)}')
     return tuple(np.array([known[x] for x in states if x[0] == kind], int) for kind in "qv")
 

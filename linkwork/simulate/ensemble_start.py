@@ -48,14 +48,14 @@ def _of_one_model(keeper: Keeper, t: float, Q, V, reasons, some):
     assert held is not None
     try:
         held.check(Q[some], V[some], t)
-        Q[some], V[some] = held.project(Q[some], V[some], t)
+        Q[some], V[some] = held.put_back(Q[some], V[some], t)
         return Q, V, reasons
     except ConstraintError as error:
         first = error
     for i in some:  # one by one, to tell which
         try:
             held.check(Q[i], V[i], t)
-            Q[i], V[i] = held.project(Q[i], V[i], t)
+            Q[i], V[i] = held.put_back(Q[i], V[i], t)
         except ConstraintError:
             reasons[i] = OPEN
     if reasons.all():

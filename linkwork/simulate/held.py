@@ -120,7 +120,7 @@ class Keeper:
             return q, v
         if not (goes_on and self.how in WAYS):
             self.check_state(t, q, v)
-            q, v = self.held.project(q, v, t)
+            q, v = self.held.put_back(q, v, t)
         if self.embeds and self.pick is None:
             self.pick = self.held.choices.first(q, t)
         return q, v
@@ -145,7 +145,7 @@ class Keeper:
         if self.held is None or self.how not in WAYS:
             return q, v
         if len(hold):
-            return self.held.project(q, v, t, hold=hold)
+            return self.held.put_back(q, v, t, hold)
         if not np.ndim(t):
             return self._end_of_step(t, q, v) if self.embeds else self._put(q, v, t)
         if not self.timed:
@@ -154,7 +154,7 @@ class Keeper:
         return np.array([q for q, _ in rows]), np.array([v for _, v in rows])
 
     def _put(self, q, v, t):
-        return self.lift(q, v, t)[0] if self.how == "embed" else self.held.project(q, v, t)
+        return self.lift(q, v, t)[0] if self.how == "embed" else self.held.put_back(q, v, t)
 
     def lift(self, q, v, t):
         """The state by its dependent velocities alone, and how good their choice still is."""

@@ -106,7 +106,7 @@ def strike(stops: "Stops", i: int | None, t: float, q, v) -> tuple[np.ndarray, n
     v += response @ found.impulse
     v[rows[found.known]] = (side * found.after)[found.known]
     if robot.constraints is not None:
-        q, v = robot.constraints.project(q, v, t, hold=rows[found.known].tolist())
+        q, v = robot.constraints.put_back(q, v, t, rows[found.known].tolist())
     if near.any():
         stops.settle(v)
     return q, v

@@ -130,7 +130,7 @@ class Derivatives:
         if (constraints := self.robot.constraints) is None:
             by_q, by_v, by_tau = of_tree(self.robot, q, v, tau)
         else:
-            q, v = constraints.project(q, v)
+            q, v = constraints.put_back(q, v)
             at = constraints.derivatives(q, v, tau + self.robot.passive_force(q, v)).slopes
             pull, damping = passive_slopes(self.robot, q, v)
             by_q, by_v, by_tau = at.by_q + at.allowed.Y @ pull, at.by_v + at.allowed.Y @ damping, at.allowed.Y
@@ -140,7 +140,7 @@ class Derivatives:
         """What remains of changes of states (N, 2 nv, 2 nv): all, or what constraints allow, as a run is put back on them."""
         if (constraints := self.robot.constraints) is None:
             return np.eye(2 * self.robot.nv)
-        at = constraints.derivatives(*constraints.project(q, v), np.zeros_like(v)).slopes
+        at = constraints.derivatives(*constraints.put_back(q, v), np.zeros_like(v)).slopes
         return stacked([[at.placed.P, np.zeros_like(at.placed.P)], [at.v_q @ at.placed.P, at.allowed.P]])
 
     def tangent(self, q, rates):
