@@ -89,7 +89,8 @@ def _draw(axes, lines: Sequence[tuple[str, np.ndarray, np.ndarray]], x_title: st
     if len(shown) > COLUMN * COLUMNS:  # some of many, evenly
         shown = [shown[i] for i in np.linspace(0, len(shown) - 1, COLUMN * COLUMNS).round().astype(int)]
     place = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "borderaxespad": 0.0}
-    axes.legend(handles=shown, fontsize="x-small", ncols=columns, **place)
+    part = f"{len(shown)} of {len(lines)}" if len(shown) < len(lines) else None
+    axes.legend(handles=shown, title=part, fontsize="x-small", title_fontsize="x-small", ncols=columns, **place)
 
 
 def _picked(motion: Motion, joints: Iterable[str] | None) -> Callable[[Label], bool]:

@@ -46,8 +46,8 @@ def plot_tree(model, *, path: str | PathLike | None = None):
     for loop in model.loops:
         axes.annotate("", place[loop.parent], place[loop.child], arrowprops=LOOP, zorder=2)
     freedom = sum(placed.joint.nv for placed in model.joints)
-    title = f"{model.name}: {len(model.bodies)} bodies, {freedom} degrees of freedom, {model.mass:.4g} kg"
-    axes.set_title(plain(title), fontsize=9, loc="left")
+    title = f"{plain(model.name)}: {len(model.bodies)} bodies, {freedom} degrees of freedom, {model.mass:.4g} kg"
+    axes.set_title(title, fontsize=9, loc="left")
     if path is not None:
         drawing.savefig(path, dpi=150)
     return drawing

@@ -147,5 +147,7 @@ def test_long_names_and_many_lines_leave_room_for_the_plot(recwarn):
     for figure in (lw.plot(b.model(), "q"), lw.plot(lw.load("chain:120"), "q"), lw.plot_tree(b.model())):
         figure.canvas.draw()
     assert not recwarn.list
+    assert lw.plot(lw.load("chain:120"), "q").axes[0].get_legend().get_title().get_text() == "42 of 120"
+    assert lw.plot_tree(lw.load("humanoid")).axes[0].get_title(loc="left").endswith(" degrees of freedom, 72 kg")
     with pytest.raises(lw.LinkworkError, match="a list cannot be shown"):
         lw.plot_tree([1])
