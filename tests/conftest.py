@@ -3,7 +3,7 @@
 import os
 import re
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported: on cores that tests share, its threads wait for each other
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of the workers of pytest-xdist: threads of BLAS on shared cores wait for each other
 
 import numpy as np
 import pytest

@@ -28,7 +28,8 @@ def least_norm(G, b, mu, force):
     idle = (L[..., 0] == 0) & (np.abs(u).max(-1) <= SAME * speed(b)[..., None])
     allowed = np.maximum(SAME, 1.1 * residual(G, b, mu, force))
     found = force
-    for P in (pressed, np.where(idle[..., None, None], like(np.eye(3), G), pressed)):
+    shared = np.where(idle[..., None, None], like(np.eye(3), G), pressed)
+    for P in (pressed,) if isinstance(idle, np.ndarray) and not idle.any() else (pressed, shared):
         new = _without_kernel(G, spread(P), force)
         found = np.where((residual(G, b, mu, new) <= allowed)[..., None], new, found)
     return found

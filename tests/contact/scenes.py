@@ -10,9 +10,9 @@ from linkwork.model import solids
 G = 9.81
 
 
-def ball(restitution=0.0, friction=0.5, radius=0.1):
+def ball(restitution=0.0, friction=0.5, radius=0.1, **material):
     made = lw.Builder("ball").body("ball", joint=lw.Free(), **solids.sphere(1.0, radius))
-    return lw.Dynamics(made.ground().contact("ball", friction=friction, restitution=restitution).model())
+    return lw.Dynamics(made.ground().contact("ball", friction=friction, restitution=restitution, **material).model())
 
 
 def box(friction, size=(0.4, 0.3, 0.2), mass=2.0, gravity=(0.0, 0.0, -G), compiled=True):

@@ -20,12 +20,15 @@ from linkwork.simulate.contact_rollout import FRICTION, solved_contact_step, who
 from linkwork.simulate.rollout_gradient import backward_step
 from linkwork.simulate.whole_step import LENGTH, TAU
 
+SOFT = {"compliance": 1e-4, "damping": 20.0, "restitution": 0.5}
+WAYS = {"gauss_seidel": ("gauss_seidel", {}), "newton": ("newton", {}), "soft": ("gauss_seidel", SOFT)}
 
-@pytest.mark.parametrize("method", ["gauss_seidel", "newton"])
+
+@pytest.mark.parametrize(("method", "material"), WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("dtype", ["double", "float"])
-def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, tmp_path):
+def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, material, tmp_path):
     """A ball that falls, strikes, slides and rolls: 60 steps of the march, state, impulse and residual in registers."""
-    robot, kind = scenes.ball(friction=0.3), KINDS[dtype]
+    robot, kind = scenes.ball(friction=0.3, **material), KINDS[dtype]
     solver = lw.ContactSolver(method=method, rounds=20, tolerance=1e-6)
     kernel = whole_contact_step(robot, law_of(robot, limits=False), solver.in_steps, None, None, {TAU: (6,), LENGTH: ()})
     samples, steps = 3, 60

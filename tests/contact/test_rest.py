@@ -37,12 +37,12 @@ def stack(ratio):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1.0, 1e4])
-def test_a_stack_of_ten_boxes_stands_for_100_seconds(ratio):
-    """Below cube i the contact carries g Σ_{j ≥ i} m_j; nothing creeps by more than 1e-8 m."""
+def test_a_stack_of_ten_boxes_stands_for_20_seconds(ratio):
+    """Below cube i the contact carries g Σ_{j ≥ i} m_j; nothing creeps by more than 1e-10 m/s."""
     robot, q = stack(ratio)
-    run = at_rest(robot, q, LONG, 0.05)
+    run = at_rest(robot, q, 20.0, 0.05)
     masses = np.array([x.mass for x in robot.model.bodies])
-    assert np.abs(run.q - q).max() < 1e-8
+    assert np.abs(run.q - q).max() < 2e-9
     assert np.allclose(run.contact.force[-1, :, 0].reshape(10, 8).sum(-1), G * np.cumsum(masses[::-1])[::-1], rtol=1e-7)
 
 
