@@ -14,6 +14,7 @@ import numpy as np
 from .allocation import Instructions, Plan, forget_plan, is_arithmetic, plan
 from .driver import lane_places
 from .llvm import Kind
+from .processor import forced_width, writes_assembly
 from .program import Program
 
 FEWEST = 1000  # operations of a program that is worth it
@@ -32,6 +33,8 @@ def registers() -> int:
     if not triple.startswith("x86_64") or "linux" not in triple or not (features.get("avx2") and features.get("fma")):
         return 0
     longer = [bool(features.get(x)) for x in ("avx512f", "avx512vl")]
+    if not writes_assembly() or forced_width() == 2 or (forced_width() == 8 and not all(longer)):
+        return 0
     return 32 if all(longer) else 0 if any(longer) else 16
 
 

@@ -9,6 +9,7 @@ import llvmlite.binding as llvm
 
 from . import assembly, call, driver, functions, rolled_llvm, straight
 from .llvm import Kind, calls, intrinsics, needed_functions
+from .processor import forced_width, writes_assembly
 from .program import Program
 from .rolled_program import RolledProgram
 from .samples import Overlapped, Range
@@ -25,7 +26,7 @@ def target():
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
     features = llvm.get_host_cpu_features()
-    return _machine(), 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+    return _machine(), 8 * forced_width() or (64 if features.get("avx512f") else 32 if features.get("avx") else 16)
 
 
 def _machine():
@@ -38,7 +39,8 @@ def _machine():
 def identity() -> str:
     """The processor and the version of LLVM, on which compiled code depends besides its text."""
     version = ".".join(map(str, llvm.llvm_version_info))
-    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {version}"
+    forced = f"{forced_width()} {writes_assembly()}"
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {version} {forced}"
 
 
 def module_text(program: Program | RolledProgram, dtype: str) -> str:

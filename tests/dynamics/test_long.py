@@ -105,7 +105,7 @@ def test_matrices_of_wide_mechanisms_are_straight_line_code_and_those_of_long_on
     robots = wide, long_, lw.Dynamics(lw.load("chain:300"))
     straight = [[x for x in names if QUANTITIES[x].is_straight(robot.lowered)] for robot in robots]
     assert straight == [list(names[:4]), ["forward_dynamics"], []]
-    assert all(QUANTITIES[x].is_straight(lw.Dynamics(lw.load("chain:80")).lowered) for x in names)
+    assert all(QUANTITIES[x].is_straight(lw.Dynamics(lw.load("chain:80")).lowered) for x in names[:4])  # derivatives of v̇: below sixty
     q, v = wide.random_state((2,), seed=0)
     plain = lw.Dynamics(wide.model, compiled=False)
     np.testing.assert_allclose(wide.mass_matrix(q), plain.mass_matrix(q), atol=1e-11)
