@@ -12,6 +12,7 @@ from ..errors import MissingFileError, ModelError, ModelWarning, OptionError, di
 from ..model import Model, mechanisms
 from ..model.check import depth_first
 from ..model.contacts import contacts_off
+from ..model.parts import check_tensors
 from . import data, lines, screws, xml
 
 ENDINGS = ".urdf", ".xml", ".mjcf", ".sdf", ".json", ".yaml"  # of files to suggest in errors; the content decides the format
@@ -59,7 +60,7 @@ def load(
     else:
         text, name, folder = _text(source)
         root = None if package_root is None else Path(package_root)
-        common: dict = {"folder": folder, "name": name, "strict": strict, "snap": snap, "meshes_outside": meshes_outside}
+        common: dict = {"folder": folder, "name": name, "snap": snap, "meshes_outside": meshes_outside}
         match "data" if lines.is_data(text) else xml.root(text, name):
             case "data":
                 file = lines.parsed(text, name)
@@ -82,6 +83,8 @@ def load(
                 model = model.floating() if floating else model
             case tag:
                 raise ModelError(f"{name} has the root element <{tag}>. linkwork reads: {READ}.")
+        if strict or not is_whole:  # of a whole model it was said when it was made
+            model = replace(model, notes=(*model.notes, *check_tensors(name, model.bodies, strict=strict)))
     if not model.bodies:
         raise ModelError(f"{model.name} has no body; a mechanism has at least one.")
     if mimic == "couple":

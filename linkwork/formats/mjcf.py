@@ -28,15 +28,14 @@ def read(
     folder=None,
     name: str = "model",
     floating: bool = False,
-    strict: bool = False,
     snap: bool = True,
     meshes_outside: bool = False,
 ) -> Model:
     """The model of an MJCF text; `name` stands for the text in errors, and for the model if the file has no name for it.
 
     Files that the text names are looked up in the folder. Meshes, textures and height fields need not exist, unless
-    a mesh gives a body its mass. MuJoCo itself refuses impossible inertias, so `strict` adds nothing. What a Model
-    cannot represent is in its notes, and one warning names the part of it that would change the motion.
+    a mesh gives a body its mass. What a Model cannot represent is in its notes, and one warning names the part of it that would
+    change the motion.
     """
     c = compile_text(source, folder, name, snap, meshes_outside)
     bodies = tuple(_body(c, i) for i in range(1, c.m.nbody))

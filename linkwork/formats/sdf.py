@@ -5,7 +5,6 @@ A link that is the child of no joint is welded to the world at its pose, as in U
 Several models, as in a world, are one Model whose names begin with theirs, as in "arm::hand".
 """
 
-import warnings
 from collections.abc import Iterator
 from math import isfinite, pi
 from pathlib import Path
@@ -13,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning, did_you_mean
+from ..errors import ModelError, did_you_mean
 from ..joints import Compound, Fixed, Helical, Joint, Prismatic, Revolute, Spherical
 from ..model import Body, Coupling, Frame, Loop, Material, Model, PlacedJoint, Shape
 from ..model.check import depth_first
-from ..model.parts import complaints
 from ..spatial import Pose
 from . import xml
 from .sdf_frames import MODEL, WORLD, Frames, label, numbers
@@ -37,7 +35,6 @@ def read(
     *,
     folder: Path | None = None,
     name: str = "model",
-    strict: bool = False,
     snap: bool = True,
     package_root: Path | None = None,
     meshes_outside: bool = False,
@@ -53,14 +50,7 @@ def read(
     whole = models[0] if len(models) == 1 and scope.first("joint") is None else _together(scope, Path(name).stem)
     meshes = MeshFiles(folder, package_root, meshes_outside)
     reader = Reader(whole, snap, sdf.attributes.get("version", "1.7"), meshes, Lenient(lenient))
-    model = reader.model(scope.first("gravity"))
-    wrong = complaints(model.bodies)
-    if wrong and strict:
-        raise ModelError(f"{name}: {' '.join(wrong)}")
-    if wrong:
-        message = "\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *wrong))
-        warnings.warn(message, ModelWarning, stacklevel=3)
-    return model
+    return reader.model(scope.first("gravity"))
 
 
 def _together(scope: Element, name: str) -> Element:

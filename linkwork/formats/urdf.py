@@ -9,14 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning, did_you_mean
+from ..errors import ModelWarning, did_you_mean
 from ..joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..model import Actuator, Body, Coupling, Model, PlacedJoint
 from ..model.actuators import scalar_joints
 from ..model.check import depth_first
 from ..model.gears import with_gears
 from ..model.model import GRAVITY
-from ..model.parts import complaints
 from ..spatial import Pose
 from ..spatial.pose import SNAP
 from . import xml
@@ -43,7 +42,6 @@ def read(
     folder: Path | None = None,
     name: str = "model",
     mimic: str | None = None,
-    strict: bool = False,
     snap: bool = True,
     package_root: Path | None = None,
     meshes_outside: bool = False,
@@ -67,26 +65,22 @@ def read(
     gears: dict[str, float] = {}
     for transmission in robot.all("transmission"):
         gears |= optional.read(transmission, lambda transmission: _gear(transmission, joints), {})
-    wrong = complaints(bodies)
-    if wrong and strict:
-        raise ModelError(f"{name}: {' '.join(wrong)}")
     model = Model(
         name=robot.attributes.get("name", "").strip() or Path(name).stem,
         bodies=tuple(bodies),
         joints=depth_first(connected),
         couplings=tuple(couplings),
         gravity=_gravity(robot),
-        notes=(*placements.notes, *shapes.notes, *meshes.notes, *optional.notes, *wrong),
+        notes=(*placements.notes, *shapes.notes, *meshes.notes, *optional.notes),
     )
     model = with_gears(model, gears)
     driven = [Actuator(f"{joint}_motor", ((joint, ratio),)) for joint, ratio in gears.items()]
     known = scalar_joints(model)
     model = replace(model, actuators=tuple(x for x in driven if x.joints[0] in known))
-    if wrong:
-        _warn("\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *wrong)))
     if couplings and mimic is None:
         names = ", ".join(f'"{coupling.joint}"' for coupling in couplings)
-        _warn(f'{name}: these <mimic> joints are independent: {names}. If that is intended, load with mimic="free".')
+        said = f'{name}: these <mimic> joints are independent: {names}. If that is intended, load with mimic="free".'
+        warnings.warn(said, ModelWarning, stacklevel=3)  # the line that called `load`
     return model
 
 
@@ -111,10 +105,6 @@ def _gear(transmission: Element, joints) -> dict[str, float]:
     if not math.isfinite(ratio) or not ratio:
         raise transmission.error(f'a <mechanicalReduction> is "{ratios[0]}"; it takes a finite number, not zero.')
     return {driven[0].attributes["name"]: ratio}
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, ModelWarning, stacklevel=4)  # the line that called `load`
 
 
 # --- names and the tree

@@ -43,8 +43,10 @@ class Joint(ABC):
         for name in ("damping", "friction", "stiffness", "armature"):
             if (self.each(name) < 0).any():
                 raise ModelError(f"{type(self).__name__} has {name} {getattr(self, name)}; it may not be negative.")
-        for name in ("lower", "upper", "effort", "speed"):
+        for name in ("effort", "speed"):
             self.each(name)
+        if (self.each("lower") > self.each("upper")).any():
+            raise ModelError(f"{type(self).__name__} has lower {self.lower} above upper {self.upper}; leave both away for no limits.")
 
     @property
     @abstractmethod

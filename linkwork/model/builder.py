@@ -14,7 +14,7 @@ from .beams import FLEXIBILITY, USUAL, Beam
 from .constraints import ALONG_Z, Bond, Distance, Driven, KnifeEdge, Linear, Rolling, Touching
 from .forces import ORIGIN
 from .model import GRAVITY, Model, ground_shape
-from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
+from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape, check_tensors
 
 
 class Builder:
@@ -31,6 +31,7 @@ class Builder:
         self.name = name
         self.gravity = gravity
         self._bodies: list[Body] = []
+        self._rotors: list[str] = []  # which may have a moment about their axis alone
         self._joints: list[PlacedJoint] = []
         self._frames: list[Frame] = []
         self._loops: list[Loop] = []
@@ -185,6 +186,7 @@ class Builder:
         name = f"{joint}_rotor"
         turning = Revolute(axis=placed.joint.axis if axis is None else axis)
         self.body(name, placed.parent, placed.at if at is None else at, turning, **rotor)
+        self._rotors.append(name)
         return self.couple(f"{name}_joint", joint, (0.0, float(ratio)), f"{joint}_gear")
 
     def beam(
@@ -234,7 +236,10 @@ class Builder:
             before = own
         return self
 
-    def model(self) -> Model:
+    def model(self, *, strict: bool | None = False) -> Model:
+        """The Model. Tensors that no rigid body can have are used, with a warning; with `strict` they are an error, as in `load`; with
+        None nothing is said, as for published numbers."""
+        check_tensors(self.name, [x for x in self._bodies if x.name not in self._rotors], strict=strict)
         touching = [name for pairs, _ in self._contacts for pair in pairs for name in pair]  # a list: a wrong name may be anything
         bodies = [replace(x, collisions=x.visuals) if x.name in touching and not x.collisions else x for x in self._bodies]
         made = Model(
@@ -260,13 +265,13 @@ def _coefficients(joint: str, given) -> tuple[float, ...]:
     return tuple(map(float, found))
 
 
-def from_dh(table, *, name: str = "arm", modified: bool = False, bodies=None, joints=None, gravity=GRAVITY) -> Model:
+def from_dh(table, *, name: str = "arm", modified: bool = False, bodies=None, joints=None, gravity=GRAVITY, strict=False) -> Model:
     """A serial arm from Denavit-Hartenberg rows (theta, d, a, alpha): offset, length along z, along x, twist about x.
 
     Standard: link i's frame is Rz(θ) Tz(d) Tx(a) Rx(α) on the one before. Modified: Rx(α) Tx(a) Rz(θ) Tz(d).
     `bodies` gives (mass, centre, tensor about the centre) of each link in its own frame, or a solid; `joints` a
     Joint for each row, revolute by default, so that θ is its coordinate plus the offset; a Prismatic one adds to d.
-    Links are called link1, link2 ..., joints joint1, joint2 ...
+    Links are called link1, link2 ..., joints joint1, joint2 ...; `strict` is that of `Builder.model`.
     """
     table = np.atleast_2d(numbers(table))
     if table.shape[1] != 4 or not np.isfinite(table).all():
@@ -291,4 +296,4 @@ def from_dh(table, *, name: str = "arm", modified: bool = False, bodies=None, jo
         inertia = body if isinstance(body, dict) else dict(zip(("mass", "center", "tensor"), body))
         arm.body(f"link{i}", previous, at, joint, joint_name=f"joint{i}", joint_on=on, **inertia)
         previous = f"link{i}"
-    return arm.model()
+    return arm.model(strict=strict)

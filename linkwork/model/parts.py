@@ -1,11 +1,12 @@
 """What a mechanism is made of, as plain frozen data."""
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, ModelWarning
 from ..joints import Joint
 from ..lie.scalars import numbers
 from ..spatial import Pose, is_physical
@@ -109,6 +110,18 @@ def complaints(bodies: Iterable[Body]) -> list[str]:
     sizes = [np.abs(body.tensor).max() for body in bodies]
     scale = max([*sizes, *(body.mass * np.dot(body.center, body.center) for body in bodies)], default=0.0)
     return [said for body, size in zip(bodies, sizes) if size > ROUNDING * scale and (said := body.complaint)]
+
+
+def check_tensors(name: str, bodies: Iterable[Body], *, strict: bool | None) -> list[str]:
+    """Complaints about bodies that can be no real ones: an error if `strict`, a warning at the line that called the caller if not, only
+    returned if None."""
+    wrong = complaints(bodies)
+    if wrong and strict:
+        raise ModelError(f"{name}: {' '.join(wrong)}")
+    if wrong and strict is not None:
+        message = "\n  ".join((f"{name} has inertias that no rigid body can have; they are used unchanged:", *wrong))
+        warnings.warn(message, ModelWarning, stacklevel=3)
+    return wrong
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,13 @@ class Pose:
     quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
     translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
+    def __post_init__(self):
+        if len(self.quaternion) != 4 or len(self.translation) != 3 or not any(self.quaternion):
+            raise ModelError(
+                f"a Pose has quaternion {self.quaternion} and translation {self.translation}; it takes four numbers x y z w, not all zero, "
+                "and three. Pose.of((x, y, z)) is the pose at a position, Pose.rpy(xyz, rpy) one turned by angles."
+            )
+
     @staticmethod
     def of(x) -> "Pose":
         """A Pose from None, a Pose, a position (3,), a rotation (3, 3) or a matrix (4, 4)."""

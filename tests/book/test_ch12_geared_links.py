@@ -168,7 +168,7 @@ def planar(motors):
     arm.body("fore", "upper", (1, 0, 0), lw.Revolute(), **link)
     if motors:
         arm.motor("fore_joint", 60.0, at=(0.3, 0, 0), mass=0.4, tensor=(1e-4, 1e-4, 2e-4))
-        arm.motor("upper_joint", 90.0, mass=0.5, tensor=(1e-4, 1e-4, 3e-4))
+        arm.motor("upper_joint", 90.0, mass=0.5, tensor=(2e-4, 2e-4, 3e-4))
     return arm.model()
 
 

@@ -80,7 +80,7 @@ PARTS = {
     "relations": lambda: arm().relate("r", {"upper_joint": 1.0, "fore_joint": -2.0}, 0.3)
     .distance("d", "upper", "fore", 1.1, at=(0, 0.1, 0), on=(0.1, 0, 0)).model(),
     "rolling": rolling,
-    "gears": lambda: arm().motor("fore_joint", 20.0, tensor=(0, 0, 1e-4)).model(),
+    "gears": lambda: arm().motor("fore_joint", 20.0, tensor=(1e-4, 1e-4, 1e-4)).model(),
     "under water": lambda: arm().model().in_fluid(WATER, density=900.0, current=(0.1, 0, 0)),
     "flexible": flexible,
     "elastic": lambda: lw.Builder("e").body("b", joint=lw.Elastic(stiffness=3.0, armature=0.1), mass=1.0, tensor=(1, 1, 1)).model(),

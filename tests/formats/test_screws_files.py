@@ -137,6 +137,10 @@ def test_a_file_in_the_world_frame_is_the_mechanism_with_frames(case):
     same(plain(framed()), plain(lw.load(text)))
 
 
+AS_PUBLISHED = pytest.mark.filterwarnings("ignore:.*has inertias that no rigid body can have")  # those of the Puma 560
+
+
+@AS_PUBLISHED
 @pytest.mark.parametrize("name", [*MECHANISMS, "joint_zoo", "puma560", "humanoid"])
 def test_any_model_goes_through_the_format_and_back(name):
     model = MECHANISMS[name] if name in MECHANISMS else lw.load(name)
@@ -146,6 +150,7 @@ def test_any_model_goes_through_the_format_and_back(name):
     assert [(h.joint.lower, h.joint.upper) for h in back.joints] == [(h.joint.lower, h.joint.upper) for h in model.joints]
 
 
+@AS_PUBLISHED
 def test_frames_stay_where_they_are():
     model = lw.load("puma560").with_frame("eye", "link3", lw.Pose.rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)))
     one, other = plain(model), plain(lw.load(screws_writer.written(model)))
@@ -188,6 +193,7 @@ def test_springs_and_pushes_go_with_it():
         lw.load(text.replace('"other": "body1", ', ""))
 
 
+@AS_PUBLISHED
 def test_save_by_the_ending_of_the_path(tmp_path):
     model = lw.load("puma560")
     lw.save(model, tmp_path / "puma.json", world_frame=True)

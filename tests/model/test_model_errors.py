@@ -72,6 +72,7 @@ WRONG = {
     "the new order of x leaves out b; it takes every body once.": lambda: two().renumbered(["a"]),
     "Revolute needs an axis of three finite numbers, not all zero; got (0, 0, 0).": lambda: lw.Revolute(axis=(0, 0, 0)),
     "Revolute needs an axis of three finite numbers, not all zero; got (0, 1).": lambda: lw.Revolute(axis=(0, 1)),
+    "Revolute has lower 2.0 above upper 1.0; leave both away for no limits.": lambda: lw.Revolute(lower=2.0, upper=1.0),
     "Prismatic has damping -1.0; it may not be negative.": lambda: lw.Prismatic(damping=-1.0),
     "Planar has armature (1, -2, 3); it may not be negative.": lambda: lw.Planar(armature=(1, -2, 3)),
     "Planar has stiffness (1, 2); it takes one number or 3.": lambda: lw.Planar(stiffness=(1, 2)),
@@ -141,6 +142,22 @@ def test_a_body_that_cannot_be_real_says_why():
         '"a" has principal moments 1, 1, -0.5 kg m²; none may be negative.'
     )
     assert Body("a", 1.0, tensor=(1, 1, 2)).complaint is None
+
+
+@pytest.mark.parametrize("road", ["builder", "dh", "file"])
+def test_a_body_that_cannot_be_real_is_told_on_every_road(road):
+    """Builder, from_dh and load have one check: a warning, with strict=True an error."""
+    unreal = {"mass": 1.0, "tensor": (1.0, 0.1, 0.1)}
+    file = '{"screws": 1, "bodies": [{"name": "a", "mass": 1, "tensor": [1, 0.1, 0.1]}], "joints": [{"name": "j", "child": "a"}]}'
+    make = {
+        "builder": lambda **how: lw.Builder("m").body("a", joint=lw.Revolute(), **unreal).model(**how),
+        "dh": lambda **how: lw.from_dh([(0, 0, 1, 0)], bodies=[unreal], **how),
+        "file": lambda **how: lw.load(file, **how),
+    }[road]
+    with pytest.warns(lw.ModelWarning, match="the largest may not exceed the sum of the others"):
+        make()
+    with pytest.raises(lw.ModelError, match="the largest may not exceed the sum of the others"):
+        make(strict=True)
 
 
 def test_nothing_is_tied_to_itself():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from linkwork.errors import ModelError
 from linkwork.spatial import Pose
 from linkwork.spatial.pose import quaternion_of, scaled
 
@@ -70,6 +71,9 @@ def test_the_length_of_the_quaternion_does_not_matter():
 def test_a_pose_is_made_from_what_people_have(rng):
     a = random(rng)
     assert Pose.of(None) == Pose()
+    for wrong in ((0, 0, -1.0), (0, 0, 0, 0)):
+        with pytest.raises(ModelError, match=r"it takes four numbers x y z w.*Pose\.of\(\(x, y, z\)\) is the pose at a position"):
+            Pose(wrong)
     assert Pose.of(a) is a
     assert Pose.of((1, 2, 3)) == Pose(translation=(1.0, 2.0, 3.0))
     assert near(Pose.of(a.rotation).rotation, a.rotation)

@@ -106,7 +106,7 @@ def puma560() -> Model:
         Revolute(armature=G * G * Jm, damping=G * G * B, friction=abs(G) * (plus - minus) / 2)
         for Jm, G, B, plus, minus in motors
     ]
-    return from_dh(table, name="puma560", bodies=bodies, joints=joints).with_frame("tool", "link6")
+    return from_dh(table, name="puma560", bodies=bodies, joints=joints, strict=None).with_frame("tool", "link6")
 
 
 def _looks(row, radius: float) -> tuple[Shape, ...]:
