@@ -17,6 +17,12 @@ MODELS = Path(__file__).parent / "models"
 FILES = sorted(p for p in MODELS.rglob("*") if p.suffix in (".urdf", ".sdf", ".xml", ".yaml"))
 
 
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+MIMIC = f"""<robot name="m"><link name="a"/><link name="b">{INERTIAL}<collision><geometry><sphere radius="1"/></geometry></collision></link>
+<link name="c">{INERTIAL}</link><joint name="i" type="continuous"><parent link="a"/><child link="b"/></joint>
+<joint name="j" type="continuous"><parent link="b"/><child link="c"/><mimic joint="i"/></joint></robot>"""
+
+
 @pytest.fixture
 def linkwork(capsys, tmp_path, monkeypatch):
     """Run a command in an empty folder: its exit code, what it said, and what it complained about."""
@@ -180,6 +186,22 @@ def test_a_mistake_ends_in_a_sentence_and_exit_code_2(linkwork, arguments, messa
     assert code == 2
     assert err.startswith("error: ")
     assert message in err
+
+
+def test_the_command_line_says_what_could_touch_and_lets_it(linkwork):
+    """go2 has shapes that touch nothing until --contacts says so; --limits and --mimic are those of simulate and load."""
+    go2 = MODELS / "go2_mjcf" / "go2.xml"
+    _, out, _ = linkwork("info", go2)
+    assert out.count("contacts are off: go2 has collision shapes") == 1 and "--contacts" in out
+    _, out, _ = linkwork("info", go2, "--contacts", "FL,FR")
+    assert "contacts are off" not in out and "contacts: FL_calf" in out
+    code, _, err = linkwork("simulate", "pendulum", "--until", "0.01", "--contacts", "ground")
+    assert code == 2 and 'contacts="ground" makes no contact' in err
+    (Path.cwd() / "a.urdf").write_text(MIMIC)
+    code, _, err = linkwork("simulate", "a.urdf", "--mimic", "couple", "--limits", "--until", "0.01", "--save", "run.npz")
+    assert code == 0 and "contacts are off: m has collision shapes (1 sphere) of b" in err
+    run = lw.Trajectory.load("run.npz")
+    assert run.settings.limits and run.robot.model.couplings[0].active
 
 
 def test_help_has_examples(linkwork):

@@ -313,3 +313,14 @@ def test_wrong_shapes_are_named(robot):
         there.v_to(robot.neutral(), np.zeros(3))
     with pytest.raises(lw.ShapeError, match=r"q has shape \(3,\), but everything has nq there = 34\."):
         there.q_from(np.zeros(3))
+
+
+@pytest.mark.parametrize("limits", ["", 'lower="1" upper="-1"', 'lower="-1e308" upper="1e308"'])
+@pytest.mark.parametrize("kind", ["revolute", "continuous"])
+def test_q_for_pinocchio_is_as_long_as_pinocchio_has_it(kind, limits):
+    """A revolute joint has one coordinate there, with limits or without; a continuous one has (cos, sin)."""
+    link = '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    joint = f'<joint name="j" type="{kind}"><parent link="a"/><child link="b"/><limit effort="1" velocity="1" {limits}/></joint>'
+    text = f'<robot name="r">{link.format("a")}{link.format("b")}{joint}</robot>'
+    there = pytest.importorskip("pinocchio").buildModelFromXML(text)
+    assert lw.convert.pinocchio(lw.load(text)).q_to(np.zeros(1)).shape == (there.nq,)

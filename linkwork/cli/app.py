@@ -28,6 +28,10 @@ Floating = Annotated[bool, typer.Option("--floating", help="The root has a free 
 Packages = Annotated[Path | None, typer.Option("--packages", help="Folder for package:// names of meshes.")]
 Outside = Annotated[bool, typer.Option("--meshes-outside", help="Meshes may be outside the file's folder.")]
 Loops = Annotated[Path | None, typer.Option("--loops", help="A YAML file that says which frames coincide.")]
+Mimic = Annotated[str | None, typer.Option("--mimic", help="<mimic> joints of URDF: free, or couple.")]
+Contacts = Annotated[
+    str | None, typer.Option("--contacts", metavar="WHICH", help="What may touch: ground, all, or names such as foot,hand:cup.")
+]
 Trace = Annotated[list[str] | None, typer.Option(help="Draw the path of a body or frame; may be repeated.")]
 
 
@@ -77,8 +81,11 @@ def loaded(source: str, **options) -> lw.Model:
     return model
 
 
-def read(source: str, **options) -> tuple[lw.Model, list[str]]:
-    """The model of this name, and its warnings; options are those of `lw.load`."""
+def read(source: str, contacts: str | None = None, **options) -> tuple[lw.Model, list[str]]:
+    """The model of this name, and its warnings; options are those of `lw.load`, contacts as --contacts has them."""
+    if contacts is not None:
+        names = [tuple(x.split(":")) if ":" in x else x for x in contacts.split(",")]
+        options["contacts"] = contacts if contacts in ("ground", "all") else names
     with catch_warnings(record=True) as caught:
         simplefilter("always", ModelWarning)
         model = lw.load(source, **options)

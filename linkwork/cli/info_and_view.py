@@ -15,10 +15,11 @@ import linkwork as lw
 
 from ..errors import listed
 from ..model import text
+from ..model.contacts import OFF
 from ..model.mechanisms import NAMES, SIZED
 from ..model.parts import complaints
 from ..view.extras import check_pictures
-from .app import Floating, Loops, Outside, Packages, Trace, app, loaded, out, print_written, read
+from .app import Contacts, Floating, Loops, Mimic, Outside, Packages, Trace, app, loaded, out, print_written, read
 
 FEW = 8  # notes
 LARGE = 200  # velocities; above, the mass matrix is not checked, because it would take too long
@@ -31,6 +32,8 @@ def info(
     packages: Packages = None,
     outside: Outside = False,
     loops: Loops = None,
+    mimic: Mimic = None,
+    contacts: Contacts = None,
     notes: Annotated[bool, typer.Option("--notes", help="Print all notes of the reader, not only the first.")] = False,
     tree: Annotated[Path | None, typer.Option(help="Draw the tree as a picture.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the mechanism as a picture.")] = None,
@@ -47,15 +50,17 @@ def info(
             out.print(f"[bold]{name:20}[/]{escape(summary)}")
         out.print(f"{', '.join(SIZED)} take a size: {next(iter(SIZED))}:100")
         return
-    found, warnings = read(model, floating=floating, package_root=packages, meshes_outside=outside, loops=loops)
+    options = {"floating": floating, "package_root": packages, "meshes_outside": outside, "loops": loops}
+    found, warnings = read(model, mimic=mimic, contacts=contacts, **options)
     for line in [*str(found).splitlines(), *facts(found)]:
         out.print(escape(line), soft_wrap=True)
     for problem in problems(found, warnings):
         out.print(f"[yellow]problem:[/] {escape(problem)}", soft_wrap=True)
-    for note in found.notes[: None if notes else FEW]:
+    said = [note for note in found.notes if not note.startswith(OFF)]  # which the tree ends with
+    for note in said[: None if notes else FEW]:
         out.print(f"[dim]note:[/] {escape(note)}", soft_wrap=True)
-    if not notes and len(found.notes) > FEW:
-        out.print(f"[dim]... and {len(found.notes) - FEW} more notes: --notes shows them all[/]")
+    if not notes and len(said) > FEW:
+        out.print(f"[dim]... and {len(said) - FEW} more notes: --notes shows them all[/]")
     check_pictures(tree, picture)
     if tree is not None:
         lw.plot_tree(found, path=tree)
@@ -82,8 +87,6 @@ def touching(model: lw.Model) -> list[str]:
     lines += [f"ground: {', '.join(shape.kind + (f' {shape.name}' if shape.name else '') for shape in model.ground)}"] * bool(model.ground)
     active = [x for x in model.contacts if x.active]
     lines += [f"contacts: {listed([x.name for x in active])}"] * bool(active)
-    waiting = len(model.contacts) - len(active)
-    lines += [f"{waiting} contacts of the file, which load makes with contacts=..."] * bool(waiting)
     lines += [f"actuators: {listed([f'{x.name} ({x.kind})' for x in model.actuators])}"] * bool(model.actuators)
     return lines
 
@@ -131,6 +134,8 @@ def view(
     packages: Packages = None,
     outside: Outside = False,
     loops: Loops = None,
+    mimic: Mimic = None,
+    contacts: Contacts = None,
     trace: Trace = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser if there is a screen.")] = True,
     seconds: Annotated[float | None, typer.Option("--for", help="Close after this many seconds.")] = None,
@@ -142,7 +147,7 @@ def view(
     [bold]linkwork view run.npz --trace end[/]
     """
     options = {"floating": floating, "package_root": packages, "meshes_outside": outside, "loops": loops}
-    shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, **options)
+    shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, mimic=mimic, contacts=contacts, **options)
     with lw.view(shown, port=port, host=host, block=False, trace=trace or ()) as scene:
         out.print(f"{escape(scene.motion.model.name)} is at [bold]{scene.url}[/]; Ctrl-C ends it.")
         screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)

@@ -12,16 +12,17 @@ from rich.markup import escape
 import linkwork as lw
 
 from ..errors import LinkworkError, listed
+from ..model.contacts import contacts_off
 from ..view.extras import check_pictures
 from ..view.picture import MOVIES
-from .app import Floating, Loops, Outside, Packages, Source, Trace, app, loaded, out, print_warning, print_written
+from .app import Contacts, Floating, Loops, Mimic, Outside, Packages, Source, Trace, app, loaded, out, print_warning, print_written
 
 
 @app.command()
 def simulate(
     model: Source,
     until: Annotated[float, typer.Option(help="The end time in seconds.")] = 5.0,
-    method: Annotated[str, typer.Option(help="rk45, dop853, stiff, rosenbrock; with --dt also rk4, euler, midpoint.")] = "rk45",
+    method: Annotated[str, typer.Option(help="rk45, dop853, stiff, rosenbrock; with --dt also rk4, euler, midpoint, contact.")] = "rk45",
     dt: Annotated[float | None, typer.Option(help="Step of a fixed-step method, or spacing of stored samples.")] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance of an adaptive method.")] = 1e-8,
     start: Annotated[str, typer.Option(help="The initial state: neutral, random or random:SEED.")] = "neutral",
@@ -31,6 +32,9 @@ def simulate(
     packages: Packages = None,
     outside: Outside = False,
     loops: Loops = None,
+    mimic: Mimic = None,
+    contacts: Contacts = None,
+    limits: Annotated[bool, typer.Option("--limits", help="Joints strike their limits.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Plot q, v and energy: .png, .pdf, .svg.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the run: .npz.")] = None,
     html: Annotated[Path | None, typer.Option(help="A page that plays the run, with no server.")] = None,
@@ -43,6 +47,8 @@ def simulate(
 
     [bold]linkwork simulate panda.urdf --start random:1 --save run.npz --html run.html[/]
 
+    [bold]linkwork simulate go2.xml --contacts ground --limits --method contact --dt 0.002 --html run.html[/]
+
     [bold]linkwork simulate strandbeest --speed crank_joint=-3 --until 2 --trace foot --movie leg.gif[/]
 
     [bold]linkwork simulate chain:20 --set joint1=1.5 --method midpoint --dt 0.001 --movie run.gif[/]
@@ -54,7 +60,10 @@ def simulate(
     for path, endings in ((save, (".npz",)), (html, (".html", ".htm")), (movie, MOVIES)):
         if path is not None and path.suffix.lower() not in endings:
             raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; it may be {", ".join(endings)}.')
-    robot = lw.Dynamics(loaded(model, floating=floating, package_root=packages, meshes_outside=outside, loops=loops))
+    options = {"floating": floating, "package_root": packages, "meshes_outside": outside, "loops": loops}
+    robot = lw.Dynamics(loaded(model, mimic=mimic, contacts=contacts, **options))
+    for sentence in contacts_off(robot.model):
+        print_warning(sentence)
     loose = [x.name for x in robot.model.loops if not x.active] + [x.name for x in robot.model.couplings if not x.active]
     if loose:
         print_warning(f"these loops and couplings are not active and left open: {listed(loose)}.")
@@ -64,7 +73,7 @@ def simulate(
         q = robot.assemble(q, hold=placed)
         q, v = robot.constraints.project(q, v, hold=moving)
     before = perf_counter()
-    run = lw.simulate(robot, (q, v), until=until, method=method, dt=dt, rtol=rtol, atol=1e-3 * rtol)
+    run = lw.simulate(robot, (q, v), until=until, method=method, dt=dt, rtol=rtol, atol=1e-3 * rtol, limits=limits)
     report(run, perf_counter() - before)
     writers: list[tuple[Path | None, Callable]] = [
         (save, lambda path: run.save(path)),

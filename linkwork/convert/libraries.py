@@ -41,7 +41,8 @@ def pinocchio(
 ) -> Convention:
     """Pinocchio: free q = [position, x y z w], v = [velocity, omega], both in the body; planar q = [x, y, cos, sin].
 
-    Continuous joints have q = (cos, sin): by default all revolute ones without limits, as for a URDF, or those named.
+    Continuous joints have q = (cos, sin): by default all revolute ones whose limits are None, as those of type "continuous" in a URDF, or
+    those named. (Files give ±inf to joints of type "revolute", and to hinges of MJCF, that have no limits.)
     The default order of joints is that of Pinocchio's URDF reader: depth first, joints on one body by name.
     """
     model = robot.model if isinstance(robot, Dynamics) else robot

@@ -66,7 +66,7 @@ def read(
 def _gears(c: Compiled) -> dict[str, float]:
     """The gear ratios of actuators that drive one joint: force at the joint divided by force at the actuator."""
     by_joint = c.m.actuator_trntype == 0  # mjTRN_JOINT
-    single = [i for i in range(c.m.nu) if by_joint[i] and c.m.actuator_gear[i, 0] not in (0.0, 1.0)]
+    single = [i for i in range(c.m.nactuator) if by_joint[i] and c.m.actuator_gear[i, 0] not in (0.0, 1.0)]
     return {c.joints[int(c.m.actuator_trnid[i, 0])]: float(c.m.actuator_gear[i, 0]) for i in single}
 
 
@@ -137,6 +137,8 @@ def _joint(c: Compiled, j: int) -> Joint:
         physics["axis"] = tuple(c.m.jnt_axis[j])
         if c.m.jnt_limited[j] and not c.is_disabled("limit"):
             physics["lower"], physics["upper"] = map(float, c.m.jnt_range[j])
+        elif kind is Revolute:
+            physics["lower"], physics["upper"] = -np.inf, np.inf  # its coordinate counts turns
         if c.m.jnt_actfrclimited[j]:
             physics["effort"] = float(np.abs(c.m.jnt_actfrcrange[j]).max())
     try:

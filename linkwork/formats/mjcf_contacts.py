@@ -53,15 +53,16 @@ def actuators(c: Compiled) -> tuple[tuple[Actuator, ...], list[str]]:
     """Motors and servos on joints and fixed tendons; and the names of actuators that are something else."""
     made: list[Actuator] = []
     lost: list[str] = []
-    for i in range(c.m.nu):
+    for i in range(c.m.nactuator):
         name = c.m.actuator(i).name or f"actuator{i + 1}"
         terms = gears(c, i)
         is_affine = c.m.actuator_gaintype[i] == 0 and c.m.actuator_biastype[i] in (0, 1) and c.m.actuator_dyntype[i] == 0
-        if not terms or not is_affine:
+        if not terms or not is_affine or c.m.actuator_ctrlnum[i] != 1:
             lost.append(name)
             continue
         offset, by_length, by_rate = map(float, c.m.actuator_biasprm[i, :3] if c.m.actuator_biastype[i] else np.zeros(3))
-        reach = map(float, c.m.actuator_ctrlrange[i] if c.m.actuator_ctrllimited[i] else (-inf, inf))
+        u = int(c.m.actuator_ctrladr[i])  # the ranges are those of controls, of which an actuator may have several
+        reach = map(float, c.m.actuator_ctrlrange[u] if c.m.actuator_ctrllimited[u] else (-inf, inf))
         force = map(float, c.m.actuator_forcerange[i] if c.m.actuator_forcelimited[i] else (-inf, inf))
         gain = float(c.m.actuator_gainprm[i, 0])
         unique = fresh(name, {x.name for x in made})

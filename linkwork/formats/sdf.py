@@ -169,7 +169,9 @@ class Reader:
         uri = path = None
         if solid.tag == "mesh":
             scale, uri = solid.first("scale"), solid.needed("uri").content.strip()
-            size, path = (1.0, 1.0, 1.0) if scale is None else numbers(scale, 3), self.meshes.find(solid, uri)
+            alike = scale is not None and len(scale.content.split()) == 1
+            size = (1.0, 1.0, 1.0) if scale is None else numbers(scale, 1) * 3 if alike else numbers(scale, 3)
+            path = self.meshes.find(solid, uri)
         color = (element.first("material") or element).first("diffuse")
         rgba = None if color is None else numbers(color, 4)
         pose = self.frames.placed(element, link)

@@ -141,6 +141,12 @@ def mesh_notes(missing: Iterable[str], kept_out: Iterable[str]) -> list[str]:
     return [text.format(listed(which)) for text, which in zip(texts, (list(missing), list(kept_out))) if which]
 
 
+def _scale(mesh: Element) -> tuple[float, ...]:
+    """The scale of a mesh along x, y, z, or one number for all, as Drake's files have it."""
+    alike = len(mesh.attributes.get("scale", "").split()) == 1
+    return mesh.numbers("scale", 1) * 3 if alike else mesh.numbers("scale", 3, (1.0, 1.0, 1.0))
+
+
 def _existing(path: Path | None) -> str | None:
     try:
         return str(path) if path is not None and path.is_file() else None
@@ -153,5 +159,5 @@ SIZES: dict[str, Callable[[Element], tuple[float, ...]]] = {
     "sphere": lambda e: (e.number("radius"),),
     "cylinder": lambda e: (e.number("radius"), e.number("length")),
     "capsule": lambda e: (e.number("radius"), e.number("length")),
-    "mesh": lambda e: e.numbers("scale", 3, (1.0, 1.0, 1.0)),
+    "mesh": lambda e: _scale(e),
 }

@@ -209,6 +209,8 @@ def _joint(element: Element, placements: "Placements", optional: Lenient) -> Joi
         physics |= optional.read(dynamics, _passive, {})
     if (limit := element.first("limit")) is not None:
         physics |= optional.read(limit, lambda limit: _limits(element, limit, placements), {})
+    if kind == "revolute" and physics.get("lower") is None and physics.get("upper") is None:
+        physics |= {"lower": -math.inf, "upper": math.inf}  # without limits, but no "continuous" joint
     return KINDS[kind](**physics)
 
 

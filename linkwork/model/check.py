@@ -30,6 +30,10 @@ def check_names(model: "Model") -> None:
         _known(model, f'frame "{frame.name}"', "body", (frame.body,), known)
     _different(model, "force", [force.name for force in model.forces])
     _different(model, "actuator", [x.name for x in model.actuators])
+    grounds = [shape.name for shape in model.ground if shape.name]
+    for name in grounds:
+        if grounds.count(name) > 1:
+            raise ModelError(f'{model.name} has two grounds called "{name}"; give each its own name, as in ground(1.0, name="step").')
     _different(model, "contact", [contact.name for contact in model.contacts])
     for contact in model.contacts:
         _known(model, f'contact "{contact.name}"', "body", contact.bodies, known)

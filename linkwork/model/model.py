@@ -16,7 +16,7 @@ from . import text
 from .actuators import Actuator, check_actuators, with_actuators
 from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
-from .contacts import Contact, check_contacts, with_contacts
+from .contacts import GROUND, Contact, check_contacts, with_contacts
 from .fluid import Fluid, Immersed
 from .forces import Force, Push
 from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
@@ -435,7 +435,8 @@ def common_fluid(model: Model, other: Model) -> Fluid | None:
 def ground_shape(height, normal, material, shape, name: str) -> Shape:
     """A plane at a height along its normal, or another shape, as part of the ground."""
     if shape is not None:
-        return shape if material is None else replace(shape, material=material)
+        named = shape if name == GROUND else replace(shape, name=name)
+        return named if material is None else replace(named, material=material)
     n, at = numbers(normal), numbers(height)
     if n.shape != (3,) or not np.isfinite(n).all() or not n.any() or at.ndim or not np.isfinite(at):
         raise ModelError(f"a ground has normal {normal} and height {height}; it takes a direction and a finite number.")

@@ -30,6 +30,7 @@ from ..engine.kernel import Kernel
 from ..errors import ConstraintError, SimulationError
 from ..lie.iteration import iterate
 from ..lie.scalars import like, still
+from ..model.contacts import contacts_off
 from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
 from ..motion.joint_limits import each_velocity, limits_of
 from ..motion.rotation_translation import turned
@@ -186,6 +187,13 @@ def smooth(nodes):
     return replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction)), dry
 
 
+def check_touching(robot: Dynamics, law: ContactLaw, instead: str) -> None:
+    """Raise where steps with contacts have no contact point and no joint limit: dry friction of joints alone is no contact."""
+    if not law.contacts and not law.limits:
+        ways = " ".join(contacts_off(robot.model)) or 'Make them with model.with_contacts("ground").'
+        raise SimulationError(f"{robot.model.name} has no contacts: it takes contact points or limits. {ways} Or use {instead}.")
+
+
 class ContactRecord(NamedTuple):
     """Contacts of n points, at the middle of each of the m steps of a run with method "contact".
 
@@ -208,11 +216,7 @@ class ContactFlow(Flow):
         self.solver: ContactSolver | None = settings.contact
         recovery = (settings.contact or PRECISE).recovery
         self.law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=recovery)
-        if not self.law.count:
-            raise SimulationError(
-                f'{robot.model.name} has no contacts, joint limits or dry friction, so that method "contact" has nothing to do. Make '
-                'contacts with model.with_contacts("ground"), or use another method, e.g. "rk45".'
-            )
+        check_touching(robot, self.law, 'another method, e.g. "rk45", which has dry friction of joints too')
         if self.law.contacts > MOST and robot.compiled and not robot.long and robot.constraints is None:
             raise SimulationError(
                 f"{robot.model.name} has {self.law.contacts} contact points; a kernel, which has code for each, takes {MOST} at most. Name "

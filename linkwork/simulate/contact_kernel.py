@@ -7,7 +7,7 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..kernels import RobotKernel, UserKernel
 from ..lie.scalars import like
-from .contact import ContactSolver, derivative_law, law_of
+from .contact import ContactSolver, check_touching, derivative_law, law_of
 from .contact_rollout import moved_with_contacts
 from .whole_step import LENGTH, TAU
 
@@ -30,9 +30,10 @@ def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None =
     if robot.constraints is not None and robot.constraints.set.drives:
         raise SimulationError(f"{robot.model.name} has drives, which move in time: use lw.rollout, whose steps know their time.")
     law = replace(law_of(robot, limits=solver.limits, recovery=solver.recovery), friction_first=solver.friction == "first")
-    if not 0 < law.count <= MOST:
+    check_touching(robot, law, "robot.forward_dynamics in a kernel of your own")
+    if law.count > MOST:
         raise SimulationError(
-            f"{robot.model.name} has {law.count} contact points, limits and dry joints; a kernel of a step takes 1 to {MOST}. Name what "
+            f"{robot.model.name} has {law.count} contact points, limits and dry joints; a kernel of a step takes {MOST} at most. Name what "
             'touches, as in model.with_contacts(["left foot", "right foot"]).'
         )
     moved, h = moved_with_contacts(robot, derivative_law(law, solver), solver.differentiable, None, None), float(dt)

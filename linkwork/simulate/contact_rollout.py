@@ -19,7 +19,7 @@ from ..lie.scalars import like
 from ..motion.contact_step import ContactLaw, contact_step
 from ..varying import Varying
 from .constrained_step import ConstrainedMotion
-from .contact import ContactSolver, derivative_law, law_of, picked, smooth
+from .contact import ContactSolver, check_touching, derivative_law, law_of, picked, smooth
 from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
 from .stepwise import results_of
@@ -60,11 +60,7 @@ def contact_law(robot: Dynamics | Varying, solver: ContactSolver) -> ContactLaw:
     rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
     law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
     law = replace(law, friction_first=solver.friction == "first")
-    if not law.count:
-        raise SimulationError(
-            f'{own.model.name} has no contacts, so that method "contact" has nothing to do. Make them with '
-            'model.with_contacts("ground"), or use "euler" or "rk4".'
-        )
+    check_touching(own, law, '"euler" or "rk4"')
     if law.count > MOST:
         raise SimulationError(
             f"{own.model.name} has {law.count} contact points, limits and dry joints; a rollout takes at most {MOST}, because "

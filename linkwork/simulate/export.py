@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import SimulationError
 from .safe_file import replacing
 
 ENERGIES = "kinetic_energy", "potential_energy", "energy"
@@ -31,13 +32,20 @@ def to_csv(path, trajectory) -> None:
         text.detach()  # flushes, and leaves the file open
 
 
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise SimulationError(f'{name} is not installed: pip install {name}. run.save("run.csv") writes a table without it.') from None
+
+
 def to_pandas(trajectory):
-    pandas: Any = import_module("pandas")
+    pandas = _module("pandas")
     return pandas.DataFrame(table(trajectory), index=pandas.Index(trajectory.t, name="t"))
 
 
 def to_xarray(trajectory):
-    xarray: Any = import_module("xarray")
+    xarray = _module("xarray")
     rows = {
         "q": (("time", "coordinate"), trajectory.q),
         "v": (("time", "velocity"), trajectory.v),

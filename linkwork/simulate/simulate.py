@@ -177,7 +177,7 @@ def checked(robot: Dynamics, s: Settings) -> None:
     Keeper.check(robot, s.constraints, s.keep, s.method, s.tolerance)
     for name in ("dt", "first_step", "max_step", "timeout"):
         value = getattr(s, name)
-        if value is not None and not value > 0:
+        if value is not None and not (value > 0 and (name != "dt" or value < np.inf)):
             raise SimulationError(f"{name} is {value}; it must be a positive number of seconds.")
     if not (0 <= s.rtol < 1e6 and s.atol >= 0 and s.rtol + s.atol > 0):
         raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; they may not be negative, nor both zero.")

@@ -28,9 +28,31 @@ def test_contacts_of_a_model_without_shapes_are_refused():
 
 
 def test_method_contact_without_contacts_is_refused():
+    """Also where joints have dry friction, which is no contact; the error says what could touch, as notes and print do."""
+    shape, rough = lw.Shape("sphere", (0.1,)), lw.Prismatic(axis=(0, 0, 1), friction=0.5)
+    off = lw.Builder("thing").body("ball", joint=rough, mass=1.0, tensor=(1, 1, 1), collisions=[shape]).model()
+    robot = lw.Dynamics(off)
+    said = r"thing has no contacts.*contacts are off: thing has collision shapes \(1 sphere\) of ball\. Let them touch with load"
+    for call in (
+        lambda: lw.simulate(robot, ([1.0], [0.0]), until=0.1, method="contact", dt=0.01),
+        lambda: lw.rollout(robot, np.ones((1, 1)), np.zeros((1, 1)), dt=0.01, steps=1, method="contact"),
+        lambda: lw.contact_kernel(robot, dt=0.01),
+    ):
+        with pytest.raises(lw.SimulationError, match=said):
+            call()
+    assert "contacts are off" in str(off) and "contacts are off" in str(robot) and "contacts are off" in off._repr_html_()
+    assert "contacts are off" not in str(off.with_contacts("ground"))
     robot = lw.Dynamics(made().model(), compiled=False)
-    with pytest.raises(lw.SimulationError, match="thing has no contacts, joint limits or dry friction"):
+    with pytest.raises(lw.SimulationError, match="thing has no contacts"):
         lw.simulate(robot, (robot.neutral(), np.zeros(6)), until=0.1, method="contact", dt=0.01)
+
+
+def test_grounds_have_names():
+    """name= is that of the shape too; two grounds of one name are told to take others."""
+    step = lw.Builder("b").ground(shape=lw.Shape("box", (1.0, 1.0, 0.1)), name="step").model()
+    assert step.ground[0].name == "step"
+    with pytest.raises(lw.ModelError, match=r'two grounds called "ground"; give each its own name, as in ground.*name="step"'):
+        made().ground().ground(1.0).contact("ball").model()
 
 
 def test_a_body_without_mass_is_named_by_method_contact():

@@ -237,7 +237,7 @@ def test_physics_of_joints_is_kept():
     joint = robot_of(one(f'<joint name="j" {text}/>')).joint("j").joint
     assert (joint.damping, joint.friction, joint.armature, joint.stiffness, joint.effort) == (1, 2, 3, 4, 5)
     assert joint.rest == pytest.approx(np.pi / 6)
-    assert joint.lower is joint.upper is joint.speed is None
+    assert (joint.lower, joint.upper, joint.speed) == (-np.inf, np.inf, None)
 
 
 def test_flags_switch_things_off():
@@ -246,7 +246,7 @@ def test_flags_switch_things_off():
     model = robot_of(one(text), option=flags)
     joint = model.joint("j").joint
     assert model.gravity == (0, 0, 0)
-    assert (joint.damping, joint.friction, joint.stiffness, joint.lower) == (0, 0, 0, None)
+    assert (joint.damping, joint.friction, joint.stiffness, joint.lower) == (0, 0, 0, -np.inf)
 
 
 def test_bodies_without_joints_are_welded_and_kept():
@@ -303,3 +303,12 @@ def test_one_humanoid_from_two_formats_has_the_same_dynamics():
     np.testing.assert_allclose(urdf.mass_matrix(q), xml.mass_matrix(there[0])[:, order][:, :, order], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(urdf.forward_dynamics(q, v, tau), xml.forward_dynamics(*there)[:, order], rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(urdf.bias(q, v), xml.bias(*there[:2])[:, order], rtol=1e-9, atol=1e-9)
+
+
+def test_an_actuator_with_several_controls_is_named_and_the_others_keep_theirs():
+    body = '<body><joint name="{0}" type="hinge"/><geom size="0.1"/></body>'
+    motors = '<dcmotor name="d" joint="j" motorconst="0.1 0.1" resistance="1" input="pos vel"/>'
+    motors += '<motor name="m" joint="k" ctrllimited="true" ctrlrange="-2 3"/>'
+    model = load(f"<mujoco><worldbody>{body.format('j')}{body.format('k')}</worldbody><actuator>{motors}</actuator></mujoco>")
+    assert [(x.name, x.lower, x.upper) for x in model.actuators] == [("m", -2.0, 3.0)]
+    assert any(note.startswith("left out: actuators") and '"d"' in note for note in model.notes)

@@ -163,3 +163,29 @@ def test_meshes_of_an_mjcf_outside_its_folder_need_an_option(tmp_path):
     with pytest.raises(lw.ModelError, match="meshes_outside=True"):
         lw.load(file)
     assert lw.load(file, meshes_outside=True).mass > 0
+
+
+def test_lines_before_the_declaration_do_no_harm():
+    """A text in a program often begins with a line break; lines in errors stay those of the text."""
+    text = '\n\n<?xml version="1.0"?>\n' + arm()
+    assert lw.load(text).name == "arm" and lw.load(text.encode()).name == "arm"
+    with pytest.raises(lw.ModelError, match="line 4"):
+        lw.load(text.replace('value="1"', 'value="x"'))
+
+
+def test_a_mesh_may_have_one_scale_for_all_directions():
+    """As in the files of Drake."""
+    text = arm('<visual><geometry><mesh filename="a.obj" scale="0.5"/></geometry></visual>')
+    assert lw.load(text).body("hand").visuals[0].size == (0.5, 0.5, 0.5)
+
+
+def test_lenient_reaches_the_file_of_loops():
+    """A name that is not there is left out of loops, types and motors, with a note."""
+    file = "closed_loop: [[base, hand], [base, hnad]]\ntype: [6d, 6d]\nname_mot: [floating_base, motr]\n"
+    file += "joint_name: [elbw]\njoint_type: [SPHERICAL]"
+    with pytest.raises(lw.ModelError, match='names the joint "elbw", which arm has not'):
+        lw.load(arm(), loops=StringIO(file))
+    model = lw.load(arm(), loops=StringIO(file), lenient=True)
+    assert [x.name for x in model.loops] == ["base_hand"]
+    said = [note for note in model.notes if note.startswith("left out")]
+    assert all(any(f'"{name}"' in note for note in said) for name in ("hnad", "motr", "elbw"))

@@ -79,7 +79,10 @@ def test_limits_damping_and_friction_are_kept():
     ],
 )
 def test_a_joint_without_a_range_has_no_limits(limit):
+    """±inf for the type "revolute", whose coordinate counts turns, None for "continuous"."""
     joint = joint_of(robot(joint=limit))
+    assert (joint.lower, joint.upper) == (-np.inf, np.inf)
+    joint = joint_of(robot(joint=limit).replace("revolute", "continuous"))
     assert joint.lower is None and joint.upper is None
 
 
@@ -96,7 +99,7 @@ def test_a_continuous_joint_has_no_range():
 
 def test_limits_the_wrong_way_round_mean_no_limit_and_are_noted():
     model = load(robot(joint='<limit lower="1" upper="-1"/>'))
-    assert model.joint("j").joint.lower is None
+    assert model.joint("j").joint.lower == -np.inf
     assert model.notes == ('joint "j": lower limit 1 is above upper limit -1: read as no limit',)
 
 

@@ -235,6 +235,25 @@ def test_a_table_for_pandas(monkeypatch):
     assert table.options["index"][0] == "t"
 
 
+@pytest.mark.parametrize("name", ["pandas", "xarray"])
+def test_a_table_without_its_library_says_what_to_install(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(lw.SimulationError, match=rf'pip install {name}\. run\.save\("run\.csv"\)'):
+        getattr(TUMBLE, f"to_{name}")()
+
+
+def test_a_damaged_step_of_the_grid_is_named(tmp_path):
+    """A step without end, in a file or in a call, is no number of seconds."""
+    lw.simulate(ARM, SWING[0], until=0.1, dt=0.05).save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        settings = json.loads(file["header"].tobytes())["settings"]
+    changed(tmp_path / "run.npz", settings=settings | {"dt": float("inf")})
+    with pytest.raises(lw.SimulationError, match=r"is not a trajectory of linkwork, or is damaged.*dt is inf"):
+        lw.Trajectory.load(tmp_path / "run.npz")
+    with pytest.raises(lw.SimulationError, match="dt is inf; it must be a positive number of seconds"):
+        lw.simulate(ARM, SWING[0], until=0.1, dt=np.inf)
+
+
 def test_a_dataset_for_xarray(monkeypatch):
     fake = ModuleType("xarray")
     fake.Dataset = Table
