@@ -10,7 +10,6 @@ from zoo import close, differences, every_mechanism, gradient, planar_2r, robots
 import linkwork as lw
 from linkwork import convert
 from linkwork.engine.interpreter import run
-from linkwork.errors import ModelError
 from linkwork.systems import Producer
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -183,14 +182,17 @@ def test_a_long_mechanism_has_them_with_wrenches_too(rng):
             close(one, other, 1e-9)
 
 
-def test_other_blocks_than_those_of_the_tree_are_refused_with_the_remedy():
+def test_other_blocks_than_those_of_the_tree_have_the_derivatives_of_their_program(rng):
+    """Twice the inertia, and with it the weight: twice the derivatives of inverse dynamics."""
+
     class Heavier(Producer):
         def blocks(self, nodes, s, q):
             return s._replace(M={k: 2 * s.M[k] for k in s.tree.base_to_tips()})
 
-    other = lw.Dynamics(planar_2r(), compiled=False, system=Heavier())
-    with pytest.raises(ModelError, match=r"jacobian\(by"):
-        other.inverse_dynamics_derivatives(np.zeros(2), np.zeros(2), np.zeros(2))
+    model, given = planar_2r().with_gravity((0, -9.81, 0)), rng.standard_normal((3, 2))
+    other, own = lw.Dynamics(model, compiled=False, system=Heavier()), lw.Dynamics(model, compiled=False)
+    for one, two in zip(other.inverse_dynamics_derivatives(*given), own.inverse_dynamics_derivatives(*given), strict=True):
+        close(one, 2 * two, 1e-11)
 
 
 @pytest.mark.parametrize("name, forward, vjp, sweep", [("panda", 1741, 3.2, 4100), ("ur5", 654, 3.2, 1500)])
