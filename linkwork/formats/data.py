@@ -158,7 +158,10 @@ def _yaml(entries: dict[str, Any]) -> str:
         raise ModelError("YAML needs PyYAML: pip install linkwork[yaml]. A .json file needs nothing.") from error
 
     class Dumper(yaml.SafeDumper):
-        """Quotes all texts that are not plain words, so that none is read as a number."""
+        """Quotes all texts that are not plain words, so that none is read as a number; writes out what occurs twice."""
+
+        def ignore_aliases(self, data) -> bool:
+            return True
 
     Dumper.add_representer(str, lambda d, x: d.represent_scalar("tag:yaml.org,2002:str", x, None if x.isidentifier() else '"'))
     return yaml.dump(entries, Dumper=Dumper, sort_keys=False, default_flow_style=None, allow_unicode=True, width=10**9)

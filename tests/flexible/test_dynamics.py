@@ -244,15 +244,20 @@ def test_modal_damping_is_a_passive_force():
     assert run.energy[-1] < 0.2 * run.energy[0]
 
 
+@pytest.mark.parametrize("world_frame", [False, True])
 @pytest.mark.parametrize("ending", ["json", "yaml"])
-def test_a_flexible_model_is_saved_and_loaded(ending, tmp_path):
+def test_a_flexible_model_is_saved_and_loaded(ending, world_frame, tmp_path):
     path = tmp_path / f"arm.{ending}"
-    lw.save(small(0.01), path)
+    lw.save(small(0.01), path, world_frame=world_frame)
     one, other = plain(small(0.01)), plain(lw.load(path))
     q, v = one.random_state(seed=9)
     for run in (lambda r: r.forward_dynamics(q, v, v), lambda r: r.passive_force(q, v), lambda r: r.potential_energy(q)):
         assert np.allclose(run(one), run(other), rtol=1e-11, atol=1e-11)
-    text = path.read_text().replace('"flexible": "flexible1"', '"flexible": "flexible7"')
+
+
+def test_a_flexible_body_that_a_file_does_not_have_is_named(tmp_path):
+    lw.save(small(0.01), tmp_path / "arm.json", world_frame=True)
+    text = (tmp_path / "arm.json").read_text().replace('"flexible": "flexible1"', '"flexible": "flexible7"')
     with pytest.raises(ModelError, match=r'line .*flexible body "flexible7"'):
         lw.load(text)
 
