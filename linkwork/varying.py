@@ -88,7 +88,7 @@ class Varying:
         if f"{what}_with_passive_forces" in QUANTITIES and named.pop("passive", False):
             what = f"{what}_with_passive_forces"
         held, t = self.robot.constraints, named.pop("t", None)
-        if held is not None and held.set.drives and QUANTITIES[what].constrained and "drive" not in named:
+        if held is not None and held.set.drives and QUANTITIES[what].constrained and named.get("drive") is None:
             named["drive"] = held.driven(t)
         key, given = self._asked(what, list(arguments), named)
         if key not in self.ready:
@@ -142,6 +142,8 @@ class Varying:
         options += [named.pop(name) for name in ("body", "axes") if declared.takes_options and name in named]
         if declared.needs_options and not options:
             raise TypeError(f"{what} takes {', '.join(declared.inputs)} and the name of a body or frame.")
+        if declared.optional and len(given) == count + 1 and given[count] is None:
+            given = given[:count]
         for name in declared.optional:
             if named.get(name, ()) is None:
                 del named[name]

@@ -122,10 +122,11 @@ class CFunction:
             self.lines += [f"{out}[{j}] = {self.at(ref)};" for j, ref in enumerate(output.refs)]
 
     def run(self, order: Iterable[int], wanted: Iterable[int]) -> None:
-        """The lines of some nodes, of which `wanted` are used elsewhere."""
+        """The lines of some nodes, of which `wanted` are used elsewhere. Loops use values from around them in each round."""
         nodes = self.program.trace.nodes
         uses = Counter(i for node in order for i in operands(nodes[node]))
         uses.update(map(abs, wanted))
+        uses.update(j for i in order if nodes[i][0] == "loop" for j in nodes[i][2 + len(nodes[i][1].carried) :])
         for i in order:
             if nodes[i][0] == "loop":
                 self.results[i] = self.loop(*nodes[i][1:])

@@ -231,3 +231,33 @@ def test_a_users_kernel_is_exported_as_a_method_is(tmp_path):
     assert "power" in source.read_text() and header.exists()
     assert sum(robot.program(power).operations.values()) > 3
     assert len(robot.symbolic(power).free_symbols) == 4
+
+
+def descent(x):
+    """Values from around a loop, used in it more than once, and once but in every round."""
+    a, b = x[0] * x[1], x[1] * x[2]
+    return lw.iterate(lambda y: (y * a - y * y * a + b, y < a), x[0] * x[2], most=9)[0]
+
+
+def nested(x):
+    """The same for a loop in a loop."""
+    a, b = x[0] * x[1], x[1] * x[2]
+    inner = lambda y, rate: lw.iterate(lambda z: (z * rate + rate + a, z < a), y, most=5)[0]  # noqa: E731
+    return lw.iterate(lambda y: (inner(y, y * b) + b, y < x[0]), x[0] * x[2], most=9)[0]
+
+
+def settled(x):
+    """A mechanism that goes down by steps of its mass matrix at first."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    M = robot.mass_matrix(x[:2])
+    return lw.iterate(lambda q: (q - M @ robot.gravity_force(q), np.all(q > 1.0)), x[:2], most=9)[0]
+
+
+@pytest.mark.parametrize("function", [descent, nested, settled])
+def test_what_no_round_changes_is_written_once_and_before_the_loop(function):
+    """The products of the text are those of the program, inside of loops and outside of them."""
+    program = record("test", function, [Input("x", (3,))])
+    lines = c.CFunction(program, "float64").lines
+    assert "\n".join(lines).count("*") == program.operations["mul"]
+    outside = [line for line in lines if not line.startswith(("    ", "for"))]
+    assert len(program.loops) and "\n".join(outside).count("*") == program.outer_operations["mul"]

@@ -143,6 +143,19 @@ def test_arguments_may_be_named_and_single_precision_stays():
     assert {"forward_dynamics", "pose"} <= set(dir(varying)) and not {"motion", "mass_matrix_times"} & set(dir(varying))
 
 
+@pytest.mark.parametrize("call", ["forward_dynamics", "inverse_dynamics", "forward_dynamics_derivatives"])
+def test_an_external_force_of_none_is_no_external_force(call):
+    """By place as by name, and as the robot itself takes it; any other array that is None is refused by both."""
+    robot = lw.Dynamics(MECHANISMS["free"])
+    varying, s = robot.varying("mass", "gravity"), state(robot)
+    expected = getattr(robot, call)(s.q, s.v, s.tau, None)
+    for result in (getattr(varying, call)(s.q, s.v, s.tau, None), getattr(varying, call)(s.q, s.v, s.tau, external=None)):
+        close(result, expected, 1e-11)
+    for asked in (robot, varying):
+        with pytest.raises(lw.ShapeError, match="v has dtype object"):
+            getattr(asked, call)(s.q, None, s.tau, None)
+
+
 def test_a_robot_without_joints_varies_too():
     still = lw.Dynamics(MECHANISMS["fixed"])
     q, masses = np.zeros((3, 0)), np.array([[1.0], [2.0], [3.0]])
