@@ -10,13 +10,14 @@ from inspect import currentframe
 from typing import TypeVar
 
 F = TypeVar("F", bound=Callable)
-LONG = 120  # characters of a name that a message repeats; of a longer one its two ends
+LONG = 120  # characters of a name that a message repeats; of a longer one its two ends, and of a list or array twice as long
 LONGEST = 6000  # characters of a message
-QUOTED = re.compile(rf'"[^"]{{{LONG},}}"|\S{{{2 * LONG},}}')
+NUMBERS = r"[\d\s,.()\[\]+\-einfaplotrusTF]"  # with nan, True and np.float64(
+QUOTED = re.compile(rf'"[^"]{{{LONG},}}"|\[[^\[\]]{{{2 * LONG},}}\]|{NUMBERS}{{{2 * LONG},}}|\S{{{2 * LONG},}}')
 
 
 def shortened(message):
-    """A message with long names cut in the middle: what comes from a file may be of any length."""
+    """A message with long names, lists and arrays cut in the middle: what comes from a file or a call may be of any length."""
     if not isinstance(message, str) or len(message) <= LONG:
         return message
     message = QUOTED.sub(lambda found: f"{found[0][: LONG // 2]} ... {found[0][-LONG // 4 :]}", message)
@@ -100,7 +101,7 @@ def deprecated(old: str, new: str, level: int = 3) -> None:
         caller = caller and caller.f_back
     if caller and caller.f_code.co_name == "_handle_fromlist":
         return  # `from package import name` looks the name up twice, first in there
-    warnings.warn(f"{old} is now {new}; the old name goes away in the next version.", DeprecationWarning, stacklevel=level)
+    warnings.warn(shortened(f"{old} is now {new}; the old name goes away in the next version."), DeprecationWarning, stacklevel=level)
 
 
 def renamed_keyword(where: str, old: str, new: str, fields: Iterable[str] = ()) -> Callable[[F], F]:

@@ -285,6 +285,8 @@ class UserKernel(RobotKernel):
     """
 
     def __init__(self, robot, function: Callable, shapes: dict):
+        if not callable(function):
+            raise TraceError(f"{function!r} is not a function; robot.kernel takes one of arrays of one sample, such as q and v.")
         super().__init__(robot, function, getattr(function, "__name__", "kernel"), function.__doc__)
         self._why = ""  # it is no loop over the joints
         self.names: list[str] = []

@@ -88,6 +88,14 @@ def test_a_run_is_simulated_plotted_kept_and_played(linkwork, tmp_path):
     assert "double_pendulum is at http://localhost:" in out
 
 
+def test_view_takes_pages_of_a_proxy(linkwork):
+    """One that is no address is refused, as by `lw.view`."""
+    code, out, _ = linkwork("view", "pendulum", "--port", 0, "--no-open", "--for", 0, "--origins", "https://lab.example.org")
+    assert code == 0 and "pendulum is at http://localhost:" in out
+    code, _, err = linkwork("view", "pendulum", "--port", 0, "--no-open", "--for", 0, "--origins", "lab", "--origins", "https://a.b")
+    assert code == 2 and "origins is ['lab', 'https://a.b']" in err
+
+
 def test_a_run_that_goes_nowhere_is_noticed(linkwork):
     _, _, err = linkwork("simulate", "pendulum", "--until", 0.1)
     assert "nothing moved" in err

@@ -137,6 +137,7 @@ def view(
     mimic: Mimic = None,
     contacts: Contacts = None,
     trace: Trace = None,
+    origins: Annotated[list[str] | None, typer.Option(help="A page of a proxy that may connect; may be repeated.")] = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser if there is a screen.")] = True,
     seconds: Annotated[float | None, typer.Option("--for", help="Close after this many seconds.")] = None,
 ) -> None:
@@ -148,7 +149,7 @@ def view(
     """
     options = {"floating": floating, "package_root": packages, "meshes_outside": outside, "loops": loops}
     shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, mimic=mimic, contacts=contacts, **options)
-    with lw.view(shown, port=port, host=host, block=False, trace=trace or ()) as scene:
+    with lw.view(shown, port=port, host=host, block=False, trace=trace or (), origins=origins or ()) as scene:
         out.print(f"{escape(scene.motion.model.name)} is at [bold]{scene.url}[/]; Ctrl-C ends it.")
         screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)
         if browser and screen:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from functools import partial
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..engine.march import March
 from ..errors import ShapeError, SimulationError
 from ..foreign import is_foreign, wants_gradient, without_gradient
 from ..kernels import UserKernel
-from ..lie.scalars import working_dtype
+from ..lie.scalars import numbers, working_dtype
 from ..motion.equations import STEPS
 from ..varying import Varying
 from .contact import ContactSolver
@@ -204,13 +204,19 @@ def check_start(robot: Dynamics, Q, V) -> None:
         held.check(Q[finite], V[finite], 0.0)
 
 
+def number(x, name: str) -> float:
+    """x as a float; not a number where it is not one number."""
+    found = numbers(x, name)
+    return nan if found.ndim or isinstance(x, str) else float(found)
+
+
 def check_steps(robot, dt, steps, method, every):
     if method not in STEPS and method != "contact":
         raise SimulationError(f'rollout has no method "{method}"; it takes {", ".join([*STEPS, "contact"])}.')
-    if not (isfinite(dt) and dt != 0):
+    if not isfinite(length := number(dt, "dt")) or length == 0:
         raise SimulationError(f"dt is {dt}; it must be a finite number of seconds, not zero.")
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
-        if int(value) != value or value < least:
+        if not number(value, name).is_integer() or value < least:
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
     if method != "contact":
         refuse_contacts(robot.model, f'method "{method}" of rollout', 'method="contact"')

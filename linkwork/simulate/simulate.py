@@ -221,7 +221,8 @@ def check_contact(robot: Dynamics, s: Settings) -> None:
 
 def checked_until(until: float, start: float) -> float:
     if not (all(np.ndim(x) == 0 and np.isfinite(numbers(x, "until")) for x in (until, start)) and numbers(until) >= numbers(start)):
-        raise SimulationError(f"a run cannot go from {start} s until {until} s; until must be a finite time, not before the start.")
+        said = f"a run cannot go from {start} s until {until} s; until is one finite time, not before the start"
+        raise SimulationError(f"{said}. The states at many are run.at(times).")
     return float(until)
 
 

@@ -101,7 +101,7 @@ def refusal(headers, names: set[str], origins: set[str]) -> str | None:
     if len(hosts) != 1 or not known(hosts[0], names):
         return f"Host {', '.join(hosts)} is not a name of this view."
     if len(given) > 1 or (given and urlsplit(given[0]).netloc.lower() != hosts[0].lower()):
-        return f"Origin {', '.join(given)} may not connect: lw.view(..., origins=[...]) names pages of others that may."
+        return f"Origin {', '.join(given)} may not connect: lw.view(..., origins=[...]) and --origins name pages that may."
     return None
 
 

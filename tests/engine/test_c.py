@@ -242,7 +242,7 @@ def descent(x):
 def nested(x):
     """The same for a loop in a loop."""
     a, b = x[0] * x[1], x[1] * x[2]
-    inner = lambda y, rate: lw.iterate(lambda z: (z * rate + rate + a, z < a), y, most=5)[0]  # noqa: E731
+    inner = lambda y, rate: lw.iterate(lambda z: (z * rate + rate + a, z < a), y, most=5)[0]
     return lw.iterate(lambda y: (inner(y, y * b) + b, y < x[0]), x[0] * x[2], most=9)[0]
 
 

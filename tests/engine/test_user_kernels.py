@@ -203,6 +203,7 @@ CALLS = {
     "x was said to have shape 2.5": lambda: ARM.kernel(lambda x: x, x=2.5),
     "x was said to have shape (2, 'a')": lambda: ARM.kernel(lambda x: x, x=(2, "a")),
     "<lambda> has no argument y; its arguments are q": lambda: ARM.kernel(lambda q: q, y=3),
+    "3 is not a function; robot.kernel takes one": lambda: ARM.kernel(3),
     "a kernel takes plain arguments, not *more": lambda: ARM.kernel(lambda q, *more: q),
     "kernels are made for float64 and float32, not for int64": lambda: KERNEL.gufunc(np.int64),
 }

@@ -283,3 +283,18 @@ def make(block: int) -> None:
 @pytest.mark.parametrize("block", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, WHOLE // BLOCK))])
 def test_calls_give_the_bits_of_clean_ones(block):
     make(block)
+
+
+TIMES = np.linspace(0, 4, 401)
+MANY = {
+    "array": {"until": TIMES}, "list": {"until": TIMES.tolist()}, "tuple": {"constraints": tuple(TIMES)}, "truths": {"until": TIMES > 1},
+    "columns": {"until": np.stack([TIMES, TIMES], -1)}, "no numbers": {"until": TIMES * np.nan}, "names": {"store": ["door"] * 401},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_a_message_has_the_ends_of_a_long_array_only(what):
+    """And still says what was expected, after them."""
+    with pytest.raises(lw.LinkworkError, match=r" \.\.\. ") as error:
+        lw.simulate(lw.Dynamics(lw.load("pendulum")), ([1.0], [0.0]), **{"until": 1.0} | MANY[what])
+    assert len(str(error.value)) < 350 and str(error.value).endswith(".")

@@ -208,6 +208,7 @@ WRONG = {
     "every is 0; it must be a whole number, at least 1": {"every": 0},
     "a run cannot go from 0.0 s until -1 s": {"until": -1},
     "a run cannot go from 0.0 s until nan s": {"until": np.nan},
+    "a run cannot go from 0.0 s until [0.   0.01 0.02 ": {"until": np.linspace(0, 4, 401)},
     "first_step is -1; it must be a positive": {"first_step": -1},
     "q has shape (3,), but planar_2r has nq = 2": {"state": (np.zeros(3), np.zeros(2))},
     "v has shape (1, 3), but planar_2r has nv = 2": {"state": (np.zeros(2), np.zeros((1, 3)))},
@@ -221,7 +222,7 @@ def test_what_makes_no_sense_is_refused(text):
     how = {"state": START, "until": 1.0} | WRONG[text]
     with pytest.raises((lw.SimulationError, lw.ShapeError)) as error:
         lw.simulate(ARM, **how)
-    assert str(error.value).startswith(text)
+    assert str(error.value).startswith(text) and len(str(error.value)) < 300
 
 
 def test_a_model_is_not_a_robot():

@@ -124,6 +124,8 @@ WRONG = {
     "steps is -1; it must be a whole number, at least 0": {"steps": -1},
     "every is 1.5; it must be a whole number, at least 1": {"every": 1.5},
     "dt is nan; it must be a finite number of seconds": {"dt": np.nan},
+    "dt is [0.0, 0.1]; it must be a finite number of seconds": {"dt": [0.0, 0.1]},
+    "steps is None; it must be a whole number": {"steps": None},
     "Q0 has dtype complex128": {"Q0": np.zeros((4, 6), complex)},
 }
 
