@@ -218,7 +218,7 @@ class PfaffianRows(FunctionRows):
         """U (count,) at a time."""
         values = self.values(t) if callable(self.values) else self.values
         found = values if isinstance(values, Traced) else _together(values)
-        return np.broadcast_to(found, (self.count,)) if not found.ndim else self._shaped(found, (self.count,))
+        return self._shaped(found if found.ndim else np.broadcast_to(found, (self.count,)), (self.count,))
 
     def matrix(self, q, t, nv):
         return self._shaped(self.called(q, t), (self.count, nv))

@@ -108,6 +108,8 @@ def save(model: Model, path: str | PathLike, *, lossy: bool = False, world_frame
     """
     from . import screws_writer, urdf_writer
 
+    if not isinstance(model, Model):
+        raise OptionError(f"lw.save writes a Model, not a {type(model).__name__}; a robot has one, robot.model, and a run run.save(path).")
     ending = Path(path).suffix.lower()
     if ending not in WRITTEN:
         named = f'the ending "{ending}"' if ending else "no ending"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LinkworkError, ModelError, OptionError, TraceError
+from ..errors import LinkworkError, ModelError, OptionError, ShapeError, TraceError
 from ..lie.scalars import is_zero, like, rounding
 from ..model import Model
 from ..spatial import ldl
@@ -121,22 +121,30 @@ class Task:
         """N = I − J̄ J (..., nv, nv): what is left of a motion; N* τ is a force that does not move the task."""
         return np.eye(self.J.shape[-1]) - self.consistent_inverse @ self.J
 
+    def _fitting(self, x, name: str):
+        """The acceleration of the task, or a force of the joints, if its last axis fits; a force may be one number."""
+        x = x if hasattr(x, "shape") else np.asarray(x, float)
+        size, of = (self.J.shape[-2], "directions") if name == "the acceleration" else (self.J.shape[-1], "velocities")
+        if x.shape[-1:] != (size,) and (x.shape or of == "directions"):
+            raise ShapeError(f"{name} of the task of {', '.join(self.names)} has shape {x.shape}; there are {size} {of}: (..., {size}).")
+        return x
+
     def acceleration(self, tau):
         """α = J v̇ + drift (..., m), J v̇ = J Y (τ − 𝓒) + imposed: rates of the velocities of the places, component-wise in the axes of
         the task."""
-        return np.matvec(self.response.mT, tau - self.bias) + self.imposed + self.drift
+        return np.matvec(self.response.mT, self._fitting(tau, "tau") - self.bias) + self.imposed + self.drift
 
     def task_bias(self, tau=0.0):
         """C_os = −Λ α(τ) (..., m): the force that keeps the task from accelerating            Jain (10.8), (10.42)."""
-        return -np.matvec(self.inertia, self.acceleration(np.zeros_like(self.bias) + tau))
+        return -np.matvec(self.inertia, self.acceleration(np.zeros_like(self.bias) + self._fitting(tau, "tau")))
 
     def force(self, acceleration):
         """f = Λ u + C_os (..., m): what to exert along the task to have the acceleration u         Jain (10.9)."""
-        return np.matvec(self.inertia, acceleration) + self.task_bias()
+        return np.matvec(self.inertia, self._fitting(acceleration, "the acceleration")) + self.task_bias()
 
     def control(self, acceleration, posture=0.0):
         """τ = J* (Λ u + C_os) + N* posture (..., nv): the task accelerates with u, what is left follows the posture."""
-        left = np.matvec(self.null_space.mT, np.zeros_like(self.bias) + posture)
+        left = np.matvec(self.null_space.mT, np.zeros_like(self.bias) + self._fitting(posture, "the posture"))
         return np.matvec(self.J.mT, self.force(acceleration)) + left
 
 
@@ -172,7 +180,9 @@ def task(op, *places, deficient="refuse", axes="body") -> Task:
         Λ̲ = J Y J*,   α = J Y (τ − 𝓒) + imposed + drift       Y = 𝓜⁻¹, under constraints Y_C = ∂v̇/∂τ   Jain, chapters 10, 11
     """
     if axes not in ("body", "world"):
-        raise ValueError(f'axes is "{axes}"; it may be "body" or "world".')
+        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
+    if not places:
+        raise OptionError('a task takes the places that are to move: op.task("hand"), op.task(("hand", (0, 0, 0.1))).')
     found = [op.find(place) for place in places]
     J = op.jacobian(*places).dense()
     drift = (op.B(*places).T @ (op.phi.T @ op.a[..., None]))[..., 0]

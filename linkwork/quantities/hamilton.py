@@ -50,7 +50,7 @@ def hamiltonian(system, q, p):
 
 @quantity(
     (("nv",), ("nv",)), ENERGY, divides_by_inertia=True, long=long.hamiltonian_dynamics,
-    refuses="robot.forward_dynamics(q, v, tau) keeps them; robot.generalized_momentum(q, v) is that of the tree.",
+    refuses="robot.forward_dynamics(q, v, tau) keeps them; robot.generalized_momentum(q, v) is that of the tree",
 )  # fmt: skip
 def hamiltonian_dynamics(system, q, p, tau):
     """v = ∂H/∂p, and ṗ = τ − ∂U/∂q + ∂T/∂q + ad*(v) p: Hamilton's equations; τ is all of the joint force that has no energy in U."""

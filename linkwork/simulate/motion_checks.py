@@ -54,11 +54,11 @@ def gets_nowhere(integrator: Integrator, v, vdot) -> Failure:
     )
 
 
-def too_many_steps(count: int, v) -> Failure:
+def too_many_steps(count: int, v, adaptive: bool) -> Failure:
     """The failure of a run that has made as many steps as it may."""
     return Failure(
-        f"{count:,} steps are made, the most that max_steps allows (v is up to {np.abs(v).max():.2g}). Give a larger max_steps, looser "
-        'tolerances, or method="stiff" if forces are stiff',
+        f"{count:,} steps are made, the most that max_steps allows (v is up to {np.abs(v).max():.2g}). Give a larger max_steps"
+        + (', looser tolerances, or method="stiff" if forces are stiff' if adaptive else ", or longer steps"),
         complete=True,
     )
 

@@ -113,7 +113,7 @@ def one_choice(robot, reset) -> ByChoice | None:
     """The model's first choice of dependent velocities, for a rollout in which a sample that it does not serve can be made again."""
     if reset is not None or not isinstance(robot, Dynamics) or robot.constraints is None:
         return None
-    pick = robot.constraints.choices[0]
+    pick = robot.constraints.by_numbers.held.choices[0]  # by_numbers names what is no formula
     return ByChoice(robot.constraints, pick) if pick.pivots.size else None
 
 

@@ -23,7 +23,7 @@ from .pairs import MOST_CREEPING, creeping
 from .progress import Progress
 from .record import Record
 from .resting import choose, without_drift
-from .settings import Carry, Settings
+from .settings import ADAPTIVE, Carry, Settings
 from .step import Failure, Step
 from .stops import Stops
 from .stored import Stored
@@ -142,7 +142,7 @@ class Run:
         if self.integrator.creeping >= MOST_CREEPING:
             raise gets_nowhere(self.integrator, self.v, self.vdot)
         if self.steps >= self.max_steps:
-            raise too_many_steps(self.steps, self.v)
+            raise too_many_steps(self.steps, self.v, self.settings.method in ADAPTIVE)
         if monotonic() >= deadline:
             self.end("stopped", f"stopped after {self.settings.timeout:g} s by timeout")
 

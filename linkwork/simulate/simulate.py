@@ -169,7 +169,8 @@ def checked(robot: Dynamics, s: Settings) -> None:
     for name in NUMBERS:
         value = getattr(s, name)
         if value is not None and not (np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiub"):
-            raise SimulationError(f"{name} is {value!r:.60}; it must be a number.")
+            wanted = "a number of 64 bits, or inf" if isinstance(value, int) else "a number"
+            raise SimulationError(f"{name} is {value!r:.60}; it must be {wanted}.")
     if s.method in FIXED and s.dt is None:
         raise SimulationError(f'method "{s.method}" has fixed steps: give their length, e.g. dt=0.001.')
     check_contact(robot, s)

@@ -151,3 +151,11 @@ def test_a_function_that_takes_something_else_is_refused(function):
 def test_a_function_that_is_not_traced_says_why():
     held = two_rods(Holonomic("x", lambda q: np.array([q[0] - q[1]])))
     assert "np.stack instead of np.array" in repr(held)
+
+
+def test_a_value_that_is_no_number_is_named():
+    """U(t) of rows G v = U, as G itself."""
+    row = Pfaffian("feed", lambda q: [[1.0, 1.0]], value=lambda t: "fast")
+    robot = lw.Dynamics(lw.load("double_pendulum").with_constraints(row))
+    with pytest.raises(lw.LinkworkError, match=r'"feed" gives .*fast.* no numbers'):
+        robot.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2), t=0.0)

@@ -118,3 +118,11 @@ CASES = WORLD_FRAME | FILES | WRITTEN | MODELS
 def test_an_error_names_the_thing_and_the_remedy(said):
     with pytest.raises(lw.ModelError, match=said):
         CASES[said]()
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.yaml", "x.urdf"])
+def test_what_is_no_model_is_not_saved(name, tmp_path):
+    """A robot has its model beside it."""
+    with pytest.raises(lw.LinkworkError, match=r"not a Dynamics; .* robot\.model"):
+        lw.save(lw.Dynamics(lw.load("pendulum")), tmp_path / name)
+    assert not (tmp_path / name).exists()

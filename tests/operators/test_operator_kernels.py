@@ -282,3 +282,20 @@ def test_a_singular_task_is_not_a_number_in_a_kernel_in_that_sample_alone():
 def test_what_does_not_fit_the_robot_is_said():
     with pytest.raises(lw.ShapeError, match=r"q has shape \(3,\), but chain has nq = 8"):
         operators(MECHANISMS["chain"], np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda op: op.task(), "takes the places"),
+        (lambda op: op.task("link6", axes="wrld"), '"body" or "world"'),
+        (lambda op: op.task(("link6", (0, 0, 0))).control(np.ones(4)), r"acceleration .* shape \(4,\); there are 3 directions"),
+        (lambda op: op.task(("link6", (0, 0, 0))).control(1.0), r"shape \(\)"),
+        (lambda op: op.task(("link6", (0, 0, 0))).control(np.ones(3), np.ones(4)), "posture .* there are 6 velocities"),
+        (lambda op: op.task(("link6", (0, 0, 0))).acceleration(np.ones(5)), "tau .* there are 6 velocities"),
+    ],
+)
+def test_what_does_not_fit_a_task_is_said(wrong, says):
+    """Places, axes, accelerations and postures, by name."""
+    with pytest.raises(lw.LinkworkError, match=says):
+        wrong(operators(lw.load("arm_6r"), np.full(6, 0.4), np.zeros(6)))

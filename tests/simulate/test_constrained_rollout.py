@@ -168,3 +168,12 @@ def test_long_mechanisms_say_what_to_do():
     with pytest.raises(SimulationError, match=r"Dynamics\(model, rolled=False\)"):
         robot = lw.Dynamics(FOUR_BAR.model, rolled=True)
         lw.rollout(robot, np.zeros(3), np.zeros(3), dt=0.1, steps=1)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_constraint_that_cannot_be_traced_is_refused_by_a_rollout_with_the_reason(compiled):
+    """Rollouts are one formula; no other method is told that they do not have."""
+    tie = constraints.Holonomic("tie", lambda q: [float(q[0] + q[1])])
+    robot = lw.Dynamics(lw.load("double_pendulum").with_constraints(tie), compiled=compiled)
+    with pytest.raises(lw.LinkworkError, match=r'"tie" .* cannot be traced'):
+        lw.rollout(robot, np.array([[0.3, -0.3]]), np.zeros((1, 2)), dt=0.01, steps=2)
