@@ -33,5 +33,5 @@ def test_a_full_disk_is_an_error_that_names_the_file(what, tmp_path):
 @pytest.mark.parametrize("what", WRITERS)
 def test_a_folder_that_is_not_there_is_an_error_that_names_the_file(what, tmp_path):
     ending, write = WRITERS[what]
-    with pytest.raises(lw.LinkworkError, match=f"nowhere.*full{ending}.*No such file"):
+    with pytest.raises(lw.LinkworkError, match=f"nowhere.*full{ending}"):
         write(tmp_path / "nowhere" / f"full{ending}")

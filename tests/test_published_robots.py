@@ -34,7 +34,7 @@ def puma(request):
     """Standard Denavit and Hartenberg; motors felt through their gears: G² Jm, G² B, |G| Tc."""
     table = [(0.0, d, a, alpha) for d, a, alpha, *_ in LINKS]
     joints = [lw.Revolute(armature=G**2 * Jm, damping=G**2 * B, friction=abs(G) * Tc) for Jm, G, B, Tc in MOTORS]
-    model = lw.from_dh(table, name="puma560", bodies=[row[3:] for row in LINKS], joints=joints)
+    model = lw.from_dh(table, name="puma560", bodies=[row[3:] for row in LINKS], joints=joints, strict=None)
     return lw.Dynamics(model, compiled=request.param == "kernel")
 
 

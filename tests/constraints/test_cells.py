@@ -11,7 +11,8 @@ from .gallery import assembled
 
 def bar(rng, scale=1.0):
     A = rng.standard_normal((3, 3))
-    return {"mass": scale * rng.uniform(0.5, 2), "center": tuple(0.3 * rng.standard_normal(3)), "tensor": 0.05 * A @ A.T + 0.2 * np.eye(3)}
+    S = 0.03 * A @ A.T + 0.1 * np.eye(3)  # second moments of the mass
+    return {"mass": scale * rng.uniform(0.5, 2), "center": tuple(0.3 * rng.standard_normal(3)), "tensor": np.trace(S) * np.eye(3) - S}
 
 
 def four_bar(m, rng, name, carrier, lengths, axis=(0, 0, 1)):

@@ -23,7 +23,7 @@ def wheels(*more, couples=()):
     """Three wheels beside each other; couples are (joint, of, coefficients)."""
     m = lw.Builder("wheels", (0, 0, 0))
     for i in range(3):
-        m.body(f"w{i}", joint=ABOUT_Z, mass=1.0, tensor=(1, 1, 1 + i))
+        m.body(f"w{i}", joint=ABOUT_Z, mass=1.0, tensor=(2, 2, 1 + i))
     for i, (joint, of, coefficients) in enumerate(couples):
         m.couple(f"w{joint}_joint", f"w{of}_joint", coefficients, f"gear{i}")
     return plain(m.model(), *more)
