@@ -50,6 +50,9 @@ def interrupt(run: "Run", found: Crossing, step: Step) -> None:
         raise Failure(_repeats(", ".join(names), own), complete=True)
     if run.status in ("finished", "stopped"):  # after a stop by on_step the run may be resumed
         _go_on(run, found.number if own else None, rate)
+    elif run.status == "event":  # for resume, which starts from this event and does not meet it again
+        run.integrator.restart(jump=True)
+        run.detector.begin(run.t, run.q, run.v, found.number)
 
 
 def _repeats(name: str, own: bool) -> str:

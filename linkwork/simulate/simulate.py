@@ -121,6 +121,8 @@ def simulate(
     if not isinstance(robot, (Dynamics, Varying)):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
     limits, restitution = limit_settings(limits, restitution)
+    if not isinstance(events, Iterable):
+        raise SimulationError(f"events is one {type(events).__name__}; it takes a list: events=[...].")
     settings = Settings(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
         progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact, max_steps=max_steps, timeout=timeout,

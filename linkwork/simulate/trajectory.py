@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..errors import SimulationError
+from ..errors import SimulationError, did_you_mean
 from ..model import coordinates
 from . import archive, export
 from .contact import ContactRecord
@@ -231,6 +231,11 @@ class Trajectory:
             default = self.settings.restitution if changes["limits"] else 0.0
             limits, restitution = limit_settings(changes["limits"], changes.get("restitution", default))
             changes |= {"limits": limits, "restitution": restitution}
+        known = [each.name for each in fields(self.settings)]
+        if unknown := next((name for name in changes if name not in known), None):
+            raise SimulationError(f'resume has no option "{unknown}".{did_you_mean(unknown, known)}')
+        if "events" in changes and (events := tuple(changes.pop("events"))) != self.settings.events:
+            changes["events"] = events
         settings = replace(self.settings, **changes)
         if missing := [name for name in archive.FUNCTIONS if archive.is_missing(getattr(settings, name))]:
             given = ", ".join(f"{name}=..." for name in missing)

@@ -288,3 +288,35 @@ def test_an_error_of_an_events_function_is_no_crossing():
     robot = lw.Dynamics(lw.load("pendulum"))
     run = lw.simulate(robot, (np.ones(1), np.zeros(1)), until=1.0, events=[lw.Event(function, "half", terminal=True)])
     assert run.status == "failed" and "no table for this time" in run.message and not run.events
+
+
+@every_method
+def test_resume_goes_on_past_a_terminal_event_to_the_next(method):
+    """A pendulum stopped at each zero of its angle has the zeros of one that is only watched; each is told once."""
+    of = METHODS[method]
+    stop, watch = (lw.Event(lambda t, q, v: q[0], "zero", terminal=terminal) for terminal in (True, False))
+    watched = lw.simulate(PENDULUM, ([1.0], [0.0]), until=2.0, method=method, events=[watch], **of)
+    run, ends = lw.simulate(PENDULUM, ([1.0], [0.0]), until=2.0, method=method, events=[stop], **of), []
+    while run.status == "event" and len(ends) < 9:
+        ends.append(run.t[-1])
+        run = run.resume(until=2.0, events=[stop])  # the same as without saying so
+    assert run.status == "finished" and [event.t for event in run.events] == ends
+    np.testing.assert_allclose(ends, [event.t for event in watched.events], atol=1e-3 if of else 1e-5)
+
+
+def test_a_run_from_a_file_goes_on_past_its_terminal_event(tmp_path):
+    """What the file does not hold is passed again."""
+    stop = lw.Event(lambda t, q, v: q[0], "zero", terminal=True)
+    run = lw.simulate(PENDULUM, ([1.0], [0.0]), until=2.0, events=[stop])
+    run.save(tmp_path / "run.npz")
+    again = lw.Trajectory.load(tmp_path / "run.npz").resume(until=2.0, events=[stop])
+    np.testing.assert_array_equal(again.t, run.resume(until=2.0).t)
+    assert again.t[-1] > run.t[-1] + 0.5
+
+
+def test_one_event_and_an_unknown_option_of_resume_are_refused_in_words():
+    """In place of the errors of Python."""
+    with pytest.raises(lw.SimulationError, match=r"events is one Event; .* events=\[...\]"):
+        lw.simulate(PENDULUM, ([1.0], [0.0]), until=0.1, events=lw.Event(height))
+    with pytest.raises(lw.SimulationError, match=r'no option "metod"\. Did you mean "method"'):
+        lw.simulate(PENDULUM, ([1.0], [0.0]), until=0.1).resume(until=0.2, metod="rk4")
