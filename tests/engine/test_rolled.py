@@ -60,6 +60,15 @@ def test_a_term_that_rounds_less_than_an_equal_one_has_its_own_sum_over_children
     agree(robot, "forward_dynamics", state(robot))
 
 
+@pytest.mark.parametrize("name", [x for x in BY_LOOPS if x in INVERTS])
+def test_rolled_kernels_of_parallel_joints_are_their_sweeps(name):
+    """Two joints about x: sums over children of terms that are equal, and are not computed alike."""
+    arm = lw.Builder("parallel").body("a", None, (0.3, 0, 0), lw.Revolute(axis=(1, 0, 0)), mass=1.0, center=(0.1, 0.2, 0))
+    arm.body("b", "a", (0.3, 0.1, 0), lw.Revolute(axis=(1, 0, 0)), mass=1.0, center=(0.1, 0.2, 0.3), tensor=np.diag([0.1, 0.12, 0.13]))
+    robot = lw.Dynamics(arm.model(), rolled=True)
+    agree(robot, name, state(robot))
+
+
 def on_a_tree(drawn, seed, names):
     robot = lw.Dynamics(drawn, rolled=True)
     s = state(robot, (3,), seed)
