@@ -222,7 +222,8 @@ def _carry(said: dict) -> dict:
         (choices, pivots), floor = chosen
         whole = all(_whole(i) for choice in choices for part in choice for i in part)
         demand(whole and all(len(choice) == 3 for choice in choices) and all(map(_number, pivots)) and _number(floor), "an embedding")
-    demand(_is_memory(said.get("memory")) and _is_memory(said.get("held")), "what a run remembers")
+    memory = said.get("memory")
+    demand((memory is None or isinstance(memory, dict)) and _is_memory(memory) and _is_memory(said.get("held")), "what a run remembers")
     return said
 
 
