@@ -140,6 +140,7 @@ ROBOTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_joint_accelerations_of_real_robots_do_not_depend_on_the_base(name):

@@ -52,6 +52,7 @@ def test_the_true_motion_keeps_energy_and_angular_momentum():
     np.testing.assert_allclose(spin(path.q, path.v), spin(*start), rtol=0, atol=5e-9)
 
 
+@pytest.mark.slow
 def test_the_error_of_angular_momentum_grows_without_and_vanishes_with_projection():
     """Figure 5: explicit Euler, 0.01 s, 10 s."""
     _, held, spin, start = unfolding()
@@ -108,6 +109,7 @@ def shares(held, q):
     return ((tangents(M, held.jacobian(q)).T @ M) ** 2).sum(0) / np.diag(M)
 
 
+@pytest.mark.slow
 def test_the_snakeboard_has_six_freedoms_of_place_and_four_of_motion():
     held, joined, _, path = boarding()
     assert (joined.report(path.q[30]).mobility, held.report(path.q[30]).mobility) == (6, 4)

@@ -74,6 +74,7 @@ def test_steps_with_loops_are_of_second_order_before_anything_touches(way):
     assert (errors < 2e-3).all() and (ratio > 3.5).all(), (errors, ratio)
 
 
+@pytest.mark.slow
 def test_rollouts_with_free_bodies_in_loops_are_of_second_order():
     """Two free bodies with a ball joint between them: to close it turns the axes of their velocities."""
     knob = lw.Shape("sphere", (0.01,), name="knob")
@@ -91,6 +92,7 @@ def test_rollouts_with_free_bodies_in_loops_are_of_second_order():
     assert (orders(end, exact)[1] > 3.5).all()
 
 
+@pytest.mark.slow
 def test_the_gradient_with_loops_is_the_slope_of_the_cost(rng):
     """By joint forces up to the first step of the impact, and by masses; through steps that are put back on the loop."""
     robots, steps = ROBOT.varying("mass"), 19

@@ -230,6 +230,7 @@ def among_far_boxes(count):
     return lw.Dynamics(made.model())
 
 
+@pytest.mark.slow
 def test_points_that_are_far_away_change_nothing():
     """The problem of a step is that of the points that can close: hundreds of others cost no more than their gaps."""
     alone, among = (among_far_boxes(n) for n in (0, 100))

@@ -221,6 +221,7 @@ def test_a_drive_that_presses_on_the_ground_ends_the_run_with_a_reason():
 # --- the same by steps
 
 
+@pytest.mark.slow
 def test_steps_come_to_the_motion_of_events_with_limits_and_dry_friction():
     """The times of impacts are known to dt: errors of the first order."""
     robot, state, dt = arm(rail=2.0, pin=1.0), ([0.0, 0.0], [0.0, 0.0]), (4e-3, 1e-3)

@@ -333,6 +333,7 @@ def test_all_that_make_the_key_at_once_use_the_same(place, home):
 # --- several at once
 
 
+@pytest.mark.slow
 def test_several_processes_may_compile_at_once(place):
     """All are right, and what they leave is one whole file."""
     running = [start(CALL, LINKWORK_CACHE_DIR=place) for _ in range(4)]

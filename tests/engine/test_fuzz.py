@@ -200,6 +200,7 @@ def run(seed, count, *names):
     assert count / 10 < int(said) < count  # some are well formed, some are not
 
 
+@pytest.mark.slow
 def test_malformed_calls_end_in_an_error_or_a_result():
     run(0, 300, "planar 2R", "fixed")
 

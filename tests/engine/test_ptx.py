@@ -63,8 +63,7 @@ def test_so_does_that_of_a_rollout(robot, method, dtype, tmp_path):
     assembled(ptx_march.text(program, dtype, ("rows",) * 6, 1), tmp_path)
 
 
-@pytest.mark.parametrize("dtype", ["double", "float"])
-@pytest.mark.parametrize("store", ["last", "grid"])
+@pytest.mark.parametrize("store, dtype", [("last", "float"), ("grid", "double")])
 def test_so_does_that_of_adaptive_steps(robot, store, dtype, tmp_path):
     of, pair = replace(Equations.of(robot), in_place=True), DormandPrince()
     names, rows = Arguments(of, pair, None), ROWS[store]

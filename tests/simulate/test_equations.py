@@ -119,6 +119,7 @@ def test_the_midpoint_rule_is_of_second_order_on_every_joint(robot):
     assert errors[0] / errors[1] == pytest.approx((1 - 1 / 64) / (1 / 4 - 1 / 64), rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_large_robot_runs_on_its_own_rolled_kernels():
     """The same motion, straight-line or rolled."""
     model = lw.load("chain:6")

@@ -153,6 +153,7 @@ def test_where_compiled_steps_end_radau_goes_on(tmp_path):
         np.testing.assert_array_equal(lw.Trajectory.load(tmp_path / "run.npz").resume(1.0, on_step=None).q, made.q)
 
 
+@pytest.mark.slow
 def test_the_slopes_of_linearly_implicit_steps_are_those_of_the_rates():
     """W v̇ = forces: by inverse dynamics with W = 𝓜, of a free body with a spring, damping and a kernel as control, and by the derivative of
     the rates themselves, which joints that may be held take."""

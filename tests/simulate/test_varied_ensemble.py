@@ -23,6 +23,7 @@ def moved(pose, p):
     return replace(pose, translation=tuple(p))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk45", *(pytest.param(x, marks=pytest.mark.slow) for x in ("dop853", "rosenbrock"))])
 def test_four_bars_of_other_lengths_move_as_their_models_do(method):
     """Ends and rows at multiples of dt, to the tolerance of models of their own; alone or among others, to the bit."""
