@@ -2,12 +2,15 @@
 
 import os
 import re
+import signal
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of the workers of pytest-xdist: threads of BLAS on shared cores wait for each other
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs tests in the background has turned Ctrl-C off for them
 
 os.environ["MPLBACKEND"] = "Agg"  # before anything imports matplotlib
 os.environ["LINKWORK_QUIET"] = "1"  # no lines about compilation where a test looks at stderr

@@ -348,7 +348,7 @@ def test_statistics_and_events_go_on(robot):
 @pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
 def test_what_ctrl_c_has_stopped_is_finished_by_resume(robot, how, monkeypatch):
     """Stopped in the first part, and again in the second: the bits of an ensemble that was never stopped."""
-    for name, value in (("FIRST_BLOCK", 3), ("CAPACITY", 4), ("SECONDS", 0.0)):
+    for name, value in (("FIRST_BLOCK", 3), ("CAPACITY", 4), ("SECONDS", 0.0), ("get_threads", lambda: 2)):  # blocks are of six samples
         monkeypatch.setattr(ensemble_run, name, value)
     (Q, V), some = states(robot, 20), 4 if how == {"store": "last"} else 16
     first = lw.simulate(robot, (Q, V), until=0.6, **how)
