@@ -156,7 +156,7 @@ def main() -> None:
                 seconds = median_seconds(torch, lambda: method(*columns, out=out))  # noqa: B023
                 moved = sum(x.numel() for x in (*columns, out)) * out.element_size()
                 line += f"   columns {count / seconds:.2e}/s, {moved / seconds / copied:.0%} of copy"
-                kernels = [made.functions[0] for made in robot._foreign[what].device._ready.values()]
+                kernels = [made.functions[0] for made in robot._foreign[what].device._made.values()]
                 spilled = [k.local_bytes for k in kernels]
                 print(line + f"   registers {[k.registers for k in kernels]}, spilled {spilled} B, first {first:.1f} s")
                 sys.stdout.flush()

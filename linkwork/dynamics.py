@@ -16,6 +16,7 @@ from .differentiate import Derivatives
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
 from .engine.gufunc import put_into
+from .engine.identity import digest
 from .errors import ModelError, OptionError, UnknownNameError, did_you_mean
 from .export import asked
 from .foreign import ForeignRun, is_foreign
@@ -59,6 +60,16 @@ class Dynamics:
         self._kernels: dict[tuple, QuantityKernel] = {}
         self.made: dict = {}  # what simulations have made of it
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
+
+    @property
+    def decided_by(self) -> str | None:
+        """What tells it from others: see engine/identity.py. None if somebody has set an attribute of it."""
+        own = {*Dynamics.__init__.__code__.co_names, *dir(type(self))}
+        return self._identity if own >= set(vars(self)) else None
+
+    @cached_property
+    def _identity(self) -> str | None:
+        return digest(self.compiled, self.rolled, self._by_size, self.model, self.lowered.foreign_producers)
 
     # --- what there is
 

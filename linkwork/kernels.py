@@ -12,15 +12,26 @@ import numpy as np
 from .engine import interpreter
 from .engine.array import Traced
 from .engine.checks import array_of, checked, run_into
+from .engine.compiled import shapes
 from .engine.derived import Derived
 from .engine.device import DeviceKernel
 from .engine.kernel import Kernel
-from .engine.program import Input
+from .engine.program import Input, Program, record
 from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
 from .foreign import is_foreign, kernel_on_foreign, run_kernel
 from .quantities import SIZES, coordinate_rates
 from .quantities.components import ByComponents
 from .quantities.rolled import Rolled
+
+
+def recorded(name: str, function: Callable, inputs: tuple[Input, ...]) -> Program:
+    """The program of a user's function, or an error that says of what."""
+    try:
+        return record(name, function, inputs)
+    except Exception as error:
+        said = ", ".join(f"{x.name} {x.shape}" for x in inputs)
+        error.add_note(f"{name} was being traced for one sample: {said}.")
+        raise
 
 
 class RobotKernel(ABC):
@@ -34,6 +45,11 @@ class RobotKernel(ABC):
         self._kernel: Kernel | None = None
         self._jacobians: dict[tuple, DerivativeKernel] = {}
         self._components: dict[tuple, DerivativeKernel] = {}
+
+    @property
+    def decided_by(self) -> tuple:
+        """What tells it from other kernels: see engine/identity.py."""
+        return self.function, self.robot.lowered
 
     @abstractmethod
     def inputs(self, arrays=None) -> tuple[Input, ...]:
@@ -108,14 +124,8 @@ class RobotKernel(ABC):
         """The straight-line kernel, made when the shapes of all arguments are known."""
         if self._kernel is None:
             inputs = self.inputs(arrays)
-            kernel = Kernel(self.__name__, self.function, inputs)
-            try:
-                results = kernel.program.outputs
-            except Exception as error:
-                said = ", ".join(f"{x.name} {x.shape}" for x in inputs)
-                error.add_note(f"{self.__name__} was being traced for one sample: {said}.")
-                raise
-            if not results:
+            kernel = Kernel(self.__name__, self.function, inputs, self.decided_by, recorded)
+            if not shapes(kernel):
                 raise TraceError(f"{self.__name__} returns nothing; a kernel returns an array, or a tuple of arrays.")
             self._kernel = kernel
         return self._kernel
@@ -246,6 +256,10 @@ class QuantityKernel(RobotKernel):
         """`roll` gives the same as a loop over the nodes, or None."""
         super().__init__(robot, kernel.function, kernel.name, f"{kernel.name} of {robot.model.name}.")
         self._own, self._roll = kernel, roll
+
+    @property
+    def decided_by(self):
+        return super().decided_by if self._own.content is None else (self._own,)
 
     @cached_property
     def _rolled(self) -> Rolled | None:

@@ -175,7 +175,7 @@ class Varying:
         if "states" not in self.ready:
             from .constraints.varied_states import VariedStates  # only those who ask for it wait for it
 
-            self.ready["states"] = VariedStates(held.by_numbers, self._nodes, self.like, self._own, self.content)
+            self.ready["states"] = VariedStates(held.by_numbers, self._nodes, self.like, self._own, self)
         kernel = getattr(self.ready["states"], what)
         moved = () if not held.set.drives else (held.driven(t) if drive is None else drive,)
         arrays, _ = checked(what, kernel.inputs, (*state.values(), *moved, *(constants.get(name, x) for name, x in self._own.items())))
@@ -197,7 +197,7 @@ class Varying:
             values = dict(zip(self.names, arguments[count:]))
             return evaluated(lambda nodes: self.like(nodes, arguments[0], values), arguments[:count])
 
-        return Kernel(bound.name, function, (*bound.inputs, *extra), None if bound.content is None else (*self.content, *bound.content))
+        return Kernel(bound.name, function, (*bound.inputs, *extra), content=(self, bound))
 
     def as_kernel(self, what: str | tuple) -> QuantityKernel:
         """A quantity as a kernel that takes the varied constants last, with derivatives by them too.
@@ -230,13 +230,13 @@ class Varying:
         return on_scalars(nodes, some).varied(values)
 
     @property
-    def content(self) -> tuple:
-        """What its kernels are known by."""
+    def decided_by(self) -> tuple:
+        """What tells it from others: see engine/identity.py."""
         lengths: tuple = ()
         if "at" in self._own:  # which joints move which nodes and bodies
             reach = [[(h, R.tobytes()) for h, R in way] for way in (*self._nodes.reach, *self._nodes.body_reach)]
             lengths = self._own["at"].tobytes(), reach
-        return self.robot.lowered.digest, self.names, lengths
+        return self.robot.lowered, self.names, lengths
 
 
 def bond_values(model, name: str) -> np.ndarray:

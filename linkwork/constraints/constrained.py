@@ -164,7 +164,7 @@ class Constrained:
             sizes = {**SIZES, "pull": (2,)}
             made = tuple(lowered.input(x, sizes.get(x, ("nv",))) for x in inputs)
             loops = Loops(self.set, lowered.joint_space)
-            content = name if bound is None else bound.content
+            content = name if bound is None else bound
             self._functions[name, key] = ChoiceKernels(self.choices, loops, name, function, made, content, pulled="pull" in inputs)
         return self._functions[name, key]
 

@@ -53,8 +53,9 @@ class ByNumbers:
         return self.held.choices.ranked
 
     @property
-    def content(self) -> tuple:
-        return self.set.content, self.ranked
+    def decided_by(self) -> tuple:
+        """What tells it from others: see engine/identity.py."""
+        return self.set, self.ranked
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -89,8 +90,9 @@ class ByChoice:
         return self.held.choices.ranked
 
     @property
-    def content(self) -> tuple:
-        return self.set.content, self.ranked, self.pick.choices, self.pick.pivots.tobytes()
+    def decided_by(self) -> tuple:
+        """What tells it from others: see engine/identity.py."""
+        return self.set, self.ranked, self.pick.choices, self.pick.pivots
 
     def system(self, loops: Loops, some, dress: Callable, drive=None) -> LoopSystem:
         return LoopSystem(
@@ -138,14 +140,14 @@ class Formula:
         served = tuple(_where_served(system.serves, x) for x in (results if self.quantity.several else (results,)))
         return served if self.quantity.several else served[0]
 
-    @cached_property
-    def content(self) -> tuple | None:
-        known = self.by_numbers.set.is_ours and self.bound.content is not None
-        return ("by numbers", *self.by_numbers.content, *(self.bound.content or ())) if known else None
+    @property
+    def decided_by(self) -> tuple:
+        """What tells it from others: see engine/identity.py."""
+        return self.by_numbers, self.bound
 
     def kernel(self) -> Kernel:
         """Straight-line code."""
-        return Kernel(self.name, self.function, self.inputs, self.content)
+        return Kernel(self.name, self.function, self.inputs, content=self)
 
     def rolled_kernel(self) -> Kernel | None:
         """A loop over small loops and the joints between them, NaN where it has no answer: of forward dynamics alone, without wrenches

@@ -156,8 +156,8 @@ class ChoiceKernels:
     """
 
     def __init__(self, choices: Choices, loops: Loops, name: str, function: Callable, inputs, content, pulled: bool = False):
-        """`content` is what the function depends on besides the text of the library, None if that is not known. With `pulled`,
-        the last input is the pair [ω, ζ] of Baumgarte's pull."""
+        """`content` is what the function depends on besides the constraints and the text of the library. With `pulled`, the last input
+        is the pair [ω, ζ] of Baumgarte's pull."""
         self.choices, self.loops, self.name, self.function, self.inputs, self.pulled = choices, loops, name, function, inputs, pulled
         self.content = content
         self._made: dict[tuple[Choice, ...], np.ufunc] = {}
@@ -230,6 +230,4 @@ class ChoiceKernels:
             results = self.function(system, *(state[:-1] if self.pulled else state))
             return *results, system.serves + np.zeros_like(state[0][..., 0])
 
-        known = set_.is_ours and self.content is not None
-        content = (lowered.digest, set_.content, self.name, self.content, pick.choices) if known else None
-        return Kernel(self.name, function, (*self.inputs, *more), content).gufunc("d")
+        return Kernel(self.name, function, (*self.inputs, *more), content=(set_, self.content, pick.choices)).gufunc("d")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.cache import is_ours
 from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ConstraintError, ModelError, PlainWarning, UnknownNameError
@@ -239,8 +238,7 @@ class ConstraintSet:
             found = stacked([x.rows(motion) for x in self.constraints], motion)
             return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
 
-        content = (robot.lowered.digest, self.content) if self.is_ours else None
-        return Kernel("constraint_rows", function, (*state[:n], *drive), content).gufunc("d")
+        return Kernel("constraint_rows", function, (*state[:n], *drive), content=self).gufunc("d")
 
     @cached_property
     def slopes(self) -> RowSlopes:
@@ -264,18 +262,11 @@ class ConstraintSet:
         """The time among what drives constraints by name; 0 where none of them asks for it."""
         return next((drive[x.name][..., 0] for x in self.drives if not isinstance(x, DrivenRows)), 0.0) if drive else 0.0
 
-    @cached_property
-    def is_ours(self) -> bool:
-        """Is all code that rows are made by the library's own, so that kernels on disk can be found by content?"""
-        joints = [part for loop in self.robot.model.loops for _, part, _ in loop.joint.parts]
-        if any(x.functions for x in self.constraints):
-            return False
-        return self.robot.lowered.is_ours and all(is_ours(type(x)) for x in (*self.constraints, *(part.group for part in joints)))
-
-    @cached_property
-    def content(self) -> str:
-        """All that the rows are made of besides the model."""
-        return repr((self.size, [(x.name, x.at) if isinstance(x, DrivenRows) else x for x in self.constraints]))
+    @property
+    def decided_by(self) -> tuple:
+        """What tells it from others, but for what drives do, which kernels are given: see engine/identity.py."""
+        rows = [(x.name, x.at) if isinstance(x, DrivenRows) else (type(x), x) for x in self.constraints]
+        return self.robot.lowered, self.size, rows
 
     def written_out(self, nodes, q, v, drive):
         """closure, Jc, U and γ of all rows over any scalar, for programs and symbols; `drive` is f, ḟ and f̈ (n, 3) of the drives."""

@@ -115,8 +115,7 @@ class RowSlopes:
             return Derived("constraint_pull", pulled, (made[0], made[1], *made[3:])).jvp(q, lam, *drive, qdot(nodes, q, dq), *still)
 
         made = self._inputs(("q", "lam", "dq"))
-        content = (set_.robot.lowered.digest, set_.content) if set_.is_ours else None
-        kernel = Kernel("constraint_pull", along, made, content)
+        kernel = Kernel("constraint_pull", along, made, content=set_)
         return kernel.gufunc("d") if set_.traced else called(kernel.program)
 
     @cached_property
@@ -131,8 +130,7 @@ class RowSlopes:
         set_, lowered = self.set, self.set.robot.lowered
         made = self._inputs(inputs)
         derived = Derived(name, said, made, {"q": partial(coordinate_rates, lowered.plain())})
-        content = (lowered.digest, set_.content) if set_.is_ours else None
-        kernel = Kernel(name, partial(slopes, derived), made, content)
+        kernel = Kernel(name, partial(slopes, derived), made, content=set_)
         return kernel.gufunc("d") if set_.traced else called(kernel.program)
 
     def _inputs(self, names) -> tuple[Input, ...]:

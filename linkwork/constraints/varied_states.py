@@ -27,7 +27,7 @@ SHORTEST = 1e-6  # of a step to the constraints
 class VariedStates:
     """Functions of (q, ..., constants) that put states on the constraints."""
 
-    def __init__(self, by_numbers: ByNumbers, nodes, dressed: Callable, own: Mapping[str, np.ndarray], content: tuple):
+    def __init__(self, by_numbers: ByNumbers, nodes, dressed: Callable, own: Mapping[str, np.ndarray], content: object):
         """`dressed` gives nodes scalars, from (nodes, some scalar, constants by name); `own` are the model's own constants."""
         self.by_numbers, self.dressed, self.own, self.varied = by_numbers, dressed, own, content
         self.loops = Loops(by_numbers.set, nodes)
@@ -45,8 +45,7 @@ class VariedStates:
                 *values[:first],
             )
 
-        known = by_numbers.set.is_ours
-        return Kernel(name, traced, inputs, ("varied", *by_numbers.content, *self.varied) if known else None)
+        return Kernel(name, traced, inputs, content=(by_numbers, self.varied))
 
     def _inputs(self, *names: str) -> list[Input]:
         lowered = self.by_numbers.set.robot.lowered

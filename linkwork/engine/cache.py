@@ -45,7 +45,7 @@ def source_digest() -> str:
 
 def is_ours(x) -> bool:
     """Is this function or class part of the package, so that the digest of its source tells when it changes?"""
-    return x.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return (x.__module__ or "").partition(".")[0] == __name__.partition(".")[0]
 
 
 def key(*parts) -> str:

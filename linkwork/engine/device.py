@@ -1,13 +1,15 @@
 """Kernels on arrays that live on a GPU: the same kind of array out, on the caller's stream, nothing copied to the host."""
 
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import cache, cuda, ptx, ptx_march, ptx_rolled, ptx_segment
+from . import cuda, ptx, ptx_march, ptx_rolled, ptx_segment
+from .compiled import Machine, Made, compiled, shapes
 from .cuda import DeviceError
 from .kernel import Kernel
 from .program import Program
@@ -162,8 +164,7 @@ class DeviceKernel:
     def __init__(self, kernel: Kernel, most: int | None = None):
         """With `most`, a rolled kernel is repeated until it is done, as rounds.py says."""
         self.kernel, self.most = kernel, most
-        self._ready: dict = {}
-        self._plans: dict = {}
+        self._made, self._plans = Made(), dict[tuple, Plan]()
 
     def __call__(self, *arrays, out=None):
         outs = [] if out is None else _as_list(out)
@@ -186,28 +187,28 @@ class DeviceKernel:
         library, dtype = same_place([*(x.name for x in self.kernel.inputs), *("out" for _ in outs)], [*arrays, *outs])
         cores = [x.shape for x in self.kernel.inputs]
         batch = np.broadcast_shapes(*(tuple(x.shape)[: len(x.shape) - len(core)] for x, core in zip(arrays, cores)))
-        results = [x.shape for x in self.kernel.program.outputs]
-        shapes = [(*batch, *shape) for shape in results]
+        results = shapes(self.kernel)
+        whole = [(*batch, *shape) for shape in results]
         placed = [_placed(library, x, batch, core) for x, core in zip(arrays, cores)]
         wholes = [None if library.pointer(p.array) == library.pointer(x) else (*batch, *c) for p, x, c in zip(placed, arrays, cores)]
-        outs = outs or [library.empty(shape, arrays[0]) for shape in shapes]
+        outs = outs or [library.empty(shape, arrays[0]) for shape in whole]
         placed += [_placed(library, x, batch, core, writable=True) for x, core in zip(outs, results)]
-        key = tuple(p.layout for p in placed), dtype, library.device
-        if prod(batch) and key not in self._ready:
+        key, launch = (tuple(p.layout for p in placed), dtype, library.device), None
+        if prod(batch):
             cuda.enter(library.device)
-            self._ready[key] = self._made(library, arrays[0], *key)
-        return Plan(library, prod(batch), wholes, shapes, [p.step for p in placed], self._ready[key] if prod(batch) else None)
+            launch = self._made.once(lambda: self._launch(library, arrays[0], *key), *key)
+        return Plan(library, prod(batch), wholes, whole, [p.step for p in placed], launch)
 
-    def _made(self, library: Library, like, layouts, dtype: str, device: int) -> Straight | Rolled:
-        program, name = self.kernel.program, self.kernel.name
-        if isinstance(program, Program):
-            if self.most is not None:
-                raise DeviceError(f"{name} is straight-line code: on a GPU it is repeated by iterate inside the kernel.")
-            return Straight(cuda.flag(), loaded(name, ptx.text(program, dtype, layouts), dtype, device))
-        tables = [library.put(x, like) for x in program.tables(dtype)]
+    def _launch(self, library: Library, like, layouts, dtype: str, device: int) -> Straight | Rolled:
+        kernel, most = self.kernel, self.most
+        if kernel.identity is not None or isinstance(kernel.program, Program):  # rolled kernels have no identity
+            if most is not None:
+                raise DeviceError(f"{kernel.name} is straight-line code: on a GPU it is repeated by iterate inside the kernel.")
+            return Straight(cuda.flag(), loaded(kernel, ("GPU", layouts), lambda x: ptx.text(x, dtype, layouts), dtype, device))
+        tables = [library.put(x, like) for x in kernel.program.tables(dtype)]
         data = library.put(np.array([0, 0, 0, *map(library.pointer, tables)]), like)
-        function = loaded(name, ptx_rolled.text(program, dtype, layouts, self.most), dtype, device)[0]
-        return Rolled(function, data, tables, ptx_rolled.workspace(program, self.most))
+        function = loaded(kernel, ("GPU", layouts, most), lambda x: ptx_rolled.text(x, dtype, layouts, most), dtype, device)[0]
+        return Rolled(function, data, tables, ptx_rolled.workspace(kernel.program, most))
 
 
 def _seen(x) -> tuple:
@@ -221,8 +222,7 @@ class DeviceMarch:
     """A march (march.py) on arrays on GPUs."""
 
     def __init__(self, kernel: Kernel, streams: int):
-        self.kernel, self.streams = kernel, streams
-        self._ready: dict = {}
+        self.kernel, self.streams, self._made = kernel, streams, Made()
 
     def __call__(self, arrays: list, kept: list, steps: int, every: int, backwards: bool = False) -> None:
         """As of a March."""
@@ -238,12 +238,9 @@ class DeviceMarch:
         placed += [_placed_rows(library, x, batch, core, writable=True) for x, core in zip(kept, cores)]
         layouts = tuple(p.layout for p, _ in placed)
         cuda.enter(library.device)
-        key = layouts, dtype, library.device
-        if key not in self._ready:
-            program = self.kernel.program
-            assert isinstance(program, Program)  # rolled kernels have no march
-            text = ptx_march.text(program, dtype, layouts, self.streams)
-            self._ready[key] = loaded(self.kernel.name, text, dtype, library.device)
+        key, form = (layouts, dtype, library.device), ("march", layouts, self.streams)
+        text = lambda program: ptx_march.text(program, dtype, layouts, self.streams)
+        functions = self._made.once(lambda: loaded(self.kernel, form, text, dtype, library.device), *key)
         starts, onward = [library.pointer(p.array) for p, _ in placed], [on for _, on in placed]
         moving = *streamed, *range(len(arrays), len(placed))
         if backwards:
@@ -253,55 +250,46 @@ class DeviceMarch:
                 onward[j] = -onward[j]
         arguments = [prod(batch), steps, every, *(x for start, (p, _) in zip(starts, placed) for x in (start, p.step))]
         arguments += [onward[j] for j in moving]
-        self._ready[key][0].launch(prod(batch), ptx.THREADS, library.stream(), arguments)
+        functions[0].launch(prod(batch), ptx.THREADS, library.stream(), arguments)
 
 
 class DeviceSegment:
     """A segment (segments.py) on arrays on GPUs."""
 
     def __init__(self, kernel: Kernel, states: int):
-        self.kernel, self.states = kernel, states
-        self._ready: dict = {}
+        self.kernel, self.states, self._made = kernel, states, Made()
 
     def __call__(self, arrays: list, goes, capacity: int, rounds: int) -> tuple[list, list, Any]:
         """The new states, the entries of rows (samples, capacity, shape...) and the number of rows of each sample, of inputs
         (samples, shape...). Samples whose number in `goes` is zero stay as they are; the others make so many rounds at most."""
-        program, n_in = self.kernel.program, len(self.kernel.inputs)
-        assert isinstance(program, Program)  # rolled kernels have no segments
+        outputs, n_in = shapes(self.kernel)[:-2], len(self.kernel.inputs)
         library, dtype = same_place([*(x.name for x in self.kernel.inputs), "goes"], [*arrays, goes])
         samples, like = len(goes), arrays[0]
-        states = [library.empty((samples, *x.shape), like) for x in program.outputs[: self.states]]
-        entries = program.outputs[self.states : -2]
-        rows = [library.empty((samples, capacity, *x.shape), like) for x in entries]
+        states = [library.empty((samples, *shape), like) for shape in outputs[: self.states]]
+        rows = [library.empty((samples, capacity, *shape), like) for shape in outputs[self.states :]]
         counts = library.empty((samples,), like)
         if not samples:
             return states, rows, counts
         given = [library.contiguous(library.whole(x, (samples, *known.shape))) for x, known in zip(arrays, self.kernel.inputs)]
         places = [*given, *states, *rows, counts]
-        cores = [*(prod(x.shape) for x in self.kernel.inputs), *(prod(x.shape) for x in program.outputs[:-2]), 1]
+        cores = [*(prod(x.shape) for x in self.kernel.inputs), *map(prod, outputs), 1]
         steps = [size * capacity if n_in + self.states <= j < len(places) - 1 else size for j, size in enumerate(cores)]
         cuda.enter(library.device)
-        if (dtype, library.device) not in self._ready:
-            text = ptx_segment.text(program, dtype, ("rows",) * len(places), self.states)
-            self._ready[dtype, library.device] = loaded(self.kernel.name, text, dtype, library.device)
+        text = lambda program: ptx_segment.text(program, dtype, ("rows",) * len(places), self.states)
+        form = "segment", self.states
+        functions = self._made.once(lambda: loaded(self.kernel, form, text, dtype, library.device), dtype, library.device)
         going = library.contiguous(goes)
         arguments = [samples, rounds, capacity, library.pointer(going)]
         arguments += [y for x, step in zip(places, steps) for y in (library.pointer(x), step)] + cores[n_in + self.states : -1]
-        self._ready[dtype, library.device][0].launch(samples, ptx.THREADS, library.stream(), arguments)
+        functions[0].launch(samples, ptx.THREADS, library.stream(), arguments)
         return states, rows, counts
 
 
-def loaded(name: str, text: str, dtype: str, device: int) -> list[cuda.Function]:
-    """The kernels of a module on a device, from disk or assembled."""
+def loaded(kernel: Kernel, form: tuple, text: Callable[[Any], str], dtype: str, device: int) -> list[cuda.Function]:
+    """The functions of a form of a kernel on a device, from disk or assembled."""
     chip = cuda.chip(device)
-    key = cache.key("ptx", text, chip, cuda.version(), cache.source_digest())
-    found = cache.get(key)
-    if found is None:
-        image = cuda.linked(ptx.ptx(text, chip))
-        cache.put(key, {"name": name, "dtype": dtype, "chip": chip}, image)
-    else:
-        image = found[1]
-    return cuda.loaded(image, *(["kernel", "far"] if "@far(" in text else ["kernel"]))
+    made = compiled(kernel, form, dtype, text, Machine(f"{chip} {cuda.version()}", lambda written: cuda.linked(ptx.ptx(written, chip))))
+    return cuda.loaded(made.code, *made.header["functions"])
 
 
 def _as_list(out):

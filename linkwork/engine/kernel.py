@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from . import cache, compiler, interpreter
+from . import compiler, interpreter
 from .call import arrays_are_as_known, call
+from .compiled import compiled
 from .gufunc import LoopData, gufunc
-from .notice import announced
+from .identity import digest
 from .program import Input, Program, record
 from .rolled_program import RolledProgram
 
@@ -26,11 +27,15 @@ class Entry(NamedTuple):
     held: object  # what keeps the code in memory
 
 
+class NoEntries(ValueError):
+    """An argument or result without entries, which no gufunc has."""
+
+
 class Kernel:
     """A function of one sample, written with NumPy, for arguments of known shapes.
 
-    `content` is everything its result depends on besides its own text and the library's; with it, a kernel on disk is
-    found without tracing. Without it the function is traced each time and only the compilation is saved.
+    `content` is everything its result depends on besides its own text and the library's. If that has an identity (identity.py), a kernel
+    on disk is found without tracing; otherwise the function is traced in each process and only the compilation is saved.
     """
 
     def __init__(self, name: str, function: Callable, inputs: tuple[Input, ...], content: object = None, record=record):
@@ -40,65 +45,63 @@ class Kernel:
         self.inputs = inputs
         self.content = content
         self.record = record
-        self._made: dict[str, tuple[np.ufunc, Callable]] = {}
-        self._entries: dict[str, Entry] = {}
+        self._loops: dict[str, tuple[Entry, np.ufunc, Callable]] = {}
 
     @cached_property
     def program(self) -> Program | RolledProgram:
         return self.record(self.name, self.function, self.inputs)
 
+    @cached_property
+    def identity(self) -> str | None:
+        """A digest of the content; None where that is not given or not known."""
+        return None if self.content is None else digest(self.content)
+
+    @property
+    def decided_by(self) -> tuple | None:
+        """See identity.py."""
+        return None if self.content is None else (self.name, self.inputs, self.content)
+
+    @property
+    def is_traced(self) -> bool:
+        return "program" in vars(self)
+
     def runner(self, kind: str) -> Callable:
         """The gufunc, or the interpreter if an argument or result has no entries, which NumPy does not allow in a gufunc."""
-        sizes = [x.size for x in self.inputs]
-        if self.content is None:
-            sizes += [x.size for x in self.program.outputs]
-        return self.call(kind) if all(sizes) else interpreter.called(self.program)
+        try:
+            return self.call(kind)
+        except NoEntries:
+            return interpreter.called(self.program)
 
     def gufunc(self, kind: str) -> np.ufunc:
         """The gufunc for float64 ("d") or float32 ("f")."""
-        return self._of(kind)[0]
+        return self._of(kind)[1]
 
     def call(self, kind: str) -> Callable:
         """A function that does what the gufunc does, with less overhead for one sample."""
-        return self._of(kind)[1]
+        return self._of(kind)[2]
 
     def entry(self, kind: str) -> Entry:
         """The compiled loop itself."""
-        self._of(kind)
-        return self._entries[kind]
+        return self._of(kind)[0]
 
-    def _of(self, kind: str) -> tuple[np.ufunc, Callable]:
-        if kind not in self._made:
-            with announced(self.name):
-                self._made[kind] = self._loaded(kind)
-        return self._made[kind]
+    def _of(self, kind: str) -> tuple[Entry, np.ufunc, Callable]:
+        if kind not in self._loops:
+            self._loops[kind] = self._loaded(kind)
+        return self._loops[kind]
 
-    def _loaded(self, kind: str) -> tuple[np.ufunc, Callable]:
-        """The gufunc and the function for one sample, from the cache on disk or newly compiled."""
+    def _loaded(self, kind: str) -> tuple[Entry, np.ufunc, Callable]:
+        """The loop, the gufunc and the function for one sample, from the cache on disk or newly compiled."""
         dtype = LLVM_NAMES[kind]
-        made_from = (self.name, self.inputs, dtype, compiler.identity(), cache.source_digest())
-        text = None
-        if self.content is None:
-            text = compiler.module_text(self.program, dtype)
-            name = cache.key(text, *made_from)
-        else:
-            name = cache.key(self.content, *made_from)
-        found = cache.get(name)
-        if found is None:
-            code = compiler.compiled(text or compiler.module_text(self.program, dtype))
-            header: dict[str, Any] = {
-                "name": self.name,
-                "dtype": dtype,
-                "outputs": [list(x.shape) for x in self.program.outputs],
-                "operations": sum(self.program.operations.values()),
-            }
-            cache.put(name, header, code)
-        else:
-            header, code = found
-        inputs, outputs = [x.shape for x in self.inputs], [tuple(x) for x in header["outputs"]]
-        data = LoopData(self.program.tables(dtype) if self.content is None else ())
-        loaded = compiler.Code(code, "loop", "call")
-        loop, quick = loaded.addresses
-        general = gufunc(self.name, loop, data, dtype, inputs, outputs, loaded)
-        self._entries[kind] = Entry(name, loop, data.address, outputs, general)
-        return general, call(general, quick, data, dtype) if quick and arrays_are_as_known() else general
+
+        def text(program: Program | RolledProgram) -> str:
+            if not all(x.size for side in (program.inputs, program.outputs) for x in side):
+                raise NoEntries(self.name)
+            return compiler.module_text(program, dtype)
+
+        made = compiled(self, (), dtype, text)
+        data = LoopData(self.program.tables(dtype) if self.identity is None else ())
+        code = compiler.Code(made.code, "loop", "call")
+        loop, quick = code.addresses
+        general = gufunc(self.name, loop, data, dtype, [x.shape for x in self.inputs], made.outputs, code)
+        entry = Entry(made.key, loop, data.address, made.outputs, general)
+        return entry, general, call(general, quick, data, dtype) if quick and arrays_are_as_known() else general

@@ -10,11 +10,11 @@ from time import monotonic
 
 import numpy as np
 
-from . import cache, compiler
+from . import compiler
+from .compiled import compiled
 from .gufunc import LoopData
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
-from .notice import announced
 from .program import Program
 from .samples import FedBack
 
@@ -63,29 +63,15 @@ class March:
 
     def __init__(self, kernel: Kernel, kind: str, streams: int):
         self.inputs, self.streams = kernel.inputs, streams
-        with announced(kernel.name):
-            self._code, self._data = compiler.Code(self._compiled(kernel, LLVM_NAMES[kind]), "loop"), LoopData()
+        dtype = LLVM_NAMES[kind]
+
+        def text(program) -> str:
+            assert isinstance(program, Program)  # rolled kernels have no march
+            return compiler.fed_back_text(program, dtype, lambda p, wide: MarchRange(p, wide, streams), LEAST)
+
+        made = compiled(kernel, ("march", streams), dtype, text)
+        self._code, self._data = compiler.Code(made.code, "loop"), LoopData()
         self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self._code.addresses[0])
-
-    def _compiled(self, kernel: Kernel, dtype: str) -> bytes:
-        """The compiled loop, from the cache on disk or newly made."""
-        streams = self.streams
-        made_from = "march", kernel.name, kernel.inputs, streams, dtype, compiler.identity(), cache.source_digest()
-        text = None
-        if kernel.content is None:
-            text = self._text(kernel, dtype)
-        name = cache.key(text or kernel.content, *made_from)
-        found = cache.get(name)
-        if found is not None:
-            return found[1]
-        code = compiler.compiled(text or self._text(kernel, dtype))
-        cache.put(name, {"name": f"{kernel.name} march", "dtype": dtype}, code)
-        return code
-
-    def _text(self, kernel: Kernel, dtype: str) -> str:
-        program = kernel.program
-        assert isinstance(program, Program)  # rolled kernels have no march
-        return compiler.fed_back_text(program, dtype, lambda p, wide: MarchRange(p, wide, self.streams), LEAST)
 
     def __call__(self, arrays: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int, backwards: bool = False) -> None:
         """Inputs as (batch..., shape...), streams as (batch..., steps, shape...); the states go to rows 1, 2 ... of `kept`,

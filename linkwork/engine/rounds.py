@@ -8,11 +8,11 @@ done; a sample that is done keeps its states. The states after that and the numb
 import numpy as np
 
 from ..errors import TraceError
-from . import cache, compiler
+from . import compiler
+from .compiled import compiled
 from .gufunc import LoopData, gufunc
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
-from .notice import announced
 from .program import Program
 from .rolled_program import RolledProgram
 from .samples import FedBack
@@ -74,23 +74,15 @@ class RoundsRange(FedBack):
 
 def rounds(kernel: Kernel, kind: str, most: int) -> np.ufunc:
     """The gufunc of (states..., constants...) -> (states..., rounds)."""
-    with announced(kernel.name):
-        return _made(kernel, kind, most)
+    dtype = LLVM_NAMES[kind]
 
+    def text(program) -> str:
+        *states, done = (x.shape for x in program.outputs)
+        if done or states != [x.shape for x in program.inputs[: len(states)]]:
+            raise TraceError(f"{kernel.name} cannot be repeated: it returns its first arguments anew, and done, a number.")
+        return compiler.fed_back_text(program, dtype, lambda p, wide: RoundsRange(p, wide, most), LEAST)
 
-def _made(kernel: Kernel, kind: str, most: int) -> np.ufunc:
-    program, dtype = kernel.program, LLVM_NAMES[kind]
-    *states, done = (x.shape for x in program.outputs)
-    if done or states != [x.shape for x in program.inputs[: len(states)]]:
-        raise TraceError(f"{kernel.name} cannot be repeated: it returns its first arguments anew, and done, a number.")
-    text = compiler.fed_back_text(program, dtype, lambda p, wide: RoundsRange(p, wide, most), LEAST)
-    name = cache.key("rounds", text, compiler.identity(), cache.source_digest())
-    found = cache.get(name)
-    if found is None:
-        code = compiler.compiled(text)
-        cache.put(name, {"name": f"{kernel.name} rounds", "dtype": dtype}, code)
-    else:
-        code = found[1]
-    data, loaded = LoopData(program.tables(dtype)), compiler.Code(code, "loop")
-    inputs, outputs = ([x.shape for x in side] for side in (program.inputs, program.outputs))
-    return gufunc(kernel.name, loaded.addresses[0], data, dtype, inputs, outputs, loaded)
+    made = compiled(kernel, ("rounds", most), dtype, text)
+    data = LoopData(kernel.program.tables(dtype) if kernel.identity is None else ())
+    code = compiler.Code(made.code, "loop")
+    return gufunc(kernel.name, code.addresses[0], data, dtype, [x.shape for x in kernel.inputs], made.outputs, code)

@@ -10,11 +10,11 @@ import ctypes
 
 import numpy as np
 
-from . import cache, compiler
+from . import compiler
+from .compiled import compiled
 from .gufunc import LoopData
 from .kernel import LLVM_NAMES, Kernel
 from .llvm import Kind
-from .notice import announced
 from .program import Program
 from .samples import Range, aligned
 
@@ -131,26 +131,15 @@ class Segment:
 
     def __init__(self, kernel: Kernel, kind: str, states: int, entries: int, wide: bool):
         self.inputs, self.states, self.entries, self.wide = kernel.inputs, states, entries, wide
-        with announced(kernel.name):
-            self._code, self._data = compiler.Code(self._compiled(kernel, LLVM_NAMES[kind]), "loop"), LoopData()
+        dtype = LLVM_NAMES[kind]
+
+        def text(program) -> str:
+            assert isinstance(program, Program)  # rolled kernels have no segments
+            return compiler.fed_back_text(program, dtype, lambda p, kind: SegmentRange(p, kind, states), LEAST, wide)
+
+        made = compiled(kernel, ("segment", states, wide), dtype, text)
+        self._code, self._data = compiler.Code(made.code, "loop"), LoopData()
         self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self._code.addresses[0])
-
-    def _compiled(self, kernel: Kernel, dtype: str) -> bytes:
-        """The compiled loop, from the cache on disk or newly made."""
-        made_from = "segment", kernel.name, kernel.inputs, self.states, self.wide, dtype, compiler.identity(), cache.source_digest()
-        text = self._text(kernel, dtype) if kernel.content is None else None
-        name = cache.key(text or kernel.content, *made_from)
-        found = cache.get(name)
-        if found is not None:
-            return found[1]
-        code = compiler.compiled(text or self._text(kernel, dtype))
-        cache.put(name, {"name": f"{kernel.name} segment", "dtype": dtype}, code)
-        return code
-
-    def _text(self, kernel: Kernel, dtype: str) -> str:
-        program = kernel.program
-        assert isinstance(program, Program)  # rolled kernels have no segments
-        return compiler.fed_back_text(program, dtype, lambda p, kind: SegmentRange(p, kind, self.states), LEAST, self.wide)
 
     def __call__(self, arrays: list[np.ndarray], rows: list[np.ndarray], counts: np.ndarray, capacity: int) -> None:
         """Inputs (samples, shape...), of which the states are overwritten; rows (samples, capacity, shape...); the number of rows

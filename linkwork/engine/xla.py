@@ -54,7 +54,7 @@ def gpu(kernel: Kernel, kind: str) -> tuple[str, object]:
         raise DeviceError(f"a rolled {kernel.name} is not for XLA on a GPU: use Dynamics(model, rolled=False).")
     cuda.enter(0)
     text, flag = ptx.text(program, dtype, ("rows",) * (len(program.inputs) + len(program.outputs))), cuda.flag()
-    functions = loaded(kernel.name, text, dtype, 0)
+    functions = loaded(kernel, ("XLA",), lambda program: text, dtype, 0)
     t, cores = Text(), [x.shape for x in program.inputs] + [x.shape for x in program.outputs]
     pointers, steps, count = _arguments(t, len(program.inputs), cores)
     stream = _stream(t)

@@ -132,7 +132,7 @@ class Equations:
         limit = np.inf if place else FOURTH_POWERS_UP_TO if function is riemann.riemann_symbols else CUBES_UP_TO
         if self.robot.compiled and not self.robot.rolled and 0 < self.robot.nv <= limit:
             lowered = self.robot.lowered
-            content = (lowered.digest, function.__module__, function.__name__, place) if lowered.is_ours else None
+            content = lowered, function, place
             return Kernel(function.__name__, self._on_scalars(function, place), inputs, content).runner(dtype.char)
         nodes = self.robot.lowered.plain(dtype)
         return lambda *arrays: function(nodes, *arrays, *place)

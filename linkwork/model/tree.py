@@ -25,6 +25,11 @@ class Tree:
     def __len__(self) -> int:
         return len(self.parent)
 
+    @property
+    def decided_by(self) -> tuple:
+        """What tells it from other trees."""
+        return self.parent, self.widths
+
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Of each node, and last of the world: children[world] are the roots."""

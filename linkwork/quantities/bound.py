@@ -103,16 +103,9 @@ class Bound:
 
     # --- ways to run
 
-    @cached_property
-    def content(self) -> tuple | None:
-        """What the result depends on besides the text of the library: a frame may stand elsewhere in another model. None where
-        that is not known, because somebody else's code takes part."""
-        known = self.lowered.is_ours and self.quantity.is_ours
-        return (self.lowered.digest, self.name, self.options, self.extra) if known else None
-
     def kernel(self) -> Kernel:
         """Straight-line code."""
-        return Kernel(self.name, self.function, self.inputs, self.content)
+        return Kernel(self.name, self.function, self.inputs, content=self)
 
     def rolled_kernel(self) -> Kernel | None:
         """A loop over the nodes that is this quantity by itself, or None."""

@@ -135,9 +135,9 @@ class Quantity:
         return [] if self.options is None else list(signature(self.options).parameters.values())[1:]
 
     @property
-    def is_ours(self) -> bool:
-        """Is it the library's own?"""
-        return is_ours(self.function)
+    def decided_by(self) -> str | None:
+        """What tells it from others: see engine/identity.py. None if it is not the library's own."""
+        return self.name if is_ours(self.function) else None
 
     @property
     def several(self) -> bool:
@@ -227,7 +227,7 @@ def quantity(
             function, result, honours, of_joints, product, options, rolls, long, straight_up_to, of_tree, divides_by_inertia, demands,
             program, refuses,
         )  # fmt: skip
-        if made.name in QUANTITIES and QUANTITIES[made.name].is_ours and not made.is_ours:
+        if made.name in QUANTITIES and QUANTITIES[made.name].decided_by and not made.decided_by:
             raise ValueError(f'"{made.name}" is a quantity of linkwork. Give your function another name.')
         QUANTITIES[made.name] = made
         return made

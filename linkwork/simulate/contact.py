@@ -457,7 +457,7 @@ def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inp
 
         shapes: dict = {"tau": ("nv",), "impulse": (3 * law.count,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}
         names = "q", "v", *inputs, *(("external",) if wrenches else ())
-        robot.made[key] = Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names)).gufunc("d")
+        robot.made[key] = Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names), (lowered, law, more)).gufunc("d")
     return robot.made[key]
 
 

@@ -23,7 +23,7 @@ from .contact import ContactSolver, check_touching, derivative_law, law_of, pick
 from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
 from .stepwise import results_of
-from .whole_step import DRIVE, LENGTH, TAU, asked, nodes_and_scalars, own_robot
+from .whole_step import DRIVE, LENGTH, TAU, asked, nodes_and_scalars, own_robot, source
 
 MOST = 64  # blocks of a rollout: its step is straight-line code, which grows with their square
 FRICTION = "contact_friction"  # of each point, where samples have their own
@@ -122,8 +122,8 @@ class ContactSteps:
     @property
     def identity(self) -> tuple:
         robot, law = self.robot, self.law
-        source = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered
-        return source, self.solver, law.rough, law.limits
+        made_from = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered
+        return made_from, self.solver, law.rough, law.limits
 
     def _one_by_one(self, q, v, impulse, said, every: int) -> None:
         """Controls or resets that are functions of the whole batch are called at each step."""
@@ -165,7 +165,7 @@ def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Calla
         q, v, impulse, said = moved(at)
         return q, v, impulse, np.stack([np.maximum(at["said"][..., 0], said[..., 0]), said[..., 1]], -1)
 
-    return Kernel("contact_step", step, inputs)
+    return Kernel("contact_step", step, inputs, content=step_content(robot, law, solver, controls, reset))
 
 
 def solved_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: ContactSolver, controls, reset, others) -> Kernel:
@@ -174,7 +174,14 @@ def solved_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Cont
     solution = lambda *problem: (solver.solution(*problem), None)
     moved = moved_with_contacts(robot, derivative_law(law, solver), solution, controls, reset)
     inputs = *_state(robot, law), *(Input(name, shape) for name, shape in others.items())
-    return Kernel("contact_step", lambda *values: moved({x.name: value for x, value in zip(inputs, values)})[:3], inputs)
+    content = step_content(robot, derivative_law(law, solver), (solver, "solved"), controls, reset)
+    return Kernel("contact_step", lambda *values: moved({x.name: value for x, value in zip(inputs, values)})[:3], inputs, content)
+
+
+def step_content(robot, law: ContactLaw, *more) -> tuple:
+    """What the kernel of a step is decided by."""
+    constraints = own_robot(robot).constraints
+    return source(robot), None if constraints is None else constraints.by_numbers, law, *more
 
 
 def _state(robot, law) -> tuple[Input, ...]:

@@ -15,7 +15,7 @@ from ..kernels import QuantityKernel
 from ..lie.scalars import like
 from ..motion.contact_step import ContactLaw, drift
 from .contact import PRECISE, derivative_law, law_of
-from .contact_rollout import FRICTION, moved_with_contacts
+from .contact_rollout import FRICTION, moved_with_contacts, step_content
 from .settings import Settings
 from .whole_step import LENGTH, TAU
 
@@ -53,9 +53,10 @@ class ContactSlopes:
         state = Input("q", (robot.nq,), robot.lowered.units), Input("v", (robot.nv,))
         rest = {"impulse": (3 * self.law.count,), TAU: (robot.nv,), LENGTH: (), **{name: x.shape for name, x in self.own.items()}}
         inputs = *state, *(Input(name, shape) for name, shape in rest.items())
-        step = Kernel("contact_step", lambda *x: moved({at.name: value for at, value in zip(inputs, x)})[:2], inputs)
+        content = step_content(self._varied or robot, derivative_law(self.law, self.solver), self.solver.differentiable)
+        step = Kernel("contact_step", lambda *x: moved({at.name: value for at, value in zip(inputs, x)})[:2], inputs, content)
         half = lambda q, v, h: drift(nodes.mapped(lambda name, index, x: like(x, q)), q, v, h / 2)
-        return QuantityKernel(robot, step), QuantityKernel(robot, Kernel("half_a_step", half, (*state, Input(LENGTH, ()))))
+        return QuantityKernel(robot, step), QuantityKernel(robot, Kernel("half_a_step", half, (*state, Input(LENGTH, ())), robot.lowered))
 
     def at(self, q, v, tau, h, impulse):
         """F, and its slopes by q, v, τ and all constants: of q as components, and of v."""

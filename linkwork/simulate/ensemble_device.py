@@ -110,11 +110,13 @@ class DeviceEnsembleRun:
         key = "ensemble on a GPU", source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched
         ready = cache_of(a.robot, *kernels)
         if key not in ready:
-            step = Kernel("ensemble", lambda *x: attempt(of, names.pair, self.rows, a.watch, names.by_name(x)), names.inputs)
+            content = of, type(names.pair), self.rows, a.watch
+            step = Kernel("ensemble", lambda *x: attempt(of, names.pair, self.rows, a.watch, names.by_name(x)), names.inputs, content)
+            state, inputs = self._within()
             made = [
-                Kernel("first_step", lambda *x: first(of, names.pair, names.by_name(x)), names.inputs),
-                Kernel("start_rates", self._start_rates(), self._rate_inputs()),
-                Kernel("within_step", *self._within()),
+                Kernel("first_step", lambda *x: first(of, names.pair, names.by_name(x)), names.inputs, content),
+                Kernel("start_rates", self._start_rates(), self._rate_inputs(), content),
+                Kernel("within_step", state, inputs, content),
             ]
             others = [DeviceKernel(x) for x in (*made, *(() if a.watch is None else (observer(of, a.watch),)))]
             ready[key] = [DeviceSegment(step, len(names.state)), *others]

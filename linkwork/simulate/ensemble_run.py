@@ -104,7 +104,7 @@ class EnsembleRun:
             rates(t, q, np.zeros_like(v), v, out)
             return out[1], rates.tau
 
-        return Kernel("start_rates", traced, tuple(own.lowered.input(name, shape) for name, shape in shapes.items())).gufunc("d")
+        return Kernel("start_rates", traced, tuple(own.lowered.input(name, x) for name, x in shapes.items()), content=of).gufunc("d")
 
     def go(self) -> Ensemble:
         """All samples, block after block; those that Ctrl-C or the deadline do not let end are "stopped" and as they began."""

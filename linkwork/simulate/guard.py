@@ -87,11 +87,6 @@ class Guard:
     def given(self) -> dict[str, tuple[int, ...]]:
         return {ALERT: (), **({} if self.joints is None else self.joints.given)}
 
-    @property
-    def content(self):
-        """What names its code, or None where functions of the user take part."""
-        return None if self.events else (self.joints is not None and (self.joints.limits, self.joints.holds))
-
     def is_quiet(self, step: Within, rates, at: Mapping):
         """Is it certain that nothing happens in a step?"""
         quiet = at[ALERT] <= 0

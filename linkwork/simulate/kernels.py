@@ -43,8 +43,7 @@ def slopes_of(robot: Dynamics, function: Callable, by: str, *options: str, frict
         plain = _kernel(robot, function, *key[:2], friction)
         derived = Derived(plain.name, plain.function, plain.inputs)
         at = [x.name for x in plain.inputs].index(by)
-        content = None if plain.content is None else (plain.content, by)
-        made = Kernel(f"{plain.name}_slopes", partial(derived.jacobian, (0,), (at,)), plain.inputs, content)
+        made = Kernel(f"{plain.name}_slopes", partial(derived.jacobian, (0,), (at,)), plain.inputs, content=(plain, by))
         robot.made[key] = made.gufunc("d") if robot.compiled and robot.nv else called(made.program)
     return robot.made[key]
 
@@ -61,14 +60,12 @@ def _compiled(robot, function, name, options, kind, friction):
 
 def _kernel(robot, function, name, options, friction) -> Kernel:
     lowered = robot.lowered
-    nodes = _nodes(lowered.joint_space, friction)
 
     def run(*arguments):
-        some = arguments[0]
+        some, nodes = arguments[0], _nodes(lowered.joint_space, friction)
         return function(lowered.system(nodes.mapped(lambda name, index, x: like(x, some))), *arguments)
 
-    content = (lowered.digest, name, options, friction) if lowered.is_ours else None
-    return Kernel(name, run, _inputs(robot, function, options), content)
+    return Kernel(name, run, _inputs(robot, function, options), content=(lowered, function, options, friction))
 
 
 def _plain(robot, function, dtype, friction):

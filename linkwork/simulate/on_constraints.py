@@ -83,11 +83,9 @@ class OnConstraints:
         return self if self.varying is None else replace(self, constants=constants)
 
     @property
-    def content(self):
-        set_ = self.held.set
-        known = set_.is_ours and self.held.robot.lowered.is_ours and not set_.drives
-        varied = () if self.varying is None else self.varying.content
-        return ("on constraints", *self.held.by_numbers.content, self.held.robot.lowered.digest, *varied) if known else None
+    def decided_by(self) -> tuple:
+        """What tells it from others: see engine/identity.py."""
+        return self.held.by_numbers, self.held.set.drives, self.varying
 
     def system(self, t, q) -> LoopSystem:
         by_numbers = self.held.by_numbers
@@ -123,7 +121,7 @@ class OnConstraints:
             return q1, v1, np.where(fits, 1.0, 0.0), *off(here.system(t, q), q, v)
 
         inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
-        return Kernel("placed", function, inputs, self.content).gufunc("d")
+        return Kernel("placed", function, inputs, content=self).gufunc("d")
 
     def put_back(self, t, q, v, constants: Mapping):
         """States (m, ...) of samples with these constants on the constraints, NaN where there are none; and how far they were `off`."""

@@ -202,8 +202,7 @@ def backward_step(
         bars = dict(zip(by_name, found, strict=True))
         return bars["q"], bars["v"], *(at[f"by {name}"] + bars[name] for name in constants), *(bars[name] for name in streams)
 
-    content = None if step.content is None else (step.content, constants, streams, streamed)
-    return Kernel(f"{step.name}_gradient", back, inputs, content)
+    return Kernel(f"{step.name}_gradient", back, inputs, content=(step, constants, streams, streamed))
 
 
 def _some(arrays: dict):

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from ..dynamics import Dynamics
+from ..engine.compiled import shapes
 from ..engine.derived import Derived
 from ..engine.kernel import Kernel
 from ..engine.program import Input, record
@@ -31,7 +32,7 @@ from .on_constraints import OnConstraints
 from .pairs import MOST_CREEPING, SHORTEST, Pair, creeping
 from .tolerances import Tolerances
 from .watch import Watch, Within, result_of
-from .whole_step import nodes_as_scalars, own_robot
+from .whole_step import nodes_as_scalars, own_robot, source
 
 STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries", "steps", "creeping"
 BOUNDS = "target", "slack", "max_step", "rtol", "atol", "start", "span", "max_steps", "held"  # held: the part of τ that stays meanwhile
@@ -52,7 +53,7 @@ class Equations:
     nodes_like: Callable  # (some scalar, values by name, friction=) -> nodes, also without dry friction
     controls: tuple[UserKernel, ...] = ()
     varied: Mapping[str, tuple[int, ...]] = None  # type: ignore[assignment]  # shapes of constants that are inputs, by name
-    content: object = None
+    source: object = None  # what they are made from
     constraints: OnConstraints | None = None
     in_place: bool = False  # are the equations written out at each stage, however long they are?
     external: UserKernel | None = None  # wrenches on bodies
@@ -66,15 +67,17 @@ class Equations:
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
         own, nodes = own_robot(robot), nodes_as_scalars(robot)
         system = own.lowered.system
-        content = robot.content if isinstance(robot, Varying) else own.lowered.digest
-        known = own.lowered.is_ours and not controls and external is None
-        named = None if not known else content if constraints is None else constraints.content
 
         def nodes_like(some, at, friction=True):
             made = nodes(some, at)
             return system(made if friction else equations.without_friction(made))
 
-        return Equations(own, nodes_like, tuple(controls), given or {}, named, constraints, external=external, modes=modes)
+        return Equations(own, nodes_like, tuple(controls), given or {}, source(robot), constraints, external=external, modes=modes)
+
+    @property
+    def decided_by(self) -> tuple:
+        """What tells them from others: see engine/identity.py."""
+        return self.source, self.controls, self.varied, self.constraints, self.in_place, self.external, self.modes
 
     @property
     def blocks(self) -> int:
@@ -299,9 +302,7 @@ class Segments:
         takes = Arguments(of, pair, watch, guard)
         self.shapes, self.state, self.given = takes.shapes, takes.state, takes.given
         kind = type(pair).__name__
-        guarded = False if guard is None else guard.content
-        known = of.content is not None and watch is None and guarded is not None
-        content = (of.content, kind, rows, of.varied, of.modes, guarded) if known else None
+        content = of, kind, rows, watch, guard
         step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, takes.by_name(x), guard), takes.inputs, content)
         length = Kernel(f"first_step_{kind}", lambda *x: first(of, pair, takes.by_name(x)), takes.inputs, content)
         self.segment = Segment(step, "d", len(self.state), len(rows), wide)
@@ -323,7 +324,7 @@ class Segments:
 
 def observed_shapes(of: Equations, watch: Watch) -> list[tuple[int, ...]]:
     """The shapes of what is watched, for one sample."""
-    return [x.shape for x in observer(of, watch).program.outputs]
+    return shapes(observer(of, watch))
 
 
 def observer(of: Equations, watch: Watch) -> Kernel:
@@ -331,4 +332,4 @@ def observer(of: Equations, watch: Watch) -> Kernel:
     robot = of.robot
     shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), **of.varied}
     inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
-    return Kernel("watched", lambda *x: tuple(watch.values(dict(zip(shapes, x)))), inputs)
+    return Kernel("watched", lambda *x: tuple(watch.values(dict(zip(shapes, x)))), inputs, content=watch)

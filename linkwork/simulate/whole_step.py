@@ -40,11 +40,12 @@ def whole_step(
             return q, v
         return asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
 
-    content = robot.content if isinstance(robot, Varying) else (robot.lowered.digest,)
-    known = controls is None and reset is None and own.lowered.is_ours
-    if systems is not None:
-        content, known = ("held", *content, *systems.content), known and systems.set.is_ours
-    return Kernel(method.__name__, step, inputs, content if known else None)
+    return Kernel(method.__name__, step, inputs, content=(source(robot), method, controls, reset, systems))
+
+
+def source(robot: Dynamics | Varying):
+    """What the equations of motion of a robot are made from."""
+    return robot if isinstance(robot, Varying) else robot.lowered
 
 
 def own_robot(robot: Dynamics | Varying) -> Dynamics:

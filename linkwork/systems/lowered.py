@@ -125,6 +125,11 @@ class Lowered:
         producer is not part of it."""
         return not self.producers and all(is_ours(type(group)) for group in self.nodes.groups)
 
+    @property
+    def decided_by(self) -> str | None:
+        """What tells it from others: see engine/identity.py."""
+        return self.digest if self.is_ours else None
+
     # --- checks
 
     def check(self, inputs, arrays) -> None:

@@ -36,6 +36,10 @@ class Kernel:
         self.run(count, *arguments)
 
 
+def functions(text):
+    return [Kernel(text, name) for name in ("kernel", "far") if f"@{name}(" in text]
+
+
 def install(monkeypatch):
     """For one test: `cupy` can be imported, and kernels of GPUs run here."""
     cupy = types.ModuleType("cupy")
@@ -51,7 +55,5 @@ def install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(cuda, "enter", lambda device: None)
     monkeypatch.setattr(cuda, "flag", lambda: asarray(np.zeros(4, np.int32)).ctypes.data)
-    monkeypatch.setattr(
-        device, "loaded", lambda name, text, dtype, at: [Kernel(text, n) for n in ("kernel", "far") if f"@{n}(" in text]
-    )
+    monkeypatch.setattr(device, "loaded", lambda kernel, form, text, dtype, at: functions(text(kernel.program)))
     return cupy

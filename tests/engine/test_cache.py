@@ -159,11 +159,23 @@ def test_other_text_of_the_library_is_another_kernel(place, made, monkeypatch):
     assert made["compiled"] == 3
 
 
-def test_a_users_function_is_traced_and_its_code_found(place, made):
+def times(factor):
+    return lambda q: factor * q
+
+
+def test_a_users_function_is_found_by_what_decides_it(place, made):
     for factor in 2.0, 2.0, 3.0:
         robot = lw.Dynamics(PENDULUM)
-        np.testing.assert_array_equal(robot.kernel(lambda q, f=factor: f * q, f=())(Q, factor), factor * Q)
-    assert made == {"traced": 3, "compiled": 1}
+        np.testing.assert_array_equal(robot.kernel(times(factor))(Q), factor * Q)
+    assert made == {"traced": 2, "compiled": 2}
+
+
+def test_a_function_that_does_more_than_compute_is_traced_and_its_code_found(place, made):
+    seen = []
+    for count in range(1, 3):
+        np.testing.assert_array_equal(lw.Dynamics(PENDULUM).kernel(lambda q: seen.append(q) or 2.0 * q)(Q), 2.0 * Q)
+        assert len(seen) == count
+    assert made == {"traced": 2, "compiled": 1}
 
 
 def test_rolled_kernels_may_share_their_code_but_not_their_numbers(place):

@@ -86,7 +86,7 @@ def test_a_handler_on_a_gpu_launches_on_the_stream_of_xla_what_it_is_given(code,
     monkeypatch.setattr(cuda, "enter", lambda device: None)
     monkeypatch.setattr(cuda, "flag", lambda: 1234)
     monkeypatch.setattr(cuda, "launcher", lambda: address(callbacks[0]))
-    monkeypatch.setattr(xla, "loaded", lambda name, text, dtype, device: [cuda.Function(11, 0, 0)])
+    monkeypatch.setattr(xla, "loaded", lambda kernel, form, text, dtype, device: [cuda.Function(11, 0, 0)])
     x, y, dot, total = np.zeros((count, 3)), np.zeros(3), np.zeros(count), np.zeros((count, 3))
     _, capsule = xla.gpu(KERNEL, "d")
     frame = Frame([x, y], [dot, total], {10: address(callbacks[1]), 6: address(callbacks[2])})
