@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ class LoopSystem:
     def nv(self) -> int:
         """Velocities of the tree."""
         return self.rooted.tree.nv
+
+    def without_friction(self) -> "LoopSystem":
+        """The system of joints without dry friction."""
+        made = copy(self)
+        made.nodes = self.nodes.without_friction()
+        return made
 
     # --- the system
 

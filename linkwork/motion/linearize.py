@@ -20,10 +20,12 @@ from ..errors import OptionError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
 from ..lie.scalars import like, numbers
 from ..model.coordinates import entry_names
+from ..model.tree import concatenated
 from ..quantities import SIZES, difference
 from ..quantities.bound import on_scalars
 from . import equations
 from .equations import STEPS
+from .runge_kutta import RK4, RungeKutta
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,29 +169,39 @@ def linear_rk4(robot, q, v, tau, h, external=None):
 
         Ad(exp −ξ) δq + S(ξ) δξ
     """
-    n, h = robot.nv, h[..., None]
-    zero = np.zeros_like(v)[..., None] + like(np.zeros((n, n)), v)
-    eye, H = zero + like(np.eye(n), v), h[..., None]
-    dq, dv, dtau = (np.concatenate([eye if i == j else zero for j in range(3)], -1) for i in range(3))
+    n, zero = robot.nv, np.zeros_like(v)[..., None] + like(np.zeros((robot.nv, robot.nv)), v)
+    dq, dv, dtau = (np.concatenate([zero + like(np.eye(n), v) if i == j else zero for j in range(3)], -1) for i in range(3))
 
-    def moved(xi, dxi, v):
+    def slopes(c, xi, v, dxi, dv):
         S, inverse, back, bend = chart(robot, xi, v)
-        return back @ dq + S @ dxi, inverse, bend
-
-    def stage(xi, dxi, v, dv):
-        dq, inverse, bend = moved(xi, dxi, v)
-        there = robot.integrate(q, xi)
+        there, moved = robot.integrate(q, xi), back @ dq + S @ dxi
         by_q, by_v, by_tau = of_tree(robot, there, v, tau, external)
         vdot = robot.forward_dynamics(there, v, tau + robot.passive_force(there, v), external)
-        return np.matvec(inverse, v), bend @ dxi + inverse @ dv, vdot, by_q @ dq + by_v @ dv + by_tau @ dtau
+        return np.matvec(inverse, v), vdot, bend @ dxi + inverse @ dv, by_q @ moved + by_v @ dv + by_tau @ dtau
 
-    x1, dx1, a1, da1 = stage(np.zeros_like(v), np.zeros_like(dq), v, dv)
-    x2, dx2, a2, da2 = stage(h / 2 * x1, H / 2 * dx1, v + h / 2 * a1, dv + H / 2 * da1)
-    x3, dx3, a3, da3 = stage(h / 2 * x2, H / 2 * dx2, v + h / 2 * a2, dv + H / 2 * da2)
-    x4, dx4, _, da4 = stage(h * x3, H * dx3, v + h * a3, dv + H * da3)
-    end, _, _ = moved(h / 6 * (x1 + 2 * x2 + 2 * x3 + x4), H / 6 * (dx1 + 2 * dx2 + 2 * dx3 + dx4), v)
-    whole = stacked([[end], [dv + H / 6 * (da1 + 2 * da2 + 2 * da3 + da4)]])
+    xi, v, dxi, dv = explicit_step(RK4, slopes, np.zeros_like(v), v, np.zeros_like(dv), dv, h)
+    S, _, back, _ = chart(robot, xi, v)
+    whole = stacked([[back @ dq + S @ dxi], [dv]])
     return whole[..., : 2 * n], whole[..., 2 * n :]
+
+
+def explicit_step(method: RungeKutta, slopes: Callable, xi, v, dxi, dv, h):
+    """ξ and v after a step, and their changes (..., nv, columns): `slopes(c, ξ, v, δξ, δv)` gives the rates of all four at a fraction c."""
+    n, columns = dv.shape[-2:]
+
+    def rates(c, y):
+        y = y.reshape(*y.shape[:-1], 2 * n, 1 + columns)
+        return joined(*slopes(c, y[..., :n, 0], y[..., n:, 0], y[..., :n, 1:], y[..., n:, 1:]))
+
+    start = joined(xi, v, dxi, dv)
+    y = method.end(rates, rates(method.C[0], start), start, h[..., None]).reshape(*dv.shape[:-2], 2 * n, 1 + columns)
+    return y[..., :n, 0], y[..., n:, 0], y[..., :n, 1:], y[..., n:, 1:]
+
+
+def joined(xi, v, dxi, dv):
+    """Two vectors and their changes as one vector."""
+    y = concatenated([concatenated([xi[..., None], dxi], -1), concatenated([v[..., None], dv], -1)], -2)
+    return y.reshape(*y.shape[:-2], y.shape[-2] * y.shape[-1])
 
 
 LINEAR_STEPS = {"euler": linear_euler, "rk4": linear_rk4}

@@ -29,6 +29,7 @@ ROUNDS = 8  # to the constraints at most
 NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there leaves its square
 CORRECTIONS = 2  # of v in a round
 START, MIDDLE, END = range(3)  # of a step, where drives are asked what they do
+WHEN = {0.5: MIDDLE, 1.0: END}  # the fractions of a step at which the stages of Runge and Kutta are
 
 
 def free_velocity(nodes, v, h, rates: Callable, onto: Callable):
@@ -43,18 +44,22 @@ class ConstrainedMotion:
     def __init__(self, systems: ByNumbers | ByChoice, loops: Loops, dress: Callable, drives=None):
         self.systems, self.loops, self.dress, self.drives = systems, loops, dress, drives
         self.nodes = dress(loops.nodes)
-        self.served: list = []
         self.middle: list[Nearest] = []  # of a step with contacts
 
-    def _system(self, q, when: int) -> LoopSystem:
+    def system(self, q, when: int) -> LoopSystem:
         return self.systems.system(self.loops, q, self.dress, [] if self.drives is None else [self.drives[when]])
+
+    def of(self, system: LoopSystem) -> equations.OfSystem:
+        """The motion of a system, not a number where its choice does not serve."""
+        return equations.OfSystem(system, lambda: system.quality() >= system.least)
+
+    def rates(self, q, xi, v, tau, when: int):
+        """ξ̇ and v̇ at q ∘ exp ξ."""
+        return equations.rates(self.of(self.system(q, when)), q, xi, v, tau)
 
     def acceleration(self, q, v, tau, when: int = START):
         """v̇ with the springs, damping and friction of the joints."""
-        system = self._system(q, when)
-        vdot = quantities.forward_dynamics(system, q, v, tau + quantities.passive_force(self.nodes, q, v))
-        self.served.append(system)
-        return vdot
+        return equations.acceleration(self.of(self.system(q, when)), q, v, tau)
 
     def prepared(self, law: ContactLaw, nodes, q, v, tau, h, external=None):
         """The first half of a step with contacts: q½, v½, v_f, gaps, J and the compliance of the joints, with loops closed at q½."""
@@ -77,24 +82,16 @@ class ConstrainedMotion:
 
     def inertia_at(self, nodes, q) -> Compliance:
         """The compliance of the joints in the middle of a step, loops closed."""
-        return Compliance(self._system(q, MIDDLE).compliance(q))
+        return Compliance(self.system(q, MIDDLE).compliance(q))
 
-    def bend(self):
-        """w of least length with Jc w = −γ (..., nv) where accelerations were asked for last: what loops that bend do to the joints."""
-        system = self.served[-1]
+    def bend(self, system: LoopSystem):
+        """w of least length with Jc w = −γ (..., nv) where a system was asked for accelerations: what loops that bend do to the joints."""
         return self._step(self._nearest(system.rows, system.q), [-x for x in system.gamma])
 
-    def local_rates(self, q, xi, v, tau, when: int):
-        """ξ̇ and v̇ at q ∘ exp ξ."""
-        there = quantities.integrate(self.nodes, q, xi)
-        return equations.local_velocity(self.nodes, xi, v), self.acceleration(there, v, tau, when)
-
     def back(self, q, v, when: int = END):
-        """The state on the constraints; NaN where it cannot be, or where accelerations had no answer."""
+        """The state on the constraints; NaN where it cannot be."""
         (q, v, good), rounds = iterate(partial(self._nearer, when), (q, v, np.ones_like(q[..., 0])), ROUNDS)
         good = (rounds <= ROUNDS) & (good > 0)
-        for each in self.served:
-            good = good & (each.quality() >= each.least)
         return tuple(np.where(good[..., None], x, np.nan) for x in (q, v))
 
     def _nearer(self, when: int, q, v, _):
@@ -145,21 +142,18 @@ class ConstrainedMotion:
 def euler_step(motion: ConstrainedMotion, q, v, tau, h):
     """The state after a semi-implicit Euler step with constant τ. Where loops bend, c = −h²/2 γ there; what closes them but for terms
     of third order, −h²/2 of what loops that bend do to the joints, is known from the acceleration."""
-    vdot = motion.acceleration(q, v, tau)
-    there, _ = equations.euler_end(motion.nodes, q, v, vdot - 0.5 * motion.bend(), h)
+    system = motion.system(q, START)
+    vdot = equations.acceleration(motion.of(system), q, v, tau)
+    there, _ = equations.euler_end(motion.nodes, q, v, vdot - 0.5 * motion.bend(system), h)
     _, fast = equations.euler_end(motion.nodes, q, v, vdot, h)
     return motion.back(there, fast)
 
 
 def rk4_step(motion: ConstrainedMotion, q, v, tau, h):
     """The state after a classical Runge-Kutta step in local coordinates, with constant τ."""
-    h = h[..., None]
-    x1, a1 = v, motion.acceleration(q, v, tau)
-    x2, a2 = motion.local_rates(q, h / 2 * x1, v + h / 2 * a1, tau, MIDDLE)
-    x3, a3 = motion.local_rates(q, h / 2 * x2, v + h / 2 * a2, tau, MIDDLE)
-    x4, a4 = motion.local_rates(q, h * x3, v + h * a3, tau, END)
-    xi = h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
-    return motion.back(quantities.integrate(motion.nodes, q, xi), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4))
+    rates = lambda c, xi, v: motion.rates(q, xi, v, tau, WHEN[c])
+    first, integrate = (v, motion.acceleration(q, v, tau)), partial(quantities.integrate, motion.nodes)
+    return motion.back(*equations.runge_kutta_step(integrate, rates, first, q, v, h))
 
 
 CONSTRAINED_STEPS = {equations.euler_step: euler_step, equations.rk4_step: rk4_step}

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..motion import equations
+from ..motion import equations, runge_kutta
 from .interpolate import Polynomial, Quartic
 from .kernels import kernel
 from .memory import remembered
-from .pairs import SHORTEST, Pair, split
+from .pairs import SHORTEST, Pair, local_step
 from .step import Failure, Integrator, Step, Tolerances
 
 
@@ -27,24 +27,16 @@ class Euler(Integrator):
 class RK4(Integrator):
     """The classical Runge-Kutta method with fixed steps."""
 
-    A = np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0]])
-    B = np.array([1, 2, 2, 1]) / 6
-    C = np.array([0, 1 / 2, 1 / 2, 1])
-    order = 4
+    order = runge_kutta.RK4.order
 
     def __init__(self, flow):
         super().__init__(flow)
-        self.K = np.zeros((4, flow.blocks * self.n))
-        self.out = [split(row, self.n) for row in self.K]
+        self.K = np.zeros((runge_kutta.RK4.stages, flow.blocks * self.n))
 
     def step(self, t, q, v, vdot, h):
         K, n = self.K, self.n
         K[0, :n], K[0, n : 2 * n] = self.flow.velocity(q, v), vdot
-        for i in range(1, 4):
-            dy = (h * self.A[i, :i]) @ K[:i]
-            self.flow(t + self.C[i] * h, q, dy[:n], v + dy[n : 2 * n], self.out[i])
-        dy = (h * self.B) @ K
-        xi, v1 = dy[:n], v + dy[n : 2 * n]
+        xi, v1, _ = local_step(runge_kutta.RK4, self.flow, K, t, q, v, h)
         return Step(h, q, self.flow.integrate(q, xi), v1, Quartic(self.robot, h, xi, v, vdot, v1))
 
 
@@ -82,7 +74,7 @@ class Adaptive(Integrator):
         wanted = pair.longest(self.tolerances, K[0, :n], wanted, self.max_step)
         h, again = float(min(wanted, h)), False
         while True:
-            xi, v1, held = pair.end(self.flow, K, t, q, v, h)
+            xi, v1, held = pair.attempted(self.flow, K, t, q, v, h)
             errors = self._projected(pair.errors(K), t + h, q, xi)
             error = h * pair.size(errors, self.tolerances.tolerance(q, v, v1, held))
             after = float(pair.next_length(error, h, wanted, again))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import quantities
 from ..errors import ConstraintError, ModelError, SimulationError
 from ..motion import equations
 
@@ -242,12 +241,8 @@ class ConstrainedRates:
 def rate_kernels(held: "Constrained", options, friction):
     """Kernels of `equations.local_rates` under constraints."""
 
-    def function(system, q, xi, v, tau, *more):
-        nodes = system.nodes if friction else equations.without_friction(system.nodes)
-        there = quantities.integrate(nodes, q, xi)
-        passive = quantities.passive_force(nodes, there, v)
-        vdot = quantities.forward_dynamics(system, there, v, tau + passive, *more)
-        return equations.local_velocity(nodes, xi, v), vdot
+    def function(system, *state):
+        return equations.local_rates(system if friction else system.without_friction(), *state)
 
     name = "_".join(["constrained_local_rates", *options, *([] if friction else ["smooth"])])
     return held.function(name, function, "q", "xi", "v", "tau", *options)

@@ -62,7 +62,7 @@ def _kernel(robot, function, name, options, friction) -> Kernel:
     lowered = robot.lowered
 
     def run(*arguments):
-        some, nodes = arguments[0], _nodes(lowered.joint_space, friction)
+        some, nodes = arguments[0], lowered.joint_space if friction else lowered.joint_space.without_friction()
         return function(lowered.system(nodes.mapped(lambda name, index, x: like(x, some))), *arguments)
 
     return Kernel(name, run, _inputs(robot, function, options), content=(lowered, function, options, friction))
@@ -76,10 +76,11 @@ def _plain(robot, function, dtype, friction):
     if (robot.compiled or more_than_a_tree(robot)) and function in LARGE:
         made = LARGE[function](robot, friction)
     else:
-        nodes = robot.lowered.system(_nodes(robot.lowered.plain(dtype), friction))
+        nodes = robot.lowered.plain(dtype) if friction else robot.lowered.plain(dtype).without_friction()
+        system = robot.lowered.system(nodes)
 
         def made(*arrays):
-            return function(nodes, *arrays)
+            return function(system, *arrays)
 
     def run(*arrays, out=None):
         with np.errstate(all="ignore"):
@@ -99,10 +100,6 @@ def more_than_a_tree(robot: Dynamics) -> str:
     return "loops, couplings or constraints" if robot.constraints is not None else ""
 
 
-def _nodes(nodes, friction):
-    return nodes if friction else equations.without_friction(nodes)
-
-
 def _inputs(robot, function, options):
     """Coordinates are called q; h is a number, external a wrench on each body, all else has one entry per velocity."""
     shapes = {"q": (robot.nq,), "h": (), "external": (len(robot.bodies), 6)}
@@ -114,18 +111,32 @@ def _inputs(robot, function, options):
 # --- large robots
 
 
-def _local_rates(robot, friction):
-    dry = 0.0 if friction else np.concatenate(robot.lowered.nodes.friction)
-    velocity = kernel(robot, equations.local_velocity)
+class OfKernels(equations.Motion):
+    """The motion of a robot, by its own kernels one after the other."""
 
-    def rates(q, xi, v, tau, external=None, **how):
-        q = robot.integrate(q, xi)
-        tau = tau + robot.passive_force(q, v) + dry * np.sign(v)
+    def __init__(self, robot, friction: bool, **how):
+        """`how` constraints are kept: their time and their pull."""
         held = robot.constraints
-        dynamics = robot.forward_dynamics if held is None else held.forward_dynamics if robot.long else held.in_numpy
-        return velocity(xi, v), dynamics(q, v, tau, external, **how)
+        self.robot, self.how = robot, how
+        self.dry = 0.0 if friction else np.concatenate(robot.lowered.nodes.friction)
+        self.velocity = kernel(robot, equations.local_velocity)
+        self.dynamics = robot.forward_dynamics if held is None else held.forward_dynamics if robot.long else held.in_numpy
 
-    return rates
+    def integrate(self, q, xi):
+        return self.robot.integrate(q, xi)
+
+    def local_velocity(self, xi, v):
+        return self.velocity(xi, v)
+
+    def passive_force(self, q, v):
+        return self.robot.passive_force(q, v) + self.dry * np.sign(v)
+
+    def forward_dynamics(self, q, v, tau, external=None):
+        return self.dynamics(q, v, tau, external, **self.how)
+
+
+def _local_rates(robot, friction):
+    return lambda *state, **how: equations.rates(OfKernels(robot, friction, **how), *state)
 
 
 def _euler_end(robot, friction):

@@ -10,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 
-from .. import quantities
 from ..constraints import Constrained
 from ..constraints.loops import Loops
 from ..constraints.returning import allowed
@@ -93,11 +92,8 @@ class OnConstraints:
 
     def rates(self, t, q, xi, v, tau, external=None, *, friction: bool = True):
         """ξ̇ and v̇ at q ∘ exp ξ; without `friction` that of the joints is part of τ."""
-        system = self.system(t, q)
-        nodes = system.nodes if friction else equations.without_friction(system.nodes)
-        there = quantities.integrate(nodes, q, xi)
-        vdot = quantities.forward_dynamics(system, there, v, tau + quantities.passive_force(nodes, there, v), external)
-        return equations.local_velocity(nodes, xi, v), np.where(system.serves != 0, vdot, np.nan)
+        system = self.system(t, q) if friction else self.system(t, q).without_friction()
+        return equations.rates(equations.OfSystem(system, lambda: system.serves != 0), q, xi, v, tau, external)
 
     def left(self, t, q, errors):
         """What a return to the constraints leaves of errors (m, 2 nv) of a state, and a little of the rest (see `Keeper.left`)."""

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from ..motion.runge_kutta import RungeKutta
 from . import tableau
 from .tolerances import Tolerances
 
@@ -42,35 +43,22 @@ def creeping(count, wanted, left, max_step, passed, span):
     return np.where(wanted < ESCAPE * short, more, 0.0)
 
 
-class Pair(ABC):
+class Pair(RungeKutta, ABC):
     """Two methods with the same stages K[i] = (ξ̇, v̇) at t + C[i] h: one makes the step, the other measures its error.
 
     `rates(t, q, ξ, v, out)` writes ξ̇ and v̇ into the two arrays of `out`, and what else it has into more of them.
     """
 
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
-    order: int
     estimate: int  # the order of the error estimate
     extra_rows = 1  # of K after the stages: the rates at the end, and the extra stages of the interpolant
 
     degree: int  # of the interpolant
 
-    @property
-    def stages(self) -> int:
-        return len(self.B)
-
-    def end(self, rates, K, t, q, v, h):
+    def attempted(self, rates, K, t, q, v, h):
         """ξ and v after h, and the integrals of what else there are rates of; K[0] is known, the others are made."""
-        n = v.shape[-1]
-        for i in range(1, self.stages):
-            dy = (h * self.A[i, :i]) @ K[:i]
-            rates(t + self.C[i] * h, q, dy[:n], v + dy[n : 2 * n], split(K[i], n))
-        dy = (h * self.B) @ K[: self.stages]
-        xi, v1 = dy[:n], v + dy[n : 2 * n]
-        rates(t + h, q, xi, v1, split(K[self.stages], n))
-        return xi, v1, dy[2 * n :]
+        xi, v1, more = local_step(self, rates, K, t, q, v, h)
+        rates(t + h, q, xi, v1, split(K[self.stages], v.shape[-1]))
+        return xi, v1, more
 
     @abstractmethod
     def errors(self, K):
@@ -173,6 +161,14 @@ class DormandPrince8(Pair):
         made = ALTERNATING @ F
         made[0, n:] = v
         return made
+
+
+def local_step(method: RungeKutta, rates, K, t, q, v, h):
+    """ξ and v after a step from ξ = 0, and the integrals of what else there are rates of; K[0] is known, the other stages are made."""
+    n = v.shape[-1]
+    start = np.concatenate([0.0 * v, v, np.zeros_like(v, shape=(K.shape[-1] - 2 * n,))])
+    y = method.step(lambda c, y, out: rates(t + c * h, q, y[:n], y[n : 2 * n], split(out, n)), K, start, h)
+    return y[:n], y[n : 2 * n], y[2 * n :]
 
 
 def split(row, n: int):

@@ -49,7 +49,7 @@ class Rosenbrock(Pair):
     A, B, C, order, estimate, degree = A, A[-1], TIMES, 4, 3, 3
     stages = 7
 
-    def end(self, rates, K, t, q, v, h):
+    def attempted(self, rates, K, t, q, v, h):
         n = v.shape[-1]
         W, by_xi, by_v, by_time, bend, others = rates.slopes(t, q, v, K[0, n : 2 * n])
         g = GAMMA * h

@@ -23,7 +23,7 @@ from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import like, opaque
 from ..motion import equations
-from ..quantities import hybrid_dynamics, integrate, inverse_dynamics_derivatives_with_passive_forces, passive_force
+from ..quantities import integrate, inverse_dynamics_derivatives_with_passive_forces
 from ..varying import Varying
 from .grid import later
 from .guard import FOUND, Guard
@@ -70,7 +70,7 @@ class Equations:
 
         def nodes_like(some, at, friction=True):
             made = nodes(some, at)
-            return system(made if friction else equations.without_friction(made))
+            return system(made if friction else made.without_friction())
 
         return Equations(own, nodes_like, tuple(controls), given or {}, source(robot), constraints, external=external, modes=modes)
 
@@ -177,13 +177,10 @@ class Rates:
         if of.constraints is not None:
             return *of.constraints.having(given).rates(t, q, xi, v, pushed, *push, friction=False), tau
         smooth = of.nodes_like(q, given, friction=False)
-        xi_rate, free = equations.local_rates(smooth, q, xi, v, pushed, *push)
         if "rests" not in of.modes:
-            return xi_rate, free, tau
-        rests, there = given["rests"], integrate(smooth, q, xi)
-        total = pushed + passive_force(smooth, there, v)
-        found = hybrid_dynamics(smooth, there, v, np.where(rests > 0, 0.0, total), rests, *push)
-        return xi_rate, np.where(rests > 0, 0.0, found), tau, np.where(rests > 0, free, 0.0), np.where(rests > 0, found - total, 0.0)
+            return *equations.local_rates(smooth, q, xi, v, pushed, *push), tau
+        xi_rate, vdot, *at_rest = equations.rates_with_rest(smooth, q, xi, v, pushed, given["rests"], *push)
+        return xi_rate, vdot, tau, *at_rest
 
     def __call__(self, t, q, xi, v, out) -> None:
         found = self.rates(t, q, xi, v, *self.at.values())
@@ -210,7 +207,7 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
         K[0, 2 * n :] = at[FREE]
     wanted, left = pair.longest(tolerances, v, at["wanted"], at["max_step"]), (target - t) - late
     h = np.minimum(wanted, left)
-    xi, v1, more = pair.end(rates, K, t, q, v, h)
+    xi, v1, more = pair.attempted(rates, K, t, q, v, h)
     q1, vdot1, tau1 = rates.integrate(q, xi), K[pair.stages, n : 2 * n], rates.tau
     held, errors = rates.constraints, pair.errors(K)
     if held is not None:

@@ -15,12 +15,12 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import SimulationError
-from ..motion.linearize import chart, kernels, of_tree, passive_slopes, stacked
+from ..motion.linearize import chart, explicit_step, kernels, of_tree, passive_slopes, stacked
+from ..motion.runge_kutta import RK4, RungeKutta
 from ..quantities import coordinate_rates
-from . import tableau
 from .contact_slopes import ContactSlopes
 from .dense import Dense, Polynomials
-from .explicit import RK4
+from .settings import PAIRS
 
 ROOT = np.sqrt(6.0)
 RADAU = (  # Radau IIA of order 5
@@ -170,7 +170,7 @@ class StepDerivatives:
         elif self.method in ("stiff", "radau"):
             self.matrix = self._implicit(*RADAU)
         else:
-            self.matrix = self._explicit(*tableaus(self.method))
+            self.matrix = self._explicit(RK4 if self.method == "rk4" else PAIRS[self.method]())
 
     def _rates(self, c: float, xi, v, weight: float, moved_base: bool = True):
         """ẏ of a stage, and δẏ as (matrix times δy, the rest): the stage is noted once its δy is known, by `_note`."""
@@ -193,24 +193,19 @@ class StepDerivatives:
 
         return rates, F, G, note
 
-    def _explicit(self, A, B, C):
-        s, n = self.steps, self.of.robot.nv
-        h = s.h[:, None]
-        y, dy0 = np.concatenate([s.xi, s.v], -1), np.concatenate([0 * self.dv, self.dv], -2)
-        K: list[np.ndarray] = []
-        dK: list[np.ndarray] = []
-        for i in range(len(B)):
-            Y = y + h * sum((A[i, j] * K[j] for j in range(i)), 0 * y)
-            dY = dy0 + h[..., None] * sum((A[i, j] * dK[j] for j in range(i)), 0 * dy0)
-            rates, F, G, note = self._rates(C[i], Y[:, :n], Y[:, n:], B[i])
-            note(dY)
-            K.append(rates)
-            dK.append(F @ dY + G)
-        y = y + h * sum(b * k for b, k in zip(B, K))
-        end = dy0 + h[..., None] * sum(b * k for b, k in zip(B, dK))
-        xi, v = y[:, :n], y[:, n:]
+    def _explicit(self, method: RungeKutta):
+        s, n, weights = self.steps, self.of.robot.nv, iter(method.B)
+
+        def slopes(c, xi, v, dxi, dv):
+            dy = np.concatenate([dxi, dv], -2)
+            rates, F, G, note = self._rates(c, xi, v, next(weights))
+            note(dy)
+            change = F @ dy + G
+            return rates[:, :n], rates[:, n:], change[:, :n], change[:, n:]
+
+        xi, v, dxi, dv = explicit_step(method, slopes, s.xi, s.v, 0 * self.dv, self.dv, s.h)
         S, _, carried, _ = chart(self.of.robot, xi, v)
-        return self.of.put_back(self.of.robot.integrate(s.base, xi), v) @ stacked([[carried @ self.eta + S @ end[:, :n]], [end[:, n:]]])
+        return self.of.put_back(self.of.robot.integrate(s.base, xi), v) @ stacked([[carried @ self.eta + S @ dxi], [dv]])
 
     def _implicit(self, A, B, C):
         """Stages that depend on one another: a linear system, (1 − h A F) δẏ = F δy₀ + G. The base stands still, ξ₀ moves."""
@@ -260,14 +255,3 @@ class StepDerivatives:
         state, group = (s.base, s.v, rates[:, n:], s.h), kernels(self.of.robot)
         qq, qv, qa, vq, vv, va = group["euler slopes"](*state, group["euler"](*state)[0])
         return np.concatenate([qq @ self.eta + qv @ self.dv + qa @ da, vq @ self.eta + vv @ self.dv + va @ da], -2)
-
-
-def tableaus(method: str):
-    """A, B, C of an explicit method."""
-    if method == "rk4":
-        return RK4.A, RK4.B, RK4.C
-    if method == "rk45":
-        return tableau.A, tableau.B, tableau.C
-    from scipy.integrate import DOP853
-
-    return DOP853.A, DOP853.B, DOP853.C

@@ -132,6 +132,10 @@ class Nodes(RigidTree):
         batch = np.broadcast_shapes(*(x.shape for x in parts))
         return np.stack([np.broadcast_to(x, batch) for x in parts], -3)
 
+    def without_friction(self) -> "Nodes":
+        """The nodes of joints without dry friction."""
+        return replace(self, friction=tuple(np.zeros_like(x) for x in self.friction))
+
     def system(self):
         """The system that these nodes are, for one evaluation."""
         return self
