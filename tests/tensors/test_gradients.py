@@ -1,5 +1,6 @@
 """Tensors that require grad: torch differentiates kernels by their own derivatives. Needs torch; `make test-torch` runs these."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 
 import linkwork as lw
+from linkwork.contact.quantities import contact_options
 from linkwork.errors import OptionError
 from linkwork.quantities import QUANTITIES
 from linkwork.quantities.options import task as places_of
@@ -18,6 +20,15 @@ pytestmark = pytest.mark.torch
 @cache
 def robot_of(name):
     return lw.Dynamics(lw.load(name))
+
+
+@cache
+def robot_above_the_ground(name):
+    """The robot with a ball on its last body, which may touch the ground."""
+    model = lw.load(name)
+    *bodies, last = model.bodies
+    ball = replace(last, collisions=(lw.Shape("sphere", (0.1,), lw.Pose.of((0.1, 0.2, 0.3)), name="ball"),))
+    return lw.Dynamics(replace(model, bodies=(*bodies, ball)).with_ground().with_contacts(["ball"]))
 
 
 @pytest.fixture
@@ -61,7 +72,8 @@ def along(robot, name, what, given):
 @pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.is_ours])
 @pytest.mark.parametrize("mechanism", ["double_pendulum", "cartpole"])
 def test_every_quantity_has_the_gradient_of_its_differences(mechanism, name):
-    robot = robot_of("satellite:1" if is_of_a_free_base(name) else mechanism)
+    touches = QUANTITIES[name].options is contact_options
+    robot = robot_above_the_ground(mechanism) if touches else robot_of("satellite:1" if is_of_a_free_base(name) else mechanism)
     names = QUANTITIES[name].inputs
     given = [x.detach() for x in tensors(robot, names, 1)]
     steps = [torch.zeros(1, *([robot.nv] if n in ("q", "q0", "q1") else x.shape[1:]), dtype=torch.float64) for n, x in zip(names, given)]
