@@ -140,6 +140,7 @@ class CFunction:
     def loop(self, loop: Loop, *refs: int) -> list[str]:
         """The variables that hold the carried values."""
         variables = [self.named(self.at(ref), self.kind) for ref in refs[: len(loop.carried)]]
+        unless = f"if ({self.at(loop.before, ATOM)} > {loop.most}) " if loop.before else ""
         self.written |= {leaf: (name, ATOM) for leaf, name in zip(loop.carried, variables)}
         count, outer = self.fresh(), self.lines
         self.lines = []
@@ -147,7 +148,7 @@ class CFunction:
         new = [x if x.isidentifier() and x not in variables else self.named(x, f"const {self.kind}") for x in map(self.at, loop.new)]
         again = self.at(loop.again, ATOM)
         inner = [*self.lines, *(f"{a} = {b};" for a, b in zip(variables, new)), f"if (!{again}) break;"]
-        outer += [f"for (int {count} = 0; {count} < {loop.most}; ++{count}) {{", *(f"    {line}" for line in inner), "}"]
+        outer += [f"{unless}for (int {count} = 0; {count} < {loop.most}; ++{count}) {{", *(f"    {line}" for line in inner), "}"]
         self.lines = outer
         return variables
 

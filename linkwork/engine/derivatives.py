@@ -229,7 +229,11 @@ def loop_rates(trace: Trace, node: int, parts: Sequence[Parts]) -> list[Parts]:
         return [*new, *(each.get(n, ZERO) for n in range(len(numbers)) for each in moved)], trace.logic("not", again)
 
     start = [*hidden[:count], *(each.get(n, ZERO) for n in numbers for each in parts[:count])]
-    _, *found = np.array(Recorder(trace, loop.most).results(one_round, start)[:-1]).reshape(-1, count).tolist()
+    unless = None
+    if loop.before:
+        k = [abs(a) for a in given].index(abs(loop.before))
+        unless = trace.compare("le", hidden[k] if given[k] == loop.before else -hidden[k], trace.constant(loop.most))
+    _, *found = np.array(Recorder(trace, loop.most).results(one_round, start, unless)[:-1]).reshape(-1, count).tolist()
     return [{n: ref for n, ref in zip(numbers, row) if ref} for row in zip(*found)] if numbers else [{} for _ in range(count)]
 
 

@@ -186,18 +186,28 @@ class Writer:
         """The carried values after the last round. The group goes on as long as any of its samples does."""
         V, do = self.kind.vector, self.lines.append
         starts = [self.at(ref) for ref in refs[: len(loop.carried)]]
-        do(f"br label %{name}.before\n{name}.before:\nbr label %{name}.head\n{name}.head:")
+        entry = self.entry(name, loop, "end")
+        do(f"br label %{name}.before\n{name}.before:\n{entry}\n{name}.head:")
         head = len(self.lines)
         self.names |= {leaf: f"%{name}.c{k}" for k, leaf in enumerate(loop.carried)}
         self.run(loop.body, uses_of(self.nodes, loop.body, [*loop.new, loop.again]))
-        new, again = [self.at(ref) for ref in loop.new], self.names[loop.again]
+        new, again = [self.at(ref) for ref in loop.new], self.names.get(loop.again, "")
         do(f"br label %{name}.tail\n{name}.tail:")
         self.lines[head:head] = [
             f"{self.names[leaf]} = phi {V} [ {a}, %{name}.before ], [ {b}, %{name}.tail ]"
             for leaf, a, b in zip(loop.carried, starts, new)
         ]
-        do(f"br i1 {self.any(again)}, label %{name}.head, label %{name}.end\n{name}.end:")
-        return new
+        do(f"br i1 {self.any(again) if again else 'false'}, label %{name}.head, label %{name}.end\n{name}.end:")
+        if not loop.before:
+            return new
+        return [self.emit(f"phi {V} [ {a}, %{name}.before ], [ {b}, %{name}.tail ]") for a, b in zip(starts, new)]
+
+    def entry(self, name: str, loop: Loop, beyond: str) -> str:
+        """The way into a loop; or beyond it, where no sample makes a round."""
+        if not loop.before:
+            return f"br label %{name}.head"
+        some = self.any(self.emit(f"fcmp ogt {self.kind.vector} {self.at(loop.before)}, {self.kind.constant(loop.most)}"))
+        return f"br i1 {some}, label %{name}.head, label %{name}.{beyond}"
 
     def any(self, truth: str) -> str:
         """Is a truth true of any sample?"""

@@ -52,5 +52,7 @@ def _copied(nodes: list[tuple], loop: Loop, used: list[int]) -> tuple[Trace, tup
 
     for j in loop.body:
         number[j] = trace.node((nodes[j][0], *map(copied, nodes[j][1:])), drawn("body", j))
-    again = trace.node(("where", copied(loop.again), trace.one, ZERO), drawn("again"))
+    again = copied(loop.again)
+    if nodes[loop.again][0] != "const":
+        again = trace.node(("where", again, trace.one, ZERO), drawn("again"))
     return trace, inputs, (Output(tuple(map(copied, loop.new)), (len(loop.new),)), Output((again,), ()))

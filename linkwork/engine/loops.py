@@ -20,19 +20,21 @@ from .trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """Runs its body, at least once, as long as any sample of the group goes on."""
+    """Runs its body, at least once, as long as any sample of the group goes on; with `before`, not at all unless that is larger than
+    `most` for some sample."""
 
     most: int  # rounds
     carried: tuple[int, ...]  # nodes that stand for the carried values
     new: tuple[int, ...]  # what they are after a round
     again: int  # the truth of a sample that goes on
     body: tuple[int, ...]  # nodes, each after its operands
+    before: int = 0  # a number of each sample: the round in which it is done, or `most` + 1
 
 
 @iteration.register(Traced)
-def iterated(step: Callable, start: tuple, most: int):
+def iterated(step: Callable, start: tuple, most: int, unless=None):
     """The results and the number of rounds, as traced arrays."""
-    trace = next((x.trace for x in start if isinstance(x, Traced)), None) or _trace_of(step, start)
+    trace = next((x.trace for x in (*start, unless) if isinstance(x, Traced)), None) or _trace_of(step, start)
     arrays = [lift(trace, x) for x in start]
     if not trace.may_loop:
         raise TraceError("iterate cannot be used inside a rolled kernel: iterate around it, or unroll it (rolled=False).")
@@ -45,7 +47,8 @@ def iterated(step: Callable, start: tuple, most: int):
         new, done = taken(step, shaped(refs))
         return _checked(trace, new, arrays), _one_truth(trace, done)
 
-    *found, rounds = Recorder(trace, most).results(one_round, [ref for x in arrays for ref in x.ravel().tolist()])
+    refs = [ref for x in arrays for ref in x.ravel().tolist()]
+    *found, rounds = Recorder(trace, most).results(one_round, refs, None if unless is None else _one_truth(trace, unless))
     return shaped(found), Traced(trace, rounds)
 
 
@@ -82,16 +85,18 @@ class Recorder:
     def __init__(self, trace: Trace, most: int):
         self.trace, self.most = trace, most
 
-    def results(self, one_round: Callable, start: list[int]) -> list[int]:
-        """References to the carried values after the loop, and to the number of rounds."""
+    def results(self, one_round: Callable, start: list[int], unless: int | None = None) -> list[int]:
+        """References to the carried values after the loop, and to the number of rounds; samples of which `unless` is true make none."""
         trace, most = self.trace, self.most
         never = trace.constant(most + 1)
-        if not most:
-            return [*start, never]
-        if most == 1:
+        when = never if unless is None else trace.where(unless, ZERO, never)
+        self.tested = trace.value(when) is None  # may all samples be done before?
+        if not most or when == ZERO:
+            return [*start, when]
+        if most == 1 and not self.tested:
             new, done = one_round(start)
             return [*new, trace.where(done, trace.one, never)]
-        self.start, self.depth = [*start, ZERO, never], trace.depth
+        self.start, self.depth = [*start, ZERO, when], trace.depth
         steady = {k: ref for k, ref in enumerate(start) if trace.value(ref) is not None}  # what no round changes, as far as is known
         while True:
             leaves = self._leaves(steady)
@@ -109,7 +114,7 @@ class Recorder:
                 break
             self._leave(leaves)
             steady = after
-        if trace.value(done) == 1.0:
+        if trace.value(done) == 1.0 and not self.tested:
             self._leave(leaves)
             return [*one_round(start)[0], trace.one]
         return self._made(leaves, new, done, finished)
@@ -143,15 +148,16 @@ class Recorder:
         again = trace.logic("and", again, trace.compare("lt", kept[counter], trace.constant(self.most)))
         inside = self._dependent(leaves.values())
         body = self._ordered([*kept.values(), again], inside - set(leaves.values()))
-        loop = Loop(self.most, tuple(leaves.values()), tuple(kept.values()), again, tuple(body))
+        before = self.start[-1] if self.tested else ZERO
+        loop = Loop(self.most, tuple(leaves.values()), tuple(kept.values()), again, tuple(body), before)
         starts = [self.start[k] for k in leaves]
-        key = "loop", self.most, *map(trace.residue_of, (*starts, *leaves.values(), *loop.new, again))
+        key = "loop", self.most, *map(trace.residue_of, (*starts, *leaves.values(), *loop.new, again, before))
         self._leave(leaves)
         node = trace.node(("loop", loop, *starts, *_captured(trace.nodes, loop, inside)), drawn(*key))
         out = {}
         for n, k in enumerate(leaves):
             r = drawn("result", n, *key)
-            constant = trace.value(new[k]) is not None  # after one round and ever after
+            constant = trace.value(new[k]) is not None and not self.tested  # after one round and ever after
             out[k] = new[k] if constant else trace.node(("result", n, node), r)
         return [out.get(k, self.start[k]) for k in range(len(self.start)) if k != counter]
 
@@ -192,5 +198,5 @@ def ordered(refs: Iterable[int], below: Callable[[int], Iterable[int]]) -> list[
 
 def _captured(nodes: list[tuple], loop: Loop, inside: set[int]) -> list[int]:
     """What a loop uses of the code around it."""
-    used = dict.fromkeys([*(j for i in loop.body for j in operands(nodes[i])), *map(abs, loop.new)])
+    used = dict.fromkeys([*(j for i in loop.body for j in operands(nodes[i])), *map(abs, (*loop.new, loop.before))])
     return [j for j in used if j not in inside and nodes[j][0] != "const"]

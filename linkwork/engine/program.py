@@ -162,7 +162,8 @@ class Program:
                 yield f"x{i} = x{args[1]}.{args[0]}"
             elif name == "loop":
                 loop, *starts = args
-                yield f"x{i} = loop of at most {loop.most} rounds:"
+                none = f", none unless some {self._ref(loop.before)} > {loop.most}" if loop.before else ""
+                yield f"x{i} = loop of at most {loop.most} rounds{none}:"
                 yield from (f"    x{leaf} = {self._ref(a)} at first" for leaf, a in zip(loop.carried, starts))
                 yield from (f"    {line}" for line in self._lines(loop.body))
                 yield from (f"    x{leaf} = x{i}.{k} = {self._ref(a)}" for k, (leaf, a) in enumerate(zip(loop.carried, loop.new)))
@@ -249,6 +250,8 @@ def evaluate(program: Program, arguments: Mapping[str, Any], scalar: Mapping[str
         if "loop" not in scalar:
             raise TraceError(f"{program.name} has a loop (iterate), which has no closed form: export it as C, or run the kernel.")
         new = [at(ref) for ref in refs[: len(loop.carried)]]
+        if loop.before and not scalar["loop"](scalar["lt"](constant(loop.most), at(loop.before))):
+            return new
         while True:
             values.update(zip(loop.carried, new))
             run(loop.body)

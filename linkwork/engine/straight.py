@@ -200,7 +200,13 @@ class _Text:
         given, made = self._room(routine)
         for k, ref in zip(given, refs):
             self._store(writer, writer.at(ref), "%work", k)
-        writer.lines.append(f"br label %{name}.head\n{name}.head:")
+        writer.lines.append(writer.entry(name, loop, "none"))
+        if loop.before:
+            writer.lines.append(f"{name}.none:")
+            for k, ref in zip(made[:-1], refs):
+                self._store(writer, writer.at(ref), "%work", k)
+            writer.lines.append(f"br label %{name}.end")
+        writer.lines.append(f"{name}.head:")
         self._go(writer, routine)
         again = writer.emit(f"fcmp une {self.kind.vector} {self._load(writer, '%work', made[-1])}, {self.kind.constant(0.0)}")
         writer.lines.append(f"br i1 {writer.any(again)}, label %{name}.next, label %{name}.end\n{name}.next:")
