@@ -6,6 +6,7 @@ on a new array. All other calls are passed on to the gufunc.
 
 import ctypes
 import sysconfig
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -31,9 +32,9 @@ def possible(inputs, outputs) -> bool:
     return len(outputs) == 1 and all([*inputs, *outputs])
 
 
-def text(program: Program | RolledProgram, kind: Kind) -> str:
+def text(program: Program | RolledProgram, kind: Kind, number: str = "") -> str:
     """@call(self, arguments, count, names), as Python calls C; self holds the gufunc, the loop's data, PyArray_New, the type
-    of arrays and the dtype."""
+    of arrays and the dtype. Of several functions in one module each has a `number` in its name."""
     inputs, outputs = ([x.shape for x in side] for side in (program.inputs, program.outputs))
     if not possible(inputs, outputs):
         return ""
@@ -59,19 +60,36 @@ def text(program: Program | RolledProgram, kind: Kind) -> str:
         for i, size in enumerate(core):
             must(f"icmp eq i64 {_word(t, sizes, 8 * i, 'i64')}, {size}")
         t.do(f"store ptr {_word(t, array, DATA)}, ptr {t.at(pointers, str(8 * j))}")
-    number = NUMBERS[kind.dtype]
-    wanted = f"ptr {array_type}, i32 {len(shape)}, ptr @sizes, i32 {number}"
+    wanted = f"ptr {array_type}, i32 {len(shape)}, ptr @sizes{number}, i32 {NUMBERS[kind.dtype]}"
     made = t.let(f"call ptr {new}({wanted}, ptr null, ptr null, i32 0, i32 0, ptr null)")
     t.do(f"br i1 {t.let(f'icmp eq ptr {made}, null')}, label %end, label %run\nrun:")
     t.do(f"store ptr {_word(t, made, DATA)}, ptr {t.at(pointers, str(8 * n))}")
     t.do(f"store i64 1, ptr {samples}")
-    t.do(f"call void @loop(ptr {pointers}, ptr {samples}, ptr @steps, ptr {data})")
+    t.do(f"call void @loop{number}(ptr {pointers}, ptr {samples}, ptr @steps{number}, ptr {data})")
     t.do(f"br label %end\nend:\nret ptr {made}\ngeneral:")
     t.do(f"ret ptr {t.let(f'call ptr @PyObject_Vectorcall(ptr {gufunc}, ptr %given, i64 %count, ptr %names)')}")
     cores = [np.empty(core, np.int8).strides for core in [*inputs, *outputs]]
     steps = [0] * (n + 1) + [kind.bytes * s for core in cores for s in core]
-    head = "define ptr @call(ptr %self, ptr %given, i64 %count, ptr %names) nounwind {"
-    return "\n".join([DECLARATIONS, _constant("sizes", shape), _constant("steps", steps), head, *t.entry, *t.lines, "}\n"])
+    head = f"define ptr @call{number}(ptr %self, ptr %given, i64 %count, ptr %names) nounwind {{"
+    constants = _constant(f"sizes{number}", shape), _constant(f"steps{number}", steps)
+    return "\n".join([*constants, head, *t.entry, *t.lines, "}\n"])
+
+
+def loop_of_one(program: Program, kind: Kind, number: str, workspace: int, place: int | None) -> str:
+    """@loop(args, dims, steps, data) for one sample, whose kernel is @part; both have a number in their names. Its last results go to a
+    `place` in its input "live", if there is one; else they are all in args."""
+    t, count, work = Text(), len(program.inputs) + len(program.outputs) - (place is not None), "null"
+    pointers = [_word(t, "%args", 8 * j) for j in range(count)]
+    if place is not None:
+        live = [x.name for x in program.inputs].index("live")
+        pointers.append(t.at(pointers[live], str(place * kind.bytes)))
+    if workspace:
+        raw = t.let(f"call ptr @malloc(i64 {workspace * kind.bytes + 64})")
+        work = t.let(f"call ptr @llvm.ptrmask.p0.i64(ptr {t.at(raw, '63')}, i64 -64)")
+    t.do(f"call void @part{number}({', '.join(f'ptr {x}' for x in (*pointers, work, '%data'))})")
+    if workspace:
+        t.do(f"call void @free(ptr {raw})")
+    return t.function(f"loop{number}(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind").replace("define internal", "define")
 
 
 def _word(t: Text, base: str, offset: int, kind: str = "ptr") -> str:
@@ -88,8 +106,9 @@ class Method(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
 
 
-def call(gufunc: np.ufunc, address: int, data: LoopData, dtype: str):
-    """The function at @call, which passes on to its gufunc what it does not serve. It holds the gufunc, and that the code."""
+def call(gufunc: Callable, address: int, data: LoopData, dtype: str):
+    """The function at @call, which passes on to its gufunc, or to another function, what it does not serve. It holds that, which holds the
+    code."""
     kind = np.dtype({"double": "d", "float": "f"}[dtype])
     words = id(gufunc), data.address, numpy_table("_ARRAY_API")[NEW_ARRAY], id(np.ndarray), id(kind)
     what = (ctypes.c_void_p * len(words))(*words)

@@ -50,9 +50,11 @@ class Compiled(NamedTuple):
 
 
 def compiled(
-    kernel: "Kernel", form: tuple, dtype: str, text: Callable[[Program | RolledProgram], str], machine: Machine | None = None
+    kernel: "Kernel", form: tuple, dtype: str, text: Callable[[Program | RolledProgram], str], machine: Machine | None = None,
+    told: Callable[[], dict] = dict,
 ) -> Compiled:  # fmt: skip
-    """The code of a kernel in a form, from disk or made now. `text` writes its program out for the machine, at first this processor."""
+    """The code of a kernel in a form, from disk or made now. `text` writes its program out for the machine, at first this processor; `told`
+    is what else the header tells."""
     with announced(kernel.name):
         machine = machine or Machine(compiler.identity(), compiler.compiled)
         written = text(kernel.program) if kernel.identity is None else None
@@ -62,7 +64,7 @@ def compiled(
         written = written or text(kernel.program)
         header = described(kernel, *form[:1]) | {"dtype": dtype, "functions": [x for x in ("kernel", "far") if f"@{x}(" in written]}
         code = machine.compiled(written)
-        cache.put(key, header, code)
+        cache.put(key, header := header | told(), code)
         return Compiled(key, header, code)
 
 

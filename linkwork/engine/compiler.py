@@ -1,13 +1,14 @@
 """Compile LLVM IR text to machine code for this computer, and load machine code as functions that can be called."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, wraps
 from queue import Empty, Queue
 
 import llvmlite.binding as llvm
 
-from . import assembly, call, driver, functions, rolled_llvm, straight
+from . import assembly, call, driver, functions, pieces, rolled_llvm, straight
 from .llvm import Kind, calls, intrinsics, needed_functions
 from .processor import forced_width, writes_assembly
 from .program import Program
@@ -48,7 +49,25 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
     wide, one = kinds(dtype)
     kernels = [_kernel(program, wide, "wide", once=True), _kernel(program, one, "one")]
     samples = Overlapped if isinstance(program, Program) and assembly.overlaps(program, wide) else Range
-    return _module(program, wide, one, {"sincos_near"}, [*kernels, samples(program, wide).text(), call.text(program, one)], driver.LEAST)
+    quick = call.DECLARATIONS + call.text(program, one)
+    return _module(program, wide, one, {"sincos_near"}, [*kernels, samples(program, wide).text(), quick], driver.LEAST)
+
+
+def calls_text(programs: Sequence[Program], places: Sequence[int | None], dtype: str) -> str:
+    """The module of some programs for one sample, which Python calls: @call0, @call1 ..., each with its loop (call.py). Each returns one
+    array; what else it makes goes to a place in its input "live"."""
+    _, one = kinds(dtype)
+    names = sorted(set().union(*(needed_functions(x) for x in programs)))
+    library = functions.library([(f, one.dtype, 1) for f in names])
+    if sum(map(calls, programs)) > INLINED:
+        library = library.replace("alwaysinline", "noinline" + WIDE)
+    text = [library, *(x for name, x in intrinsics(one).items() if name not in library), driver.DECLARATIONS, call.DECLARATIONS]
+    for k, (program, place) in enumerate(zip(programs, places)):
+        text += [straight.functions(program, one, f"part{k}", WIDE, any_angle=True)]
+        text += [call.loop_of_one(program, one, str(k), pieces.workspace(program), place)]
+        text += [call.text(replace(program, outputs=program.outputs[:1]), one, str(k))]
+        straight.forget(program)
+    return "".join(text)
 
 
 def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int, lanes: bool = True) -> str:

@@ -187,7 +187,7 @@ def record(name: str, function: Callable, inputs: Iterable[Input]) -> Program:
     trace = Trace()
     inputs = tuple(inputs)
     try:
-        results = function(*(_argument(trace, x) for x in inputs))
+        results = function(*(argument(trace, x) for x in inputs))
     except ValueError as error:
         if isinstance(error.__cause__, TraceError):  # z[0] = x of a plain z: what NumPy says of it is "a sequence"
             raise error.__cause__ from None
@@ -209,7 +209,8 @@ def _is_numbers(x) -> bool:
     return isinstance(x, Traced) or (not has_traced(x) and np.asarray(x).dtype.kind in "biuf")
 
 
-def _argument(trace: Trace, x: Input) -> Traced:
+def argument(trace: Trace, x: Input) -> Traced:
+    """The traced array that stands for an input."""
     refs = [trace.input(x.name, i, residue) for i, residue in enumerate(x.residues)]
     return Traced(trace, np.array(refs, np.int64).reshape(x.shape))
 

@@ -1,6 +1,7 @@
-"""The steps of a run made by compiled code, many at a time, where all that drives the robot can be compiled."""
+"""The steps of a run made by compiled code, many at a time. Where forces are Python functions, they are called between compiled parts."""
 
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, TypeGuard, cast
 
 import numpy as np
@@ -13,12 +14,14 @@ from .guard import ALERT, FOUND, Guard, Joints
 from .interpolate import Polynomial
 from .kernels import cache_of
 from .on_constraints import OnConstraints
-from .segments import FREE, POLYNOMIAL, ROWS, Equations, Segments
+from .rosenbrock import Rosenbrock
+from .segments import FORCES, FREE, POLYNOMIAL, ROWS, Equations, Segments
 from .settings import Settings
 from .step import Step
 
 ROOM = 1 << 19  # bytes of the rows of one call
 MOST = 512  # steps of one call, so that Ctrl-C and a progress bar are served
+PATIENCE_S = 0.1  # how long a call takes that calls Python functions
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,7 @@ class Steps:
     coefficients: np.ndarray | None
     steers: bool  # does tau change within a step?
     found: bool = False  # may something happen in the last step?
+    error: BaseException | None = None  # what a Python function raised in the step after them
 
     def __len__(self) -> int:
         return len(self.h)
@@ -49,7 +53,7 @@ class Steps:
         """The first of them."""
         rows = {name: getattr(self, name)[: count + 1] for name in ("t", "late", "q", "v", "vdot", "tau")}
         c = None if self.coefficients is None else self.coefficients[:count]
-        return Steps(**rows, h=self.h[:count], coefficients=c, steers=self.steers)
+        return Steps(**rows, h=self.h[:count], coefficients=c, steers=self.steers, error=self.error)
 
     def last(self, tau) -> Step:
         """The last one alone, with τ at its end."""
@@ -65,6 +69,7 @@ class CompiledSteps:
     def __init__(self, flow: Flow, integrator: Adaptive, events: tuple[Event, ...], constraints: OnConstraints | None, *, dense: bool):
         self.flow, self.integrator, self.events, self.constraints, self.dense = flow, integrator, events, constraints, dense
         self.steers = bool(flow.controls.functions)
+        self.asks = 0 if are_compiled(flow) else flow.robot.nv + (6 * len(flow.robot.bodies) if flow.external else 0)
         tolerances = integrator.tolerances
         self.given = {"max_step": integrator.max_step, "rtol": tolerances.rtol, "atol": tolerances.atol}
         self.ready: dict[bool, tuple[Segments, Joints | None, int, list]] = {}
@@ -72,15 +77,14 @@ class CompiledSteps:
     @staticmethod
     def of(flow: Flow, integrator, settings: Settings, detector: EventDetector) -> "CompiledSteps | None":
         """Those of a run that can be compiled. None where steps are made in Python."""
-        robot, controls = flow.robot, flow.controls.functions
+        robot = flow.robot
         constraints = OnConstraints.of(flow.keeper)
         if flow.keeper.held is not None and constraints is None:
             return None
         if not (isinstance(integrator, Adaptive) and robot.compiled and robot.nv and not robot.long):
             return None
-        pushes = () if flow.external is None else (flow.external,)
-        compiled = all(is_compiled_function(robot, x) for x in (*controls, *pushes))
-        if settings.velocities != "v" or not compiled:
+        has_slopes = isinstance(integrator.pair, Rosenbrock)  # which Python functions have not
+        if settings.velocities != "v" or (has_slopes and not are_compiled(flow)):
             return None
         if flow.stops is not None and flow.stops.points is not None:
             return None
@@ -98,17 +102,18 @@ class CompiledSteps:
         """The kernel, what it takes of the joints, and room for rows."""
         if holds not in self.ready:
             stops, robot = self.flow.stops, self.flow.robot
-            controls, functions = self.flow.controls.functions, [x.function for x in self.events]
-            pushes = cast(UserKernel | None, self.flow.external)
+            functions = [x.function for x in self.events]
+            controls = [] if self.asks else self.flow.controls.functions
+            pushes = None if self.asks else cast(UserKernel | None, self.flow.external)
             holder = cache_of(robot, *controls, pushes, *functions)
             looks = tuple((x.function, x.resolution) for x in self.events)
             limits = None if stops is None else (len(stops.limits), holds)
-            key = "steps", type(self.integrator.pair), self.dense, limits, robot.lowered, tuple(controls), pushes, looks
+            key = "steps", type(self.integrator.pair), self.dense, limits, robot.lowered, tuple(controls), pushes, looks, self.asks
             if key not in holder:
                 joints = None if stops is None else Joints.of(stops, holds)
                 guard = Guard(joints, self.events) if stops is not None or self.events else None
                 modes = () if joints is None else joints.modes
-                of = Equations.of(robot, controls, constraints=self.constraints, external=pushes, modes=modes)
+                of = Equations.of(robot, controls, constraints=self.constraints, external=pushes, modes=modes, asks=self.asks)
                 rows = (*ROWS, POLYNOMIAL) if self.dense else ROWS
                 holder[key] = Segments(of, self.integrator.pair, rows, wide=False, guard=guard), joints
             segments, joints = holder[key]
@@ -116,10 +121,13 @@ class CompiledSteps:
             self.ready[holds] = segments, joints, capacity, segments.room(1, capacity)
         return self.ready[holds]
 
-    def make(self, state: tuple, target: float, times: tuple[float, float], most: int, *, alert: bool = False) -> Steps:
+    def make(
+        self, state: tuple, target: float, times: tuple[float, float], most: int, *, alert: bool, deadline: float, row: float
+    ) -> Steps:
         """Steps from a state (t, late, q, v, vdot, tau) towards a time, as many as there is room for, in a run from one of the `times` to
         the other. There are none where the first cannot be made. If something may happen in the last one, or at all events if there is an
-        `alert`, it is `found`."""
+        `alert`, it is `found`. Steps with Python functions end soon: with the one after the `deadline`, or behind the time of a `row`,
+        which asks the functions too."""
         flow, integrator, stops = self.flow, self.integrator, self.flow.stops
         segments, joints, capacity, room = self._made(stops is not None and stops.held)
         values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | dict(zip(segments.state, state))
@@ -130,13 +138,23 @@ class CompiledSteps:
             values[FREE] = integrator.free_at(*state[:1], *state[2:4])
         arrays = [np.array(values[name], float)[None] for name in (*segments.state, *segments.given)]
         after = dict(zip(segments.state, arrays))
-        if not integrator.next_step:
+        if not integrator.next_step and not self.asks:
             flow.evaluations += 1
-        after["wanted"][0] = integrator.next_step or segments.first(*arrays)[0]
-        (count,) = segments.run(arrays, room, min(most, capacity))
-        made, tries = int(count), int(after["tries"][0])
+        asked: dict[str, Any] = {FORCES: self._forces} if self.asks else {}
+        after["wanted"][0] = integrator.next_step or segments.first(*arrays, **asked)[0]
+        if self.asks:
+            last = min(deadline, monotonic() + PATIENCE_S)
+            asked["enough"] = lambda state: monotonic() > last or state[0] >= row
+        count, error = np.zeros(1), None
+        try:
+            segments.run(arrays, room, count, min(most, capacity), **asked)
+        except BaseException as raised:  # by a Python function: the steps before are made
+            if not count[0]:
+                raise
+            error = raised
+        made, tries = int(count[0]), int(after["tries"][0])
         integrator.rejected += tries - made
-        flow.evaluations += tries * segments.pair.stages
+        flow.evaluations += 0 if self.asks else tries * segments.pair.stages
         integrator.next_step, integrator.creeping = float(after["wanted"][0]), int(after["creeping"][0])
         if made and stops is not None:
             integrator.fresh, integrator.free = False, after[FREE][0].copy() if FREE in after else flow.zero
@@ -144,7 +162,19 @@ class CompiledSteps:
         joined = {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in ("t", "late", "q", "v", "vdot", "tau")}
         coefficients = rows["coefficients"].copy() if segments.dense else None
         found = bool(made) and FOUND in after and after[FOUND][0] > 0
-        return Steps(**joined, h=rows["h"].copy(), coefficients=coefficients, steers=self.steers, found=found)
+        return Steps(**joined, h=rows["h"].copy(), coefficients=coefficients, steers=self.steers, found=found, error=error)
+
+    def _forces(self, t, q, v) -> np.ndarray:
+        """All of τ, and the wrenches on bodies if there are any, from Python functions."""
+        self.flow.evaluations += 1
+        forces = self.flow.forces_of_functions(t, q, v)
+        return forces[0] if len(forces) == 1 else np.concatenate([forces[0], forces[1].ravel()])
+
+
+def are_compiled(flow: Flow) -> bool:
+    """Can all functions that drive a robot be part of compiled steps?"""
+    pushes = () if flow.external is None else (flow.external,)
+    return all(is_compiled_function(flow.robot, x) for x in (*flow.controls.functions, *pushes))
 
 
 def is_compiled_function(robot, function) -> TypeGuard[UserKernel]:

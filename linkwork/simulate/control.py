@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from math import floor, inf
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..lie.scalars import numbers
 from .memory import remembered
 
 Function = Callable[[float, np.ndarray, np.ndarray], object]
+FLOAT = np.dtype(float)
 SLACK = 1e-9  # fraction of a period: a time this near to a sampling instant is that instant
 
 
@@ -41,10 +43,13 @@ def hold(function: Function, *, rate: float) -> Hold:
 
 def read_only(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """Views for functions of the user: writing to them raises, so that a motion is changed by what functions return alone."""
-    views = tuple(x.view() for x in arrays)
-    for x in views:
-        x.flags.writeable = False
-    return views
+    return tuple(_view(x) if x.flags.writeable else x for x in arrays)
+
+
+def _view(x: np.ndarray) -> np.ndarray:
+    view = x.view()
+    view.flags.writeable = False
+    return view
 
 
 def at_state(function: Function, t, q, v):
@@ -77,6 +82,9 @@ class Controls:
         self.robot = robot
         self.functions: list[Function] = [part for part in parts if not isinstance(part, Hold)]
         self.holds: list[Hold] = [part for part in parts if isinstance(part, Hold)]
+        self.calls = [partial(at_state, x) if isinstance(x, UserKernel) else x for x in self.functions]  # each of (t, q, v)
+        self.zero = np.zeros(robot.nv)
+        self.zero.flags.writeable = False
         self.last_calls: list[float] = [-inf for _ in self.holds]
         self.answers = [np.zeros(robot.nv) for _ in self.holds]
         count = len(self.holds)
@@ -109,15 +117,18 @@ class Controls:
 
     def __call__(self, t: float, q, v) -> np.ndarray:
         """τ of all controllers: the held outputs and the functions evaluated now."""
-        tau = np.zeros(self.robot.nv)
+        tau = self.zero
         for force in self.answers:
             tau = tau + force
-        q, v = read_only(q, v)
-        for function in self.functions:
-            tau = tau + self._checked(at_state(function, t, q, v), "control")
+        if q.flags.writeable or v.flags.writeable:
+            q, v = read_only(q, v)
+        for call in self.calls:
+            tau = tau + self._checked(call(t, q, v), "control")
         return tau
 
     def _checked(self, tau, name: str) -> np.ndarray:
+        if type(tau) is np.ndarray and tau.dtype is FLOAT and tau.shape == self.zero.shape:
+            return tau
         if tau is None:
             raise ShapeError(f"{name} returned None; it returns tau, or np.zeros({self.robot.nv}) where there is no force.")
         tau = numbers(tau, f"what {name} returned")

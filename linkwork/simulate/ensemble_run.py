@@ -272,7 +272,8 @@ class Block:
             fixed = [x[some] if x.strides[0] else x[: len(some)] for x in bounds]
             capacity = int(np.clip(ROOM // (self.segments.bytes_of_row() * len(some)), 1, CAPACITY)) if self.segments.rows else 1 << 62
             room = self.segments.room(len(some), capacity) if self.segments.rows else []
-            counts = self.segments.run([*arrays, *fixed], room, capacity).astype(int)
+            self.segments.run([*arrays, *fixed], room, made := np.zeros(len(some)), capacity)
+            counts = made.astype(int)
             for x, new in zip(self.state.values(), arrays):
                 x[some] = new
             self._store(self.samples[some], counts, room)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ShapeError
+from ..kernels import UserKernel
 from ..lie.scalars import numbers
 from ..motion import equations
 from .control import Controls, at_state, read_only
@@ -45,10 +46,14 @@ class Flow:
         """What acts from outside the equations of motion: τ with dry friction, and the wrenches if there are any."""
         if not self.reacts:
             return self.steady
+        tau, *wrenches = self.forces_of_functions(t, q, v)
+        return tau if self.stops is None else tau + self.stops.friction, *wrenches
+
+    def forces_of_functions(self, t: float, q, v) -> tuple:
+        """τ of all controls, and the wrenches if there are any."""
         if self.controls.functions:
             self.tau = self.controls(t, q, v)
-        tau = self.tau if self.stops is None else self.tau + self.stops.friction
-        return (tau,) if self.external is None else (tau, self._wrenches(t, q, v))
+        return (self.tau,) if self.external is None else (self.tau, self._wrenches(t, q, v))
 
     @property
     def trouble(self) -> str:
@@ -93,7 +98,10 @@ class Flow:
         return self.stops.points.force
 
     def at_many(self, t, q, v) -> tuple[np.ndarray, np.ndarray]:
-        """v̇ and τ of many states of a run whose controls are kernels."""
+        """v̇ and τ of many states of a run, at once if its controls are kernels."""
+        if not all(isinstance(x, UserKernel) for x in self.controls.functions):
+            rows = [self.at(*state) for state in zip(t, q, v)]
+            return np.array([vdot for vdot, _ in rows]), np.array([tau for _, tau in rows])
         tau = self.zero + sum(self.controls.answers)
         for control in self.controls.functions:
             tau = tau + np.asarray(at_state(control, t, q, v))

@@ -94,7 +94,7 @@ class Run:
         return Carry(self.grid.start, self.late, self.next_step, self.controls.held, self.keeper.carry, memory)
 
     def go(self) -> None:
-        progress, deadline = Progress(self.t, self.until, self.settings.progress), self.settings.deadline
+        progress, self.deadline = Progress(self.t, self.until, self.settings.progress), self.settings.deadline
         try:
             with np.errstate(all="ignore"):
                 self._start()
@@ -105,7 +105,7 @@ class Run:
                     self.next_step = self.integrator.next_step
                     progress.update(self.t)
                     if self.t < self.until and self.status == "finished":
-                        self._check_progress(deadline)
+                        self._check_progress()
         except KeyboardInterrupt:
             if self.checkpoint is not None:
                 self.checkpoint.restore(self)
@@ -137,13 +137,13 @@ class Run:
         """End the run after this step."""
         self.status, self.message = status, f"t = {self.t:.9g} s: {reason}"
 
-    def _check_progress(self, deadline: float) -> None:
+    def _check_progress(self) -> None:
         """End a run whose steps lead nowhere, are too many, or take too long."""
         if self.integrator.creeping >= MOST_CREEPING:
             raise gets_nowhere(self.integrator, self.v, self.vdot)
         if self.steps >= self.max_steps:
             raise too_many_steps(self.steps, self.v, self.settings.method in ADAPTIVE)
-        if monotonic() >= deadline:
+        if monotonic() >= self.deadline:
             self.end("stopped", f"stopped after {self.settings.timeout:g} s by timeout")
 
     def _start(self) -> None:
@@ -211,6 +211,10 @@ class Run:
         steps, quiet = self._compiled_steps(), False
         if steps is not None and not self.looks:
             self._accept(steps.first(len(steps) - steps.found))
+            if steps.error is not None:
+                self.next_step = self.integrator.next_step
+                self.checkpoint = Checkpoint(self)
+                raise steps.error
             if not steps.found:
                 return
         h, target, late = self._next_length()
@@ -258,7 +262,9 @@ class Run:
             return None
         alert = self.detector.any and self.detector.alert
         most = 1 if self.looks else int(min(self.max_steps - self.steps, MOST))
-        steps = self.compiled.make(self._state, self._next_length()[1], (self.grid.start, self.until), most, alert=alert)
+        times, target = (self.grid.start, self.until), self._next_length()[1]
+        row = self.stored.next_row
+        steps = self.compiled.make(self._state, target, times, most, alert=alert, deadline=self.deadline, row=row)
         return steps if len(steps) else None
 
     def _passed(self, q, v) -> None:

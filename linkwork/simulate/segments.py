@@ -2,19 +2,23 @@
 
 One attempt at a step is a kernel of the state of an integration; the engine repeats it (engine/segments.py), keeps a row for each step
 that is accepted, and comes back when there is no more room for rows, when the target is reached, when a step cannot be made, or after
-one that a guard wants to be looked at.
+one that a guard wants to be looked at. Where forces are Python functions, the same attempt is cut at their calls (engine/cut.py), and
+Python repeats it.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.compiled import shapes
+from ..engine.cut import Cut, PausedSegment
 from ..engine.derived import Derived
+from ..engine.holes import Holes
 from ..engine.kernel import Kernel
 from ..engine.program import Input, record
 from ..engine.routines import Routine
@@ -38,6 +42,8 @@ STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries
 BOUNDS = "target", "slack", "max_step", "rtol", "atol", "start", "span", "max_steps", "held"  # held: the part of τ that stays meanwhile
 ROWS = "t", "late", "h", "q", "v", "vdot", "tau"
 POLYNOMIAL = "coefficients"
+WRENCHES = "wrenches"  # on bodies, the answer of a Python function
+FORCES = "forces"  # the hole of the forces that are Python functions
 FREE = "free"  # of joints at rest: the accelerations that they would have if let go
 TOO_SHORT, NO_NUMBER, BEYOND, OFF = 1.0, 2.0, 3.0, 4.0  # why a sample is stuck: its steps, its rates, its state, its constraints
 CREEPING, TOO_MANY = 5.0, 6.0  # and: steps that get nowhere, more steps than allowed
@@ -58,11 +64,12 @@ class Equations:
     in_place: bool = False  # are the equations written out at each stage, however long they are?
     external: UserKernel | None = None  # wrenches on bodies
     modes: tuple[str, ...] = ()  # of joints that stop, as data (nv,): "slides", the way each goes, and "rests", 1 where one is held
+    asks: int = 0  # numbers that Python functions answer at each stage: all of τ, then wrenches on bodies if there are any
 
     @staticmethod
     def of(
         robot: Dynamics | Varying, controls=(), given: Mapping[str, tuple[int, ...]] | None = None,
-        constraints: OnConstraints | None = None, external: UserKernel | None = None, modes: tuple[str, ...] = (),
+        constraints: OnConstraints | None = None, external: UserKernel | None = None, modes: tuple[str, ...] = (), asks: int = 0,
     ) -> "Equations":  # fmt: skip
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
         own, nodes = own_robot(robot), nodes_as_scalars(robot)
@@ -72,12 +79,13 @@ class Equations:
             made = nodes(some, at)
             return system(made if friction else made.without_friction())
 
-        return Equations(own, nodes_like, tuple(controls), given or {}, source(robot), constraints, external=external, modes=modes)
+        own_source, controls = source(robot), tuple(controls)
+        return Equations(own, nodes_like, controls, given or {}, own_source, constraints, external=external, modes=modes, asks=asks)
 
     @property
     def decided_by(self) -> tuple:
         """What tells them from others: see engine/identity.py."""
-        return self.source, self.controls, self.varied, self.constraints, self.in_place, self.external, self.modes
+        return self.source, self.controls, self.varied, self.constraints, self.in_place, self.external, self.modes, self.asks
 
     @property
     def blocks(self) -> int:
@@ -98,7 +106,7 @@ class Equations:
     def wrenches(self, t, q, v, given: Mapping) -> tuple:
         """Those on bodies, (nb, 6), if there are any."""
         if self.external is None:
-            return ()
+            return (given[WRENCHES],) if WRENCHES in given else ()
         found, shape = result_of(self.external, {"t": t, "q": q, "v": v, **given}), (len(self.robot.bodies), 6)
         if np.shape(found) != shape:
             raise ShapeError(f"{self.external.__name__} returns shape {np.shape(found)} for one robot; as external it must return {shape}.")
@@ -109,10 +117,12 @@ class Rates:
     """ξ̇ and v̇ at q ∘ exp ξ, as `pairs` asks for them; `tau` and `force`, which holds joints at rest, are those of the last call. Short ones
     are traced in place, others are a routine that each stage calls."""
 
-    def __init__(self, of: Equations, at: Mapping):
-        self.of, self.at = of, {name: at[name] for name in ("held", *of.modes, *of.varied)}
-        robot = of.robot
-        shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "held", *of.modes), (robot.nv,)), **of.varied}
+    def __init__(self, of: Equations, at: Mapping, holes: Holes | None = None):
+        robot, pushes = of.robot, {WRENCHES: (len(of.robot.bodies), 6)} if of.asks > of.robot.nv else {}
+        self.of, self.holes = of, holes
+        self.at = {name: at.get(name) for name in ("held", *pushes, *of.modes, *of.varied)}
+        shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "held"), (robot.nv,)), **pushes}
+        shapes |= dict.fromkeys(of.modes, (robot.nv,)) | dict(of.varied)
         self.inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
         routine = Routine(record("rates", self._rates, self.inputs))
         self.rates = self._rates if of.in_place or routine.length < IN_PLACE else routine
@@ -160,7 +170,7 @@ class Rates:
 
     def _rates(self, t, q, xi, v, held, *more):
         """ξ̇, v̇, τ; if joints may be held, also the v̇ of these if they were let go, and the forces that hold them."""
-        of, given = self.of, dict(zip((*self.of.modes, *self.of.varied), more))
+        of, given = self.of, dict(zip(list(self.at)[1:], more))
         system = of.nodes_like(q, given)
         there = integrate(system, q, xi) if of.controls or of.external else q
         tau, push = of.forces(t, there, v, held, given), of.wrenches(t, there, v, given)
@@ -183,10 +193,17 @@ class Rates:
         return xi_rate, vdot, tau, *at_rest
 
     def __call__(self, t, q, xi, v, out) -> None:
-        found = self.rates(t, q, xi, v, *self.at.values())
+        found = self.rates(t, q, xi, v, *(self.at | self._asked(t, q, xi, v)).values())
         out[0][...], out[1][...], self.tau, *more = map(opaque, found)  # so that bits do not depend on who uses them
         if more:
             out[2][...], self.force = more
+
+    def _asked(self, t, q, xi, v) -> dict:
+        """What Python functions answer at a state, by name."""
+        if self.holes is None or not self.of.asks:
+            return {}
+        answer, n = self.holes(FORCES, (self.of.asks,), t, self.integrate(q, xi), v), len(v)
+        return {"held": answer[:n]} | ({WRENCHES: answer[n:].reshape(-1, 6)} if WRENCHES in self.at else {})
 
     def holding(self, t, q, v):
         """The forces that hold joints at rest."""
@@ -197,10 +214,13 @@ class Rates:
         return integrate(self.system(q), q, xi)
 
 
-def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, at: Mapping, guard: Guard | None = None):
+def attempt(
+    of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, at: Mapping, guard: Guard | None = None,
+    holes: Holes | None = None,
+):  # fmt: skip
     """One attempt at a step: the new state, the entries of a row, whether it is kept, and whether the segment ends."""
     t, late, q, v, target = at["t"], at["late"], at["q"], at["v"], at["target"]
-    rates, tolerances, n = Rates(of, at), Tolerances(of.robot, at["rtol"], at["atol"]), of.robot.nv
+    rates, tolerances, n = Rates(of, at, holes), Tolerances(of.robot, at["rtol"], at["atol"]), of.robot.nv
     K = like(np.zeros((pair.stages + pair.extra_rows, of.blocks * n)), q)
     K[0, :n], K[0, n : 2 * n] = v, at["vdot"]
     if FREE in at:
@@ -223,6 +243,26 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
     there = np.where(arrived, target, nearly)
     new = {"t": there, "late": np.where(arrived, 0.0, rest), "q": q1, "v": v1, "vdot": vdot1, "tau": tau1}
     new |= {FREE: K[pair.stages, 2 * n :]} if FREE in at else {}
+
+    def result(made, stuck, why, arrived, ended, found, new, seen):
+        """What the attempt returns, if it is `made` or not."""
+        short = creeping(at["creeping"], wanted, left, at["max_step"], t - at["start"], at["span"])
+        steps, goes_on = at["steps"] + np.where(made, 1.0, 0.0), ~stuck & ~(made & (arrived | ended))
+        nowhere, many = goes_on & (short >= MOST_CREEPING), goes_on & (steps >= at["max_steps"])
+        stuck, why = stuck | nowhere | many, np.where(nowhere, CREEPING, np.where(many, TOO_MANY, why))
+        state = {name: np.where(made, new[name], at[name]) for name in STATE if name in new}
+        state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, why, 0.0), "tries": at["tries"] + 1.0}
+        state |= {"steps": steps, "creeping": short} | seen | ({FREE: np.where(made, new[FREE], at[FREE])} if FREE in at else {})
+        starts = {"h": h, "t0": t, "late0": late, "q0": q}
+        kept = [(starts | new)[name] for name in rows]
+        done = (made & (arrived | ended | found)) | stuck
+        if not rows:  # a call without rows is as long as its attempts are many: it must end for Ctrl-C to be served
+            done = done | (np.floor(state["tries"] / ATTEMPTS) * ATTEMPTS == state["tries"])
+        return *state.values(), *kept, np.where(made, 1.0, 0.0) if rows else like(0.0, q), np.where(done, 1.0, 0.0)
+
+    if holes is not None:  # what follows is of no use to an attempt that is not made
+        unmade = new | {POLYNOMIAL: like(np.zeros((pair.degree + 1, 2 * n)), q)}
+        holes.end_where(~made, *result(like(False, q), stuck, why, arrived, 0.0, 0.0, unmade, {} if guard is None else {FOUND: 0.0}))
     if held is not None:
         q2, v2, fits = held.back(t + h, q1, v1)
         fits = fits & is_small(v2 - v1, v1, at["vdot"], h, at["atol"], 0.1)
@@ -245,28 +285,16 @@ def attempt(of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | Non
         state_at, ends = (opaque(t + late), opaque(q), opaque(v)), (opaque(new["q"]), opaque(new["v"]))
         found = ~guard.is_quiet(Within(rates.system(q), state_at, ends, opaque(h), new[POLYNOMIAL], rates.at), rates, at)
         seen = seen | {FOUND: np.where(made & found, 1.0, 0.0)}
-    short = creeping(at["creeping"], wanted, left, at["max_step"], t - at["start"], at["span"])
-    steps, goes_on = at["steps"] + np.where(made, 1.0, 0.0), ~stuck & ~(made & (arrived | ended))
-    nowhere, many = goes_on & (short >= MOST_CREEPING), goes_on & (steps >= at["max_steps"])
-    stuck, why = stuck | nowhere | many, np.where(nowhere, CREEPING, np.where(many, TOO_MANY, why))
-    state = {name: np.where(made, new[name], at[name]) for name in STATE if name in new}
-    state |= {"wanted": after, "again": np.where(made, 0.0, 1.0), "stuck": np.where(stuck, why, 0.0), "tries": at["tries"] + 1.0}
-    state |= {"steps": steps, "creeping": short} | seen | ({FREE: np.where(made, new[FREE], at[FREE])} if FREE in at else {})
-    starts = {"h": h, "t0": t, "late0": late, "q0": q}
-    kept = [(starts | new)[name] for name in rows]
-    done = (made & (arrived | ended | found)) | stuck
-    if not rows:  # a call without rows is as long as its attempts are many: it must end for Ctrl-C to be served
-        done = done | (np.floor(state["tries"] / ATTEMPTS) * ATTEMPTS == state["tries"])
-    return *state.values(), *kept, np.where(made, 1.0, 0.0) if rows else like(0.0, q), np.where(done, 1.0, 0.0)
+    return result(made, stuck, why, arrived, ended, found, new, seen)
 
 
-def first(of: Equations, pair: Pair, at: Mapping):
+def first(of: Equations, pair: Pair, at: Mapping, holes: Holes | None = None):
     """The length of the first step of a run."""
     q, v = at["q"], at["v"]
     K = like(np.zeros((2, of.blocks * of.robot.nv)), q)
     K[0, : 2 * of.robot.nv] = np.concatenate([v, at["vdot"]])
     left = (at["target"] - at["t"]) - at["late"]
-    return pair.first_length(Rates(of, at), K, Tolerances(of.robot, at["rtol"], at["atol"]), at["t"], q, v, left)
+    return pair.first_length(Rates(of, at, holes), K, Tolerances(of.robot, at["rtol"], at["atol"]), at["t"], q, v, left)
 
 
 class Arguments:
@@ -300,10 +328,16 @@ class Segments:
         self.shapes, self.state, self.given = takes.shapes, takes.state, takes.given
         kind = type(pair).__name__
         content = of, kind, rows, watch, guard
-        step = Kernel(f"steps_{kind}", lambda *x: attempt(of, pair, rows, watch, takes.by_name(x), guard), takes.inputs, content)
-        length = Kernel(f"first_step_{kind}", lambda *x: first(of, pair, takes.by_name(x)), takes.inputs, content)
-        self.segment = Segment(step, "d", len(self.state), len(rows), wide)
-        self.first = length.gufunc("d")
+        step = lambda *x, holes=None: attempt(of, pair, rows, watch, takes.by_name(x), guard, holes)
+        length = lambda *x, holes=None: first(of, pair, takes.by_name(x), holes)
+        self.segment: Segment | PausedSegment
+        if of.asks:
+            cut = Cut(f"steps_{kind}_cut", lambda holes, *x: step(*x, holes=holes), takes.inputs, content)
+            self.segment = PausedSegment(cut, len(self.state), len(rows))
+            self.first = Cut(f"first_step_{kind}_cut", lambda holes, *x: length(*x, holes=holes), takes.inputs, content).on_arrays
+        else:
+            self.segment = Segment(Kernel(f"steps_{kind}", step, takes.inputs, content), "d", len(self.state), len(rows), wide)
+            self.first = Kernel(f"first_step_{kind}", length, takes.inputs, content).gufunc("d")
 
     def room(self, samples: int, capacity: int) -> list[np.ndarray]:
         """Arrays for rows."""
@@ -312,11 +346,10 @@ class Segments:
     def bytes_of_row(self) -> int:
         return 8 * sum(prod(self.shapes.get(name, ())) for name in self.rows)
 
-    def run(self, arrays: list[np.ndarray], rows: list[np.ndarray], capacity: int) -> np.ndarray:
-        """Advance the states of some samples, in place; the number of rows of each."""
-        counts = np.zeros(len(arrays[0]))
-        self.segment(arrays, rows, counts, capacity)
-        return counts
+    def run(self, arrays: list[np.ndarray], rows: list[np.ndarray], counts: np.ndarray, capacity: int, **asked: Any) -> None:
+        """Advance the states of some samples, in place; the number of rows of each goes to `counts`. What is `asked` of
+        Python, see PausedSegment."""
+        self.segment(arrays, rows, counts, capacity, **asked)
 
 
 def observed_shapes(of: Equations, watch: Watch) -> list[tuple[int, ...]]:

@@ -76,6 +76,11 @@ class Stored:
         q, v = self.flow.keeper.back(times, self.flow.integrate(steps.q[i], xi), v)
         self.rows.extend(times, q, v, *self.flow.at_many(times, q, v))
 
+    @property
+    def next_row(self) -> float:
+        """The time from which on a step has rows at multiples of dt within it."""
+        return self.grid.time(self.number + 1)[0] - self.grid.slack if self.settings.stores_grid else np.inf
+
     def up_to(self, end: float, t: float, late: float, step: Step) -> None:
         """Where rows are at multiples of dt, store those after the last row, up to a time within the step from t + late."""
         if not self.settings.stores_grid:

@@ -1,0 +1,172 @@
+"""A compiled function with holes: Python functions that are called between its kernels (holes.py)."""
+
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from itertools import accumulate, pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from . import compiler
+from .call import arrays_are_as_known, call
+from .compiled import Compiled, compiled
+from .gufunc import LoopData
+from .holes import ANSWER, GIVEN, LIVE, Division, Part
+from .kernel import Kernel
+from .program import Input
+
+
+class Cut:
+    """A compiled function of one sample with holes: kernels k0, k1 ... kn, between which Python is called.
+
+    `function` is of (holes, arrays...). It calls holes(name, shape, arguments...) where a Python function is to be called, which is given
+    by its name when the program runs. With `content`, as of a Kernel, nothing is traced that is on disk.
+    """
+
+    def __init__(self, name: str, function: Callable, inputs: tuple[Input, ...], content: object = None):
+        self.name, self.function, self.inputs, self.content = name, function, inputs, content
+
+    @cached_property
+    def division(self) -> Division:
+        """The traced program and its parts."""
+        return Division(self.name, self.function, self.inputs)
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        """The code of all parts and routines, and what is told of them, from disk or newly made."""
+        kernel = Kernel(self.name, self.function, self.inputs, self.content, lambda *_: self.division.program)
+        return compiled(kernel, ("cut",), "double", lambda _: self._text(), told=self._told)
+
+    def _text(self) -> str:
+        cut = self.division
+        places = [n if made else None for n, made in zip(accumulate(map(len, cut.live), initial=0), cut.live)]
+        return compiler.calls_text([*cut.programs, *cut.called], places + [None] * len(cut.called), "double")
+
+    def _told(self) -> dict:
+        """The parts, how many numbers each routine takes and returns, and how many travel."""
+        routines = [(x.inputs[0].size, x.outputs[0].size) for x in self.division.called]
+        return {"parts": self.division.parts, "routines": routines, "room": self.division.room}
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The parts in order."""
+        return [Part(*_tuples(x)) for x in self._compiled.header["parts"]]
+
+    @cached_property
+    def functions(self) -> list[Callable]:
+        """The compiled parts, then the routines: functions of arrays that return a new array."""
+        sizes = [(part.sizes, part.results) for part in self.parts]
+        sizes += [((n,), results) for n, results in self._compiled.header["routines"]]
+        loaded = compiler.Code(self._compiled.code, *(f"{kind}{k}" for kind in ("loop", "call") for k in range(len(sizes))))
+        addresses = zip(loaded.addresses, loaded.addresses[len(sizes) :])
+        return [_function(f"{self.name}_{k}", loaded, *x, *y) for k, (x, y) in enumerate(zip(addresses, sizes))]
+
+    @cached_property
+    def slices(self) -> list[slice]:
+        """Where each result is in the array of all results."""
+        ends = list(accumulate((prod(shape) for shape in self.parts[-1].shapes), initial=0))
+        return [slice(*x) for x in pairwise(ends)]
+
+    @cached_property
+    def _runs(self) -> list[tuple]:
+        """Of each part: its kernel, which arrays it takes, then where in its results is what."""
+        places, runs, routines = (GIVEN, LIVE, ANSWER), [], self.functions[len(self.parts) :]
+        for part, function in zip(self.parts, self.functions):
+            ends = list(accumulate((prod(shape) for shape in part.shapes), initial=0))
+            arguments = [_argument_at(*x) for x in zip(ends, ends[1:], part.shapes)]
+            routine = None if part.routine is None else routines[part.routine]
+            early = slice(ends[-1] + 1, ends[-1] + part.early) if part.early else None
+            takes = [places.index(x) for x in part.takes]
+            assert routine is None or early is None
+            runs.append((function, takes, part.hole, routine, arguments, ends[-1], early))
+        return runs
+
+    def on_arrays(self, *arrays: np.ndarray, **functions: Callable) -> np.ndarray:
+        """All results of one sample, from its inputs (1, shape...)."""
+        return self(functions, np.concatenate([x.ravel() for x in arrays]))
+
+    @cached_property
+    def room(self) -> int:
+        """How many numbers travel."""
+        return self._compiled.header["room"]
+
+    def __call__(self, functions: Mapping[str, Callable], given: np.ndarray) -> np.ndarray:
+        """All results of one sample in one array, from all inputs in one array; `functions` are those of the holes by name. Their
+        arguments are read only; an answer is an array of floats of the shape that the hole has."""
+        at: list[Any] = [given, np.empty(self.room), None]
+        for run, takes, hole, routine, arguments, end, early in self._runs:
+            out = run(*[at[i] for i in takes])
+            if early is not None and out[end]:
+                return out[early]
+            if hole:
+                out.flags.writeable = False
+                at[2] = functions[hole](*[out[place] if shape is None else out[place].reshape(shape) for place, shape in arguments])
+            elif routine is not None:
+                at[2] = routine(out)
+        return out
+
+
+def _argument_at(begin: int, end: int, shape: tuple[int, ...]) -> tuple[int | slice, tuple[int, ...] | None]:
+    """Where an argument is in an array, and its shape if it is neither a number nor a vector."""
+    return (slice(begin, end), None if len(shape) == 1 else shape) if shape else (begin, None)
+
+
+def _function(name: str, code: compiler.Code, loop: int, quick: int, inputs: tuple[int, ...], results: int) -> Callable:
+    """A function of arrays of these sizes; of what its quick form does not serve, the general one takes a copy that suits."""
+    run, data = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(loop), LoopData()
+
+    def general(*arrays):
+        """Any arrays of these sizes."""
+        each, out = [np.ascontiguousarray(x, float) for x in arrays], np.empty(results)
+        if [x.size for x in each] != list(inputs):
+            raise ValueError(f"{name} takes {inputs} numbers, not {tuple(x.size for x in each)}")
+        run((ctypes.c_void_p * (len(each) + 1))(*(x.ctypes.data for x in (*each, out))), None, None, data.address)
+        return out
+
+    general.code = code  # type: ignore[attr-defined]  # which it holds
+    general.__name__ = name
+    return call(general, quick, data, "double") if arrays_are_as_known() else general
+
+
+def _tuples(x):
+    """Lists, as a file has them, as tuples."""
+    return tuple(map(_tuples, x)) if isinstance(x, list) else x
+
+
+class PausedSegment:
+    """A cut function repeated on its own results, for one sample, in the place of a Segment (segments.py), whose call it has.
+
+    The function is of (states..., constants...) and returns (new states..., entries..., keep, done).
+    """
+
+    def __init__(self, cut: Cut, states: int, entries: int):
+        self.cut, self.states, self.entries = cut, states, entries
+
+    def __call__(
+        self, arrays: list[np.ndarray], rows: list[np.ndarray], counts: np.ndarray, capacity: int, enough: Callable, **functions: Callable
+    ) -> None:
+        """As a call of a Segment, with the functions of the holes. The segment ends behind a row where enough(states) is true.
+        If a function raises, states and rows are those of the last row that is kept."""
+        given, places = np.concatenate([x.ravel() for x in arrays]), self.cut.slices
+        changed = places[self.states - 1].stop
+        kept, start, done = list[np.ndarray](), given[:changed].copy(), 0.0
+        try:
+            while not done and len(kept) < capacity:
+                out = self.cut(functions, given)
+                given[:changed] = out[:changed]
+                keep, done = out[-2:]
+                if keep:
+                    kept.append(out)
+                    done = done or enough(out)
+        except BaseException:
+            given[:changed] = kept[-1][:changed] if kept else start
+            raise
+        finally:
+            for x, place in zip(arrays[: self.states], places):
+                x[0] = given[place].reshape(x.shape[1:])
+            counts[0] = n = len(kept)
+            made = np.stack(kept) if kept else np.empty((0, places[-1].stop))
+            for x, place in zip(rows, places[self.states :]):
+                x[0, :n] = made[:, place].reshape(n, *x.shape[2:])
