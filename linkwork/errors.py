@@ -13,14 +13,18 @@ F = TypeVar("F", bound=Callable)
 LONG = 120  # characters of a name that a message repeats; of a longer one its two ends, and of a list or array twice as long
 LONGEST = 6000  # characters of a message
 NUMBERS = r"[\d\s,.()\[\]+\-einfaplotrusTF]"  # with nan, True and np.float64(
-QUOTED = re.compile(rf'"[^"]{{{LONG},}}"|\[[^\[\]]{{{2 * LONG},}}\]|{NUMBERS}{{{2 * LONG},}}|\S{{{2 * LONG},}}')
+QUOTED = re.compile(rf'"[^"]*"|\[[^\[\]]{{{2 * LONG},}}\]|{NUMBERS}{{{2 * LONG},}}|\S{{{2 * LONG},}}')
+
+
+def _ends(text: str) -> str:
+    return f"{text[: LONG // 2]} ... {text[-LONG // 4 :]}"
 
 
 def shortened(message):
     """A message with long names, lists and arrays cut in the middle: what comes from a file or a call may be of any length."""
     if not isinstance(message, str) or len(message) <= LONG:
         return message
-    message = QUOTED.sub(lambda found: f"{found[0][: LONG // 2]} ... {found[0][-LONG // 4 :]}", message)
+    message = QUOTED.sub(lambda found: _ends(found[0]) if len(found[0]) >= LONG + 2 else found[0], message)
     return message if len(message) <= LONGEST else f"{message[: LONGEST // 2]} ... {message[-LONGEST // 4 :]}"
 
 

@@ -148,7 +148,6 @@ class ContactSolver:
         return np.where(done[..., None], force, newton_step(G, b, mu, force)), done
 
 
-MOST = 600  # contact points of a kernel: compilers take minutes for more
 PRECISE = ContactSolver(rounds=100, tolerance=1e-11, polish=6, least_norm=True)  # for a single run
 
 
@@ -217,12 +216,6 @@ class ContactFlow(Flow):
         recovery = (settings.contact or PRECISE).recovery
         self.law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=recovery)
         check_touching(robot, self.law, 'another method, e.g. "rk45", which has dry friction of joints too')
-        if self.law.contacts > MOST and robot.compiled and not robot.long and robot.constraints is None:
-            raise SimulationError(
-                f"{robot.model.name} has {self.law.contacts} contact points; a kernel, which has code for each, takes {MOST} at most. Name "
-                'what may touch, e.g. lw.load(..., contacts=["left foot", "right foot"]), or take contacts="ground"; Dynamics(model, '
-                "compiled=False) takes any number, slowly."
-            )
         robot.lowered.refuse_singular(None)
         super().__init__(robot, controls, settings.external, None, keeper)
 

@@ -8,7 +8,7 @@ accumulating impacts end in rest.
 """
 
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,6 @@ from ..contact.cone import blocks, norm
 from ..dynamics import Dynamics
 from ..errors import SimulationError
 
-if TYPE_CHECKING:
-    from .settings import Settings
-
-METHODS = "rk45", "dop853", "rk4", "stiff", "radau"
 REST = 1e-7  # of the fastest impact of a contact: a rebound slower than that is none
 OVERLAP = 1e-4  # m: shapes may be in each other at the start by so much
 NEAR = 1e-7  # m: points nearer than that take part in an impact of another
@@ -30,21 +26,6 @@ TURNED = 0.5  # cosine of the angle by which the direction of a slip may change 
 FEW = 32  # points that may be closed at once
 ROUNDED = 1e-11  # of a speed: what closed points have of velocity, if less than that, is left
 KINDS = "strikes", "lifts", "slides", "turns"  # values for each point, in this order
-
-
-def check_events(robot: Dynamics, s: "Settings") -> None:
-    """Raise where a run with contacts cannot go event by event."""
-    soft = robot.contacts.compliance > 0
-    why = ""
-    if soft.any():
-        why = f"a compliant contact ({robot.contacts.labels[int(np.argmax(soft))]}); make it rigid, or"
-    elif s.velocities != "v":
-        why = f'velocities="{s.velocities}"; leave that away, or'
-    if why:
-        raise SimulationError(
-            f'{robot.model.name} has contacts, which method "{s.method}" treats event by event, without {why} use method="contact" with '
-            "dt=...."
-        )
 
 
 class Touching(NamedTuple):

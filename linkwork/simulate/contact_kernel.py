@@ -7,11 +7,12 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..kernels import RobotKernel, UserKernel
 from ..lie.scalars import like
+from .capabilities import KERNEL, refuse
 from .contact import ContactSolver, check_touching, derivative_law, law_of
 from .contact_rollout import moved_with_contacts
+from .features import Asked
+from .settings import Settings
 from .whole_step import LENGTH, TAU
-
-MOST = 16  # blocks: the derivative solves a linear system of three rows for each in straight-line code
 
 
 def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None = None) -> RobotKernel:
@@ -25,17 +26,9 @@ def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None =
     solver = solver or ContactSolver(rounds=60, tolerance=1e-9)
     if not 0 < dt < inf:
         raise SimulationError(f"dt is {dt}; it must be a positive number of seconds.")
-    if robot.rolled:
-        raise SimulationError(f"{robot.model.name} is rolled: there is no kernel of a step with contacts. Use lw.simulate.")
-    if robot.constraints is not None and robot.constraints.set.drives:
-        raise SimulationError(f"{robot.model.name} has drives, which move in time: use lw.rollout, whose steps know their time.")
+    refuse(Asked.of(robot, Settings("contact", limits=solver.limits, contact=solver)), KERNEL)
     law = replace(law_of(robot, limits=solver.limits, recovery=solver.recovery), friction_first=solver.friction == "first")
     check_touching(robot, law, "robot.forward_dynamics in a kernel of your own")
-    if law.count > MOST:
-        raise SimulationError(
-            f"{robot.model.name} has {law.count} contact points, limits and dry joints; a kernel of a step takes {MOST} at most. Name what "
-            'touches, as in model.with_contacts(["left foot", "right foot"]).'
-        )
     moved, h = moved_with_contacts(robot, derivative_law(law, solver), solver.differentiable, None, None), float(dt)
 
     def step(q, v, tau, impulse):

@@ -25,7 +25,6 @@ from .rollout_inputs import RolloutInputs
 from .stepwise import results_of
 from .whole_step import DRIVE, LENGTH, TAU, asked, nodes_and_scalars, own_robot, source
 
-MOST = 64  # blocks of a rollout: its step is straight-line code, which grows with their square
 FRICTION = "contact_friction"  # of each point, where samples have their own
 
 
@@ -53,19 +52,10 @@ def check_friction(inputs: RolloutInputs) -> None:
 def contact_law(robot: Dynamics | Varying, solver: ContactSolver) -> ContactLaw:
     """The contacts of a rollout, if it can have them."""
     own = own_robot(robot)
-    if own.rolled or not own.compiled:
-        raise SimulationError(f"{own.model.name} runs in plain NumPy or is rolled: there is no rollout with contacts. Use lw.simulate.")
-    if solver.impacts != "together":
-        raise SimulationError(f'impacts="{solver.impacts}" is for simulate event by event; a rollout has them "together".')
     rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
     law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
     law = replace(law, friction_first=solver.friction == "first")
     check_touching(own, law, '"euler" or "rk4"')
-    if law.count > MOST:
-        raise SimulationError(
-            f"{own.model.name} has {law.count} contact points, limits and dry joints; a rollout takes at most {MOST}, because "
-            'every step has all of them. Name what touches: model.with_contacts(["left foot", "right foot"]), or use lw.simulate.'
-        )
     return law
 
 

@@ -10,16 +10,13 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..engine.program import Input
-from ..errors import SimulationError
 from ..kernels import QuantityKernel
 from ..lie.scalars import like
-from ..motion.contact_step import ContactLaw, drift
+from ..motion.contact_step import drift
 from .contact import PRECISE, derivative_law, law_of
 from .contact_rollout import FRICTION, moved_with_contacts, step_content
 from .settings import Settings
 from .whole_step import LENGTH, TAU
-
-MOST = 40  # blocks: the derivative solves a linear system of three rows for each in straight-line code
 
 
 class ContactSlopes:
@@ -29,7 +26,6 @@ class ContactSlopes:
         self.robot, self.solver = robot, settings.contact or PRECISE
         self.names = tuple(x for x in names if x != FRICTION)
         law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=self.solver.recovery)
-        check_blocks(robot, law)
         self.law, varied = law, self._varied
         every = {FRICTION: law.friction, **(varied.own if varied else {})}
         self.own = {name: every[name] for name in names}
@@ -82,13 +78,3 @@ class ContactSlopes:
         if self.law.contacts and len(t):
             out[:, : 3 * self.law.contacts] = run.contact.force[at].reshape(len(t), -1) * h[:, None]
         return out
-
-
-def check_blocks(robot: Dynamics, law: ContactLaw) -> None:
-    if robot.rolled or not robot.compiled:
-        raise SimulationError(f"derivatives of runs with contacts are kernels, which this Dynamics of {robot.model.name} does not make.")
-    if law.count > MOST:
-        raise SimulationError(
-            f"{robot.model.name} has {law.count} contact points, limits and dry joints; derivatives of runs take {MOST} at most. Name what "
-            'touches, as in model.with_contacts(["left foot", "right foot"]).'
-        )

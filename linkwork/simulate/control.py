@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from math import floor, inf
+from typing import Any
 
 import numpy as np
 from numpy import spacing
@@ -68,17 +69,23 @@ def at_state(function: Function, t, q, v):
 Control = Function | Hold | Sequence[Function | Hold] | None
 
 
+def parts_of(control) -> list[Any]:
+    """The functions and sampled controllers of a control."""
+    parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
+    for part in parts:
+        if not callable(part) and not isinstance(part, Hold):
+            raise SimulationError(
+                f"control is {part!r}; it must be a function of (t, q, v) that returns tau, lw.hold(function, rate=...), "
+                "or a list of these."
+            )
+    return parts
+
+
 class Controls:
     """The sum of all controllers of a run."""
 
     def __init__(self, robot, control: Control, held=None):
-        parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
-        for part in parts:
-            if not callable(part) and not isinstance(part, Hold):
-                raise SimulationError(
-                    f"control is {part!r}; it must be a function of (t, q, v) that returns tau, lw.hold(function, rate=...), "
-                    "or a list of these."
-                )
+        parts = parts_of(control)
         self.robot = robot
         self.functions: list[Function] = [part for part in parts if not isinstance(part, Hold)]
         self.holds: list[Hold] = [part for part in parts if isinstance(part, Hold)]

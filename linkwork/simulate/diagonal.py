@@ -1,37 +1,14 @@
 """Runs in velocities whose mass matrix is the identity: η in place of v within each step (Jain, chapter 19)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ..errors import SimulationError, did_you_mean
 from ..motion import equations
 from .flow import Flow
 from .interpolate import Polynomial, Quartic
 from .kernels import kernel
 from .step import Integrator, Step
-from .stops import Stops
-
-if TYPE_CHECKING:
-    from .settings import Settings
 
 VELOCITIES = "v", "eta"
-METHODS = "rk45", "dop853", "rk4"
-
-
-def check_diagonal(robot, s: "Settings") -> None:
-    """Raise SimulationError if the run cannot be made in the velocities that are asked for."""
-    if s.velocities not in VELOCITIES:
-        raise SimulationError(f'velocities is "{s.velocities}"; it may be "v" or "eta".{did_you_mean(str(s.velocities), VELOCITIES)}')
-    if s.velocities == "v":
-        return
-    said = 'velocities="eta" integrates'
-    if s.method not in METHODS:
-        raise SimulationError(f'{said} with {", ".join(METHODS)}, not with "{s.method}".')
-    if robot.constraints is not None or s.keep is not None:
-        raise SimulationError(f'{said} trees; {robot.model.name} has loops, couplings or constraints. Use velocities="v".')
-    if Stops(robot, s.restitution if s.limits else None, None).any:
-        raise SimulationError(f'{said} without joint limits and dry friction, which {robot.model.name} has. Use velocities="v".')
 
 
 class DiagonalFlow:

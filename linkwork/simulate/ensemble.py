@@ -129,13 +129,16 @@ class Ensemble:
         that failed, or that an event has ended, stay as they are. What has come to its `until` ended with a step cut short there, which a
         longer run does not have.
         """
+        from .capabilities import EACH, refusals
         from .ensemble_device import DeviceEnsembleRun
         from .ensemble_run import EnsembleRun
+        from .features import Asked
+        from .settings import Settings
         from .simulate import checked_until
 
         was = self.carried
         if was is None:
-            raise SimulationError("an ensemble with joint limits, dry friction or resets does not go on: simulate it with a later until.")
+            raise SimulationError(next(refusals(Asked.of(self.robot, Settings(), resumes=True), EACH)))
         until = was.asked.until if until is None else checked_until(until, was.asked.until)
         asked = replace(was.asked, until=until, settings=replace(was.asked.settings, progress=progress, timeout=timeout))
         return EnsembleRun(asked, self).go() if was.like is None else DeviceEnsembleRun(asked, was.like, self).go()

@@ -1,7 +1,8 @@
 """What may be asked of an ensemble: states and constants of a batch, controls and functions that can be compiled."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,23 +11,17 @@ from ..errors import ShapeError, SimulationError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
 from ..lie.scalars import numbers
 from ..varying import Varying
-from .control import Hold
+from .control import Hold, parts_of
 from .ensemble_start import finite, on_constraints
 from .events import Event
 from .held import Keeper
-from .kernels import more_than_a_tree
 from .on_constraints import OnConstraints
-from .settings import FIXED, PAIRS, Settings
+from .settings import Settings
 from .start_state import pair_of, unit_quaternions
-from .stops import Stops
 from .watch import Watch
 from .whole_step import own_robot
 
 STORE = "steps", "last"
-ALONE = {
-    "on_step": "statistics", "keep": "a single run", "tolerance": "a single run",
-    "sensitivity": "a single run", "dense": "rows at multiples of dt",
-}  # fmt: skip  # settings of single runs, and what to use instead
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +53,9 @@ class Request:
 def request(robot, state, settings: Settings, start: float, until: float, given: Mapping, statistics: Mapping, store) -> Request:
     """The request of a user, or an error that says what is wrong with it."""
     own = own_robot(robot)
-    _check_settings(own, settings)
-    if isinstance(robot, Varying) and "friction" in robot.own:
-        raise SimulationError(
-            f'"friction" of {own.model.name} varies; where joints stick and slip each sample is a single run, and nothing varies. '
-            "Simulate a model with its friction for each, or use lw.rollout."
-        )
     controls, holds = _controls(settings.control)
     watch = _watch(statistics, settings.events)
-    external = _external(settings.external)
+    external: Any = settings.external
     kernels = [*controls, *(hold.function for hold in holds), *watch.kernels, *(() if external is None else (external,))]
     stored = store_of(settings, store, watch.any)
     Q, V, arrays, batch = arrays_of(robot, state, kernels, given)
@@ -89,61 +78,17 @@ def store_of(settings: Settings, store, watched: bool) -> str:
     return "grid" if settings.dt is not None else store or ("last" if watched else "steps")
 
 
-def check_alone(s: Settings) -> None:
-    """Raise SimulationError where a setting is for single runs."""
-    for setting, instead in ALONE.items():
-        if getattr(s, setting) != getattr(Settings, setting):
-            raise SimulationError(f"{setting} is for one state, and q or v has batch axes: use {instead} instead.")
-    if s.velocities != "v" or s.every != 1:
-        raise SimulationError('velocities="eta" and every are for one state, and q or v has batch axes.')
-
-
-def _check_settings(robot: Dynamics, s: Settings) -> None:
-    name, ensembles = robot.model.name, "a batch of states is simulated"
-    if s.method in FIXED:
-        raise SimulationError(f'method "{s.method}" has fixed steps; {ensembles} with {", ".join(PAIRS)}. For fixed steps use lw.rollout.')
-    if s.method not in PAIRS:
-        raise SimulationError(f'{ensembles} with {", ".join(PAIRS)}, not with "{s.method}": simulate the states one by one.')
-    check_alone(s)
-    if s.limits or Stops(robot, None).any:
-        raise SimulationError(f"{name} has joint limits that stop it, or dry friction; on a GPU {ensembles} without: move them to the CPU.")
-    if not robot.nv:
-        raise SimulationError(f"{name} has no joint that moves: in a batch there is nothing to simulate.")
-    if not robot.compiled or robot.rolled:
-        said = "is not compiled" if not robot.compiled else "is rolled"
-        raise SimulationError(f"{name} {said}; {ensembles} by straight-line kernels: lw.Dynamics(model, rolled=False).")
-
-
 def _constraints(robot: Dynamics | Varying, keeper: Keeper) -> OnConstraints | None:
     """Those that each step returns to."""
     own = own_robot(robot)
     if own.constraints is None:
         return None
-    made = OnConstraints.of(keeper, robot if isinstance(robot, Varying) else None)
-    if made is None:
-        raise SimulationError(
-            f"{own.model.name} has {more_than_a_tree(own)}; a batch of states is simulated where they are one formula "
-            'and constraints is "project". Simulate the states one by one.'
-        )
-    return made
+    return OnConstraints.of(keeper, robot if isinstance(robot, Varying) else None)
 
 
 def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Hold, ...]]:
-    parts = [] if control is None else list(control) if isinstance(control, Sequence) else [control]
-    for part in parts:
-        function = part.function if isinstance(part, Hold) else part
-        if not isinstance(function, UserKernel):
-            raise SimulationError(
-                "control of a batch of states is a robot.kernel of (t, q, v, ...), lw.hold of one, or a list of these; "
-                f"got {function!r:.60}."
-            )
+    parts = parts_of(control)
     return tuple(x for x in parts if isinstance(x, UserKernel)), tuple(x for x in parts if isinstance(x, Hold))
-
-
-def _external(external) -> UserKernel | None:
-    if external is not None and not isinstance(external, UserKernel):
-        raise SimulationError(f"external of a batch of states is a robot.kernel of (t, q, v, ...) -> (nb, 6); got {external!r:.60}.")
-    return external
 
 
 def held_force(hold: Hold, at: Mapping, velocities: tuple[int, ...]):
@@ -158,18 +103,7 @@ def held_force(hold: Hold, at: Mapping, velocities: tuple[int, ...]):
 
 
 def _watch(statistics: Mapping, events) -> Watch:
-    for name, function in statistics.items():
-        if not isinstance(function, UserKernel):
-            raise SimulationError(f'statistic "{name}" is {function!r:.60}; it must be a robot.kernel of (t, q, v, ...).')
-    made = []
-    for event in events:
-        event = event if isinstance(event, Event) else Event(event, getattr(event, "__name__", "event"))
-        if not isinstance(event.function, UserKernel) or event.reset is not None or event.resolution is not None:
-            raise SimulationError(
-                f'event "{event.name}" of a batch of states must be a robot.kernel of (t, q, v, ...), on a GPU without reset and '
-                "resolution."
-            )
-        made.append(event)
+    made = [event if isinstance(event, Event) else Event(event, getattr(event, "__name__", "event")) for event in events]
     names = [event.name for event in made]
     if len(set(names)) < len(names):
         made = [replace(event, name=f"{event.name} {k}") if names.count(event.name) > 1 else event for k, event in enumerate(made)]

@@ -3,49 +3,28 @@
 The steps of a sample are compiled code as those of a single run are, and what happens between them is handled in Python.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
 
 import numpy as np
 
-from ..dynamics import Dynamics
 from ..errors import LinkworkError, SimulationError
-from ..varying import Varying
 from .ensemble import FAILED, STOPPED, Ensemble, EventTimes
-from .ensemble_request import arrays_of, check_alone, store_of
+from .ensemble_request import arrays_of, store_of
 from .ensemble_run import MAX_STEPS
 from .events import Event
 from .grid import Grid
 from .progress import Progress
 from .run import Run
-from .settings import PAIRS, Carry, Settings
+from .settings import Carry, Settings
 from .start_state import unit_quaternions
-from .stops import Stops
 from .trajectory import Trajectory
-
-
-def needs_single_runs(robot: Dynamics | Varying, settings: Settings) -> str:
-    """What happens in these motions that compiled steps of many samples do not handle, in words; else nothing."""
-    own = robot.robot if isinstance(robot, Varying) else robot
-    if settings.limits:
-        return "joint limits"
-    if Stops(own, None).any:
-        return "dry friction"
-    events = [x for x in settings.events if isinstance(x, Event) and (x.reset is not None or x.resolution is not None)]
-    return f'the reset or resolution of event "{events[0].name}"' if events else ""
 
 
 class SingleRuns:
     """Samples of an ensemble that are simulated one after another."""
 
-    def __init__(self, robot, state, settings: Settings, start: float, until: float, given: Mapping, statistics: Mapping, store, why: str):
-        if isinstance(robot, Varying) or given or statistics:
-            what = "constants that vary" if isinstance(robot, Varying) else "inputs that are given" if given else "statistics"
-            raise SimulationError(f"an ensemble with {why} has no {what}: each sample is a single run. Simulate the states one by one.")
-        if settings.method not in PAIRS:
-            raise SimulationError(f'a batch of states is simulated with {", ".join(PAIRS)}, not with "{settings.method}".')
-        check_alone(settings)
+    def __init__(self, robot, state, settings: Settings, start: float, until: float, store):
         self.robot, self.start, self.until = robot, start, until
         self.store = store_of(settings, store, bool(settings.events))
         every, dense = 1 << 60 if self.store == "last" else 1, None if self.store == "grid" else False

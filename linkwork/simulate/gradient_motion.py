@@ -5,16 +5,13 @@ from typing import Any
 
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
-from ..errors import SimulationError
 from ..kernels import UserKernel
 from ..varying import Varying
 from .contact import ContactSolver
 from .contact_rollout import ContactSteps, solved_contact_step
 from .rollout import march, output_arrays
 from .rollout_inputs import RolloutInputs
-from .whole_step import own_robot, whole_step
-
-MOST = 40  # blocks of contacts: a step backwards solves a linear system of three rows for each in straight-line code
+from .whole_step import whole_step
 
 
 class FreeMotion:
@@ -62,11 +59,6 @@ class ContactMotion:
         self.make: Callable[[RolloutInputs], ContactSteps] = lambda part: ContactSteps(robot, solver, control, reset, part, dt)
         self.steps = self.make(inputs)
         self.robot, self.solver, self.control, self.reset = robot, solver, control, reset
-        if self.steps.law.count > MOST:
-            raise SimulationError(
-                f"{own_robot(robot).model.name} has {self.steps.law.count} contact points, limits and dry joints; gradients take at most "
-                f'{MOST}. Name what touches: model.with_contacts(["left foot", "right foot"]).'
-            )
 
     @property
     def identity(self) -> tuple:

@@ -76,7 +76,7 @@ class Keeper:
         return (1 - UNSEEN) * self.held.tangent(q, w, t) + UNSEEN * w
 
     @staticmethod
-    def check(robot, how, keep, method: str, tolerance: float | None = None) -> None:
+    def check(robot, how, keep, tolerance: float | None = None) -> None:
         """These make sense, or it is said which does not."""
         pair = isinstance(how, (tuple, list)) and len(how) == 2 and all(x >= 0 for x in how)
         if how is not None and how not in WAYS and not pair:
@@ -92,17 +92,6 @@ class Keeper:
             if robot.constraints is None and keep is None:
                 raise SimulationError(f"tolerance is {tolerance}, but {robot.model.name} has no constraints to meet.")
             (keep or robot.constraints).tolerating(tolerance)
-        if not robot.lowered.is_rigid and method == "midpoint":
-            has = "flexible bodies" if robot.lowered.is_flexible else " and ".join(x.title for x in robot.lowered.producers)
-            raise SimulationError(
-                f'{robot.model.name} has {has}, of which method "midpoint" knows nothing. '
-                "Use stiff where modes are fast, or rk45, dop853, rk4."
-            )
-        if robot.constraints is not None and method == "midpoint":
-            raise SimulationError(
-                f'{robot.model.name} has loops, couplings or constraints, of which method "midpoint" knows nothing. Use rk45, dop853, rk4 '
-                'or stiff; for long runs method="rk4" with constraints="embed".'
-            )
 
     def check_state(self, t, q, v) -> None:
         """A state to start from satisfies the constraints, but for rounding; or it is said which it breaks."""
@@ -117,7 +106,7 @@ class Keeper:
         """A state to start from, put on the constraints; one that `goes_on` from a run is there already."""
         if self.held is None:
             return q, v
-        if not (goes_on and self.how in WAYS):
+        if not goes_on:
             self.check_state(t, q, v)
             q, v = self.held.put_back(q, v, t)
         if self.embeds and self.pick is None:

@@ -10,7 +10,6 @@ from ..dynamics import Dynamics
 from ..engine.derived import Derived
 from ..engine.interpreter import called
 from ..engine.kernel import Kernel
-from ..errors import SimulationError
 from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..motion import equations
@@ -70,9 +69,6 @@ def _kernel(robot, function, name, options, friction) -> Kernel:
 
 def _plain(robot, function, dtype, friction):
     """In plain NumPy; of a large robot the heavy part by its own kernels, which are rolled."""
-    if more_than_a_tree(robot) and function not in KINEMATIC and function not in LARGE:
-        bound = f"{robot.model.name} has {more_than_a_tree(robot)}, which {function.__name__} leaves out."
-        raise SimulationError(f"{bound} Use rk45, dop853 or rk4.")
     if (robot.compiled or more_than_a_tree(robot)) and function in LARGE:
         made = LARGE[function](robot, friction)
     else:

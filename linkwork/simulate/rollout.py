@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..constraints.formula import ByChoice
-from ..contact import refuse_contacts
 from ..dynamics import Dynamics
 from ..engine.checks import array_of
 from ..engine.cuda import DeviceError
@@ -21,10 +20,13 @@ from ..kernels import UserKernel
 from ..lie.scalars import numbers, working_dtype
 from ..motion.equations import STEPS
 from ..varying import Varying
+from .capabilities import ROLLOUT, refuse
 from .contact import ContactSolver
 from .contact_rollout import FRICTION, ContactRollout, ContactSteps, as_tensors, check_friction
-from .kernels import cache_of, more_than_a_tree
+from .features import Asked
+from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
+from .settings import ADAPTIVE, FIXED, Settings
 from .stepwise import Stepwise
 from .whole_step import whole_step
 
@@ -63,8 +65,6 @@ def rollout(
     at t = 0. The result has the dtype and the kind of array of the
     states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at each step.
     """
-    if method != "contact" and contact is not None:
-        raise SimulationError(f'contact= is for method "contact"; this rollout has method "{method}".')
     if out is None and wants_gradient((Q0, V0, controls, *(given or {}).values(), *(each_step or {}).values()), (controls, reset)):
         from .rollout_tensors import rollout_of_tensors  # which imports torch
 
@@ -78,7 +78,7 @@ def rollout(
         return as_tensors(run) if isinstance(run, ContactRollout) else Rollout(*map(sys.modules["torch"].from_numpy, run))
     own = robot.robot if isinstance(robot, Varying) else robot
     library, Q, V = states_of(own, Q0, V0)
-    check_steps(own, dt, steps, method, every)
+    check_steps(ROLLOUT, robot, dt, steps, method, every, controls, reset, contact, on_gpu=not library.host)
     if library.host and isinstance(robot, Dynamics):
         check_start(robot, Q, V)
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
@@ -210,18 +210,14 @@ def number(x, name: str) -> float:
     return nan if found.ndim or isinstance(x, str) else float(found)
 
 
-def check_steps(robot, dt, steps, method, every):
-    if method not in STEPS and method != "contact":
+def check_steps(road: str, robot, dt, steps, method, every, controls, reset, contact, *, on_gpu: bool = False) -> None:
+    """Raise where arguments of a rollout, or of its gradient, are none, or do not go together."""
+    if method not in (*STEPS, *ADAPTIVE, *FIXED):
         raise SimulationError(f'rollout has no method "{method}"; it takes {", ".join([*STEPS, "contact"])}.')
     if not isfinite(length := number(dt, "dt")) or length == 0:
         raise SimulationError(f"dt is {dt}; it must be a finite number of seconds, not zero.")
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if not number(value, name).is_integer() or value < least:
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
-    if method != "contact":
-        refuse_contacts(robot.model, f'method "{method}" of rollout', 'method="contact"')
-    if robot.constraints is not None and robot.rolled:
-        raise SimulationError(
-            f"{robot.model.name} has {more_than_a_tree(robot)} and {robot.nv} velocities: kernels that loop over the joints know none yet. "
-            "Dynamics(model, rolled=False) compiles straight code, or use lw.simulate."
-        )
+    control, limits = controls if callable(controls) else None, contact is not None and contact.limits
+    refuse(Asked.of(robot, Settings(method, control=control, limits=limits, contact=contact), reset=reset), road, on_gpu)

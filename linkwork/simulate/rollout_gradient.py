@@ -23,6 +23,7 @@ from ..foreign import is_foreign
 from ..kernels import UserKernel
 from ..quantities import coordinate_rates, coordinate_weights
 from ..varying import Varying
+from .capabilities import GRADIENT
 from .contact import ContactSolver
 from .contact_rollout import FRICTION, ContactRollout, check_friction
 from .gradient_motion import ContactMotion, FreeMotion
@@ -62,15 +63,14 @@ def rollout_gradient(
 
     With method "contact" each step has the derivative of its solved problem: see docs/contact.md for where it has none.
     """
-    if method != "contact" and contact is not None:
-        raise SimulationError(f'contact= is for method "contact"; this rollout has method "{method}".')
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
         return _of_tensors(robot, Q0, V0, controls, weights, reset, given, each_step, run, dt=dt, steps=steps, method=method,
                            every=every, checkpoint=checkpoint, contact=contact)  # fmt: skip
     own = robot.robot if isinstance(robot, Varying) else robot
     library, Q, V = states_of(own, Q0, V0)
-    check_steps(own, dt, steps, method, every)
-    _check(robot, own, controls, reset, checkpoint)
+    check_steps(GRADIENT, robot, dt, steps, method, every, controls, reset, contact, on_gpu=not library.host)
+    if checkpoint is not None and (int(checkpoint) != checkpoint or checkpoint < 1):
+        raise SimulationError(f"checkpoint is {checkpoint}; it must be a whole number of steps, at least 1.")
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
     inputs = RolloutInputs(library, Q, V, steps)
     touches = method == "contact"
@@ -238,19 +238,6 @@ def _spacing(inputs: RolloutInputs, steps: int, checkpoint: int | None) -> int:
         return int(checkpoint)
     size = (prod(inputs.Q.shape) + prod(inputs.V.shape)) * inputs.Q.itemsize * steps
     return 1 if size <= ALL_STATES else isqrt(max(steps - 1, 0)) + 1
-
-
-def _check(robot, own: Dynamics, controls, reset, checkpoint) -> None:
-    for name, x in (("controls", controls), ("reset", reset)):
-        if callable(x) and not isinstance(x, UserKernel):
-            raise SimulationError(f"{name} is a function of the whole batch, which has no derivative here: make it a robot.kernel.")
-    if not isinstance(robot, Varying) and (own.rolled or not own.compiled):
-        raise SimulationError(
-            f"gradients of rollouts are straight-line kernels, which this Dynamics of {own.model.name} does not make: "
-            "lw.Dynamics(model, rolled=False)."
-        )
-    if checkpoint is not None and (int(checkpoint) != checkpoint or checkpoint < 1):
-        raise SimulationError(f"checkpoint is {checkpoint}; it must be a whole number of steps, at least 1.")
 
 
 def _of_tensors(robot, *arguments, **how) -> RolloutGradient:

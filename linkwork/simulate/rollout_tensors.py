@@ -11,6 +11,7 @@ from ..errors import SimulationError
 from ..kernels import QuantityKernel, UserKernel
 from ..quantities import coordinate_rates, coordinate_weights
 from ..varying import Varying
+from .capabilities import ROLLOUT
 from .contact import ContactSolver, derivative_law
 from .contact_rollout import FRICTION, ContactRollout, contact_law, whole_contact_step
 from .rollout import STEPS, Rollout, check_steps, rollout
@@ -86,8 +87,8 @@ def _stepwise(
 ) -> Rollout | ContactRollout:
     """Each step is a kernel that torch differentiates; functions of the whole batch are called between."""
     own = robot.robot if isinstance(robot, Varying) else robot
-    check_steps(own, dt, steps, method, every)
     control, reset, given = arguments["controls"], arguments["reset"], dict(arguments["given"] or {})
+    check_steps(ROLLOUT, robot, dt, steps, method, every, control, reset, contact)
     if arguments["each_step"] or isinstance(control, UserKernel) or isinstance(reset, UserKernel) or not callable(control):
         raise SimulationError(
             "a rollout of tensors that require grad takes controls and reset as kernels of the robot, or as functions of torch that need "

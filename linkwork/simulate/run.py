@@ -6,14 +6,13 @@ from time import monotonic
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..errors import ConstraintError, SimulationError
+from ..errors import ConstraintError
 from .checkpoint import Checkpoint
 from .compiled_steps import MOST, CompiledSteps, Steps
 from .contact import ContactFlow, ContactMidpoint, ContactRecord
 from .contact_events import Points
 from .control import Controls
 from .events import EventDetector, Occurrence
-from .explicit import CompiledOnly
 from .flow import Flow
 from .grid import Grid, later
 from .held import Keeper
@@ -57,13 +56,6 @@ class Run:
         known = self.compiled is not None and len(self.compiled.events) == len(self.detector.events)
         self.guarded = known and self.detector.any  # do compiled steps say in which of them something may happen?
         self.looks = settings.on_step is not None or not known  # is each step looked at?
-        bound = self.keeper.held is not None and self.flow.stops is not None
-        if isinstance(self.integrator, CompiledOnly) and (self.compiled is None or bound):
-            raise SimulationError(
-                f'method "{settings.method}" is made of compiled steps, which {robot.model.name} has not as it is simulated here: with '
-                "compiled=False, functions of Python, joint limits or dry friction under constraints, or constraints that are no one "
-                'formula, use method="stiff".'
-            )
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None

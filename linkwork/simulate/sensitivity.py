@@ -16,12 +16,13 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError, did_you_mean
 from ..systems import VARIABLE
 from .archive import is_missing
+from .capabilities import SLOPE, refuse
 from .contact_rollout import FRICTION
 from .contact_slopes import ContactSlopes
 from .control import Hold
+from .features import Asked
 from .settings import Settings
 from .step_derivatives import Derivatives, StepDerivatives, Steps
-from .stops import Stops
 from .traced_functions import traced
 
 if TYPE_CHECKING:
@@ -65,53 +66,19 @@ class CostGradient:
     by: dict[str, np.ndarray]
 
 
-def wanted(robot: Dynamics, settings: Settings, sensitivity) -> tuple[str, ...]:
-    """The names in `sensitivity`, if this run can have them."""
-    names = (STATE,) if sensitivity is True else (sensitivity,) if isinstance(sensitivity, str) else tuple(sensitivity or ())
+def named(sensitivity) -> tuple[str, ...]:
+    """The names in `sensitivity` as it is given to simulate."""
+    return (STATE,) if sensitivity is True else (sensitivity,) if isinstance(sensitivity, str) else tuple(sensitivity or ())
+
+
+def check(robot: Dynamics, settings: Settings, names: tuple[str, ...] = ()) -> None:
+    """Raise where there are no derivatives of such a run, by the constants that `names` or the settings say."""
+    names = names or settings.sensitivity
     for name in names:
         if name != STATE and name not in VARIABLE and not (name == FRICTION and settings.method == "contact"):
             near = did_you_mean(str(name), [STATE, *VARIABLE, FRICTION])
             raise SimulationError(f'sensitivity to "{name}": there is no such constant.{near}')
-    if names:
-        check(robot, settings)
-    if robot.constraints is not None and "at" in names:
-        raise SimulationError(f'sensitivity to "at": lengths of {robot.model.name}, which close its loops, have no derivative here.')
-    return names
-
-
-def check(robot: Dynamics, s: Settings) -> None:
-    """Raise if the derivatives of such a run are not there."""
-    why = ""
-    if robot.constraints is not None and (why := _constrained(robot, s)):
-        why = f"{robot.model.name} has loops, couplings or constraints, {why}"
-    elif s.external is not None:
-        why = "`external` has no derivative here: say its force as a control, robot.joint_forces(q, external)"
-    elif s.velocities != "v":
-        why = f'velocities="{s.velocities}" has none; take velocities="v"'
-    elif s.method == "contact":
-        if any(getattr(event, "reset", None) for event in s.events):
-            why = "with contacts, events may not reset the state"
-    elif len(robot.contacts):
-        why = f'{robot.model.name} has contacts, and runs event by event have none; take method="contact" with dt=...'
-    elif s.method in ("midpoint", "rosenbrock"):
-        why = f'method "{s.method}" has none; take another, e.g. "rk4"'
-    elif Stops(robot, s.restitution if s.limits else None, None).any:
-        why = "joints that stop at limits or stick by dry friction have none; say impacts as events with a reset"
-    if why:
-        raise SimulationError(f"derivatives of this run are not there: {why}.")
-
-
-def _constrained(robot: Dynamics, s: Settings) -> str:
-    """What is not there under constraints."""
-    if robot.constraints is not None and robot.constraints.set.moving:
-        return "which move in time"
-    if s.method == "contact":
-        return 'and runs of such with contacts have none; take lw.rollout_gradient(..., method="contact")'
-    if s.constraints != "project" or s.keep is not None:
-        return 'on which derivatives are put back as the run is: constraints="project" alone has them'
-    if s.method not in ("rk4", "rk45", "dop853"):
-        return f'with which method "{s.method}" has none; take "rk45", "dop853" or "rk4"'
-    return "with which events may not reset the state" if any(getattr(event, "reset", None) for event in s.events) else ""
+    refuse(Asked.of(robot, settings, by=names), SLOPE)
 
 
 def sensitivity(run: "Trajectory", names: tuple[str, ...]) -> Sensitivity:
@@ -130,9 +97,7 @@ def adjoint(run: "Trajectory", final: Callable | None = None, running: Callable 
     The integral is summed with the weights of the method's own stages. `by` are constants that `robot.varying` knows.
     """
     names = (by,) if isinstance(by, str) else tuple(by)
-    wanted(run.robot, run.settings, names or True)
-    if run.settings.method == "stiff" and not run.settings.sensitivity:
-        raise SimulationError('derivatives of this run are not there: steps of "stiff" may be compiled ones; simulate with method="radau".')
+    check(run.robot, run.settings, names)
     return _Walk(run, tuple(x for x in names if x != STATE)).backwards(final, running)
 
 
@@ -183,14 +148,16 @@ class _Walk:
     def _compare(self) -> None:
         """Raise if a control is not the function of (t, q, v) that was traced."""
         run, s = self.run, self.steps
-        t, state, asked = s.t, (self.q, s.v), s.t
+        t, state, asked, held = s.t, (self.q, s.v), s.t, self.held
         if self.of.contact is not None:
             if len(run.t) != len(s.t) + 1 or not len(s.t):
                 return  # rows of another grid, whose forces are interpolated
-            t, state, asked = run.t[1:], self.of.contact.half(self.q, s.v, s.h)[0], s.t + s.h / 2  # forces are those within the step before
+            # forces are those within the step before, but held controllers have been asked again
+            t, state, asked = run.t[1:], self.of.contact.half(self.q, s.v, s.h)[0], s.t + s.h / 2
+            held = np.concatenate([held[1:], np.full_like(held[-1:], np.nan if self.holds else 0.0)])
         rows = np.searchsorted(run.t, t, side="right") - 1
         same = run.t[rows] == t
-        tau = (self.of.control(asked, *state)[0] + self.held)[same]
+        tau = (self.of.control(asked, *state)[0] + held)[same]
         off = np.abs(tau - run.tau[rows[same]]) > AGREE * (1 + np.abs(tau).max(initial=0))
         if off.any():
             t = s.t[same][off.any(-1)][0]

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contact import refuse_contacts
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError, deprecated, did_you_mean, listed
 from ..lie.scalars import numbers
 from ..varying import Varying
+from .archive import is_missing
+from .capabilities import BATCH, EACH, GPU, refuse, road_of
 from .contact import ContactSolver
-from .contact_events import METHODS as BY_EVENTS
-from .contact_events import check_events
 from .control import Control
-from .diagonal import check_diagonal
+from .diagonal import VELOCITIES
 from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
 from .ensemble_request import request
 from .ensemble_run import EnsembleRun
-from .ensemble_single import SingleRuns, needs_single_runs
+from .ensemble_single import SingleRuns
+from .features import Asked
 from .held import Keeper
 from .run import Run
-from .sensitivity import wanted
+from .sensitivity import check, named
 from .settings import ADAPTIVE, FIXED, Carry, Settings
 from .start_state import pair_of, unit_quaternions
 from .trajectory import Trajectory
@@ -127,23 +127,26 @@ def simulate(
         method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
         progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact, max_steps=max_steps, timeout=timeout,
     )  # fmt: skip
-    until = checked_until(until, start)
-    if isinstance(robot, Varying) or given or statistics or store or is_batch(state) or is_on_device(state, given):
-        checked(own_robot(robot), settings)
-        refuse_contacts(own_robot(robot).model, "simulate for batches", 'lw.rollout(..., method="contact")')
-        settings = replace(settings, sensitivity=("state",)) if sensitivity else settings
-        if is_on_device(state, given):
-            state, given, like = on_host(state, dict(given or {}))
-            made = request(robot, state, settings, float(start), until, given, statistics or {}, store or (None if dt else "last"))
-            return DeviceEnsembleRun(made, like).go()
-        if why := needs_single_runs(robot, settings):
-            return SingleRuns(robot, state, settings, float(start), until, given or {}, statistics or {}, store, why).go()
-        return EnsembleRun(request(robot, state, settings, float(start), until, given or {}, statistics or {}, store)).go()
-    checked(robot, settings)
-    if names := wanted(robot, settings, sensitivity):
-        settings = replace(settings, sensitivity=names, dense=True)
-    q, v = _state(robot, state)
-    run = Run(robot, settings, float(start), q, v, until, Carry(grid=float(start)))
+    until, given, statistics = checked_until(until, start), dict(given or {}), dict(statistics or {})
+    checked(own_robot(robot), settings)
+    settings = replace(settings, sensitivity=names) if (names := named(sensitivity)) else settings
+    asked, on_gpu = Asked.of(robot, settings, given=given, statistics=statistics), is_on_device(state, given)
+    road = road_of(asked, batch=is_batch(state), on_gpu=on_gpu)
+    refuse(asked, road)
+    if road == GPU:
+        state, given, like = on_host(state, given)
+        made = request(robot, state, settings, float(start), until, given, statistics, store or (None if dt else "last"))
+        return DeviceEnsembleRun(made, like).go()
+    if road == EACH:
+        return SingleRuns(robot, state, settings, float(start), until, store).go()
+    if road == BATCH:
+        return EnsembleRun(request(robot, state, settings, float(start), until, given, statistics, store)).go()
+    own = own_robot(robot)
+    if names:
+        check(own, settings)
+        settings = replace(settings, dense=True)
+    q, v = _state(own, state)
+    run = Run(own, settings, float(start), q, v, until, Carry(grid=float(start)))
     run.go()
     return Trajectory.of(run)
 
@@ -165,7 +168,7 @@ def limit_settings(limits, restitution: float) -> tuple[bool, float]:
 
 
 def checked(robot: Dynamics, s: Settings) -> None:
-    """Raise SimulationError if a setting is invalid for this robot."""
+    """Raise SimulationError if a setting has a value that it cannot have; `capabilities` says which go together."""
     if s.method not in METHODS:
         raise SimulationError(f'there is no method "{s.method}".{did_you_mean(str(s.method), METHODS)}')
     for name in NUMBERS:
@@ -175,9 +178,13 @@ def checked(robot: Dynamics, s: Settings) -> None:
             raise SimulationError(f"{name} is {value!r:.60}; it must be {wanted}.")
     if s.method in FIXED and s.dt is None:
         raise SimulationError(f'method "{s.method}" has fixed steps: give their length, e.g. dt=0.001.')
-    check_contact(robot, s)
-    check_diagonal(robot, s)
-    Keeper.check(robot, s.constraints, s.keep, s.method, s.tolerance)
+    if s.contact is not None and not isinstance(s.contact, ContactSolver):
+        raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
+    if s.velocities not in VELOCITIES:
+        raise SimulationError(f'velocities is "{s.velocities}"; it may be "v" or "eta".{did_you_mean(str(s.velocities), VELOCITIES)}')
+    if not (s.external is None or callable(s.external) or is_missing(s.external)):
+        raise SimulationError(f"external is {s.external!r:.60}; it must be a function of (t, q, v) that returns wrenches (nb, 6).")
+    Keeper.check(robot, s.constraints, s.keep, s.tolerance)
     for name in ("dt", "first_step", "max_step", "timeout"):
         value = getattr(s, name)
         if value is not None and not (value > 0 and (name != "dt" or value < np.inf)):
@@ -199,27 +206,6 @@ def checked(robot: Dynamics, s: Settings) -> None:
     for name in ("every", "max_steps"):
         if (value := getattr(s, name)) is not None and not (value >= 1 and (value == inf or int(value) == value)):
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least 1.")
-
-
-def check_contact(robot: Dynamics, s: Settings) -> None:
-    """Contacts of a model act in a method that knows them."""
-    if s.contact is not None and not isinstance(s.contact, ContactSolver):
-        raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
-    if s.contact is not None and s.contact.impacts != "together" and s.method == "contact":
-        raise SimulationError(f'impacts="{s.contact.impacts}" is for runs event by event, e.g. "rk45"; "contact" has them "together".')
-    if s.contact is not None and s.contact.friction != "solved":
-        raise SimulationError('friction of joints is "solved" with the contacts in simulate; "first" is for rollout.')
-    if s.contact is not None and s.contact.smoothing:
-        raise SimulationError("smoothing is for rollouts and lw.contact_kernel; simulate solves the contacts themselves.")
-    if s.method not in ("contact", *BY_EVENTS) and len(robot.contacts):
-        raise SimulationError(
-            f'{robot.model.name} has contacts, which method "{s.method}" leaves out. Use method="contact" with dt=..., or, for few '
-            f"contacts, one of {', '.join(BY_EVENTS)}; or take a model without: dataclasses.replace(model, contacts=())."
-        )
-    if s.method != "contact" and len(robot.contacts):
-        check_events(robot, s)
-    if s.method == "contact" and s.velocities != "v":
-        raise SimulationError('method "contact" is in velocities "v"; leave velocities= away.')
 
 
 def checked_until(until: float, start: float) -> float:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ..engine.checks import array_of
-from ..engine.cuda import DeviceError
 from ..engine.device import DeviceKernel, Library
 from ..engine.interpreter import called
 from ..errors import ShapeError
@@ -47,11 +46,8 @@ class Stepwise:
     def _step(self) -> Callable:
         """The function (q, v, tau, h, varying constants...) -> (q, v) of one step."""
         robot, dtype = self.robot, self.inputs.Q.dtype
-        if not isinstance(robot, Varying):
-            if self.library.host and robot.constraints is None:
-                return kernel(robot, self.method, dtype=dtype)
-            if not self.library.host and (not robot.compiled or robot.rolled):
-                raise DeviceError(f"{robot.model.name} runs on the CPU only, in plain NumPy or rolled: Dynamics(model, rolled=False).")
+        if not isinstance(robot, Varying) and self.library.host and robot.constraints is None:
+            return kernel(robot, self.method, dtype=dtype)
         at, batch = self.inputs.at(0), len(self.inputs.batch)
         shapes = {TAU: tuple(self.inputs.V.shape)[batch:], LENGTH: ()}
         shapes |= {name: tuple(at[name].shape)[batch:] for name in self._more(at)}

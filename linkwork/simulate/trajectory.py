@@ -13,9 +13,11 @@ from ..dynamics import Dynamics
 from ..errors import SimulationError, did_you_mean
 from ..model import coordinates
 from . import archive, export
+from .capabilities import RUN, refuse
 from .contact import ContactRecord
 from .dense import Dense, Ends
 from .events import Occurrence
+from .features import Asked
 from .held import WAYS, Keeper
 from .run import Run
 from .sensitivity import Sensitivity, sensitivity
@@ -241,6 +243,7 @@ class Trajectory:
             given = ", ".join(f"{name}=..." for name in missing)
             raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) must pass them again.")
         checked(self.robot, settings)
+        refuse(Asked.of(self.robot, settings), RUN)
         changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - AROUND
         if not len(self) or self.t[-1] < self.t.max():
             raise SimulationError("rows are not in order of time, so that the last one is not the end of the run: resume the run itself.")
@@ -291,6 +294,7 @@ class Trajectory:
             robot, settings = Dynamics(model), Settings(**said)
             archive.check_shapes(columns, {"q": (len(columns["t"]), robot.nq), "v": (len(columns["t"]), robot.nv)})
             checked(robot, replace(settings, keep=None))
+            refuse(Asked.of(robot, replace(settings, keep=None)), RUN)
             carry = Carry(**columns.pop("carry"))
             archive.demand(Keeper(robot, settings.constraints, None, carry.embedding).fits(), "a choice of this robot's velocities")
             events = tuple(Occurrence(*event) for event in columns.pop("events"))

@@ -130,7 +130,7 @@ def test_joints_at_their_limits_and_dry_joints_keep_the_loop():
 WRONG = {
     "constraints is 'glue'": {"constraints": "glue"},
     "keep is 3": {"keep": 3},
-    'method "midpoint" knows nothing': {"method": "midpoint", "dt": 0.01},
+    'method "midpoint" takes no loops': {"method": "midpoint", "dt": 0.01},
 }
 
 

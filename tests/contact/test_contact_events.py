@@ -110,9 +110,9 @@ def test_what_runs_event_by_event_do_not_know_is_refused():
     soft = lw.Dynamics(soft.contact("ball", material=lw.Material(compliance=1e-4)).model(), compiled=False)
     for robot, more, what in (
         (BALL, {"velocities": "eta"}, 'velocities="eta"'),
-        (BALL, {"sensitivity": True}, "has contacts, and runs event by event have none"),
-        (soft, {}, r'a compliant contact .*make it rigid, or use method="contact"'),
-        (scenes.ball(), {"method": "midpoint", "dt": 0.01}, "leaves out"),
+        (BALL, {"sensitivity": True}, "takes no contacts of the model: runs event by event have none"),
+        (soft, {}, r'no compliant contact .*Make it rigid, or use method="contact"'),
+        (scenes.ball(), {"method": "midpoint", "dt": 0.01}, "leave them out"),
     ):
         with pytest.raises(SimulationError, match=what):
             lw.simulate(robot, state, until=0.1, **more)

@@ -256,7 +256,7 @@ def test_what_has_no_gradient_is_refused_by_name():
         lw.ContactSolver(smoothing=-1)
     with pytest.raises(lw.SimulationError, match="leave polish and least_norm away"):
         lw.ContactSolver(smoothing=0.1, polish=3)
-    with pytest.raises(lw.SimulationError, match='take method="contact"'):
+    with pytest.raises(lw.SimulationError, match='Take method="contact"'):
         lw.adjoint(lw.simulate(BALL, (q[0], v[0]), until=0.01), final=lambda q, v: v @ v)
     with pytest.raises(lw.SimulationError, match="events may not reset"):
         event = lw.Event(lambda t, q, v: q[4], name="x", reset=lambda t, q, v: (q, v))

@@ -64,7 +64,7 @@ def test_a_body_without_mass_is_named_by_method_contact():
 def test_a_rollout_that_leaves_out_contacts_names_the_method_that_knows_them():
     robot = ball()
     Q, V = placed(robot, z=1.0)[None], np.zeros((1, 6))
-    with pytest.raises(lw.ModelError, match='Use method="contact"'):
+    with pytest.raises(lw.SimulationError, match='Use method="contact"'):
         lw.rollout(robot, Q, V, dt=0.01, steps=1)
     with pytest.raises(lw.SimulationError, match="it takes euler, rk4, contact"):
         lw.rollout(robot, Q, V, dt=0.01, steps=1, method="contakt")

@@ -177,7 +177,7 @@ def test_what_leaves_a_fluid_out_is_refused_by_its_name():
         robot.hamiltonian_dynamics(q, v, tau)
     with pytest.raises(lw.ModelError, match="leaves out the fluid of vehicle"):
         lw.Equations(robot)
-    with pytest.raises(lw.SimulationError, match='the fluid, of which method "midpoint" knows nothing'):
+    with pytest.raises(lw.SimulationError, match='method "midpoint" takes no blocks of the fluid'):
         lw.simulate(robot, (q, v), until=0.1, method="midpoint", dt=0.01)
 
 

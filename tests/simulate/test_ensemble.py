@@ -433,10 +433,9 @@ def test_odd_batches(robot):
     [
         ({"method": "rk4", "dt": 0.1}, "lw.rollout"),
         ({"method": "radau"}, "one by one"),
-        ({"external": lambda t, q, v: 0}, "external of a batch"),
+        ({"external": lambda t, q, v: 0}, "takes no external= that is a function of Python"),
         ({"on_step": print}, "on_step is for one state"),
-        ({"limits": True, "statistics": {"a": 1}}, "an ensemble with joint limits has no statistics"),
-        ({"limits": True, "given": {"a": 1.0}}, "an ensemble with joint limits has no inputs"),
+        ({"statistics": {"a": 1}}, "robot.kernel"),
         ({"sensitivity": "state"}, "sensitivity is for one state"),
         ({"control": lambda t, q, v: v}, "robot.kernel"),
         ({"events": [lambda t, q, v: t]}, "robot.kernel"),

@@ -53,12 +53,15 @@ def test_a_sample_that_cannot_start_fails_alone():
         made.resume(1.0)
     with pytest.raises(lw.SimulationError, match="constants that vary"):
         lw.simulate(robot.varying("mass"), (np.zeros((2, 1)), np.zeros((2, 1))), until=0.3, **how)
+    for more, said in (({"statistics": {"a": 1}}, "statistics="), ({"given": {"a": 1.0}}, "given=")):
+        with pytest.raises(lw.SimulationError, match=f"an ensemble of single runs .* takes no {said}"):
+            lw.simulate(robot, (np.zeros((2, 1)), np.zeros((2, 1))), until=0.3, **how, **more)
 
 
 def test_friction_that_varies_is_refused():
     """A joint that sticks makes steps of a discontinuous force ever shorter: an ensemble with such a constant would not end."""
     free = rail().varying("friction")
-    with pytest.raises(lw.SimulationError, match='"friction" of ball varies'):
+    with pytest.raises(lw.SimulationError, match='"friction" that varies'):
         lw.simulate(free, (np.zeros((2, 1)), np.ones((2, 1))), until=1.0, given={"friction": np.array([[12.0], [5.0]])})
 
 

@@ -189,9 +189,9 @@ def test_what_has_no_derivative_says_so():
     with pytest.raises(lw.SimulationError, match='Did you mean "mass"'):
         lw.simulate(ARM, state, until=0.1, sensitivity="masse")
     start = FOUR_BAR.neutral(), np.zeros(3)
-    with pytest.raises(lw.SimulationError, match='with which method "stiff" has none'):
+    with pytest.raises(lw.SimulationError, match='under constraints method "stiff" has none'):
         lw.simulate(FOUR_BAR, start, until=0.1, method="stiff", sensitivity=True)
-    with pytest.raises(lw.SimulationError, match="which close its loops"):
+    with pytest.raises(lw.SimulationError, match="which close the loops"):
         lw.simulate(FOUR_BAR, start, until=0.1, sensitivity="at")
     run = lw.simulate(ARM, state, until=0.1)
     with pytest.raises(lw.SimulationError, match="made without sensitivities"):

@@ -99,7 +99,7 @@ def test_linearly_implicit_steps_are_compiled_or_refused(chain, start):
     np.testing.assert_array_equal(part.resume(0.1, on_step=None).q, alone.q)
     with pytest.raises(lw.SimulationError, match='method="stiff"'):
         lw.simulate(chain, start, until=0.1, method="rosenbrock", control=lambda t, q, v: 0 * v)
-    with pytest.raises(lw.SimulationError, match="derivatives of this run are not there"):
+    with pytest.raises(lw.SimulationError, match='method "rosenbrock" has none'):
         lw.simulate(chain, start, until=0.1, method="rosenbrock", sensitivity="state")
 
 
@@ -130,7 +130,7 @@ def test_stiff_has_derivatives_by_the_steps_of_radau(chain, start):
     np.testing.assert_array_equal(run.sensitivity["state"], same.sensitivity["state"])
     cost = {"final": lambda q, v: v @ v}
     np.testing.assert_array_equal(lw.adjoint(run, **cost).q, lw.adjoint(same, **cost).q)
-    with pytest.raises(lw.SimulationError, match='simulate with method="radau"'):
+    with pytest.raises(lw.SimulationError, match='Simulate with method="radau"'):
         lw.adjoint(lw.simulate(chain, start, until=0.05, method="stiff"), **cost)
 
 
