@@ -1,13 +1,15 @@
 """Embedded loops in plain NumPy: dynamics without multipliers, and the model in minimal velocities as a view."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..errors import ShapeError
 from ..lie.scalars import numbers
 from ..operators.sko import SKO, Changes
-from ..quantities import forward_dynamics
+from ..quantities.motion import accelerated
+from ..sweeps import Blocks, Rates
 from .augmented import INCONSISTENT, augmented, check_closed
 from .given import fitting
 from .loops import Choice, Loops
@@ -52,9 +54,10 @@ def by_choice(loops: Loops, arrays, cores, t, evaluate) -> list[np.ndarray]:
 
 def _dynamics(loops: Loops, choices, t, q, v, tau, external=None):
     set_, system = loops.set, system_at(loops, choices, t)
-    vdot = forward_dynamics(system, q, v, tau, external)
-    check_closed(set_, Rows(residual(loops, system.rows, q), None, None, None))
-    if (system.redundant_residual(vdot) > np.maximum(INCONSISTENT, 100 * system.misfit)).any():
+    s, r, u_rate = accelerated(system, q, v, tau, external)
+    vdot = system.whole(s, r, u_rate)
+    check_closed(set_, Rows(residual(loops, s.own.rows, q), None, None, None))
+    if (system.redundant_residual(s, r, vdot) > np.maximum(INCONSISTENT, 100 * s.own.misfit)).any():
         return augmented(set_, q, v, tau, external, t).vdot  # which says what is wrong, or solves it
     return vdot
 
@@ -79,6 +82,8 @@ class Embedded:
 
     sko: SKO
     system: LoopSystem
+    s: Blocks
+    r: Rates
     made_of: tuple  # set, q, v, external, t
 
     @staticmethod
@@ -89,8 +94,8 @@ class Embedded:
         s = system.blocks(q)
         r = system.rates(s, v, external=external)
         still = all(x.holonomic and not x.moves for x in set_.constraints)
-        sko = SKO(s.tree, s.A, s.H, s.M, s.armature, r.a, r.b, r.base, Changes(system.entry_rates) if still else None)
-        return Embedded(sko, system, (set_, q, v, external, t))
+        sko = SKO(s.tree, s.A, s.H, s.M, s.armature, r.a, r.b, r.base, Changes(partial(system.entry_rates, s)) if still else None)
+        return Embedded(sko, system, s, r, (set_, q, v, external, t))
 
     def __reduce__(self):
         return _embedded, self.made_of
@@ -109,8 +114,8 @@ class Embedded:
         system, u = self.system, numbers(u)
         if u.shape[-1:] != (n := sum(self.sko.tree.widths),):
             raise ShapeError(f"u has shape {u.shape}; this view of {system.loops.set.robot.model.name} has {n} velocities.")
-        bend = system.bend if rate else system.moved()
-        return system.embedding.whole(self.sko.tree.split(u), system.X, bend)
+        bend = self.r.own.bend if rate else system.moved(self.s)
+        return system.embedding.whole(self.sko.tree.split(u), self.s.own.X, bend)
 
     @in_given_precision
     def forces(self, tau):
@@ -121,7 +126,7 @@ class Embedded:
         for k in tree.base_to_tips():
             parts[k] = tau[..., rows[k], None] if k in system.embedding.free else np.zeros((0, 1))
         for g, (e, _) in enumerate(system.roots):
-            parts[e] = system.X[e].mT @ tau[..., system.loops.columns[g], None]
+            parts[e] = self.s.own.X[e].mT @ tau[..., system.loops.columns[g], None]
         return tree.join(parts)
 
 

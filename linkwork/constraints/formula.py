@@ -19,14 +19,14 @@ from ..errors import ModelError
 from ..lie.scalars import like, rounding
 from ..quantities import forward_dynamics
 from ..quantities.bound import Bound, on_scalars, scalars_of
-from .augmented import INCONSISTENT
+from .augmented import INCONSISTENT, OPEN
 from .given import one_time
 from .kernels import Pick
 from .loops import Loops, Ranked
 from .quantities import UNDER_CONSTRAINTS
 from .rank import LEFT
 from .rolled import dynamics_where_served
-from .system import LoopSystem
+from .system import LoopSystem, are_numbers, where_served
 
 if TYPE_CHECKING:
     from .constrained import Constrained
@@ -61,13 +61,15 @@ class ByNumbers:
     def inputs(self) -> tuple[Input, ...]:
         return (Input(DRIVE, (len(self.set.drives), 3)),) if self.set.drives else ()
 
-    def system(self, loops: Loops, some, dress: Callable, drive=None) -> LoopSystem:
-        """Of nodes that `dress` gives the scalars of `some`, and other constants where they vary."""
+    def system(self, loops: Loops, some, dress: Callable, drive=None, may_open: float | None = OPEN) -> LoopSystem:
+        """Of nodes that `dress` gives the scalars of `some`, and other constants where they vary. On the way of a step, where loops may be
+        open as they like (None), pivots alone are judged."""
         eps, lowered = rounding(some), self.set.robot.lowered
         count = sum(x.rank for x in self.ranked)
         return LoopSystem(
             loops, dress(loops.nodes), lowered.system(dress(loops.rooted[0])), self.ranked, drive=self.set.by_name(drive),
-            reference=like(np.ones(count), some), least=np.maximum(LEFT, 64 * eps), inconsistent=np.maximum(INCONSISTENT, 1e4 * eps),
+            reference=like(np.ones(count), some), least=np.maximum(LEFT, 64 * eps), may_open=may_open,
+            inconsistent=None if may_open is None else np.maximum(INCONSISTENT, 1e4 * eps),
         )  # fmt: skip
 
     def drive(self, t, some) -> list:
@@ -94,10 +96,11 @@ class ByChoice:
         """What tells it from others: see engine/identity.py."""
         return self.set, self.ranked, self.pick.choices, self.pick.pivots
 
-    def system(self, loops: Loops, some, dress: Callable, drive=None) -> LoopSystem:
+    def system(self, loops: Loops, some, dress: Callable, drive=None, may_open: float | None = OPEN) -> LoopSystem:
         return LoopSystem(
             loops, dress(loops.nodes), self.set.robot.lowered.system(dress(loops.rooted[0])), self.pick.choices,
-            drive=self.set.by_name(drive), reference=like(self.pick.pivots, some),
+            drive=self.set.by_name(drive), reference=like(self.pick.pivots, some), may_open=may_open,
+            inconsistent=None if may_open is None else INCONSISTENT,
         )  # fmt: skip
 
 
@@ -136,8 +139,8 @@ class Formula:
         count = len(self.bound.inputs)
         system = self.by_numbers.system(loops, scalars_of(arguments), dress, arguments[count:])
         results = self.bound.of_system(system, arguments[:count])
-        system.check_pivots()
-        served = tuple(_where_served(system.serves, x) for x in (results if self.quantity.several else (results,)))
+        several = results if self.quantity.several else (results,)
+        served = where_served(system.serves(arguments[0]) & are_numbers(several), *several)
         return served if self.quantity.several else served[0]
 
     @property
@@ -184,8 +187,3 @@ class Formula:
                 "loop over small loops give forward dynamics without external=. Dynamics(model, rolled=False) compiles straight code."
             )
         return DeviceKernel(rolled or self.kernel())
-
-
-def _where_served(serves, x):
-    """x, or NaN where nothing serves."""
-    return np.where(np.reshape(serves, np.shape(serves) + (1,) * (x.ndim - np.ndim(serves))) != 0, x, np.nan)

@@ -20,7 +20,7 @@ from ..errors import ConstraintError
 from ..quantities.bound import on_scalars
 from .loops import Choice, Loops, Ranked
 from .set import ConstraintSet
-from .system import LEAST_PIVOT, LoopSystem
+from .system import LEAST_PIVOT, LoopSystem, are_numbers
 
 MOST = 8  # choices that kernels are made for
 TRIES = 24  # configurations at which choices are looked for
@@ -125,20 +125,18 @@ class Choices:
         drive = self.set.by_name(self.set.driven(t))
         with np.errstate(all="ignore"):
             choices = self.loops.choose(q, drive, closed)
-            found = self._system(choices, np.asarray(q, float), drive)
-        return Pick(choices, np.array([np.abs(p) for x in found.solvers for p in x.pivots], float))
+            _, solvers, _ = self._system(choices, drive).at(np.asarray(q, float))
+        return Pick(choices, np.array([np.abs(p) for x in solvers for p in x.pivots], float))
 
     def quality(self, pick: Pick, q, t=0.0):
         """The least pivot of a choice at configurations q, against what it was where it was made (...)."""
         with np.errstate(all="ignore"):
-            return self._system(pick.choices, np.asarray(q, float), self.set.by_name(self.set.driven(t)), pick.pivots).quality()
+            system, q = self._system(pick.choices, self.set.by_name(self.set.driven(t)), pick.pivots), np.asarray(q, float)
+            return system.quality(q, system.at(q)[1])
 
-    def _system(self, choices, q, drive, reference=None) -> LoopSystem:
-        loops = self.loops
-        rooted = self.set.robot.lowered.system(loops.rooted[0])
-        system = LoopSystem(loops, loops.nodes, rooted, choices, drive=drive, reference=reference)
-        system.blocks(q)
-        return system
+    def _system(self, choices, drive, reference=None) -> LoopSystem:
+        rooted = self.set.robot.lowered.system(self.loops.rooted[0])
+        return LoopSystem(self.loops, self.loops.nodes, rooted, choices, drive=drive, reference=reference)
 
     def first(self, q, t=0.0) -> Pick:
         """A choice for a run that starts at q: the model's first one if it is good there, else that of q itself."""
@@ -150,7 +148,7 @@ def _rank(pick: Pick) -> int:
 
 
 class ChoiceKernels:
-    """A function of (system, arguments...) as kernels; called as a gufunc is.
+    """A function of (system, arguments...) as kernels, called as a gufunc is. Where a choice does not serve, its results are not numbers.
 
     Returns its results and which samples (a mask) no choice served, or None if all are served. NaN in, NaN out.
     """
@@ -228,6 +226,6 @@ class ChoiceKernels:
                 reference=rest[0] if pivots else np.zeros(0), pull=state[-1] if self.pulled else None,
             )  # fmt: skip
             results = self.function(system, *(state[:-1] if self.pulled else state))
-            return *results, system.serves + np.zeros_like(state[0][..., 0])
+            return *results, np.where(are_numbers(results), 1.0, 0.0) + np.zeros_like(state[0][..., 0])
 
         return Kernel(self.name, function, (*self.inputs, *more), content=(set_, self.content, pick.choices)).gufunc("d")

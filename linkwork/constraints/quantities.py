@@ -14,6 +14,7 @@ from .augmented import check_closed
 from .embedded import by_choice, residual, system_at
 from .given import arrays_of, check_no_kernel, each, one_time
 from .rows import Rows
+from .system import where_served
 
 if TYPE_CHECKING:
     from .constrained import Constrained
@@ -64,13 +65,12 @@ def _of_embedded(held: "Constrained", bound: Bound, arrays, t: float):
 
     def function(system, *state):
         results = bound.of_system(system, state)
-        system.check_pivots()
-        return results if several else (results,)
+        return where_served(system.serves(state[0]), *(results if several else (results,)))
 
     def in_numpy(choices, *state):
         system = system_at(held.loops, choices, t)
         results = bound.of_system(system, state)
-        check_closed(held.set, Rows(residual(held.loops, system.rows, state[0]), None, None, None))
+        check_closed(held.set, Rows(residual(held.loops, system.at(state[0])[0], state[0]), None, None, None))
         return results if several else (results,)
 
     if not (held.compiled and held.nv):

@@ -16,7 +16,8 @@ APART = 1e-8  # the square of the sine between a row and those before it: nearer
 
 
 def nearest_step(system: LoopSystem, q, v):
-    """q and v after one step to the nearest state in the metric of the mass matrix, and how far c was from zero before.
+    """q and v after one step to the nearest state in the metric of the mass matrix, and how far c was from zero before. Where rows are not
+    apart, or not all can be kept, v is no number.
 
         q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c),   v ← v − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc v − U)
     """
@@ -25,14 +26,14 @@ def nearest_step(system: LoopSystem, q, v):
     misfit = loops.misfit(rows, q)
     if not any(x.rows for x in system.choices):
         return q, v, misfit
-    c, U, Jc, s, A = _in_mass_metric(system, rows, q)
+    c, U, Jc, s, A, apart = _in_mass_metric(system, rows, q)
     holonomic = _binding(system)
     position = Jc[..., holonomic, :].mT @ solve(A[..., holonomic, :][..., holonomic], c[..., holonomic, :])
     velocity = Jc.mT @ solve(A, Jc @ v[..., None] - U)
     step = s.tree.join_rows(solved(s, nodes.still, s.tree.split_rows(np.concatenate([position, velocity], -1))))
     slow = v - step[..., 1]
-    system.check_velocities(rows, slow, misfit)
-    return integrate(nodes, q, -step[..., 0]), slow, misfit
+    kept = apart & system.keeps_velocities(rows, slow, misfit)
+    return integrate(nodes, q, -step[..., 0]), np.where(kept[..., None], slow, np.nan), misfit
 
 
 def slide(system: LoopSystem, q, w):
@@ -41,7 +42,7 @@ def slide(system: LoopSystem, q, w):
     binding = _binding(system)
     if not binding:
         return w
-    c, _, Jc, s, A = _in_mass_metric(system, rows, q)
+    c, _, Jc, s, A, _ = _in_mass_metric(system, rows, q)
     Jc, A = Jc[..., binding, :], A[..., binding, :][..., binding]
     force = Jc.mT @ solve(A, Jc @ w[..., None] + c[..., binding, :])
     return w - s.tree.join_rows(solved(s, system.nodes.still, s.tree.split_rows(force)))[..., 0]
@@ -56,16 +57,17 @@ def _binding(system: LoopSystem) -> list[int]:
 def allowed(system: LoopSystem, q, w):
     """Of velocities w (..., m, nv) the part that constraints at rest allow, nearest in the metric of the mass matrix:
 
-        w − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ Jc w
+        w − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ Jc w                       not numbers where rows are not apart
     """
     if not any(x.rows for x in system.choices):
         return w
-    _, _, Jc, s, A = _in_mass_metric(system, system.loops.all_rows(system.nodes, q, drive=system.drive), q)
-    return w - s.tree.join_rows(solved(s, system.nodes.still, s.tree.split_rows(Jc.mT @ solve(A, Jc @ w.mT)))).mT
+    _, _, Jc, s, A, apart = _in_mass_metric(system, system.loops.all_rows(system.nodes, q, drive=system.drive), q)
+    part = w - s.tree.join_rows(solved(s, system.nodes.still, s.tree.split_rows(Jc.mT @ solve(A, Jc @ w.mT)))).mT
+    return np.where(apart[..., None, None], part, np.nan)
 
 
 def _in_mass_metric(system: LoopSystem, rows, q):
-    """c, U and Jc of the rows that are enough, the blocks of the tree, and A = Jc 𝓜⁻¹ Jc*."""
+    """c, U and Jc of the rows that are enough, the blocks of the tree, A = Jc 𝓜⁻¹ Jc*, and whether the rows are apart (...)."""
     loops, nodes = system.loops, system.nodes
     c, U, Jc = (stacked_rows([y for y in x if y.shape[-2]]) for x in zip(*(
         (x.c[..., at, :], x.U[..., at, :], loops.spread(g, x.Jc[..., at, :]))
@@ -74,9 +76,8 @@ def _in_mass_metric(system: LoopSystem, rows, q):
     P, D, G, _ = articulated_inertia(s)
     _, eps, nu = innovations(s, P, D, G, at_rest(s, nodes.still, s.tree.split_rows(Jc.mT)))
     A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})
-    for i, pivot in enumerate(factor(A)[1]):
-        system.demand(pivot[..., 0] > APART * A[..., i, i])
-    return c, U, Jc, s, A
+    lost = sum((np.where(pivot[..., 0] > APART * A[..., i, i], 0.0, 1.0) for i, pivot in enumerate(factor(A)[1])), 0.0 * q[..., 0])
+    return c, U, Jc, s, A, lost == 0
 
 
 class Nearest:
@@ -115,13 +116,10 @@ def dependent_step(system: LoopSystem, q, v):
     """The same by the dependent velocities alone: the independent ones, and what they have covered, stay. Also how good the
     choice still is, 1 where it was made."""
     loops, nodes = system.loops, system.nodes
-    system.blocks(q)
+    all_rows, solvers, misfit = system.at(q)
     step = np.zeros_like(q, shape=(*q.shape[:-1], nodes.tree.nv, 2))
-    for g, solver in enumerate(system.solvers):
-        rows, columns = system.rows[g], loops.columns[g]
+    for rows, solver, columns in zip(all_rows, solvers, loops.columns):
         step[..., columns, :] = solver.particular(np.concatenate([rows.c, rows.Jc @ v[..., columns, None] - rows.U], -1))
-    quality = system.quality()
-    system.demand(quality >= system.least)
-    slow = v - step[..., 1]
-    system.check_velocities(system.rows, slow, system.misfit)
-    return integrate(nodes, q, -step[..., 0]), slow, system.misfit, quality
+    quality, slow = system.quality(q, solvers), v - step[..., 1]
+    kept = (quality >= system.least) & system.keeps_velocities(all_rows, slow, misfit)
+    return integrate(nodes, q, -step[..., 0]), np.where(kept[..., None], slow, np.nan), misfit, quality

@@ -6,7 +6,7 @@ which some loop has no answer of this kind is counted, and evaluated in NumPy.
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from ..engine.rolled import Joined, Table
 from ..engine.rolled_program import RolledProgram
 from ..errors import TraceError
 from ..lie.scalars import rounding
-from ..quantities import SIZES, forward_dynamics
+from ..quantities import SIZES
+from ..quantities.motion import accelerated
 from ..quantities.rolled import WrenchesOnNodes
 from ..sweeps import Blocks, Rates
 from ..systems.cells import Cells, RolledEmbedding, moving_parts
 from ..systems.rolled import RolledNodes, as_rotations, kind_of
+from ..systems.system import System
 from .augmented import INCONSISTENT, OPEN
 from .cells import Kind, LocalLoops
 from .loops import Loops, Ranked, velocity_weights
@@ -99,7 +101,25 @@ class Bends:
         return self.slot[k]
 
 
-class RolledLoopSystem:
+class RolledBlocks(NamedTuple):
+    """What such a system knows at a configuration."""
+
+    q: Any  # of each node
+    rigid: Blocks  # of the tree
+    X: Any  # v_S = X u, of each root
+
+
+class RolledRates(NamedTuple):
+    """What it knows of velocities there, in slots of each root."""
+
+    v: Any  # of each node
+    Jc: Any
+    gamma: Any
+    off: Any  # 1 where a loop has no answer
+    bend: Bends
+
+
+class RolledLoopSystem(System):
     """A rigid tree with embedded loops as a rolled kernel sees it: the system that sweeps run on, as `LoopSystem` is in straight-line
     code."""
 
@@ -144,40 +164,43 @@ class RolledLoopSystem:
     # --- the system
 
     def blocks(self, q) -> Blocks:
-        self.q = q.parts(self.tree, column=False)
-        self.rigid = self.nodes.blocks(q)
-        self.X = self.tree.slots()
+        parts, rigid, X = q.parts(self.tree, column=False), self.nodes.blocks(q), self.tree.slots()
         for k in self.tree.base_to_tips():
             if k in self.embedding.members:
-                self.X[k] = self.solver(k, self.rows(k, self.q), self.q).motions()
-        return self.embedding.blocks(self.rigid, self.X)
+                X[k] = self.solver(k, self.rows(k, parts), parts).motions()
+        return self.embedding.blocks(rigid, X)._replace(q=q, own=RolledBlocks(parts, rigid, X))
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
-        self.v = v.parts(self.tree, column=False)
-        slot, self.Jc, self.gamma, self.off = self.tree.slots(4)
-        self.bend = Bends(slot, self.members)
+        q, (Jc, gamma, off, slot) = s.own.q, self.tree.slots(4)
+        own = RolledRates(v.parts(self.tree, column=False), Jc, gamma, off, Bends(slot, self.members))
         for k in self.tree.base_to_tips():
-            self.off[k] = 0.0
+            own.off[k] = 0.0
             if k in self.embedding.members:
-                rows = self.rows(k, self.q, self.v)
-                solver = self.solver(k, rows, self.q)
+                rows = self.rows(k, q, own.v)
+                solver = self.solver(k, rows, q)
                 for i, x in self.embedding.spread(k, -solver.particular(rows.gamma)).items():
-                    slot[i] = x
-                self.Jc[k], self.gamma[k] = rows.Jc, rows.gamma
-                self.off[k] = self._off(k, rows, solver)
-        rigid = self.nodes.rates(self.rigid, v, tau, external)
-        return self.embedding.rates(self.rigid, rigid, self.bend)
+                    own.bend.slot[i] = x
+                own.Jc[k], own.gamma[k] = rows.Jc, rows.gamma
+                own.off[k] = self._off(k, rows, solver, q)
+        rigid = self.nodes.rates(s.own.rigid, v, tau, external)
+        return self.embedding.rates(s.own.rigid, rigid, own.bend)._replace(own=own)
 
-    def whole(self, s: Blocks, vdot):
+    def whole(self, s: Blocks, r: Rates, vdot):
         """v̇ = X u̇ + Ẋu."""
-        self.vdot = vdot
-        return self.embedding.whole(vdot, self.X, self.bend)
+        return self.embedding.whole(vdot, s.own.X, r.own.bend)
+
+    def response(self, s: Blocks, vdot):
+        return self.embedding.whole(vdot, s.own.X)
+
+    @property
+    def kinematic(self):
+        return self.nodes
 
     # --- has each loop an answer?
 
-    def _off(self, e, rows: Rows, solver):
+    def _off(self, e, rows: Rows, solver, q):
         """1 where a loop is open or its pivots are next to nothing, else 0."""
-        q, kind = self.local(e, self.q), self.kind(e)[0]
+        q, kind = self.local(e, q), self.kind(e)[0]
         zero = np.zeros_like(q[0])
         least, good = np.maximum(LEFT, 64 * rounding(q)), zero + 1.0
         for pivot in solver.pivots:
@@ -186,26 +209,26 @@ class RolledLoopSystem:
             good = np.where(np.abs(rows.c[j, 0]) / scale <= OPEN, good, 0.0)
         return 1.0 - good
 
-    def unserved(self):
+    def unserved(self, s: Blocks, r: Rates, vdot):
         """How many loops of a sample have no answer: open or singular ones, and those whose constraints contradict each other."""
         tree, out = self.tree, self.tree.slots()
         for k in tree.base_to_tips():
-            out[k] = self.off[k]
+            out[k] = r.own.off[k]
             if k in self.embedding.members:
-                lack, speed = self._lack(k)
-                served = np.where(lack <= np.maximum(INCONSISTENT, 1e4 * rounding(self.local(k, self.q))), self.off[k], 1.0)
+                lack, speed = self._lack(k, s, r, vdot)
+                served = np.where(lack <= np.maximum(INCONSISTENT, 1e4 * rounding(self.local(k, s.own.q))), r.own.off[k], 1.0)
                 out[k] = np.where(speed < np.inf, served, 1.0)
             elif self.embedding.widths[k]:
-                size = sum(np.abs(self.vdot[k][i, 0]) for i in range(self.embedding.widths[k]))
-                out[k] = np.where(size < np.inf, self.off[k], 1.0)
+                size = sum(np.abs(vdot[k][i, 0]) for i in range(self.embedding.widths[k]))
+                out[k] = np.where(size < np.inf, r.own.off[k], 1.0)
         return tree.total(out)
 
-    def _lack(self, e):
+    def _lack(self, e, s: Blocks, r: Rates, u_rate):
         """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of; and the size of what moves the loop."""
-        kind, v = self.kind(e)[0], self.local(e, self.v)
-        vdot = self.X[e] @ self.vdot[e] + moving_parts(self.embedding.members[e], self.embedding.rigid.widths, self.bend)
+        kind, v = self.kind(e)[0], self.local(e, r.own.v)
+        vdot = s.own.X[e] @ u_rate[e] + moving_parts(self.embedding.members[e], self.embedding.rigid.widths, r.own.bend)
         sizes = [(np.abs(vdot[j, 0]) + v[j] * v[j] * float(1 / reach)) * float(1 / reach) for j, reach in enumerate(kind.reach)]
-        return self.lack(e, self.Jc[e], vdot[:, 0], self.gamma[e][:, 0], largest(sizes, v))
+        return self.lack(e, r.own.Jc[e], vdot[:, 0], r.own.gamma[e][:, 0], largest(sizes, v))
 
     def lack(self, e, Jc, x, rest, speed):
         """What the rows that were not needed lack of Jc x + rest = 0, against what they are made of; and the speed, that of x or more,
@@ -257,4 +280,5 @@ def dynamics_where_served(system: RolledLoopSystem, *state):
 
 def served_dynamics(system: RolledLoopSystem, *state):
     """v̇, and how many loops have no answer."""
-    return forward_dynamics(system, *state), system.unserved()
+    solution = accelerated(system, *state)
+    return system.whole(*solution), system.unserved(*solution)

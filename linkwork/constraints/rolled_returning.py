@@ -64,9 +64,9 @@ class Step:
                 self._find(k)
 
     def _find(self, e) -> None:
-        system = self.system
-        kind, rows, v = system.kind(e)[0], system.rows(e, system.q), system.local(e, self.speed)
-        solver, q = system.solver(e, rows, system.q), system.local(e, system.q)
+        system, at = self.system, self.s.own.q
+        kind, rows, v = system.kind(e)[0], system.rows(e, at), system.local(e, self.speed)
+        solver, q = system.solver(e, rows, at), system.local(e, at)
         for y, b in zip(self.missing, (rows.c, rows.Jc @ v[:, None])):
             for i, x in system.embedding.spread(e, -solver.particular(b)).items():
                 y.slot[i] = x
@@ -91,12 +91,12 @@ class Step:
         P, D, G, _ = articulated_inertia(s)
         rates = [self._rates(y) for y in self.missing]
         nu = [innovations(s, P, D, G, r)[2] for r in rates]
-        return [system.embedding.whole(accelerations(s, G, r, x)[0], system.X, y) for r, x, y in zip(rates, nu, self.missing)]
+        return [system.embedding.whole(accelerations(s, G, r, x)[0], s.own.X, y) for r, x, y in zip(rates, nu, self.missing)]
 
     def _rates(self, y: Bends) -> Rates:
         nodes = self.system.nodes
-        still = at_rest(self.system.rigid, nodes.still, self.system.tree.split(nodes.zeros))
-        return self.system.embedding.rates(self.system.rigid, still, y)
+        still = at_rest(self.s.own.rigid, nodes.still, self.system.tree.split(nodes.zeros))
+        return self.system.embedding.rates(self.s.own.rigid, still, y)
 
     def results(self, dq: Joined, dv: Joined):
         system = self.system

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..quantities.inertia import solved
 from ..sweeps import BlockRates, Blocks, Rates
 from ..systems import Nodes
 from ..systems.embedded import Embedding
+from ..systems.system import System
 from .augmented import INCONSISTENT, OPEN
 from .loops import Choice, Loops, Ranked
 from .rows import Rows
@@ -22,25 +23,43 @@ from .rows import Rows
 LEAST_PIVOT = 1e-3  # of what a pivot was where it was chosen: below it the choice does not serve
 
 
-class LoopSystem:
-    """A system for one evaluation, with one choice of dependent velocities. `serves` is 1 where the choice serves: loops
-    closed, pivots large enough, rows that were not needed kept."""
+class LoopBlocks(NamedTuple):
+    """What a system with loops knows at a configuration."""
+
+    rows: list[Rows]
+    solvers: list
+    misfit: Any  # how far loops are from being closed
+    rigid: Blocks  # of the tree
+    X: dict[int, Any]  # v_S = X u, of each root
+
+
+class LoopRates(NamedTuple):
+    """What it knows of velocities there: γ of each loop, and Ẋu of each member's joint."""
+
+    gamma: list
+    bend: dict[int, Any]
+
+
+class LoopSystem(System):
+    """A system with one choice of dependent velocities. Accelerations are no numbers where it does not serve: where loops are open, pivots
+    too small, or rows that were not needed are not kept."""
 
     def __init__(
         self, loops: Loops, nodes: Nodes, rooted: Nodes, choices: Sequence[Choice | Ranked], *, drive=None, reference=None, pull=None,
-        least=LEAST_PIVOT, inconsistent=INCONSISTENT,
+        least=LEAST_PIVOT, inconsistent=INCONSISTENT, may_open=OPEN,
     ):  # fmt: skip
         """`nodes` and `rooted` are those of `loops` over the scalars of the evaluation. `reference` are the pivots where the
         choice was made; without them nothing is judged. `pull` = [ω, ζ] asks for c̈ + 2ζω ċ + ω² c = 0 (Baumgarte) in place of c̈ = 0.
-        A pivot must be `least` of its reference, and what rows that are not needed lack of being kept at most `inconsistent`."""
+        A pivot must be `least` of its reference, what rows that are not needed lack of being kept at most `inconsistent`, and what loops
+        lack of being closed at most `may_open`; None judges no such thing."""
         self.loops, self.nodes, self.rooted = loops, nodes, rooted
         self.choices: Sequence[Any] = choices
         self.drive, self.reference, self.pull, self.least, self.inconsistent = drive, reference, pull, least, inconsistent
+        self.may_open = may_open
         self.roots = loops.rooted[1]
         self.embedding = Embedding(rooted.tree, self.roots, [x.freedom for x in choices])
         self.tree, self.still, self.falling = self.embedding.tree, rooted.still, rooted.falling
         self.on, self.places, self.on_node = rooted.on, rooted.places, rooted.on_node
-        self.serves: Any = 1.0
 
     @property
     def nv(self) -> int:
@@ -56,40 +75,44 @@ class LoopSystem:
     # --- the system
 
     def blocks(self, q) -> Blocks:
-        self.q, self.rigid = q, self.rooted.blocks(q)
-        self.rows = self.loops.all_rows(self.nodes, q, drive=self.drive)
-        self.solvers = [choice.solver(x.Jc, q) for x, choice in zip(self.rows, self.choices)]
-        self.X = {e: solver.motions() for solver, (e, _) in zip(self.solvers, self.roots)}
-        self.misfit = self.loops.misfit(self.rows, q)
-        return self.embedding.blocks(self.rigid, self.X)
+        rows, solvers, misfit = self.at(q)
+        X = {e: solver.motions() for solver, (e, _) in zip(solvers, self.roots)}
+        rigid = self.rooted.blocks(q)
+        return self.embedding.blocks(rigid, X)._replace(q=q, own=LoopBlocks(rows, solvers, misfit, rigid, X))
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
-        self.gamma = [self._gamma(g, v) for g in range(len(self.roots))]
-        self.bend = self._bends()
-        rigid = self.rooted.rates(self.rigid, v, tau, external)
-        return self.embedding.rates(self.rigid, rigid, self.bend)
+        own = s.own
+        gamma = [self._gamma(g, s.q, v) for g in range(len(self.roots))]
+        bend = self._followed(own.solvers, [-x for x in gamma])
+        rigid = self.rooted.rates(own.rigid, v, tau, external)
+        return self.embedding.rates(own.rigid, rigid, bend)._replace(own=LoopRates(gamma, bend))
 
-    def entry_rates(self, u) -> BlockRates:
+    def entry_rates(self, s: Blocks, u) -> BlockRates:
         """Rates of the entries of the blocks along u: those of the rigid tree along v = X u, and Ẋ."""
-        v = self.embedding.whole(self.tree.split(u), self.X, {})
-        rigid = self.rooted.entry_rates(self.rigid, v)
-        return self.embedding.block_rates(self.rigid, rigid, {e: self._X_rate(g, v) for g, (e, _) in enumerate(self.roots)})
+        v = self.embedding.whole(self.tree.split(u), s.own.X, {})
+        rigid = self.rooted.entry_rates(s.own.rigid, v)
+        return self.embedding.block_rates(s.own.rigid, rigid, {e: self._X_rate(s, g, v) for g, (e, _) in enumerate(self.roots)})
 
-    def whole(self, s: Blocks, vdot):
+    def whole(self, s: Blocks, r: Rates, vdot):
         """v̇ = X u̇ + Ẋu (..., nv)."""
-        found = self.embedding.whole(vdot, self.X, self.bend)
-        self._check_redundant_rows(found)
-        return found
+        found = self.embedding.whole(vdot, s.own.X, r.own.bend)
+        if self.reference is None:
+            return found
+        served = self._serves(s.q, s.own.rows, s.own.solvers, s.own.misfit)
+        if self.inconsistent is not None:
+            kept = self.redundant_residual(s, r, found) <= np.maximum(self.inconsistent, 100 * s.own.misfit)
+            served = served & kept & (sum(np.abs(found[..., i]) for i in range(self.nv)) < np.inf)
+        return np.where(served[..., None], found, np.nan)
 
     def response(self, s: Blocks, vdot):
         """X u̇ (..., nv, m) of columns that forces alone make."""
-        return self.embedding.response(vdot, self.X)
+        return self.embedding.response(vdot, s.own.X)
 
     def compliance(self, q):
         """v̇ for each unit of τ on the joints (..., nv, nv), loops closed: X (X* 𝓜 X)⁻¹ X*."""
         s = self.blocks(q)
         one = like(np.eye(self.nv), q)
-        return self.response(s, solved(s, self.still, self.embedding.forces(one, self.X)))
+        return self.response(s, solved(s, self.still, self.embedding.forces(one, s.own.X)))
 
     def place(self, k: int, B):
         return k, self.embedding.padded(k, B)
@@ -99,45 +122,50 @@ class LoopSystem:
         """The nodes of the tree, which say where bodies are."""
         return self.nodes
 
+    def at(self, q):
+        """Rows and solvers of each loop, and how far loops are from being closed."""
+        rows = self.loops.all_rows(self.nodes, q, drive=self.drive)
+        return rows, [choice.solver(x.Jc, q) for x, choice in zip(rows, self.choices)], self.loops.misfit(rows, q)
+
+    def serves(self, q):
+        """Does the choice serve a configuration (...)? Loops are closed, and pivots still good."""
+        return self._serves(q, *self.at(q))
+
     # --- the dependent velocities of each loop
 
-    def _X_rate(self, g: int, v):
+    def _X_rate(self, s: Blocks, g: int, v):
         """Ẋ = [−J₁⁻¹ J̇c X; 0] along v, of holonomic rows that do not move in time. γ(v) = J̇c(v) v, so that for velocities v and w
 
             J̇c(v) w = ½ [γ(v + w) − γ(v) − γ(w)] + ½ Jc [v, w]                    [v, w] the bracket in each joint
         """
-        X, columns = self.X[self.roots[g][0]], self.loops.columns[g]
+        X, columns = s.own.X[self.roots[g][0]], self.loops.columns[g]
         bracket = self.nodes.tree.matrix({(k, k): self.nodes.groups[k].ad(v[..., rows]) for k, rows in enumerate(self.nodes.tree.rows)})
-        own, bent = self._gamma(g, v), []
+        own, bent = self._gamma(g, s.q, v), []
         for i in range(X.shape[-1]):
             w = np.zeros_like(v + X[..., 0, :1], shape=np.broadcast_shapes(v.shape, (*X.shape[:-2], v.shape[-1])))
             w[..., columns] = X[..., i]
-            symmetric = self._gamma(g, v + w) - own - self._gamma(g, w)
-            bent.append(0.5 * (symmetric + self.rows[g].Jc @ (bracket @ w[..., None])[..., columns, :]))
-        return -self.solvers[g].particular(concatenated(bent, -1)) if bent else np.zeros_like(X)
+            symmetric = self._gamma(g, s.q, v + w) - own - self._gamma(g, s.q, w)
+            bent.append(0.5 * (symmetric + s.own.rows[g].Jc @ (bracket @ w[..., None])[..., columns, :]))
+        return -s.own.solvers[g].particular(concatenated(bent, -1)) if bent else np.zeros_like(X)
 
-    def _gamma(self, g: int, v):
+    def _gamma(self, g: int, q, v):
         """γ of all rows of a loop (..., m, 1), with the pull if there is one."""
-        rows = self.loops.rows(self.nodes, g, self.q, v, self.drive)
+        rows = self.loops.rows(self.nodes, g, q, v, self.drive)
         if self.pull is None:
             return rows.gamma
         omega, zeta = self.pull[..., :1, None], self.pull[..., 1:, None]
         rate = rows.Jc @ v[..., self.loops.columns[g], None] - rows.U
         return rows.gamma + 2 * zeta * omega * rate + omega * omega * rows.c
 
-    def _bends(self) -> dict[int, Any]:
-        """Ẋu of each member's joint."""
-        return self._followed([-x for x in self.gamma])
-
-    def moved(self) -> dict[int, Any]:
+    def moved(self, s: Blocks) -> dict[int, Any]:
         """What drives alone make of each member's velocity: v_S = X u + J₁⁻¹ U."""
-        return self._followed([x.U for x in self.rows])
+        return self._followed(s.own.solvers, [x.U for x in s.own.rows])
 
-    def _followed(self, values) -> dict[int, Any]:
+    def _followed(self, solvers, values) -> dict[int, Any]:
         """J₁⁻¹ of values, one for each row of a loop, spread over its members; zero where velocities are independent."""
         out = {}
         for g, (e, members) in enumerate(self.roots):
-            bend = self.solvers[g].particular(values[g])
+            bend = solvers[g].particular(values[g])
             start = 0
             for k, width in zip(members, self.embedding.sizes[e]):
                 out[k] = bend[..., start : start + width, :]
@@ -146,43 +174,32 @@ class LoopSystem:
 
     # --- does the choice serve?
 
-    def quality(self):
+    def quality(self, q, solvers):
         """The least of the pivots (...), each against what it was where it was chosen."""
-        least = np.zeros_like(self.q[..., 0]) + 1.0
-        pivots = [p for x in self.solvers for p in x.pivots]
+        least = np.zeros_like(q[..., 0]) + 1.0
+        pivots = [p for x in solvers for p in x.pivots]
         for i, pivot in enumerate(pivots):
             size = np.abs(pivot) / self.reference[..., i]
             least = np.where(size >= least, least, size)  # what is no number is worst
         return least
 
-    def demand(self, good) -> None:
-        """Without it the choice does not serve; what is no number is not good."""
-        self.serves = np.where(good, self.serves, 0.0)
-
-    def check_pivots(self) -> None:
-        """Loops are closed, and pivots are still good."""
-        self.demand(self.quality() >= self.least)
-        self.demand(self.misfit <= OPEN)
-        for g, rows in enumerate(self.rows):
+    def _serves(self, q, rows: list[Rows], solvers, misfit):
+        good = self.quality(q, solvers) >= self.least
+        if self.may_open is not None:
+            good = good & (misfit <= self.may_open)
+        for g, x in enumerate(rows):
             own = self.loops.given_by_functions[g]  # which may be no numbers
-            self.demand(sum(np.abs(rows.Jc[..., i, j]) for i in own for j in range(rows.Jc.shape[-1])) < np.inf)
+            good = good & (sum((np.abs(x.Jc[..., i, j]) for i in own for j in range(x.Jc.shape[-1])), 0.0 * misfit) < np.inf)
+        return good
 
-    def _check_redundant_rows(self, vdot) -> None:
-        """Rows that were not needed are kept too."""
-        if self.reference is None:
-            return
-        self.check_pivots()
-        self.demand(self.redundant_residual(vdot) <= np.maximum(self.inconsistent, 100 * self.misfit))
-        self.demand(sum(np.abs(vdot[..., i]) for i in range(self.nv)) < np.inf)
-
-    def redundant_residual(self, vdot):
+    def redundant_residual(self, s: Blocks, r: Rates, vdot):
         """What the rows that were not needed lack of Jc v̇ + γ = 0, against what they are made of (...)."""
-        return self._relative_residual(self.rows, vdot, self.gamma, self.q)
+        return self._relative_residual(s.own.rows, vdot, r.own.gamma, s.q)
 
-    def check_velocities(self, rows: list[Rows], v, misfit) -> None:
-        """Velocities that keep the rows that are enough keep the others, Jc v = U."""
+    def keeps_velocities(self, rows: list[Rows], v, misfit):
+        """Do velocities that keep the rows that are enough keep the others, Jc v = U (...)?"""
         left = self._relative_residual(rows, v, [-x.U for x in rows], v)
-        self.demand(left <= np.maximum(self.inconsistent, 100 * misfit))
+        return left <= np.maximum(self.inconsistent, 100 * misfit)
 
     def _relative_residual(self, rows: list[Rows], x, constant, some):
         """What rows that were not needed lack of Jc x + constant = 0, against what they are made of, all without units."""
@@ -199,6 +216,16 @@ class LoopSystem:
                 size = size + 1e-9 * speed
                 found += [np.abs(left[..., i, 0]) * float(a) / np.where(size > 0, size, 1.0) for i, a in enumerate(inverse)]
         return largest(found, some)
+
+
+def are_numbers(results):
+    """Are all entries of one sample's results numbers?"""
+    return sum(np.abs(x).sum() for x in results) <= np.inf
+
+
+def where_served(serves, *results) -> tuple:
+    """Results of samples that are served; others are not numbers."""
+    return tuple(np.where(np.reshape(serves, np.shape(serves) + (1,) * (x.ndim - np.ndim(serves))), x, np.nan) for x in results)
 
 
 def largest(values, some):

@@ -65,7 +65,7 @@ class VariedStates:
             there = nearest(system_at, q, here)
             system = system_at(there)
             _, slow, size = nearest_step(system, there, v)
-            fits = fits & (system.serves != 0) & (size <= np.maximum(PUT_BACK, 64 * rounding(q)))
+            fits = fits & is_finite(slow) & (size <= np.maximum(PUT_BACK, 64 * rounding(q)))
             return np.where(fits, there, np.nan), np.where(fits, slow, np.nan)
 
         return self._kernel("projected", function, *self._inputs("q", "v"))
@@ -101,16 +101,21 @@ def assembled(system_at: Callable[..., LoopSystem], q):
 def returned(system_at: Callable[..., LoopSystem], q, v):
     """The nearest state on the constraints, and whether it was found: steps until c is rounding, as `states.returned` makes them."""
 
-    def closer(here, there, slow, size, good):
+    def closer(here, there, slow, size):
         system = system_at(there)
         further, slower, less = nearest_step(system, there, v)
         better = less < 0.5 * size
-        new = (there, here), (further, there), (slower, slow), (less, size), (system.serves, good)
+        new = (there, here), (further, there), (slower, slow), (less, size)
         return *(np.where(better, x, old) for x, old in new), ~better | (less <= np.maximum(ROUNDING, 4 * eps))
 
     zero, eps = 0.0 * q[0], rounding(q)
-    (here, _, slow, size, good), _ = iterate(closer, (q, q, v, zero + np.inf, zero), most=RETURNS + 1)
-    return here, slow, (good != 0) & (size <= np.maximum(PUT_BACK, 64 * eps))
+    (here, _, slow, size), _ = iterate(closer, (q, q, v, zero + np.inf), most=RETURNS + 1)
+    return here, slow, is_finite(slow) & (size <= np.maximum(PUT_BACK, 64 * eps))
+
+
+def is_finite(x):
+    """Are all entries of a vector (..., n) numbers?"""
+    return sum((np.abs(x[..., i]) for i in range(x.shape[-1])), 0.0) < np.inf
 
 
 def nearest(system_at: Callable[..., LoopSystem], start, q):

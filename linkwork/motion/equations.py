@@ -8,12 +8,12 @@ rates a Runge-Kutta method applies (Munthe-Kaas 1998):
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from .. import quantities
 from ..model.tree import concatenated
+from ..systems.system import System
 from .rotation_translation import cross_product, element, rotated, rotations
 from .runge_kutta import RK4
 
@@ -41,9 +41,8 @@ class Motion(ABC):
 class OfSystem(Motion):
     """The motion of a system, by sweeps over any scalar."""
 
-    def __init__(self, system: Any, served: Any = None):
-        """`served()` is where constraints have an answer (...), once accelerations were asked for."""
-        self.system, self.nodes, self.served = system, system.kinematic, served
+    def __init__(self, system: System):
+        self.system, self.nodes = system, system.kinematic
 
     def integrate(self, q, xi):
         return quantities.integrate(self.nodes, q, xi)
@@ -55,8 +54,7 @@ class OfSystem(Motion):
         return quantities.passive_force(self.nodes, q, v)
 
     def forward_dynamics(self, q, v, tau, external=None):
-        vdot = quantities.forward_dynamics(self.system, q, v, tau, external)
-        return vdot if self.served is None else np.where(self.served()[..., None], vdot, np.nan)
+        return quantities.forward_dynamics(self.system, q, v, tau, external)
 
 
 # --- the equations

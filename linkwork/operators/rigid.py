@@ -54,7 +54,7 @@ def with_inertial_rates(nodes: Nodes, q, v) -> SKO:
         c[k]   = np.concatenate([np.zeros_like(u), skew(w[..., 0]) @ u], -2)
         a_I[k] = r.a[k] + c[k] - s.A[k].mT @ c[tree.parent[k]]
         b_I[k] = gyroscopic_inertial(M[k], V[k])
-    return SKO(*s, a_I, b_I, nodes.falling)
+    return SKO(s.tree, s.A, s.H, s.M, s.armature, a_I, b_I, nodes.falling)
 
 
 def about_a_fixed_point(nodes: Nodes, q, v) -> SKO:

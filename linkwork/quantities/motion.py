@@ -24,11 +24,16 @@ def inverse_dynamics(system, q, v, vdot, external=None):
 @quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True, divides_by_inertia=True)
 def forward_dynamics(system, q, v, tau, external=None):
     """v̇ of forces τ, which are all of the joint force: passive forces are not part of it. Constraints are kept."""
+    return system.whole(*accelerated(system, q, v, tau, external))
+
+
+def accelerated(system, q, v, tau, external=None):
+    """Blocks, rates, and the accelerations of the blocks that forces τ make."""
     s = system.blocks(q)
     r = system.rates(s, v, tau, external)  # outwards before inwards: rolled, both outward loops are one
     P, D, G, _ = sweeps.articulated_inertia(s)
     vdot, _, _ = sweeps.forward_dynamics(s, P, D, G, r)
-    return system.whole(s, vdot)
+    return s, r, vdot
 
 
 @quantity(("nv",), Honours.GRAVITY, of_joints=True, of_tree=True)

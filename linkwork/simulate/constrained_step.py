@@ -47,19 +47,15 @@ class ConstrainedMotion:
         self.middle: list[Nearest] = []  # of a step with contacts
 
     def system(self, q, when: int) -> LoopSystem:
-        return self.systems.system(self.loops, q, self.dress, [] if self.drives is None else [self.drives[when]])
-
-    def of(self, system: LoopSystem) -> equations.OfSystem:
-        """The motion of a system, not a number where its choice does not serve."""
-        return equations.OfSystem(system, lambda: system.quality() >= system.least)
+        return self.systems.system(self.loops, q, self.dress, [] if self.drives is None else [self.drives[when]], may_open=None)
 
     def rates(self, q, xi, v, tau, when: int):
         """ξ̇ and v̇ at q ∘ exp ξ."""
-        return equations.rates(self.of(self.system(q, when)), q, xi, v, tau)
+        return equations.local_rates(self.system(q, when), q, xi, v, tau)
 
     def acceleration(self, q, v, tau, when: int = START):
         """v̇ with the springs, damping and friction of the joints."""
-        return equations.acceleration(self.of(self.system(q, when)), q, v, tau)
+        return equations.acceleration(equations.OfSystem(self.system(q, when)), q, v, tau)
 
     def prepared(self, law: ContactLaw, nodes, q, v, tau, h, external=None):
         """The first half of a step with contacts: q½, v½, v_f, gaps, J and the compliance of the joints, with loops closed at q½."""
@@ -84,9 +80,11 @@ class ConstrainedMotion:
         """The compliance of the joints in the middle of a step, loops closed."""
         return Compliance(self.system(q, MIDDLE).compliance(q))
 
-    def bend(self, system: LoopSystem):
-        """w of least length with Jc w = −γ (..., nv) where a system was asked for accelerations: what loops that bend do to the joints."""
-        return self._step(self._nearest(system.rows, system.q), [-x for x in system.gamma])
+    def bend(self, q, v):
+        """w of least length with Jc w = −γ (..., nv) at the start of a step: what loops that bend do to the joints."""
+        drive = self._drive(START)
+        rows = self.loops.all_rows(self.nodes, q, v, drive)
+        return self._step(self._nearest(rows, q), [-x.gamma for x in rows])
 
     def back(self, q, v, when: int = END):
         """The state on the constraints; NaN where it cannot be."""
@@ -120,8 +118,10 @@ class ConstrainedMotion:
         return self.nodes.tree.join(here | {k: there[k] for members in self.loops.groups for k in members})
 
     def _rows(self, q, when: int):
-        drive = self.systems.set.by_name([] if self.drives is None else [self.drives[when]])
-        return self.loops.all_rows(self.nodes, q, drive=drive)
+        return self.loops.all_rows(self.nodes, q, drive=self._drive(when))
+
+    def _drive(self, when: int):
+        return self.systems.set.by_name([] if self.drives is None else [self.drives[when]])
 
     def _excess(self, rows, v) -> list:
         """Jc v − U."""
@@ -142,9 +142,8 @@ class ConstrainedMotion:
 def euler_step(motion: ConstrainedMotion, q, v, tau, h):
     """The state after a semi-implicit Euler step with constant τ. Where loops bend, c = −h²/2 γ there; what closes them but for terms
     of third order, −h²/2 of what loops that bend do to the joints, is known from the acceleration."""
-    system = motion.system(q, START)
-    vdot = equations.acceleration(motion.of(system), q, v, tau)
-    there, _ = equations.euler_end(motion.nodes, q, v, vdot - 0.5 * motion.bend(system), h)
+    vdot = motion.acceleration(q, v, tau)
+    there, _ = equations.euler_end(motion.nodes, q, v, vdot - 0.5 * motion.bend(q, v), h)
     _, fast = equations.euler_end(motion.nodes, q, v, vdot, h)
     return motion.back(there, fast)
 

@@ -93,13 +93,12 @@ class OnConstraints:
     def rates(self, t, q, xi, v, tau, external=None, *, friction: bool = True):
         """ξ̇ and v̇ at q ∘ exp ξ; without `friction` that of the joints is part of τ."""
         system = self.system(t, q) if friction else self.system(t, q).without_friction()
-        return equations.rates(equations.OfSystem(system, lambda: system.serves != 0), q, xi, v, tau, external)
+        return equations.local_rates(system, q, xi, v, tau, external)
 
     def left(self, t, q, errors):
         """What a return to the constraints leaves of errors (m, 2 nv) of a state, and a little of the rest (see `Keeper.left`)."""
         system, w = self.system(t, q), errors.reshape(2 * errors.shape[0], errors.shape[1] // 2)
-        part = (1 - UNSEEN) * allowed(system, q, w) + UNSEEN * w
-        return np.where(system.serves != 0, part, np.nan).reshape(errors.shape)
+        return ((1 - UNSEEN) * allowed(system, q, w) + UNSEEN * w).reshape(errors.shape)
 
     def back(self, t, q, v):
         """The nearest state on the constraints, and whether it was found."""

@@ -9,28 +9,49 @@ Rigid trees, gears, prescribed joints and embedded loops are producers of blocks
 by node. Blocks have leading batch axes or none: what does not depend on the state is a constant, which tracing folds.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 
-class Blocks(NamedTuple):
-    """What the configuration decides."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Blocks:
+    """What the configuration decides; it unpacks as the five letters of these equations."""
 
     tree: Any
     A: Any  # A(p,k), from node k to its parent; for a root, to the world
     H: Any  # one row per velocity; a node may have none
     M: Any  # inertia of the node
     armature: Any  # inertia that sits in the joint, (velocities, velocities)
+    q: Any = None  # the configuration
+    own: Any = None  # what the system that made them knows there
+
+    def __iter__(self) -> Iterator:
+        return iter((self.tree, self.A, self.H, self.M, self.armature))
+
+    def _replace(self, **others) -> "Blocks":
+        """These blocks with others in the place of some."""
+        return replace(self, **others)
 
 
-class Rates(NamedTuple):
-    """What velocities and forces add: columns."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Rates:
+    """What velocities and forces add, columns; it unpacks as the four letters."""
 
     a: Any  # Coriolis acceleration
     b: Any  # gyroscopic force, less the forces that act on the node from outside
     base: Any  # acceleration of the world: minus gravity
     tau: Any = None  # generalized force, where forces are given
+    own: Any = None  # what the system that made them knows there
+
+    def __iter__(self) -> Iterator:
+        return iter((self.a, self.b, self.base, self.tau))
+
+    def _replace(self, **others) -> "Rates":
+        """These rates with others in the place of some."""
+        return replace(self, **others)
 
 
 class BlockRates(NamedTuple):

@@ -44,7 +44,6 @@ class Derived(Wrapped):
         self.producer = producer
 
     def blocks(self, q) -> Blocks:
-        self.q = q
         s = self.producer.blocks(self.nodes, self.nodes.blocks(q), q)
         self._check(isinstance(s, Blocks), "returns its blocks as Blocks: s._replace(M=...)")
         for k in s.tree.base_to_tips():
@@ -54,14 +53,14 @@ class Derived(Wrapped):
             for name, shape in takes.items():
                 came = getattr(s, name)[k].shape[-2:]
                 self._check(came == shape, f"gives node {k} a block {name} of shape {came}; it takes {shape}")
-        return s
+        return s._replace(q=q)
 
     def _check(self, good: bool, said: str) -> None:
         if not good:
             raise ModelError(f"{self.producer.title} {said}.")
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
-        return self._checked(s, self.producer.rates(self.nodes, s, self.nodes.rates(s, v, tau, external), self.q, v))
+        return self._checked(s, self.producer.rates(self.nodes, s, self.nodes.rates(s, v, tau, external), s.q, v))
 
     def _checked(self, s: Blocks, r: Rates) -> Rates:
         for k in s.tree.base_to_tips():
@@ -71,7 +70,7 @@ class Derived(Wrapped):
         return r
 
     def block_rates(self, s: Blocks, v) -> BlockRates:
-        return self.producer.block_rates(self.nodes, s, self.nodes.block_rates(s, v), self.q, v)
+        return self.producer.block_rates(self.nodes, s, self.nodes.block_rates(s, v), s.q, v)
 
     def entry_rates(self, s: Blocks, v) -> BlockRates:
         """Those of a rigid tree with these blocks, and what the producer adds to rates."""
@@ -95,11 +94,5 @@ class Derived(Wrapped):
         said = "makes blocks that cannot be shared out among bodies fixed together. Name the body on the joint that moves"
         self._check(False, said)
 
-    def whole(self, s: Blocks, vdot):
-        return self.nodes.whole(s, vdot)
-
-    def place(self, k: int, B):
-        return self.nodes.place(k, B)
-
     def rates_at_rest(self, s: Blocks) -> Rates:
-        return self._checked(s, self.producer.rates(self.nodes, s, self.nodes.rates_at_rest(s), self.q, self.nodes.zeros))
+        return self._checked(s, self.producer.rates(self.nodes, s, self.nodes.rates_at_rest(s), s.q, self.nodes.zeros))

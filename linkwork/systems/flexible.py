@@ -238,11 +238,11 @@ class FlexibleNodes(Nodes):
         return {k: self.coriolis(k, s.H[k], q, V, v) for k in self.tree.base_to_tips()}
 
     def placed_blocks(self, X, q) -> Blocks:
-        q, (A, H, M) = self.split(q), self.tree.slots(3)
+        at, q, (A, H, M) = q, self.split(q), self.tree.slots(3)
         for k in self.tree.base_to_tips():
             node = self.node(k)
             A[k], H[k], M[k] = node.shift(X[k], q), node.joint_map(q), node.inertia(q)
-        return Blocks(self.tree, A, H, M, self.joint_inertias)
+        return Blocks(self.tree, A, H, M, self.joint_inertias, at)
 
     def moments(self, q):
         q = self.split(q)
@@ -276,7 +276,7 @@ class FlexibleNodes(Nodes):
 
 
 class FlexibleTree(Wrapped):
-    """The system that such nodes are, for one evaluation: rates are those at the configuration of the last blocks."""
+    """The system that such nodes are."""
 
     nodes: FlexibleNodes
     is_rigid = False
@@ -285,28 +285,28 @@ class FlexibleTree(Wrapped):
         return self.nodes.moments(q)
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
-        q, rate = self.nodes.split(self.q), s.tree.split(v)
+        q, rate = self.nodes.split(s.q), s.tree.split(v)
         V = velocities(s, rate, self.still)
-        a = self.nodes.coriolis_accelerations(s, self.q, V, rate)
+        a = self.nodes.coriolis_accelerations(s, s.q, V, rate)
         b = {k: self.nodes.node(k).bias(s.M[k], q, V) for k in s.tree.base_to_tips()}
         if external is not None:
             b = without(s.tree, b, self.nodes.wrenches(external))
         return Rates(a, b, self.falling, None if tau is None else s.tree.split(tau))
 
     def rates_at_rest(self, s: Blocks) -> Rates:
-        q = self.nodes.split(self.q)
+        q = self.nodes.split(s.q)
         return Rates(self.nodes.at_rest(), {k: self.nodes.node(k).rest(q) for k in s.tree.base_to_tips()}, self.falling, None)
 
     def block_rates(self, s: Blocks, v) -> BlockRates:
-        q, rate, (A, H, N) = self.nodes.split(self.q), s.tree.split(v), s.tree.slots(3)
+        q, rate, (A, H, N) = self.nodes.split(s.q), s.tree.split(v), s.tree.slots(3)
         V = velocities(s, rate, self.still)
         for k in s.tree.base_to_tips():
             A[k], H[k], N[k] = self.nodes.node(k).rates(s, q, V, rate)
         return BlockRates(A, H, N)
 
     def entry_rates(self, s: Blocks, v) -> BlockRates:
-        q, rate, (A, H, N) = self.nodes.split(self.q), s.tree.split(v), s.tree.slots(3)
-        V, X = velocities(s, rate, self.still), placements(self.nodes, self.q)
+        q, rate, (A, H, N) = self.nodes.split(s.q), s.tree.split(v), s.tree.slots(3)
+        V, X = velocities(s, rate, self.still), placements(self.nodes, s.q)
         for k in s.tree.base_to_tips():
             A[k], H[k], N[k] = self.nodes.node(k).entry_rates(s, X[k], q, V, rate)
         return BlockRates(A, H, N)

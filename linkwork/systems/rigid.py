@@ -1,10 +1,13 @@
 """Rigid trees: blocks of six, rates taken in each node's own frame."""
 
+from copy import copy
+
 import numpy as np
 
 from ..spatial import bar, phi, tilde
 from ..sweeps.blocks import BlockRates, Blocks, Rates, at_rest
 from ..sweeps.kinematics import coriolis_accelerations, gyroscopic_forces, gyroscopic_matrices, velocities, without
+from .system import System
 
 
 def placements(nodes, q):
@@ -61,11 +64,8 @@ def entry_rates(nodes, s: Blocks, v) -> BlockRates:
     return BlockRates(A, H, N)
 
 
-class RigidTree:
-    """The interface of a system, for a rigid tree: blocks and rates at a state, and the way back to the velocities of the tree.
-
-    A class that inherits it has the tables of nodes as attributes; other systems have these methods too.
-    """
+class RigidTree(System):
+    """A rigid tree as a system. A class that inherits it has the tables of nodes as attributes."""
 
     # where a node is and how it moves; q, V and v are slots, one value for each node
 
@@ -108,7 +108,7 @@ class RigidTree:
 
     def placed_blocks(self, X, q) -> Blocks:
         """The blocks from poses on the parents."""
-        return placed_blocks(self, X)
+        return placed_blocks(self, X)._replace(q=q)
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
         return rates(self, s, v, tau, external)
@@ -132,26 +132,19 @@ class RigidTree:
     def check_rigid(self, who: str) -> None:
         """Raises if the blocks are not those of a rigid tree, whose rates are known."""
 
-    def whole(self, s: Blocks, vdot):
-        """The accelerations (..., nv) of the tree from those of the blocks."""
+    def whole(self, s: Blocks, r: Rates, vdot):
         return s.tree.join(vdot)
 
     def response(self, s: Blocks, vdot):
-        """Columns of accelerations (..., nv, m) that forces alone make, of the tree, from those of the blocks."""
         return s.tree.join_rows(vdot)
-
-    def place(self, k: int, B):
-        """Directions B on node k, in the height of its block."""
-        return k, B
 
     @property
     def kinematic(self):
-        """The nodes that say where bodies are."""
         return self
 
 
 class Wrapped(RigidTree):
-    """A system made from nodes, for one evaluation: in all that it does not say itself it is the nodes."""
+    """A system made from nodes: in all that it does not say itself it is the nodes."""
 
     def __init__(self, nodes):
         self.nodes = nodes
@@ -160,6 +153,12 @@ class Wrapped(RigidTree):
         if name == "nodes":
             raise AttributeError(name)  # not made yet, as when it is copied
         return getattr(self.nodes, name)
+
+    def without_friction(self) -> "Wrapped":
+        """The system of joints without dry friction."""
+        made = copy(self)
+        made.nodes = self.nodes.without_friction()
+        return made
 
     def motion(self, k: int, q):
         return self.nodes.motion(k, q)
@@ -183,5 +182,4 @@ class Wrapped(RigidTree):
         return self.nodes.strain_energy(q)
 
     def placed_blocks(self, X, q) -> Blocks:
-        self.q = q
         return self.nodes.placed_blocks(X, q)
