@@ -75,14 +75,13 @@ def text(program: Program | RolledProgram, kind: Kind, number: str = "") -> str:
     return "\n".join([*constants, head, *t.entry, *t.lines, "}\n"])
 
 
-def loop_of_one(program: Program, kind: Kind, number: str, workspace: int, place: int | None) -> str:
+def loop_of_one(program: Program, kind: Kind, number: str, workspace: int, place: tuple[int, int] | None) -> str:
     """@loop(args, dims, steps, data) for one sample, whose kernel is @part; both have a number in their names. Its last results go to a
-    `place` in its input "live", if there is one; else they are all in args."""
+    place in one of its inputs, given by its number and that of an entry, if there is one; else they are all in args."""
     t, count, work = Text(), len(program.inputs) + len(program.outputs) - (place is not None), "null"
     pointers = [_word(t, "%args", 8 * j) for j in range(count)]
     if place is not None:
-        live = [x.name for x in program.inputs].index("live")
-        pointers.append(t.at(pointers[live], str(place * kind.bytes)))
+        pointers.append(t.at(pointers[place[0]], str(place[1] * kind.bytes)))
     if workspace:
         raw = t.let(f"call ptr @malloc(i64 {workspace * kind.bytes + 64})")
         work = t.let(f"call ptr @llvm.ptrmask.p0.i64(ptr {t.at(raw, '63')}, i64 -64)")

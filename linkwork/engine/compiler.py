@@ -53,9 +53,9 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
     return _module(program, wide, one, {"sincos_near"}, [*kernels, samples(program, wide).text(), quick], driver.LEAST)
 
 
-def calls_text(programs: Sequence[Program], places: Sequence[int | None], dtype: str) -> str:
+def calls_text(programs: Sequence[Program], places: Sequence[tuple[int, int] | None], dtype: str) -> str:
     """The module of some programs for one sample, which Python calls: @call0, @call1 ..., each with its loop (call.py). Each returns one
-    array; what else it makes goes to a place in its input "live"."""
+    array; what else it makes goes to a place in one of its inputs."""
     _, one = kinds(dtype)
     names = sorted(set().union(*(needed_functions(x) for x in programs)))
     library = functions.library([(f, one.dtype, 1) for f in names])

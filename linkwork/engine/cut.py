@@ -41,7 +41,9 @@ class Cut:
 
     def _text(self) -> str:
         cut = self.division
-        places = [n if made else None for n, made in zip(accumulate(map(len, cut.live), initial=0), cut.live)]
+        first = accumulate(map(len, cut.live), initial=0)
+        index = lambda program: [x.name for x in program.inputs].index(LIVE)
+        places = [(index(program), n) if made else None for program, n, made in zip(cut.programs, first, cut.live)]
         return compiler.calls_text([*cut.programs, *cut.called], places + [None] * len(cut.called), "double")
 
     def _told(self) -> dict:

@@ -24,7 +24,7 @@ from .program import Input, Output, Program, argument, record
 from .routines import Routine
 from .trace import Trace
 
-GIVEN, LIVE, ANSWER = "given", "live", "answer"  # what a part takes: the inputs, values of earlier parts, the answer of the last hole
+GIVEN, LIVE, ANSWER = "(given)", "(live)", "(answer)"  # what a part takes: the inputs, values of earlier parts, the answer of a hole
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, TypeGuard, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 
+from ..dynamics import Dynamics
 from ..kernels import UserKernel
 from .events import Event, EventDetector
 from .explicit import Adaptive
 from .flow import Flow
 from .guard import ALERT, FOUND, Guard, Joints
-from .interpolate import Polynomial
+from .interpolate import Polynomial, Quartic
 from .kernels import cache_of
 from .on_constraints import OnConstraints
 from .rosenbrock import Rosenbrock
@@ -21,6 +22,7 @@ from .step import Step
 
 ROOM = 1 << 19  # bytes of the rows of one call
 MOST = 512  # steps of one call, so that Ctrl-C and a progress bar are served
+STATE_ROWS = "t", "late", "q", "v", "vdot", "tau"  # what of a row is the state of a run
 PATIENCE_S = 0.1  # how long a call takes that calls Python functions
 
 
@@ -39,6 +41,7 @@ class Steps:
     steers: bool  # does tau change within a step?
     found: bool = False  # may something happen in the last step?
     error: BaseException | None = None  # what a Python function raised in the step after them
+    robot: Dynamics | None = None  # where they have no polynomials: whose motion in between is a quartic
 
     def __len__(self) -> int:
         return len(self.h)
@@ -51,15 +54,42 @@ class Steps:
 
     def first(self, count: int) -> "Steps":
         """The first of them."""
-        rows = {name: getattr(self, name)[: count + 1] for name in ("t", "late", "q", "v", "vdot", "tau")}
+        rows = {name: getattr(self, name)[: count + 1] for name in STATE_ROWS}
         c = None if self.coefficients is None else self.coefficients[:count]
         return Steps(**rows, h=self.h[:count], coefficients=c, steers=self.steers, error=self.error)
 
     def last(self, tau) -> Step:
         """The last one alone, with τ at its end."""
-        c = self.coefficients
-        assert c is not None
-        return Step(float(self.h[-1]), self.q[-2], self.q[-1], self.v[-1], Polynomial(lambda: c[-1]), (self.vdot[-1], tau))
+        c, h = self.coefficients, float(self.h[-1])
+        within = self._quartic(h) if c is None else Polynomial(lambda: c[-1])
+        return Step(h, self.q[-2], self.q[-1], self.v[-1], within, (self.vdot[-1], tau))
+
+    def _quartic(self, h: float) -> Quartic:
+        """The motion within the last step."""
+        assert self.robot is not None
+        return Quartic(self.robot, h, self.robot.difference(self.q[-2], self.q[-1]), self.v[-2], self.vdot[-2], self.v[-1])
+
+
+class Request(NamedTuple):
+    """What steps are asked for: from the state (t, late, q, v, vdot, tau) towards a target, in a run from one of the `times` to the other.
+
+    Fixed steps of a run are `regular`, up to `stop`, from a time with this number to the next one, or there is one of length h. Steps with
+    Python functions end soon: with the one after the `deadline`, or behind the time of a `row`, which asks the functions too.
+    """
+
+    state: tuple
+    h: float
+    target: float
+    late: float  # what the rounding of the target leaves out
+    regular: bool
+    number: int
+    stop: float
+    times: tuple[float, float]
+    slack: float
+    most: int
+    alert: bool  # is the first step looked at in any case?
+    deadline: float
+    row: float
 
 
 class CompiledSteps:
@@ -69,7 +99,7 @@ class CompiledSteps:
     def __init__(self, flow: Flow, integrator: Adaptive, events: tuple[Event, ...], constraints: OnConstraints | None, *, dense: bool):
         self.flow, self.integrator, self.events, self.constraints, self.dense = flow, integrator, events, constraints, dense
         self.steers = bool(flow.controls.functions)
-        self.asks = 0 if are_compiled(flow) else flow.robot.nv + (6 * len(flow.robot.bodies) if flow.external else 0)
+        self.asks = asks_of(flow)
         tolerances = integrator.tolerances
         self.given = {"max_step": integrator.max_step, "rtol": tolerances.rtol, "atol": tolerances.atol}
         self.ready: dict[bool, tuple[Segments, Joints | None, int, list]] = {}
@@ -121,33 +151,33 @@ class CompiledSteps:
             self.ready[holds] = segments, joints, capacity, segments.room(1, capacity)
         return self.ready[holds]
 
-    def make(
-        self, state: tuple, target: float, times: tuple[float, float], most: int, *, alert: bool, deadline: float, row: float
-    ) -> Steps:
-        """Steps from a state (t, late, q, v, vdot, tau) towards a time, as many as there is room for, in a run from one of the `times` to
-        the other. There are none where the first cannot be made. If something may happen in the last one, or at all events if there is an
-        `alert`, it is `found`. Steps with Python functions end soon: with the one after the `deadline`, or behind the time of a `row`,
-        which asks the functions too."""
+    def watches(self, detector: EventDetector) -> bool:
+        """Is all that may happen in a step watched in compiled code?"""
+        return len(self.events) == len(detector.events)
+
+    def make(self, r: Request) -> Steps:
+        """Steps towards a time, as many as there is room for. There are none where the first cannot be made. If something may happen in the
+        last one, or at all events if there is an alert, it is `found`."""
         flow, integrator, stops = self.flow, self.integrator, self.flow.stops
         segments, joints, capacity, room = self._made(stops is not None and stops.held)
-        values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | dict(zip(segments.state, state))
-        values |= self.given | {"target": target, "slack": 16 * np.spacing(abs(target)), "held": sum(flow.controls.answers, flow.zero)}
-        values |= {"start": times[0], "span": times[1] - times[0], "max_steps": np.inf, "creeping": integrator.creeping}
-        values |= {ALERT: float(alert)} | ({} if joints is None or stops is None else joints.values(stops))
+        values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | dict(zip(segments.state, r.state))
+        values |= self.given | {"target": r.target, "slack": 16 * np.spacing(abs(r.target)), "held": sum(flow.controls.answers, flow.zero)}
+        values |= {"start": r.times[0], "span": r.times[1] - r.times[0], "max_steps": np.inf, "creeping": integrator.creeping}
+        values |= {ALERT: float(r.alert)} | ({} if joints is None or stops is None else joints.values(stops))
         if FREE in segments.state:
-            values[FREE] = integrator.free_at(*state[:1], *state[2:4])
+            values[FREE] = integrator.free_at(*r.state[:1], *r.state[2:4])
         arrays = [np.array(values[name], float)[None] for name in (*segments.state, *segments.given)]
         after = dict(zip(segments.state, arrays))
         if not integrator.next_step and not self.asks:
             flow.evaluations += 1
-        asked: dict[str, Any] = {FORCES: self._forces} if self.asks else {}
+        asked: dict[str, Any] = {FORCES: flow.answer} if self.asks else {}
         after["wanted"][0] = integrator.next_step or segments.first(*arrays, **asked)[0]
         if self.asks:
-            last = min(deadline, monotonic() + PATIENCE_S)
-            asked["enough"] = lambda state: monotonic() > last or state[0] >= row
+            last = min(r.deadline, monotonic() + PATIENCE_S)
+            asked["enough"] = lambda state: monotonic() > last or state[0] >= r.row
         count, error = np.zeros(1), None
         try:
-            segments.run(arrays, room, count, min(most, capacity), **asked)
+            segments.run(arrays, room, count, min(r.most, capacity), **asked)
         except BaseException as raised:  # by a Python function: the steps before are made
             if not count[0]:
                 raise
@@ -159,16 +189,15 @@ class CompiledSteps:
         if made and stops is not None:
             integrator.fresh, integrator.free = False, after[FREE][0].copy() if FREE in after else flow.zero
         rows = {name: x[0, :made] for name, x in zip(segments.rows, room)}
-        joined = {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in ("t", "late", "q", "v", "vdot", "tau")}
+        joined: dict[str, Any] = {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in STATE_ROWS}
         coefficients = rows["coefficients"].copy() if segments.dense else None
         found = bool(made) and FOUND in after and after[FOUND][0] > 0
         return Steps(**joined, h=rows["h"].copy(), coefficients=coefficients, steers=self.steers, found=found, error=error)
 
-    def _forces(self, t, q, v) -> np.ndarray:
-        """All of τ, and the wrenches on bodies if there are any, from Python functions."""
-        self.flow.evaluations += 1
-        forces = self.flow.forces_of_functions(t, q, v)
-        return forces[0] if len(forces) == 1 else np.concatenate([forces[0], forces[1].ravel()])
+
+def asks_of(flow: Flow) -> int:
+    """How many numbers Python functions answer, where not all functions can be part of compiled steps."""
+    return 0 if are_compiled(flow) else flow.robot.nv + (6 * len(flow.robot.bodies) if flow.external else 0)
 
 
 def are_compiled(flow: Flow) -> bool:

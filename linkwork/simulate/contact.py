@@ -31,7 +31,7 @@ from ..errors import ConstraintError, SimulationError
 from ..lie.iteration import iterate
 from ..lie.scalars import like, still
 from ..model.contacts import contacts_off
-from ..motion.contact_step import RECOVERY, Bound, ContactLaw, contact_step, drift, free_velocity, prepared
+from ..motion.contact_step import RECOVERY, Bound, ContactLaw, drift, free_velocity, prepared
 from ..motion.joint_limits import each_velocity, limits_of
 from ..motion.rotation_translation import turned
 from . import constrained_step
@@ -267,11 +267,12 @@ class ContactMidpoint(Integrator):
         self.impulse = np.zeros(3 * law.count)
         self.free_rate = np.zeros(robot.nv)  # the acceleration without contacts, of robots with constraints
         self.kernels = bool(robot.compiled and robot.nv and not robot.long and not self.constrained)
-        self.whole = None
+        self.compiled: tuple | None = None  # the law and the solver of steps that are one kernel
         if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
-            self.whole = step_gufunc(robot, law, flow.solver or PRECISE, bool(flow.options))
+            self.compiled = law, (flow.solver or PRECISE).in_steps
+        self.answer: np.ndarray | None = None  # of the functions, in the step that the kernel has not solved
         self.log = Growing({"t": (), "gap": (law.contacts,), "force": (law.contacts, 3), "residual": (), "rounds": ()})
-        self.poor, self.again = 0, 0  # steps that are not solved; steps for which the kernel was not good enough
+        self.poor = 0  # steps that are not solved
         self.worst, self.worst_time = 0.0, 0.0
         self.jammed, self.violation = 0, 0.0  # steps that no velocities solve, and by how much their contacts fall short, at least
 
@@ -288,16 +289,8 @@ class ContactMidpoint(Integrator):
             self.impulse = np.zeros_like(self.impulse)
 
     def step(self, t, q, v, vdot, h):
-        flow = self.flow
-        flow.evaluations += 1
-        middle = drift(self.nodes, q, v, np.asarray(h / 2)) if flow.reacts else (q, v)
-        tau, *wrenches = flow.forces(t + h / 2, *middle)
-        left = np.inf
-        if self.whole is not None:
-            q1, v1, impulse, (left, rounds), gaps = self.whole(q, v, tau, self.impulse, h, *wrenches)
-        if not left <= GOOD:
-            self.again += self.whole is not None
-            q1, v1, impulse, left, rounds, gaps = self._by_parts(t, q, v, tau, h, *wrenches)
+        tau, *wrenches = self._forces(t, q, v, h)
+        q1, v1, impulse, left, rounds, gaps = self._by_parts(t, q, v, tau, h, *wrenches)
         if not left <= GOOD:
             self.poor += 1
             if not left <= self.worst:
@@ -306,7 +299,26 @@ class ContactMidpoint(Integrator):
         self.impulse = impulse
         self.log.add(t + h / 2, gaps[:n], blocks(impulse)[:n] / h, left, rounds)
         change = (v1 - v) / h
-        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1), (change, flow.tau))
+        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1), (change, self.flow.tau))
+
+    def _forces(self, t, q, v, h) -> tuple:
+        """The forces in the middle of a step, for which functions are asked once."""
+        flow, answer, n = self.flow, self.answer, self.n
+        if answer is not None:
+            self.answer = None
+            return answer[:n], *((answer[n:].reshape(-1, 6),) if len(answer) > n else ())
+        flow.evaluations += 1
+        middle = drift(self.nodes, q, v, np.asarray(h / 2)) if flow.reacts else (q, v)
+        return flow.forces(t + h / 2, *middle)
+
+    def made(self, rows: dict, t, answer: np.ndarray | None) -> None:
+        """Take note of steps that compiled code has made from the times t; `answer` is that of the functions in a step that it has not."""
+        n, self.answer = self.law.contacts, answer
+        if count := len(rows["h"]):
+            h, impulses = rows["h"], rows["impulse"]
+            self.impulse = impulses[-1].copy()
+            force = impulses[:, : 3 * n].reshape(count, n, 3) / h[:, None, None]
+            self.log.extend(t[:count] + h / 2, rows["gap"][:, :n], force, rows["left"], rows["rounds"])
 
     @property
     def note(self) -> str:
@@ -418,15 +430,6 @@ def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
             break
         chosen = chosen | more
     return after, impulse, left, rounds, lack
-
-
-def step_gufunc(robot: Dynamics, law: ContactLaw, solver: ContactSolver, wrenches: bool):
-    """The step as a gufunc of (q, v, tau, impulse, h, external) -> (q, v, impulse, said, gaps)."""
-
-    def step(nodes, dry, q, v, tau, impulse, h, *external):
-        return contact_step(law, solver.in_steps, nodes, q, v, tau, impulse, h, dry, *external)
-
-    return _gufunc(robot, law, "contact_step", step, ("tau", "impulse", "h"), wrenches, solver)
 
 
 def prepared_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):

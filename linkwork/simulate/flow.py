@@ -55,6 +55,12 @@ class Flow:
             self.tau = self.controls(t, q, v)
         return (self.tau,) if self.external is None else (self.tau, self._wrenches(t, q, v))
 
+    def answer(self, t: float, q, v) -> np.ndarray:
+        """What all functions answer at a state, τ and then the wrenches, in one array."""
+        self.evaluations += 1
+        forces = self.forces_of_functions(t, q, v)
+        return forces[0] if len(forces) == 1 else np.concatenate([forces[0], forces[1].ravel()])
+
     @property
     def trouble(self) -> str:
         """What else there is to say of rates that are not numbers."""

@@ -8,11 +8,12 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import ConstraintError
 from .checkpoint import Checkpoint
-from .compiled_steps import MOST, CompiledSteps, Steps
+from .compiled_steps import MOST, CompiledSteps, Request, Steps
 from .contact import ContactFlow, ContactMidpoint, ContactRecord
 from .contact_events import Points
 from .control import Controls
 from .events import EventDetector, Occurrence
+from .fixed_steps import FixedSteps
 from .flow import Flow
 from .grid import Grid, later
 from .held import Keeper
@@ -52,8 +53,12 @@ class Run:
         self.integrator = settings.integrator(self.flow, carry.next_step if carry.memory else carry.next_step or settings.first_step)
         self.integrator.remember(memory.get(settings.method))
         self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
-        self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.detector)
-        known = self.compiled is not None and len(self.compiled.events) == len(self.detector.events)
+        self.compiled: CompiledSteps | FixedSteps | None = None
+        if settings.fixed:
+            self.compiled = FixedSteps.of(self.flow, self.integrator, settings)
+        else:
+            self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.detector)
+        known = self.compiled is not None and self.compiled.watches(self.detector)
         self.guarded = known and self.detector.any  # do compiled steps say in which of them something may happen?
         self.looks = settings.on_step is not None or not known  # is each step looked at?
         self.occurrences: list[Occurrence] = []
@@ -253,10 +258,13 @@ class Run:
         if self.compiled is None or not self.compiled.serves:
             return None
         alert = self.detector.any and self.detector.alert
-        most = 1 if self.looks else int(min(self.max_steps - self.steps, MOST))
-        times, target = (self.grid.start, self.until), self._next_length()[1]
-        row = self.stored.next_row
-        steps = self.compiled.make(self._state, target, times, most, alert=alert, deadline=self.deadline, row=row)
+        most, grid, (h, target, late) = 1 if self.looks else int(min(self.max_steps - self.steps, MOST)), self.grid, self._next_length()
+        regular = self.settings.fixed and h == self.settings.dt and abs(grid.time(self.count + 1)[0] - target) <= grid.slack
+        stop, times = min(self.until, self.controls.next()), (grid.start, self.until)
+        request = Request(
+            self._state, h, target, late, regular, self.count, stop, times, grid.slack, most, alert, self.deadline, self.stored.next_row
+        )
+        steps = self.compiled.make(request)
         return steps if len(steps) else None
 
     def _passed(self, q, v) -> None:
@@ -276,6 +284,7 @@ class Run:
         self.q, self.v, self.vdot = steps.q[-1], steps.v[-1], steps.vdot[-1]
         self.tau = self.flow.tau = steps.tau[-1] if steps.steers else self.tau
         self.steps += len(steps)
+        self.count += len(steps) - 1
 
     def _projected(self, step: Step) -> Step:
         """A step whose end is on the constraints."""

@@ -112,6 +112,13 @@ class Equations:
             raise ShapeError(f"{self.external.__name__} returns shape {np.shape(found)} for one robot; as external it must return {shape}.")
         return (found,)
 
+    def acting(self, holes: Holes | None, at: Mapping, t, q, v) -> tuple:
+        """τ, the wrenches if there are any, and the answer of Python functions, at a state."""
+        if holes is None or not self.asks:
+            return self.forces(t, q, v, at["held"], at), self.wrenches(t, q, v, at), np.zeros(0)
+        answer, n = holes(FORCES, (self.asks,), t, q, v), len(v)
+        return answer[:n], (answer[n:].reshape(-1, 6),) if self.asks > n else (), answer
+
 
 class Rates:
     """ξ̇ and v̇ at q ∘ exp ξ, as `pairs` asks for them; `tau` and `force`, which holds joints at rest, are those of the last call. Short ones
@@ -202,8 +209,8 @@ class Rates:
         """What Python functions answer at a state, by name."""
         if self.holes is None or not self.of.asks:
             return {}
-        answer, n = self.holes(FORCES, (self.of.asks,), t, self.integrate(q, xi), v), len(v)
-        return {"held": answer[:n]} | ({WRENCHES: answer[n:].reshape(-1, 6)} if WRENCHES in self.at else {})
+        tau, push, _ = self.of.acting(self.holes, self.at, t, self.integrate(q, xi), v)
+        return {"held": tau} | ({WRENCHES: push[0]} if push else {})
 
     def holding(self, t, q, v):
         """The forces that hold joints at rest."""

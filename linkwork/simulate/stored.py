@@ -54,6 +54,9 @@ class Stored:
     def many(self, steps, first: int) -> None:
         """Store compiled steps, the first of which has this number in the run: the rows that are wanted, and the motion within."""
         self.dense.many(steps)
+        if self.settings.fixed and self.dense.ends is not self.rows:
+            for row in zip(steps.t[1:], steps.q[1:], steps.v[1:], steps.vdot[1:], steps.tau[1:]):
+                self.dense.end(*row)
         if self.settings.stores_grid:
             self._on_grid(steps)
             return
