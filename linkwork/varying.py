@@ -18,11 +18,10 @@ from .kernels import QuantityKernel
 from .lie.scalars import like, working_dtype
 from .model import Spring, distances
 from .quantities import QUANTITIES, Given
-from .quantities.bound import on_scalars
 from .quantities.declaration import declared_as
 from .quantities.options import hashable
 from .quantities.options import task as task_places
-from .systems import BONDS, VARIABLE, lower
+from .systems import BONDS, VARIABLE, Mechanism, lower
 
 
 class Varying:
@@ -175,7 +174,7 @@ class Varying:
         if "states" not in self.ready:
             from .constraints.varied_states import VariedStates  # only those who ask for it wait for it
 
-            self.ready["states"] = VariedStates(held.by_numbers, self._nodes, self.like, self._own, self)
+            self.ready["states"] = VariedStates(held.by_numbers, self.mechanism, self._own, self)
         kernel = getattr(self.ready["states"], what)
         moved = () if not held.set.drives else (held.driven(t) if drive is None else drive,)
         arrays, _ = checked(what, kernel.inputs, (*state.values(), *moved, *(constants.get(name, x) for name, x in self._own.items())))
@@ -191,11 +190,8 @@ class Varying:
         count = len(bound.inputs)
         extra = tuple(Input(name, x.shape) for name, x in self._own.items())
 
-        evaluated = bound.over(self._nodes)
-
         def function(*arguments):
-            values = dict(zip(self.names, arguments[count:]))
-            return evaluated(lambda nodes: self.like(nodes, arguments[0], values), arguments[:count])
+            return bound.at(self.mechanism, arguments[0], dict(zip(self.names, arguments[count:])), arguments[:count])
 
         return Kernel(bound.name, function, (*bound.inputs, *extra), content=(self, bound))
 
@@ -219,15 +215,16 @@ class Varying:
         """The nodes whose constants vary."""
         return self._nodes
 
-    def nodes_like(self, some, values):
-        """The nodes as scalars like `some`, with these constants."""
-        return self.like(self._nodes, some, values)
+    @property
+    def mechanism(self) -> Mechanism:
+        """The tree with constants that vary."""
+        return Mechanism(self.robot.lowered, self._nodes, self.like, self.names)
 
     def like(self, nodes, some, values):
-        """The same of these nodes, which may have more of them than the model's."""
+        """Nodes as scalars like `some`, with these constants; there may be more of them than the model's."""
         if "at" in values:
             values = values | {"at": values["at"] - like(self._own["at"], some)}
-        return on_scalars(nodes, some).varied(values)
+        return nodes.over(some).varied(values)
 
     @property
     def decided_by(self) -> tuple:

@@ -9,7 +9,6 @@ from .errors import ModelError, ShapeError
 from .lie.embedding import cross, tilde
 from .lie.scalars import like
 from .model import Model, Push, Spring
-from .quantities.bound import on_scalars
 from .quantities.point_forces import applied, point_energy, point_force
 from .systems.lowering import ends_of
 
@@ -104,7 +103,7 @@ class VirtualWork:
     def _system(self, q, *forces):
         """The robot's nodes over the scalars of q, with these forces alone."""
         model, lowered = self.robot.model, self.robot.lowered
-        nodes = on_scalars(lowered.nodes, q) if isinstance(q, Traced) else lowered.plain()
+        nodes = lowered.nodes.over(q) if isinstance(q, Traced) else lowered.plain()
         return replace(nodes, forces=tuple((force, ends_of(model, force)) for force in forces))
 
     def _force_of(self, q, v, *forces):

@@ -139,7 +139,7 @@ class CompoundLoopRows(LoopRows):
 
     def _on(self, X):
         """The joint's nodes with scalars like those of X."""
-        return self._nodes.mapped(lambda name, index, x: like(x, X)) if isinstance(X, Traced) else self._nodes
+        return self._nodes.over(X) if isinstance(X, Traced) else self._nodes
 
     def _projected(self, J, choices):
         """N (..., m, 6) of a Jacobian, both without units."""

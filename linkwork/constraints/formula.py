@@ -5,9 +5,9 @@ mechanisms of other lengths, each with a choice of its own. A sample that has no
 configuration is singular, or its constraints contradict each other.
 """
 
-from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from ..engine.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like, rounding
 from ..quantities import forward_dynamics
-from ..quantities.bound import Bound, on_scalars, scalars_of
-from .augmented import INCONSISTENT, OPEN
+from ..quantities.bound import Bound, scalars_of
+from ..systems import Binding, Mechanism, Nodes
+from .augmented import INCONSISTENT
 from .given import one_time
 from .kernels import Pick
 from .loops import Loops, Ranked
@@ -35,7 +36,7 @@ DRIVE = "drive"  # the input that says where drives are: f, ḟ and f̈ of each
 
 
 class ByNumbers:
-    """Systems of a constrained robot in which each sample chooses its dependent velocities."""
+    """Each sample of a constrained robot chooses its dependent velocities."""
 
     def __init__(self, held: "Constrained"):
         self.held, self.set = held, held.set
@@ -61,16 +62,11 @@ class ByNumbers:
     def inputs(self) -> tuple[Input, ...]:
         return (Input(DRIVE, (len(self.set.drives), 3)),) if self.set.drives else ()
 
-    def system(self, loops: Loops, some, dress: Callable, drive=None, may_open: float | None = OPEN) -> LoopSystem:
-        """Of nodes that `dress` gives the scalars of `some`, and other constants where they vary. On the way of a step, where loops may be
-        open as they like (None), pivots alone are judged."""
-        eps, lowered = rounding(some), self.set.robot.lowered
-        count = sum(x.rank for x in self.ranked)
-        return LoopSystem(
-            loops, dress(loops.nodes), lowered.system(dress(loops.rooted[0])), self.ranked, drive=self.set.by_name(drive),
-            reference=like(np.ones(count), some), least=np.maximum(LEFT, 64 * eps), may_open=may_open,
-            inconsistent=None if may_open is None else np.maximum(INCONSISTENT, 1e4 * eps),
-        )  # fmt: skip
+    def judged(self, some) -> dict:
+        """The choice of a system, and what tells where it serves."""
+        eps, count = rounding(some), sum(x.rank for x in self.ranked)
+        limits = {"least": np.maximum(LEFT, 64 * eps), "inconsistent": np.maximum(INCONSISTENT, 1e4 * eps)}
+        return {"choices": self.ranked, "reference": like(np.ones(count), some), **limits}
 
     def drive(self, t, some) -> list:
         """What drives do at time t, which may be traced, or be given as numbers."""
@@ -82,7 +78,7 @@ class ByNumbers:
 
 
 class ByChoice:
-    """Systems with one choice for all samples, which take fewer operations; the `quality` of a system says where it does not serve."""
+    """One choice for all samples, which takes fewer operations."""
 
     def __init__(self, held: "Constrained", pick: Pick):
         self.held, self.set, self.pick = held, held.set, pick
@@ -96,12 +92,25 @@ class ByChoice:
         """What tells it from others: see engine/identity.py."""
         return self.set, self.ranked, self.pick.choices, self.pick.pivots
 
-    def system(self, loops: Loops, some, dress: Callable, drive=None, may_open: float | None = OPEN) -> LoopSystem:
-        return LoopSystem(
-            loops, dress(loops.nodes), self.set.robot.lowered.system(dress(loops.rooted[0])), self.pick.choices,
-            drive=self.set.by_name(drive), reference=like(self.pick.pivots, some), may_open=may_open,
-            inconsistent=None if may_open is None else INCONSISTENT,
-        )  # fmt: skip
+    def judged(self, some) -> dict:
+        """The choice of a system, and what tells where it serves."""
+        return {"choices": self.pick.choices, "reference": like(self.pick.pivots, some)}
+
+
+class LoopBinding(Binding):
+    """The loops of a mechanism, with a choice of dependent velocities."""
+
+    def __init__(self, by: ByNumbers | ByChoice, nodes: Nodes, *, on_the_way: bool = False):
+        """States `on_the_way` of a step are judged by the pivots of the choice alone: there loops may be open."""
+        self.by, self.loops, self.on_the_way = by, Loops(by.set, nodes), on_the_way
+
+    def system(self, over, some, drive=None) -> LoopSystem:
+        nodes, rooted = over(self.loops.nodes), self.by.set.robot.lowered.system(over(self.loops.rooted[0]))
+        judged = self.by.judged(some) | ({"may_open": None, "inconsistent": None} if self.on_the_way else {})
+        return LoopSystem(self.loops, nodes, rooted, drive=self.by.set.by_name(drive), **judged)
+
+    def drive(self, t, some):
+        return self.by.held.by_numbers.drive(t, some)
 
 
 class Formula:
@@ -118,26 +127,19 @@ class Formula:
         self.quantity, self.lowered, self.name, self.options = bound.quantity, bound.lowered, bound.name, bound.options
         self.inputs = (*bound.inputs, *by_numbers.inputs)
 
-    @cached_property
-    def _loops(self) -> Loops:
-        return Loops(self.by_numbers.set, self.bound.nodes)
-
-    def over(self, nodes) -> Callable:
-        """The formula over other nodes of the model: a function of (dress, arguments), where `dress` gives nodes their scalars."""
-        loops = Loops(self.by_numbers.set, nodes)
-        return lambda dress, arguments: self._evaluated(loops, dress, arguments)
-
     def function(self, *arguments):
         """The quantity of one sample over any scalar."""
         some = scalars_of(arguments)
         arguments = tuple(x if isinstance(x, Traced) else like(x, some) for x in arguments)
-        results = self._evaluated(self._loops, lambda nodes: on_scalars(nodes, some), arguments)
+        results = self.at(Mechanism(self.lowered, self.bound.nodes), some, {}, arguments)
         self.bound.check_results(results if self.quantity.several else (results,))
         return results
 
-    def _evaluated(self, loops: Loops, dress: Callable, arguments):
+    def at(self, mechanism: Mechanism, some, constants, arguments):
+        """The formula of a mechanism of this model, over the scalars of `some`, with other constants."""
         count = len(self.bound.inputs)
-        system = self.by_numbers.system(loops, scalars_of(arguments), dress, arguments[count:])
+        mechanism = replace(mechanism, binding=LoopBinding(self.by_numbers, mechanism.nodes))
+        system = cast(LoopSystem, mechanism.at(some, constants, arguments[count:]))
         results = self.bound.of_system(system, arguments[:count])
         several = results if self.quantity.several else (results,)
         served = where_served(system.serves(arguments[0]) & are_numbers(several), *several)

@@ -17,7 +17,6 @@ import numpy as np
 from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ConstraintError
-from ..quantities.bound import on_scalars
 from .loops import Choice, Loops, Ranked
 from .set import ConstraintSet
 from .system import LEAST_PIVOT, LoopSystem, are_numbers
@@ -220,7 +219,7 @@ class ChoiceKernels:
 
         def function(*arguments):
             state, rest = arguments[:count], arguments[count:]
-            nodes, rooted = on_scalars(loops.nodes, state[0]), lowered.system(on_scalars(loops.rooted[0], state[0]))
+            nodes, rooted = loops.nodes.over(state[0]), lowered.system(loops.rooted[0].over(state[0]))
             system = LoopSystem(
                 loops, nodes, rooted, pick.choices, drive=set_.by_name(rest[bool(pivots) :]),
                 reference=rest[0] if pivots else np.zeros(0), pull=state[-1] if self.pulled else None,

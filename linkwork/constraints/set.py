@@ -10,7 +10,6 @@ import numpy as np
 from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ConstraintError, ModelError, PlainWarning, UnknownNameError
-from ..lie.scalars import like
 from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from ..systems.singular import singular
 from .compound_loop_rows import CompoundLoopRows
@@ -232,7 +231,7 @@ class ConstraintSet:
         drive = (Input("drive", (len(self.drives), 3)),) if self.drives else ()
 
         def function(q, *rest):
-            nodes = robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
+            nodes = robot.lowered.nodes.over(q)
             drive = self.by_name(rest[n - 1 :])
             motion = Kinematics(nodes, q, rest[0] if n == 2 else None, self.time(drive), drive)
             found = stacked([x.rows(motion) for x in self.constraints], motion)

@@ -79,7 +79,7 @@ class RowSlopes:
 
     def _rows(self, q, v, drive):
         set_ = self.set
-        nodes = set_.robot.lowered.nodes.mapped(lambda name, index, x: like(x, q))
+        nodes = set_.robot.lowered.nodes.over(q)
         drive = set_.by_name(drive)
         motion = Kinematics(nodes, q, v, set_.time(drive), drive)
         return stacked([x.rows(motion) for x in set_.constraints], motion)

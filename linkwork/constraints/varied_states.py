@@ -4,6 +4,7 @@ A sample that has no such state gets NaN: its bars do not reach each other, or t
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -13,9 +14,9 @@ from ..engine.program import Input
 from ..lie.iteration import iterate
 from ..lie.scalars import rounding
 from ..quantities import difference, integrate
+from ..systems import Mechanism
 from .assembly import CLOSED, STEPS, TURN
-from .formula import ByNumbers
-from .loops import Loops
+from .formula import ByNumbers, LoopBinding
 from .projection import SETTLED, SLIDES, SMALL
 from .returning import Nearest, nearest_step, slide
 from .states import PUT_BACK, RETURNS, ROUNDING
@@ -27,10 +28,10 @@ SHORTEST = 1e-6  # of a step to the constraints
 class VariedStates:
     """Functions of (q, ..., constants) that put states on the constraints."""
 
-    def __init__(self, by_numbers: ByNumbers, nodes, dressed: Callable, own: Mapping[str, np.ndarray], content: object):
-        """`dressed` gives nodes scalars, from (nodes, some scalar, constants by name); `own` are the model's own constants."""
-        self.by_numbers, self.dressed, self.own, self.varied = by_numbers, dressed, own, content
-        self.loops = Loops(by_numbers.set, nodes)
+    def __init__(self, by_numbers: ByNumbers, mechanism: Mechanism, own: Mapping[str, np.ndarray], content: object):
+        """`own` are the model's own constants."""
+        self.by_numbers, self.own, self.varied = by_numbers, own, content
+        self.mechanism = replace(mechanism, binding=LoopBinding(by_numbers, mechanism.nodes))
 
     def _kernel(self, name: str, function: Callable, *state: Input) -> Kernel:
         """Of (state..., drive, constants...)."""
@@ -40,10 +41,7 @@ class VariedStates:
 
         def traced(*values):
             constants = dict(zip(self.own, values[last:]))
-            return function(
-                lambda q: by_numbers.system(self.loops, q, lambda nodes: self.dressed(nodes, q, constants), list(values[first:last])),
-                *values[:first],
-            )
+            return function(lambda q: self.mechanism.at(q, constants, list(values[first:last])), *values[:first])
 
         return Kernel(name, traced, inputs, content=(by_numbers, self.varied))
 

@@ -5,7 +5,6 @@ import numpy as np
 from ..engine.array import Traced
 from ..engine.kernel import Kernel
 from ..errors import ModelError, did_you_mean
-from ..lie.scalars import like
 from ..quantities import SIZES
 from ..spatial import Pose
 from . import boltzmann_hamel, coriolis, riemann
@@ -142,7 +141,7 @@ class Equations:
 
         def run(*arguments):
             some = next((x for x in arguments if isinstance(x, Traced)), arguments[0])
-            nodes = self.robot.lowered.nodes.mapped(lambda name, index, x: like(x, some))
+            nodes = self.robot.lowered.nodes.over(some)
             return function(nodes, *arguments, *place)
 
         return run

@@ -13,7 +13,6 @@ from ..engine.program import Input, record
 from ..errors import ModelError, did_you_mean
 from ..export import program
 from ..model import Model
-from ..quantities.bound import on_scalars
 from ..systems import VARIABLE
 
 DENOMINATOR = 100_000
@@ -93,7 +92,7 @@ class Symbolic:
         def function(q, v, *rest):
             values = dict(zip(shapes, rest))
             given = values.pop("drive", None)
-            nodes = on_scalars(robot.lowered.nodes, q) if varied is None else varied.nodes_like(q, values)
+            nodes = robot.lowered.nodes.over(q) if varied is None else varied.mechanism.tree(q, values)
             return held.written_out(nodes, q, v, given)
 
         known = {"q": self.q, "v": self.v, **self._constants, "drive": [x for row in self.drives.values() for x in row]}

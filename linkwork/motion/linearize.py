@@ -22,7 +22,6 @@ from ..lie.scalars import like, numbers
 from ..model.coordinates import entry_names
 from ..model.tree import concatenated
 from ..quantities import SIZES, difference
-from ..quantities.bound import on_scalars
 from . import equations
 from .equations import STEPS
 from .runge_kutta import RK4, RungeKutta
@@ -264,7 +263,7 @@ def accelerations(robot, q, v, tau, t=None):
 
 
 def nodes_like(robot, some):
-    return robot.lowered.system(on_scalars(robot.lowered.joint_space, some))
+    return robot.lowered.system(robot.lowered.joint_space.over(some))
 
 
 def brackets(robot, v):

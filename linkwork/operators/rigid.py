@@ -136,7 +136,7 @@ def nodes_for(robot, q) -> tuple[Model, Nodes]:
     model = robot if isinstance(robot, Model) else robot.model
     if isinstance(q, np.ndarray | list | tuple):
         return model, nodes_of(model, working_dtype(q))
-    return model, nodes_of(model, np.float64).mapped(lambda name, index, x: like(x, q))
+    return model, nodes_of(model, np.float64).over(q)
 
 
 @lru_cache(maxsize=64)

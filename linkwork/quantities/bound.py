@@ -1,7 +1,7 @@
 """A quantity of one model, its options filled in, and the ways to run it: plain NumPy, straight-line kernel, rolled kernel."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,8 +13,7 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ShapeError
 from ..lie.scalars import like
-from ..systems import Lowered, Nodes
-from ..systems.labelled import Labelled
+from ..systems import Lowered, Mechanism, Nodes
 from . import rolled
 from .declaration import ARRAYS, Quantity
 
@@ -22,12 +21,6 @@ from .declaration import ARRAYS, Quantity
 def scalars_of(arguments):
     """One of the arguments that is traced, or else the first: constants become scalars of its kind."""
     return next((x for x in arguments if isinstance(x, Traced)), arguments[0])
-
-
-def on_scalars(nodes: Nodes, some) -> Nodes:
-    """The nodes with their constants as scalars like `some`; while it is traced, errors name the joint."""
-    nodes = nodes.mapped(lambda name, index, x: like(x, some))
-    return replace(nodes, tree=Labelled(nodes.tree, nodes.labels, some.trace)) if isinstance(some, Traced) else nodes
 
 
 @dataclass(frozen=True)
@@ -64,9 +57,9 @@ class Bound:
         """The quantity of the system that nodes are."""
         return self.of_system(self.lowered.system(nodes), arguments)
 
-    def over(self, nodes) -> Callable:
-        """The quantity over other nodes of the model: a function of (dress, arguments), where `dress` gives nodes their scalars."""
-        return lambda dress, arguments: self.evaluated(dress(nodes), arguments)
+    def at(self, mechanism: Mechanism, some, constants, arguments):
+        """The quantity of a mechanism of this model, over the scalars of `some`, with other constants."""
+        return self.evaluated(mechanism.tree(some, constants), arguments)
 
     def of_system(self, system, arguments):
         """The quantity of a system: inputs, then options, then optional inputs by name."""
@@ -78,7 +71,7 @@ class Bound:
         some = scalars_of(arguments)
         if self.program is not None:
             return self.program(*(like(x, some) for x in arguments))
-        nodes = on_scalars(self.nodes, some)
+        nodes = self.nodes.over(some)
         if isinstance(some, Traced):
             arguments = tuple(like(x, some) if not isinstance(x, Traced) else x for x in arguments)
         results = self.evaluated(nodes, arguments)

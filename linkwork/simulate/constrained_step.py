@@ -9,14 +9,14 @@ For accelerations, which velocities depend on the others is chosen by the number
 serves: they are the same. A sample that leaves the states in which this is defined goes on as NaN.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import cast
 
 import numpy as np
 
 from .. import quantities
-from ..constraints.formula import ByChoice, ByNumbers
-from ..constraints.loops import Loops
+from ..constraints.formula import LoopBinding
 from ..constraints.returning import Nearest
 from ..constraints.system import LoopSystem
 from ..lie.iteration import iterate
@@ -24,6 +24,7 @@ from ..lie.scalars import rounding
 from ..motion import equations
 from ..motion.contact_step import Compliance, ContactLaw, drift, kick
 from ..motion.rotation_translation import turned
+from ..systems import Mechanism
 
 ROUNDS = 8  # to the constraints at most
 NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there leaves its square
@@ -41,13 +42,16 @@ def free_velocity(nodes, v, h, rates: Callable, onto: Callable):
 class ConstrainedMotion:
     """One step's view of a robot: `drives` (3, n, 3) is what drives do at the start, the middle and the end of it."""
 
-    def __init__(self, systems: ByNumbers | ByChoice, loops: Loops, dress: Callable, drives=None):
-        self.systems, self.loops, self.dress, self.drives = systems, loops, dress, drives
-        self.nodes = dress(loops.nodes)
+    def __init__(self, mechanism: Mechanism, some, constants: Mapping, drives=None, *, friction: bool = True):
+        self.mechanism, self.constants, self.drives, self.friction = mechanism, constants, drives, friction
+        binding, nodes = cast(LoopBinding, mechanism.binding), mechanism.tree(some, constants)
+        self.choice, self.loops = binding.by, binding.loops
+        self.nodes = nodes if friction else nodes.without_friction()
         self.middle: list[Nearest] = []  # of a step with contacts
 
     def system(self, q, when: int) -> LoopSystem:
-        return self.systems.system(self.loops, q, self.dress, [] if self.drives is None else [self.drives[when]], may_open=None)
+        drive = [] if self.drives is None else [self.drives[when]]
+        return cast(LoopSystem, self.mechanism.at(q, self.constants, drive, friction=self.friction))
 
     def rates(self, q, xi, v, tau, when: int):
         """ξ̇ and v̇ at q ∘ exp ξ."""
@@ -99,7 +103,7 @@ class ConstrainedMotion:
         for x in nearest:
             good = np.where(x.apart, good, 0.0)
         done = self.loops.misfit(rows, q) <= np.maximum(NEAR, 8 * rounding(q))
-        if self.systems.set.holonomic.any():
+        if self.choice.set.holonomic.any():
             way = -self._step(nearest, [x.c for x in rows])
             q, v = self._moved(q, way), self._in_axes_after(way, v)
             rows = self._rows(q, when)
@@ -121,14 +125,14 @@ class ConstrainedMotion:
         return self.loops.all_rows(self.nodes, q, drive=self._drive(when))
 
     def _drive(self, when: int):
-        return self.systems.set.by_name([] if self.drives is None else [self.drives[when]])
+        return self.choice.set.by_name([] if self.drives is None else [self.drives[when]])
 
     def _excess(self, rows, v) -> list:
         """Jc v − U."""
         return [x.Jc @ v[..., at, None] - x.U for x, at in zip(rows, self.loops.columns)]
 
     def _nearest(self, rows, q) -> list[Nearest]:
-        return [Nearest(known, x.Jc, q) for known, x in zip(self.systems.ranked, rows)]
+        return [Nearest(known, x.Jc, q) for known, x in zip(self.choice.ranked, rows)]
 
     def _step(self, nearest: list[Nearest], wanted: list):
         """Velocities that make what is wanted of the rows."""

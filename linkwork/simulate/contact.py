@@ -448,7 +448,7 @@ def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inp
         lowered, own = robot.lowered, robot.lowered.nodes
 
         def run(q, *arguments):
-            nodes, dry = smooth(own.mapped(lambda name, index, x: like(x, q)))
+            nodes, dry = smooth(own.over(q))
             return function(lowered.system(nodes), picked(dry, law.rough), q, *arguments)
 
         shapes: dict = {"tau": ("nv",), "impulse": (3 * law.count,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}

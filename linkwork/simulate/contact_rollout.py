@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..constraints.loops import Loops
 from ..dynamics import Dynamics
 from ..engine.device import DeviceKernel, DeviceMarch, Library
 from ..engine.kernel import Kernel
@@ -23,7 +22,7 @@ from .contact import ContactSolver, check_touching, derivative_law, law_of, pick
 from .kernels import cache_of
 from .rollout_inputs import RolloutInputs
 from .stepwise import results_of
-from .whole_step import DRIVE, LENGTH, TAU, asked, nodes_and_scalars, own_robot, source
+from .whole_step import DRIVE, LENGTH, TAU, asked, mechanism_of, own_robot, source
 
 FRICTION = "contact_friction"  # of each point, where samples have their own
 
@@ -181,25 +180,22 @@ def _state(robot, law) -> tuple[Input, ...]:
 
 def moved_with_contacts(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset) -> Callable:
     """A function of all inputs by name, which gives the state after a step, its impulse, and what the solver says."""
-    own, (nodes, dressed) = own_robot(robot), nodes_and_scalars(robot)
-    nq, nv, system = (own.nq,), (own.nv,), own.lowered.system
-    systems = None if own.constraints is None else own.constraints.by_numbers
-    loops = None if systems is None else Loops(systems.set, nodes)
+    own = own_robot(robot)
+    mechanism = mechanism_of(robot, None if own.constraints is None else own.constraints.by_numbers, on_the_way=True)
+    nq, nv = (own.nq,), (own.nv,)
 
     def step(at):
         q, v, h = at["q"], at["v"], at[LENGTH]
         tau = at[TAU] if controls is None else asked(controls, at, nv)[0]
-        _, dry = smooth(dressed(nodes, q, at))
+        _, dry = smooth(mechanism.tree(q, at))
         dry, friction = picked(dry + like(np.zeros(nv), q), law.rough), at.get(FRICTION)
-        without_friction = lambda nodes: smooth(dressed(nodes, q, at))[0]
-        if systems is None or loops is None:
-            q, v, impulse, said, _ = contact_step(
-                law, solver, system(without_friction(nodes)), q, v, tau, at["impulse"], h, dry, friction=friction
-            )  # fmt: skip
+        tree = mechanism.unbound.at(q, at, friction=False)
+        if mechanism.binding is None:
+            q, v, impulse, said, _ = contact_step(law, solver, tree, q, v, tau, at["impulse"], h, dry, friction=friction)
         else:
-            motion = ConstrainedMotion(systems, loops, without_friction, at.get(DRIVE))
+            motion = ConstrainedMotion(mechanism, q, at, at.get(DRIVE), friction=False)
             q, v, impulse, said, _ = contact_step(
-                law, solver, system(motion.nodes), q, v, tau, at["impulse"], h, dry, friction=friction, prepare=motion.prepared,
+                law, solver, tree, q, v, tau, at["impulse"], h, dry, friction=friction, prepare=motion.prepared,
                 inertia_at=motion.inertia_at,
             )  # fmt: skip
             q, v = motion.contact_end(q, v, h)

@@ -11,7 +11,6 @@ from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..kernels import QuantityKernel
-from ..lie.scalars import like
 from ..motion.contact_step import drift
 from .contact import PRECISE, derivative_law, law_of
 from .contact_rollout import FRICTION, moved_with_contacts, step_content
@@ -51,7 +50,7 @@ class ContactSlopes:
         inputs = *state, *(Input(name, shape) for name, shape in rest.items())
         content = step_content(self._varied or robot, derivative_law(self.law, self.solver), self.solver.differentiable)
         step = Kernel("contact_step", lambda *x: moved({at.name: value for at, value in zip(inputs, x)})[:2], inputs, content)
-        half = lambda q, v, h: drift(nodes.mapped(lambda name, index, x: like(x, q)), q, v, h / 2)
+        half = lambda q, v, h: drift(nodes.over(q), q, v, h / 2)
         return QuantityKernel(robot, step), QuantityKernel(robot, Kernel("half_a_step", half, (*state, Input(LENGTH, ())), robot.lowered))
 
     def at(self, q, v, tau, h, impulse):

@@ -145,7 +145,7 @@ class DeviceEnsembleRun:
         def state(t, x, q, coefficients, *given):
             at = dict(zip(self.shapes, given))
             y, n = Polynomial.value(coefficients, x), own.nv
-            q1, v1 = integrate(of.nodes_like(q, at), q, y[:n]), y[n:]
+            q1, v1 = integrate(of.mechanism.tree(q, at), q, y[:n]), y[n:]
             if of.constraints is None:
                 return q1, v1
             q1, v1, fits = of.constraints.having(at).back(t, q1, v1)

@@ -34,7 +34,6 @@ from .on_constraints import OnConstraints
 from .pairs import local_step
 from .segments import FORCES, Equations, Rates
 from .settings import Settings
-from .whole_step import nodes_as_scalars
 
 STATE = "t", "late", "number", "q", "v", "vdot", "tau", "impulse", "answer", "good"  # answer, good: of the last attempt
 GIVEN = "start", "dt", "target", "until", "slack", "held", "atol", "alone", "length", "there", "rest"
@@ -74,8 +73,8 @@ class Moreau:
 
     def step(self, of: Equations, holes: Holes | None, at: Mapping, t, q, v, h):
         """What is new after a step: (q, v, vdot, tau, impulse, gap, left, rounds, answer), by name, and whether the contacts are solved."""
-        nodes, dry = smooth(nodes_as_scalars(of.robot)(q, at))
-        system = of.robot.lowered.system(nodes)
+        _, dry = smooth(of.mechanism.tree(q, at))
+        system = of.mechanism.at(q, at, friction=False)
         middle = (t + h / 2, *drift(system, q, v, h / 2)) if of.asks or of.controls or of.external else (t, q, v)
         tau, push, answer = of.acting(holes, at, *middle)
         q1, v1, impulse, said, gaps = contact_step(

@@ -11,7 +11,6 @@ from ..engine.derived import Derived
 from ..engine.interpreter import called
 from ..engine.kernel import Kernel
 from ..kernels import UserKernel
-from ..lie.scalars import like
 from ..motion import equations
 from ..varying import Varying
 from .held import ConstrainedRates
@@ -62,7 +61,7 @@ def _kernel(robot, function, name, options, friction) -> Kernel:
 
     def run(*arguments):
         some, nodes = arguments[0], lowered.joint_space if friction else lowered.joint_space.without_friction()
-        return function(lowered.system(nodes.mapped(lambda name, index, x: like(x, some))), *arguments)
+        return function(lowered.system(nodes.over(some)), *arguments)
 
     return Kernel(name, run, _inputs(robot, function, options), content=(lowered, function, options, friction))
 

@@ -7,11 +7,11 @@ this does not serve has rates that are not numbers, and its step is made in Pyth
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from ..constraints import Constrained
-from ..constraints.loops import Loops
 from ..constraints.returning import allowed
 from ..constraints.system import LoopSystem
 from ..constraints.varied_states import off, returned
@@ -19,9 +19,10 @@ from ..engine.kernel import Kernel
 from ..engine.program import Input, record
 from ..errors import ModelError, TraceError
 from ..motion import equations
+from ..systems import Mechanism
 from ..varying import Varying
 from .held import UNSEEN, Keeper
-from .whole_step import nodes_and_scalars
+from .whole_step import mechanism_of
 
 SMALL = 8  # velocities whose equations are never long
 LONGEST = 6000  # operations of rates that are still worth the time to compile a step
@@ -32,8 +33,7 @@ class OnConstraints:
     """The constraints of a robot over any scalars, with lengths and other constants of its own for each sample where they vary."""
 
     held: Constrained
-    loops: Loops
-    dressed: Callable  # (nodes, some scalar, constants by name) -> nodes
+    mechanism: Mechanism
     varying: Varying | None = None
     constants: Mapping = field(default_factory=dict)  # what varies, by name, as scalars
 
@@ -58,8 +58,7 @@ class OnConstraints:
                 record("drives", lambda t: held.by_numbers.drive(t, t)[0], [Input("t", ())])
         except (ModelError, TraceError):  # a constraint, or a drive, that only gives numbers
             return None
-        nodes, dressed = nodes_and_scalars(varying or held.robot)
-        made = OnConstraints(held, Loops(held.set, nodes), dressed, varying)
+        made = OnConstraints(held, mechanism_of(varying or held.robot, held.by_numbers), varying)
         return made if enough and (held.robot.nv <= SMALL or made._length() <= LONGEST) else None
 
     def _length(self) -> int:
@@ -69,8 +68,12 @@ class OnConstraints:
         inputs = [robot.lowered.input(name, shape) for name, shape in shapes.items()]
         varied = [Input(name, x.shape) for name, x in self.own.items()]
         count = len(inputs)
-        traced = record("rates", lambda *x: self.having(dict(zip(self.own, x[count:]))).rates(*x[:count]), [*inputs, *varied])
-        return traced.operations.total()
+
+        def rates(t, q, *state):
+            system = self.having(dict(zip(self.own, state[count - 2 :]))).system(t, q)
+            return equations.local_rates(system, q, *state[: count - 2])
+
+        return record("rates", rates, [*inputs, *varied]).operations.total()
 
     @property
     def own(self) -> Mapping[str, np.ndarray]:
@@ -87,13 +90,7 @@ class OnConstraints:
         return self.held.by_numbers, self.held.set.drives, self.varying
 
     def system(self, t, q) -> LoopSystem:
-        by_numbers = self.held.by_numbers
-        return by_numbers.system(self.loops, q, lambda nodes: self.dressed(nodes, q, self.constants), by_numbers.drive(t, q))
-
-    def rates(self, t, q, xi, v, tau, external=None, *, friction: bool = True):
-        """ξ̇ and v̇ at q ∘ exp ξ; without `friction` that of the joints is part of τ."""
-        system = self.system(t, q) if friction else self.system(t, q).without_friction()
-        return equations.local_rates(system, q, xi, v, tau, external)
+        return cast(LoopSystem, self.mechanism.at(q, self.constants, self.mechanism.drive(t, q)))
 
     def left(self, t, q, errors):
         """What a return to the constraints leaves of errors (m, 2 nv) of a state, and a little of the rest (see `Keeper.left`)."""

@@ -28,6 +28,7 @@ from ..kernels import UserKernel
 from ..lie.scalars import like, opaque
 from ..motion import equations
 from ..quantities import integrate, inverse_dynamics_derivatives_with_passive_forces
+from ..systems import Mechanism
 from ..varying import Varying
 from .grid import later
 from .guard import FOUND, Guard
@@ -36,7 +37,7 @@ from .on_constraints import OnConstraints
 from .pairs import MOST_CREEPING, SHORTEST, Pair, creeping
 from .tolerances import Tolerances
 from .watch import Watch, Within, result_of
-from .whole_step import nodes_as_scalars, own_robot, source
+from .whole_step import mechanism_of, own_robot, source
 
 STATE = "t", "late", "q", "v", "vdot", "tau", "wanted", "again", "stuck", "tries", "steps", "creeping"
 BOUNDS = "target", "slack", "max_step", "rtol", "atol", "start", "span", "max_steps", "held"  # held: the part of τ that stays meanwhile
@@ -53,10 +54,10 @@ IN_PLACE = 400  # operations of the equations of motion that are written out at 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """What is integrated: the motion of a robot under controls that are kernels of (t, q, v), with the nodes of any scalars."""
+    """What is integrated: the motion of a robot under controls that are kernels of (t, q, v), over any scalars."""
 
     robot: Dynamics
-    nodes_like: Callable  # (some scalar, values by name, friction=) -> nodes, also without dry friction
+    mechanism: Mechanism
     controls: tuple[UserKernel, ...] = ()
     varied: Mapping[str, tuple[int, ...]] = None  # type: ignore[assignment]  # shapes of constants that are inputs, by name
     source: object = None  # what they are made from
@@ -72,15 +73,9 @@ class Equations:
         constraints: OnConstraints | None = None, external: UserKernel | None = None, modes: tuple[str, ...] = (), asks: int = 0,
     ) -> "Equations":  # fmt: skip
         """Those of a robot; `given` are the shapes of constants that vary and of what kernels take besides t, q and v."""
-        own, nodes = own_robot(robot), nodes_as_scalars(robot)
-        system = own.lowered.system
-
-        def nodes_like(some, at, friction=True):
-            made = nodes(some, at)
-            return system(made if friction else made.without_friction())
-
+        own, mechanism = own_robot(robot), mechanism_of(robot) if constraints is None else constraints.mechanism
         own_source, controls = source(robot), tuple(controls)
-        return Equations(own, nodes_like, controls, given or {}, own_source, constraints, external=external, modes=modes, asks=asks)
+        return Equations(own, mechanism, controls, given or {}, own_source, constraints, external=external, modes=modes, asks=asks)
 
     @property
     def decided_by(self) -> tuple:
@@ -154,7 +149,7 @@ class Rates:
     def _by_inverse_dynamics(self, t, q, xi, v, held, *more):
         """𝓜 v̇ = τ − (what inverse dynamics asks for) at ξ = 0."""
         of, given, vdot = self.of, dict(zip((*self.of.modes, *self.of.varied), more)), more[-1]
-        system = of.nodes_like(q, given)
+        system = of.mechanism.at(q, given)
         by_q, by_v, M = inverse_dynamics_derivatives_with_passive_forces(system, q, v, vdot)
         bend = Derived("ways", partial(equations.local_velocity, system), self.inputs[2:4]).jacobian((0,), (0,), xi, v)
         if not of.controls:
@@ -165,10 +160,10 @@ class Rates:
 
     def _forces(self, t, q, xi, v, held, *more):
         given = dict(zip((*self.of.modes, *self.of.varied), more))
-        return self.of.forces(t, integrate(self.of.nodes_like(q, given), q, xi), v, held, given)
+        return self.of.forces(t, integrate(self.of.mechanism.tree(q, given), q, xi), v, held, given)
 
     def system(self, some):
-        return self.of.nodes_like(some, self.at)
+        return self.of.mechanism.unbound.at(some, self.at)
 
     @property
     def constraints(self) -> OnConstraints | None:
@@ -178,22 +173,13 @@ class Rates:
     def _rates(self, t, q, xi, v, held, *more):
         """ξ̇, v̇, τ; if joints may be held, also the v̇ of these if they were let go, and the forces that hold them."""
         of, given = self.of, dict(zip(list(self.at)[1:], more))
-        system = of.nodes_like(q, given)
-        there = integrate(system, q, xi) if of.controls or of.external else q
+        there = integrate(of.mechanism.tree(q, given), q, xi) if of.controls or of.external else q
         tau, push = of.forces(t, there, v, held, given), of.wrenches(t, there, v, given)
-        if of.modes:
-            return self._of_stops(t, q, xi, v, tau, push, given)
-        if of.constraints is not None:
-            return *of.constraints.having(given).rates(t, q, xi, v, tau, *push), tau
-        return *equations.local_rates(system, q, xi, v, tau, *push), tau
-
-    def _of_stops(self, t, q, xi, v, tau, push: tuple, given: Mapping):
-        """Dry friction is a force against the way that a joint slides; joints at rest have no acceleration       Jain (16.15)."""
-        of = self.of
-        pushed = tau - np.concatenate(of.nodes_like(q, given).friction, -1) * given["slides"]
-        if of.constraints is not None:
-            return *of.constraints.having(given).rates(t, q, xi, v, pushed, *push, friction=False), tau
-        smooth = of.nodes_like(q, given, friction=False)
+        drive = of.mechanism.drive(t, q)
+        if not of.modes:
+            return *equations.local_rates(of.mechanism.at(q, given, drive), q, xi, v, tau, *push), tau
+        pushed = tau - np.concatenate(of.mechanism.tree(q, given).friction, -1) * given["slides"]  # dry friction, as joints slide
+        smooth = of.mechanism.at(q, given, drive, friction=False)
         if "rests" not in of.modes:
             return *equations.local_rates(smooth, q, xi, v, pushed, *push), tau
         xi_rate, vdot, *at_rest = equations.rates_with_rest(smooth, q, xi, v, pushed, given["rests"], *push)

@@ -1,17 +1,17 @@
 """One step of a rollout as one kernel: what the control says, the motion, and what a reset makes of its end."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from ..constraints.formula import ByChoice, ByNumbers
-from ..constraints.loops import Loops
+from ..constraints.formula import ByChoice, ByNumbers, LoopBinding
 from ..dynamics import Dynamics
 from ..engine.kernel import Kernel
 from ..engine.program import Input
 from ..errors import ShapeError
 from ..kernels import UserKernel
-from ..lie.scalars import like
+from ..systems import Mechanism
 from ..varying import Varying
 from .constrained_step import CONSTRAINED_STEPS, ConstrainedMotion
 
@@ -26,8 +26,8 @@ def whole_step(
     """The kernel of q, v and others, by name: what `method` asks for, what the user's kernels do, and what varies. Under constraints
     each sample chooses its dependent velocities, unless there is one `choice` for all."""
     own = own_robot(robot)
-    systems = None if own.constraints is None else choice or own.constraints.by_numbers
-    moved = _moved(robot, method, systems)
+    by = None if own.constraints is None else choice or own.constraints.by_numbers
+    moved = _moved(robot, method, by)
     nq, nv = (own.nq,), (own.nv,)
     inputs = Input("q", nq, own.lowered.units), Input("v", nv), *(Input(name, shape) for name, shape in others.items())
 
@@ -40,7 +40,7 @@ def whole_step(
             return q, v
         return asked(reset, at | {"q": q, "v": v} | ({"t": at["t"] + h} if "t" in at else {}), nq, nv)
 
-    return Kernel(method.__name__, step, inputs, content=(source(robot), method, controls, reset, systems))
+    return Kernel(method.__name__, step, inputs, content=(source(robot), method, controls, reset, by))
 
 
 def source(robot: Dynamics | Varying):
@@ -52,34 +52,18 @@ def own_robot(robot: Dynamics | Varying) -> Dynamics:
     return robot.robot if isinstance(robot, Varying) else robot
 
 
-def _moved(robot: Dynamics | Varying, method: Callable, systems: ByNumbers | ByChoice | None) -> Callable:
+def _moved(robot: Dynamics | Varying, method: Callable, choice: ByNumbers | ByChoice | None) -> Callable:
     """A function of (inputs by name, q, v, τ, h) that makes one step; it does not keep a Dynamics without constraints alive."""
-    own = own_robot(robot)
-    if systems is None:
-        nodes_like, system = nodes_as_scalars(robot), own.lowered.system
-        return lambda at, q, v, tau, h: method(system(nodes_like(q, at)), q, v, tau, h)
-    nodes, dressed = nodes_and_scalars(robot)
-    loops, held_step = Loops(systems.set, nodes), CONSTRAINED_STEPS[method]
-
-    def step(at, q, v, tau, h):
-        motion = ConstrainedMotion(systems, loops, lambda nodes: dressed(nodes, q, at), at.get(DRIVE))
-        return held_step(motion, q, v, tau, h)
-
-    return step
+    mechanism = mechanism_of(robot, choice, on_the_way=True)
+    if choice is None:
+        return lambda at, q, v, tau, h: method(mechanism.at(q, at), q, v, tau, h)
+    return lambda at, q, v, tau, h: CONSTRAINED_STEPS[method](ConstrainedMotion(mechanism, q, at, at.get(DRIVE)), q, v, tau, h)
 
 
-def nodes_as_scalars(robot: Dynamics | Varying) -> Callable:
-    """A function of (some scalar, values by name) that gives the nodes; it does not keep a Dynamics alive."""
-    nodes, dressed = nodes_and_scalars(robot)
-    return lambda some, at: dressed(nodes, some, at)
-
-
-def nodes_and_scalars(robot: Dynamics | Varying):
-    """The nodes that steps are traced on, and a function of (nodes, some scalar, values by name) that gives them scalars."""
-    if isinstance(robot, Varying):
-        names = robot.names
-        return robot.nodes, lambda nodes, some, at: robot.like(nodes, some, {name: at[name] for name in names if name in at})
-    return robot.lowered.joint_space, lambda nodes, some, at: nodes.mapped(lambda name, index, x: like(x, some))
+def mechanism_of(robot: Dynamics | Varying, choice: ByNumbers | ByChoice | None = None, *, on_the_way: bool = False) -> Mechanism:
+    """The tree, with the constants that vary; with a choice of dependent velocities, bound by its loops. It keeps no Dynamics alive."""
+    tree = robot.mechanism if isinstance(robot, Varying) else Mechanism(robot.lowered, robot.lowered.joint_space)
+    return tree if choice is None else replace(tree, binding=LoopBinding(choice, tree.nodes, on_the_way=on_the_way))
 
 
 def asked(kernel: UserKernel, at: Mapping, *shapes) -> tuple:

@@ -3,6 +3,8 @@
 from .derived import Producer
 from .lowered import DTYPES, Lowered
 from .lowering import lower
+from .mechanism import Binding, Mechanism
 from .nodes import BONDS, VARIABLE, Nodes
+from .system import System
 
-__all__ = ["BONDS", "DTYPES", "Lowered", "Nodes", "Producer", "VARIABLE", "lower"]
+__all__ = ["BONDS", "Binding", "DTYPES", "Lowered", "Mechanism", "Nodes", "Producer", "System", "VARIABLE", "lower"]

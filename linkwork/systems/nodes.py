@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.array import Traced
 from ..engine.rolled import Groups
 from ..lie import Group
 from ..lie.group import Additive
@@ -22,6 +23,7 @@ from ..lie.so3 import rotation_matrix
 from ..model import Spring
 from ..model.tree import Tree, concatenated
 from ..spatial import Pose, homogeneous, inertia, phi
+from .labelled import Labelled
 from .node_groups import grouped
 from .regrouping import regrouped
 from .rigid import RigidTree
@@ -91,6 +93,11 @@ class Nodes(RigidTree):
         if self.inertias is not None:
             tables["inertias"] = tuple(constant("inertias", i, x) for i, x in enumerate(self.inertias))
         return replace(self, **tables, gravity=constant("gravity", 0, self.gravity))
+
+    def over(self, some) -> "Nodes":
+        """The same nodes with their constants as scalars like `some`; while it is traced, errors name the joint."""
+        nodes = self.mapped(lambda name, index, x: like(x, some))
+        return replace(nodes, tree=Labelled(nodes.tree, nodes.labels, some.trace)) if isinstance(some, Traced) else nodes
 
     def varied(self, values: dict) -> "Nodes":
         """The same nodes with other constants, arrays over bodies or velocities: see `VARIABLE`.
