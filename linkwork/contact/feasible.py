@@ -24,6 +24,8 @@ def least_violation(G, b):
     if not (np.isfinite(normal).all() and np.isfinite(b).all()):
         return np.zeros(len(b) // 3)
     own = np.diagonal(normal)
+    if own.max() < 0:  # this is no compliance
+        return np.zeros(len(own))
     scale = np.sqrt(nonzero(np.where(own > IMMOBILE * own.max(), own, own.max())))
     size, V = np.linalg.eigh(normal / (scale[:, None] * scale))
     V, rates = V[:, size <= KERNEL * max(size[-1], 1.0)], np.asarray(b[::3] / scale, float)

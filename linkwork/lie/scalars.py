@@ -105,7 +105,9 @@ def numbers(x, name: str = "an argument") -> np.ndarray:
 
 
 def check_real(x, name: str):
-    """The array x of any library, unless it is of complex numbers."""
+    """The array x of any library, unless it is of complex numbers or of none."""
+    if getattr(x.dtype, "kind", "f") in "OSUVMm":
+        raise ShapeError(f"{name} has dtype {x.dtype}; it takes numbers.")
     if "complex" in str(x.dtype):
         raise ShapeError(f"{name} has complex numbers (dtype {x.dtype}); it must be real: take x.real where the rest is rounding.")
     return x

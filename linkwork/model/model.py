@@ -435,6 +435,8 @@ def common_fluid(model: Model, other: Model) -> Fluid | None:
 def ground_shape(height, normal, material, shape, name: str) -> Shape:
     """A plane at a height along its normal, or another shape, as part of the ground."""
     if shape is not None:
+        if not isinstance(shape, Shape):
+            raise ModelError(f'the shape of ground "{name}" is {shape!r}; it takes a Shape, as in Shape("box", (1.0, 1.0, 0.2)).')
         named = shape if name == GROUND else replace(shape, name=name)
         return named if material is None else replace(named, material=material)
     n, at = numbers(normal), numbers(height)

@@ -76,6 +76,8 @@ def rollout(
         run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, method=method, every=every, reset=reset, given=given,
                       each_step=each_step, out=out, contact=contact)  # fmt: skip
         return as_tensors(run) if isinstance(run, ContactRollout) else Rollout(*map(sys.modules["torch"].from_numpy, run))
+    if not isinstance(robot, (Dynamics, Varying)):
+        raise SimulationError(f"rollout takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
     own = robot.robot if isinstance(robot, Varying) else robot
     library, Q, V = states_of(own, Q0, V0)
     check_steps(ROLLOUT, robot, dt, steps, method, every, controls, reset, contact, on_gpu=not library.host)

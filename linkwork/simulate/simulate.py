@@ -169,8 +169,8 @@ def limit_settings(limits, restitution: float) -> tuple[bool, float]:
 
 def checked(robot: Dynamics, s: Settings) -> None:
     """Raise SimulationError if a setting has a value that it cannot have; `capabilities` says which go together."""
-    if s.method not in METHODS:
-        raise SimulationError(f'there is no method "{s.method}".{did_you_mean(str(s.method), METHODS)}')
+    if not isinstance(s.method, str) or s.method not in METHODS:
+        raise SimulationError(f'there is no method "{s.method!s:.60}".{did_you_mean(str(s.method), METHODS)}')
     for name in NUMBERS:
         value = getattr(s, name)
         if value is not None and not (np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiub"):

@@ -28,10 +28,11 @@ class Pose:
     translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self):
-        if len(self.quaternion) != 4 or len(self.translation) != 3 or not any(self.quaternion):
+        q, x = numbers(self.quaternion), numbers(self.translation)
+        if q.shape != (4,) or x.shape != (3,) or not q.any() or not (np.isfinite(q).all() and np.isfinite(x).all()):
             raise ModelError(
                 f"a Pose has quaternion {self.quaternion} and translation {self.translation}; it takes four numbers x y z w, not all zero, "
-                "and three. Pose.of((x, y, z)) is the pose at a position, Pose.rpy(xyz, rpy) one turned by angles."
+                "and three, all finite. Pose.of((x, y, z)) is the pose at a position, Pose.rpy(xyz, rpy) one turned by angles."
             )
 
     @staticmethod

@@ -195,6 +195,7 @@ def test_wrong_shapes_and_numbers_are_named():
     assert lw.solve_contacts(np.zeros((0, 0)), np.zeros(0), 0.5).converged
     bad = lw.solve_contacts(np.stack([np.eye(3), np.full((3, 3), np.nan)]), np.full(3, -1.0), 0.5)
     assert bad.converged.tolist() == [True, False]
+    assert not lw.solve_contacts(-np.eye(9), np.full(9, -1.0), 0.5).converged
 
 
 @pytest.mark.parametrize("freedoms", [1, 2, 3])

@@ -51,6 +51,8 @@ def test_grounds_have_names():
     """name= is that of the shape too; two grounds of one name are told to take others."""
     step = lw.Builder("b").ground(shape=lw.Shape("box", (1.0, 1.0, 0.1)), name="step").model()
     assert step.ground[0].name == "step"
+    with pytest.raises(lw.ModelError, match="shape of ground \"floor\" is 'box'; it takes a Shape"):
+        made().ground(shape="box", name="floor")
     with pytest.raises(lw.ModelError, match=r'two grounds called "ground"; give each its own name, as in ground.*name="step"'):
         made().ground().ground(1.0).contact("ball").model()
 

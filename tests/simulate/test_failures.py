@@ -214,6 +214,8 @@ WRONG = {
     "v has shape (1, 3), but planar_2r has nv = 2": {"state": (np.zeros(2), np.zeros((1, 3)))},
     "q of the state has entries that are not finite": {"state": ([np.nan, 0], np.zeros(2))},
     "state is not a pair (q, v)": {"state": 3},
+    'there is no method "[1. 1.]"': {"method": np.ones(2)},
+    "constraints is array([": {"constraints": np.ones((9, 2))},
 }
 
 

@@ -120,12 +120,15 @@ WRONG = {
     "the batch axes do not go together: Q0 (4,), V0 (3,)": {"V0": np.zeros((3, 6))},
     "controls has shape (4, 6); it must broadcast to (4, 10, 6): batch, steps, and its own axes. One": {"controls": np.zeros((4, 6))},
     "controls returned an array of shape (6,); it must have shape (4, 6)": {"controls": lambda t, q, v: np.zeros(6)},
-    'rollout has no method "rk45"; it takes euler, rk4': {"method": "rk45"},
+    'arm_6r: a rollout takes no method "rk45"': {"method": "rk45"},
     "steps is -1; it must be a whole number, at least 0": {"steps": -1},
     "every is 1.5; it must be a whole number, at least 1": {"every": 1.5},
     "dt is nan; it must be a finite number of seconds": {"dt": np.nan},
     "dt is [0.0, 0.1]; it must be a finite number of seconds": {"dt": [0.0, 0.1]},
     "steps is None; it must be a whole number": {"steps": None},
+    "controls has dtype <U1; it takes numbers": {"controls": "x"},
+    "what controls returned has dtype object; it takes numbers": {"controls": lambda t, q, v: [[None] * 6] * 4},
+    "rollout takes a Dynamics, not a Constrained": {"robot": lw.constraints.of(lw.Dynamics(lw.load("four_bar"), compiled=False))},
     "Q0 has dtype complex128": {"Q0": np.zeros((4, 6), complex)},
 }
 
@@ -134,7 +137,7 @@ WRONG = {
 def test_what_does_not_fit_is_told(text):
     how = {"Q0": np.zeros((4, 6)), "V0": np.zeros((4, 6)), "dt": 0.01, "steps": 10} | WRONG[text]
     with pytest.raises((lw.ShapeError, lw.SimulationError)) as error:
-        lw.rollout(ARM, **how)
+        lw.rollout(how.pop("robot", ARM), **how)
     assert str(error.value).startswith(text)
 
 

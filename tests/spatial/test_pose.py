@@ -71,7 +71,7 @@ def test_the_length_of_the_quaternion_does_not_matter():
 def test_a_pose_is_made_from_what_people_have(rng):
     a = random(rng)
     assert Pose.of(None) == Pose()
-    for wrong in ((0, 0, -1.0), (0, 0, 0, 0)):
+    for wrong in ((0, 0, -1.0), (0, 0, 0, 0), (1, 0, 0, np.nan), np.eye(4), "xyzw", None):
         with pytest.raises(ModelError, match=r"it takes four numbers x y z w.*Pose\.of\(\(x, y, z\)\) is the pose at a position"):
             Pose(wrong)
     assert Pose.of(a) is a
