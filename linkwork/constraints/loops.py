@@ -18,7 +18,6 @@ from ..sweeps import composite_inertia
 from ..systems import Nodes
 from ..systems.embedded import with_roots
 from ..systems.grouping import between, group_parents, merged
-from .elimination import Eliminated
 from .kinematics import LoopKinematics
 from .partition import pivoted
 from .pivoting import Pivoted
@@ -46,40 +45,9 @@ class Choice:
         """Of so many rows those that are to be kept by what keeps the others."""
         return [i for i in range(count) if i not in self.rows]
 
-    def solver(self, Jc, q) -> "Chosen":
-        return Chosen(self, Jc, q)
-
-
-class Chosen:
-    """The rows of a loop with one choice of dependent velocities:  Jc X = 0,  X = [−J₁⁻¹ J₂; I]."""
-
-    def __init__(self, choice: Choice, Jc, q):
-        self.choice, self.q = choice, q
-        self.rows = Jc[..., list(choice.rows), :]
-        self.eliminated = Eliminated.of(self.rows[..., list(choice.dependent)])
-
-    @property
-    def pivots(self) -> list:
-        return self.eliminated.pivots
-
-    def motions(self):
-        """X (..., n, r)."""
-        right = self.rows[..., list(self.choice.independent)]
-        return self._laid_out(-self.eliminated.solve(right), like(np.eye(self.choice.freedom), self.q))
-
-    def particular(self, values):
-        """J₁⁻¹ of values (..., m, k), one for each row of the loop; zero where velocities are independent: (..., n, k)."""
-        dependent = self.eliminated.solve(values[..., list(self.choice.rows), :])
-        return self._laid_out(dependent, np.zeros_like(self.q, shape=(self.choice.freedom, values.shape[-1])))
-
-    def _laid_out(self, dependent, independent):
-        """Rows in the order of the loop's velocities."""
-        choice, batch = self.choice, np.broadcast_shapes(dependent.shape[:-2], independent.shape[:-2])
-        rows: list = [None] * (len(choice.dependent) + len(choice.independent))
-        for part, at in ((independent, choice.independent), (dependent, choice.dependent)):
-            for i, j in enumerate(at):
-                rows[j] = np.broadcast_to(part[..., i : i + 1, :], (*batch, 1, part.shape[-1]))
-        return np.concatenate(rows, -2)
+    def solver(self, Jc, q) -> "LoopSolver":
+        rows = list(self.rows)
+        return LoopSolver(rows, Pivoted(Jc[..., rows, :], len(rows), (*self.dependent, *self.independent)), q)
 
 
 @dataclass(frozen=True)
@@ -102,31 +70,37 @@ class Ranked:
     def spare(self, count: int) -> list[int]:
         return [i for i in range(count) if i not in self.rows or len(self.rows) > self.rank]
 
-    def solver(self, Jc, q, weights=None) -> "ByPivots":
-        return ByPivots(self, Jc, q, weights)
-
-
-class ByPivots:
-    """The same where the dependent velocities are chosen by the numbers of each sample."""
-
-    def __init__(self, choice: Ranked, Jc, q, weights=None):
+    def solver(self, Jc, q, weights=None) -> "LoopSolver":
         """`weights` are the inverse ones, where they are not those of the choice."""
-        self.choice, self.q = choice, q
-        self.inverse_scales = like(1 / np.array(choice.scales)[list(choice.rows)], q)[:, None]
-        self.inverse_weights = like(1 / np.array(choice.weights), q) if weights is None else weights
-        self.pivoted = Pivoted(Jc[..., list(choice.rows), :] * self.inverse_scales * self.inverse_weights, choice.rank)
+        rows = list(self.rows)
+        scales = like(1 / np.array(self.scales)[rows], q)[:, None]
+        weights = like(1 / np.array(self.weights), q) if weights is None else weights
+        return LoopSolver(rows, Pivoted(Jc[..., rows, :] * scales * weights, self.rank), q, scales, weights[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class LoopSolver:
+    """The rows of a loop with dependent velocities:  Jc X = 0,  X = [−J₁⁻¹ J₂; I], velocities in an order of their own."""
+
+    rows: list[int]
+    pivoted: Pivoted
+    q: Any
+    scales: Any = 1.0  # what rows were multiplied by, and velocities divided
+    weights: Any = 1.0
 
     @property
     def pivots(self) -> list:
         return self.pivoted.pivots
 
     def motions(self):
-        return self.inverse_weights[:, None] * self.pivoted.motions(self.q)
+        """X (..., n, r)."""
+        return self.weights * self.pivoted.motions(self.q)
 
     def particular(self, values):
-        if not self.choice.rank:
-            return np.zeros_like(values, shape=(*values.shape[:-2], len(self.choice.weights), values.shape[-1]))
-        return self.inverse_weights[:, None] * self.pivoted.particular(values[..., list(self.choice.rows), :] * self.inverse_scales)
+        """J₁⁻¹ of values (..., m, k), one for each row of the loop; zero where velocities are independent: (..., n, k)."""
+        if not self.pivoted.rank:
+            return np.zeros_like(values, shape=(*values.shape[:-2], self.pivoted.width, values.shape[-1]))
+        return self.weights * self.pivoted.particular(values[..., self.rows, :] * self.scales)
 
 
 class Loops:

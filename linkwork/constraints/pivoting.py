@@ -1,10 +1,12 @@
-"""Small systems whose pivots are chosen by the numbers of each sample, without a branch: an exchange is a row of selects.
+"""Small systems whose pivots are chosen by the numbers of each sample, without a branch: an exchange is a row of selects. Or once for all
+samples, beforehand.
 
     W y = b,   W = L [U₁ U₂],   y = Π [U₁⁻¹ (L⁻¹ b − U₂ u); u]                    u any values of the independent unknowns
 
 One text serves samples with different choices: which unknowns depend on the others is data.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,17 +18,19 @@ TIE = 1e-6  # of the best: what is nearer is as good, and the first one is taken
 
 class Pivoted:
     """W (..., m, n) of a rank that is known, by Gauss. Where rows are as many as the rank, each in its turn takes the column in which
-    it is largest; where there are more, the largest entry of all that are left decides row and column."""
+    it is largest; where there are more, the largest entry of all that are left decides row and column. Columns that are given in an `order`
+    stay in it, and nothing is exchanged: the first ones are dependent."""
 
-    def __init__(self, W, rank: int):
+    def __init__(self, W, rank: int, order: Sequence[int] | None = None):
         m, n = W.shape[-2:]
-        self.rank, self.width = rank, n
-        self.rows = [[W[..., i, j, None] for j in range(n)] for i in range(m)]
+        self.rank, self.width, self.order = rank, n, range(n) if order is None else order
+        self.rows = [[W[..., i, j, None] for j in self.order] for i in range(m)]
         self.sizes = [_largest(row) for row in self.rows]  # of each row before anything is done to it
         self.row_swaps: list[tuple[int, int, Any]] = []  # (k, i, is it so?)
         self.swaps: list[tuple[int, int, Any]] = []  # the same of columns
         for k in range(rank):
-            self._exchange(k, m)
+            if order is None:
+                self._exchange(k, m)
             self._eliminate(k, m)
 
     def _exchange(self, k: int, m: int) -> None:
@@ -63,8 +67,9 @@ class Pivoted:
 
     @property
     def pivots(self) -> list:
-        """Each (...), against the largest entry of its row."""
-        return [np.abs(self.rows[k][k] / self.sizes[k])[..., 0] for k in range(self.rank)]
+        """Each (...), against the largest entry of its row; in a given order as they are."""
+        given = not isinstance(self.order, range)
+        return [np.abs(self.rows[k][k] if given else self.rows[k][k] / self.sizes[k])[..., 0] for k in range(self.rank)]
 
     def motions(self, some):
         """Y (..., n, n − rank) with W Y = 0: independent unknowns one after the other are 1."""
@@ -101,7 +106,8 @@ class Pivoted:
         """Rows in the order that the unknowns were given in."""
         for k, j, here in reversed(self.swaps):
             rows[k], rows[j] = _swapped(here, rows[k], rows[j])
-        return rows
+        place = {j: i for i, j in enumerate(self.order)}
+        return [rows[place[j]] for j in range(self.width)]
 
 
 def _swapped(here, x, y) -> tuple[Any, Any]:

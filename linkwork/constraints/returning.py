@@ -8,7 +8,7 @@ from ..quantities.inertia import solved
 from ..spatial import solve
 from ..spatial.ldl import factor, substituted
 from ..sweeps import articulated_inertia, at_rest, innovations
-from .loops import ByPivots, Ranked, stacked_rows
+from .loops import Ranked, stacked_rows
 from .rank import LEFT
 from .system import LoopSystem
 
@@ -87,7 +87,7 @@ class Nearest:
     def __init__(self, known: Ranked, Jc, q):
         self.known, self.q = known, q
         self.lost: list = []  # whether a row is one of those before it, as far as numbers tell
-        self.pivoted = ByPivots(known, Jc, q) if len(known.rows) > known.rank else None
+        self.pivoted = known.solver(Jc, q) if len(known.rows) > known.rank else None
         self.inverse_scales = like(1 / np.array(known.scales)[list(known.rows)], q)[:, None]
         self.reach = like(np.array(known.reach), q)
         if self.pivoted is None and known.rank:
