@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .actuation import Actuated, Actuators
 from .contact import ContactTable
-from .contact.accelerations import GAP, SPEED, ContactDynamics, contact_dynamics
+from .contact.accelerations import ContactDynamics, contact_dynamics
 from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.array import Traced
@@ -787,13 +787,13 @@ class Dynamics:
         external: ArrayLike | None = None,
         *,
         t: float | None = None,
-        gap: float = GAP,
-        speed: float = SPEED,
+        gap: float | None = None,
+        speed: float | None = None,
     ) -> ContactDynamics:
         """Accelerations with contacts: v̇, the forces of all points, and which of these are active, stick, slide.
 
         Points whose surfaces are nearer than `gap` (m) and do not part touch; one that is faster than `speed` (m/s) along its tangents
-        slides. Signorini's condition and Coulomb's law hold between forces and accelerations, residuals say how well. Forces that are
+        slides. By default these are 1e-6 of `model.size`, and of the speed that the points' accelerations reach along it. Signorini's condition and Coulomb's law hold between forces and accelerations, residuals say how well. Forces that are
         not unique have the least norm. Where friction leaves no solution (Painlevé), `converged` is false. In NumPy, for batches.
 
         Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.

@@ -15,8 +15,9 @@ from ..lie.scalars import numbers
 from .cone import blocks, flat, norm, spread, times
 from .solve import solve_contacts
 
-GAP = 1e-6  # m: surfaces nearer than that touch
-SPEED = 1e-6  # m/s: contacts slower than that are at rest
+GAP = 1e-6  # of the mechanism's size: surfaces nearer than that touch
+SPEED = 1e-6  # of the speed that accelerations of the points reach along that size: contacts slower than that are at rest
+ROUNDED = 1e-12  # of the velocities that a point's velocity is the sum of: what rounding may leave of it
 
 
 class ContactDynamics(NamedTuple):
@@ -33,7 +34,7 @@ class ContactDynamics(NamedTuple):
     converged: np.ndarray  # (...) where it is false, there is no solution or none was found: v̇ and forces are not numbers
 
 
-def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float = GAP, speed: float = SPEED) -> ContactDynamics:
+def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float | None = None, speed: float | None = None) -> ContactDynamics:
     """Accelerations and contact forces that joint forces τ lead to; see `Dynamics.contact_dynamics`."""
     if (robot.contacts.compliance > 0).any():
         soft = robot.contacts.labels[int(np.argmax(robot.contacts.compliance > 0))]
@@ -52,11 +53,13 @@ def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float = GA
     response = C @ J.mT
     u = blocks(times(J, v))
     gaps = robot.contact_gaps(q)
+    b = times(J, free) + robot.contact_bias(q, v)
+    gap = GAP * robot.model.size if gap is None else gap
+    speed = _at_rest(robot, J, v, b) if speed is None else speed
     touching = gaps <= gap
     striking = touching & (u[..., 0] < -speed)
     closed = touching & (u[..., 0] <= speed)
     slipping = closed & (norm(u[..., 1:]) > speed)
-    b = times(J, free) + robot.contact_bias(q, v)
     force, found = accelerations(J @ response, b, robot.contacts.friction, u[..., 1:], closed, slipping)
     converged = found.converged & np.isfinite(b).all(-1) & np.isfinite(gaps).all(-1)
     force = np.where(converged[..., None, None], force, np.nan)
@@ -66,6 +69,13 @@ def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float = GA
     slide = pressed & (slipping | turning)
     vdot = free + times(response, flat(force))
     return ContactDynamics(vdot, force, pressed, pressed & ~slide, slide, striking, found.residuals, found.rounds, converged)
+
+
+def _at_rest(robot, J, v, b):
+    """Speeds (..., 1) below which points are at rest: small beside those of the problem, in any units."""
+    reached = np.sqrt(robot.model.size * np.abs(b).max(-1, initial=0.0))
+    summed = times(np.abs(J), np.abs(v)).max(-1, initial=0.0)
+    return (SPEED * reached + ROUNDED * summed)[..., None]
 
 
 def accelerations(G, b, mu, slip, closed, slipping):

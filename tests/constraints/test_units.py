@@ -187,6 +187,28 @@ def test_a_box_slides_to_rest_on_the_same_way_in_any_units(unit):
 
 
 @every_unit
+def test_which_points_touch_stick_and_slide_does_not_depend_on_units(unit):
+    """A box that stands, slides, is above the floor by 2e-7 or 1e-3 of its size, falls on it, or leaves it."""
+
+    def answers(unit):
+        robot, q, v = sliding(unit)
+        v[3] = 0.0
+        states = []
+        for height, speed in ((0, (0, 0, 0)), (2e-7, (1e-8, 0, 0)), (1e-3, (0, 0, 0)), (0, (0.5, 0, 0)), (0, (0, 0, -0.01)), (0, (0, 0, 0.01))):
+            here, slow = q.copy(), v.copy()
+            here[6] += height * robot.model.size
+            slow[3:] = np.array(speed) * unit.L / unit.T
+            states.append((here, slow))
+        found = robot.contact_dynamics(*map(np.array, zip(*states)), np.zeros(6))
+        kinds = np.array([found.active, found.stick, found.slide, found.striking])
+        assert kinds.any((1, 2)).all() and not kinds[:, 2].any()
+        return kinds * 1.0, found.vdot[:, 3:] / (unit.L / unit.T**2)
+
+    for x, y in zip(answers(unit), answers(UNITS["as it is"])):
+        same(x, y, 1e-7)
+
+
+@every_unit
 def test_joint_limits_and_dry_friction_act_at_the_same_times_in_any_units(unit):
     """A slider with dry friction falls on a stop and bounces: the events of the run, and where it rests."""
 
