@@ -793,7 +793,8 @@ class Dynamics:
         """Accelerations with contacts: v̇, the forces of all points, and which of these are active, stick, slide.
 
         Points whose surfaces are nearer than `gap` (m) and do not part touch; one that is faster than `speed` (m/s) along its tangents
-        slides. By default these are 1e-6 of `model.size`, and of the speed that the points' accelerations reach along it. Signorini's condition and Coulomb's law hold between forces and accelerations, residuals say how well. Forces that are
+        slides. By default these are 1e-6 of `model.size`, and of the speed that the points' accelerations reach along it.
+        Signorini's condition and Coulomb's law hold between forces and accelerations, residuals say how well. Forces that are
         not unique have the least norm. Where friction leaves no solution (Painlevé), `converged` is false. In NumPy, for batches.
 
         Takes into account: gravity, loops, couplings, rolling, drives, external, contacts.

@@ -193,8 +193,8 @@ def test_which_points_touch_stick_and_slide_does_not_depend_on_units(unit):
     def answers(unit):
         robot, q, v = sliding(unit)
         v[3] = 0.0
-        states = []
-        for height, speed in ((0, (0, 0, 0)), (2e-7, (1e-8, 0, 0)), (1e-3, (0, 0, 0)), (0, (0.5, 0, 0)), (0, (0, 0, -0.01)), (0, (0, 0, 0.01))):
+        states, still = [], (0, 0, 0)
+        for height, speed in ((0, still), (2e-7, (1e-8, 0, 0)), (1e-3, still), (0, (0.5, 0, 0)), (0, (0, 0, -0.01)), (0, (0, 0, 0.01))):
             here, slow = q.copy(), v.copy()
             here[6] += height * robot.model.size
             slow[3:] = np.array(speed) * unit.L / unit.T
