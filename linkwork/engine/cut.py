@@ -47,9 +47,9 @@ class Cut:
         return compiler.calls_text([*cut.programs, *cut.called], places + [None] * len(cut.called), "double")
 
     def _told(self) -> dict:
-        """The parts, how many numbers each routine takes and returns, and how many travel."""
+        """The parts, how many numbers each routine takes and returns, and how many each part makes for later ones."""
         routines = [(x.inputs[0].size, x.outputs[0].size) for x in self.division.called]
-        return {"parts": self.division.parts, "routines": routines, "room": self.division.room}
+        return {"parts": self.division.parts, "routines": routines, "made": list(map(len, self.division.live))}
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -92,7 +92,7 @@ class Cut:
     @cached_property
     def room(self) -> int:
         """How many numbers travel."""
-        return self._compiled.header["room"]
+        return sum(self._compiled.header["made"])
 
     def __call__(self, functions: Mapping[str, Callable], given: np.ndarray) -> np.ndarray:
         """All results of one sample in one array, from all inputs in one array; `functions` are those of the holes by name. Their
@@ -107,6 +107,36 @@ class Cut:
                 at[2] = functions[hole](*[out[place] if shape is None else out[place].reshape(shape) for place, shape in arguments])
             elif routine is not None:
                 at[2] = routine(out)
+        return out
+
+    @cached_property
+    def _kernels(self) -> list[np.ufunc]:
+        """The parts, then the routines, for batches."""
+        sizes = [*(zip(part.takes, part.sizes) for part in self.parts), *([(GIVEN, n)] for n, _ in self._compiled.header["routines"])]
+        made = [tuple(Input(name, (size,)) for name, size in each) for each in sizes]
+        return [self._kernel(k, inputs).gufunc("d") for k, inputs in enumerate(made)]
+
+    def _kernel(self, k: int, inputs: tuple[Input, ...]) -> Kernel:
+        content = None if self.content is None else (self.content, "part", k)
+        return Kernel(f"{self.name}_{k}", self.function, inputs, content, lambda *_: [*self.division.programs, *self.division.called][k])
+
+    def many(self, functions: Mapping[str, Callable], given: np.ndarray) -> np.ndarray:
+        """All results (samples, ...) of many samples, whose inputs are (samples, ...). Functions are called for all of them at once;
+        samples that could end early go on."""
+        at: list[Any] = [given, np.empty((len(given), self.room)), None]
+        routines, first = self._kernels[len(self.parts) :], accumulate(self._compiled.header["made"], initial=0)
+        for part, kernel, (_, takes, hole, _, arguments, end, _), place in zip(self.parts, self._kernels, self._runs, first):
+            made = kernel(*[at[i] for i in takes])
+            if isinstance(made, tuple):
+                made, live = made
+                at[1][:, place : place + live.shape[1]] = live
+            out = made[:, :end]
+            if hole:
+                out.flags.writeable = False
+                answers = functions[hole](*[out[:, x] if shape is None else out[:, x].reshape(-1, *shape) for x, shape in arguments])
+                at[2] = answers.reshape(len(given), -1)
+            elif part.routine is not None:
+                at[2] = routines[part.routine](out)
         return out
 
 
@@ -172,3 +202,35 @@ class PausedSegment:
             made = np.stack(kept) if kept else np.empty((0, places[-1].stop))
             for x, place in zip(rows, places[self.states :]):
                 x[0, :n] = made[:, place].reshape(n, *x.shape[2:])
+
+
+class PausedBatch:
+    """A cut function repeated on its own results, for many samples, in the place of a Segment. In each round functions are called for all
+    samples at once, those that are done among them."""
+
+    def __init__(self, cut: Cut, states: int, entries: int):
+        self.cut, self.states, self.entries = cut, states, entries
+
+    def __call__(
+        self, arrays: list[np.ndarray], rows: list[np.ndarray], counts: np.ndarray, capacity: int, enough: Callable, **functions: Callable
+    ) -> None:
+        """As a call of a Segment, with the functions of the holes; it ends behind a round where enough(states) is true."""
+        given, places = np.concatenate([x.reshape(len(counts), -1) for x in arrays], 1), self.cut.slices
+        changed, active = places[self.states - 1].stop, np.ones(len(counts), bool)
+        counts[:] = 0
+        while active.any():
+            out = self.cut.many(functions, given)
+            given[active, :changed] = out[active, :changed]
+            kept = np.flatnonzero(active & (out[:, -2] != 0))
+            for x, place in zip(rows, places[self.states :]):
+                x[kept, counts[kept].astype(int)] = out[kept, place].reshape(len(kept), *x.shape[2:])
+            counts[kept] += 1
+            active &= (out[:, -1] == 0) & (counts < capacity)
+            if enough(given):
+                break
+        for x, place in zip(arrays[: self.states], places):
+            x[...] = given[:, place].reshape(x.shape)
+
+    def on_arrays(self, *arrays: np.ndarray, **functions: Callable) -> np.ndarray:
+        """The first result of one round, a number for each sample, from inputs (samples, shape...)."""
+        return self.cut.many(functions, np.concatenate([x.reshape(len(x), -1) for x in arrays], 1))[:, 0]

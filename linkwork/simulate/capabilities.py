@@ -67,8 +67,6 @@ COMPILED: Column = {
         "where joints stick and slip each sample is a single run, and nothing varies",
         "Simulate a model with its friction for each, or use lw.rollout",
     ),
-    "control": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...)"),
-    "held control": ("its steps are compiled", "Hold a robot.kernel of (t, q, v, ...)"),
     "external": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...) -> (nb, 6)"),
     "functions of statistics": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...)"),
     "events": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...)"),
@@ -79,7 +77,7 @@ TABLE: dict[str, Column] = {
         "friction first": ("friction of joints is solved with the contacts in simulate", 'Leave friction="first" to lw.rollout'),
         "smoothing": ("smoothing is for rollouts and lw.contact_kernel; simulate solves the contacts themselves", "Leave it away"),
     },
-    BATCH: COMPILED,
+    BATCH: {**COMPILED, "stiff control": ("its steps need the derivatives of the control", f"{KERNELS} of (t, q, v, ...)")},
     EACH: {
         **BATCHES,
         "varying": (SAMPLES, STATES),
@@ -89,6 +87,8 @@ TABLE: dict[str, Column] = {
     },
     GPU: {
         **COMPILED,
+        "control": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...)"),
+        "held control": ("its steps are compiled", "Hold a robot.kernel of (t, q, v, ...)"),
         "limits": ("one kernel makes all steps, without stops", "Move the states to the CPU"),
         "dry friction": ("one kernel makes all steps, without stops", "Move the states to the CPU"),
         "resets": ("one kernel makes all steps", "Move the states to the CPU"),

@@ -18,7 +18,7 @@ from ..engine.kernel import Kernel
 from ..errors import SimulationError
 from ..quantities import integrate
 from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Carried, Ensemble, EventTimes, Ragged, Statistic
-from .ensemble_request import Request, held_force
+from .ensemble_request import Request, force_of_kernel
 from .ensemble_run import MAX_STEPS, ROWS, SEEN, OutOfTime
 from .grid import Grid
 from .interpolate import Polynomial
@@ -237,7 +237,7 @@ class DeviceEnsembleRun:
             due = [i for i, hold in enumerate(a.holds) if hold.index(t) > calls[i]]
             for i in due:
                 at = {"t": s["t"], "q": s["q"], "v": s["v"], **self.given}
-                answer = held_force(a.holds[i], at, (n, self.own.nv))
+                answer = force_of_kernel(a.holds[i].function, at, (n, self.own.nv))  # type: ignore[arg-type]
                 self.answers[i], calls[i] = self._chosen(mask, answer, self.answers[i]), a.holds[i].index(t)
                 self.calls[i, goes] = calls[i]
             held = self._put(np.zeros((n, self.own.nv)))

@@ -1,6 +1,6 @@
 """What may be asked of an ensemble: states and constants of a batch, controls and functions that can be compiled."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ class Request:
     V: np.ndarray
     batch: tuple[int, ...]
     controls: tuple[UserKernel, ...]
+    functions: tuple[Callable, ...]  # controls of Python, which take the whole batch
     external: UserKernel | None
     holds: tuple[Hold, ...]
     watch: Watch | None
@@ -53,10 +54,11 @@ class Request:
 def request(robot, state, settings: Settings, start: float, until: float, given: Mapping, statistics: Mapping, store) -> Request:
     """The request of a user, or an error that says what is wrong with it."""
     own = own_robot(robot)
-    controls, holds = _controls(settings.control)
+    controls, functions, holds = _controls(settings.control)
     watch = _watch(statistics, settings.events)
     external: Any = settings.external
-    kernels = [*controls, *(hold.function for hold in holds), *watch.kernels, *(() if external is None else (external,))]
+    held: Any = [hold.function for hold in holds if isinstance(hold.function, UserKernel)]
+    kernels = [*controls, *held, *watch.kernels, *(() if external is None else (external,))]
     stored = store_of(settings, store, watch.any)
     Q, V, arrays, batch = arrays_of(robot, state, kernels, given)
     kept, keeper = watch if watch.any else None, Keeper(own, settings.constraints, None)
@@ -65,7 +67,7 @@ def request(robot, state, settings: Settings, start: float, until: float, given:
     if constraints is not None:
         Q, V, reasons = on_constraints(keeper, constraints, start, Q, V, arrays, reasons)
     return Request(
-        robot, settings, start, until, Q, V, batch, controls, external, holds, kept, arrays, stored, keeper, constraints, reasons
+        robot, settings, start, until, Q, V, batch, controls, functions, external, holds, kept, arrays, stored, keeper, constraints, reasons
     )
 
 
@@ -86,15 +88,15 @@ def _constraints(robot: Dynamics | Varying, keeper: Keeper) -> OnConstraints | N
     return OnConstraints.of(keeper, robot if isinstance(robot, Varying) else None)
 
 
-def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Hold, ...]]:
+def _controls(control) -> tuple[tuple[UserKernel, ...], tuple[Callable, ...], tuple[Hold, ...]]:
+    """The kernels, the functions of Python, and the sampled controllers of a control."""
     parts = parts_of(control)
-    return tuple(x for x in parts if isinstance(x, UserKernel)), tuple(x for x in parts if isinstance(x, Hold))
+    functions = tuple(x for x in parts if not isinstance(x, (UserKernel, Hold)))
+    return tuple(x for x in parts if isinstance(x, UserKernel)), functions, tuple(x for x in parts if isinstance(x, Hold))
 
 
-def held_force(hold: Hold, at: Mapping, velocities: tuple[int, ...]):
-    """The answer of a held controller for all samples, an array of the shape of their velocities."""
-    function = hold.function
-    assert isinstance(function, UserKernel)
+def force_of_kernel(function: UserKernel, at: Mapping, velocities: tuple[int, ...]):
+    """The answer of a controller for all samples, an array of the shape of their velocities."""
     answer = function(*(at[name] for name in function.names))
     if tuple(np.shape(answer)) != velocities:
         shapes = f"shape {tuple(np.shape(answer))[1:]} for one robot; as control it must return {velocities[1:]}"

@@ -1,23 +1,28 @@
 """simulate for a batch of states: blocks of samples, each advanced by compiled code until it is done."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.gufunc import get_threads
 from ..engine.kernel import Kernel
+from ..errors import ShapeError
+from ..kernels import UserKernel
+from ..lie.scalars import numbers
 from ..motion import equations
-from .control import at_state
+from .control import at_state, read_only
 from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Carried, Ensemble, EventTimes, Statistic
-from .ensemble_request import Request, held_force
+from .ensemble_request import Request, force_of_kernel
 from .grid import Grid
 from .interpolate import Polynomial
 from .kernels import cache_of, kernel
 from .progress import Progress
-from .segments import POLYNOMIAL, Equations, Rates, Segments, observer
+from .segments import FORCES, POLYNOMIAL, Equations, Rates, Segments, observer
 from .settings import PAIRS
 
 ROWS = {"steps": ("t", "q", "v"), "grid": ("t", "h", "t0", "late0", "q0", POLYNOMIAL), "last": ()}
@@ -40,7 +45,9 @@ class EnsembleRun:
         """Of an ensemble that goes on from an `earlier` one, or begins."""
         self.asked, self.own = asked, asked.own
         self.shapes = {name: x.shape[1:] for name, x in asked.given.items()}
-        self.equations = Equations.of(asked.robot, asked.controls, self.shapes, asked.constraints, asked.external)
+        self.asks = self.own.nv if asked.functions else 0
+        controls = () if self.asks else asked.controls
+        self.equations = Equations.of(asked.robot, controls, self.shapes, asked.constraints, asked.external, asks=self.asks)
         self.segments, self.observe, self.rates = self._compiled()
         n = len(asked.Q)
         self.state = {name: np.zeros((n, *self.segments.shapes.get(name, ()))) for name in self.segments.state}
@@ -75,7 +82,7 @@ class EnsembleRun:
         kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels), a.external]
         watched = () if a.watch is None else (tuple(a.watch.statistics), *((x.direction, x.terminal) for x in a.watch.events))
         source = a.robot.lowered if isinstance(a.robot, Dynamics) else a.robot
-        key = "ensemble", source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched
+        key = "ensemble", source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched, self.asks
         ready = cache_of(a.robot, *kernels)
         if key not in ready:
             segments = Segments(of, PAIRS[a.settings.method](), ROWS[a.store], wide=True, watch=a.watch)
@@ -83,8 +90,9 @@ class EnsembleRun:
         return ready[key]
 
     def _start_rates(self):
-        """The function (t, q, v, held, given...) -> v̇, τ of states to start from, with the bits of a single run where there can be one."""
-        of, own, controls = self.equations, self.own, self.asked.controls
+        """The function (t, q, v, held, given...) -> v̇, τ of states to start from, with the bits of a single run where there can be one.
+        What functions of Python answer is part of what is held."""
+        of, own, controls = self.equations, self.own, self.equations.controls
         if not self.shapes:
             external, moves = self.asked.external, self.asked.keeper.timed
             rates = kernel(own, equations.local_rates, *(() if external is None else ("external",)))
@@ -108,7 +116,8 @@ class EnsembleRun:
 
     def go(self) -> Ensemble:
         """All samples, block after block; those that Ctrl-C or the deadline do not let end are "stopped" and as they began."""
-        todo, done, block, current = self._todo(), 0, FIRST_BLOCK * get_threads(), None
+        todo, done, current = self._todo(), 0, None
+        block = len(todo) if self.asks else FIRST_BLOCK * get_threads()
         deadline, self.status[todo] = self.asked.settings.deadline, STOPPED
         progress = Progress(0.0, float(len(todo)), self.asked.settings.progress)
         try:
@@ -128,6 +137,18 @@ class EnsembleRun:
         finally:
             progress.close()
         return self._result()
+
+    def answer(self, function: Callable, samples: np.ndarray, t, q, v) -> np.ndarray:
+        """What a function of Python answers for some samples, of which this is the state: it is asked for all samples of the batch."""
+        whole, batch = [self.state[name].copy() for name in ("t", "q", "v")], self.asked.batch
+        for x, new in zip(whole, (t, q, v)):
+            x[samples] = new
+        found = function(*read_only(*(x.reshape((*batch, *x.shape[1:])) for x in whole)))
+        tau, wanted = numbers(found, "what control returned"), (*batch, self.own.nv)
+        if found is None or tau.shape != wanted:
+            came = "None" if found is None else f"an array of shape {tau.shape}"
+            raise ShapeError(f"control returned {came}; of a batch with q of shape {(*batch, self.own.nq)} it must return shape {wanted}.")
+        return tau.reshape(-1, self.own.nv)[samples]
 
     def _todo(self) -> np.ndarray:
         """The samples that go on, by the times where they are."""
@@ -204,12 +225,15 @@ class Block:
             sampled = self._sample(t)
             target = min([a.until, *((k + 1) / hold.rate for hold, k in zip(a.holds, self.calls))])
             if sampled or anew:
-                vdot, tau = self.run.rates(state["t"], state["q"], state["v"], self.held, *self.given.values())
+                everyone = np.arange(self.count)
+                held = self._forces(everyone)(*(state[name] for name in ("t", "q", "v"))) if self.run.asks else self.held
+                vdot, tau = self.run.rates(state["t"], state["q"], state["v"], held, *self.given.values())
                 goes = self._goes()
                 state["vdot"][goes], state["tau"][goes] = vdot[goes], tau[goes]
             bounds = self._bounds(target)
             if begins:
-                state["wanted"][:] = a.settings.first_step or self.segments.first(*state.values(), *bounds)
+                asked = {FORCES: self._forces(np.arange(self.count))} if self.run.asks else {}
+                state["wanted"][:] = a.settings.first_step or self.segments.first(*state.values(), *bounds, **asked)
             begins = anew = False
             self._advance(target, bounds)
             t = target
@@ -248,13 +272,32 @@ class Block:
         due = [i for i, hold in enumerate(self.asked.holds) if hold.index(t) > self.calls[i]]
         at = {"t": np.full(self.count, t), "q": self.state["q"], "v": self.state["v"], **self.given}
         for i in due:
-            self.answers[i] = held_force(self.asked.holds[i], at, self.held.shape)
+            function = self.asked.holds[i].function
+            if isinstance(function, UserKernel):
+                self.answers[i] = force_of_kernel(function, at, self.held.shape)
+            else:
+                self.answers[i] = self.run.answer(function, self.samples, at["t"], at["q"], at["v"])
             self.calls[i] = self.asked.holds[i].index(t)
         if due:
             self.held = np.zeros_like(self.held)
             for answer in self.answers:
                 self.held = self.held + answer
         return bool(due)
+
+    def _forces(self, some: np.ndarray) -> Callable:
+        """The function of (t, q, v) of some samples that gives all of τ, where functions of Python are part of it."""
+        functions, controls, samples = self.asked.functions, self.asked.controls, self.samples[some]
+
+        def forces(t, q, v):
+            at = {"t": t, "q": q, "v": v, **{name: x[some] for name, x in self.given.items()}}
+            tau = self.held[some]
+            for control in controls:
+                tau = tau + force_of_kernel(control, at, v.shape)
+            for function in functions:
+                tau = tau + self.run.answer(function, samples, t, q, v)
+            return tau
+
+        return forces
 
     def _bounds(self, target: float) -> list[np.ndarray]:
         s = self.asked.settings
@@ -272,7 +315,11 @@ class Block:
             fixed = [x[some] if x.strides[0] else x[: len(some)] for x in bounds]
             capacity = int(np.clip(ROOM // (self.segments.bytes_of_row() * len(some)), 1, CAPACITY)) if self.segments.rows else 1 << 62
             room = self.segments.room(len(some), capacity) if self.segments.rows else []
-            self.segments.run([*arrays, *fixed], room, made := np.zeros(len(some)), capacity)
+            asked: dict[str, Any] = {}
+            if self.run.asks:
+                last = min(self.deadline, monotonic() + SECONDS)
+                asked = {FORCES: self._forces(some), "enough": lambda _, last=last: monotonic() > last}
+            self.segments.run([*arrays, *fixed], room, made := np.zeros(len(some)), capacity, **asked)
             counts = made.astype(int)
             for x, new in zip(self.state.values(), arrays):
                 x[some] = new

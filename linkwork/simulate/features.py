@@ -164,6 +164,11 @@ FEATURES: dict[str, Feature] = {
     "many points": Feature(f"more than {POINTS} contact points in a kernel", _many_points, ""),
     **{f"{most} blocks": _more_than(most) for most in (LOOP, SLOPES, STEP)},
     "control": Feature("control that is a function of Python", lambda a: any(map(in_python, a.controls))),
+    "stiff control": Feature(
+        'control that is a function of Python by method "stiff"',
+        lambda a: a.settings.method == "stiff" and any(map(in_python, a.controls)),
+        "",
+    ),
     "held control": Feature(
         "lw.hold of a function of Python", lambda a: any(isinstance(x, Hold) and in_python(x.function) for x in a.controls), "single batch"
     ),

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.compiled import shapes
-from ..engine.cut import Cut, PausedSegment
+from ..engine.cut import Cut, PausedBatch, PausedSegment
 from ..engine.derived import Derived
 from ..engine.holes import Holes
 from ..engine.kernel import Kernel
@@ -323,11 +323,12 @@ class Segments:
         content = of, kind, rows, watch, guard
         step = lambda *x, holes=None: attempt(of, pair, rows, watch, takes.by_name(x), guard, holes)
         length = lambda *x, holes=None: first(of, pair, takes.by_name(x), holes)
-        self.segment: Segment | PausedSegment
+        self.segment: Segment | PausedSegment | PausedBatch
         if of.asks:
             cut = Cut(f"steps_{kind}_cut", lambda holes, *x: step(*x, holes=holes), takes.inputs, content)
-            self.segment = PausedSegment(cut, len(self.state), len(rows))
-            self.first = Cut(f"first_step_{kind}_cut", lambda holes, *x: length(*x, holes=holes), takes.inputs, content).on_arrays
+            begin = Cut(f"first_step_{kind}_cut", lambda holes, *x: length(*x, holes=holes), takes.inputs, content)
+            self.segment = (PausedBatch if wide else PausedSegment)(cut, len(self.state), len(rows))
+            self.first = PausedBatch(begin, 0, 0).on_arrays if wide else begin.on_arrays
         else:
             self.segment = Segment(Kernel(f"steps_{kind}", step, takes.inputs, content), "d", len(self.state), len(rows), wide)
             self.first = Kernel(f"first_step_{kind}", length, takes.inputs, content).gufunc("d")

@@ -107,8 +107,8 @@ def simulate(
                event by event, of all rows
 
     With joint limits, dry friction or resets, the samples of an ensemble are single runs, one after another.
-    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "stiff"; control, external and events are kernels of the
-    robot (`robot.kernel`):
+    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "stiff"; external and events are kernels of the robot
+    (`robot.kernel`), and so is control, or it is a function of t (...), q and v of the whole batch:
     given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
     statistics  kernels of (t, q, v, ...) by name: of each the least, greatest, mean and last value, without storing rows
     store      "steps": all rows; "last": only the ends of the motions, the default where something is watched; with dt, rows

@@ -437,7 +437,7 @@ def test_odd_batches(robot):
         ({"on_step": print}, "on_step is for one state"),
         ({"statistics": {"a": 1}}, "robot.kernel"),
         ({"sensitivity": "state"}, "sensitivity is for one state"),
-        ({"control": lambda t, q, v: v}, "robot.kernel"),
+        ({"control": lambda t, q, v: v, "method": "stiff"}, "robot.kernel"),
         ({"events": [lambda t, q, v: t]}, "robot.kernel"),
         ({"statistics": {"a": lambda q: q}}, "robot.kernel"),
         ({"given": {"masss": 1.0}}, "masss"),
