@@ -19,7 +19,8 @@ from .engine.kernel import Kernel
 from .engine.program import Input, Program, record
 from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
 from .foreign import is_foreign, kernel_on_foreign, run_kernel
-from .quantities import SIZES, coordinate_rates
+from .lie.scalars import still
+from .quantities import SIZES, coordinate_rates, difference
 from .quantities.components import ByComponents
 from .quantities.rolled import Rolled
 
@@ -37,9 +38,9 @@ def recorded(name: str, function: Callable, inputs: tuple[Input, ...]) -> Progra
 class RobotKernel(ABC):
     """A function of one sample over the arrays of a robot, called on any batch of samples."""
 
-    def __init__(self, robot, function: Callable, name: str, doc: str | None):
-        """`function` is of one sample, over traced arrays."""
-        self.robot, self.function = robot, function
+    def __init__(self, robot, function: Callable, name: str, doc: str | None, coordinates: tuple[int, ...] = ()):
+        """`function` is of one sample, over traced arrays; `coordinates` are the numbers of results that are coordinates of the robot."""
+        self.robot, self.function, self.coordinates = robot, function, coordinates
         self.__name__, self.__doc__ = name, doc
         self.ready: dict[Any, Any] = {}
         self._kernel: Kernel | None = None
@@ -49,7 +50,7 @@ class RobotKernel(ABC):
     @property
     def decided_by(self) -> tuple:
         """What tells it from other kernels: see engine/identity.py."""
-        return self.function, self.robot.lowered
+        return self.function, self.robot.lowered, self.coordinates
 
     @abstractmethod
     def inputs(self, arrays=None) -> tuple[Input, ...]:
@@ -143,7 +144,8 @@ class RobotKernel(ABC):
         rolled = self.rolled()
         return (self.kernel() if rolled is None else self._by_itself(rolled)).gufunc(dtype.char)
 
-    # --- derivatives: those by coordinates q are along the group, as `integrate` moves, one for each velocity
+    # --- derivatives: those by coordinates q, and of results that are coordinates, are along the group, as `integrate` moves, one for
+    # each velocity
 
     @cached_property
     def jvp(self) -> "DerivativeKernel":
@@ -158,7 +160,8 @@ class RobotKernel(ABC):
         return DerivativeKernel(self, "vjp", lambda d: d.vjp, lambda d: d.weights, Rolled.vjp)
 
     def jacobian(self, of: int | Sequence[int] | None = None, by: str | Sequence[str] | None = None) -> "DerivativeKernel":
-        """The Jacobian as a kernel: kernel.jacobian(by="q")(q, v) has shape (..., result, nv), by others (..., result, argument).
+        """The Jacobian as a kernel: kernel.jacobian(by="q")(q, v) has shape (..., result, nv), by others (..., result, argument). Of
+        coordinates after a step, as `lw.contact_kernel` returns them, it has nv rows.
 
         `of` are numbers of results, `by` names of arguments, all if not said. With several there is an array for each pair, those
         of the first result first. Entries that are zero for every input are not computed.
@@ -179,16 +182,31 @@ class RobotKernel(ABC):
         if (what, by) not in self._components:
             components = lambda d: ByComponents(d, self.robot.lowered.plain(), by)
             function, more = lambda d: components(d).function(what), lambda d: components(d).more(what)
-            self._components[what, by] = DerivativeKernel(self, what, function, more)
+            self._components[what, by] = DerivativeKernel(self, what, function, more, derived=self.derived)
         return self._components[what, by]
 
     def derived(self, arrays=None) -> Derived:
-        """Its derivatives as functions of one sample."""
+        """Its derivatives as functions of one sample, those of results that are coordinates component by component."""
+        return self._derived("derived", self.function, arrays)
+
+    def derived_along(self, arrays=None) -> Derived:
+        """Its derivatives as functions of one sample, those of results that are coordinates along the group."""
+        return self._derived("derived along", self._local, arrays) if self.coordinates else self.derived(arrays)
+
+    def _derived(self, key: str, function: Callable, arrays) -> Derived:
         kernel = self.kernel(arrays)
-        if "derived" not in self.ready:
+        if key not in self.ready:
             on_group = {x.name: partial(coordinate_rates, self.robot.lowered.plain()) for x in kernel.inputs if x.name in COORDINATES}
-            self.ready["derived"] = Derived(self.__name__, self.function, kernel.inputs, on_group)
-        return self.ready["derived"]
+            self.ready[key] = Derived(self.__name__, function, kernel.inputs, on_group)
+        return self.ready[key]
+
+    def _local(self, *arguments):
+        """Its results, of coordinates q their difference from a q that stands still: zero, with the derivative along the group."""
+        results = self.function(*arguments)
+        parts, nodes = list(results) if isinstance(results, tuple) else [results], self.robot.lowered.plain()
+        for n in self.coordinates:
+            parts[n] = difference(nodes, still(parts[n]), parts[n])
+        return tuple(parts) if isinstance(results, tuple) else parts[0]
 
 
 COORDINATES = "q", "q0", "q1"
@@ -212,11 +230,13 @@ class DerivativeKernel(RobotKernel):
     """A derivative of another kernel; it takes what that takes, and rates or weights after it."""
 
     def __init__(self, of: RobotKernel, what: str, function: Callable[[Derived], Callable], more: Callable[[Derived], Iterable[Input]],
-                 rolled: Callable[[Rolled], Rolled] | None = None):  # fmt: skip
-        """Of a straight-line kernel the `function` and what `more` it takes, of a loop over nodes `rolled`, if there is one."""
-        derived = lambda *arguments: function(of.derived(arguments))(*arguments)
-        super().__init__(of.robot, derived, f"{of.__name__}_{what}", f"The {what} of {of.__name__}.")
-        self.of, self._more, self._roll = of, more, rolled
+                 rolled: Callable[[Rolled], Rolled] | None = None, derived: Callable | None = None):  # fmt: skip
+        """Of a straight-line kernel the `function` and what `more` it takes, of a loop over nodes `rolled`, if there is one; `derived` are
+        its derivatives, along the group if that is not said."""
+        source = derived or of.derived_along
+        call = lambda *arguments: function(source(arguments))(*arguments)
+        super().__init__(of.robot, call, f"{of.__name__}_{what}", f"The {what} of {of.__name__}.")
+        self.of, self._source, self._more, self._roll = of, source, more, rolled
         self._rolled: Rolled | None = None
 
     def rolled(self, arrays=None):
@@ -227,7 +247,7 @@ class DerivativeKernel(RobotKernel):
     def inputs(self, arrays=None):
         if (rolled := self.rolled(arrays)) is not None:
             return rolled.inputs
-        derived = self.of.derived(arrays)
+        derived = self._source(arrays)
         return (*derived.inputs, *self._more(derived))
 
     def argument(self, n):
@@ -252,14 +272,16 @@ class DerivativeKernel(RobotKernel):
 class QuantityKernel(RobotKernel):
     """A declared quantity as a kernel: what a method of the robot computes, with derivatives."""
 
-    def __init__(self, robot, kernel: Kernel, roll: Callable[[], Rolled | None] = lambda: None):
+    def __init__(
+        self, robot, kernel: Kernel, roll: Callable[[], Rolled | None] = lambda: None, coordinates: tuple[int, ...] = ()
+    ):
         """`roll` gives the same as a loop over the nodes, or None."""
-        super().__init__(robot, kernel.function, kernel.name, f"{kernel.name} of {robot.model.name}.")
+        super().__init__(robot, kernel.function, kernel.name, f"{kernel.name} of {robot.model.name}.", coordinates)
         self._own, self._roll = kernel, roll
 
     @property
     def decided_by(self):
-        return super().decided_by if self._own.content is None else (self._own,)
+        return super().decided_by if self._own.content is None else (self._own, self.coordinates)
 
     @cached_property
     def _rolled(self) -> Rolled | None:
@@ -298,10 +320,10 @@ class UserKernel(RobotKernel):
     when it is traced.
     """
 
-    def __init__(self, robot, function: Callable, shapes: dict):
+    def __init__(self, robot, function: Callable, shapes: dict, coordinates: tuple[int, ...] = ()):
         if not callable(function):
             raise TraceError(f"{function!r} is not a function; robot.kernel takes one of arrays of one sample, such as q and v.")
-        super().__init__(robot, function, getattr(function, "__name__", "kernel"), function.__doc__)
+        super().__init__(robot, function, getattr(function, "__name__", "kernel"), function.__doc__, coordinates)
         self._why = ""  # it is no loop over the joints
         self.names: list[str] = []
         for name, parameter in signature(function).parameters.items():

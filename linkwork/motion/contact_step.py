@@ -1,12 +1,14 @@
 """A step with contacts: Moreau's midpoint rule.
 
-    q½ = q ∘ exp(h v/2),    v_f = v + h v̇(q½),    u = J v_f + G λ,  G = J 𝓜⁻¹ J*  at q½
+    q½ = q ∘ exp(h v/2),    v_f = v + h v̇(q½, v),    u = J v_f + G λ,  G = J 𝓜⁻¹ J*  at q½
     0 ≤ u_n + gap(q½)/h ⟂ λ_n ≥ 0,    Coulomb's law on λ_t, u_t
-    v⁺ = v_f + 𝓜⁻¹ J* λ,    q⁺ = q½ ∘ exp(h v⁺/2)
+    w = v_f + 𝓜⁻¹ J* λ,    v⁺ = w + h (v̇(q½, (v + w)/2) − v̇(q½, v)),    q⁺ = q½ ∘ exp(h v⁺/2)
 
-Midpoints lie h v⁺ apart, so that gap(q½)/h is the speed with which a contact may close within the step. v̇ is taken at half the step's
-velocity, of second order; linear velocities move in axes that do not rotate. Joint limits and dry friction of joints are blocks of
-the same problem: a limit has no friction and no tangents, dry friction a normal that nothing moves.
+Midpoints lie h v⁺ apart, so that gap(q½)/h is the speed with which a contact may close within the step. Forces that depend on velocity,
+dampers and gyroscopic ones, act as at the mean velocity of the step, contacts and all: what contacts hold at rest moves no damper. By how
+much they change within the step, of order h², contacts answer in the next one. So does friction against the mean slip, not the last:
+steps are of second order. Linear velocities move in axes that do not rotate. Joint limits and dry friction of joints are blocks of the
+same problem: a limit has no friction and no tangents, dry friction a normal that nothing moves.
 """
 
 from collections.abc import Callable
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import quantities, sweeps
-from ..contact.cone import blocks, flat, mean_compliance, residuals_of, speed, times, worst
+from ..contact.cone import blocks, flat, mean_compliance, norm, residuals_of, speed, times, worst
 from ..contact.sparse_newton import Bounded, Contacts, Newton, SparseProblem
 from ..lie.scalars import like, still
 from ..model.tree import concatenated
@@ -81,8 +83,12 @@ class Inertia:
 
     def acceleration(self, nodes, q, v, tau, external=None):
         """v̇ with the springs and damping of the joints."""
-        tau = tau + quantities.passive_force(nodes, q, v)
-        return self.divided(tau - quantities.inverse_dynamics(nodes, q, v, np.zeros_like(v), external))
+        return self.divided(applied_force(nodes, q, v, tau, external))
+
+
+def applied_force(nodes, q, v, tau, external=None):
+    """𝓜 v̇ of a tree with the springs and damping of its joints."""
+    return tau + quantities.passive_force(nodes, q, v) - quantities.inverse_dynamics(nodes, q, v, np.zeros_like(v), external)
 
 
 class Compliance(NamedTuple):
@@ -101,10 +107,17 @@ class Compliance(NamedTuple):
         return times(y, impulse)
 
 
-def free_velocity(nodes, q, v, tau, h, external, rates):
-    """v_f: the velocity after h without contacts, at configuration q, v̇ being that of the velocity after half of h."""
-    half = kick(nodes, v, v, rates(nodes, q, v, tau, external), h / 2)
-    return kick(nodes, v, half, rates(nodes, q, half, tau, external), h)
+class FreeMotion(NamedTuple):
+    """The motion without contacts in a step, at the configuration q in its middle."""
+
+    nodes: Any
+    v: Any
+    h: Any
+    rates: Callable  # v -> v̇ at q
+
+    def velocity(self, at):
+        """v_f = v + h v̇(q½, at): the velocity after the step, its forces being those at a velocity."""
+        return kick(self.nodes, self.v, at, self.rates(at), self.h)
 
 
 @dataclass(frozen=True)
@@ -244,6 +257,25 @@ class ContactLaw:
         given = (self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0), (self._damping_ratios, 0.0)
         return (like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free) for a, b in given)
 
+    def turn(self, J, own, mu, before, free, after, impulse):
+        """What is added to λ (3N,) so that friction is against the mean slip of a step, ū = (u_t + u_t⁺)/2, and not against u_t⁺, where a
+        slip goes on: λ_t turns by the angle between the two.
+
+        A slip goes on if the next step would not end it, |u_t⁺| > |u_t − u_t⁺| and |u_t⁺| > g μ λ_n, and if nothing strikes.
+        """
+        n = self.contacts
+        rows, others = J[..., : 3 * n, :], np.zeros_like(impulse[..., 3 * n :])
+        u, u_free, u_after = (blocks(times(rows, x)) for x in (before, free, after))
+        last, mean, force = u_after[..., 1:], (u[..., 1:] + u_after[..., 1:]) / 2, blocks(impulse[..., : 3 * n])
+        speed, t = norm(last), force[..., 1:]
+        friction = np.max(blocks(own[..., : 3 * n])[..., 1:], -1) * mu[..., :n] * force[..., 0]
+        lasts = (speed > norm(u[..., 1:] - last)) & (speed > friction) & (-u[..., 0] <= np.abs(u_free[..., 0] - u[..., 0]))
+        size = np.where(lasts, speed * norm(mean), 1.0)
+        c, s = (last * mean).sum(-1), last[..., 0] * mean[..., 1] - last[..., 1] * mean[..., 0]
+        c, s = np.where(lasts, c / size, 1.0), np.where(lasts, s / size, 0.0)
+        turned = np.stack([c * t[..., 0] - s * t[..., 1], s * t[..., 0] + c * t[..., 1]], -1)
+        return np.concatenate([flat(np.concatenate([np.zeros_like(t[..., :1]), turned - t], -1)), others], -1)
+
     def problem(self, gaps, J, G, before, free, dry, h, friction=None):
         """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step and G = J 𝓜⁻¹ J* of rigid contacts;
         and what compliance adds to the normal rows of G (N,)."""
@@ -346,11 +378,20 @@ def rubbed(rows, inertia: Inertia | Compliance, v, most):
 
 
 def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
-    """The first half of a step: q½, v½, v_f, the gaps (N,), J (3N, nv) and 𝓜. `nodes` have joints without dry friction."""
+    """The first half of a step: q½, its free motion from v½, the gaps (N,), J (3N, nv) and 𝓜. `nodes` have joints without dry friction."""
     q, v = drift(nodes, q, v, h / 2)
     inertia = Inertia(nodes, q)
-    free = free_velocity(nodes, q, v, tau, h, external, inertia.acceleration)
-    return q, v, free, *law.rows(nodes, q, v.shape[-1]), inertia
+    motion = FreeMotion(nodes, v, h, lambda v: inertia.acceleration(nodes, q, v, tau, external))
+    return q, motion, *law.rows(nodes, q, v.shape[-1]), inertia
+
+
+def at_the_mean(law: "ContactLaw", J, own, mu, v, free, after, impulse, free_velocity: Callable, change: Callable):
+    """v⁺ of a step with friction and forces at its mean velocity, from the one with forces at its first and friction at its last.
+
+    `own` (3N,) is the diagonal of G, `free_velocity` of a velocity is v_f with the forces there, `change` of λ is 𝓜⁻¹ J* λ.
+    """
+    turn = law.turn(J, own, mu, v, free, after, impulse)
+    return after + change(turn) + (free_velocity((v + after) / 2) - free_velocity(v))
 
 
 def contact_step(
@@ -365,26 +406,33 @@ def contact_step(
     Where derivatives know the times of impacts, an impact that comes δt later finds the configuration and the velocity that are reached
     then, and the velocities before and after it act δt longer and shorter (the saltation matrix): all of it is zero in value.
     """
-    q, v, free, gaps, J, inertia = prepare(law, nodes, q, v, tau, h, external)
-    if law.friction_first and law.rough:
-        free = rubbed(law.rough, inertia, free, h[..., None] * dry)
+    q, motion, gaps, J, inertia = prepare(law, nodes, q, v, tau, h, external)
+    v, nv = motion.v, motion.v.shape[-1]
     y = inertia.half(J)
     rigid = inertia.compliance(J, y)
+    own = np.diagonal(rigid, axis1=-2, axis2=-1)
+    by_rows = isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(nv)
+
+    free = motion.velocity(v)
+    if law.friction_first and law.rough:
+        free = rubbed(law.rough, inertia, free, h[..., None] * dry)
     G, b, mu, gives = law.problem(gaps, J, rigid, v, free, dry, h, friction)
-    if isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(v.shape[-1]):
+    if by_rows:
         impulse, said, change = law.solved_by_rows(solver, inertia, J, G, b, mu, gives, dry, h, impulse)
     elif not law.impact_times:
         impulse, said = solver(G, b, mu, impulse)
         change = inertia.change(y, impulse)
     else:
-        own = np.diagonal(rigid, axis1=-2, axis2=-1)[..., ::3]
-        late, mean = law.later(gaps, J, own, v, free, h)
+        normal = own[..., ::3]
+        late, mean = law.later(gaps, J, normal, v, free, h)
         there = quantities.integrate(nodes, q, v * mean[..., None])
-        (_, J), inertia = law.rows(nodes, there, v.shape[-1]), inertia_at(nodes, there)
+        (_, J), inertia = law.rows(nodes, there, nv), inertia_at(nodes, there)
         y = inertia.half(J)
         G, b, mu, _ = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
-        impulse, said = solver(G, b + law.at_impact(J, own, v, free, h, late), mu, impulse)
+        impulse, said = solver(G, b + law.at_impact(J, normal, v, free, h, late), mu, impulse)
         change = inertia.change(y, impulse)
         q = quantities.integrate(nodes, q, -inertia.change(y, flat(still(blocks(impulse)) * late[..., None])))
-    q, v = drift(nodes, q, free + change, h / 2)
+    change_of = lambda impulse: inertia.change(y, impulse)
+    after = at_the_mean(law, J, own, mu, v, free, free + change, impulse, motion.velocity, change_of)
+    q, v = drift(nodes, q, after, h / 2)
     return q, v, impulse, said, gaps

@@ -11,7 +11,7 @@ serves: they are the same. A sample that leaves the states in which this is defi
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -33,10 +33,17 @@ START, MIDDLE, END = range(3)  # of a step, where drives are asked what they do
 WHEN = {0.5: MIDDLE, 1.0: END}  # the fractions of a step at which the stages of Runge and Kutta are
 
 
-def free_velocity(nodes, v, h, rates: Callable, onto: Callable):
-    """v_f in the middle of a step, from v there: as `contact_step.free_velocity`, each velocity put on the constraints by `onto`."""
-    half = onto(kick(nodes, v, v, rates(v), h / 2))
-    return onto(kick(nodes, v, half, rates(half), h))
+class FreeMotionOnConstraints(NamedTuple):
+    """As `FreeMotion`, in the middle of a step of a mechanism with loops: velocities are put on the constraints by `onto`."""
+
+    nodes: Any
+    v: Any
+    h: Any
+    rates: Callable
+    onto: Callable
+
+    def velocity(self, at):
+        return self.onto(kick(self.nodes, self.v, at, self.rates(at), self.h))
 
 
 class ConstrainedMotion:
@@ -62,15 +69,15 @@ class ConstrainedMotion:
         return equations.acceleration(equations.OfSystem(self.system(q, when)), q, v, tau)
 
     def prepared(self, law: ContactLaw, nodes, q, v, tau, h, external=None):
-        """The first half of a step with contacts: q½, v½, v_f, gaps, J and the compliance of the joints, with loops closed at q½."""
+        """The first half of a step with contacts: q½, free motion, gaps, J and the compliance of the joints, with loops closed at q½."""
         q, v = drift(nodes, q, v, h / 2)
         q, v = self.back(q, v, MIDDLE)
         rows = self._rows(q, MIDDLE)
         self.middle = self._nearest(rows, q)
-        free = free_velocity(
+        motion = FreeMotionOnConstraints(
             nodes, v, h, lambda v: self.acceleration(q, v, tau, MIDDLE), lambda v: v - self._step(self.middle, self._excess(rows, v))
         )
-        return q, v, free, *law.rows(nodes, q, v.shape[-1]), self.inertia_at(nodes, q)
+        return q, motion, *law.rows(nodes, q, v.shape[-1]), self.inertia_at(nodes, q)
 
     def contact_end(self, q, v, h):
         """The end of a step with contacts on the constraints. What came to the velocity on the way to the middle goes on the way from

@@ -31,11 +31,11 @@ from ..errors import ConstraintError, SimulationError
 from ..lie.iteration import iterate
 from ..lie.scalars import like, still
 from ..model.contacts import contacts_off
-from ..motion.contact_step import RECOVERY, Bound, ContactLaw, drift, free_velocity, prepared
+from ..motion.contact_step import RECOVERY, Bound, ContactLaw, FreeMotion, Inertia, applied_force, at_the_mean, drift
 from ..motion.joint_limits import each_velocity, limits_of
 from ..motion.rotation_translation import turned
-from . import constrained_step
 from .compliance import compliance
+from .constrained_step import FreeMotionOnConstraints
 from .flow import Flow
 from .interpolate import Quartic
 from .memory import remembered
@@ -347,22 +347,27 @@ class ContactMidpoint(Integrator):
         """The step with its problem solved as well as can be, by `solve_contacts`."""
         robot, law, nodes, h = self.robot, self.law, self.nodes, np.asarray(float(h))
         if self.kernels:
-            prepare = prepared_gufunc(robot, law, external is not None)
-            q, v, free, gaps, J, inverse = prepare(q, v, tau, h, *(() if external is None else (external,)))
+            wrenches = () if external is None else (external,)
+            q, v, gaps, J, inverse = prepared_gufunc(robot, law)(q, v, h)
+            kicked = free_velocity_gufunc(robot, law, external is not None)
+            free_velocity: Callable = lambda at: kicked(q, v, at, tau, h, inverse, *wrenches)
         else:
             middle = t + float(h) / 2
             q, v = drift(nodes, q, v, h / 2)
-            rates = partial(self._rates, middle)
             if self.constrained:
                 q, v, _ = self._back(middle, q, v)
-                at = partial(rates, nodes, q, tau=tau, external=external)
-                free = constrained_step.free_velocity(nodes, v, h, at, partial(self._onto, middle, q))
+            rates = partial(self._rates, middle, nodes, q, tau=tau, external=external)
+            if self.constrained:
+                free_velocity = FreeMotionOnConstraints(nodes, v, h, rates, partial(self._onto, middle, q)).velocity
             else:
-                free = free_velocity(nodes, q, v, tau, h, external, rates)
-            self.free_rate = (free - v) / h
+                free_velocity = FreeMotion(nodes, v, h, rates).velocity
             gaps, J = law.rows(nodes, q, robot.nv)
             inverse = self._compliance(q, middle)
+        free = free_velocity(v)
+        self.free_rate = (free - v) / h
         after, impulse, left, rounds, lack = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, self.impulse)
+        change, own = lambda impulse: inverse @ (J.T @ impulse), (J @ inverse * J).sum(-1)
+        after = at_the_mean(law, J, own, law.friction, v, free, after, impulse, free_velocity, change)
         self.jammed, self.violation = self.jammed + (lack > 0), max(self.violation, lack)
         end = drift(nodes, q, after, h / 2)
         return *(self._as_in_the_middle(t, h, q, after, *end) if self.constrained else end), impulse, left, rounds, gaps
@@ -432,14 +437,24 @@ def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
     return after, impulse, left, rounds, lack
 
 
-def prepared_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
-    """The first half of a step, as a gufunc of (q, v, tau, h, external) -> (q½, v½, v_f, gaps, J, 𝓜⁻¹)."""
+def prepared_gufunc(robot: Dynamics, law: ContactLaw):
+    """The first half of a step, as a gufunc of (q, v, h) -> (q½, v½, gaps, J, 𝓜⁻¹)."""
 
-    def step(nodes, dry, q, v, tau, h, *external):
-        *first, inertia = prepared(law, nodes, q, v, tau, h, *external)
-        return *first, inertia.solve(like(np.eye(v.shape[-1]), q))
+    def half(nodes, dry, q, v, h):
+        q, v = drift(nodes, q, v, h / 2)
+        return q, v, *law.rows(nodes, q, v.shape[-1]), Inertia(nodes, q).solve(like(np.eye(v.shape[-1]), q))
 
-    return _gufunc(robot, law, "contact_problem", step, ("tau", "h"), wrenches)
+    return _gufunc(robot, law, "contact_problem", half, ("h",), False)
+
+
+def free_velocity_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
+    """v_f of a step, as a gufunc of (q½, v½, at, tau, h, 𝓜⁻¹, external)."""
+
+    def free(nodes, dry, q, v, at, tau, h, inverse, *external):
+        motion = FreeMotion(nodes, v, h, lambda v: times(inverse, applied_force(nodes, q, v, tau, *external)))
+        return motion.velocity(at)
+
+    return _gufunc(robot, law, "free_velocity", free, ("at", "tau", "h", "inverse"), wrenches)
 
 
 def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inputs, wrenches: bool, *more):
@@ -452,6 +467,7 @@ def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inp
             return function(lowered.system(nodes), picked(dry, law.rough), q, *arguments)
 
         shapes: dict = {"tau": ("nv",), "impulse": (3 * law.count,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}
+        shapes |= {"at": ("nv",), "inverse": ("nv", "nv")}
         names = "q", "v", *inputs, *(("external",) if wrenches else ())
         robot.made[key] = Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names), (lowered, law, more)).gufunc("d")
     return robot.made[key]

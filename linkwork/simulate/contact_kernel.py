@@ -14,16 +14,18 @@ from .features import Asked
 from .settings import Settings
 from .whole_step import LENGTH, TAU
 
+PRECISE = ContactSolver(method="newton", rounds=30, tolerance=1e-11)  # a step to the digits that its differences need
+
 
 def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None = None) -> RobotKernel:
     """The step of `rollout(method="contact")` as a kernel: (q, v, tau, impulse) -> (q, v, impulse).
 
     impulse (3 n,) is that of the step before, or zeros. It is a kernel like all others: batches, NumPy, torch, JAX and CuPy arrays,
-    `jvp`, `vjp`, `jacobian`. Its derivative is that of the solved problem, by the implicit function theorem, where each contact is
-    strictly open, stuck or sliding; at a change between these there is none, and what comes out is that of one side. Where a problem is
-    not solved, it is that of a Newton step from what was found. Loops are closed first, as in a rollout.
+    `jvp`, `vjp`, `jacobian`, of q and by q along the group. Its derivative is that of the solved problem, by the implicit function theorem,
+    where each contact is strictly open, stuck or sliding; at a change between these there is none, and what comes out is that of one side.
+    Where a problem is not solved, it is that of a Newton step from what was found. Loops are closed first, as in a rollout.
     """
-    solver = solver or ContactSolver(rounds=60, tolerance=1e-9)
+    solver = solver or PRECISE
     if not 0 < dt < inf:
         raise SimulationError(f"dt is {dt}; it must be a positive number of seconds.")
     refuse(Asked.of(robot, Settings("contact", limits=solver.limits, contact=solver)), KERNEL)
@@ -34,4 +36,4 @@ def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None =
     def step(q, v, tau, impulse):
         return moved({"q": q, "v": v, TAU: tau, "impulse": impulse, LENGTH: like(h, q)})[:3]
 
-    return UserKernel(robot, step, {"impulse": 3 * law.count})
+    return UserKernel(robot, step, {"impulse": 3 * law.count}, coordinates=(0,))

@@ -51,12 +51,12 @@ class ContactSlopes:
         content = step_content(self._varied or robot, derivative_law(self.law, self.solver), self.solver.differentiable)
         step = Kernel("contact_step", lambda *x: moved({at.name: value for at, value in zip(inputs, x)})[:2], inputs, content)
         half = lambda q, v, h: drift(nodes.over(q), q, v, h / 2)
-        return QuantityKernel(robot, step), QuantityKernel(robot, Kernel("half_a_step", half, (*state, Input(LENGTH, ())), robot.lowered))
+        half_kernel = Kernel("half_a_step", half, (*state, Input(LENGTH, ())), robot.lowered)
+        return QuantityKernel(robot, step, coordinates=(0,)), QuantityKernel(robot, half_kernel, coordinates=(0,))
 
     def at(self, q, v, tau, h, impulse):
-        """F, and its slopes by q, v, τ and all constants: of q as components, and of v."""
+        """The slopes of F by q, v, τ and all constants: of q, and of v."""
         arrays = q, v, impulse, tau, h, *self.own.values()
-        after = self.step(*arrays)
         found = self.step.jacobian(by=("q", "v", TAU, *self.own))(*arrays)
         count = len(found) // 2
         parts = []
@@ -64,7 +64,7 @@ class ContactSlopes:
             by_q, by_v, by_tau, *by = part
             lead = by_q.shape[:2]
             parts.append((by_q, by_v, by_tau, np.concatenate([np.zeros((*lead, 0)), *(x.reshape(*lead, -1) for x in by)], -1)))
-        return after, *parts
+        return parts
 
     def half(self, q, v, h):
         """q½ and v½, and their slopes by q and v."""

@@ -233,14 +233,14 @@ class StepDerivatives:
         assert of.contact is not None
         q, t = of.robot.integrate(s.base, s.xi), s.t + s.h / 2
         (q_mid, v_mid), (qq, qv, vq, vv) = of.contact.half(q, s.v, s.h)
-        by_q = of.tangent(q_mid, qq) @ self.eta + of.tangent(q_mid, qv) @ self.dv
+        by_q = qq @ self.eta + qv @ self.dv
         by_v = vq @ self.eta + vv @ self.dv
         u, u_q, u_v = of.control(t, q_mid, v_mid)
         by_tau, tau = u_q @ by_q + u_v @ by_v + self.dtau, u + self.held
         self.stages.append(Stage(t, q_mid, v_mid, tau, s.h, by_q, by_v, by_tau))
-        (q_end, _), of_q, of_v = of.contact.at(q, s.v, tau, s.h, self.impulse)
+        of_q, of_v = of.contact.at(q, s.v, tau, s.h, self.impulse)
         ends = []
-        for slopes_q, slopes_v, slopes_tau, by in ([of.tangent(q_end, x) for x in of_q], of_v):
+        for slopes_q, slopes_v, slopes_tau, by in (of_q, of_v):
             end = slopes_q @ self.eta + slopes_v @ self.dv + slopes_tau @ by_tau
             end[..., 3 * n :] += by
             ends.append(end)
