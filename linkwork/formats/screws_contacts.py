@@ -46,7 +46,8 @@ def _shape(value: Value, label: str, pose: Callable, made: Callable) -> Shape:
     size = data["size"].numbers(f"the size of {label}") if "size" in data else ()
     if "material" in data:
         options["material"] = _material(data["material"], label, made)
-    return Shape(data["kind"].text(f"the kind of {label}"), size, pose(data, label), **options)
+    kind, place = data["kind"].text(f"the kind of {label}"), pose(data, label)
+    return made(value, lambda: Shape(kind, size, place, **options))
 
 
 def whole(value: Value, label: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, did_you_mean
+from ..errors import did_you_mean
 from ..joints import Compound, Fixed, Helical, Joint, Prismatic, Revolute, Spherical
 from ..model import Body, Coupling, Frame, Loop, Material, Model, PlacedJoint, Shape
 from ..model.check import depth_first
@@ -179,7 +179,8 @@ class Reader:
             normal = solid.first("normal")
             pose = pose @ Pose.turning_z_to((0.0, 0.0, 1.0) if normal is None else numbers(normal, 3))
         bits = {} if tag == "visual" else surface(element)
-        return Shape(solid.tag, size, pose, rgba, uri, path, element.attributes.get("name", ""), **bits)
+        name = element.attributes.get("name", "")
+        return solid.made(lambda: Shape(solid.tag, size, pose, rgba, uri, path, name, **bits))
 
     def _frame(self, name: str) -> Frame | None:
         link = self.frames.link(name)
@@ -283,10 +284,7 @@ def surface(collision: Element) -> dict[str, Any]:
             mask = bits_of(engine)
         elif engine.first("kp") is not None and (kp := number(engine, "kp", 0.0)) > 0:
             found |= {"compliance": 1 / kp, "damping": number(engine, "kd", 0.0)}
-    try:
-        bits: dict[str, Any] = {"material": Material(**found, combine="min")} if found else {}  # type: ignore[arg-type]
-    except ModelError as error:
-        raise told.error(str(error)) from None
+    bits: dict[str, Any] = {"material": told.made(lambda: Material(**found, combine="min"))} if found else {}  # type: ignore[arg-type]
     return bits if mask is None else bits | {"group": mask, "mask": mask}
 
 

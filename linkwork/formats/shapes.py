@@ -46,15 +46,10 @@ class Shapes:
             return None
         mesh = solid.text("filename") if solid.tag == "mesh" else None
         material = element.first("material")
-        return Shape(
-            solid.tag,
-            SIZES[solid.tag](solid),
-            self.pose(element),
-            None if material is None else self._color(material),
-            mesh,
-            None if mesh is None else self.meshes.find(solid, mesh),
-            element.attributes.get("name", ""),
-        )
+        size, pose, name = SIZES[solid.tag](solid), self.pose(element), element.attributes.get("name", "")
+        color = None if material is None else self._color(material)
+        path = None if mesh is None else self.meshes.find(solid, mesh)
+        return solid.made(lambda: Shape(solid.tag, size, pose, color, mesh, path, name))
 
     def _color(self, material: Element) -> Color | None:
         """The colour of a material, or else the first colour given to a material of its name."""

@@ -31,6 +31,13 @@ class Element:
     def error(self, what: str) -> ModelError:
         return ModelError(f"{self.source}, line {self.line}: {what}")
 
+    def made(self, make: Callable):
+        """Calls a constructor, and adds the line of this element to its error."""
+        try:
+            return make()
+        except ModelError as error:
+            raise self.error(str(error)) from None
+
     def all(self, tag: str) -> Iterator["Element"]:
         """The children of this tag."""
         return (child for child in self.children if child.tag == tag)

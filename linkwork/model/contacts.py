@@ -5,16 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..errors import ModelError, did_you_mean, listed
-from ..lie.scalars import numbers
 from .parts import Material, Shape
 
 if TYPE_CHECKING:
     from .model import Model
 
-SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3, "plane": 0}  # numbers in the size of each kind
 GROUND = "ground"
 OFF = "contacts are off"
 WAYS = '"ground" (every collision shape with the ground), "all" (and with each other, by the rules of the file), or a list of pairs'
@@ -41,14 +37,12 @@ class Contact:
 
 
 def check_contacts(model: "Model") -> None:
-    """Contacts have two bodies that are there, with shapes of known kinds and sizes."""
+    """Contacts have two bodies that are there, with the shapes that they name."""
     for contact in model.contacts:
         for body, number in sides(contact):
             shape_of(model, contact.name, body, number)
         if contact.one == contact.other:
             raise ModelError(f'{model.name}: contact "{contact.name}" is of "{contact.one}" with itself; it takes two bodies.')
-    for shape in model.ground:
-        check_shape(f"{model.name}: the ground", shape)
 
 
 def sides(contact: Contact) -> tuple[tuple[str | None, int], tuple[str | None, int]]:
@@ -66,21 +60,7 @@ def shape_of(model: "Model", contact: str, body: str | None, number: int) -> Sha
     if isinstance(number, bool) or not 0 <= number < len(shapes):
         remedy = "give it collisions=" if body is not None else "add one with Builder.ground() or model.with_ground()"
         raise ModelError(f'{model.name}: contact "{contact}" is of shape {number} of {where}, which has {len(shapes)}; {remedy}.')
-    check_shape(f'{model.name}: contact "{contact}", {where}', shapes[number])
     return shapes[number]
-
-
-def check_shape(thing: str, shape: Shape) -> None:
-    """A shape of a known kind has as many sizes as the kind takes, finite and positive."""
-    if shape.kind == "mesh":
-        return
-    if shape.kind not in SIZES:
-        raise ModelError(f'{thing} has a shape of kind "{shape.kind}"; there are {", ".join(SIZES)}, mesh.')
-    size = numbers(shape.size)
-    positive = shape.kind == "ellipsoid"
-    if size.shape != (SIZES[shape.kind],) or not np.isfinite(size).all() or not (size > 0 if positive else size >= 0).all():
-        takes = f"{SIZES[shape.kind]} finite numbers, {'positive' if positive else 'not negative'}"
-        raise ModelError(f"{thing} has a {shape.kind} of size {shape.size}; it takes {takes}.")
 
 
 def material_of(model: "Model", contact: Contact) -> Material:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning
+from ..errors import ModelError, ModelWarning, did_you_mean
 from ..joints import Joint
 from ..lie.scalars import numbers
 from ..spatial import Pose, is_physical
 
 ORIGIN = Pose()
+SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3, "plane": 0, "mesh": 3}  # numbers in the size of each kind
 ROUNDING = 1e-12  # of the largest inertia of a mechanism
 ZERO = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
@@ -58,6 +59,17 @@ class Shape:
     material: Material | None = None
     group: int = 1
     mask: int = 1
+
+    def __post_init__(self):
+        name = f' "{self.name}"' if self.name else ""
+        if self.kind not in SIZES:
+            raise ModelError(f'shape{name} has the kind "{self.kind}"; there are {", ".join(SIZES)}.{did_you_mean(str(self.kind), SIZES)}')
+        size, count = numbers(self.size), SIZES[self.kind]
+        least = {"ellipsoid": np.nextafter(0, 1), "mesh": -np.inf}.get(self.kind, 0.0)
+        fits = size.shape == (count,) or (self.kind == "mesh" and size.shape == (0,))
+        if not (fits and np.isfinite(size).all() and (size >= least).all()):
+            signs = {"ellipsoid": ", positive", "mesh": ""}.get(self.kind, ", not negative" if count else "")
+            raise ModelError(f"{self.kind}{name} has size {self.size}; it takes {count} finite number{'s' * (count != 1)}{signs}.")
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,19 @@ MODELS = {
     r"its ratio 0.0; a rotor takes": geared(lw.Revolute(armature=1e-3), 0.0),
     'the rotor of "upper_joint" cannot be part of its carrier': geared(lw.Revolute(armature=100.0), 1.0),
     "is about motion in the world: its model cannot stand on body": rolling_on_a_body,
+    r'shape "tip" has the kind "spere"; there are .*Did you mean "sphere"': lambda: lw.Shape("spere", (0.1,), name="tip"),
+    r"sphere has size \(1.0, 2.0\); it takes 1 finite number, not negative": lambda: lw.Shape("sphere", (1.0, 2.0)),
+    r"sphere has size -1.0; it takes 1 finite number, not negative": lambda: lw.Shape("sphere", -1.0),
+    r"box has size \(1, 1, nan\); it takes 3 finite numbers, not negative": lambda: lw.Shape("box", (1, 1, np.nan)),
+    r"ellipsoid has size \(0.0, 1.0, 1.0\); it takes 3 finite numbers, positive": lambda: lw.Shape("ellipsoid", (0.0, 1.0, 1.0)),
+    r"plane has size \(1,\); it takes 0 finite numbers\.": lambda: lw.Shape("plane", (1,)),
+    r"text, line 3: sphere has size \(-0.1,\)": lambda: lw.load(
+        '<robot name="r"><link name="a">\n<visual><geometry>\n<sphere radius="-0.1"/></geometry></visual></link></robot>'
+    ),
+    r"text, line 3: box .* has size \(1.0, -1.0, 1.0\)": lambda: lw.load(
+        '<sdf version="1.7"><model name="r"><link name="a">\n<visual name="v"><geometry>\n<box><size>1 -1 1</size></box></geometry>'
+        "</visual></link></model></sdf>"
+    ),
     "it takes three finite numbers": lambda: lw.Push("push", "link1", force=(1.0, 2.0)),
     "structure constants of shape": lambda: Algebra(np.zeros((2, 3, 3))),
 }  # fmt: skip
