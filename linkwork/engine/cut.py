@@ -16,6 +16,7 @@ from .gufunc import LoopData
 from .holes import ANSWER, GIVEN, LIVE, Division, Part
 from .kernel import Kernel
 from .program import Input
+from .repeat import Form
 
 
 class Cut:
@@ -167,19 +168,16 @@ def _tuples(x):
     return tuple(map(_tuples, x)) if isinstance(x, list) else x
 
 
-class PausedSegment:
-    """A cut function repeated on its own results, for one sample, in the place of a Segment (segments.py), whose call it has.
+class PausedRepeat:
+    """A cut function repeated on its own results, for one sample, in the place of a Repeat (repeat.py) of a form that keeps and leaves."""
 
-    The function is of (states..., constants...) and returns (new states..., entries..., keep, done).
-    """
+    def __init__(self, cut: Cut, form: Form):
+        self.cut, self.states = cut, form.states
 
-    def __init__(self, cut: Cut, states: int, entries: int):
-        self.cut, self.states, self.entries = cut, states, entries
-
-    def __call__(
+    def rounds(
         self, arrays: list[np.ndarray], rows: list[np.ndarray], counts: np.ndarray, capacity: int, enough: Callable, **functions: Callable
     ) -> None:
-        """As a call of a Segment, with the functions of the holes. The segment ends behind a row where enough(states) is true.
+        """As of a Repeat, with the functions of the holes. It ends behind a row where enough(states) is true.
         If a function raises, states and rows are those of the last row that is kept."""
         given, places = np.concatenate([x.ravel() for x in arrays]), self.cut.slices
         changed = places[self.states - 1].stop
@@ -205,16 +203,16 @@ class PausedSegment:
 
 
 class PausedBatch:
-    """A cut function repeated on its own results, for many samples, in the place of a Segment. In each round functions are called for all
+    """A cut function repeated on its own results, for many samples, in the place of a Repeat. In each round functions are called for all
     samples at once, those that are done among them."""
 
-    def __init__(self, cut: Cut, states: int, entries: int):
-        self.cut, self.states, self.entries = cut, states, entries
+    def __init__(self, cut: Cut, form: Form):
+        self.cut, self.states = cut, form.states
 
-    def __call__(
+    def rounds(
         self, arrays: list[np.ndarray], rows: list[np.ndarray], counts: np.ndarray, capacity: int, enough: Callable, **functions: Callable
     ) -> None:
-        """As a call of a Segment, with the functions of the holes; it ends behind a round where enough(states) is true."""
+        """As of a Repeat, with the functions of the holes; it ends behind a round where enough(states) is true."""
         given, places = np.concatenate([x.reshape(len(counts), -1) for x in arrays], 1), self.cut.slices
         changed, active = places[self.states - 1].stop, np.ones(len(counts), bool)
         counts[:] = 0

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import cuda, ptx, ptx_march, ptx_rolled, ptx_segment
+from . import cuda, ptx, ptx_repeat, ptx_rolled
 from .compiled import Machine, Made, compiled, shapes
 from .cuda import DeviceError
 from .kernel import Kernel
 from .program import Program
+from .repeat import Form
 
 WORKSPACE = 1 << 32  # bytes of scratch memory, at most
 NAMES = {"float64": "double", "float32": "float"}
@@ -162,7 +163,7 @@ class DeviceKernel:
     """A kernel as a function of arrays on GPUs, compiled for each combination of layout, type and device when first called."""
 
     def __init__(self, kernel: Kernel, most: int | None = None):
-        """With `most`, a rolled kernel is repeated until it is done, as rounds.py says."""
+        """With `most`, a rolled kernel is repeated until it is done, as repeat.py says."""
         self.kernel, self.most = kernel, most
         self._made, self._plans = Made(), dict[tuple, Plan]()
 
@@ -218,29 +219,31 @@ def _seen(x) -> tuple:
     return x.shape, x.strides, x.dtype, x.device.id if on_device(x) else None
 
 
-class DeviceMarch:
-    """A march (march.py) on arrays on GPUs."""
+class DeviceRepeat:
+    """A repeated kernel (repeat.py) on arrays on GPUs."""
 
-    def __init__(self, kernel: Kernel, streams: int):
-        self.kernel, self.streams, self._made = kernel, streams, Made()
+    def __init__(self, kernel: Kernel, form: Form):
+        self.kernel, self.form, self._made = kernel, form, Made()
 
-    def __call__(self, arrays: list, kept: list, steps: int, every: int, backwards: bool = False) -> None:
-        """As of a March."""
+    def _function(self, dtype: str, layouts: tuple[str, ...], library: Library) -> cuda.Function:
+        cuda.enter(library.device)
+        form, text = ("repeat", *self.form, layouts), lambda program: ptx_repeat.text(program, dtype, layouts, self.form)
+        make = lambda: loaded(self.kernel, form, text, dtype, library.device)
+        return self._made.once(make, dtype, layouts, library.device)[0]
+
+    def steps(self, arrays: list, kept: list, steps: int, every: int, backwards: bool = False) -> None:
+        """As of a Repeat."""
         library, dtype = same_place([x.name for x in self.kernel.inputs], arrays)
         cores = [x.shape for x in self.kernel.inputs]
         batch = tuple(kept[0].shape)[1 : kept[0].ndim - len(cores[0])]
-        streamed = range(len(kept), len(kept) + self.streams)
+        streamed = range(len(kept), len(kept) + self.form.streams)
         at_steps = [library.moved(x, len(batch), 0) if j in streamed else x for j, x in enumerate(arrays)]
         placed = [
             _placed_rows(library, x, batch, core) if j in streamed else (_placed(library, x, batch, core), 0)
             for j, (x, core) in enumerate(zip(at_steps, cores))
         ]
         placed += [_placed_rows(library, x, batch, core, writable=True) for x, core in zip(kept, cores)]
-        layouts = tuple(p.layout for p, _ in placed)
-        cuda.enter(library.device)
-        key, form = (layouts, dtype, library.device), ("march", layouts, self.streams)
-        text = lambda program: ptx_march.text(program, dtype, layouts, self.streams)
-        functions = self._made.once(lambda: loaded(self.kernel, form, text, dtype, library.device), *key)
+        function = self._function(dtype, tuple(p.layout for p, _ in placed), library)
         starts, onward = [library.pointer(p.array) for p, _ in placed], [on for _, on in placed]
         moving = *streamed, *range(len(arrays), len(placed))
         if backwards:
@@ -250,38 +253,31 @@ class DeviceMarch:
                 onward[j] = -onward[j]
         arguments = [prod(batch), steps, every, *(x for start, (p, _) in zip(starts, placed) for x in (start, p.step))]
         arguments += [onward[j] for j in moving]
-        functions[0].launch(prod(batch), ptx.THREADS, library.stream(), arguments)
+        function.launch(prod(batch), ptx.THREADS, library.stream(), arguments)
 
-
-class DeviceSegment:
-    """A segment (segments.py) on arrays on GPUs."""
-
-    def __init__(self, kernel: Kernel, states: int):
-        self.kernel, self.states, self._made = kernel, states, Made()
-
-    def __call__(self, arrays: list, goes, capacity: int, rounds: int) -> tuple[list, list, Any]:
-        """The new states, the entries of rows (samples, capacity, shape...) and the number of rows of each sample, of inputs
-        (samples, shape...). Samples whose number in `goes` is zero stay as they are; the others make so many rounds at most."""
-        outputs, n_in = shapes(self.kernel)[:-2], len(self.kernel.inputs)
+    def rounds(self, arrays: list, goes, capacity: int, rounds: int) -> tuple[list, list, Any]:
+        """The new states, the entries of rows (samples, capacity, shape...) and the number of rows of each sample, or of rounds, of inputs
+        (samples, shape...) and streams (samples, rounds, shape...). Samples whose number in `goes` is zero stay as they are; the others
+        make so many rounds at most."""
+        form, outputs, n_in = self.form, shapes(self.kernel), len(self.kernel.inputs)
         library, dtype = same_place([*(x.name for x in self.kernel.inputs), "goes"], [*arrays, goes])
         samples, like = len(goes), arrays[0]
-        states = [library.empty((samples, *shape), like) for shape in outputs[: self.states]]
-        rows = [library.empty((samples, capacity, *shape), like) for shape in outputs[self.states :]]
-        counts = library.empty((samples,), like)
+        entries = [outputs[j - n_in] for j in form.rows(n_in, len(outputs))]
+        states = [library.empty((samples, *shape), like) for shape in outputs[: form.states]]
+        rows, counts = [library.empty((samples, capacity, *shape), like) for shape in entries], library.empty((samples,), like)
         if not samples:
             return states, rows, counts
-        given = [library.contiguous(library.whole(x, (samples, *known.shape))) for x, known in zip(arrays, self.kernel.inputs)]
+        streamed = range(form.states, form.states + form.streams)
+        inputs = [(rounds, *x.shape) if j in streamed else x.shape for j, x in enumerate(self.kernel.inputs)]
+        given = [library.contiguous(library.whole(x, (samples, *shape))) for x, shape in zip(arrays, inputs)]
         places = [*given, *states, *rows, counts]
-        cores = [*(prod(x.shape) for x in self.kernel.inputs), *map(prod, outputs), 1]
-        steps = [size * capacity if n_in + self.states <= j < len(places) - 1 else size for j, size in enumerate(cores)]
-        cuda.enter(library.device)
-        text = lambda program: ptx_segment.text(program, dtype, ("rows",) * len(places), self.states)
-        form = "segment", self.states
-        functions = self._made.once(lambda: loaded(self.kernel, form, text, dtype, library.device), dtype, library.device)
+        steps = [prod(tuple(x.shape)[1:]) for x in places]
         going = library.contiguous(goes)
         arguments = [samples, rounds, capacity, library.pointer(going)]
-        arguments += [y for x, step in zip(places, steps) for y in (library.pointer(x), step)] + cores[n_in + self.states : -1]
-        functions[0].launch(samples, ptx.THREADS, library.stream(), arguments)
+        arguments += [y for x, step in zip(places, steps) for y in (library.pointer(x), step)]
+        arguments += [prod(self.kernel.inputs[j].shape) for j in streamed] + list(map(prod, entries))
+        function = self._function(dtype, ("rows",) * len(places), library)
+        function.launch(samples, ptx.THREADS, library.stream(), arguments)
         return states, rows, counts
 
 

@@ -65,6 +65,10 @@ class Kernel:
     def is_traced(self) -> bool:
         return "program" in vars(self)
 
+    def tables(self, dtype: str) -> list[np.ndarray]:
+        """What its code reads besides its arguments; rolled kernels, which alone have tables, have no identity."""
+        return self.program.tables(dtype) if self.identity is None else []
+
     def runner(self, kind: str) -> Callable:
         """The gufunc, or the interpreter if an argument or result has no entries, which NumPy does not allow in a gufunc."""
         try:
@@ -99,7 +103,7 @@ class Kernel:
             return compiler.module_text(program, dtype)
 
         made = compiled(self, (), dtype, text)
-        data = LoopData(self.program.tables(dtype) if self.identity is None else ())
+        data = LoopData(self.tables(dtype))
         code = compiler.Code(made.code, "loop", "call")
         loop, quick = code.addresses
         general = gufunc(self.name, loop, data, dtype, [x.shape for x in self.inputs], made.outputs, code)

@@ -12,7 +12,7 @@ from .rolled_program import RolledProgram
 def text(program: RolledProgram, dtype: str, layouts: tuple[str, ...], most: int | None = None) -> str:
     """The module of @kernel(n, data, work, (pointer, step)...): layouts and steps as of any kernel; `data` points to the
     tables; `work` is scratch memory for all threads, which may be fewer than the samples. With `most`, the program is repeated
-    for so many rounds, or until it is done, as rounds.py says."""
+    for so many rounds, or until it is done, as repeat.py says."""
     kind, count = Kind(dtype, 1), len(layouts)
     arguments = ", ".join(f"ptr %b{j}, i64 %s{j}" for j in range(count))
     head = f"(i64 %n, ptr %data, ptr %room, {arguments}) {BLOCK}"

@@ -301,36 +301,6 @@ class Overlapped(Range):
         return "declare void @llvm.x86.sse.sfence()\n" + super()._whole()
 
 
-class FedBack(Range):
-    """@range for a kernel whose results are fed back: a vector of samples stays in its lanes for all its calls."""
-
-    def _repeated(self) -> dict[int, Output]:
-        return {}  # a new state lies in lanes like the old
-
-    def text(self) -> str:
-        t, w = self.t, self.wide.width
-        self._look_at_arguments()
-        self._prepare()
-        raw = t.let(f"call ptr @malloc(i64 {self.room + self.workspace * w * self.wide.bytes + 64})")
-        self.buffer = aligned(t, raw)
-        self.work = t.at(self.buffer, str(self.room))
-        whole = t.let(f"and i64 %count, {-w}")
-        with t.loop(whole, step=str(w)) as i:
-            self._group(i, str(w), full=True)
-        rest = t.let(f"sub i64 %count, {whole}")
-        with t.when(t.let(f"icmp sgt i64 {rest}, 0")):
-            self._group(whole, rest, full=False)
-        t.do(f"call void @free(ptr {raw})")
-        return self._whole()
-
-    def _prepare(self) -> None:
-        """What is read before the first samples."""
-
-    def _group(self, sample: str, count: str, full: bool) -> None:
-        """All that is done with `count` samples from `sample` on."""
-        raise NotImplementedError
-
-
 def numbers(values) -> str:
     return ", ".join(f"i64 {x}" for x in values)
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.device import DeviceKernel, DeviceMarch, Library
+from ..engine.device import DeviceKernel, DeviceRepeat, Library
 from ..engine.kernel import Kernel
-from ..engine.march import March
 from ..engine.program import Input
+from ..engine.repeat import Form, Repeat
 from ..errors import SimulationError
 from ..kernels import UserKernel
 from ..lie.scalars import like
@@ -104,9 +104,10 @@ class ContactSteps:
         shapes, ready = inputs.shapes(), cache_of(self.robot, control, reset)
         key = "contact march", *self.identity, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
         if key not in ready:
-            kernel, streams = whole_contact_step(self.robot, self.law, self.solver.in_steps, control, reset, shapes), len(inputs.streams)
-            ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
-        ready[key]([*(x[0] for x in kept), *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
+            kernel = whole_contact_step(self.robot, self.law, self.solver.in_steps, control, reset, shapes)
+            form = Form(len(kept), len(inputs.streams))
+            ready[key] = Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
+        ready[key].steps([*(x[0] for x in kept), *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
 
     @property
     def identity(self) -> tuple:

@@ -13,8 +13,9 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.cuda import DeviceError
-from ..engine.device import DeviceKernel, DeviceSegment, Library, name_of, on_device
+from ..engine.device import DeviceKernel, DeviceRepeat, Library, name_of, on_device
 from ..engine.kernel import Kernel
+from ..engine.repeat import Form
 from ..errors import SimulationError
 from ..quantities import integrate
 from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Carried, Ensemble, EventTimes, Ragged, Statistic
@@ -119,7 +120,7 @@ class DeviceEnsembleRun:
                 Kernel("within_step", state, inputs, content),
             ]
             others = [DeviceKernel(x) for x in (*made, *(() if a.watch is None else (observer(of, a.watch),)))]
-            ready[key] = [DeviceSegment(step, len(names.state)), *others]
+            ready[key] = [DeviceRepeat(step, Form(len(names.state), keeps=True, leaves=True)), *others]
         return (*ready[key], None)[:5]
 
     def _rate_inputs(self):
@@ -280,7 +281,7 @@ class DeviceEnsembleRun:
         while bool((goes := self._goes(mask, target)).any()):
             if monotonic() >= self.deadline:
                 raise OutOfTime
-            states, rows, counts = self.steps([*self.state.values(), *bounds], goes, capacity, ATTEMPTS)
+            states, rows, counts = self.steps.rounds([*self.state.values(), *bounds], goes, capacity, ATTEMPTS)
             self.state = dict(zip(self.names.state, states))
             if self.rows:
                 self._store(dict(zip(self.rows, rows)), self.library.to_host(counts).astype(int), capacity)

@@ -13,10 +13,10 @@ from typing import Any, cast
 import numpy as np
 
 from ..contact.solve import GOOD
-from ..engine.cut import Cut, PausedSegment
+from ..engine.cut import Cut, PausedRepeat
 from ..engine.holes import Holes
 from ..engine.kernel import Kernel
-from ..engine.segments import Segment
+from ..engine.repeat import Form, Repeat
 from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..motion import equations, runge_kutta
@@ -190,7 +190,7 @@ class FixedSteps:
         last = min(r.deadline, monotonic() + PATIENCE_S)
         asked: dict[str, Any] = {FORCES: flow.answer, "enough": lambda _: monotonic() > last} if self.asks else {}
         try:
-            program.segment(arrays, room, count, min(r.most, room[0].shape[1]), **asked)
+            program.segment.rounds(arrays, room, count, min(r.most, room[0].shape[1]), **asked)
         except BaseException as raised:  # by a Python function: the steps before are made
             if not count[0]:
                 raise
@@ -230,12 +230,13 @@ class Program:
             return *(x for name, x in zip(STATE, results) if name in states), *results[len(STATE) :]
 
         name, content = f"steps_{type(method).__name__}", (of, method, rows)
-        self.segment: Segment | PausedSegment
+        form = Form(len(states), keeps=True, leaves=True)
+        self.segment: Repeat | PausedRepeat
         if of.asks:
             cut = Cut(f"{name}_cut", lambda holes, *x: step(*x, holes=holes), inputs, content)
-            self.segment = PausedSegment(cut, len(states), len(rows))
+            self.segment = PausedRepeat(cut, form)
         else:
-            self.segment = Segment(Kernel(name, step, inputs, content), "d", len(states), len(rows), wide=False)
+            self.segment = Repeat(Kernel(name, step, inputs, content), "d", form, wide=False)
 
     @property
     def bytes_of_row(self) -> int:

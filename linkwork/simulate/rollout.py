@@ -12,8 +12,8 @@ from ..constraints.formula import ByChoice
 from ..dynamics import Dynamics
 from ..engine.checks import array_of
 from ..engine.cuda import DeviceError
-from ..engine.device import DeviceMarch, Library, on_device, same_place
-from ..engine.march import March
+from ..engine.device import DeviceRepeat, Library, on_device, same_place
+from ..engine.repeat import Form, Repeat
 from ..errors import ShapeError, SimulationError
 from ..foreign import is_foreign, wants_gradient, without_gradient
 from ..kernels import UserKernel
@@ -140,9 +140,9 @@ def march(robot, method, controls, reset, inputs: RolloutInputs, every: int, q, 
     where = inputs.Q.dtype if host else "GPU", choice is not None
     key = "march", source, method.__name__, control, reset, len(inputs.streams), repr(shapes), where
     if key not in ready:
-        kernel, streams = whole_step(robot, method, control, reset, shapes, choice), len(inputs.streams)
-        ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
-    ready[key]([inputs.Q, inputs.V, *inputs.streams.values(), *inputs.constants.values()], [q, v], inputs.steps, every)
+        kernel, form = whole_step(robot, method, control, reset, shapes, choice), Form(2, len(inputs.streams))
+        ready[key] = Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
+    ready[key].steps([inputs.Q, inputs.V, *inputs.streams.values(), *inputs.constants.values()], [q, v], inputs.steps, every)
 
 
 def output_arrays(library: Library, out, rows: int, Q, V):

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.derived import Derived
-from ..engine.device import DeviceMarch, on_device
+from ..engine.device import DeviceRepeat, on_device
 from ..engine.kernel import Kernel
-from ..engine.march import March
 from ..engine.program import Input
+from ..engine.repeat import Form, Repeat
 from ..errors import SimulationError
 from ..foreign import is_foreign
 from ..kernels import UserKernel
@@ -147,7 +147,7 @@ class Backwards:
         begin = [library.moved(x, 0, n) for x in self.motion.given(states, count)]
         streams = [*begin, *self._row_weights(first, last), *inputs.streams.values()]
         kept = [*(library.whole(x[None], (count, *tuple(x.shape))) for x in new), *streamed.values()]
-        self._march(inputs)([*old, *unused, *streams, *inputs.constants.values()], kept, count, 1, backwards=True)
+        self._march(inputs).steps([*old, *unused, *streams, *inputs.constants.values()], kept, count, 1, backwards=True)
         self.weight = new[:2]
         self.by_constant = dict(zip(self.by_constant, new[2:]))
 
@@ -163,7 +163,7 @@ class Backwards:
                 x[row * self.every - first - 1] = weight[(*axes, row)]
         return [self.inputs.library.moved(x, 0, n) for x in out]
 
-    def _march(self, inputs: RolloutInputs) -> March | DeviceMarch:
+    def _march(self, inputs: RolloutInputs) -> Repeat | DeviceRepeat:
         shapes, host, motion = inputs.shapes(), inputs.library.host, self.motion
         control, reset, rows = motion.control, motion.reset, len(self.rows)
         ready, streams = cache_of(self.robot, control, reset), 2 + motion.needs_ends + rows + len(inputs.streams)
@@ -173,7 +173,8 @@ class Backwards:
             kernel = backward_step(
                 self.robot, step, list(self.by_constant), list(self.by_stream), list(inputs.streams), 2 + motion.needs_ends, rows
             )  # fmt: skip
-            ready[key] = March(kernel, inputs.Q.dtype.char, streams) if host else DeviceMarch(kernel, streams)
+            form = Form(2 + len(self.by_constant) + len(self.by_stream), streams)
+            ready[key] = Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
         return ready[key]
 
 

@@ -1,6 +1,6 @@
 """Many adaptive steps in one call of compiled code: the text of `pairs`, traced with the equations of motion in it.
 
-One attempt at a step is a kernel of the state of an integration; the engine repeats it (engine/segments.py), keeps a row for each step
+One attempt at a step is a kernel of the state of an integration; the engine repeats it (engine/repeat.py), keeps a row for each step
 that is accepted, and comes back when there is no more room for rows, when the target is reached, when a step cannot be made, or after
 one that a guard wants to be looked at. Where forces are Python functions, the same attempt is cut at their calls (engine/cut.py), and
 Python repeats it.
@@ -16,13 +16,13 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..engine.compiled import shapes
-from ..engine.cut import Cut, PausedBatch, PausedSegment
+from ..engine.cut import Cut, PausedBatch, PausedRepeat
 from ..engine.derived import Derived
 from ..engine.holes import Holes
 from ..engine.kernel import Kernel
 from ..engine.program import Input, record
+from ..engine.repeat import Form, Repeat
 from ..engine.routines import Routine
-from ..engine.segments import Segment
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import like, opaque
@@ -323,14 +323,15 @@ class Segments:
         content = of, kind, rows, watch, guard
         step = lambda *x, holes=None: attempt(of, pair, rows, watch, takes.by_name(x), guard, holes)
         length = lambda *x, holes=None: first(of, pair, takes.by_name(x), holes)
-        self.segment: Segment | PausedSegment | PausedBatch
+        form = Form(len(self.state), keeps=True, leaves=True)
+        self.segment: Repeat | PausedRepeat | PausedBatch
         if of.asks:
             cut = Cut(f"steps_{kind}_cut", lambda holes, *x: step(*x, holes=holes), takes.inputs, content)
             begin = Cut(f"first_step_{kind}_cut", lambda holes, *x: length(*x, holes=holes), takes.inputs, content)
-            self.segment = (PausedBatch if wide else PausedSegment)(cut, len(self.state), len(rows))
-            self.first = PausedBatch(begin, 0, 0).on_arrays if wide else begin.on_arrays
+            self.segment = (PausedBatch if wide else PausedRepeat)(cut, form)
+            self.first = PausedBatch(begin, form).on_arrays if wide else begin.on_arrays
         else:
-            self.segment = Segment(Kernel(f"steps_{kind}", step, takes.inputs, content), "d", len(self.state), len(rows), wide)
+            self.segment = Repeat(Kernel(f"steps_{kind}", step, takes.inputs, content), "d", form, wide)
             self.first = Kernel(f"first_step_{kind}", length, takes.inputs, content).gufunc("d")
 
     def room(self, samples: int, capacity: int) -> list[np.ndarray]:
@@ -342,8 +343,8 @@ class Segments:
 
     def run(self, arrays: list[np.ndarray], rows: list[np.ndarray], counts: np.ndarray, capacity: int, **asked: Any) -> None:
         """Advance the states of some samples, in place; the number of rows of each goes to `counts`. What is `asked` of
-        Python, see PausedSegment."""
-        self.segment(arrays, rows, counts, capacity, **asked)
+        Python, see PausedRepeat."""
+        self.segment.rounds(arrays, rows, counts, capacity, **asked)
 
 
 def observed_shapes(of: Equations, watch: Watch) -> list[tuple[int, ...]]:

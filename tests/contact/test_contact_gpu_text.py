@@ -13,8 +13,8 @@ from test_ptx import assembled
 from test_ptx_emulated import KINDS, pointer
 
 import linkwork as lw
-from linkwork.engine import ptx_march
-from linkwork.engine.march import March
+from linkwork.engine import ptx_repeat
+from linkwork.engine.repeat import Form, Repeat
 from linkwork.simulate.contact import law_of
 from linkwork.simulate.contact_rollout import FRICTION, solved_contact_step, whole_contact_step
 from linkwork.simulate.rollout_gradient import backward_step
@@ -37,8 +37,8 @@ def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, material,
     starts = [q, v, np.zeros((samples, 3), kind), np.zeros((samples, 2), kind)]
     tau, h = np.zeros((samples, steps, 6), kind), np.full(samples, 0.002, kind)
     expected, found = ([np.zeros((steps + 1, *x.shape), kind) for x in starts] for _ in range(2))
-    March(kernel, dtype[0], 1)([*starts, tau, h], expected, steps, 1)
-    text = ptx_march.text(kernel.program, dtype, ("rows",) * 10, 1)
+    Repeat(kernel, dtype[0], Form(4, 1)).steps([*starts, tau, h], expected, steps, 1)
+    text = ptx_repeat.text(kernel.program, dtype, ("rows",) * 10, Form(4, 1))
     places = [*((x, x.shape[1]) for x in starts), (tau, 6 * steps), (h, 1), *((x, x.shape[2]) for x in found)]
     onward = [6, *(samples * x.shape[2] for x in found)]
     emulated(text)(samples, samples, steps, 1, *(a for x, step in places for a in (pointer(x), step)), *onward)
@@ -65,8 +65,8 @@ def test_the_gradient_of_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, t
     arrays = [np.ascontiguousarray(x[:, ::-1] if x.ndim == 3 else x, kind) for x in (*states, *streams)]  # the last step first
     arrays += [np.full(samples, 0.005, kind), np.full((samples, 1), 0.3, kind)]
     expected, found = ([np.zeros((steps + 1, *x.shape), kind) for x in arrays[:4]] for _ in range(2))
-    March(kernel, dtype[0], 6)(arrays, expected, steps, 1)
-    text = ptx_march.text(kernel.program, dtype, ("rows",) * (len(arrays) + 4), 6)
+    Repeat(kernel, dtype[0], Form(4, 6)).steps(arrays, expected, steps, 1)
+    text = ptx_repeat.text(kernel.program, dtype, ("rows",) * (len(arrays) + 4), Form(4, 6))
     places = [*((x, x[0].size) for x in arrays), *((x, x.shape[2]) for x in found)]
     onward = [*(x.shape[2] for x in arrays[4:10]), *(samples * x.shape[2] for x in found)]
     emulated(text)(samples, samples, steps, 1, *(a for x, step in places for a in (pointer(x), step)), *onward)
@@ -84,8 +84,8 @@ def test_a_rollout_with_contacts_and_loops_is_the_same_on_the_gpu(tmp_path):
     steps, starts = 22, [START[None], np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 2))]
     tau, h = np.zeros((1, steps, 3)), np.full(1, 0.0025)
     expected, found = ([np.zeros((steps + 1, *x.shape)) for x in starts] for _ in range(2))
-    March(kernel, "d", 1)([*starts, tau, h], expected, steps, 1)
-    text = ptx_march.text(kernel.program, "double", ("rows",) * 10, 1)
+    Repeat(kernel, "d", Form(4, 1)).steps([*starts, tau, h], expected, steps, 1)
+    text = ptx_repeat.text(kernel.program, "double", ("rows",) * 10, Form(4, 1))
     places = [*((x, x.shape[1]) for x in starts), (tau, 3 * steps), (h, 1), *((x, x.shape[2]) for x in found)]
     emulated(text)(1, 1, steps, 1, *(a for x, step in places for a in (pointer(x), step)), 3, *(x.shape[2] for x in found))
     for one, other in zip(found[:2], expected[:2]):

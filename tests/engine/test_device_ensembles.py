@@ -6,11 +6,12 @@ import stand_in
 from emulated import emulated
 
 import linkwork as lw
-from linkwork.engine import ptx_segment
+from linkwork.engine import ptx_repeat
 from linkwork.engine.cuda import DeviceError
-from linkwork.engine.device import DeviceSegment
+from linkwork.engine.device import DeviceRepeat
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
+from linkwork.engine.repeat import Form
 from linkwork.simulate import ensemble_device
 
 
@@ -43,7 +44,7 @@ def collatz(x, count, limit):
 def test_a_segment_is_that_of_the_cpu(dtype):
     """Rounds, rows and the room for them; a sample that does not go stays."""
     kernel, kind = Kernel("collatz", collatz, tuple(Input(x, ()) for x in ("x", "count", "limit"))), {"double": "d", "float": "f"}[dtype]
-    run, n = emulated(ptx_segment.text(kernel.program, dtype, ("rows",) * 7, 2)), 70
+    run, n = emulated(ptx_repeat.text(kernel.program, dtype, ("rows",) * 7, Form(2, keeps=True, leaves=True))), 70
     x, count, limit, goes = np.arange(1, n + 1).astype(kind), np.zeros(n, kind), np.full(n, 40, kind), np.ones(n, kind)
     goes[5] = 0
     new, after, rows, counts = np.zeros(n, kind), np.zeros(n, kind), np.full((n, 3, 2), np.nan, kind), np.zeros(n, kind)
@@ -135,7 +136,7 @@ def test_ensembles_go_on_as_on_the_cpu(cupy, pendulum, how, monkeypatch):
         close(x, y)
     for x, y in zip(made.rows(1), here.rows(1), strict=True) if how != {"store": "last"} else ():
         close(x, y)
-    calls, run = [], DeviceSegment.__call__
+    calls, run = [], DeviceRepeat.rounds
 
     def interrupted(*x):
         calls.append(x)
@@ -143,7 +144,7 @@ def test_ensembles_go_on_as_on_the_cpu(cupy, pendulum, how, monkeypatch):
             raise KeyboardInterrupt
         return run(*x)
 
-    monkeypatch.setattr(DeviceSegment, "__call__", interrupted)
+    monkeypatch.setattr(DeviceRepeat, "rounds", interrupted)
     stopped = lw.simulate(robots[1], state, until=0.25, control=controls[1], **how)
     assert stopped.status.tolist() == ["stopped"] * 4 and not np.asarray(stopped.t).any()
     close(stopped.q, q, 0)

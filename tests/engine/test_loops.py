@@ -10,10 +10,10 @@ from test_ptx_emulated import KINDS, pointer
 from test_ptx_emulated import run as on_gpu
 
 import linkwork as lw
-from linkwork.engine import c, interpreter, ptx, ptx_march, symbols
+from linkwork.engine import c, interpreter, ptx, ptx_repeat, symbols
 from linkwork.engine.kernel import Kernel
-from linkwork.engine.march import March
 from linkwork.engine.program import Input, record
+from linkwork.engine.repeat import Form, Repeat
 from linkwork.errors import ShapeError, TraceError
 
 ARM = lw.Dynamics(lw.load("arm_6r"))
@@ -214,8 +214,8 @@ def test_a_march_with_a_loop_has_the_same_bits_on_the_gpu(dtype, rng, tmp_path):
     kernel, samples, steps = Kernel("relaxed", relaxed, (Input("x", ()), Input("p", ()))), 70, 6
     x, p = (rng.standard_normal(samples).astype(KINDS[dtype]) for _ in range(2))
     expected, found = np.zeros((2, steps + 1, samples), KINDS[dtype])
-    March(kernel, dtype[0], 0)([x, p], [expected], steps, 1)
-    text = ptx_march.text(kernel.program, dtype, ("rows",) * 3, 0)
+    Repeat(kernel, dtype[0], Form(1)).steps([x, p], [expected], steps, 1)
+    text = ptx_repeat.text(kernel.program, dtype, ("rows",) * 3, Form(1))
     emulated(text)(samples, samples, steps, 1, pointer(x), 1, pointer(p), 1, pointer(found), 1, samples)
     np.testing.assert_array_equal(found, expected)
     assembled(text, tmp_path)

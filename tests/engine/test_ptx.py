@@ -10,9 +10,10 @@ import pytest
 from real_robots import model
 
 import linkwork as lw
-from linkwork.engine import ptx, ptx_march, ptx_rolled, ptx_segment
+from linkwork.engine import ptx, ptx_repeat, ptx_rolled
 from linkwork.engine.device import _even
 from linkwork.engine.program import Input, record
+from linkwork.engine.repeat import Form
 from linkwork.motion import equations
 from linkwork.simulate.ensemble_run import ROWS
 from linkwork.simulate.pairs import DormandPrince
@@ -60,7 +61,7 @@ def test_so_does_that_of_every_quantity(robot, name, tmp_path):
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_so_does_that_of_a_rollout(robot, method, dtype, tmp_path):
     program = whole_step(robot, method, None, None, {TAU: (robot.nv,), LENGTH: ()}).program
-    assembled(ptx_march.text(program, dtype, ("rows",) * 6, 1), tmp_path)
+    assembled(ptx_repeat.text(program, dtype, ("rows",) * 6, Form(2, 1)), tmp_path)
 
 
 @pytest.mark.parametrize("store, dtype", [("last", "float"), ("grid", "double")])
@@ -69,7 +70,7 @@ def test_so_does_that_of_adaptive_steps(robot, store, dtype, tmp_path):
     names, rows = Arguments(of, pair, None), ROWS[store]
     program = record("steps", lambda *x: attempt(of, pair, rows, None, names.by_name(x)), names.inputs)
     layouts = ("rows",) * (len(program.inputs) + len(program.outputs) - 1)
-    assembled(ptx_segment.text(program, dtype, layouts, len(names.state)), tmp_path)
+    assembled(ptx_repeat.text(program, dtype, layouts, Form(len(names.state), keeps=True, leaves=True)), tmp_path)
 
 
 @pytest.mark.parametrize("dtype", ["double", "float"])

@@ -7,7 +7,8 @@ import pytest
 from emulated import emulated
 
 import linkwork as lw
-from linkwork.engine import ptx, ptx_march
+from linkwork.engine import ptx, ptx_repeat
+from linkwork.engine.repeat import Form
 from linkwork.motion import equations
 from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
 
@@ -102,7 +103,7 @@ def test_a_march_on_the_gpu_has_the_bits_of_the_march_on_the_cpu(robot, layout, 
     places = [first, fast, (stream, one(stream)), length, *((x, one(x)) for x in kept)]
     layouts = (layout, layout, layout, "rows", layout, layout)
     onward = [x[0].size for x in (stream, *kept)]
-    march = emulated(ptx_march.text(program, dtype, layouts, 1))
+    march = emulated(ptx_repeat.text(program, dtype, layouts, Form(2, 1)))
     march(samples, samples, steps, every, *(x for place, step in places for x in (pointer(place), step)), *onward)
     for x, whole in zip(kept, (expected.q, expected.v)):
         for row in range(1, rows + 1):

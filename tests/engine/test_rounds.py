@@ -13,12 +13,26 @@ from linkwork import quantities
 from linkwork.engine import ptx, ptx_rolled
 from linkwork.engine.kernel import Kernel
 from linkwork.engine.program import Input
-from linkwork.engine.rounds import rounds
+from linkwork.engine.repeat import Form, Repeat
 from linkwork.errors import TraceError
 from linkwork.sweeps import at_rest, inverse_dynamics
 from linkwork.systems.rolled import RolledFunction
 
 MOST = 40
+
+
+def rounds(kernel, kind, most, states=1):
+    """A function of (states..., constants...) -> (states..., rounds)."""
+    repeat = Repeat(kernel, kind, Form(states, leaves=True))
+
+    def run(*arrays):
+        batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(known.shape)] for x, known in zip(arrays, kernel.inputs)))
+        given = [np.array(np.broadcast_to(x, (*batch, *known.shape)), kind) for x, known in zip(arrays, kernel.inputs)]
+        flat, counts = [x.reshape(-1, *known.shape) for x, known in zip(given, kernel.inputs)], np.zeros(int(np.prod(batch)), kind)
+        repeat.rounds(flat, [], counts, most=most)
+        return *(x.reshape(batch + x.shape[1:]) for x in flat[:states]), counts.reshape(batch)
+
+    return run
 
 
 def settle(nodes, q, target, stiffness):
@@ -80,6 +94,22 @@ def test_samples_do_not_depend_on_their_neighbours(rng):
     assert taken[::-1][3] == MOST + 1
 
 
+def test_a_rolled_sweep_makes_steps_whose_rows_are_kept(rng):
+    """A chain of 150 links: each second of seven steps is what the kernel makes of the one before, to the bit."""
+    n, count, steps = 150, 11, 7
+    nodes = lw.Dynamics(lw.load(f"chain:{n}"), compiled=False).lowered.nodes
+    pull = lambda nodes, q, target: settle(nodes, q, target, stiffness_of(n))[0]
+    kernel = RolledFunction.of("pull", nodes, pull, (Input("q", (n,)), Input("v", (n,)))).kernel
+    start, target = rng.standard_normal((2, count, n))
+    rows = np.full((steps // 2 + 1, count, n), np.nan)
+    Repeat(kernel, "d", Form(1)).steps([start, target], [rows], steps, 2)
+    q = start
+    for i in range(1, steps + 1):
+        q = kernel.gufunc("d")(q, target)
+        if i % 2 == 0:
+            np.testing.assert_array_equal(rows[i // 2], q)
+
+
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_a_gpu_repeats_a_rolled_kernel_to_the_same_bits(dtype, layout, rng, tmp_path):
@@ -108,7 +138,7 @@ def test_a_straight_kernel_is_repeated_as_iterate_does(kind, most, rng):
         new = np.cos(x + p) / 2
         return new, y / 2 + 1, np.where(np.max(np.abs(new - x)) < 1e-4, 1.0, 0.0)
 
-    f = rounds(Kernel("step", step, (Input("x", (3,)), Input("y", (2, 2)), Input("p", (3,)))), kind, most)
+    f = rounds(Kernel("step", step, (Input("x", (3,)), Input("y", (2, 2)), Input("p", (3,)))), kind, most, 2)
     x, y, p = (rng.standard_normal((13, *shape)).astype(kind) for shape in ((3,), (2, 2), (3,)))
     a, b, taken = f(x, y, p)
     for i in range(13):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.engine import march
+from linkwork.engine import repeat
 
 ARM = lw.Dynamics(lw.load("arm_6r"))
 BLOCK = lw.Dynamics(lw.load("free_body"))
@@ -170,8 +170,8 @@ def test_a_rollout_in_parts_has_the_same_bits(every, monkeypatch):
 
     whole = made()
     for part in (1, 3, 11):
-        monkeypatch.setattr(march, "FIRST_PART", part)
-        monkeypatch.setattr(march, "SECONDS", 0.0)
+        monkeypatch.setattr(repeat, "FIRST_PART", part)
+        monkeypatch.setattr(repeat, "SECONDS", 0.0)
         for x, y in zip(made(), whole):
             np.testing.assert_array_equal(x, y)
 
