@@ -22,6 +22,7 @@ SAME = 16  # units in the last place: times as near as that are one
 PATIENCE = 3  # steps in which a function may change faster than it is looked at, before it is looked at less often
 ULPS = np.arange(1.0, 9.0)  # units in the last place: what a function changes within so short a time is its rounding
 SHORTEST = 1e-9  # of a step: no longer than that
+FLAT = 3000  # rounds of the search for a root, which takes some ten: a root of high order is found by halving now and then
 HALVINGS = 64  # in search of the next root after one at the start of a step
 
 
@@ -303,22 +304,27 @@ class EventDetector:
             for _ in range(HALVINGS):
                 width /= 2
                 start = value(low + width)
-                if start * end < 0:
+                if _differ(start, end):
                     low, high = low + width, low + 2 * width
                     break
             else:
                 return again
-        if not start * end < 0:  # at the level of rounding a function may have another sign when it is asked again
+        if not _differ(start, end):  # at the level of rounding a function may have another sign when it is asked again
             return Crossing(high, i)
         try:
-            x = brentq(number, low, high, xtol=1e-16 * high, rtol=1e-15)
+            x = brentq(number, low, high, xtol=1e-16 * high, rtol=1e-15, maxiter=FLAT)
         except _NotANumber:
             return Crossing(high, i)
         if i >= len(self.events):  # a jump of a force is before the event, if the event is before the jump
             later = (min(x + k * np.spacing(abs(t)) / step.h, high) for k in (0, 1, 2, 4, 8, SAME))
             x = next((each for each in later if value(each) <= 0), x)
-        onward = zero and i < len(self.events) and self.onward * end > 0
+        onward = zero and i < len(self.events) and _differ(self.onward, -end)
         return again if onward and x * step.h <= SAME * np.spacing(abs(t)) else Crossing(x, i)  # the crossing it starts from, rounded
+
+
+def _differ(a: float, b: float) -> bool:
+    """Have two numbers different signs? Their product may be too small for a float."""
+    return a < 0 < b or b < 0 < a
 
 
 def _event(event) -> Event:

@@ -46,6 +46,16 @@ def test_a_bouncing_ball(method):
     assert run.q.min() > -1e-9
 
 
+@pytest.mark.parametrize("scale", [1e-250, 1.0, 1e250])
+@pytest.mark.parametrize("power", [1, 3, 5])
+@pytest.mark.parametrize("method", ["rk45", "dop853"])
+def test_the_time_of_an_event_does_not_depend_on_the_size_of_its_function_nor_on_how_flat_it_is(scale, power, method):
+    """s (z − 1/2)ᵖ as z falls from 2."""
+    passes = lw.Event(lambda t, q, v: scale * (q[0] - 0.5) ** power, terminal=True)
+    run = lw.simulate(BALL, ([2.0], [0.0]), until=1.0, method=method, events=[passes])
+    assert run.status == "event" and run.t[-1] == pytest.approx(np.sqrt(3 / g), abs=1e-12)
+
+
 def test_a_jump_has_a_row_before_and_a_row_after():
     run = lw.simulate(BALL, ([2.0], [0.0]), until=1.0, events=[bounce(0.5)])
     (i,) = np.flatnonzero(np.diff(run.t) == 0)
