@@ -250,17 +250,17 @@ class Constrained:
         For states of a run. Where a joint moves nothing with inertia, by `lift`."""
         if len(hold):
             return projection.project(self.set, q, v, self._time(t), hold, self.may_be_open(states.PUT_BACK), nearest=False)
-        return states.returned(self, q, v, self._time(t), dependent=self.set.massless)[0]
+        return states.put_back(self, q, v, self._time(t), dependent=self.set.massless)[0]
 
     @with_arrays
     @in_given_precision
     def lift(self, q, v, t=None):
         """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
-        return states.returned(self, q, v, self._time(t), dependent=True)[0]
+        return states.put_back(self, q, v, self._time(t), dependent=True)[0]
 
     def lifted(self, q, v, t, first: Pick | None):
         """The same with one choice of dependent velocities first, and how good that choice still is, 1 where it was made."""
-        return states.returned(self, q, v, self._time(t), dependent=True, first=first)
+        return states.put_back(self, q, v, self._time(t), dependent=True, first=first)
 
     @in_given_precision
     def tangent(self, q, w, t=None):

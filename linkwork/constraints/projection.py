@@ -10,12 +10,10 @@ from .loops import Loops
 from .multipliers import rank_tolerance
 from .partition import partition
 from .rank import RANK, Factored
+from .return_to import along_constraints
 from .set import ConstraintSet
 
 STEPS = 20
-SLIDES = 100  # steps along the constraints
-SETTLED = 1e-13  # radians or sizes: a step that is shorter is rounding
-SMALL = 1e-11  # the same: a step that is shorter, and not half of the one before, is rounding too
 
 
 def project(set_: ConstraintSet, q, v, t=0.0, hold=(), tolerance=100 * CLOSED, nearest: bool = True):
@@ -40,7 +38,8 @@ def project(set_: ConstraintSet, q, v, t=0.0, hold=(), tolerance=100 * CLOSED, n
         return np.full_like(q, np.nan), np.full_like(v, np.nan)
     q = project_position(set_, q, t, free, tolerance)
     if nearest:
-        q, _ = along_constraints(set_, start, q, lambda q, w: (shortest(set_, q, set_.rows(q, t=t), free, w=w), None))
+        move = lambda q, w: shortest(set_, q, set_.rows(q, t=t), free, w=w)
+        q, _ = along_constraints(move, set_.robot.integrate, set_.robot.difference, set_.yielding, start, q)
     rows = set_.rows(q, t=t)
     change = correction(set_, q, rows.Jc, rows.Jc @ v - rows.U, free, rank_tolerance(set_, rows))
     check_velocity(set_, rows, v, change)
@@ -113,28 +112,6 @@ def shortest(set_: ConstraintSet, q, rows, free, least=None, w=0.0):
     dq = w − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc w + c)."""
     keep, least = set_.holonomic, max(RANK, 10 * float(set_.misfit(rows.c))) if least is None else least
     return w - correction(set_, q, rows.Jc[keep], rows.c[keep] + (rows.Jc[keep] * w).sum(-1), free, least)
-
-
-def along_constraints(set_: ConstraintSet, start, here, move):
-    """From configurations `here` (..., nq) on the constraints to those that are nearest to others, and which samples have none.
-
-    Nearest is where w = log(q⁻¹ ∘ start), the way back to where it came from, is orthogonal in 𝓜(q) to all motions that the constraints
-    on positions allow: forces of constraints alone, Jc* λ, make it. That does not depend on how the constraints are written, on which
-    rows are taken to be enough, or on the way there. `move(q, w)` gives the `shortest` way nearest to w, and which samples have none.
-    """
-    robot, share, last = set_.robot, np.ones(here.shape[:-1]), np.full(here.shape[:-1], np.inf)
-    going, lost = np.isfinite(here).all(-1), np.zeros(here.shape[:-1], bool)
-    for _ in range(SLIDES):
-        w = robot.difference(here, start)
-        dq, bad = move(here, share[..., None] * w)
-        size = np.abs(dq / set_.yielding).max(-1, initial=0.0) / share
-        lost = lost | (going & (~np.isfinite(size) | (False if bad is None else bad)))
-        going = going & ~lost & (size > SETTLED) & ~((size < SMALL) & (size > 0.5 * last))
-        if not going.any():
-            break
-        share, last = np.where(size > last, 0.5 * share, share), np.where(going, size, last)
-        here = np.where(going[..., None], robot.integrate(here, np.where(going[..., None], dq, 0.0)), here)
-    return here, lost
 
 
 def correction(set_: ConstraintSet, q, Jc, d, free, least=RANK):

@@ -1,5 +1,6 @@
 """States that keep constraints: whether one does, and the way back to one that does."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from . import assembly, projection
 from .augmented import check_closed
 from .given import fitting
 from .kernels import Pick
+from .return_to import along_constraints, returned_on_host
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
 PUT_BACK = 100 * assembly.CLOSED  # what may be left of c where a state was put back on the constraints
 CLOSE_ENOUGH = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
-ROUNDING = 1e-15
-RETURNS = 20
 
 
 def check(held: "Constrained", q, v, t: float) -> None:
@@ -75,65 +75,55 @@ def nearest(held: "Constrained", q, v, t: float):
     plain = partial(projection.project, held.set, t=t, tolerance=held.may_be_open(PUT_BACK))
     if held.nearest_kernels is None or held.set.massless or held.set.moving or not held.set.holonomic.all() or not np.size(q):
         return plain(q, v)
-    step = partial(held.nearest_kernels, t=t)
+    step = _step(partial(held.nearest_kernels, t=t))
 
     def move(q, w):
         """The shortest way nearest to w, by one step as a kernel: that of c and what it leaves of w."""
-        (there, allowed, _), bad = step(q, w)
-        return held.robot.difference(q, there) + allowed, bad
+        there, allowed, _ = step(q, w)
+        return held.robot.difference(q, there) + allowed
 
-    (here, _), _ = returned(held, q, v, t, dependent=False)
-    here, lost = projection.along_constraints(held.set, q, here, move)
-    (_, slow, size), bad = step(here, v)
-    open_ = lost | (size > PUT_BACK) | (False if bad is None else bad)
-    if open_.any():
-        here, slow, start, fast = (np.broadcast_to(x, (*size.shape, x.shape[-1])).copy() for x in (here, slow, q, v))
-        here[open_], slow[open_] = plain(start[open_], fast[open_])
-    return here, slow
+    (here, _), _ = put_back(held, q, v, t, dependent=False)
+    here, there_is = along_constraints(move, held.robot.integrate, held.robot.difference, held.set.yielding, q, here)
+    _, slow, size = step(here, v)
+    return _others_in_numpy(plain, q, v, here, slow, (size > PUT_BACK) | ~there_is)
 
 
-def returned(held: "Constrained", q, v, t: float, dependent: bool, first: Pick | None = None):
+def put_back(held: "Constrained", q, v, t: float, dependent: bool, first: Pick | None = None):
     """The state on the constraints and the quality of the choice. Steps run as kernels until c is rounding; samples that
     no choice serves, or that do not get there, are put back in NumPy, by singular values."""
     q, v = (np.asarray(x, float) for x in (q, v))
-    plain = partial(projection.lift if dependent else partial(projection.project, nearest=False), tolerance=held.may_be_open(PUT_BACK))
+    plain = partial(projection.lift if dependent else partial(projection.project, nearest=False), held.set, t=t)
+    plain = partial(plain, tolerance=held.may_be_open(PUT_BACK))
     kernels = held.dependent_kernels if dependent else held.nearest_kernels
     if kernels is None or not np.size(q):
-        return plain(held.set, q, v, t), 1.0
+        return plain(q, v), 1.0
     try:
-        here, slow, size, quality, unserved = _by_steps(partial(kernels, t=t, first=first), q, v)
+        here, slow, size, *quality = returned_on_host(_step(partial(kernels, t=t, first=first)), q, v)
     except ValueError:
         fitting(held.set, {"q": q, "v": v})
         raise
-    open_ = unserved | (size > PUT_BACK)
+    return _others_in_numpy(plain, q, v, here, slow, size > PUT_BACK), float(np.min(quality)) if quality else 1.0
+
+
+def _step(kernels: Callable) -> Callable:
+    """One step to the constraints by kernels; v is no number where no choice serves."""
+
+    def step(q, v):
+        (there, slow, *more), bad = kernels(q, v)
+        return there, slow if bad is None else np.where(bad[..., None], np.nan, slow), *more
+
+    return step
+
+
+def _others_in_numpy(plain: Callable, q, v, here, slow, open_):
+    """States that were put back; those that are open, or have no velocities, are put back by `plain`. NaN in, NaN out."""
+    if not open_.any() and np.isfinite(slow).all():
+        return here, slow
+    open_ = (open_ | ~np.isfinite(slow).all(-1)) & np.isfinite(q).all(-1) & np.isfinite(v).all(-1)
     if open_.any():
-        here, slow, start, fast = (np.broadcast_to(x, (*size.shape, x.shape[-1])) for x in (here, slow, q, v))
-        here, slow = here.copy(), slow.copy()
-        here[open_], slow[open_] = plain(held.set, start[open_], fast[open_], t)
-    return (here, slow), float(np.min(quality)) if quality else 1.0
-
-
-def _by_steps(step, q, v):
-    """Newton steps until c is rounding: q, v, what is left of c, the quality of the choice, and which samples no choice serves."""
-    (there, slow, size, *quality), bad = step(q, v)
-    here, unserved, batch = q, np.zeros(size.shape, bool) if bad is None else bad, size.shape
-    going = size > ROUNDING  # each sample goes on by itself, whatever the others do
-    for _ in range(RETURNS):
-        if not going.any():
-            break
-        (further, slower, less, *better_quality), worse = step(there, v)
-        going = going & (less < 0.5 * size)
-        if not batch:
-            if going:
-                here, there, slow, size, quality = there, further, slower, less, better_quality
-                unserved = unserved if worse is None else worse
-        else:
-            take = going[..., None]
-            here, there, slow = np.where(take, there, here), np.where(take, further, there), np.where(take, slower, slow)
-            size, quality = np.where(going, less, size), [np.where(going, new, old) for new, old in zip(better_quality, quality)]
-            unserved = unserved if worse is None else np.where(going, worse, unserved)
-        going = going & (less > ROUNDING)
-    return here, slow, size, quality, unserved
+        here, slow, start, fast = (np.broadcast_to(x, (*open_.shape, x.shape[-1])).copy() for x in (here, slow, q, v))
+        here[open_], slow[open_] = plain(start[open_], fast[open_])
+    return here, slow
 
 
 def random_state(held: "Constrained", rng: np.random.Generator, reach: float, t: float):

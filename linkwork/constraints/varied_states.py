@@ -5,7 +5,7 @@ A sample that has no such state gets NaN: its bars do not reach each other, or t
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from ..quantities import difference, integrate
 from ..systems import Mechanism
 from .assembly import CLOSED, STEPS, TURN
 from .formula import ByNumbers, LoopBinding
-from .projection import SETTLED, SLIDES, SMALL
+from .return_to import ROUNDING, along_constraints, returned
 from .returning import Nearest, nearest_step, slide
-from .states import PUT_BACK, RETURNS, ROUNDING
+from .states import PUT_BACK
 from .system import LoopSystem, largest
 
 SHORTEST = 1e-6  # of a step to the constraints
@@ -59,7 +59,7 @@ class VariedStates:
         """(q, v, drive, constants...) -> the nearest (q, v) on the constraints."""
 
         def function(system_at, q, v):
-            here, _, fits = returned(system_at, q, v)
+            here, _, fits = put_back(system_at, q, v)
             there = nearest(system_at, q, here)
             system = system_at(there)
             _, slow, size = nearest_step(system, there, v)
@@ -96,19 +96,10 @@ def assembled(system_at: Callable[..., LoopSystem], q):
     return np.where(left <= CLOSED, found, np.nan)
 
 
-def returned(system_at: Callable[..., LoopSystem], q, v):
-    """The nearest state on the constraints, and whether it was found: steps until c is rounding, as `states.returned` makes them."""
-
-    def closer(here, there, slow, size):
-        system = system_at(there)
-        further, slower, less = nearest_step(system, there, v)
-        better = less < 0.5 * size
-        new = (there, here), (further, there), (slower, slow), (less, size)
-        return *(np.where(better, x, old) for x, old in new), ~better | (less <= np.maximum(ROUNDING, 4 * eps))
-
-    zero, eps = 0.0 * q[0], rounding(q)
-    (here, _, slow, size), _ = iterate(closer, (q, q, v, zero + np.inf), most=RETURNS + 1)
-    return here, slow, is_finite(slow) & (size <= np.maximum(PUT_BACK, 64 * eps))
+def put_back(system_at: Callable[..., LoopSystem], q, v):
+    """The nearest state on the constraints but for the square of how far it was, and whether it was found."""
+    here, slow, size = returned(lambda q, v: nearest_step(system_at(q), q, v), q, v)
+    return here, slow, is_finite(slow) & (size <= np.maximum(PUT_BACK, 64 * rounding(q)))
 
 
 def is_finite(x):
@@ -117,18 +108,10 @@ def is_finite(x):
 
 
 def nearest(system_at: Callable[..., LoopSystem], start, q):
-    """From q on the constraints to the configuration there that is nearest to `start`, as `projection.along_constraints` says."""
-
-    def closer(here, share, last):
-        system = system_at(here)
-        dq = slide(system, here, share * difference(system.nodes, here, start))
-        size = largest([np.abs(x) * float(1 / y) for x, y in zip(dq, system.loops.set.yielding)], here) / share
-        done = (size <= np.maximum(SETTLED, 16 * eps)) | ((size < np.maximum(SMALL, 1e4 * eps)) & (size > 0.5 * last)) | ~(size < np.inf)
-        share = np.where(size > last, 0.5 * share, share)
-        return np.where(done, here, integrate(system.nodes, here, dq)), share, size, done
-
-    one, eps = 1.0 + 0.0 * q[0], rounding(q)
-    return iterate(closer, (q, one, one * np.inf), most=SLIDES)[0][0]
+    """From q on the constraints to the configuration there that is nearest to `start`."""
+    system, move = system_at(q), lambda q, w: slide(system_at(q), q, w)
+    group = partial(integrate, system.nodes), partial(difference, system.nodes)
+    return along_constraints(move, *group, system.loops.set.yielding, start, q)[0]
 
 
 def off(system: LoopSystem, q, v):

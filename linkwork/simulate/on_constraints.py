@@ -14,7 +14,7 @@ import numpy as np
 from ..constraints import Constrained
 from ..constraints.returning import allowed
 from ..constraints.system import LoopSystem
-from ..constraints.varied_states import off, returned
+from ..constraints.varied_states import off, put_back
 from ..engine.kernel import Kernel
 from ..engine.program import Input, record
 from ..errors import ModelError, TraceError
@@ -99,7 +99,7 @@ class OnConstraints:
 
     def back(self, t, q, v):
         """The nearest state on the constraints, and whether it was found."""
-        return returned(lambda there: self.system(t, there), q, v)
+        return put_back(lambda there: self.system(t, there), q, v)
 
     @cached_property
     def placed(self) -> Callable:
