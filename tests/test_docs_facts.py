@@ -139,7 +139,7 @@ def test_the_quantities_that_refuse_flexible_bodies_are_those_that_the_page_name
     robot = lw.Dynamics(b.model(), compiled=False)
     sizes = {"q": robot.nq, "q0": robot.nq, "q1": robot.nq, "momentum": 6}
     refused = set()
-    for quantity in (x for x in QUANTITIES.values() if x.is_ours and not x.name.startswith("contact_")):
+    for quantity in (x for x in QUANTITIES.values() if x.decided_by and not x.name.startswith("contact_")):
         arrays = [np.eye(sizes.get(x, robot.nv))[3] if x != "external" else np.zeros((len(robot.bodies), 6)) for x in quantity.inputs]
         wanted = [] if quantity.options is None else [x for x in list(inspect.signature(quantity.options).parameters.values())[1:]]
         values = {"axes": "world", "form": "eta"}

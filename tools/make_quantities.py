@@ -36,7 +36,7 @@ HEAD = "| quantity | result | takes into account | loops and couplings | rolls |
 
 
 def page() -> str:
-    ours = [x for x in QUANTITIES.values() if x.is_ours]
+    ours = [x for x in QUANTITIES.values() if x.decided_by]
     methods, others = ("\n".join([HEAD, *(row(x) for x in ours if (x.name in vars(Dynamics)) is named)]) for named in (True, False))
     return PAGE.format(methods=methods, others=others)
 

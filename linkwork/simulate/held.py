@@ -80,7 +80,7 @@ class Keeper:
         """These make sense, or it is said which does not."""
         pair = isinstance(how, (tuple, list)) and len(how) == 2 and all(x >= 0 for x in how)
         if how is not None and not (isinstance(how, str) and how in WAYS) and not pair:
-            raise SimulationError(f'constraints is {how!r:.60}; it may be "project", "embed", (omega, zeta) for Baumgarte\'s way, or None.')
+            raise SimulationError(f'constraints is {how!r}; it may be "project", "embed", (omega, zeta) for Baumgarte\'s way, or None.')
         if keep is not None:
             from ..constraints import Constrained  # only those who ask for it wait for it
 

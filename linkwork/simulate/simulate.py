@@ -131,7 +131,7 @@ def simulate(
     checked(own_robot(robot), settings)
     settings = replace(settings, sensitivity=names) if (names := named(sensitivity)) else settings
     asked, on_gpu = Asked.of(robot, settings, given=given, statistics=statistics), is_on_device(state, given)
-    road = road_of(asked, batch=is_batch(state), on_gpu=on_gpu)
+    road = road_of(asked, batch=is_batch(state) or store is not None, on_gpu=on_gpu)
     refuse(asked, road)
     if road == GPU:
         state, given, like = on_host(state, given)

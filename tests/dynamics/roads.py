@@ -161,7 +161,7 @@ def interpreted(self: Kernel, kind: str):
     if not isinstance(self.program, Program):
         return compiled(self, kind)
     run = interpreter.called(self.program)
-    return run, run
+    return None, run, run  # no loop of machine code
 
 
 compiled = Kernel._loaded

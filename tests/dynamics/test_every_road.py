@@ -20,7 +20,7 @@ from linkwork.errors import LinkworkError
 from linkwork.quantities import QUANTITIES, Honours
 
 BOUND = "loop", "coupling", "drive", "rolling"
-OURS = [name for name, x in QUANTITIES.items() if x.is_ours]
+OURS = [name for name, x in QUANTITIES.items() if x.decided_by]
 
 
 def is_refused(name: str, mechanism: str, road: str) -> bool:

@@ -43,7 +43,7 @@ def asked(robot, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.is_ours])
+@pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.decided_by])
 def test_every_quantity_runs_and_its_rates_are_the_compiled_ones(name):
     """Under jit, its values are the method's; jvp is that of the kernel, and vjp its transpose."""
     if QUANTITIES[name].options in FREE:

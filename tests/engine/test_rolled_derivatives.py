@@ -14,7 +14,7 @@ from linkwork.engine.llvm import Kind
 from linkwork.quantities import QUANTITIES
 
 MODELS = MECHANISMS | {"chain:3": lw.load("chain:3")}
-ROLL = [name for name, x in QUANTITIES.items() if x.rolls and x.product is None and x.is_ours]
+ROLL = [name for name, x in QUANTITIES.items() if x.rolls and x.product is None and x.decided_by]
 TREES = "tree", "chain", "floating", "forest", "welded", "geared"
 SIMPLE = ["inverse_dynamics", "forward_dynamics", "kinetic_energy", "center_of_mass", "integrate", "body_velocities"]
 LONG = {n: lw.Dynamics(lw.load(f"chain:{n}"), rolled=True) for n in (100, 300)}

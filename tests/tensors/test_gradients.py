@@ -69,7 +69,7 @@ def along(robot, name, what, given):
     return moved
 
 
-@pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.is_ours])
+@pytest.mark.parametrize("name", [name for name, x in QUANTITIES.items() if x.decided_by])
 @pytest.mark.parametrize("mechanism", ["double_pendulum", "cartpole"])
 def test_every_quantity_has_the_gradient_of_its_differences(mechanism, name):
     touches = QUANTITIES[name].options is contact_options
