@@ -101,9 +101,9 @@ def released_chain(links: str) -> dict[str, float]:
     q = 2.0 * (-1.0) ** np.arange(1, robot.nv + 1)
     q[0] = np.pi / 2 + 1.0
     v = np.zeros(robot.nv)
-    lw.simulate(robot, (q, v), until=0.01, method="rk4", dt=0.0025, dense=False)
+    lw.simulate(robot, (q, v), until=0.01, method="rk4", dt=0.0025, save=lw.Save(dense=False))
     ready, busy = perf_counter(), process_time()
-    run = lw.simulate(robot, (q, v), until=1.0, method="rk4", dt=0.0025, every=100, dense=False)
+    run = lw.simulate(robot, (q, v), until=1.0, method="rk4", dt=0.0025, save=lw.Save(every=100, dense=False))
     done, spent = perf_counter(), process_time() - busy
     kinetic, potential = robot.kinetic_energy(run.q, run.v), robot.potential_energy(run.q)
     drift = float(np.abs(kinetic + potential - potential[0]).max() / kinetic[-1])

@@ -131,8 +131,8 @@ def main():
     threads = get_threads()
     set_threads(1)
     try:
-        newton = lw.ContactSolver(method="newton", rounds=60, tolerance=1e-5)
-        compared("go2, friction first", go2, lw.ContactSolver(friction="first", tolerance=1e-5))
+        newton = lw.ContactLaw(solver="newton", rounds=60, tolerance=1e-5)
+        compared("go2, friction first", go2, lw.ContactLaw(friction="first", tolerance=1e-5))
         compared("go2, friction solved", go2, newton)
         compared("humanoid, feet", humanoid(FEET), replace(newton, rounds=20, tolerance=5e-5))
         if "--all" in sys.argv:  # minutes of compilation

@@ -15,8 +15,8 @@ from .contact import DT, go2, standing
 
 STEPS = 100
 CASES = {
-    "exact": lw.ContactSolver(friction="first", rounds=50, tolerance=1e-6),
-    "smoothed by 0.03 m/s": lw.ContactSolver(friction="first", rounds=20, tolerance=1e-5, smoothing=0.03),
+    "exact": lw.ContactLaw(friction="first", rounds=50, tolerance=1e-6),
+    "smoothed by 0.03 m/s": lw.ContactLaw(friction="first", rounds=20, tolerance=1e-5, smoothing=0.03),
 }
 
 

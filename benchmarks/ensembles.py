@@ -21,9 +21,9 @@ FEWER = {"SciPy": 5, "diffrax": 200}  # samples of the peers
 
 
 def ours(robot: lw.Dynamics, Q, V, until: float) -> tuple[float, lw.Ensemble]:
-    lw.simulate(robot, (Q[:8], V[:8]), until=0.01, store="last")
+    lw.simulate(robot, (Q[:8], V[:8]), until=0.01, save="last")
     start = perf_counter()
-    made = lw.simulate(robot, (Q, V), until=until, store="last")
+    made = lw.simulate(robot, (Q, V), until=until, save="last")
     seconds = perf_counter() - start
     for i in range(3):
         alone = lw.simulate(robot, (Q[i], V[i]), until=until)
@@ -95,12 +95,12 @@ def four_bars(count: int, until: float) -> None:
     Q = varying.assemble(robot.assemble(robot.neutral()), **given)
     Q, V = varying.project(Q, np.zeros(3), **given)
     print(f"{'four_bar':>16}: {count:,} assembled in {perf_counter() - start:.2f} s, compiled or from the cache")
-    lw.simulate(varying, (Q[:8], V[:8]), until=0.01, given={name: x[:8] for name, x in given.items()}, store="last")
+    lw.simulate(varying, (Q[:8], V[:8]), until=0.01, given={name: x[:8] for name, x in given.items()}, save="last")
     start = perf_counter()
-    made = lw.simulate(varying, (Q, V), until=until, given=given, store="last")
+    made = lw.simulate(varying, (Q, V), until=until, given=given, save="last")
     seconds = perf_counter() - start
     for i in range(3):
-        alone = lw.simulate(varying, (Q[i], V[i]), until=until, given={name: x[i] for name, x in given.items()}, store="last")
+        alone = lw.simulate(varying, (Q[i], V[i]), until=until, given={name: x[i] for name, x in given.items()}, save="last")
         assert (alone.q == made.q[i]).all() and alone.steps == made.steps[i] and (made.status == "finished").all()
     print(
         f"{'':>16}  over {until:.0f} s in {seconds:.2f} s on one core, {1e3 * seconds / count:.4f} ms a sample, "

@@ -21,8 +21,8 @@ from ._machine import torch_with_gpu
 from .contact import DT, FEET, go2, humanoid, mujoco_spec, mujoco_states, standing
 
 STEPS, THEIR_STEPS, STATES = 200, 50, 4096
-NEWTON = lw.ContactSolver(method="newton", rounds=20, tolerance=5e-5)
-FIRST = lw.ContactSolver(friction="first", rounds=20, tolerance=1e-5)
+NEWTON = lw.ContactLaw(solver="newton", rounds=20, tolerance=5e-5)
+FIRST = lw.ContactLaw(friction="first", rounds=20, tolerance=1e-5)
 CASES = {
     "go2": (go2, {"friction first": (FIRST, 131_072), "friction solved": (NEWTON, 131_072)}, 8192),
     "humanoid": (humanoid(FEET), {"feet": (NEWTON, 32_768)}, 4096),

@@ -17,17 +17,17 @@ from ._machine import torch_with_gpu
 from ._robots import model
 from .ensembles import diffrax_seconds
 
-ROWS = ({"store": "last"}, {"dt": 0.1}, {"store": "steps"})
+ROWS = ({"save": "last"}, {"dt": 0.1}, {"save": "steps"})
 CASES = (("double_pendulum", 20.0, (100_000, 1_000_000)), ("panda", 5.0, (10_000, 100_000)))
 
 
 def seconds(torch, robot, Q, V, until: float):
     """Time and result on the GPU, after a launch that compiles."""
     there = [torch.as_tensor(x, device="cuda") for x in (Q, V)]
-    lw.simulate(robot, (there[0][:32], there[1][:32]), until=0.01, store="last")
+    lw.simulate(robot, (there[0][:32], there[1][:32]), until=0.01, save="last")
     torch.cuda.synchronize()
     start = perf_counter()
-    made = lw.simulate(robot, tuple(there), until=until, store="last")
+    made = lw.simulate(robot, tuple(there), until=until, save="last")
     torch.cuda.synchronize()
     return perf_counter() - start, made
 
@@ -58,7 +58,7 @@ def with_rows(torch, count: int = 100_000) -> None:
         if "dt" in how:
             here = lw.simulate(robot, (Q[:100], V[:100]), until=5.0, **how)
             print(f"{'':>16}  rows at multiples of dt are {np.abs(made.Q[:100].cpu().numpy() - here.Q).max():.1e} from those on the CPU")
-        if how == {"store": "steps"}:
+        if how == {"save": "steps"}:
             here = lw.simulate(robot, (Q[:3], V[:3]), until=5.0, **how)
             assert all(made.rows(k)[0].shape[0] == len(here.rows(k)[0]) for k in range(3))
 
@@ -78,7 +78,7 @@ def four_bars(torch, count: int = 100_000) -> None:
         torch.cuda.synchronize()
         taken = perf_counter() - start
     start = perf_counter()
-    here = lw.simulate(varying, (Q[:10_000], V[:10_000]), until=2.0, given={name: x[:10_000] for name, x in given.items()}, store="last")
+    here = lw.simulate(varying, (Q[:10_000], V[:10_000]), until=2.0, given={name: x[:10_000] for name, x in given.items()}, save="last")
     cpu = (perf_counter() - start) * count / 10_000
     apart = np.abs(made.q[:10_000].cpu().numpy() - here.q).max()
     print(f"{'four_bar':>16}, {count:,} of random lengths over 2 s: GPU {taken:.3f} s, CPU {cpu:.2f} s, ends {apart:.1e} apart")
@@ -97,7 +97,7 @@ def main() -> None:
             there, made = seconds(torch, robot, Q, V, until)
             few = min(count, counts[0])
             start = perf_counter()
-            here = lw.simulate(robot, (Q[:few], V[:few]), until=until, store="last")
+            here = lw.simulate(robot, (Q[:few], V[:few]), until=until, save="last")
             cpu = (perf_counter() - start) * count / few
             steps = int(made.steps.sum())
             same = float(np.mean(np.abs(made.q[:few].cpu().numpy() - here.q).max(-1) < 1e-3))

@@ -96,7 +96,7 @@ def with_events() -> None:
     cases = {
         "plain": (smooth, {}, {}),
         "limit, not struck": (arm("free", lower=-50.0), {"limits": True}, {}),
-        "limit": (limited, {"limits": True, "restitution": 0.9}, python),
+        "limit": (limited, {"contact": lw.ContactLaw(limits=True, restitution=0.9)}, python),
         "dry friction": (rough, {}, python),
         "kernel as event, none": (smooth, {"events": [far]}, {}),
         "reset by a kernel": (smooth, {"events": [wall]}, {"events": [replace(wall, function=lambda t, q, v: q[0] + 0.3)]}),

@@ -18,7 +18,7 @@ for i in range(BALLS - 1):
 robot = lw.Dynamics(made.model())
 
 q = np.array([-0.6, -0.6, 0, 0, 0])  # two are lifted together
-one_by_one = lw.ContactSolver(impacts="one_by_one")
+one_by_one = lw.ContactLaw(impacts="one_by_one")
 run = lw.simulate(robot, (q, np.zeros(BALLS)), until=1.4, contact=one_by_one, rtol=1e-8)
 strike = next(x for x in run.events if x.name.endswith("strikes"))
 after = run(strike.t + 0.05)[1]

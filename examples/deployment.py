@@ -43,10 +43,8 @@ def still_folded(q):
     return np.max(np.abs(q[places])) - OPEN
 
 
-run = lw.simulate(
-    varying, (q, v), until=UNTIL, given=each,
-    statistics={"hub rate": hub_rate, "overshoot": overshoot}, events=[lw.Event(still_folded, "open", direction=-1)],
-)  # fmt: skip
+watched = lw.Save(statistics={"hub rate": hub_rate, "overshoot": overshoot})
+run = lw.simulate(varying, (q, v), until=UNTIL, given=each, events=[lw.Event(still_folded, "open", direction=-1)], save=watched)
 print(run)
 opened, beyond = run.events["open"].first, np.degrees(run.statistics["overshoot"].greatest)
 print(f"all panels first open after {np.nanmedian(opened):.1f} s (median), {np.nanmax(opened):.1f} s at most")

@@ -60,7 +60,31 @@ from .model import (
     mechanisms,
     sections,
 )
-from .simulate import ContactSolver, Ensemble, Event, Trajectory, adjoint, contact_kernel, hold, rollout, rollout_gradient, simulate
+from .simulate import (
+    DOP853,
+    RK4,
+    RK45,
+    Baumgarte,
+    ContactLaw,
+    Embed,
+    Ensemble,
+    Euler,
+    Event,
+    Midpoint,
+    Moreau,
+    Project,
+    Radau,
+    Rosenbrock,
+    Save,
+    Stiff,
+    Trajectory,
+    contact_kernel,
+    gradient,
+    hold,
+    rollout,
+    rollout_gradient,
+    simulate,
+)
 from .spatial import Pose
 from .view import Motion, View, movie, plot, plot_phase, plot_tree, record, snapshot, view
 
@@ -82,20 +106,25 @@ __all__ = [
     "OptionError",
     "SKO",
     "Actuator",
+    "Baumgarte",
     "Body",
     "Builder",
     "FlexibleBody",
     "load_flexible",
     "Compound",
     "Contact",
+    "ContactLaw",
     "Coupling",
     "Cylindrical",
+    "DOP853",
     "Dynamics",
     "Elastic",
+    "Embed",
     "Equations",
     "Ensemble",
     "Equilibrium",
     "EquilibriumError",
+    "Euler",
     "Event",
     "Fixed",
     "Fluid",
@@ -109,20 +138,28 @@ __all__ = [
     "Loop",
     "Material",
     "MaximalCoordinates",
+    "Midpoint",
     "MissingFileError",
     "Mode",
     "Model",
     "ModelError",
     "ModelWarning",
     "Modes",
+    "Moreau",
     "Motion",
     "Planar",
     "PlanarTranslation",
     "Pose",
     "Prismatic",
+    "Project",
     "Push",
     "QuasiVelocities",
+    "RK4",
+    "RK45",
+    "Radau",
     "Revolute",
+    "Rosenbrock",
+    "Save",
     "Schoenflies",
     "Screws",
     "Shape",
@@ -131,6 +168,7 @@ __all__ = [
     "SingleBody",
     "Spherical",
     "Spring",
+    "Stiff",
     "TraceError",
     "Trajectory",
     "Translation",
@@ -138,7 +176,7 @@ __all__ = [
     "UnknownNameError",
     "View",
     "VirtualWork",
-    "adjoint",
+    "gradient",
     "contact_kernel",
     "answers",
     "constraints",
@@ -149,7 +187,6 @@ __all__ = [
     "iterate",
     "lcp",
     "ConeSolution",
-    "ContactSolver",
     "solve_contacts",
     "load",
     "mechanisms",
@@ -174,6 +211,12 @@ def __getattr__(name: str):
     if name == "Hinge":
         deprecated("linkwork.Hinge", "linkwork.PlacedJoint")
         return PlacedJoint
+    if name == "adjoint":
+        deprecated("linkwork.adjoint", "linkwork.gradient")
+        return gradient
+    if name == "ContactSolver":
+        deprecated("linkwork.ContactSolver", "linkwork.ContactLaw, with method= as solver=")
+        return import_module(".simulate.contact", __name__).ContactSolver
     for module, names in LATER.items():
         if name == module or name in names:
             found = import_module(f".{module}", __name__)

@@ -137,7 +137,7 @@ def test_warm_keeps_what_a_program_needs(linkwork, monkeypatch, tmp_path, name):
     robot.poses(q)
     lw.simulate(robot, (q, np.zeros(robot.nv)), until=0.01)
     lw.simulate(robot, (q, np.zeros(robot.nv)), until=0.01, method="stiff")
-    lw.simulate(robot, (np.stack([q, q]), np.zeros((2, robot.nv))), until=0.01, store="last")
+    lw.simulate(robot, (np.stack([q, q]), np.zeros((2, robot.nv))), until=0.01, save="last")
     lw.rollout(robot, q, np.zeros(robot.nv), np.zeros((5, robot.nv)), dt=0.001, steps=5, method="rk4")
     assert {path.name for path in tmp_path.glob("*.o")} == before
 

@@ -18,7 +18,7 @@ from linkwork.quantities import QUANTITIES
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in FILES}
-CLASSES = {"ContactSolver": lw.ContactSolver, "Event": lw.Event, "Material": lw.Material}
+CLASSES = {"ContactLaw": lw.ContactLaw, "Save": lw.Save, "Event": lw.Event, "Material": lw.Material}
 MORE = {"beam": flexible.beam, "reduced": flexible.reduced, "of_matrices": flexible.of_matrices}
 TOLD_ELSEWHERE = {"iterate": "most", "symbolic": "names"}  # in prose, of one option each
 NOT_OPTIONS = {"K", "M", "positions", "d", "inertias", "name"}  # of `reduced`, which other functions call

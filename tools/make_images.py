@@ -90,7 +90,7 @@ def energy() -> None:
     start = np.array([2.0, 0.5]), np.zeros(2)
     figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
     for method, color in (("rk4", "C1"), ("midpoint", "C0")):
-        run = lw.simulate(robot, start, until=1e4, method=method, dt=0.01, every=97)
+        run = lw.simulate(robot, start, until=1e4, method=method, dt=0.01, save=lw.Save(every=97))
         error = (run.energy - run.energy[0]) / run.kinetic_energy.max()
         axes.plot(run.t, error, label=method, color=color, linewidth=0.6)
     axes.set(xlabel="t [s]", ylabel="energy error / largest T", title="double pendulum, 1 000 000 steps of 0.01 s")

@@ -30,7 +30,7 @@ LENGTH = 1e-3  # seconds of a run
 def _simulated(robot: lw.Dynamics, q, v) -> None:
     """With the motion within steps, and without."""
     lw.simulate(robot, (q, v), until=LENGTH, progress=False)
-    lw.simulate(robot, (q, v), until=LENGTH, progress=False, dense=False)
+    lw.simulate(robot, (q, v), until=LENGTH, progress=False, save=lw.Save(dense=False))
 
 
 def _ensemble(robot: lw.Dynamics, q, v) -> None:

@@ -93,7 +93,7 @@ def stuck(set_: ConstraintSet, rows, free) -> str:
         return ""
     return (
         f" They contradict each other by {left:.3g} here: assemble(q, tolerance={2 * left:.0g}) and "
-        f"simulate(..., tolerance={2 * left:.0g}) meet them in the least-squares sense."
+        f"simulate(..., loops=lw.Project(tolerance={2 * left:.0g})) meet them in the least-squares sense."
     )
 
 

@@ -102,7 +102,8 @@ def project_position(set_: ConstraintSet, q, t, free, tolerance):
         raise ConstraintError(
             f"{set_.robot.model.name} cannot be put back on its constraints: open are {', '.join(set_.bad(rows.c, CLOSED))}. "
             "The step was too long, the configuration is singular, or the constraints contradict each other by that much: then give "
-            "a tolerance, simulate(..., tolerance=1e-6) or constraints.tolerating(1e-6), to meet them in the least-squares sense."
+            "a tolerance, simulate(..., loops=lw.Project(tolerance=1e-6)) or constraints.tolerating(1e-6), "
+            "to meet them in the least-squares sense."
         )
     return q
 

@@ -29,7 +29,7 @@ CONDITIONS = {
     "derivatives under constraints": "a run with derivatives under loops, couplings or constraints",
     "derivatives with contacts": 'a run with derivatives by method "contact"',
     "derivatives without contacts": "a run with derivatives",
-    "adjoint of compiled steps": "the adjoint of a run made without sensitivity=",
+    "derivatives of compiled steps": "a run whose steps may be compiled ones",
     "rollout without contacts": 'a rollout by "euler" or "rk4"',
     "rollout with contacts": 'a rollout by method "contact"',
     "gradient with contacts": 'rollout_gradient by method "contact"',
@@ -49,12 +49,12 @@ BATCHES: Column = {
     **{x: (f"{ADAPTIVE_ONLY}", "For fixed steps use lw.rollout") for x in FIXED},
     "radau": (ADAPTIVE_ONLY, STATES),
     "contacts": ("it would leave them out", f'Use lw.rollout(..., method="contact"), or {WITHOUT}'),
-    "on_step": ("on_step is for one state", "Use statistics="),
-    "keep": ("keep is for one state", STATES),
-    "tolerance": ("tolerance is for one state", STATES),
+    "on_step": ("on_step is for one state", "Use save=lw.Save(statistics=...)"),
+    "keep": ("it is for one state", STATES),
+    "tolerance": ("it is for one state", STATES),
     "sensitivity": ("sensitivity is for one state", f"{STATES}, or use lw.rollout_gradient"),
-    "dense": ("dense is for one state", "Take rows at multiples of dt"),
-    "every": ("every is for one state", "Take rows at multiples of dt"),
+    "dense": ("dense is for one state", "Take rows at multiples of dt: save=lw.Save(dt=...)"),
+    "every": ("every is for one state", "Take rows at multiples of dt: save=lw.Save(dt=...)"),
     "eta": ('velocities="eta" is for one state', STATES),
 }  # fmt: skip
 COMPILED: Column = {
@@ -123,12 +123,12 @@ TABLE: dict[str, Column] = {
     'method "midpoint"': {
         "not rigid": ("it integrates trees of rigid bodies", "Use stiff where modes are fast, or rk45, dop853, rk4"),
         "constraints": (
-            "it integrates trees", 'Use rk45, dop853, rk4 or stiff; for long runs method="rk4" with constraints="embed"',
+            "it integrates trees", 'Use rk45, dop853, rk4 or stiff; for long runs method="rk4" with loops=lw.Embed()',
         ),
         "contacts": ("it would leave them out", TOUCHING),
     },
     'method "contact"': {
-        "eta": ('it is in velocities "v"', "Leave velocities= away"),
+        "eta": ('it is in velocities "v"', "Leave it away"),
         "impacts": ('it has all impacts "together"', 'Use a run event by event, e.g. method="rk45"'),
         "many points": (
             f"a kernel, which has code for each, takes {POINTS} at most",
@@ -152,7 +152,7 @@ TABLE: dict[str, Column] = {
     "derivatives under constraints": {
         "moving": ("a return to moving constraints has no derivative here", "Take rollout_gradient"),
         "contact": ("runs with loops and contacts have none", 'Take lw.rollout_gradient(..., method="contact")'),
-        "other ways": ("derivatives are put back as the run is", 'Take constraints="project"'),
+        "other ways": ("derivatives are put back as the run is", 'Take loops=lw.Project()'),
         **{x: (f'under constraints method "{x}" has none', 'Take "rk45", "dop853" or "rk4"') for x in ("stiff", "radau", "euler")},
         "resets": ("under constraints events may not reset the state", "Simulate the parts before and after one by one"),
         "lengths": ("lengths, which close the loops, have no derivative here", "Take other constants"),
@@ -168,7 +168,7 @@ TABLE: dict[str, Column] = {
         "limits": ("impacts at limits have none", "Say them as events with a reset"),
         "dry friction": ("joints that stick have none", "Say impacts as events with a reset"),
     },
-    "adjoint of compiled steps": {"stiff": ('steps of "stiff" may be compiled ones', 'Simulate with method="radau"')},
+    "derivatives of compiled steps": {"stiff": ('steps of "stiff" may be compiled ones', 'Simulate with method="radau"')},
     "rollout without contacts": {
         "contact law": ('contact= is for method "contact"', 'Use method="contact", or leave it away'),
         "contacts": ("it would leave them out", f'Use method="contact", or {WITHOUT}'),
@@ -211,7 +211,7 @@ def columns(asked: Asked, road: str, on_gpu: bool = False) -> Iterator[str]:
             yield "derivatives under constraints"
         yield "derivatives with contacts" if touches else "derivatives without contacts"
         if not asked.settings.sensitivity:
-            yield "adjoint of compiled steps"
+            yield "derivatives of compiled steps"
     if road in (ROLLOUT, GRADIENT):
         yield "rollout with contacts" if touches else "rollout without contacts"
         if on_gpu:

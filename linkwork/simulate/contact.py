@@ -59,7 +59,7 @@ class ContactSolver:
     tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
     polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
     least_norm  of forces that are not unique, those with the least norm; off, any of them
-    limits      do joint limits act in a rollout?
+    limits      do joint limits act in a rollout? They bounce with `restitution`
     friction    dry friction of joints: "solved" with the contacts, or "first", joint by joint before the contacts are solved: rounds are
                 then fewer, and a joint that both hold creeps
     impacts     "together": Newton's law for all contacts that strike at one time; and, in runs that go event by event, "poisson": impulses
@@ -79,6 +79,7 @@ class ContactSolver:
     polish: int = 0
     least_norm: bool = False
     limits: bool = False
+    restitution: float = 0.0
     friction: str = "solved"
     impacts: str = "together"
     recovery: float = RECOVERY

@@ -4,20 +4,22 @@ from dataclasses import replace
 from math import inf
 
 from ..dynamics import Dynamics
-from ..errors import SimulationError
+from ..errors import SimulationError, renamed_keyword
 from ..kernels import RobotKernel, UserKernel
 from ..lie.scalars import like
 from .capabilities import KERNEL, refuse
 from .contact import ContactSolver, check_touching, derivative_law, law_of
 from .contact_rollout import moved_with_contacts
 from .features import Asked
+from .options import ContactLaw, solver_of
 from .settings import Settings
 from .whole_step import LENGTH, TAU
 
 PRECISE = ContactSolver(method="newton", rounds=30, tolerance=1e-11)  # a step to the digits that its differences need
 
 
-def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None = None) -> RobotKernel:
+@renamed_keyword("contact_kernel", "solver", "contact")
+def contact_kernel(robot: Dynamics, *, dt: float, contact: ContactLaw | None = None) -> RobotKernel:
     """The step of `rollout(method="contact")` as a kernel: (q, v, tau, impulse) -> (q, v, impulse).
 
     impulse (3 n,) is that of the step before, or zeros. It is a kernel like all others: batches, NumPy, torch, JAX and CuPy arrays,
@@ -25,7 +27,7 @@ def contact_kernel(robot: Dynamics, *, dt: float, solver: ContactSolver | None =
     where each contact is strictly open, stuck or sliding; at a change between these there is none, and what comes out is that of one side.
     Where a problem is not solved, it is that of a Newton step from what was found. Loops are closed first, as in a rollout.
     """
-    solver = solver or PRECISE
+    solver = solver_of(contact) or PRECISE
     if not 0 < dt < inf:
         raise SimulationError(f"dt is {dt}; it must be a positive number of seconds.")
     refuse(Asked.of(robot, Settings("contact", limits=solver.limits, contact=solver)), KERNEL)

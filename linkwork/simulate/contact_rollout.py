@@ -52,7 +52,7 @@ def contact_law(robot: Dynamics | Varying, solver: ContactSolver) -> ContactLaw:
     """The contacts of a rollout, if it can have them."""
     own = own_robot(robot)
     rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
-    law = law_of(own, limits=solver.limits, recovery=solver.recovery, all_rough=rough)
+    law = law_of(own, limits=solver.limits, restitution=solver.restitution, recovery=solver.recovery, all_rough=rough)
     law = replace(law, friction_first=solver.friction == "first")
     check_touching(own, law, '"euler" or "rk4"')
     return law

@@ -145,17 +145,17 @@ FEATURES: dict[str, Feature] = {
         "loops, couplings or constraints that are no one formula, or not kept by projection", _no_formula, "single batch"
     ),
     "other ways": Feature(
-        "constraints= and keep= other than projection on the robot's own", lambda a: a.is_set("constraints") or a.is_set("keep"), ""
+        "loops= other than projection on the robot's own constraints", lambda a: a.is_set("constraints") or a.is_set("keep"), ""
     ),
     "moving": Feature("constraints that move in time", lambda a: a.robot.constraints is not None and a.robot.constraints.set.moving),
     "drives": Feature("drives", lambda a: a.robot.constraints is not None and a.robot.constraints.set.drives, ""),
     "rolled constraints": Feature("loops, couplings or constraints of rolled kernels", lambda a: a.bound and a.robot.rolled, ""),
-    "keep": Feature("keep=", lambda a: a.is_set("keep"), "single batch"),
-    "tolerance": Feature("tolerance=", lambda a: a.is_set("tolerance"), "single batch"),
+    "keep": Feature("lw.Project(onto=...)", lambda a: a.is_set("keep"), "single batch"),
+    "tolerance": Feature("tolerance of loops", lambda a: a.is_set("tolerance"), "single batch"),
     "not rigid": Feature("blocks of flexible bodies, or of other producers", _producers),
     "contacts": Feature("contacts of the model", lambda a: len(a.robot.contacts)),
     "compliant contacts": Feature("compliant contact", _compliant, "single rollout"),
-    "contact law": Feature("contact=", lambda a: a.is_set("contact"), "single rollout"),
+    "contact law": Feature("contact=lw.ContactLaw(...)", lambda a: a.is_set("contact"), "single rollout"),
     "impacts": Feature(
         'impacts="poisson" or "one_by_one"', lambda a: a.law.impacts != "together" and f'impacts="{a.law.impacts}"', "single rollout"
     ),
@@ -182,9 +182,9 @@ FEATURES: dict[str, Feature] = {
     "resolution": _of_event("resolution"),
     "reset": Feature("reset= that is a function of Python", lambda a: in_python(a.reset), "rollout"),
     "on_step": Feature("on_step=", lambda a: a.is_set("on_step"), "single batch"),
-    "dense": Feature("dense=", lambda a: a.is_set("dense"), "single batch"),
-    "every": Feature("every=", lambda a: a.is_set("every")),
-    "statistics": Feature("statistics=", lambda a: a.statistics, "batch"),
+    "dense": Feature("dense output that is asked for, or off", lambda a: a.is_set("dense"), "single batch"),
+    "every": Feature("every n-th row", lambda a: a.is_set("every")),
+    "statistics": Feature("statistics", lambda a: a.statistics, "batch"),
     "functions of statistics": Feature(
         "statistic that is a function of Python",
         lambda a: not all(isinstance(x, UserKernel) for x in (a.statistics or {}).values()),

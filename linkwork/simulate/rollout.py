@@ -25,6 +25,7 @@ from .contact import ContactSolver
 from .contact_rollout import FRICTION, ContactRollout, ContactSteps, as_tensors, check_friction
 from .features import Asked
 from .kernels import cache_of
+from .options import ContactLaw, solver_of
 from .rollout_inputs import RolloutInputs
 from .settings import ADAPTIVE, FIXED, Settings
 from .stepwise import Stepwise
@@ -41,7 +42,7 @@ class Rollout(NamedTuple):
 
 def rollout(
     robot: Dynamics | Varying, Q0, V0, controls=None, *, dt: float, steps: int, method: str = "euler", every: int = 1,
-    reset=None, given=None, each_step=None, out=None, contact: ContactSolver | None = None,
+    reset=None, given=None, each_step=None, out=None, contact: ContactLaw | ContactSolver | None = None,
 ) -> Rollout | ContactRollout:  # fmt: skip
     """The motion of a batch of robots from Q0 (..., nq), V0 (..., nv) over `steps` steps of length dt.
 
@@ -56,7 +57,7 @@ def rollout(
                the state from which each robot continues after a step, unchanged or replaced
     given      arrays (..., shape) by name: inputs of kernels besides t, q, v, and varying constants
     each_step  the same with a value for each step: (..., steps, shape)
-    contact    an lw.ContactSolver for method "contact": rounds, tolerance, whether joint limits act ...; samples may have their own
+    contact    an lw.ContactLaw for method "contact": rounds, tolerance, whether joint limits act ...; samples may have their own
                friction, given={"contact_friction": (..., n)}
     out        (q, v) to write into, such as those of an earlier rollout: allocation may cost more than the integration
 
@@ -65,6 +66,7 @@ def rollout(
     at t = 0. The result has the dtype and the kind of array of the
     states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at each step.
     """
+    contact = solver_of(contact)
     if out is None and wants_gradient((Q0, V0, controls, *(given or {}).values(), *(each_step or {}).values()), (controls, reset)):
         from .rollout_tensors import rollout_of_tensors  # which imports torch
 

@@ -28,6 +28,7 @@ from .contact import ContactSolver
 from .contact_rollout import FRICTION, ContactRollout, check_friction
 from .gradient_motion import ContactMotion, FreeMotion
 from .kernels import cache_of
+from .options import ContactLaw, solver_of
 from .rollout import STEPS, Rollout, as_numpy, check_steps, states_of
 from .rollout_inputs import RolloutInputs
 from .whole_step import DRIVE, LENGTH, TAU
@@ -51,7 +52,7 @@ class RolloutGradient(NamedTuple):
 def rollout_gradient(
     robot: Dynamics | Varying, Q0, V0, controls=None, *, weights, dt: float, steps: int, method: str = "euler", every: int = 1,
     reset=None, given=None, each_step=None, run: Rollout | ContactRollout | None = None, checkpoint: int | None = None,
-    contact: ContactSolver | None = None,
+    contact: ContactLaw | ContactSolver | None = None,
 ) -> RolloutGradient:  # fmt: skip
     """The gradient of a cost of `rollout` by all that it starts from, exact for its steps; arguments as of `rollout`.
 
@@ -63,6 +64,7 @@ def rollout_gradient(
 
     With method "contact" each step has the derivative of its solved problem: see docs/contact.md for where it has none.
     """
+    contact = solver_of(contact)
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
         return _of_tensors(robot, Q0, V0, controls, weights, reset, given, each_step, run, dt=dt, steps=steps, method=method,
                            every=every, checkpoint=checkpoint, contact=contact)  # fmt: skip

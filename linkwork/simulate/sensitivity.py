@@ -8,6 +8,7 @@ x⁺ = r(t, x⁻) when g(t, x) = 0, a change of the state changes the time of th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class Sensitivity:
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.by:
-            raise SimulationError(f'this run has no sensitivity to "{name}", only to {", ".join(self.by)}: simulate(..., sensitivity=...).')
+            raise SimulationError(f'this run has no sensitivity to "{name}", only to {", ".join(self.by)}: run.sensitivity(by=...).')
         return self.by[name]
 
     def __repr__(self) -> str:
@@ -81,21 +82,51 @@ def check(robot: Dynamics, settings: Settings, names: tuple[str, ...] = ()) -> N
     refuse(Asked.of(robot, settings, by=names), SLOPE)
 
 
-def sensitivity(run: "Trajectory", names: tuple[str, ...]) -> Sensitivity:
-    """Forwards, at the rows of a run."""
-    return _Walk(run, names).forwards(names)
+class RunSensitivity:
+    """`run.sensitivity(by="mass")`: derivatives of the states of a run, made when they are asked for.
+
+    Of a run that was made by simulate(sensitivity=...), as earlier versions had it, it is the Sensitivity by those names, too.
+    """
+
+    def __init__(self, run: "Trajectory"):
+        self.run = run
+
+    def __call__(self, by: str | Sequence[str] = STATE) -> Sensitivity:
+        """Derivatives of the states of all rows by the first state ("state") and by constants that `robot.varying` knows.
+
+        They are exact for the steps that the run made, whose lengths stand still, and no part of the error control.
+        """
+        names = named(by)
+        check(self.run.robot, self.run.settings, names)
+        return _Walk(self.run, names).forwards(names)
+
+    @cached_property
+    def asked(self) -> Sensitivity:
+        """By the names that `simulate` was given."""
+        if not self.run.settings.sensitivity:
+            raise SimulationError('this run was made without sensitivities: run.sensitivity(by=("state", "mass")).')
+        return self(self.run.settings.sensitivity)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.asked[name]
+
+    @property
+    def t(self) -> np.ndarray:
+        return self.asked.t
 
 
-def adjoint(run: "Trajectory", final: Callable | None = None, running: Callable | None = None, by=()) -> CostGradient:
+def gradient(run: "Trajectory", final: Callable | None = None, running: Callable | None = None, by=()) -> CostGradient:
     """The gradient of a cost of a run, final(q, v) at its end and the integral of running(t, q, v, tau): exact for the steps as they were
     made, their lengths standing still. The cost takes one pass backwards, however many constants there are.
 
         run = lw.simulate(robot, start, until=2.0, method="rk4", dt=0.01, control=control)
-        lw.adjoint(run, final=lambda q, v: q @ q + v @ v, running=lambda t, q, v, tau: 0.01 * tau @ tau, by=["mass"])
+        lw.gradient(run, final=lambda q, v: q @ q + v @ v, running=lambda t, q, v, tau: 0.01 * tau @ tau, by=["mass"])
 
     The functions are written with NumPy and traced, as those of `robot.kernel`; so are the control of the run, its events and resets.
     The integral is summed with the weights of the method's own stages. `by` are constants that `robot.varying` knows.
     """
+    if not hasattr(run, "settings"):
+        raise SimulationError(f"gradient takes a run of lw.simulate, not a {type(run).__name__}; that of a rollout is lw.rollout_gradient.")
     names = (by,) if isinstance(by, str) else tuple(by)
     check(run.robot, run.settings, names)
     return _Walk(run, tuple(x for x in names if x != STATE)).backwards(final, running)

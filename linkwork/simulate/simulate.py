@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ..lie.scalars import numbers
 from ..varying import Varying
 from .archive import is_missing
 from .capabilities import BATCH, EACH, GPU, refuse, road_of
-from .contact import ContactSolver
 from .control import Control
 from .diagonal import VELOCITIES
 from .ensemble_device import DeviceEnsembleRun, is_on_device, on_host
@@ -22,15 +21,13 @@ from .ensemble_run import EnsembleRun
 from .ensemble_single import SingleRuns
 from .features import Asked
 from .held import Keeper
+from .options import Baumgarte, ContactLaw, Embed, Method, Project, Save, settings_of
 from .run import Run
 from .sensitivity import check, named
 from .settings import ADAPTIVE, FIXED, Carry, Settings
 from .start_state import pair_of, unit_quaternions
 from .trajectory import Trajectory
 from .whole_step import own_robot
-
-if TYPE_CHECKING:
-    from ..constraints import Constrained
 
 METHODS = (*ADAPTIVE, *FIXED)
 FINEST = 1e-15  # below it the estimated error of a step is rounding, which shorter steps do not reduce
@@ -44,32 +41,23 @@ def simulate(
     *,
     until: float,
     start: float = 0.0,
-    method: str = "rk45",
-    dt: float | None = None,
-    rtol: float = 1e-6,
-    atol: float = 1e-9,
+    method: str | Method = "rk45",
     control: Control = None,
     external: Callable | None = None,
     events: Iterable = (),
-    limits: bool = False,
-    restitution: float = 0.0,
-    on_step: Callable | None = None,
-    every: int = 1,
-    first_step: float | None = None,
-    max_step: float = inf,
-    progress: bool | None = None,
-    constraints="project",
-    keep: "Constrained | None" = None,
-    tolerance: float | None = None,
-    dense: bool | None = None,
-    sensitivity: bool | str | Iterable[str] = (),
-    velocities: str = "v",
-    contact: ContactSolver | None = None,
+    contact: ContactLaw | None = None,
+    loops: "str | Project | Embed | Baumgarte | None" = "project",
     given: Mapping | None = None,
-    statistics: Mapping | None = None,
-    store: str | None = None,
-    max_steps: int | None = None,
+    on_step: Callable | None = None,
+    save: str | Save | None = None,
+    progress: bool | None = None,
     timeout: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    dt: float | None = None,
+    max_step: float | None = None,
+    limits: bool = False,
+    **old,
 ) -> Any:
     """Integrate the motion of a robot from state (q, v) until a time, with the springs, damping and friction of its joints: a Trajectory.
     For q (..., nq), v (..., nv) with batch axes, or `robot.varying(...)`, those of all samples, each with its own steps: an Ensemble.
@@ -78,41 +66,25 @@ def simulate(
                compiled steps; "radau" where there are none), "radau" (implicit, order 5), "rosenbrock" (as "stiff", never "radau")
                with fixed steps dt: "rk4", "euler" (semi-implicit), "midpoint" (variational: no energy drift),
                "contact" (Moreau's midpoint rule: the contacts of the model, joint limits and dry friction in one problem)
-    dt         the step of a fixed-step method; for an adaptive method, the spacing of the stored rows
-    rtol, atol local error tolerances of an adaptive method; rtol is relative to 1 rad for angles, else to the value
+               or an object with its numbers: lw.RK45(rtol=1e-8), lw.DOP853, lw.Stiff, lw.Radau, lw.Rosenbrock, lw.RK4(dt), lw.Euler(dt),
+               lw.Midpoint(dt), lw.Moreau(dt)
     control    (t, q, v) -> tau; lw.hold(function, rate=100.0) for a controller with its own sampling rate; or a list
     external   (t, q, v) -> wrenches (nb, 6), one for each body, in its axes, at its origin
     events     functions of (t, q, v) or lw.Event: recorded, or they end the run, or they change the state
-    limits     True: joints stop at their limits and bounce with `restitution`; False: limits are ignored
-    restitution  speed after an impact at a joint limit divided by the speed before, 0 to 1
+    contact    an lw.ContactLaw: whether joints stop at their limits, how they bounce, how contacts are solved. `run.contact` has gaps and
+               forces of all steps of method "contact"; event by event, of all rows
+    loops      how constraints are kept: lw.Project(), after each step; lw.Embed(), by independent velocities; lw.Baumgarte(omega, zeta);
+               None, by accelerations alone
+    given      of ensembles, arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
     on_step    (t, q, v) is called after each step; the run stops if it returns something true
-    every      store only each n-th step
-    max_steps  a run, or a sample of an ensemble, that has made so many steps ends as "failed": by default 10 million for a run, 1 million
-               for a sample, no limit for fixed steps
-    timeout    seconds after which the call returns, status "stopped", to be resumed: what it returns depends on the machine's speed
+    save       an lw.Save: rows at all steps, at multiples of dt, or none; dense output; statistics of an ensemble. "steps" and "last" too
     progress   True: a progress bar; None: a bar if the run is long and stderr is a terminal
-    constraints  how they are satisfied: "project" after each step, "embed" (only independent velocities are integrated,
-               the others are computed from them), (omega, zeta) by Baumgarte stabilization, None by accelerations alone
-    keep       constraints to project on in place of the robot's own, e.g. lw.constraints.of(robot, ...) with a momentum
-    tolerance  by how much constraints may contradict each other, of a radian or of the mechanism's size: what cannot be closed
-               is met in the least-squares sense, and the trajectory's message says so
-    dense      keep the motion within each step, whatever rows are stored, for run(t) and run.at(t): True, False, or None,
-               which gives it up when it takes more than 512 MB
-    sensitivity  "state" (or True) and names of constants that `robot.varying` knows, e.g. ("state", "mass"): `run.sensitivity` has
-               the derivatives of the state by these. They are exact for the steps made, and no part of the error control
-    velocities  "v", or "eta": the equations are integrated in velocities whose mass matrix is the identity (`robot.diagonal`), of
-               trees, by "rk45", "dop853" or "rk4"; the trajectory has v in any case
-    contact    for method "contact", an lw.ContactSolver whose rounds are then tried first; without it, all steps are solved to many
-               digits and with the least norm of forces that are not unique. `run.contact` has gaps and forces of all steps;
-               event by event, of all rows
+    timeout    seconds after which the call returns, status "stopped", to be resumed: what it returns depends on the machine's speed
+    rtol, atol, dt, max_step, limits  short for fields of method, save (dt of an adaptive method: the spacing of rows) and contact
 
-    With joint limits, dry friction or resets, the samples of an ensemble are single runs, one after another.
-    Of an ensemble, in compiled code on all threads, by "rk45", "dop853" or "stiff"; external and events are kernels of the robot
-    (`robot.kernel`), and so is control, or it is a function of t (...), q and v of the whole batch:
-    given      arrays (..., shape) by name: constants that vary, and inputs of kernels besides t, q, v
-    statistics  kernels of (t, q, v, ...) by name: of each the least, greatest, mean and last value, without storing rows
-    store      "steps": all rows; "last": only the ends of the motions, the default where something is watched; with dt, rows
-               at its multiples
+    With joint limits, dry friction or resets, the samples of an ensemble are single runs, one after another. Others are compiled code on
+    all threads, by "rk45", "dop853" or "stiff"; external and events are then kernels of the robot (`robot.kernel`), and so is control, or
+    it is a function of t (...), q and v of the whole batch.
 
     Functions act by what they return: the arrays of control, external and events are read only, those of a reset and of
     on_step are copies. A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message`
@@ -120,22 +92,26 @@ def simulate(
     """
     if not isinstance(robot, (Dynamics, Varying)):
         raise SimulationError(f"simulate takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
-    limits, restitution = limit_settings(limits, restitution)
     if not isinstance(events, Iterable):
         raise SimulationError(f"events is one {type(events).__name__}; it takes a list: events=[...].")
-    settings = Settings(
-        method, dt, rtol, atol, control, external, tuple(events), limits, restitution, on_step, every, first_step, max_step,
-        progress, constraints, keep, dense, tolerance, velocities=velocities, contact=contact, max_steps=max_steps, timeout=timeout,
-    )  # fmt: skip
+    short = {"rtol": rtol, "atol": atol, "dt": dt, "max_step": max_step, "contact": contact, "save": save}
+    said: dict[str, Any] = {"method": method} | {name: x for name, x in short.items() if x is not None}
+    said |= {} if isinstance(loops, str) and loops == "project" else {"loops": loops}
+    said |= {"limits": limits} if limits is not False else {}
+    how = settings_of(said | old, ())
+    statistics, store, by = how.pop("statistics", None), how.pop("store", None), how.pop("sensitivity", ())
+    how["limits"], how["restitution"] = limit_settings(how.get("limits", False), how.get("restitution", 0.0))
+    around: dict[str, Any] = {"on_step": on_step, "progress": progress, "timeout": timeout}
+    settings = Settings(control=control, external=external, events=tuple(events), **around, **how)
     until, given, statistics = checked_until(until, start), dict(given or {}), dict(statistics or {})
     checked(own_robot(robot), settings)
-    settings = replace(settings, sensitivity=names) if (names := named(sensitivity)) else settings
+    settings = replace(settings, sensitivity=names) if (names := named(by)) else settings
     asked, on_gpu = Asked.of(robot, settings, given=given, statistics=statistics), is_on_device(state, given)
     road = road_of(asked, batch=is_batch(state) or store is not None, on_gpu=on_gpu)
     refuse(asked, road)
     if road == GPU:
         state, given, like = on_host(state, given)
-        made = request(robot, state, settings, float(start), until, given, statistics, store or (None if dt else "last"))
+        made = request(robot, state, settings, float(start), until, given, statistics, store or (None if settings.dt else "last"))
         return DeviceEnsembleRun(made, like).go()
     if road == EACH:
         return SingleRuns(robot, state, settings, float(start), until, store).go()
@@ -163,7 +139,7 @@ def limit_settings(limits, restitution: float) -> tuple[bool, float]:
     if limits is None:
         deprecated("limits=None", "limits=False", level=4)
         return False, restitution
-    deprecated(f"limits={limits}", f"limits=True, restitution={limits}", level=4)
+    deprecated(f"limits={limits}", f"contact=lw.ContactLaw(limits=True, restitution={limits})", level=4)
     return True, limits
 
 
@@ -178,8 +154,6 @@ def checked(robot: Dynamics, s: Settings) -> None:
             raise SimulationError(f"{name} is {value!r:.60}; it must be {wanted}.")
     if s.method in FIXED and s.dt is None:
         raise SimulationError(f'method "{s.method}" has fixed steps: give their length, e.g. dt=0.001.')
-    if s.contact is not None and not isinstance(s.contact, ContactSolver):
-        raise SimulationError(f"contact is {s.contact!r:.60}; it takes an lw.ContactSolver(...).")
     if s.velocities not in VELOCITIES:
         raise SimulationError(f'velocities is "{s.velocities}"; it may be "v" or "eta".{did_you_mean(str(s.velocities), VELOCITIES)}')
     if not (s.external is None or callable(s.external) or is_missing(s.external)):

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..errors import SimulationError, did_you_mean
+from ..errors import SimulationError
 from ..model import coordinates
 from . import archive, export
 from .capabilities import RUN, refuse
@@ -19,8 +19,9 @@ from .dense import Dense, Ends
 from .events import Occurrence
 from .features import Asked
 from .held import WAYS, Keeper
+from .options import settings_of
 from .run import Run
-from .sensitivity import Sensitivity, sensitivity
+from .sensitivity import RunSensitivity
 from .settings import Carry, Settings
 
 ROWS = "t", "q", "v", "vdot", "tau"
@@ -205,11 +206,9 @@ class Trajectory:
         return self.robot.pose(self.q, body)
 
     @cached_property
-    def sensitivity(self) -> Sensitivity:
-        """Derivatives of the states of all rows by the first, and by constants, as `simulate(sensitivity=...)` asked for."""
-        if not self.settings.sensitivity:
-            raise SimulationError('this run was made without sensitivities: simulate(..., sensitivity=("state", "mass")).')
-        return sensitivity(self, tuple(self.settings.sensitivity))
+    def sensitivity(self) -> RunSensitivity:
+        """Derivatives of the states of all rows: run.sensitivity(by=("state", "mass"))["mass"]."""
+        return RunSensitivity(self)
 
     @cached_property
     def q_names(self) -> list[str]:
@@ -229,13 +228,13 @@ class Trajectory:
         """
         from .simulate import checked, checked_until, limit_settings
 
+        changes = settings_of(changes, ("control", "external", "events", "on_step", "progress", "timeout"), "resume")
         if "limits" in changes:
             default = self.settings.restitution if changes["limits"] else 0.0
             limits, restitution = limit_settings(changes["limits"], changes.get("restitution", default))
             changes |= {"limits": limits, "restitution": restitution}
-        known = [each.name for each in fields(self.settings)]
-        if unknown := next((name for name in changes if name not in known), None):
-            raise SimulationError(f'resume has no option "{unknown}".{did_you_mean(unknown, known)}')
+        if unknown := next((name for name in changes if name in ("statistics", "store")), None):
+            raise SimulationError(f"{unknown} is of ensembles; a run that is resumed keeps its rows as before.")
         if "events" in changes and (events := tuple(changes.pop("events"))) != self.settings.events:
             changes["events"] = events
         settings = replace(self.settings, **changes)

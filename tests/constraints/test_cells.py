@@ -229,7 +229,7 @@ def test_assembly_loop_by_loop_is_assembly_of_all(chain):
 def test_a_simulation_is_that_of_plain_runs_and_keeps_its_energy(chain, how):
     plain = chain[1]
     q, v, _ = states(plain, 1)
-    run, slow = (lw.simulate(x, (q[0], v[0]), until=0.03, constraints=how, rtol=1e-8, atol=1e-8) for x in chain)
+    run, slow = (lw.simulate(x, (q[0], v[0]), until=0.03, loops=how, rtol=1e-8, atol=1e-8) for x in chain)
     near(run.q[-1], slow.q[-1], 1e-6)
     energy = plain.kinetic_energy(run.q, run.v) + plain.potential_energy(run.q)
     assert run.status == "finished" and np.ptp(energy) < 1e-6 * np.abs(energy).max()

@@ -51,11 +51,11 @@ def test_without_a_tolerance_a_run_ends_with_a_status():
     assert "tolerance" in run.message and "pin again" in run.message and "failed" in repr(run)
 
 
-@pytest.mark.parametrize("how", ["project", "embed"])
+@pytest.mark.parametrize("how", [lw.Project(tolerance=1e-6), lw.Embed(tolerance=1e-6)])
 def test_with_a_tolerance_it_runs_and_says_so(how):
     """The motion is that of the linkage with one pin, but for the gap."""
     robot, exact = linkage(), linkage(0.0)
-    run = lw.simulate(robot, start(robot), until=0.5, tolerance=1e-6, constraints=how, rtol=1e-9)
+    run = lw.simulate(robot, start(robot), until=0.5, loops=how, rtol=1e-9)
     assert run.status == "finished"
     assert "least-squares" in run.message and '"pin again"' in run.message
     assert np.abs(robot.constraints.residual(run.q)).max() < 2 * GAP
@@ -64,12 +64,12 @@ def test_with_a_tolerance_it_runs_and_says_so(how):
 
 
 def test_a_run_without_contradictions_says_nothing():
-    run = lw.simulate(linkage(0.0), start(linkage(0.0)), until=0.1, tolerance=1e-6)
+    run = lw.simulate(linkage(0.0), start(linkage(0.0)), until=0.1, loops=lw.Project(tolerance=1e-6))
     assert (run.status, run.message) == ("finished", "")
 
 
 def test_a_tolerance_that_means_nothing_is_refused():
     with pytest.raises(lw.LinkworkError, match="from 0 to"):
-        lw.simulate(linkage(), start(linkage()), until=0.1, tolerance=0.5)
+        lw.simulate(linkage(), start(linkage()), until=0.1, loops=lw.Project(tolerance=0.5))
     with pytest.raises(lw.LinkworkError, match="has no constraints"):
-        lw.simulate(lw.Dynamics(lw.load("double_pendulum")), (np.zeros(2), np.zeros(2)), until=0.1, tolerance=1e-6)
+        lw.simulate(lw.Dynamics(lw.load("double_pendulum")), (np.zeros(2), np.zeros(2)), until=0.1, loops=lw.Project(tolerance=1e-6))

@@ -81,8 +81,8 @@ def test_a_stopped_run_goes_on_with_the_same_bits():
     robot = lw.Dynamics(lw.load("strandbeest"))
     start = robot.assemble(robot.neutral()), np.zeros(robot.nv)
     for how in ("project", "embed"):
-        whole = lw.simulate(robot, start, until=0.1, method="rk4", dt=0.01, constraints=how)
-        half = lw.simulate(robot, start, until=0.05, method="rk4", dt=0.01, constraints=how).resume(until=0.1)
+        whole = lw.simulate(robot, start, until=0.1, method="rk4", dt=0.01, loops=how)
+        half = lw.simulate(robot, start, until=0.05, method="rk4", dt=0.01, loops=how).resume(until=0.1)
         np.testing.assert_array_equal(half.q, whole.q)
         np.testing.assert_array_equal(half.v, whole.v)
 

@@ -11,7 +11,7 @@ from linkwork.constraints import Pfaffian
 
 from .gallery import MODELS, assembled, four_bar, rod
 
-WAYS = ["project", "embed", (30.0, 1.0), None]
+WAYS = ["project", "embed", lw.Baumgarte(30.0), None]
 
 
 def start(name, compiled=True):
@@ -32,7 +32,7 @@ METHODS_OF = {"four_bar": ("rk45", "dop853", "stiff"), "slider_crank": ("dop853"
 @pytest.mark.parametrize("name, method", [(name, method) for name, methods in METHODS_OF.items() for method in methods])
 def test_all_ways_lead_to_the_same_motion(name, method):
     robot, q, v = start(name)
-    runs = [lw.simulate(robot, (q, v), until=0.4, method=method, rtol=1e-8, constraints=how) for how in WAYS]
+    runs = [lw.simulate(robot, (q, v), until=0.4, method=method, rtol=1e-8, loops=how) for how in WAYS]
     for run in runs:
         np.testing.assert_allclose(run.q[-1], runs[0].q[-1], atol=2e-6 * np.abs(v).max())
         np.testing.assert_allclose(run.v[-1], runs[0].v[-1], atol=2e-5 * np.abs(v).max())
@@ -41,7 +41,7 @@ def test_all_ways_lead_to_the_same_motion(name, method):
 @pytest.mark.parametrize("compiled", [False, True])
 def test_projection_and_embedding_leave_rounding(compiled):
     robot, q, v = start("four_bar", compiled)
-    left = {how: off(robot, lw.simulate(robot, (q, v), until=0.2, method="rk4", dt=0.01, constraints=how)) for how in WAYS}
+    left = {how: off(robot, lw.simulate(robot, (q, v), until=0.2, method="rk4", dt=0.01, loops=how)) for how in WAYS}
     for how in ("project", "embed"):
         assert max(left[how]) < 1e-13
     assert min(left[None]) > 1e-9
@@ -49,7 +49,7 @@ def test_projection_and_embedding_leave_rounding(compiled):
 
 def test_accelerations_alone_drift_and_baumgartes_pull_bounds_it():
     robot, q, v = start("four_bar")
-    drift, pulled = (lw.simulate(robot, (q, v), until=20.0, method="rk4", dt=0.01, constraints=how) for how in (None, (20.0, 1.0)))
+    drift, pulled = (lw.simulate(robot, (q, v), until=20.0, method="rk4", dt=0.01, loops=how) for how in (None, lw.Baumgarte(20.0)))
     assert 100 * off(robot, pulled)[0] < off(robot, drift)[0]
 
 
@@ -58,7 +58,7 @@ def test_rows_between_steps_keep_the_constraints_too(how):
     """Those at multiples of dt, and those of events."""
     robot, q, v = start("slider_crank")
     passing = lw.Event(lambda t, q, v: q[0] - 0.5, name="passing")
-    run = lw.simulate(robot, (q, v), until=1.0, dt=0.03, rtol=1e-5, events=[passing], constraints=how)
+    run = lw.simulate(robot, (q, v), until=1.0, dt=0.03, rtol=1e-5, events=[passing], loops=how)
     assert run.events
     assert max(off(robot, run)) < 1e-13
 
@@ -68,7 +68,7 @@ def test_rows_between_steps_keep_the_constraints_too(how):
 def test_nothing_drifts_in_a_hundred_thousand_steps(how):
     """c is the rounding of angles that have grown to hundreds of radians."""
     robot, q, v = start("four_bar")
-    run = lw.simulate(robot, (q, v), until=100.0, method="rk4", dt=1e-3, constraints=how, every=10)
+    run = lw.simulate(robot, (q, v), until=100.0, method="rk4", dt=1e-3, loops=how, save=lw.Save(every=10))
     assert run.steps == 100_000
     c, rate = off(robot, run)
     assert c < 16 * np.finfo(float).eps * np.abs(run.q).max() < 1e-11
@@ -104,7 +104,7 @@ def test_a_conserved_momentum_is_projected_on():
     kept = constraints.of(robot, Pfaffian("momentum", momentum, 3, tuple(momentum(q) @ v)))
     error = []
     for keep in (None, kept):
-        run = lw.simulate(robot, (q, v), until=1.0, method="rk4", dt=0.05, keep=keep)
+        run = lw.simulate(robot, (q, v), until=1.0, method="rk4", dt=0.05, loops=lw.Project(onto=keep))
         error.append(np.abs(robot.centroidal_momentum(run.q, run.v)[:, :3] - momentum(q) @ v).max())
     assert error[1] < 1e-14 < 1e-7 < error[0]
 
@@ -117,7 +117,7 @@ def test_joints_at_their_limits_and_dry_joints_keep_the_loop():
     joints = [lw.PlacedJoint(h.name, h.parent, h.child, stop if i == 0 else h.joint, h.at, h.on) for i, h in enumerate(model.joints)]
     limited = lw.Dynamics(replace(model, joints=tuple(joints)))
     v = limited.constraints.project(q, np.array([5.0, 0.0, 0.0]))[1]
-    run = lw.simulate(limited, (q, v if v[0] > 0 else -v), until=0.3, limits=True, restitution=0.5, rtol=1e-8)
+    run = lw.simulate(limited, (q, v if v[0] > 0 else -v), until=0.3, rtol=1e-8, contact=lw.ContactLaw(limits=True, restitution=0.5))
     assert any("upper limit" in x.name for x in run.events)
     assert run.q[:, 0].max() <= stop.upper + 1e-12
     assert max(off(limited, run)) < 1e-12
@@ -144,8 +144,8 @@ def test_a_way_that_is_not_there_is_named(said):
 def test_a_trajectory_with_constraints_is_saved_and_goes_on(tmp_path):
     robot = lw.Dynamics(four_bar())
     _, q, v = start("four_bar")
-    run = lw.simulate(robot, (q, v), until=0.2, constraints=(20.0, 1.0))
+    run = lw.simulate(robot, (q, v), until=0.2, loops=lw.Baumgarte(20.0, 1.0))
     run.save(tmp_path / "run.npz")
     again = lw.Trajectory.load(tmp_path / "run.npz").resume(until=0.4)
-    whole = lw.simulate(robot, (q, v), until=0.4, constraints=(20.0, 1.0))
+    whole = lw.simulate(robot, (q, v), until=0.4, loops=lw.Baumgarte(20.0, 1.0))
     np.testing.assert_allclose(again.q[-1], whole.q[-1], atol=1e-6)

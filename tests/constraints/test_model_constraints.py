@@ -91,17 +91,17 @@ def test_what_moves_in_time_needs_a_time():
         np.testing.assert_allclose(found, [-np.sin(t), prescribed[1]], atol=1e-12)
 
 
-@pytest.mark.parametrize("how", ["project", "embed", (20.0, 1.0)])
+@pytest.mark.parametrize("how", ["project", "embed", lw.Baumgarte(20.0, 1.0)])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_driven_joint_is_where_it_should_be(how, compiled):
     """And the one it carries where it would be were the acceleration given (rk4, both ways)."""
     m = lw.Builder("led", (0, -9.81, 0)).body("one", joint=ABOUT_Z, **rod(1.0)).body("other", "one", (1, 0, 0), ABOUT_Z, **rod(1.0))
     free = lw.Dynamics(m.model(), compiled=False)
     robot = lw.Dynamics(m.drive("one_joint", lambda t: np.sin(3 * t)).model(), compiled=compiled)
-    run = lw.simulate(robot, (np.array([0.0, 0.7]), np.array([3.0, -0.4])), until=0.3, method="rk4", dt=1e-2, constraints=how)
+    run = lw.simulate(robot, (np.array([0.0, 0.7]), np.array([3.0, -0.4])), until=0.3, method="rk4", dt=1e-2, loops=how)
     np.testing.assert_allclose(run.q[:, 0], np.sin(3 * run.t), atol=1e-14 if isinstance(how, str) else 1e-5)
     np.testing.assert_allclose(run.v[:, 0], 3 * np.cos(3 * run.t), atol=1e-11 if isinstance(how, str) else 1e-4)
-    pulled = run.vdot[-1, 0] if isinstance(how, tuple) else -9 * np.sin(0.9)  # by Baumgarte, not quite that
+    pulled = run.vdot[-1, 0] if isinstance(how, lw.Baumgarte) else -9 * np.sin(0.9)  # by Baumgarte, not quite that
     told = free.hybrid_dynamics(run.q[-1], run.v[-1], np.array([pulled, 0.0]), np.array([1.0, 0.0]))
     np.testing.assert_allclose(run.vdot[-1, 1], told[1], atol=1e-9)
 

@@ -216,7 +216,9 @@ def test_joint_limits_and_dry_friction_act_at_the_same_times_in_any_units(unit):
         slider = lw.Prismatic(axis=(0, 0, 1), lower=-0.3 * unit.L, friction=2.0 * unit.force)
         b = lw.Builder("slider", (0, 0, -9.81 * unit.L / unit.T**2)).body("slider", joint=slider, mass=unit.M)
         robot = lw.Dynamics(b.model(), compiled=False)
-        run = lw.simulate(robot, ([0.1 * unit.L], [0.0]), until=1.0 * unit.T, limits=True, restitution=0.4, rtol=1e-9, atol=1e-12)
+        run = lw.simulate(
+            robot, ([0.1 * unit.L], [0.0]), until=1.0 * unit.T, rtol=1e-9, atol=1e-12, contact=lw.ContactLaw(limits=True, restitution=0.4)
+        )
         return run.at(np.linspace(0, 1, 21) * unit.T).q / unit.L
 
     same(answers(unit), answers(UNITS["as it is"]), 1e-6)

@@ -90,7 +90,7 @@ def test_newtons_cradle_takes_impacts_one_by_one():
     start = np.array([-0.05, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])
     ends = {}
     for impacts in ("one_by_one", "together", "poisson"):
-        run = lw.simulate(robot, start, until=0.1, contact=lw.ContactSolver(impacts=impacts))
+        run = lw.simulate(robot, start, until=0.1, contact=lw.ContactLaw(impacts=impacts))
         assert np.allclose(times(run, "strikes")[0], 0.05)
         ends[impacts] = run.v[-1]
     assert np.allclose(ends["one_by_one"], [0, 0, 1], atol=1e-9)
@@ -109,7 +109,7 @@ def test_what_runs_event_by_event_do_not_know_is_refused():
     soft = lw.Builder("soft").body("ball", joint=lw.Free(), **solids.sphere(1.0, 0.1)).ground()
     soft = lw.Dynamics(soft.contact("ball", material=lw.Material(compliance=1e-4)).model(), compiled=False)
     for robot, more, what in (
-        (BALL, {"velocities": "eta"}, 'velocities="eta"'),
+        (BALL, {"method": lw.RK45(velocities="eta")}, 'velocities="eta"'),
         (BALL, {"sensitivity": True}, "takes no contacts of the model: runs event by event have none"),
         (soft, {}, r'no compliant contact .*Make it rigid, or use method="contact"'),
         (scenes.ball(), {"method": "midpoint", "dt": 0.01}, "leave them out"),
@@ -132,7 +132,7 @@ def pushed(control, until=1.0, **how):
     return lw.simulate(robot, (np.array([0.0, 0.1]), np.zeros(2)), until=until, control=control, **FINE, **how)
 
 
-@pytest.mark.parametrize("how", [{}, {"dt": 0.05}, {"every": 3}])
+@pytest.mark.parametrize("how", [{}, {"dt": 0.05}, {"save": lw.Save(every=3)}])
 def test_the_contacts_of_each_row_are_kept(how):
     """Push 4 t: λ = (m g, −min(4 t, μ m g), 0), and v̇ = (4 t + λ_x)/m in the same row."""
     run = pushed(lambda t, q, v: np.array([4 * t, 0.0]), **how)

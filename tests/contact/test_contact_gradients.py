@@ -9,7 +9,7 @@ import linkwork as lw
 from linkwork.model import solids
 
 BALL = scenes.ball(friction=0.3)
-FINE = lw.ContactSolver(tolerance=1e-13, rounds=100)
+FINE = lw.ContactLaw(tolerance=1e-13, rounds=100)
 CASES = {  # height of the centre, velocity
     "flight": (0.9, [0.1, 0.2, 0.3, 0.5, -0.2, 0.1]),
     "sliding": (0.1, [0.1, 0.2, 0.3, 2.0, 0.4, 0.0]),
@@ -63,7 +63,7 @@ def test_a_block_slides_less_far_with_more_friction():
     robot, mu, speed = scenes.box(friction=0.5), 0.5, 1.0
     given = {"contact_friction": np.full((1, 8), mu)}
     q, v = scenes.placed(robot, z=0.1)[None], np.array([[0, 0, 0, speed, 0, 0]])
-    how = {"dt": 0.002, "steps": 130, "every": 130, "method": "contact", "contact": lw.ContactSolver(rounds=200, tolerance=1e-10)}
+    how = {"dt": 0.002, "steps": 130, "every": 130, "method": "contact", "contact": lw.ContactLaw(rounds=200, tolerance=1e-10)}
     run = lw.rollout(robot, q, v, given=given, **how)
     assert abs(run.q[0, -1, 4] - speed**2 / (2 * mu * G)) < 1e-5 and abs(run.v[0, -1]).max() < 1e-9
     found = lw.rollout_gradient(robot, q, v, given=given, weights=(last_row([[0, 0, 0, 1.0, 0, 0]], 2), None), **how)
@@ -96,7 +96,7 @@ def test_the_gradient_through_bounces_tends_to_that_of_the_motion():
         errors.append(abs(found - wanted).max())
     assert errors[0] < 0.5 and errors[1] < 0.15 and errors[2] < 0.03
     steps = lw.rollout_gradient(
-        robot, q, v, weights=(last_row(up, 2), None), contact=lw.ContactSolver(impact_times=False), dt=0.004, steps=250, every=250,
+        robot, q, v, weights=(last_row(up, 2), None), contact=lw.ContactLaw(impact_times=False), dt=0.004, steps=250, every=250,
         method="contact",
     )  # fmt: skip
     assert steps.q[0, 5] == pytest.approx(1.0)  # in the steps themselves an impact stays where it is, and so do heights
@@ -124,7 +124,7 @@ def test_smoothing_tends_to_the_contact_with_the_square_of_its_velocity(rng):
     weight = rng.standard_normal((3, 6))
 
     def both(s):
-        how = {"dt": 0.01, "steps": 30, "every": 30, "method": "contact", "contact": lw.ContactSolver(smoothing=s, tolerance=1e-11)}
+        how = {"dt": 0.01, "steps": 30, "every": 30, "method": "contact", "contact": lw.ContactLaw(smoothing=s, tolerance=1e-11)}
         run = lw.rollout(BALL, Q, V, **how)
         return run, lw.rollout_gradient(BALL, Q, V, weights=(None, last_row(weight, 2)), **how), how
 
@@ -145,7 +145,7 @@ def test_smoothing_takes_a_known_part_of_friction(dt, s):
     made = lw.Builder("slider").body("ball", joint=lw.Translation(), **solids.sphere(2.0, 0.1)).ground().contact("ball", friction=0.1)
     robot, g, steps = lw.Dynamics(made.model()), 9.81, round(0.02 / dt)
     state = np.array([0.0, 0.0, 0.1 + s**2 / g]), np.array([1.0, 0.0, 0.0])
-    solver = lw.ContactSolver(smoothing=s, rounds=100, tolerance=1e-10)
+    solver = lw.ContactLaw(smoothing=s, rounds=100, tolerance=1e-10)
     run = lw.rollout(robot, *state, dt=dt, steps=steps, every=steps, method="contact", contact=solver)
     missing = 0.1 * g - (1 - run.v[-1, 0]) / 0.02
     assert missing == pytest.approx(s**2 / (2 * dt), rel=0.05)
@@ -156,10 +156,10 @@ def test_smoothing_has_a_gradient_before_anything_touches():
     q, v, s, d = scenes.placed(BALL, z=0.105)[None], np.array([[0, 0, 0, 1.0, 0, 0]]), 0.01, 0.005
     up, along = last_row([[0, 0, 0, 0, 0, 1.0]], 2), last_row([[0, 0, 0, 1.0, 0, 0]], 2)
     how = {"dt": 1e-4, "steps": 10, "every": 10, "method": "contact", "given": {"contact_friction": np.array([[0.3]])}}
-    rigid, soft = (lw.rollout_gradient(BALL, q, v, weights=(None, along), contact=lw.ContactSolver(smoothing=x), **how) for x in (0.0, s))
+    rigid, soft = (lw.rollout_gradient(BALL, q, v, weights=(None, along), contact=lw.ContactLaw(smoothing=x), **how) for x in (0.0, s))
     assert rigid.given["contact_friction"] == 0 and soft.given["contact_friction"] < -1e-8
-    rise = lw.rollout_gradient(BALL, q, 0 * v, weights=(None, up), contact=lw.ContactSolver(smoothing=s), **how)
-    run = lw.rollout(BALL, q, 0 * v, contact=lw.ContactSolver(smoothing=s), **how)
+    rise = lw.rollout_gradient(BALL, q, 0 * v, weights=(None, up), contact=lw.ContactLaw(smoothing=s), **how)
+    run = lw.rollout(BALL, q, 0 * v, contact=lw.ContactLaw(smoothing=s), **how)
     assert (run.v[0, -1, 5] + 1e-3 * G) / 1e-3 == pytest.approx(s * s / d, rel=0.02)
     assert rise.q[0, 5] == pytest.approx(-1e-3 * s * s / d**2, rel=0.05)
 
@@ -200,7 +200,7 @@ def test_float32_has_the_gradient_to_its_precision():
 def test_jax_scans_the_step_and_has_its_gradient(rng):
     jax = pytest.importorskip("jax")
     steps, (Q, V) = 12, START
-    kernel = lw.contact_kernel(BALL, dt=0.01, solver=FINE)
+    kernel = lw.contact_kernel(BALL, dt=0.01, contact=FINE)
     weight = rng.standard_normal(6)
     with jax.enable_x64(True):
         step = BALL.jax(kernel)
@@ -228,19 +228,23 @@ def test_a_run_with_contacts_has_sensitivities_and_an_adjoint(rng):
     """By the first state, masses and friction, through an impact, sliding and rolling; the control is asked in the middle of steps."""
     q, v = scenes.placed(BALL, z=0.12), np.array([0.2, 0.1, 0, 1.0, 0.3, 0])
     how = {"until": 0.3, "method": "contact", "dt": 0.01, "control": pushed}
-    run = lw.simulate(BALL, (q, v), sensitivity=("state", "contact_friction", "mass"), **how)
+    run = lw.simulate(BALL, (q, v), **how)
     d, h = rng.standard_normal(12), 1e-6
     ends = [lw.simulate(BALL, (BALL.integrate(q, x * d[:6]), v + x * d[6:]), **how) for x in (h, -h)]
     slopes = np.concatenate([BALL.difference(ends[1].q[-1], ends[0].q[-1]), ends[0].v[-1] - ends[1].v[-1]]) / (2 * h)
-    np.testing.assert_allclose(run.sensitivity["state"][-1] @ d, slopes, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(run.sensitivity(by="state")["state"][-1] @ d, slopes, rtol=1e-6, atol=1e-7)
     ends = [lw.simulate(scenes.ball(friction=0.3 + x), (q, v), **how).v[-1] for x in (h, -h)]
-    np.testing.assert_allclose(run.sensitivity["contact_friction"][-1, 6:, 0], (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        run.sensitivity(by="contact_friction")["contact_friction"][-1, 6:, 0], (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-7
+    )
     weight = rng.standard_normal(6)
-    found = lw.adjoint(run, final=lambda q, v: weight @ v, by=["contact_friction", "mass"])
-    np.testing.assert_allclose(np.concatenate([found.q, found.v]), weight @ run.sensitivity["state"][-1, 6:], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.by["mass"], weight @ run.sensitivity["mass"][-1, 6:], rtol=1e-9)
+    found = lw.gradient(run, final=lambda q, v: weight @ v, by=["contact_friction", "mass"])
+    np.testing.assert_allclose(
+        np.concatenate([found.q, found.v]), weight @ run.sensitivity(by="state")["state"][-1, 6:], rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose(found.by["mass"], weight @ run.sensitivity(by="mass")["mass"][-1, 6:], rtol=1e-9)
     with pytest.raises(lw.SimulationError, match="lies within a step"):
-        run.at(0.105).sensitivity["state"]
+        run.at(0.105).sensitivity(by="state")["state"]
 
 
 def test_what_has_no_gradient_is_refused_by_name():
@@ -253,16 +257,16 @@ def test_what_has_no_gradient_is_refused_by_name():
     with pytest.raises(lw.SimulationError, match='contact= is for method "contact"'):
         lw.rollout_gradient(lw.Dynamics(lw.load("pendulum")), [[0.0]], [[0.0]], weights=(None, 1.0), dt=0.1, steps=1, contact=FINE)
     with pytest.raises(lw.SimulationError, match="smoothing -1"):
-        lw.ContactSolver(smoothing=-1)
+        lw.ContactLaw(smoothing=-1)
     with pytest.raises(lw.SimulationError, match="leave polish and least_norm away"):
-        lw.ContactSolver(smoothing=0.1, polish=3)
+        lw.ContactLaw(smoothing=0.1, polish=3)
     with pytest.raises(lw.SimulationError, match='Take method="contact"'):
-        lw.adjoint(lw.simulate(BALL, (q[0], v[0]), until=0.01), final=lambda q, v: v @ v)
+        lw.gradient(lw.simulate(BALL, (q[0], v[0]), until=0.01), final=lambda q, v: v @ v)
     with pytest.raises(lw.SimulationError, match="events may not reset"):
         event = lw.Event(lambda t, q, v: q[4], name="x", reset=lambda t, q, v: (q, v))
-        lw.simulate(BALL, (q[0], v[0]), until=0.1, method="contact", dt=0.01, events=[event], sensitivity=True)
+        lw.simulate(BALL, (q[0], v[0]), until=0.1, method="contact", dt=0.01, events=[event]).sensitivity()
     with pytest.raises(lw.SimulationError, match="smoothing is for rollouts"):
-        lw.simulate(BALL, (q[0], v[0]), until=0.1, method="contact", dt=0.01, contact=lw.ContactSolver(smoothing=0.1))
+        lw.simulate(BALL, (q[0], v[0]), until=0.1, method="contact", dt=0.01, contact=lw.ContactLaw(smoothing=0.1))
 
 
 @pytest.mark.torch

@@ -9,7 +9,7 @@ import scenes
 import linkwork as lw
 
 MODELS = Path(__file__).parents[1] / "models"
-SOLVER = lw.ContactSolver(method="interior", tolerance=1e-10)  # one freedom: a compliance of rank one, three rows
+SOLVER = lw.ContactLaw(solver="interior", tolerance=1e-10)  # one freedom: a compliance of rank one, three rows
 
 
 def with_knob():
@@ -67,7 +67,7 @@ def test_steps_with_loops_are_of_second_order_before_anything_touches(way):
         return run.q[0, -1], run.v[0, -1]
 
     def simulate(n):
-        run = lw.simulate(lw.Dynamics(model, compiled=way == "embed"), (q, v), until=0.2, method="contact", dt=0.2 / n, constraints=way)
+        run = lw.simulate(lw.Dynamics(model, compiled=way == "embed"), (q, v), until=0.2, method="contact", dt=0.2 / n, loops=way)
         return run.q[-1], run.v[-1]
 
     errors, ratio = orders(rollout if way == "rollout" else simulate, exact)
@@ -113,7 +113,7 @@ def test_the_gradient_with_loops_is_the_slope_of_the_cost(rng):
 
 
 def test_the_step_with_loops_is_a_kernel():
-    step = lw.contact_kernel(ROBOT, dt=0.0025, solver=SOLVER)
+    step = lw.contact_kernel(ROBOT, dt=0.0025, contact=SOLVER)
     q, v, impulse = START, STILL, np.zeros(3)
     for _ in range(3):
         q, v, impulse = step(q, v, STILL, impulse)
@@ -140,7 +140,7 @@ def test_cassie_lands_on_its_feet_with_closed_legs():
     def hold(q, v):
         return gains @ (goal - q) - damping * v
 
-    solver = lw.ContactSolver(rounds=100, tolerance=1e-9)
+    solver = lw.ContactLaw(rounds=100, tolerance=1e-9)
     run = lw.rollout(robot, q[None], still[None], hold, dt=0.0005, steps=20, method="contact", contact=solver)
     single = lw.simulate(robot, (q, still), until=0.01, method="contact", dt=0.0005, control=lambda t, q, v: hold(q, v))
     assert run.force[0, :, :, 0].sum(-1).max() > 10 and np.abs(robot.constraints.residual(run.q[0])).max() < 1e-12

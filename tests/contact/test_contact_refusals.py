@@ -114,7 +114,7 @@ def test_the_contacts_of_a_run_are_drawn_as_they_are():
     from linkwork.view.contacts import at_times
 
     robot = ball()
-    run = lw.simulate(robot, (placed(robot, z=0.1), np.zeros(6)), until=0.1, method="contact", dt=0.01, every=3)
+    run = lw.simulate(robot, (placed(robot, z=0.1), np.zeros(6)), until=0.1, method="contact", dt=0.01, save=lw.Save(every=3))
     assert np.allclose(at_times(run, run.contact, run.t), [9.81, 0, 0])
     with pytest.raises(lw.ShapeError, match=r"contacts=run\.contact"):
         at_times(run, run.contact.force[:-1], run.t)

@@ -78,7 +78,7 @@ def test_rolling_and_sliding_are_of_second_order(make):
         run = lw.simulate(robot, (q, v), until=until, method="contact", dt=dt)
         error.append(np.abs(robot.difference(exact.q[-1], run.q[-1])).max())
     assert 3.5 < error[0] / error[1] < 4.8 and 3.5 < error[1] / error[2] < 4.8 and error[2] < 1e-5
-    fine = lw.ContactSolver(rounds=100, tolerance=1e-11)
+    fine = lw.ContactLaw(rounds=100, tolerance=1e-11)
     batch = lw.rollout(robot, q[None], v[None], dt=0.0025, steps=round(until / 0.0025), method="contact", contact=fine)
     np.testing.assert_allclose(batch.q[0, -1], run.q[-1], rtol=0, atol=1e-8)
 

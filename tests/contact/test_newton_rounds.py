@@ -12,7 +12,7 @@ from linkwork.contact.cone import blocks, flat, mean_compliance, residual, scale
 from linkwork.contact.newton import alart_curnier
 from linkwork.contact.sparse_newton import Bounded, Contacts, Newton, SparseProblem, newton_step
 
-NEWTON = lw.ContactSolver(method="newton", rounds=30, tolerance=1e-9)
+NEWTON = lw.ContactLaw(solver="newton", rounds=30, tolerance=1e-9)
 
 
 def random_problem(n=5, nv=12, batch=40, seed=0):
@@ -81,13 +81,13 @@ def test_both_ways_of_solving_make_the_same_motion():
     q[1], q[8] = 0.8, 0.11
     starts = (robot, q, 0.1 * np.ones(robot.nv)), (ball, scenes.placed(ball, z=0.12), np.array([0, 0, 0, 1.0, 0, 0]))
     for robot, q, v in starts:
-        ways = replace(NEWTON, limits=True), lw.ContactSolver(rounds=200, tolerance=1e-12, limits=True)
+        ways = replace(NEWTON, limits=True), lw.ContactLaw(rounds=200, tolerance=1e-12, limits=True)
         one, other = (lw.rollout(robot, q[None], v[None], dt=0.002, steps=150, method="contact", contact=way) for way in ways)
         assert one.force.max() > 0 and one.residual.max() < 1e-8
         np.testing.assert_allclose(one.q, other.q, atol=1e-8)
         np.testing.assert_allclose(one.force, other.force, atol=1e-4)
         single = lw.rollout(robot, q[None].astype("f"), v[None].astype("f"), dt=0.002, steps=150, method="contact",
-                            contact=lw.ContactSolver(method="newton", tolerance=1e-5, limits=True))  # fmt: skip
+                            contact=lw.ContactLaw(solver="newton", tolerance=1e-5, limits=True))  # fmt: skip
         assert single.q.dtype == np.float32 and single.residual.max() < 1e-4
         np.testing.assert_allclose(single.q[:, -1], one.q[:, -1], atol=2e-3)
 

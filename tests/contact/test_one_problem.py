@@ -111,7 +111,7 @@ def test_a_stop_and_a_contact_that_bounce_side_by_side_come_to_rest_each_at_its_
     made = lw.Builder("two").body("ball", joint=lw.Prismatic(axis=(0, 0, 1), lower=0.0), at=(2, 0, 0), **solids.point(1.0))
     made.body("block", joint=lw.Prismatic(axis=(0, 0, 1)), mass=1.0, collisions=(FOOT,))
     robot = lw.Dynamics(made.ground().contact("block", restitution=0.5).model(), compiled=False)
-    run = lw.simulate(robot, ([1.0, 1.0], [0.0, 0.0]), until=1.5, limits=True, restitution=0.5)
+    run = lw.simulate(robot, ([1.0, 1.0], [0.0, 0.0]), until=1.5, contact=lw.ContactLaw(limits=True, restitution=0.5))
     assert run.status == "finished" and np.abs(run.v[-1]).max() < 1e-9 and np.allclose(run.q[-1], [0.0, 0.1], atol=1e-8)
     assert np.isclose(times(run, "limit")[-1], 3 * np.sqrt(2 / G), atol=1e-3)
     assert np.isclose(times(run, "strikes")[-1], 3 * np.sqrt(1.8 / G), atol=1e-5)
@@ -143,7 +143,7 @@ def test_impacts_one_by_one_go_through_a_joint_limit():
     made = lw.Builder("wall", gravity=(0, 0, 0)).body("ball", joint=lw.Prismatic(axis=(1, 0, 0)), **solids.sphere(1.0, 0.1))
     made.body("last", joint=lw.Prismatic(axis=(1, 0, 0), upper=0.0), at=(0.2, 0, 0), **solids.sphere(1.0, 0.1))
     robot = lw.Dynamics(made.contact("ball", "last", friction=0.0, restitution=1.0).model(), compiled=False)
-    how = {"limits": True, "restitution": 1.0, "contact": lw.ContactSolver(impacts="one_by_one")}
+    how = {"contact": lw.ContactLaw(limits=True, restitution=1.0, impacts="one_by_one")}
     run = lw.simulate(robot, ([-0.05, 0.0], [1.0, 0.0]), until=0.2, **how)
     assert run.status == "finished" and np.allclose(run.v[-1], [-1, 0], atol=1e-9)
 

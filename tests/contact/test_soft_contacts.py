@@ -87,7 +87,7 @@ def test_all_ways_of_stepping_have_the_same_soft_contact():
     plain = lw.simulate(lw.Dynamics(robot.model, compiled=False), (q, v), until=0.1, dt=1e-3, method="contact")
     ends = [lw.simulate(robot, (q, v), until=0.1, dt=1e-3, method="contact").q[-1]]
     for method in ("gauss_seidel", "newton", "interior"):
-        solver = lw.ContactSolver(method=method, rounds=60, tolerance=1e-12)
+        solver = lw.ContactLaw(solver=method, rounds=60, tolerance=1e-12)
         ends.append(lw.rollout(robot, q[None], v[None], dt=1e-3, steps=100, every=100, method="contact", contact=solver).q[0, -1])
     step, state, z = lw.contact_kernel(robot, dt=1e-3), (q, v, np.zeros(3)), np.zeros(3)
     for _ in range(100):

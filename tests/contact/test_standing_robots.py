@@ -26,7 +26,7 @@ def test_the_feet_of_a_standing_go2_carry_its_weight():
     goal = np.tile([0.0, 0.9, -1.8], 4)
     hold = robot.kernel(lambda t, q, v: np.concatenate([0 * v[:6], 60 * (goal - q[7:]) - 3 * v[6:]]))
     q = np.concatenate([[0, 0, 0, 1, 0, 0, 0.28], goal])
-    solver = lw.ContactSolver(friction="first")
+    solver = lw.ContactLaw(friction="first")
     run = lw.rollout(robot, q[None], np.zeros((1, robot.nv)), hold, dt=0.002, steps=3000, every=1000, method="contact", contact=solver)
     weight = 9.81 * sum(body.mass for body in robot.model.bodies)
     assert np.isclose(run.force[0, -1, :, 0].sum(), weight, rtol=1e-3) and run.residual.max() < 1e-3

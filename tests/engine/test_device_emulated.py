@@ -242,7 +242,9 @@ def test_an_ensemble_has_the_numbers_of_one_on_the_cpu(cupy):
         how = {"statistics": {"energy": energy}, "events": [crossing], "given": {"goal": put(goal)}}
         return lw.simulate(robot, (put(q), put(v)), until=0.3, control=[pull, lw.hold(pull, rate=10.0)], **how)
 
-    start = lw.simulate(there, (cupy.asarray(q), cupy.asarray(v)), until=0.0, statistics={"angle": there.kernel()(lambda q: q[0])})
+    start = lw.simulate(
+        there, (cupy.asarray(q), cupy.asarray(v)), until=0.0, save=lw.Save(statistics={"angle": there.kernel()(lambda q: q[0])})
+    )
     np.testing.assert_array_equal(np.asarray(start.statistics["angle"].mean), q[:, 0])
     here, made = run(robot, np.asarray), run(there, cupy.asarray)
     assert type(made.q) is stand_in.ndarray and made.status.tolist() == here.status.tolist() and "5 finished" in str(made)

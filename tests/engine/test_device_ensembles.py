@@ -61,7 +61,7 @@ def test_a_segment_is_that_of_the_cpu(dtype):
         np.testing.assert_array_equal(rows[i, : len(kept)], np.reshape(kept, (-1, 2)))
 
 
-@pytest.mark.parametrize("how", [{"store": "steps"}, {"dt": 0.1}], ids=["all steps", "multiples of dt"])
+@pytest.mark.parametrize("how", [{"save": "steps"}, {"dt": 0.1}], ids=["all steps", "multiples of dt"])
 def test_rows_are_those_of_the_cpu(cupy, pendulum, how, monkeypatch):
     """In launches with room for a few rows, of a batch (2, 3) that events end at times of their own."""
     monkeypatch.setattr(ensemble_device, "CAPACITY", 5)
@@ -122,7 +122,7 @@ def test_what_single_precision_cannot_meet_is_refused(cupy, pendulum):
         lw.simulate(pendulum, (cupy.asarray(q), cupy.asarray(v, np.float32)), until=0.3)
 
 
-@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+@pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.1}])
 def test_ensembles_go_on_as_on_the_cpu(cupy, pendulum, how, monkeypatch):
     """From 0.25 s to 0.6 s with a held controller; and what Ctrl-C has stopped is made to the end, with the bits of what it has not."""
     q, v = pendulum.random_state((4,), seed=0)
@@ -134,7 +134,7 @@ def test_ensembles_go_on_as_on_the_cpu(cupy, pendulum, how, monkeypatch):
     kept, made = np.array(made.q), made.resume(0.6)
     for x, y in ((made.q, here.q), (made.v, here.v), (made.steps, here.steps)):
         close(x, y)
-    for x, y in zip(made.rows(1), here.rows(1), strict=True) if how != {"store": "last"} else ():
+    for x, y in zip(made.rows(1), here.rows(1), strict=True) if how != {"save": "last"} else ():
         close(x, y)
     calls, run = [], DeviceRepeat.rounds
 
@@ -160,10 +160,10 @@ def test_ensembles_go_on_as_on_the_cpu(cupy, pendulum, how, monkeypatch):
 def test_max_steps_and_timeout_are_those_of_the_cpu(cupy, pendulum, dtype):
     """A sample that turns at 1e7 rad/s ends after max_steps, the others as without it; a timeout stops all, and resume goes on."""
     q, v = pendulum.random_state((3,), seed=0)
-    how, state = {"until": 0.2, "rtol": 1e-4, "atol": 1e-4, "store": "last"}, there(cupy, q, v, dtype=dtype)
+    how, state = {"until": 0.2, "rtol": 1e-4, "atol": 1e-4, "save": "last"}, there(cupy, q, v, dtype=dtype)
     tame = lw.simulate(pendulum, state, **how)
     v[1] = 1e7
-    wild = lw.simulate(pendulum, there(cupy, q, v, dtype=dtype), max_steps=50, **how)
+    wild = lw.simulate(pendulum, there(cupy, q, v, dtype=dtype), method=lw.RK45(max_steps=50), **how)
     assert wild.status.tolist() == ["finished", "failed", "finished"] and wild.steps[1] == 50 and "max_steps" in wild.message(1)
     np.testing.assert_array_equal(np.asarray(wild.q)[[0, 2]], np.asarray(tame.q)[[0, 2]])
     stopped = lw.simulate(pendulum, state, timeout=1e-9, **how)

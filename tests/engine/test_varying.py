@@ -233,9 +233,9 @@ def test_a_spring_acts_by_its_stiffness_whatever_the_models_is(road):
 def test_the_end_of_a_run_changes_with_a_stiffness_that_is_zero():
     """∂x/∂k of m ẍ = −k x at k = 0 is −(x₀ t²/2 + v₀ t³/6) / m."""
     robot = lw.Dynamics(lw.Builder("mass", gravity=(0, 0, 0)).body("m", joint=lw.Prismatic(axis=(1, 0, 0)), mass=2.0).model())
-    run = lw.simulate(robot, ([0.3], [0.1]), until=1.0, method="rk4", dt=0.25, sensitivity="stiffness")
+    run = lw.simulate(robot, ([0.3], [0.1]), until=1.0, method="rk4", dt=0.25)
     slope = -(0.3 / 2 + 0.1 / 6) / 2
-    close(run.sensitivity["stiffness"][-1, 0], [slope], 1e-12)
+    close(run.sensitivity(by="stiffness")["stiffness"][-1, 0], [slope], 1e-12)
     weights, more = (np.arange(5.0)[:, None] == 4) * 1.0, {"dt": 0.25, "steps": 4, "method": "rk4", "given": {"stiffness": np.zeros(1)}}
     back = lw.rollout_gradient(robot.varying("stiffness"), [0.3], [0.1], weights=(weights, None), **more)
     close(back.given["stiffness"], [slope], 1e-12)

@@ -287,8 +287,8 @@ def test_calls_give_the_bits_of_clean_ones(block):
 
 TIMES = np.linspace(0, 4, 401)
 MANY = {
-    "array": {"until": TIMES}, "list": {"until": TIMES.tolist()}, "tuple": {"constraints": tuple(TIMES)}, "truths": {"until": TIMES > 1},
-    "columns": {"until": np.stack([TIMES, TIMES], -1)}, "no numbers": {"until": TIMES * np.nan}, "names": {"store": ["door"] * 401},
+    "array": {"until": TIMES}, "list": {"until": TIMES.tolist()}, "tuple": {"loops": tuple(TIMES)}, "truths": {"until": TIMES > 1},
+    "columns": {"until": np.stack([TIMES, TIMES], -1)}, "no numbers": {"until": TIMES * np.nan}, "names": {"save": ["door"] * 401},
 }  # fmt: skip
 
 

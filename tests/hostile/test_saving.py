@@ -158,8 +158,16 @@ def files(tmp_path_factory):
     still = q, np.zeros(LOOP.nv)
     made = [
         lw.simulate(ARM, ([0.3, 0.5], [0.0, 1.0]), until=0.3, dt=0.1, events=[lw.Event(lambda t, q, v: q[0] - 0.3, "up")]),
-        lw.simulate(ARM, ([0.3, 0.5], [0.0, 1.0]), until=0.1, method="rk4", dt=0.02, every=2, control=lw.hold(lambda t, q, v: -v, rate=50)),
-        lw.simulate(LOOP, still, until=0.1, dt=0.05, constraints="embed"),
+        lw.simulate(
+            ARM,
+            ([0.3, 0.5], [0.0, 1.0]),
+            until=0.1,
+            method="rk4",
+            dt=0.02,
+            control=lw.hold(lambda t, q, v: -v, rate=50),
+            save=lw.Save(every=2),
+        ),
+        lw.simulate(LOOP, still, until=0.1, dt=0.05, loops=lw.Embed()),
     ]
     for i, run in enumerate(made):
         run.save(folder / f"{i}.npz")

@@ -17,6 +17,7 @@ from linkwork.model import solids
 from linkwork.simulate import capabilities
 from linkwork.simulate.capabilities import BATCH, EACH, GRADIENT, KERNEL, ROLLOUT, RUN, SLOPE, TABLE
 from linkwork.simulate.features import FEATURES, Asked
+from linkwork.simulate.options import settings_of, solver_of
 from linkwork.simulate.settings import ADAPTIVE, FIXED, Settings
 
 HALF, END, DT = 0.05, 0.1, 0.01  # s: where a run is stopped and resumed, where it ends, and the length of fixed steps
@@ -141,28 +142,28 @@ def level(q):
     return q[0] - 0.31
 
 
-LAW = lw.ContactSolver
+LAW = lw.ContactLaw
 RECIPES: dict[str, Recipe] = {
     **{x: Recipe(simulate=lambda c, x=x: {"method": x}, rollout=lambda c, x=x: {"method": x})
        for x in ("rk45", "dop853", "stiff", "rosenbrock", "radau")},
     **{x: Recipe(simulate=lambda c, x=x: {"method": x, "dt": DT}, rollout=lambda c, x=x: {"method": x}) for x in FIXED if x != "contact"},
     "contact": Recipe("ball", lambda c: {"method": "contact", "dt": DT}, lambda c: {"method": "contact"}),
-    "limits": Recipe("limits", lambda c: {"limits": True, "restitution": 0.3}, None),
+    "limits": Recipe("limits", lambda c: {"contact": LAW(limits=True, restitution=0.3)}, None),
     "dry friction": Recipe("dry"),
     "stops under constraints": Recipe("dry and driven"),
     "constraints": Recipe("four-bar", rollout=lambda c: {"method": "rk4"}),
-    "no formula": Recipe("four-bar", lambda c: {"constraints": "embed"}),
-    "other ways": Recipe("four-bar", lambda c: {"constraints": (10.0, 1.0)}),
+    "no formula": Recipe("four-bar", lambda c: {"loops": lw.Embed()}),
+    "other ways": Recipe("four-bar", lambda c: {"loops": lw.Baumgarte(10.0)}),
     "moving": Recipe("driven", rollout=lambda c: {"method": "rk4"}),
     "drives": Recipe("driven", rollout=lambda c: {"method": "rk4"}),
     "rolled constraints": Recipe("four-bar", rollout=lambda c: {"method": "rk4"}, options=(("rolled", True),)),
-    "keep": Recipe("four-bar", lambda c: {"keep": c.robot.constraints}),
-    "tolerance": Recipe("four-bar", lambda c: {"tolerance": 1e-3}),
+    "keep": Recipe("four-bar", lambda c: {"loops": lw.Project(onto=c.robot.constraints)}),
+    "tolerance": Recipe("four-bar", lambda c: {"loops": lw.Project(tolerance=1e-3)}),
     "not rigid": Recipe("flexible", rollout=lambda c: {"method": "rk4"}),
     "contacts": Recipe("ball", rollout=lambda c: {"method": "contact"}),
     "compliant contacts": Recipe("soft ball", lambda c: {"method": "contact", "dt": DT}, lambda c: {"method": "contact"}),
-    "contact law": Recipe("ball", lambda c: {"method": "contact", "dt": DT, "contact": LAW("newton", rounds=80, tolerance=1e-10)},
-                          lambda c: {"method": "contact", "contact": LAW("newton", rounds=80, tolerance=1e-10)}),
+    "contact law": Recipe("ball", lambda c: {"method": "contact", "dt": DT, "contact": LAW(solver="newton", rounds=80, tolerance=1e-10)},
+                          lambda c: {"method": "contact", "contact": LAW(solver="newton", rounds=80, tolerance=1e-10)}),
     "impacts": Recipe("ball", lambda c: {"contact": LAW(impacts="poisson")},
                       lambda c: {"method": "contact", "contact": LAW(impacts="poisson")}),
     "friction first": Recipe("ball", lambda c: {"method": "contact", "dt": DT, "contact": LAW(friction="first")},
@@ -182,10 +183,10 @@ RECIPES: dict[str, Recipe] = {
     "resolution": Recipe(simulate=lambda c: {"events": [lw.Event(kernel(c, level), "level", resolution=0.01)]}),
     "reset": Recipe(rollout=lambda c: {"reset": lambda t, Q, V: (Q, V)}),
     "on_step": Recipe(simulate=lambda c: {"on_step": lambda t, q, v: False}),
-    "dense": Recipe(simulate=lambda c: {"dense": True}),
-    "every": Recipe(simulate=lambda c: {"every": 2}),
-    "statistics": Recipe(simulate=lambda c: {"statistics": {"level": kernel(c, level)}}),
-    "functions of statistics": Recipe(simulate=lambda c: {"statistics": {"level": level}}),
+    "dense": Recipe(simulate=lambda c: {"save": lw.Save(dense=True)}),
+    "every": Recipe(simulate=lambda c: {"save": lw.Save(every=2)}),
+    "statistics": Recipe(simulate=lambda c: {"save": lw.Save(statistics={"level": kernel(c, level)})}),
+    "functions of statistics": Recipe(simulate=lambda c: {"save": lw.Save(statistics={"level": level})}),
     "given": Recipe(simulate=lambda c: {"control": kernel(c, lambda v, gain: -gain * v), "given": {"gain": 0.1}},
                     rollout=lambda c: {"controls": kernel(c, lambda v, gain: -gain * v), "given": {"gain": 0.1}}),
     "varying": Recipe(vary=("mass",), rollout=lambda c: {}),
@@ -276,18 +277,19 @@ class Call:
         """The call as the table sees it."""
         how, beside = dict(self.how), {}
         if self.road in ROLLOUTS:
-            law = how.get("contact")
+            law = solver_of(how.get("contact"))
             beside = {"reset": how.get("reset"), "given": how.get("given")}
             settings = Settings(
                 how.get("method", "contact" if self.road == KERNEL else "euler"), contact=law, control=how.get("controls"),
                 limits=law is not None and law.limits,
             )  # fmt: skip
         else:
-            beside = {name: how.pop(name, None) for name in ("given", "statistics")}
-            names = how.pop("sensitivity", ())
-            names = (names,) if isinstance(names, str) else tuple(names)
-            beside["by"] = names
-            settings = Settings(**(how | {"events": tuple(how.get("events", ())), "sensitivity": names}))
+            own = {name: how.pop(name) for name in ("control", "external", "events", "on_step") if name in how}
+            beside, names = {"given": how.pop("given", None)}, how.pop("sensitivity", ())
+            beside["by"] = names = (names,) if isinstance(names, str) else tuple(names)
+            fields = settings_of(how, ())
+            beside["statistics"] = fields.pop("statistics", None)
+            settings = Settings(**(own | fields | {"events": tuple(own.get("events", ())), "sensitivity": names}))
         return Asked.of(self.robot, settings, **beside)
 
     @property
@@ -310,7 +312,7 @@ class Call:
             weight[-1] = self.weight
             return lw.rollout_gradient(robot, *at.batch, how.pop("controls", None), weights=(None, weight), **how)
         if self.road == KERNEL:
-            return lw.contact_kernel(robot, dt=DT, solver=how.get("contact"))
+            return lw.contact_kernel(robot, dt=DT, contact=how.get("contact"))
         state = (at.q, at.v) if self.road in (RUN, SLOPE) else at.batch
         return lw.simulate(robot, state, until=until, progress=False, **how)
 
@@ -327,7 +329,9 @@ class Call:
     def beside(self, road: str, **more) -> "Call":
         """The same on a neighbouring road."""
         names = {"controls": "control"}
-        how = {names.get(name, name): x for name, x in self.how.items() if name not in ("given", "reset", "statistics", "sensitivity")}
+        how = {names.get(name, name): x for name, x in self.how.items() if name not in ("given", "reset", "sensitivity")}
+        if isinstance(how.get("save"), lw.Save) and how["save"].statistics:
+            del how["save"]
         fixed = {"method": "euler", "dt": DT} if self.road in (ROLLOUT, GRADIENT) else {}
         return Call(road, self.case, fixed | how | more)
 

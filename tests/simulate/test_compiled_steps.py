@@ -52,8 +52,8 @@ def test_looking_at_steps_does_not_change_them(robot):
     same(run, looked)
     assert seen == run.t[1:].tolist()
     same(run, lw.simulate(robot, start(robot), until=1.0, events=[lambda t, q, v: t + 1.0]))
-    same(run, lw.simulate(robot, start(robot), until=1.0, dense=False))
-    third = lw.simulate(robot, start(robot), until=1.0, every=3)
+    same(run, lw.simulate(robot, start(robot), until=1.0, save=lw.Save(dense=False)))
+    third = lw.simulate(robot, start(robot), until=1.0, save=lw.Save(every=3))
     np.testing.assert_array_equal(third.q[:-1], run.q[::3][: len(third) - 1])
     assert third.t[-1] == 1.0
 
@@ -135,7 +135,7 @@ def test_a_kernel_takes_what_it_names_of_the_state():
     np.testing.assert_array_equal(few.q, many.q)
     np.testing.assert_array_equal(few.tau, many.tau)
     assert [x.t for x in few.events] == [x.t for x in many.events] != []
-    changes = [lw.simulate(robot, start, until=0.2, control=x[0], sensitivity=True).sensitivity["state"][-1] for x in (some, whole)]
+    changes = [lw.simulate(robot, start, until=0.2, control=x[0]).sensitivity()["state"][-1] for x in (some, whole)]
     np.testing.assert_allclose(*changes, atol=1e-13)
     with pytest.raises(lw.SimulationError, match='needs "gain" besides'):
         lw.simulate(robot, start, until=1.0, control=robot.kernel(gain=())(lambda v, gain: -gain * v))

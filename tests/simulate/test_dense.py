@@ -17,9 +17,9 @@ METHODS = {
     "rk45": ({"rtol": 1e-9, "atol": 1e-9, "dt": 0.5}, 1e-6),
     "dop853": ({"rtol": 1e-11, "atol": 1e-12, "dt": 0.5}, 1e-8),
     "stiff": ({"rtol": 1e-7, "atol": 1e-9, "dt": 0.5}, 1e-3),
-    "rk4": ({"dt": 1e-3, "every": 500}, 1e-7),
-    "midpoint": ({"dt": 1e-3, "every": 500}, 1e-3),
-    "euler": ({"dt": 1e-4, "every": 5000}, 3e-2),
+    "rk4": ({"dt": 1e-3, "save": lw.Save(every=500)}, 1e-7),
+    "midpoint": ({"dt": 1e-3, "save": lw.Save(every=500)}, 1e-3),
+    "euler": ({"dt": 1e-4, "save": lw.Save(every=5000)}, 3e-2),
 }
 
 
@@ -56,7 +56,7 @@ def test_the_motion_is_the_same_whatever_rows_are_stored():
 @pytest.mark.parametrize("how", ["project", "embed"])
 def test_loops_are_closed_between_rows(how):
     q = FOUR_BAR.assemble(FOUR_BAR.neutral() + 0.3, hold=[FOUR_BAR.joints[0]])
-    run = lw.simulate(FOUR_BAR, (q, np.zeros(FOUR_BAR.nv)), until=1.0, dt=0.25, constraints=how)
+    run = lw.simulate(FOUR_BAR, (q, np.zeros(FOUR_BAR.nv)), until=1.0, dt=0.25, loops=how)
     q, _ = run(np.linspace(0, 1, 41))
     assert max(np.abs(FOUR_BAR.constraints.residual(x)).max() for x in q) < 1e-10
     fine = lw.simulate(FOUR_BAR, run[0], until=1.0, method="dop853", rtol=1e-12, atol=1e-12, dt=0.025)
@@ -109,7 +109,7 @@ def test_slices_and_other_times_keep_it():
 
 @pytest.mark.parametrize(("first", "second"), [("rk45", "rk45"), ("rk45", "rk4"), ("rk4", "rk4"), ("dop853", "rk45")])
 def test_a_run_that_goes_on_keeps_it(first, second):
-    run = lw.simulate(PENDULUM, START, until=1.0, method=first, dt=0.002, every=10)
+    run = lw.simulate(PENDULUM, START, until=1.0, method=first, dt=0.002, save=lw.Save(every=10))
     longer = run.resume(until=2.0, method=second)
     t = np.linspace(0.01, 0.99, 30)
     np.testing.assert_array_equal(longer(t), run(t))
@@ -117,7 +117,7 @@ def test_a_run_that_goes_on_keeps_it(first, second):
     assert far(PENDULUM, longer(t + 1), exact(t + 1)) < 1e-3
 
 
-@pytest.mark.parametrize("how", [{"dt": 0.5}, {"method": "rk4", "dt": 0.01}, {"method": "rk4", "dt": 0.01, "every": 50}])
+@pytest.mark.parametrize("how", [{"dt": 0.5}, {"method": "rk4", "dt": 0.01}, {"method": "rk4", "dt": 0.01, "save": lw.Save(every=50)}])
 def test_a_file_keeps_it(tmp_path, how):
     run = lw.simulate(PENDULUM, START, until=2.0, **how)
     t = np.linspace(0, 2, 77)
@@ -149,18 +149,18 @@ def test_a_file_without_it_says_so(tmp_path):
 
 
 def test_without_it_times_between_rows_are_refused(monkeypatch):
-    run = lw.simulate(PENDULUM, START, until=2.0, dt=0.5, dense=False)
+    run = lw.simulate(PENDULUM, START, until=2.0, dt=0.5, save=lw.Save(dense=False))
     np.testing.assert_array_equal(run(0.5)[0], run.q[1])
     with pytest.raises(lw.SimulationError, match=r"no dense output \(it was made with dense=False\).*dense=True"):
         run(0.6)
-    assert lw.simulate(PENDULUM, START, until=2.0, method="rk4", dt=0.01, dense=False)(0.005)[0].shape == (2,)
+    assert lw.simulate(PENDULUM, START, until=2.0, method="rk4", dt=0.01, save=lw.Save(dense=False))(0.005)[0].shape == (2,)
     monkeypatch.setattr(dense, "LIMIT", 1 << 16)
-    long = {"until": 2.0, "method": "rk4", "dt": 1e-3, "every": 100}
+    long = {"until": 2.0, "method": "rk4", "dt": 1e-3}
     with pytest.raises(lw.SimulationError, match=r"more than 0 MB; simulate with dense=True keeps it"):
-        lw.simulate(PENDULUM, START, **long)(0.0005)
-    assert lw.simulate(PENDULUM, START, dense=True, **long)(0.0005)[0].shape == (2,)
+        lw.simulate(PENDULUM, START, save=lw.Save(every=100), **long)(0.0005)
+    assert lw.simulate(PENDULUM, START, save=lw.Save(dense=True, every=100), **long)(0.0005)[0].shape == (2,)
     with pytest.raises(lw.SimulationError, match="dense is 'yes'"):
-        lw.simulate(PENDULUM, START, until=1.0, dense="yes")
+        lw.simulate(PENDULUM, START, until=1.0, save=lw.Save(dense="yes"))
 
 
 # --- late starts
@@ -217,8 +217,8 @@ def test_no_times_give_no_rows():
 def test_without_dense_output_the_motion_is_known_between_rows_that_are_all_steps():
     """rk45 with a row for each step: a quartic through the rows."""
     robot, start = lw.Dynamics(lw.load("double_pendulum")), (np.array([2.0, 0.5]), np.zeros(2))
-    run, dense = (lw.simulate(robot, start, until=1.0, rtol=1e-8, dense=how) for how in (False, True))
+    run, dense = (lw.simulate(robot, start, until=1.0, rtol=1e-8, save=lw.Save(dense=how)) for how in (False, True))
     np.testing.assert_allclose(run(0.123)[0], dense(0.123)[0], atol=1e-5)
-    for how in ({"every": 2}, {"dt": 0.1}, {"method": "dop853"}):
+    for save, method in ((lw.Save(dense=False, every=2), "rk45"), (lw.Save(dense=False, dt=0.1), "rk45"), (lw.Save(dense=False), "dop853")):
         with pytest.raises(lw.SimulationError, match="made with dense=False"):
-            lw.simulate(robot, start, until=1.0, dense=False, **how)(0.1234)
+            lw.simulate(robot, start, until=1.0, save=save, method=method)(0.1234)

@@ -8,6 +8,7 @@ from zoo.mechanisms import named
 import linkwork as lw
 from linkwork.errors import SimulationError
 from linkwork.model import solids
+from linkwork.simulate.options import METHODS
 
 SWINGING = {
     "double pendulum": lambda: lw.load("double_pendulum"),
@@ -16,11 +17,12 @@ SWINGING = {
 }
 
 
-def runs(model, how="v", **options):
+def runs(model, how="v", method="rk45", **options):
     robot = lw.Dynamics(model, compiled=False)
     q, v = robot.random_state(seed=2)
     settings = {"until": 0.3, "rtol": 1e-9, "atol": 1e-11, "progress": False}
-    return lw.simulate(robot, (q, v), velocities=how, **settings | options)
+    made = lw.RK4(options.pop("dt"), velocities=how) if method == "rk4" else METHODS[method](velocities=how)
+    return lw.simulate(robot, (q, v), method=made, **settings | options)
 
 
 @pytest.mark.parametrize("name", SWINGING)
@@ -83,15 +85,15 @@ def test_rate_feedback_takes_energy_out(gain):
 @pytest.mark.parametrize(
     "model, options, match",
     [
-        ("double_pendulum", {"method": "stiff"}, "rk45, dop853, rk4"),
-        ("four_bar", {}, "trees"),
-        ("double_pendulum", {"sensitivity": True}, "velocities"),
+        ("double_pendulum", {"method": "stiff", "velocities": "eta"}, "rk45, dop853, rk4"),
+        ("four_bar", {"method": lw.RK45(velocities="eta")}, "trees"),
+        ("double_pendulum", {"method": lw.RK45(velocities="eta")}, "velocities"),
     ],
 )
 def test_what_cannot_be_done_says_so(model, options, match):
     robot = lw.Dynamics(lw.load(model), compiled=False)
     with pytest.raises(SimulationError, match=match):
-        lw.simulate(robot, (robot.neutral(), np.zeros(robot.nv)), until=0.1, velocities="eta", **options)
+        lw.simulate(robot, (robot.neutral(), np.zeros(robot.nv)), until=0.1, **options).sensitivity()
 
 
 def test_velocities_that_are_unknown_and_dry_friction_are_refused():
@@ -99,6 +101,6 @@ def test_velocities_that_are_unknown_and_dry_friction_are_refused():
     builder.body("a", joint=lw.Revolute(axis=(0, 1, 0), friction=0.2), **solids.rod(1.0, (0.5, 0, 0)))
     robot = lw.Dynamics(builder.model(), compiled=False)
     with pytest.raises(SimulationError, match="dry friction"):
-        lw.simulate(robot, (np.zeros(1), np.zeros(1)), until=0.1, velocities="eta")
+        lw.simulate(robot, (np.zeros(1), np.zeros(1)), until=0.1, method=lw.RK45(velocities="eta"))
     with pytest.raises(SimulationError, match='"v" or "eta"'):
-        lw.simulate(robot, (np.zeros(1), np.zeros(1)), until=0.1, velocities="etas")
+        lw.simulate(robot, (np.zeros(1), np.zeros(1)), until=0.1, method=lw.RK45(velocities="etas"))

@@ -20,7 +20,7 @@ def trend(t, x):
 
 def no_trend(steps, every):
     """The energy error of the midpoint rule stays within the same bounds from beginning to end."""
-    run = lw.simulate(PENDULUM, SWING, until=0.01 * steps, method="midpoint", dt=0.01, every=every)
+    run = lw.simulate(PENDULUM, SWING, until=0.01 * steps, method="midpoint", dt=0.01, save=lw.Save(every=every))
     assert run.status == "finished" and run.steps == steps
     error = run.energy - run.energy[0]
     tenths = np.array_split(error, 10)

@@ -32,7 +32,7 @@ def test_each_sample_is_its_single_run_to_the_bit(name, method):
     """The end, all rows, and rows at multiples of dt; 37 samples, more than there are lanes."""
     robot = lw.Dynamics(lw.load(name))
     Q, V = states(robot, 37)
-    ends, steps, grid = (lw.simulate(robot, (Q, V), until=0.7, method=method, **how) for how in ({"store": "last"}, {}, {"dt": 0.05}))
+    ends, steps, grid = (lw.simulate(robot, (Q, V), until=0.7, method=method, **how) for how in ({"save": "last"}, {}, {"dt": 0.05}))
     assert (ends.status == "finished").all() and ends.ragged is None and grid.Q.shape == (37, 15, robot.nq)
     for i in (0, 5, 36):
         alone = lw.simulate(robot, (Q[i], V[i]), until=0.7, method=method)
@@ -67,9 +67,9 @@ def test_varied_constants_are_those_of_other_models():
     rng = np.random.default_rng(1)
     mass, gravity = varying.value("mass") * rng.uniform(0.5, 2.0, (9, len(robot.bodies))), np.array([0.0, 0.0, -3.7])
     state = np.array([1.0, -0.5]), np.array([0.2, 0.1])
-    made = lw.simulate(varying, state, until=1.0, given={"mass": mass, "gravity": gravity}, store="last", rtol=1e-9)
+    made = lw.simulate(varying, state, until=1.0, given={"mass": mass, "gravity": gravity}, rtol=1e-9, save="last")
     assert made.q.shape == (9, 2)
-    alone = lw.simulate(varying, state, until=1.0, given={"mass": mass[4], "gravity": gravity}, store="last", rtol=1e-9)
+    alone = lw.simulate(varying, state, until=1.0, given={"mass": mass[4], "gravity": gravity}, rtol=1e-9, save="last")
     np.testing.assert_array_equal(alone.q, made.q[4])
     fixed = lw.rollout(varying, *state, dt=1e-3, steps=1000, method="rk4", given={"mass": mass[4], "gravity": gravity})
     np.testing.assert_allclose(fixed.q[-1], made.q[4], atol=1e-8)
@@ -80,7 +80,7 @@ def test_controls_are_kernels_with_inputs_of_their_own(robot, rng):
     pull = robot.kernel(goal=2)(lambda q, v, goal: 3.0 * (goal - q) - v)
     goals, (Q, V) = rng.standard_normal((6, 2)), states(robot, 6)
     for wrap in (lambda x: x, lambda x: lw.hold(x, rate=15.0)):
-        made = lw.simulate(robot, (Q, V), until=1.0, control=wrap(pull), given={"goal": goals}, store="last", rtol=1e-9)
+        made = lw.simulate(robot, (Q, V), until=1.0, control=wrap(pull), given={"goal": goals}, rtol=1e-9, save="last")
         alone = lw.simulate(robot, (Q[2], V[2]), until=1.0, control=wrap(lambda t, q, v: 3.0 * (goals[2] - q) - v), rtol=1e-9)
         np.testing.assert_allclose(made.q[2], alone.q[-1], atol=1e-7)
         assert made.steps[2] == alone.steps
@@ -98,7 +98,7 @@ def test_wrenches_from_outside_are_kernels(name):
         Q, V = states(robot, 4)
     else:
         Q, V = (np.array(x) for x in zip(*(robot.constraints.random_state(seed=k, reach=0.3) for k in range(4))))
-    made, grid = (lw.simulate(robot, (Q, V), until=0.6, external=wind, **how) for how in ({"store": "last"}, {"dt": 0.2}))
+    made, grid = (lw.simulate(robot, (Q, V), until=0.6, external=wind, **how) for how in ({"save": "last"}, {"dt": 0.2}))
     alone, rows = (lw.simulate(robot, (Q[2], V[2]), until=0.6, external=wind, **how) for how in ({}, {"dt": 0.2}))
     np.testing.assert_array_equal(made.q[2], alone.q[-1])
     np.testing.assert_array_equal(made.v[2], alone.v[-1])
@@ -108,7 +108,7 @@ def test_wrenches_from_outside_are_kernels(name):
     assert made.steps[2] == python.steps and np.abs(made.q[2] - lw.simulate(robot, (Q[2], V[2]), until=0.6).q[-1]).max() > 1e-3
     strength = np.array([0.0, 1.0, 2.0, 3.0])
     scaled = robot.kernel(t=(), strength=())(lambda t, q, v, strength: strength * (np.sin(3 * t) - 0.1 * v[0]) * blows)
-    varied = lw.simulate(robot.varying("mass"), (Q, V), until=0.6, external=scaled, given={"strength": strength}, store="last")
+    varied = lw.simulate(robot.varying("mass"), (Q, V), until=0.6, external=scaled, given={"strength": strength}, save="last")
     np.testing.assert_allclose(varied.q[1], lw.simulate(robot, (Q[1], V[1]), until=0.6, external=wind).q[-1], atol=1e-9)
     with pytest.raises(lw.ShapeError, match="as external it must return"):
         lw.simulate(robot, (Q, V), until=0.6, external=robot.kernel()(lambda q: q))
@@ -119,7 +119,7 @@ def test_statistics_are_those_of_dense_output(robot):
     tip = robot.kernel()(lambda q: robot.pose(q, "link2")[:3, 3])
     angle = robot.kernel()(lambda t, q, v: q[0] * np.cos(t))
     Q, V = states(robot, 11)
-    made = lw.simulate(robot, (Q, V), until=2.0, statistics={"tip": tip, "angle": angle}, rtol=1e-8)
+    made = lw.simulate(robot, (Q, V), until=2.0, rtol=1e-8, save=lw.Save(statistics={"tip": tip, "angle": angle}))
     assert made.ragged is None and made.statistics["tip"].least.shape == (11, 3) and made.statistics["angle"].mean.shape == (11,)
     t = np.linspace(0, 2, 4001)
     for i in (0, 7):
@@ -137,7 +137,9 @@ def test_the_least_and_the_greatest_value_lie_between_steps(robot, method, rtol)
     """Where the velocity of an angle is zero, its extreme values are, also those of its exponential. All are values of the functions."""
     functions = {"angle": lambda q: q[0], "growth": lambda q: np.exp(0.3 * q), "size": lambda q: np.abs(q)}
     how, (Q, V) = {"method": method, "rtol": rtol, "atol": rtol}, states(robot, 6)
-    found = lw.simulate(robot, (Q, V), until=3.0, statistics={name: robot.kernel()(f) for name, f in functions.items()}, **how).statistics
+    found = lw.simulate(
+        robot, (Q, V), until=3.0, save=lw.Save(statistics={name: robot.kernel()(f) for name, f in functions.items()}), **how
+    ).statistics
     for i in range(6):
         run = lw.simulate(robot, (Q[i], V[i]), until=3.0, events=[lambda t, q, v: v[0], lambda t, q, v: v[1]], **how)
         places = np.array([Q[i], run.q[-1], *(x.q for x in run.events)])
@@ -152,7 +154,9 @@ def test_the_least_and_the_greatest_value_lie_between_steps(robot, method, rtol)
 def test_a_conserved_quantity_stays(robot):
     """The energy of each sample."""
     energy = robot.kernel()(lambda q, v: robot.kinetic_energy(q, v) + robot.potential_energy(q))
-    found = lw.simulate(robot, states(robot, 50), until=5.0, statistics={"energy": energy}, rtol=1e-10, atol=1e-12).statistics["energy"]
+    found = lw.simulate(
+        robot, states(robot, 50), until=5.0, rtol=1e-10, atol=1e-12, save=lw.Save(statistics={"energy": energy})
+    ).statistics["energy"]
     assert np.max(found.greatest - found.least) < 1e-6
     np.testing.assert_allclose(found.mean, found.last, atol=1e-6)
 
@@ -184,7 +188,7 @@ def test_statistics_stop_at_a_terminal_event(robot):
     limit = robot.kernel(limit=())(lambda q, limit: q[0] - limit)
     state, limits = (np.array([-1.0, 0.0]), np.zeros(2)), np.linspace(-0.8, 0.4, 9)
     events = [lw.Event(limit, terminal=True)]
-    made = lw.simulate(robot, state, until=3.0, statistics={"angle": angle}, events=events, given={"limit": limits})
+    made = lw.simulate(robot, state, until=3.0, events=events, given={"limit": limits}, save=lw.Save(statistics={"angle": angle}))
     assert (made.status == "event").all()
     np.testing.assert_allclose(made.statistics["angle"].greatest, limits, atol=1e-9)
     np.testing.assert_allclose(made.statistics["angle"].last, made.q[:, 0], atol=1e-12)
@@ -205,7 +209,7 @@ def test_a_sample_without_accelerations_fails_at_once():
     robot = lw.Dynamics(lw.load("pendulum"))
     force = robot.kernel(scale=())(lambda q, scale: np.sqrt(scale) * q)
     state, given = (np.ones((3, 1)), np.zeros((3, 1))), {"scale": [1.0, -1.0, 2.0]}
-    made = lw.simulate(robot, state, until=1.0, control=force, given=given, store="last")
+    made = lw.simulate(robot, state, until=1.0, control=force, given=given, save="last")
     assert made.status.tolist() == ["finished", "failed", "finished"] and made.t[1] == 0.0
 
 
@@ -222,13 +226,13 @@ def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
 
     monkeypatch.setattr(Segments, "run", interrupted)
     Q, V = states(robot, 400)
-    made = lw.simulate(robot, (Q, V), until=1.0, store="last")
+    made = lw.simulate(robot, (Q, V), until=1.0, save="last")
     stopped = made.status == "stopped"
     assert 0 < stopped.sum() < 400
     np.testing.assert_array_equal(made.q[stopped], Q[stopped])
 
 
-@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.5}])
+@pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.5}])
 def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, how, monkeypatch):
     """t, q, v and counts are those of the start; there are no rows, statistics and events, whatever was made of them."""
     monkeypatch.setattr(ensemble_run, "CAPACITY", 4)
@@ -245,24 +249,26 @@ def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, h
     made = lw.simulate(robot, (Q, V), until=1000.0, **how)
     assert (made.status == "stopped").all() and not made.t.any() and not made.steps.any() and "5 stopped" in str(made)
     np.testing.assert_array_equal(made.q, Q)
-    if how == {"store": "last"}:
+    if how == {"save": "last"}:
         calls.clear()
         seen = robot.kernel()(lambda q: q[0])
-        made = lw.simulate(robot, (Q, V), until=1000.0, rtol=1e-9, statistics={"angle": seen}, events=[lw.Event(seen, "zero")])
+        made = lw.simulate(
+            robot, (Q, V), until=1000.0, rtol=1e-9, events=[lw.Event(seen, "zero")], save=lw.Save(statistics={"angle": seen})
+        )
         angle = made.statistics["angle"]
         assert np.isnan([angle.mean, angle.least, made.events["zero"].first]).all() and "angle" not in str(made)
     else:
         assert [x.shape for x in made.rows(2)] == [(0,), (0, 2), (0, 2)]
 
 
-@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.5}])
+@pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.5}])
 def test_max_steps_ends_a_sample_and_no_other(robot, how):
     """One that turns at 1e7 rad/s has a status, a reason and whole counts; the others have the bits they have without it."""
     Q, V = states(robot, 6)
     event = lw.Event(robot.kernel()(lambda q: q[0]), "zero")
     tame = lw.simulate(robot, (Q, V), until=1.0, events=[event], **how)
     V[2] = 1e7
-    wild = lw.simulate(robot, (Q, V), until=1.0, events=[event], max_steps=2000, **how)
+    wild = lw.simulate(robot, (Q, V), until=1.0, events=[event], method=lw.RK45(max_steps=2000), **how)
     assert wild.status.tolist() == ["finished"] * 2 + ["failed"] + ["finished"] * 3
     assert "max_steps" in wild.message(2) and wild.steps[2] == 2000 and 0 <= wild.events["zero"].count[2] <= 4 * 2000
     others = np.arange(6) != 2
@@ -282,16 +288,16 @@ def test_samples_that_never_start_have_no_events(robot):
 def test_a_timeout_stops_an_ensemble(robot, limits):
     """What is not done is stopped, and resume finishes it with the bits of an ensemble that was not stopped."""
     Q, V = states(robot, 5)
-    whole = lw.simulate(robot, (Q, V), until=1.0, store="last", limits=limits)
-    part = lw.simulate(robot, (Q, V), until=2000.0, store="last", limits=limits, timeout=1e-6)
+    whole = lw.simulate(robot, (Q, V), until=1.0, limits=limits, save="last")
+    part = lw.simulate(robot, (Q, V), until=2000.0, limits=limits, timeout=1e-6, save="last")
     assert "stopped" in part.status
     np.testing.assert_array_equal(part.q[part.status == "stopped"], Q[part.status == "stopped"])
     if not limits:
-        part = lw.simulate(robot, (Q, V), until=1.0, store="steps", timeout=1e-6)
+        part = lw.simulate(robot, (Q, V), until=1.0, timeout=1e-6, save="steps")
         np.testing.assert_array_equal(part.resume().q, whole.q)
 
 
-@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+@pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.1}])
 def test_ctrl_c_keeps_samples_that_are_done_beside_those_that_are_not(robot, how, monkeypatch):
     """Of a vector of samples, or a block, of which one turns at 1e5 rad/s."""
     monkeypatch.setattr(ensemble_run, "CAPACITY", 64)
@@ -310,11 +316,11 @@ def test_ctrl_c_keeps_samples_that_are_done_beside_those_that_are_not(robot, how
     assert made.status.tolist() == ["finished", "stopped", "finished", "finished"] and made.t[1] == 0.0
     for k in (0, 2, 3):
         np.testing.assert_array_equal(made.q[k], whole.q[k])
-        for x, y in zip(made.rows(k), whole.rows(k)) if how != {"store": "last"} else ():
+        for x, y in zip(made.rows(k), whole.rows(k)) if how != {"save": "last"} else ():
             np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+@pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.1}])
 @pytest.mark.parametrize("until", [0.5, 0.55])
 def test_an_ensemble_goes_on_as_its_single_runs_do(robot, how, until):
     """Ends, rows and counts of resume, to the bit, with a control at each stage and a held one."""
@@ -328,7 +334,7 @@ def test_an_ensemble_goes_on_as_its_single_runs_do(robot, how, until):
             np.testing.assert_array_equal(made.q[i], alone.q[-1])
         elif until == 0.5:  # else single runs have a row where they ended, and go on from there, too
             np.testing.assert_array_equal(made.Q[i], alone.q)
-        if how == {"store": "steps"}:
+        if how == {"save": "steps"}:
             for x, y in zip(made.rows(i), (alone.t, alone.q, alone.v)):
                 np.testing.assert_array_equal(x, y)
 
@@ -345,12 +351,12 @@ def test_statistics_and_events_go_on(robot):
         np.testing.assert_allclose(getattr(parts.statistics["angle"], name), getattr(whole.statistics["angle"], name), atol=2e-3)
 
 
-@pytest.mark.parametrize("how", [{"store": "last"}, {"store": "steps"}, {"dt": 0.1}])
+@pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.1}])
 def test_what_ctrl_c_has_stopped_is_finished_by_resume(robot, how, monkeypatch):
     """Stopped in the first part, and again in the second: the bits of an ensemble that was never stopped."""
     for name, value in (("FIRST_BLOCK", 3), ("CAPACITY", 4), ("SECONDS", 0.0), ("get_threads", lambda: 2)):  # blocks are of six samples
         monkeypatch.setattr(ensemble_run, name, value)
-    (Q, V), some = states(robot, 20), 4 if how == {"store": "last"} else 16
+    (Q, V), some = states(robot, 20), 4 if how == {"save": "last"} else 16
     first = lw.simulate(robot, (Q, V), until=0.6, **how)
     second, calls, run = first.resume(1.3), [], Segments.run
 
@@ -373,14 +379,14 @@ def test_what_ctrl_c_has_stopped_is_finished_by_resume(robot, how, monkeypatch):
     for found, expected in ((done, first), (late, second)):
         for name in ("t", "q", "v", "steps", "rejected", "status"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-        for k in range(20) if how != {"store": "last"} else ():
+        for k in range(20) if how != {"save": "last"} else ():
             for x, y in zip(found.rows(k), expected.rows(k), strict=True):
                 np.testing.assert_array_equal(x, y)
 
 
 def test_a_run_cannot_go_on_backwards(robot):
     with pytest.raises(lw.SimulationError, match="cannot go from"):
-        lw.simulate(robot, states(robot, 2), until=1.0, store="last").resume(0.5)
+        lw.simulate(robot, states(robot, 2), until=1.0, save="last").resume(0.5)
 
 
 def test_ctrl_c_stops_a_sample_whose_steps_do_not_end(robot, monkeypatch):
@@ -388,9 +394,9 @@ def test_ctrl_c_stops_a_sample_whose_steps_do_not_end(robot, monkeypatch):
     Q, V = states(robot, 3)
     calls, run = [], Segments.run
     monkeypatch.setattr(Segments, "run", lambda *x: (calls.append(x), run(*x))[1])
-    many = lw.simulate(robot, (Q, V), until=1.0, max_step=1e-5, store="last")
+    many = lw.simulate(robot, (Q, V), until=1.0, max_step=1e-5, save="last")
     assert len(calls) == 1 + 100_000 // ATTEMPTS and (many.status == "finished").all() and (many.steps >= 100_000).all()
-    alone = lw.simulate(robot, (Q[0], V[0]), until=1.0, max_step=1e-5, dense=False, every=10_000)
+    alone = lw.simulate(robot, (Q[0], V[0]), until=1.0, max_step=1e-5, save=lw.Save(every=10_000, dense=False))
     np.testing.assert_array_equal(many.q[0], alone.q[-1])
 
 
@@ -412,9 +418,9 @@ def test_states_that_are_no_numbers_fail_alone(robot):
     (Q, V), gain = states(robot, 4), np.array([1.0, 1.0, np.inf, 1.0])
     V[1] = np.nan
     pull = robot.kernel(gain=())(lambda q, gain: -gain * q)
-    made = lw.simulate(robot, (Q, V), until=1.0, control=pull, given={"gain": gain}, store="last")
+    made = lw.simulate(robot, (Q, V), until=1.0, control=pull, given={"gain": gain}, save="last")
     assert made.status.tolist() == ["finished", "failed", "failed", "finished"] and "not finite" in made.message(2)
-    alone = lw.simulate(robot, (Q[3], V[3]), until=1.0, control=pull, given={"gain": 1.0}, store="last")
+    alone = lw.simulate(robot, (Q[3], V[3]), until=1.0, control=pull, given={"gain": 1.0}, save="last")
     np.testing.assert_array_equal(alone.q, made.q[3])
 
 
@@ -422,7 +428,7 @@ def test_odd_batches(robot):
     """None, one, several axes, states that broadcast; and no time at all."""
     Q, V = states(robot, 3)
     assert lw.simulate(robot, (Q[:0], V[:0]), until=1.0).q.shape == (0, 2)
-    assert lw.simulate(robot, (Q[None], V[:, None]), until=0.1, store="last").q.shape == (3, 3, 2)
+    assert lw.simulate(robot, (Q[None], V[:, None]), until=0.1, save="last").q.shape == (3, 3, 2)
     still = lw.simulate(robot, (Q, V), until=0.0, dt=0.1)
     np.testing.assert_array_equal(still.Q, Q[:, None])
     assert still.steps.tolist() == [0, 0, 0]
@@ -441,9 +447,9 @@ def test_odd_batches(robot):
         ({"events": [lambda t, q, v: t]}, "robot.kernel"),
         ({"statistics": {"a": lambda q: q}}, "robot.kernel"),
         ({"given": {"masss": 1.0}}, "masss"),
-        ({"store": "all"}, "store"),
+        ({"save": "all"}, "store"),
         ({"dense": True}, "dense is for one state"),
-        ({"store": "steps", "dt": 0.1}, "give one"),
+        ({"save": "steps", "dt": 0.1}, "give one"),
     ],
 )
 def test_what_an_ensemble_has_not_is_refused_by_name(robot, more, said):
@@ -455,7 +461,7 @@ def test_mechanisms_with_loops_have_the_bits_of_single_runs():
     """Four-bars from many states: ends, rows at multiples of dt; loops are closed."""
     robot = lw.Dynamics(lw.load("four_bar"))
     Q, V = (np.array(x) for x in zip(*(robot.constraints.random_state(seed=k, reach=0.3) for k in range(11))))
-    made, grid = (lw.simulate(robot, (Q, V), until=0.7, **how) for how in ({"store": "last"}, {"dt": 0.1}))
+    made, grid = (lw.simulate(robot, (Q, V), until=0.7, **how) for how in ({"save": "last"}, {"dt": 0.1}))
     assert (made.status == "finished").all() and np.abs(robot.constraints.set.rows(made.q).c).max() < 1e-12
     for i in (0, 10):
         alone = lw.simulate(robot, (Q[i], V[i]), until=0.7)
@@ -465,7 +471,7 @@ def test_mechanisms_with_loops_have_the_bits_of_single_runs():
     with pytest.raises(ConstraintError, match="no state of four_bar"):
         lw.simulate(robot, (Q + 0.1, V), until=0.7)
     Q[4] += 0.1
-    some = lw.simulate(robot, (Q, V), until=0.7, store="last")
+    some = lw.simulate(robot, (Q, V), until=0.7, save="last")
     assert np.flatnonzero(some.status == "failed").tolist() == [4] and "constraints" in some.message(4)
     np.testing.assert_array_equal(np.delete(some.q, 4, 0), np.delete(made.q, 4, 0))
 

@@ -13,7 +13,7 @@ def rail(**more):
 
 
 CASES = {
-    "limits": (rail(lower=-1.0), {"limits": True, "restitution": 0.6}),
+    "limits": (rail(lower=-1.0), {"contact": lw.ContactLaw(limits=True, restitution=0.6)}),
     "dry friction": (rail(friction=12.0), {}),
     "reset": (rail(), {"events": [lw.Event(lambda t, q, v: q[0] + 0.5, "floor", direction=-1, reset=lambda t, q, v: (q, -0.5 * v))]}),
 }
@@ -24,7 +24,7 @@ def test_each_sample_is_its_single_run(name):
     """Ends, rows at all steps and at multiples of dt, events; a batch (2, 2)."""
     robot, how = CASES[name]
     Q, V = np.zeros((2, 2, 1)), np.array([0.0, 0.5, 1.0, -1.0]).reshape(2, 2, 1)
-    stored = {"store": "last"}, {"store": "steps"}, {"dt": 0.5}
+    stored = {"save": "last"}, {"save": "steps"}, {"dt": 0.5}
     ends, steps, grid = (lw.simulate(robot, (Q, V), until=1.5, **how, **more) for more in stored)
     for i in np.ndindex(2, 2):
         alone = lw.simulate(robot, (Q[i], V[i]), until=1.5, **how)
@@ -44,7 +44,7 @@ def test_each_sample_is_its_single_run(name):
 def test_a_sample_that_cannot_start_fails_alone():
     """One beyond its limit, one that is no number; a batch of none; and what does not go on says so."""
     robot, how = CASES["limits"]
-    made = lw.simulate(robot, (np.array([[-2.0], [0.0], [np.nan]]), np.zeros((3, 1))), until=0.3, store="last", **how)
+    made = lw.simulate(robot, (np.array([[-2.0], [0.0], [np.nan]]), np.zeros((3, 1))), until=0.3, save="last", **how)
     assert made.status.tolist() == ["failed", "finished", "failed"] and "limit" in made.message(0) and "not finite" in made.message(2)
     assert lw.simulate(robot, (np.zeros((0, 1)), np.zeros((0, 1))), until=0.3, **how).q.shape == (0, 1)
     with pytest.raises(lw.LinkworkError, match="limit"):
@@ -53,7 +53,7 @@ def test_a_sample_that_cannot_start_fails_alone():
         made.resume(1.0)
     with pytest.raises(lw.SimulationError, match="constants that vary"):
         lw.simulate(robot.varying("mass"), (np.zeros((2, 1)), np.zeros((2, 1))), until=0.3, **how)
-    for more, said in (({"statistics": {"a": 1}}, "statistics="), ({"given": {"a": 1.0}}, "given=")):
+    for more, said in (({"save": lw.Save(statistics={"a": 1})}, "statistics"), ({"given": {"a": 1.0}}, "given=")):
         with pytest.raises(lw.SimulationError, match=f"an ensemble of single runs .* takes no {said}"):
             lw.simulate(robot, (np.zeros((2, 1)), np.zeros((2, 1))), until=0.3, **how, **more)
 

@@ -78,7 +78,7 @@ def test_what_the_message_advises_holds_the_ball():
     """The joint has a limit where the event was: bounces end in rest, and the ball stays there."""
     joint = lw.Prismatic(axis=(0, 0, 1), lower=0.0)
     robot = lw.Dynamics(lw.Builder("ball").body("ball", joint=joint, **solids.point(1.0)).model())
-    run = lw.simulate(robot, ([2.0], [0.0]), until=5.0, limits=True, restitution=0.5)
+    run = lw.simulate(robot, ([2.0], [0.0]), until=5.0, contact=lw.ContactLaw(limits=True, restitution=0.5))
     assert run.status == "finished" and run.q[-1] == 0 and run.v[-1] == 0 and run.q.min() >= -1e-12
 
 
@@ -114,7 +114,7 @@ def test_events_that_may_be_missing_are_told():
     def function(t, q, v):
         return np.sin(2e5 * t)
 
-    run = lw.simulate(PENDULUM, ([0.3], [0.0]), until=0.3, first_step=0.3, rtol=1e-2, events=[lw.Event(function, "buzz")])
+    run = lw.simulate(PENDULUM, ([0.3], [0.0]), until=0.3, rtol=1e-2, events=[lw.Event(function, "buzz")], method=lw.RK45(first_step=0.3))
     assert run.status == "finished" and 'events may be missing: "buzz" (from t = 0 s on)' in run.message
     run = lw.simulate(PENDULUM, ([0.3], [0.0]), until=0.01, events=[lw.Event(function, "buzz", resolution=1e-5)])
     assert run.message == "" and len(run.events) == int(0.01 * 2e5 / np.pi)

@@ -203,7 +203,7 @@ WRONG = {
     'method "rk4" has fixed steps: give their length': {"method": "rk4"},
     "dt is 0; it must be a positive number of seconds": {"dt": 0},
     "rtol is -1 and atol 1e-09; they may not be negative": {"rtol": -1},
-    "restitution is 2; it must be a number from 0 to 1": {"limits": True, "restitution": 2},
+    "restitution is 2; it must be a number from 0 to 1": {"contact": lw.ContactLaw(limits=True, restitution=2)},
     "restitution is 0.5, but joint limits are off: limits=True": {"restitution": 0.5},
     "every is 0; it must be a whole number, at least 1": {"every": 0},
     "a run cannot go from 0.0 s until -1 s": {"until": -1},
@@ -290,16 +290,16 @@ def test_short_steps_that_are_asked_for_do_not_creep():
 @pytest.mark.parametrize("control", [None, lambda t, q, v: -0.1 * v], ids=["compiled", "Python"])
 def test_a_run_ends_after_max_steps_and_may_go_on(control):
     whole = lw.simulate(ARM, START, until=3.0, control=control)
-    part = lw.simulate(ARM, START, until=3.0, control=control, max_steps=7)
+    part = lw.simulate(ARM, START, until=3.0, control=control, method=lw.RK45(max_steps=7))
     assert part.status == "failed" and part.steps == 7 and "max_steps" in part.message and "t = " in part.message
-    rest = part.resume(until=3.0, max_steps=None)
+    rest = part.resume(until=3.0, method=lw.RK45())
     np.testing.assert_array_equal(rest.q, whole.q)
-    fixed = lw.simulate(ARM, START, until=3.0, method="rk4", dt=0.01, max_steps=5)
+    fixed = lw.simulate(ARM, START, until=3.0, method=lw.RK4(0.01, max_steps=5))
     assert fixed.status == "failed" and fixed.steps == 5
     assert "tolerances" not in fixed.message and "tolerances" in part.message
     for wrong, says in ((0, "at least 1"), (2.5, "whole"), ("many", "a number"), (10**30, "64 bits, or inf")):
         with pytest.raises(lw.SimulationError, match=f"max_steps is .*{says}"):
-            lw.simulate(ARM, START, until=1.0, max_steps=wrong)
+            lw.simulate(ARM, START, until=1.0, method=lw.RK45(max_steps=wrong))
 
 
 @every_method

@@ -75,6 +75,6 @@ def test_kernels_are_announced_by_name(monkeypatch, capsys):
 def test_a_state_that_is_no_pair_is_refused_in_words(state):
     """Also one array of q and v, and q alone; for one robot as for many."""
     robot = lw.Dynamics(lw.load("double_pendulum"))
-    for how in ({}, {"store": "last"}):
+    for how in ({}, {"save": "last"}):
         with pytest.raises(lw.ShapeError, match=r"not a pair \(q, v\) but .*: double_pendulum has q of shape \(2,\)"):
             lw.simulate(robot, state, until=0.1, **how)

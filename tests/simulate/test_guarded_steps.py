@@ -69,7 +69,7 @@ def agree(made, plain, atol=1e-7):
 @pytest.mark.parametrize("method", ["rk45", "dop853"])
 def test_limits_are_struck_where_steps_of_python_strike_them(stopping, method, monkeypatch):
     """Bounces of an elbow: the same times, and Python is asked once for each."""
-    how = {"until": 3.0, "limits": True, "restitution": 0.7, "rtol": 1e-8, "method": method}
+    how = {"until": 3.0, "contact": lw.ContactLaw(limits=True, restitution=0.7), "rtol": 1e-8, "method": method}
     plain = lw.simulate(stopping, START, control=nothing, **how)
     calls, looks = counted(monkeypatch)
     made = lw.simulate(stopping, START, **how)
@@ -82,7 +82,7 @@ def test_a_limit_that_is_passed_twice_within_a_step_is_struck():
     up = lw.Dynamics(lw.Builder("ball").body("ball", joint=lw.Prismatic(axis=(0, 0, 1), upper=1.0), **solids.point(1.0)).model())
     for beyond, count in ((1e-5, 1), (-1e-5, 0)):
         v = np.sqrt(2 * 9.81 * (1.0 + beyond))
-        run = lw.simulate(up, ([0.0], [v]), until=0.8, limits=True, first_step=0.3)
+        run = lw.simulate(up, ([0.0], [v]), until=0.8, limits=True, method=lw.RK45(first_step=0.3))
         assert len(run.events) == count and run.steps < 15
         if count:
             assert run.events[0].t == pytest.approx((v - np.sqrt(v * v - 2 * 9.81)) / 9.81, abs=1e-9)
@@ -151,7 +151,7 @@ def test_an_event_that_does_not_occur_changes_no_bit(smooth):
 def test_fast_and_short_and_undefined_functions_are_seen(smooth):
     """sin 200 t has 63 zeros in a second; a pulse is seen by its resolution; what is no number is told."""
     t = smooth.kernel(t=())
-    fast = lw.simulate(smooth, START, until=1.0, events=[t(lambda t, q: np.sin(200 * t) + 0.0 * q[0])], first_step=0.1)
+    fast = lw.simulate(smooth, START, until=1.0, events=[t(lambda t, q: np.sin(200 * t) + 0.0 * q[0])], method=lw.RK45(first_step=0.1))
     assert len(fast.events) in (63, 64)
     pulse = lw.Event(t(lambda t, q: 0.5 - np.exp(-(((t - 0.3) / 3e-4) ** 2)) + 0.0 * q[0]), "pulse", resolution=2e-4)
     assert len(lw.simulate(smooth, START, until=1.0, events=[pulse]).events) == 2
@@ -166,7 +166,8 @@ def test_runs_with_events_are_stopped_and_go_on_to_the_bit(case, stopping, rough
     wall = smooth.kernel()(lambda q: q[0] + 0.4)
     events = [lw.Event(wall, "wall", direction=-1, reset=lambda t, q, v: (q, -0.8 * v))]
     robot, how = {
-        "limits": (stopping, {"limits": True, "restitution": 0.7}), "friction": (rough, {}), "reset": (smooth, {"events": events}),
+        "limits": (stopping, {"contact": lw.ContactLaw(limits=True, restitution=0.7)}),
+        "friction": (rough, {}), "reset": (smooth, {"events": events}),
     }[case]  # fmt: skip
     how = how | {"until": 2.0, "rtol": 1e-7}
     whole = lw.simulate(robot, START, **how)
@@ -210,7 +211,7 @@ def test_loops_have_limits_and_friction_in_compiled_steps(monkeypatch):
 
 def test_linearly_implicit_steps_have_limits_and_friction(stopping, rough):
     """Against steps of rk45 with a small tolerance."""
-    for robot, how in ((stopping, {"limits": True, "restitution": 0.7}), (rough, {})):
+    for robot, how in ((stopping, {"contact": lw.ContactLaw(limits=True, restitution=0.7)}), (rough, {})):
         made, exact = (lw.simulate(robot, START, until=2.0, method=method, rtol=1e-9, **how) for method in ("rosenbrock", "dop853"))
         assert made.status == "finished" and len(made.events) == len(exact.events)
         np.testing.assert_allclose([x.t for x in made.events], [x.t for x in exact.events], atol=1e-5)

@@ -33,7 +33,7 @@ WAYS = {
     "with held ones": ("double_pendulum", {"control": [damp, lw.hold(lambda t, q, v: -q, rate=20.0), lambda t, q, v: 0.1 * q]}),
     "at multiples of dt": ("double_pendulum", {"control": damp, "dt": 0.07}),
     "on a loop": ("four_bar", {"control": damp}),
-    "with limits and friction": (limited(), {"control": damp, "limits": True, "restitution": 0.4}),
+    "with limits and friction": (limited(), {"control": damp, "contact": lw.ContactLaw(limits=True, restitution=0.4)}),
     "with events": ("double_pendulum", {"control": damp, "events": [lambda t, q, v: q[0], lw.Event(lambda t, q, v: v[1])]}),
 }
 

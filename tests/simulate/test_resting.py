@@ -75,7 +75,7 @@ def test_an_arm_that_falls_onto_many_limits_comes_to_the_end(restitution):
         builder.body(f"finger{k}", "arm", (1, 0, 0), joint, **solids.box(0.05, (0.02, 0.02, 0.05)))
     robot = lw.Dynamics(builder.model())
     for v in np.concatenate([np.zeros((1, 3)), np.random.default_rng(0).standard_normal((4, 3))]):
-        run = lw.simulate(robot, ([-0.5, 0.02, 0.01], v), until=1.0, limits=True, restitution=restitution)
+        run = lw.simulate(robot, ([-0.5, 0.02, 0.01], v), until=1.0, contact=lw.ContactLaw(limits=True, restitution=restitution))
         assert run.status == "finished" and len(run.events) > 3 and np.diff(run.energy).max() < 1e-5
         assert (np.abs(run.q[:, 0]) <= 1 + 1e-9).all() and (run.q[:, 1:] >= -1e-9).all() and (run.q[:, 1:] <= 0.04 + 1e-9).all()
 
@@ -85,7 +85,9 @@ def test_two_joints_that_strike_at_the_same_time_stop_both():
     builder = lw.Builder("balls")
     for k in range(2):
         builder.body(f"ball{k}", joint=lw.Prismatic(axis=(0, 0, 1), lower=-1.0), **solids.point(1.0))
-    run = lw.simulate(lw.Dynamics(builder.model()), (np.zeros(2), np.zeros(2)), until=2.0, limits=True, restitution=0.5)
+    run = lw.simulate(
+        lw.Dynamics(builder.model()), (np.zeros(2), np.zeros(2)), until=2.0, contact=lw.ContactLaw(limits=True, restitution=0.5)
+    )
     assert run.status == "finished" and run.q.min() >= -1 - 1e-12 and (run.q[-1] == -1).all() and (run.v[-1] == 0).all()
 
 
@@ -147,7 +149,7 @@ def four_bar(gravity=9.81, **crank):
     return robot, robot.assemble([1.0, -0.7, 1.4], hold=["crank_joint"])
 
 
-@pytest.mark.parametrize("how", [{}, {"method": "dop853"}, {"method": "stiff"}, {"constraints": "embed"}, {"method": "rk4", "dt": 0.05}])
+@pytest.mark.parametrize("how", [{}, {"method": "dop853"}, {"method": "stiff"}, {"loops": lw.Embed()}, {"method": "rk4", "dt": 0.05}])
 def test_a_loop_that_friction_holds_stands_still(how):
     """|X · τ| < c: what rounding leaves of the velocities is no motion, however projection changes it."""
     robot, q = four_bar(friction=20.0)
@@ -163,7 +165,7 @@ def test_a_loop_slides_to_rest():
     assert run.status == "finished" and np.abs(run.v[-1]).max() < 1e-12 and abs(work) < 1e-4
 
 
-@pytest.mark.parametrize("how", [{}, {"method": "rk4", "dt": 0.01}, {"constraints": "embed"}, {"restitution": 0.5}])
+@pytest.mark.parametrize("how", [{}, {"method": "rk4", "dt": 0.01}, {"loops": lw.Embed()}, {"restitution": 0.5}])
 def test_a_loop_falls_on_the_limit_of_a_joint_and_rests_there(how):
     robot, q = four_bar(lower=0.8, friction=1.0 if "restitution" in how else 0.0)
     run = lw.simulate(robot, (q, np.zeros(3)), until=2.0, limits=True, **how)

@@ -28,7 +28,9 @@ def block(friction=2.0, **more):
 def test_a_joint_bounces_off_its_limit(method):
     """Bounce n comes after t₁ (1 + 2 e + ... + 2 eⁿ⁻¹)."""
     e, first = 0.8, np.sqrt(2 / g)
-    run = lw.simulate(ball(lower=-1.0), ([0.0], [0.0]), until=2.5, method=method, limits=True, restitution=e, **METHODS[method])
+    run = lw.simulate(
+        ball(lower=-1.0), ([0.0], [0.0]), until=2.5, method=method, contact=lw.ContactLaw(limits=True, restitution=e), **METHODS[method]
+    )
     times = first * (1 + 2 * np.cumsum(np.concatenate([[0], e ** np.arange(1, 30)])))
     times = times[times < 2.5]
     np.testing.assert_allclose([event.t for event in run.events], times, atol=1e-6)
@@ -39,7 +41,9 @@ def test_a_joint_bounces_off_its_limit(method):
 @every_method
 def test_bounces_end_in_rest(method):
     """e = 1/2: at rest after three times the first fall, and from then on it does not move at all."""
-    run = lw.simulate(ball(lower=-1.0), ([0.0], [0.0]), until=3.0, method=method, limits=True, restitution=0.5, **METHODS[method])
+    run = lw.simulate(
+        ball(lower=-1.0), ([0.0], [0.0]), until=3.0, method=method, contact=lw.ContactLaw(limits=True, restitution=0.5), **METHODS[method]
+    )
     assert run.status == "finished"
     late = run.t > 3 * np.sqrt(2 / g) + 0.05
     assert late.sum() > 0 and (run.q[late] == -1.0).all() and (run.v[late] == 0.0).all()
@@ -53,7 +57,9 @@ def test_without_restitution_a_joint_stays_at_its_limit():
 
 def test_full_restitution_keeps_energy():
     robot = ball(lower=-1.0, upper=0.5)
-    run = lw.simulate(robot, ([0.0], [6.0]), until=5.0, limits=True, restitution=1.0, method="dop853", rtol=1e-10, atol=1e-10)
+    run = lw.simulate(
+        robot, ([0.0], [6.0]), until=5.0, method="dop853", rtol=1e-10, atol=1e-10, contact=lw.ContactLaw(limits=True, restitution=1.0)
+    )
     names = {event.name for event in run.events}
     assert names == {"rail at its lower limit", "rail at its upper limit"} and len(run.events) > 10
     np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-8)
@@ -62,7 +68,7 @@ def test_full_restitution_keeps_energy():
 def test_a_joint_leaves_its_limit_when_it_is_pulled_off():
     """Lifted by a force that grows past its weight at t = 1."""
     how = {"control": lambda t, q, v: [g * t], "rtol": 1e-9, "dt": 0.1}
-    run = lw.simulate(ball(lower=-1.0), ([-1.0], [0.0]), until=2.0, limits=True, restitution=0.5, **how)
+    run = lw.simulate(ball(lower=-1.0), ([-1.0], [0.0]), until=2.0, contact=lw.ContactLaw(limits=True, restitution=0.5), **how)
     assert (run.q[run.t <= 1] == -1.0).all()
     late = run.t > 1
     np.testing.assert_allclose(run.q[late, 0], -1 + g * (run.t[late] - 1) ** 3 / 6, atol=1e-7)
@@ -73,23 +79,26 @@ def test_limits_are_no_limits_unless_asked_for():
     assert run.q[-1] == pytest.approx(-g / 2) and not run.events
 
 
-@pytest.mark.parametrize(("old", "new"), [(None, {}), (0.0, {"limits": True}), (1, {"limits": True, "restitution": 1})])
+BOUNCY = lw.ContactLaw(limits=True, restitution=1.0)
+
+
+@pytest.mark.parametrize(("old", "new"), [(None, {}), (0.0, {"limits": True}), (1.0, {"contact": BOUNCY})])
 def test_limits_given_as_a_restitution_still_work_and_warn(old, new):
-    """limits=e is now limits=True, restitution=e."""
+    """limits=e is now contact=lw.ContactLaw(limits=True, restitution=e)."""
     robot, start = ball(lower=-1.0), ([0.0], [0.0])
     expected = lw.simulate(robot, start, until=1.0, **new)
-    with pytest.warns(DeprecationWarning, match=f"limits={old} is now limits=") as caught:
+    with pytest.warns(DeprecationWarning, match=f"limits={old} is now (contact|limits)=") as caught:
         run = lw.simulate(robot, start, until=1.0, limits=old)
     np.testing.assert_array_equal(run.q, expected.q)
     assert caught[0].filename == __file__
     with pytest.warns(DeprecationWarning):
         run = lw.simulate(robot, start, until=0.3).resume(until=1.0, limits=old)
-    assert (run.settings.limits, run.settings.restitution) == (new.get("limits", False), new.get("restitution", 0))
+    assert (run.settings.limits, run.settings.restitution) == (old is not None, old or 0)
 
 
 def test_a_start_beyond_a_limit_is_refused():
     with pytest.raises(lw.SimulationError, match='joint "rail" starts at -2, beyond its lower limit -1'):
-        lw.simulate(ball(lower=-1.0), ([-2.0], [0.0]), until=1.0, limits=True, restitution=0.5)
+        lw.simulate(ball(lower=-1.0), ([-2.0], [0.0]), until=1.0, contact=lw.ContactLaw(limits=True, restitution=0.5))
 
 
 def test_an_impact_moves_the_whole_mechanism():
@@ -98,7 +107,9 @@ def test_an_impact_moves_the_whole_mechanism():
     builder.body("upper", joint=lw.Revolute(), joint_name="shoulder", **solids.rod(1.0, (1, 0, 0)))
     builder.body("fore", "upper", (1, 0, 0), lw.Revolute(lower=-0.5, upper=0.5), joint_name="elbow", **solids.rod(1.0, (1, 0, 0)))
     robot = lw.Dynamics(builder.model())
-    run = lw.simulate(robot, ([0.0, 0.0], [0.0, 2.0]), until=5.0, limits=True, restitution=0.6, rtol=1e-10, atol=1e-10)
+    run = lw.simulate(
+        robot, ([0.0, 0.0], [0.0, 2.0]), until=5.0, rtol=1e-10, atol=1e-10, contact=lw.ContactLaw(limits=True, restitution=0.6)
+    )
     momentum = (robot.mass_matrix(run.q) @ run.v[..., None])[:, 0, 0]
     np.testing.assert_allclose(momentum, momentum[0], rtol=1e-8)
     assert len(run.events) > 3 and (np.diff(run.energy) < 1e-9).all()
@@ -115,7 +126,7 @@ def test_two_joints_at_their_limits():
     builder.body("upper", joint=lw.Revolute(**pin, upper=0.3), **solids.rod(1.0, (1, 0, 0)))
     builder.body("fore", "upper", (1, 0, 0), lw.Revolute(**pin, upper=0.0, damping=0.1), **solids.rod(1.0, (1, 0, 0)))
     robot = lw.Dynamics(builder.model())
-    run = lw.simulate(robot, ([-0.5, 0.0], [0.0, 0.0]), until=6.0, limits=True, restitution=0.3)
+    run = lw.simulate(robot, ([-0.5, 0.0], [0.0, 0.0]), until=6.0, contact=lw.ContactLaw(limits=True, restitution=0.3))
     assert run.status == "finished"
     assert (run.q <= np.array([0.3, 0.0]) + 1e-12).all()
     np.testing.assert_allclose(run.v[-1], 0, atol=1e-12)

@@ -119,7 +119,7 @@ def test_it_says_what_it_is(run):
 
 def test_every_keeps_fewer_rows():
     full = lw.simulate(ARM, SWING[0], until=1.0, method="rk4", dt=0.01)
-    few = lw.simulate(ARM, SWING[0], until=1.0, method="rk4", dt=0.01, every=7)
+    few = lw.simulate(ARM, SWING[0], until=1.0, method="rk4", dt=0.01, save=lw.Save(every=7))
     np.testing.assert_array_equal(few.q, full.q[[*range(0, 100, 7), 100]])
     assert few.steps == full.steps == 100
 
@@ -280,7 +280,7 @@ def test_a_bar_is_quiet_where_nobody_looks(capsys):
 
 
 def test_rows_that_are_not_in_order_of_time_are_not_saved_loaded_or_resumed(tmp_path):
-    run = lw.simulate(lw.Dynamics(lw.load("pendulum")), ([1.0], [0.0]), until=1.0, dense=False)
+    run = lw.simulate(lw.Dynamics(lw.load("pendulum")), ([1.0], [0.0]), until=1.0, save=lw.Save(dense=False))
     for backwards in (run[::-1], run.at([0.5, 0.1])):
         with pytest.raises(lw.SimulationError, match="in order of time"):
             backwards.save(tmp_path / "run.npz")
@@ -314,7 +314,13 @@ def test_a_run_that_is_stopped_within_a_step_goes_on_to_the_bit(method, tmp_path
 
         calls.clear()
         made = lw.simulate(
-            robot, ([0.0], [0.0]), until=0.8, limits=True, restitution=0.3, control=control, method=method, **METHODS[method]
+            robot,
+            ([0.0], [0.0]),
+            until=0.8,
+            control=control,
+            method=method,
+            contact=lw.ContactLaw(limits=True, restitution=0.3),
+            **METHODS[method],
         )
         return made, control
 

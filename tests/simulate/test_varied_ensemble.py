@@ -32,13 +32,13 @@ def test_four_bars_of_other_lengths_move_as_their_models_do(method):
     own, varying = [robot.varying(*LENGTHS, *BODIES).own for robot in robots], FOUR_BAR.varying(*LENGTHS, *BODIES)
     given = {name: np.array([x[name] for x in own]) for name in own[0]}
     how = {"until": 0.3, "rtol": 1e-9, "method": method}
-    ends, grid = (lw.simulate(varying, (q, v), given=given, **how, **more) for more in ({"store": "last"}, {"dt": 0.1}))
+    ends, grid = (lw.simulate(varying, (q, v), given=given, **how, **more) for more in ({"save": "last"}, {"dt": 0.1}))
     for i, robot in enumerate(robots):
         alone = lw.simulate(robot, (q[i], v[i]), dt=0.1, **how)
         np.testing.assert_allclose(grid.Q[i], alone.q, atol=1e-11)
         np.testing.assert_allclose(grid.V[i], alone.v, atol=1e-10)
         assert np.abs(robot.constraints.residual(grid.Q[i])).max() < 1e-13
-        one = lw.simulate(varying, (q[i], v[i]), given={name: x[i] for name, x in given.items()}, store="last", **how)
+        one = lw.simulate(varying, (q[i], v[i]), given={name: x[i] for name, x in given.items()}, save="last", **how)
         np.testing.assert_array_equal(one.q, ends.q[i])
         np.testing.assert_array_equal(one.v, ends.v[i])
         assert one.steps == ends.steps[i]
@@ -69,7 +69,7 @@ def test_samples_whose_loops_are_open_fail_alone():
     given = random_lengths(varying, 6)
     q = varying.assemble(FOUR_BAR.assemble(FOUR_BAR.neutral()), **given)
     q, v = varying.project(q, np.ones(3), **given)
-    alone = lw.simulate(varying, (q[5], v[5]), given={name: x[5] for name, x in given.items()}, until=0.2, store="last")
+    alone = lw.simulate(varying, (q[5], v[5]), given={name: x[5] for name, x in given.items()}, until=0.2, save="last")
     q[0, 0] += 0.3
     v[1, 0] += 0.3
     q[2] = np.nan

@@ -1,0 +1,103 @@
+"""What `simulate` is asked with: few keywords, options that are objects, and the keywords of earlier versions."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.simulate.options import METHODS, OLD, SHORT
+
+ARM = lw.Dynamics(lw.load("double_pendulum"))
+START = np.array([1.2, 0.3]), np.zeros(2)
+FOUR_BAR = lw.Dynamics(lw.load("four_bar"))
+
+
+def test_simulate_has_at_most_fifteen_keywords_and_five_shorthands():
+    named = [x.name for x in inspect.signature(lw.simulate).parameters.values() if x.kind is x.KEYWORD_ONLY]
+    assert set(SHORT) <= set(named) and len(SHORT) <= 5 and len(named) - len(SHORT) <= 15
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_name_is_its_method_with_defaults(name):
+    """The same bits."""
+    made = METHODS[name](0.01) if name in ("rk4", "euler", "midpoint") else METHODS[name] if name == "contact" else METHODS[name]()
+    if name == "contact":
+        return
+    dt = {"dt": 0.01} if name in ("rk4", "euler", "midpoint") else {}
+    by_name, by_object = lw.simulate(ARM, START, until=0.1, method=name, **dt), lw.simulate(ARM, START, until=0.1, method=made)
+    np.testing.assert_array_equal(by_name.q, by_object.q)
+
+
+def four_bar_state():
+    q = FOUR_BAR.assemble(FOUR_BAR.neutral() + 0.3, hold=[FOUR_BAR.joints[0]])
+    return q, FOUR_BAR.constraints.project(q, np.array([1.0, 0.0, 0.0]))[1]
+
+
+SAME = {
+    "first_step": ({"first_step": 1e-3}, {"method": lw.RK45(first_step=1e-3)}),
+    "max_steps": ({"max_steps": 3}, {"method": lw.RK45(max_steps=3)}),
+    "velocities": ({"velocities": "eta"}, {"method": lw.RK45(velocities="eta")}),
+    "every": ({"every": 2}, {"save": lw.Save(every=2)}),
+    "dense": ({"dense": False}, {"save": lw.Save(dense=False)}),
+    "restitution": ({"limits": True, "restitution": 0.5}, {"contact": lw.ContactLaw(limits=True, restitution=0.5)}),
+    "constraints": ({"constraints": "embed"}, {"loops": lw.Embed()}),
+    "keep": ({"keep": FOUR_BAR.constraints}, {"loops": lw.Project(onto=FOUR_BAR.constraints)}),
+    "tolerance": ({"tolerance": 1e-3}, {"loops": lw.Project(tolerance=1e-3)}),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_keyword_of_earlier_versions_warns_and_does_what_its_new_form_does(name):
+    old, new = SAME[name]
+    robot, start = (FOUR_BAR, four_bar_state()) if name in ("constraints", "keep", "tolerance") else (ARM, START)
+    with pytest.warns(DeprecationWarning, match=rf"simulate\({name}=\.\.\.\) is now "):
+        before = lw.simulate(robot, start, until=0.1, **old)
+    after = lw.simulate(robot, start, until=0.1, **new)
+    np.testing.assert_array_equal(before.q, after.q)
+    np.testing.assert_array_equal(before.t, after.t)
+
+
+def test_old_keywords_of_ensembles_and_derivatives_warn():
+    Q, V = (np.stack([x, x]) for x in START)
+    angle = ARM.kernel()(lambda q: q[0])
+    for old, new in (({"store": "last"}, {"save": "last"}), ({"statistics": {"a": angle}}, {"save": lw.Save(statistics={"a": angle})})):
+        with pytest.warns(DeprecationWarning, match=f"simulate.{next(iter(old))}"):
+            before = lw.simulate(ARM, (Q, V), until=0.1, **old)
+        np.testing.assert_array_equal(before.v, lw.simulate(ARM, (Q, V), until=0.1, **new).v)
+    with pytest.warns(DeprecationWarning, match=r"run\.sensitivity\(by="):
+        before = lw.simulate(ARM, START, until=0.1, sensitivity="state")
+    after = lw.simulate(ARM, START, until=0.1).sensitivity(by="state")
+    np.testing.assert_array_equal(before.sensitivity["state"], after["state"])
+    assert set(SAME) | {"store", "statistics", "sensitivity"} == set(OLD)
+
+
+def test_names_that_are_now_others_warn():
+    with pytest.warns(DeprecationWarning, match="ContactLaw"):
+        solver = lw.ContactSolver(method="newton")
+    assert solver == lw.ContactLaw(solver="newton").chosen
+    with pytest.warns(DeprecationWarning, match="gradient"):
+        assert lw.adjoint is lw.gradient
+
+
+@pytest.mark.parametrize(
+    "how, said",
+    [
+        ({"metod": "rk4"}, r'no option "metod"\. Did you mean "method"'),
+        ({"method": lw.RK45(rtol=1e-8), "rtol": 1e-6}, "given rtol twice"),
+        ({"method": lw.RK4(0.01), "dt": 0.02}, "given dt twice"),
+        ({"dt": 0.1, "save": lw.Save(dt=0.2)}, "given dt twice"),
+        ({"loops": "glue"}, r"loops is 'glue'; it may be lw\.Project"),
+        ({"contact": 3}, r"contact is 3; it takes an lw\.ContactLaw"),
+        ({"save": 3}, r"save is 3; it takes an lw\.Save"),
+        ({"save": "all"}, "store is 'all'|save"),
+    ],
+)
+def test_what_is_no_option_or_is_said_twice_is_named(how, said):
+    with pytest.raises(lw.SimulationError, match=said):
+        lw.simulate(ARM, tuple(np.stack([x, x]) for x in START), until=0.1, **how)
+
+
+def test_a_run_is_resumed_with_the_same_options():
+    run = lw.simulate(ARM, START, until=0.1).resume(0.2, method=lw.DOP853(rtol=1e-9), save=lw.Save(every=3))
+    assert run.settings.method == "dop853" and run.settings.rtol == 1e-9 and run.settings.every == 3
