@@ -1,6 +1,7 @@
 """A robot's quantities for other programs: as a C file, as SymPy expressions, as the list of their operations."""
 
 import re
+from collections.abc import Mapping
 from inspect import signature
 from math import inf
 from pathlib import Path
@@ -95,6 +96,8 @@ def symbolic(robot, what, names=None):
     `names` gives other symbols, or names for them, by input: {"q": ["theta", "x"]}.
     """
     operations = program(robot, what)
+    if not isinstance(names, Mapping | None):
+        raise OptionError(f'names is {names!r:.60}; it takes names of entries by input, as {{"q": ["theta", "x"]}}.')
     if (branches := symbols.branches(operations, names)) > BRANCHES:
         raise OptionError(
             f"{operations.name} of {robot.model.name} has {branches:,} branches, written out; in symbols there may be {BRANCHES:,}. "

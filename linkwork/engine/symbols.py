@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from ..errors import OptionError
 from .operations import meanings, operands
 from .program import Output, Program, evaluate
 
@@ -40,7 +41,7 @@ def symbols(program: Program, names: Mapping[str, Sequence]) -> dict[str, list]:
         stem = f"{x.name}_" if x.name[-1].isdigit() else x.name
         given = names[x.name] if x.name in names else [f"{stem}{i}" for i in range(x.size)]
         if len(given) != x.size:
-            raise ValueError(f"{x.name} has {x.size} entries, but {len(given)} names: {', '.join(map(str, given))}.")
+            raise OptionError(f"{x.name} has {x.size} entries, but {len(given)} names: {', '.join(map(str, given))}.")
         out[x.name] = [sympy.Symbol(s, real=True) if isinstance(s, str) else sympy.sympify(s) for s in given]
     return out
 

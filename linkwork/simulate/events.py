@@ -57,7 +57,7 @@ class Event:
     def value(self, t: float, q, v) -> float:
         """The function at a state, which it may not change; one number, whatever array it is in."""
         found = at_state(self.function, t, *read_only(q, v))
-        if isinstance(found, (float, int)):
+        if isinstance(found, float) or type(found) is int:
             return float(found)
         if found is None:
             raise ShapeError(f'event "{self.name}" returned None; its function of (t, q, v) returns a number.')
@@ -65,6 +65,8 @@ class Event:
         if array.size != 1 or isinstance(found, (str, list, tuple)):
             what = f"an array of shape {array.shape}" if array.size != 1 else f"{found!r:.60}"
             raise ShapeError(f'event "{self.name}" returned {what}; its function of (t, q, v) returns one number.')
+        if np.asarray(found).dtype == bool:
+            raise ShapeError(f'event "{self.name}" returned {found}, which has no sign to change; return t - 1.0 in place of t > 1.0.')
         return float(array.reshape(()))
 
 

@@ -12,6 +12,7 @@ import linkwork as lw  # noqa: E402
 from linkwork import export  # noqa: E402
 from linkwork.engine import symbols  # noqa: E402
 from linkwork.engine.interpreter import run  # noqa: E402
+from linkwork.errors import OptionError  # noqa: E402
 
 G = Rational(981, 100)
 PIN = lw.Revolute(axis=(0, 1, 0))
@@ -82,8 +83,10 @@ def test_symbols_can_have_other_names():
     mass = export.symbolic(ROBOT, "mass_matrix", {"q": theta})
     assert mass == MASS.subs(q2, theta[1])
     assert export.symbolic(ROBOT, "mass_matrix", {"q": ["a", "b"]}).free_symbols == {sympy.Symbol("b", real=True)}
-    with pytest.raises(ValueError, match="q has 2 entries, but 1 names: a"):
+    with pytest.raises(OptionError, match="q has 2 entries, but 1 names: a"):
         export.symbolic(ROBOT, "mass_matrix", {"q": ["a"]})
+    with pytest.raises(OptionError, match=r"names is \['a', 'b'\]; it takes names of entries by input"):
+        export.symbolic(ROBOT, "mass_matrix", ["a", "b"])
 
 
 def test_shapes_are_scalars_matrices_and_arrays():

@@ -217,10 +217,17 @@ def test_a_reset_that_returns_no_state_is_a_failure_that_says_so(wrong):
     assert run.status == "failed" and 'the reset of event "floor" returned' in run.message and "a pair (q, v)" in run.message
 
 
-@pytest.mark.parametrize(("value", "said"), [(None, "returned None"), ("up", "returned 'up'"), (np.zeros(2), r"an array of shape \(2,\)")])
-def test_an_event_that_returns_no_number_is_refused(value, said):
-    with pytest.raises(lw.ShapeError, match=f'event "odd" .*{said}'):
-        lw.simulate(BALL, ([2.0], [0.0]), until=1.0, events=[lw.Event(lambda t, q, v: value, "odd")])
+NO_NUMBERS = {
+    "None": None, "'up'": "up", "an array of shape (2,)": np.zeros(2), "True, which has no sign": True, "False, which": np.array([False])
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", NO_NUMBERS)
+def test_an_event_that_returns_no_number_is_refused(said):
+    """Nor a truth, as of q > 0: from 0 to 1 nothing passes through zero."""
+    with pytest.raises(lw.ShapeError) as error:
+        lw.simulate(BALL, ([2.0], [0.0]), until=1.0, events=[lw.Event(lambda t, q, v: NO_NUMBERS[said], "odd")])
+    assert str(error.value).startswith('event "odd" returned ') and said.strip() in str(error.value).replace("[", "").replace("]", "")
 
 
 def test_an_event_may_return_an_array_of_one_number():
