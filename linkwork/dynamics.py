@@ -15,6 +15,7 @@ from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.array import Traced
 from .engine.checks import array_of, run_into
+from .engine.compiled import Made
 from .engine.gufunc import put_into
 from .engine.identity import digest
 from .errors import ModelError, OptionError, UnknownNameError, did_you_mean
@@ -58,7 +59,7 @@ class Dynamics:
         self._by_size = rolled is None
         self._foreign: dict[object, Callable] = {}  # for arrays of other libraries
         self._kernels: dict[tuple, QuantityKernel] = {}
-        self.made: dict = {}  # what simulations have made of it
+        self.made = Made()  # what simulations have made of it
         self._ready: dict[np.dtype, dict[object, Callable]] = {dtype: {} for dtype in DTYPES}
 
     @property

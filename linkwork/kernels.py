@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from inspect import Parameter, signature
 from operator import index
-from typing import Any
 
 import numpy as np
 
 from .engine import interpreter
 from .engine.array import Traced
 from .engine.checks import array_of, checked, run_into
-from .engine.compiled import shapes
+from .engine.compiled import Made, shapes
 from .engine.derived import Derived
 from .engine.device import DeviceKernel
 from .engine.kernel import Kernel
@@ -42,7 +41,8 @@ class RobotKernel(ABC):
         """`function` is of one sample, over traced arrays; `coordinates` are the numbers of results that are coordinates of the robot."""
         self.robot, self.function, self.coordinates = robot, function, coordinates
         self.__name__, self.__doc__ = name, doc
-        self.ready: dict[Any, Any] = {}
+        self.ready: dict[np.dtype, Callable] = {}  # by the dtype of its arguments
+        self.made = Made()
         self._kernel: Kernel | None = None
         self._jacobians: dict[tuple, DerivativeKernel] = {}
         self._components: dict[tuple, DerivativeKernel] = {}
@@ -105,10 +105,8 @@ class RobotKernel(ABC):
             raise TypeError(f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}); got {count}.")
 
     def _on_device(self, arrays) -> DeviceKernel:
-        if "GPU" not in self.ready:
-            rolled = self.rolled(arrays)
-            self.ready["GPU"] = DeviceKernel(self.kernel(arrays) if rolled is None else self._by_itself(rolled))
-        return self.ready["GPU"]
+        rolled = self.rolled(arrays)
+        return self.made.once(lambda: DeviceKernel(self.kernel(arrays) if rolled is None else self._by_itself(rolled)))
 
     def rolled(self, arrays=None) -> Rolled | None:
         """Itself as a loop over the nodes, for a robot whose kernels are; None where it is straight-line code."""
@@ -187,18 +185,20 @@ class RobotKernel(ABC):
 
     def derived(self, arrays=None) -> Derived:
         """Its derivatives as functions of one sample, those of results that are coordinates component by component."""
-        return self._derived("derived", self.function, arrays)
+        return self._derived(self.function, arrays)
 
     def derived_along(self, arrays=None) -> Derived:
         """Its derivatives as functions of one sample, those of results that are coordinates along the group."""
-        return self._derived("derived along", self._local, arrays) if self.coordinates else self.derived(arrays)
+        return self._derived(self._local, arrays) if self.coordinates else self.derived(arrays)
 
-    def _derived(self, key: str, function: Callable, arrays) -> Derived:
-        kernel = self.kernel(arrays)
-        if key not in self.ready:
-            on_group = {x.name: partial(coordinate_rates, self.robot.lowered.plain()) for x in kernel.inputs if x.name in COORDINATES}
-            self.ready[key] = Derived(self.__name__, function, kernel.inputs, on_group)
-        return self.ready[key]
+    def _derived(self, function: Callable, arrays) -> Derived:
+        inputs = self.kernel(arrays).inputs
+
+        def make() -> Derived:
+            on_group = {x.name: partial(coordinate_rates, self.robot.lowered.plain()) for x in inputs if x.name in COORDINATES}
+            return Derived(self.__name__, function, inputs, on_group)
+
+        return self.made.once(make, function)
 
     def _local(self, *arguments):
         """Its results, of coordinates q their difference from a q that stands still: zero, with the derivative along the group."""
@@ -348,13 +348,14 @@ class UserKernel(RobotKernel):
         robot = self.robot
         if not robot.rolled or not robot.nv or robot.constraints is not None or not robot.lowered.is_rigid:
             return None
-        if "rolled" not in self.ready:
-            inputs = self.inputs(arrays)
-            try:
-                self.ready["rolled"] = Rolled.of_function(self.__name__, robot.lowered.nodes, self.function, inputs)
-            except Exception as error:  # it is straight-line code, which fails by itself if the function is wrong
-                self.ready["rolled"], self._why = None, str(error)
-        return self.ready["rolled"]
+        return self.made.once(lambda: self._rolled(self.inputs(arrays)))
+
+    def _rolled(self, inputs: tuple[Input, ...]) -> Rolled | None:
+        try:
+            return Rolled.of_function(self.__name__, self.robot.lowered.nodes, self.function, inputs)
+        except Exception as error:  # it is straight-line code, which fails by itself if the function is wrong
+            self._why = str(error)
+            return None
 
     def kernel(self, arrays=None):
         try:

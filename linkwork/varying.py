@@ -7,6 +7,7 @@ import numpy as np
 
 from .engine.array import Traced
 from .engine.checks import array_of, checked, run_into
+from .engine.compiled import Made
 from .engine.device import Library, on_device
 from .engine.kernel import Kernel
 from .engine.program import Input
@@ -49,7 +50,7 @@ class Varying:
         self._methods = [name for name in vars(type(robot)) if name in QUANTITIES]
         self._nodes = lower(robot.model, split=True, lengths="at" in names)
         self._own = {name: self._value(name) for name in self.names}
-        self.ready: dict = {}
+        self.made = Made()
 
     def __getattr__(self, what: str):
         if what.startswith("_") or what not in self._methods:
@@ -90,9 +91,7 @@ class Varying:
         if held is not None and held.set.drives and QUANTITIES[what].constrained and named.get("drive") is None:
             named["drive"] = held.driven(t)
         key, given = self._asked(what, list(arguments), named)
-        if key not in self.ready:
-            self.ready[key] = self.kernel(key)
-        kernel = self.ready[key]
+        kernel = self.made.once(lambda: self.kernel(key), key)
         names = [x.name for x in kernel.inputs[: len(kernel.inputs) - len(self.names)]]
         given += [named.pop(name) for name in names[len(given) :] if name in named]
         if len(given) != len(names):
@@ -105,10 +104,8 @@ class Varying:
         constants = {**self._own, **named}
         arrays, _ = checked(what, kernel.inputs, (*given, *(constants[name] for name in self.names)))
         dtype = working_dtype(*arrays[: len(names)])
-        if (key, dtype) not in self.ready:
-            self.ready[key, dtype] = QUANTITIES[what].demanding(kernel.runner(dtype.char))
-        values = (x.astype(dtype, copy=False) for x in arrays)
-        return run_into(self.ready[key, dtype], tuple(values), out, what)
+        run = self.made.once(lambda: QUANTITIES[what].demanding(kernel.runner(dtype.char)), key, dtype)
+        return run_into(run, tuple(x.astype(dtype, copy=False) for x in arrays), out, what)
 
     def check_masses(self, constants: Mapping) -> None:
         """Raises where a rigid body has a negative mass in some sample: of a flexible one it is what is added. Arrays on a GPU, and of a
@@ -171,17 +168,14 @@ class Varying:
         if any(is_foreign(x) for x in (*state.values(), *constants.values())):
             raise ModelError(f"states of {model} are put on constraints on the CPU: give arrays of NumPy.")
         self.check_masses(constants)
-        if "states" not in self.ready:
-            from .constraints.varied_states import VariedStates  # only those who ask for it wait for it
+        from .constraints.varied_states import VariedStates  # only those who ask for it wait for it
 
-            self.ready["states"] = VariedStates(held.by_numbers, self.mechanism, self._own, self)
-        kernel = getattr(self.ready["states"], what)
+        states = self.made.once(lambda: VariedStates(held.by_numbers, self.mechanism, self._own, self))
+        kernel = getattr(states, what)
         moved = () if not held.set.drives else (held.driven(t) if drive is None else drive,)
         arrays, _ = checked(what, kernel.inputs, (*state.values(), *moved, *(constants.get(name, x) for name, x in self._own.items())))
         dtype = working_dtype(*arrays[: len(state)])
-        if ("states", what) not in self.ready:
-            self.ready["states", what] = kernel.runner("d")
-        found = self.ready["states", what](*(x.astype(float, copy=False) for x in arrays))
+        found = self.made.once(lambda: kernel.runner("d"), what)(*(x.astype(float, copy=False) for x in arrays))
         return tuple(x.astype(dtype, copy=False) for x in (found if isinstance(found, tuple) else (found,)))
 
     def kernel(self, key) -> Kernel:
@@ -201,9 +195,7 @@ class Varying:
         robot.varying("mass").as_kernel("forward_dynamics").jacobian(by="mass")(q, v, tau, masses)
         """
         key = asked(self.robot, what)
-        if ("kernel", key) not in self.ready:
-            self.ready["kernel", key] = QuantityKernel(self.robot, self.kernel(key))
-        return self.ready["kernel", key]
+        return self.made.once(lambda: QuantityKernel(self.robot, self.kernel(key)), key)
 
     @property
     def own(self) -> dict[str, np.ndarray]:

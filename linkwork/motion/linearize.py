@@ -135,14 +135,15 @@ def runner(robot, function: Callable, q, push) -> Callable:
     run = partial(function, robot)
     if not on_device(q):
         return run
-    key = function.__name__, bool(push)
-    if key not in robot.made:
+
+    def make() -> UserKernel:
         parameters = list(signature(function).parameters.values())[1:]
         taken = [x.replace(default=x.empty) for x in parameters if x.name != "external" or push]
         made = lambda *arrays: run(*arrays)
         made.__name__, made.__signature__ = function.__name__, Signature(taken)  # type: ignore[attr-defined]
-        robot.made[key] = UserKernel(robot, made, {"h": ()} if any(x.name == "h" for x in taken) else {})
-    return robot.made[key]
+        return UserKernel(robot, made, {"h": ()} if any(x.name == "h" for x in taken) else {})
+
+    return robot.made.once(make, function, bool(push))
 
 
 def continuous(robot, q, v, tau, external=None):
@@ -217,8 +218,10 @@ def chart(robot, xi, v):
 
 def kernels(robot) -> dict[str, Any]:
     """What of a step concerns the groups of the joints alone, as kernels."""
-    if "groups" in robot.made:
-        return robot.made["groups"]
+    return robot.made.once(lambda: _kernels(robot))
+
+
+def _kernels(robot) -> dict[str, Any]:
 
     def euler(q, v, vdot, h):
         return equations.euler_end(nodes_like(robot, q), q, v, vdot, h)
@@ -235,11 +238,10 @@ def kernels(robot) -> dict[str, Any]:
 
     bend = UserKernel(robot, lambda xi, v: equations.local_velocity(nodes_like(robot, xi), xi, v), {"xi": robot.nv}).jacobian(by="xi")
     slopes = UserKernel(robot, euler_change, {"h": ()}).jacobian(by=("q", "v", "vdot"))
-    robot.made["groups"] = {
+    return {
         "euler": UserKernel(robot, euler, {"h": ()}), "euler slopes": slopes,
         "chart": UserKernel(robot, matrices, {"xi": robot.nv}), "bend": bend,
     }  # fmt: skip
-    return robot.made["groups"]
 
 
 def of_tree(robot, q, v, tau, external=None):

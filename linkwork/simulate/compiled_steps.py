@@ -135,18 +135,19 @@ class CompiledSteps:
             functions = [x.function for x in self.events]
             controls = [] if self.asks else self.flow.controls.functions
             pushes = None if self.asks else cast(UserKernel | None, self.flow.external)
-            holder = cache_of(robot, *controls, pushes, *functions)
             looks = tuple((x.function, x.resolution) for x in self.events)
             limits = None if stops is None else (len(stops.limits), holds)
-            key = "steps", type(self.integrator.pair), self.dense, limits, robot.lowered, tuple(controls), pushes, looks, self.asks
-            if key not in holder:
+
+            def make() -> tuple[Segments, Joints | None]:
                 joints = None if stops is None else Joints.of(stops, holds)
                 guard = Guard(joints, self.events) if stops is not None or self.events else None
                 modes = () if joints is None else joints.modes
                 of = Equations.of(robot, controls, constraints=self.constraints, external=pushes, modes=modes, asks=self.asks)
                 rows = (*ROWS, POLYNOMIAL) if self.dense else ROWS
-                holder[key] = Segments(of, self.integrator.pair, rows, wide=False, guard=guard), joints
-            segments, joints = holder[key]
+                return Segments(of, self.integrator.pair, rows, wide=False, guard=guard), joints
+
+            key = type(self.integrator.pair), self.dense, limits, robot.lowered, tuple(controls), pushes, looks, self.asks
+            segments, joints = cache_of(robot, *controls, pushes, *functions).once(make, *key)
             capacity = int(np.clip(ROOM // segments.bytes_of_row(), 16, MOST))
             self.ready[holds] = segments, joints, capacity, segments.room(1, capacity)
         return self.ready[holds]

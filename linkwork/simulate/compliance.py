@@ -41,8 +41,9 @@ def tree_compliance(robot: Dynamics, q) -> np.ndarray:
 
 def _inertias(robot: Dynamics) -> np.ndarray:
     """The inertia that each velocity feels in some configurations, in plain NumPy, once for each robot."""
-    if "inertias" not in robot.made:
-        plain = Dynamics(robot.model, compiled=False)
+
+    def make() -> np.ndarray:
         q = np.stack([robot.neutral(), *robot.random_state(2, seed=0)[0]])
-        robot.made["inertias"] = np.einsum("...ii->...i", plain.mass_matrix(q)).max(0)
-    return robot.made["inertias"]
+        return np.einsum("...ii->...i", Dynamics(robot.model, compiled=False).mass_matrix(q)).max(0)
+
+    return robot.made.once(make)

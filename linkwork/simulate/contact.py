@@ -459,8 +459,7 @@ def free_velocity_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
 
 
 def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inputs, wrenches: bool, *more):
-    key = name, law.limits, law.limit_restitution, law.recovery, wrenches, *more
-    if key not in robot.made:
+    def make():
         lowered, own = robot.lowered, robot.lowered.nodes
 
         def run(q, *arguments):
@@ -470,8 +469,9 @@ def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inp
         shapes: dict = {"tau": ("nv",), "impulse": (3 * law.count,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}
         shapes |= {"at": ("nv",), "inverse": ("nv", "nv")}
         names = "q", "v", *inputs, *(("external",) if wrenches else ())
-        robot.made[key] = Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names), (lowered, law, more)).gufunc("d")
-    return robot.made[key]
+        return Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names), (lowered, law, more)).gufunc("d")
+
+    return robot.made.once(make, name, law.limits, law.limit_restitution, law.recovery, wrenches, *more)
 
 
 def picked(dry, rows: tuple[int, ...]):

@@ -101,13 +101,15 @@ class ContactSteps:
         """Make all steps in compiled code, from the first rows of q, v, impulses and what the solver says to the rows after them."""
         inputs, host = self.inputs, self.library.host
         control, reset = (x if isinstance(x, UserKernel) else None for x in (self.controls, self.reset))
-        shapes, ready = inputs.shapes(), cache_of(self.robot, control, reset)
-        key = "contact march", *self.identity, control, reset, len(inputs.streams), repr(shapes), inputs.Q.dtype if host else "GPU"
-        if key not in ready:
+        shapes, form = inputs.shapes(), Form(len(kept), len(inputs.streams))
+
+        def make() -> Repeat | DeviceRepeat:
             kernel = whole_contact_step(self.robot, self.law, self.solver.in_steps, control, reset, shapes)
-            form = Form(len(kept), len(inputs.streams))
-            ready[key] = Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
-        ready[key].steps([*(x[0] for x in kept), *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
+            return Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
+
+        key = *self.identity, control, reset, form, repr(shapes), inputs.Q.dtype if host else "GPU"
+        repeat = cache_of(self.robot, control, reset).once(make, *key)
+        repeat.steps([*(x[0] for x in kept), *inputs.streams.values(), *inputs.constants.values()], kept, inputs.steps, every)
 
     @property
     def identity(self) -> tuple:
@@ -122,16 +124,18 @@ class ContactSteps:
         shapes = {TAU: tuple(inputs.V.shape)[len(inputs.batch) :], LENGTH: ()}
         names = [name for name in at if name not in shapes and name in self._own_names]
         shapes |= {name: tuple(at[name].shape)[len(inputs.batch) :] for name in names}
-        key, ready = ("contact step", *self.identity, str(inputs.Q.dtype), repr(shapes)), cache_of(self.robot)
-        if key not in ready:
+
+        def make() -> Callable:
             kernel = whole_contact_step(self.robot, self.law, self.solver.in_steps, None, None, shapes)
-            ready[key] = kernel.runner(inputs.Q.dtype.char) if library.host else DeviceKernel(kernel)
+            return kernel.runner(inputs.Q.dtype.char) if library.host else DeviceKernel(kernel)
+
+        run = cache_of(self.robot).once(make, *self.identity, library.host, str(inputs.Q.dtype), repr(shapes))
         h, state = library.full((), self.dt, inputs.Q), (q[0], v[0], impulse[0], said[0])
         for i in range(1, inputs.steps + 1):
             row, rest = divmod(i, every)
             at = inputs.at(i - 1)
             tau = at[TAU] if TAU in at else self._called("controls", self.controls, i - 1, at, *state[:2], state[1])[0]
-            state = ready[key](*state, tau, h, *(at[name] for name in names))
+            state = run(*state, tau, h, *(at[name] for name in names))
             if self.reset is not None:
                 state = (*self._called("reset", self.reset, i, at, *state[:2], *state[:2]), *state[2:])
             if not rest:

@@ -28,17 +28,12 @@ class ContactSlopes:
         self.law, varied = law, self._varied
         every = {FRICTION: law.friction, **(varied.own if varied else {})}
         self.own = {name: every[name] for name in names}
-        key = "slopes of contact steps", self.solver, names, law.limits, law.limit_restitution
-        if key not in robot.made:
-            robot.made[key] = self._kernels()
-        self.step, self.middle = robot.made[key]
+        key = self.solver, names, law.limits, law.limit_restitution
+        self.step, self.middle = robot.made.once(lambda: self._kernels(), *key)
 
     @property
     def _varied(self):
-        key = "varying", self.names
-        if self.names and key not in self.robot.made:
-            self.robot.made[key] = self.robot.varying(*self.names)
-        return self.robot.made[key] if self.names else None
+        return self.robot.made.once(lambda: self.robot.varying(*self.names), self.names) if self.names else None
 
     def _kernels(self) -> tuple[QuantityKernel, QuantityKernel]:
         robot, nodes = self.robot, self.robot.lowered.joint_space

@@ -108,9 +108,8 @@ class DeviceEnsembleRun:
         kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels), a.external]
         source = a.robot.lowered if isinstance(a.robot, Dynamics) else a.robot
         watched = () if a.watch is None else (tuple(a.watch.statistics), *((x.direction, x.terminal) for x in a.watch.events))
-        key = "ensemble on a GPU", source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched
-        ready = cache_of(a.robot, *kernels)
-        if key not in ready:
+
+        def make() -> list:
             content = of, type(names.pair), self.rows, a.watch
             step = Kernel("ensemble", lambda *x: attempt(of, names.pair, self.rows, a.watch, names.by_name(x)), names.inputs, content)
             state, inputs = self._within()
@@ -120,8 +119,10 @@ class DeviceEnsembleRun:
                 Kernel("within_step", state, inputs, content),
             ]
             others = [DeviceKernel(x) for x in (*made, *(() if a.watch is None else (observer(of, a.watch),)))]
-            ready[key] = [DeviceRepeat(step, Form(len(names.state), keeps=True, leaves=True)), *others]
-        return (*ready[key], None)[:5]
+            return [DeviceRepeat(step, Form(len(names.state), keeps=True, leaves=True)), *others]
+
+        key = source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched
+        return (*cache_of(a.robot, *kernels).once(make, *key), None)[:5]
 
     def _rate_inputs(self):
         own = self.own

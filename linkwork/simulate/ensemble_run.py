@@ -82,12 +82,13 @@ class EnsembleRun:
         kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels), a.external]
         watched = () if a.watch is None else (tuple(a.watch.statistics), *((x.direction, x.terminal) for x in a.watch.events))
         source = a.robot.lowered if isinstance(a.robot, Dynamics) else a.robot
-        key = "ensemble", source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched, self.asks
-        ready = cache_of(a.robot, *kernels)
-        if key not in ready:
+
+        def make() -> tuple:
             segments = Segments(of, PAIRS[a.settings.method](), ROWS[a.store], wide=True, watch=a.watch)
-            ready[key] = segments, None if a.watch is None else observer(of, a.watch).gufunc("d"), self._start_rates()
-        return ready[key]
+            return segments, None if a.watch is None else observer(of, a.watch).gufunc("d"), self._start_rates()
+
+        key = source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched, self.asks
+        return cache_of(a.robot, *kernels).once(make, *key)
 
     def _start_rates(self):
         """The function (t, q, v, held, given...) -> v̇, τ of states to start from, with the bits of a single run where there can be one.

@@ -164,12 +164,13 @@ class FixedSteps:
             joints = None if flow.stops is None else Joints.of(flow.stops, holds)
             modes = () if joints is None else joints.modes
             contact = self.method if isinstance(self.method, Moreau) else None
-            key = "fixed steps", type(self.method), _known(contact), robot.lowered, controls, pushes, asks, modes
-            holder = cache_of(robot, *controls, pushes)
-            if key not in holder:
+
+            def make() -> Program:
                 of = Equations.of(robot, controls, constraints=self.constraints, external=pushes, modes=modes, asks=asks)
-                holder[key] = Program(of, self.method)
-            program = holder[key]
+                return Program(of, self.method)
+
+            key = type(self.method), _known(contact), robot.lowered, controls, pushes, asks, modes
+            program = cache_of(robot, *controls, pushes).once(make, *key)
             capacity = int(np.clip(ROOM // program.bytes_of_row, 16, MOST))
             self.ready[holds] = program, joints, [np.empty((1, capacity, *program.shapes.get(name, ()))) for name in program.rows]
         return self.ready[holds]

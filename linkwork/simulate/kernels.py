@@ -7,6 +7,7 @@ from inspect import signature
 import numpy as np
 
 from ..dynamics import Dynamics
+from ..engine.compiled import Made
 from ..engine.derived import Derived
 from ..engine.interpreter import called
 from ..engine.kernel import Kernel
@@ -21,39 +22,34 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
 
     Of the function's optional arguments, those named in `options` are taken. Without `friction` the joints have none.
     """
-    dtype = np.dtype(dtype)
-    ready = robot.made
-    key = function.__name__, options, dtype.char, friction
-    if key not in ready:
-        if robot.compiled and robot.nv and not robot.long and (not more_than_a_tree(robot) or function in KINEMATIC):
-            ready[key] = _compiled(robot, function, *key)
-        elif function is equations.local_rates and robot.constraints is not None:
-            ready[key] = ConstrainedRates(robot, options, friction, _local_rates(robot, friction), kernel(robot, equations.local_velocity))
-        else:
-            ready[key] = _plain(robot, function, dtype, friction)
-    return ready[key]
+    return robot.made.once(lambda: _made(robot, function, options, np.dtype(dtype), friction), function, options, np.dtype(dtype), friction)
+
+
+def _made(robot, function: Callable, options: tuple[str, ...], dtype: np.dtype, friction: bool) -> Callable:
+    if robot.compiled and robot.nv and not robot.long and (not more_than_a_tree(robot) or function in KINEMATIC):
+        return _kernel(robot, function, function.__name__, options, friction).gufunc(dtype.char)
+    if function is equations.local_rates and robot.constraints is not None:
+        return ConstrainedRates(robot, options, friction, _local_rates(robot, friction), kernel(robot, equations.local_velocity))
+    return _plain(robot, function, dtype, friction)
 
 
 def slopes_of(robot: Dynamics, function: Callable, by: str, *options: str, friction: bool = True) -> Callable:
     """The derivative of such a function by one of its arguments, called as a gufunc is."""
-    key = function.__name__, options, f"by {by}", friction
-    if key not in robot.made:
-        plain = _kernel(robot, function, *key[:2], friction)
+
+    def make() -> Callable:
+        plain = _kernel(robot, function, function.__name__, options, friction)
         derived = Derived(plain.name, plain.function, plain.inputs)
         at = [x.name for x in plain.inputs].index(by)
         made = Kernel(f"{plain.name}_slopes", partial(derived.jacobian, (0,), (at,)), plain.inputs, content=(plain, by))
-        robot.made[key] = made.gufunc("d") if robot.compiled and robot.nv else called(made.program)
-    return robot.made[key]
+        return made.gufunc("d") if robot.compiled and robot.nv else called(made.program)
+
+    return robot.made.once(make, function, by, options, friction)
 
 
-def cache_of(robot, *kernels) -> dict:
+def cache_of(robot, *kernels) -> Made:
     """Where what is made is kept: with the user's kernel or the variation it is made of, else with the robot."""
     holder = next((x for x in (*kernels, robot) if isinstance(x, (UserKernel, Varying))), None)
-    return robot.made if holder is None else holder.ready
-
-
-def _compiled(robot, function, name, options, kind, friction):
-    return _kernel(robot, function, name, options, friction).gufunc(kind)
+    return robot.made if holder is None else holder.made
 
 
 def _kernel(robot, function, name, options, friction) -> Kernel:

@@ -45,10 +45,7 @@ class OnConstraints:
             return None
         if not held.compiled or held.set.massless:
             return None
-        key, ready = "on constraints", robot.made if varying is None else varying.ready
-        if key not in ready:
-            ready[key] = OnConstraints._made(held, varying)
-        return ready[key]
+        return (robot if varying is None else varying).made.once(lambda: OnConstraints._made(held, varying))
 
     @staticmethod
     def _made(held: Constrained, varying: Varying | None) -> "OnConstraints | None":

@@ -138,13 +138,15 @@ def march(robot, method, controls, reset, inputs: RolloutInputs, every: int, q, 
     control, reset = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
     shapes, host = inputs.shapes(), inputs.library.host
     source = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered  # a kernel may serve many robots
-    ready = cache_of(robot, control, reset)
-    where = inputs.Q.dtype if host else "GPU", choice is not None
-    key = "march", source, method.__name__, control, reset, len(inputs.streams), repr(shapes), where
-    if key not in ready:
-        kernel, form = whole_step(robot, method, control, reset, shapes, choice), Form(2, len(inputs.streams))
-        ready[key] = Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
-    ready[key].steps([inputs.Q, inputs.V, *inputs.streams.values(), *inputs.constants.values()], [q, v], inputs.steps, every)
+    form = Form(2, len(inputs.streams))
+
+    def make() -> Repeat | DeviceRepeat:
+        kernel = whole_step(robot, method, control, reset, shapes, choice)
+        return Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
+
+    where = inputs.Q.dtype if host else "GPU"
+    repeat = cache_of(robot, control, reset).once(make, source, method, control, reset, form, repr(shapes), where, choice is not None)
+    repeat.steps([inputs.Q, inputs.V, *inputs.streams.values(), *inputs.constants.values()], [q, v], inputs.steps, every)
 
 
 def output_arrays(library: Library, out, rows: int, Q, V):

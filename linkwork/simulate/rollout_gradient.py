@@ -168,16 +168,17 @@ class Backwards:
     def _march(self, inputs: RolloutInputs) -> Repeat | DeviceRepeat:
         shapes, host, motion = inputs.shapes(), inputs.library.host, self.motion
         control, reset, rows = motion.control, motion.reset, len(self.rows)
-        ready, streams = cache_of(self.robot, control, reset), 2 + motion.needs_ends + rows + len(inputs.streams)
-        key = "back", *motion.identity, control, reset, rows, streams, repr(shapes), inputs.Q.dtype if host else "GPU"
-        if key not in ready:
+        form = Form(2 + len(self.by_constant) + len(self.by_stream), 2 + motion.needs_ends + rows + len(inputs.streams))
+
+        def make() -> Repeat | DeviceRepeat:
             step = motion.step(shapes)
             kernel = backward_step(
                 self.robot, step, list(self.by_constant), list(self.by_stream), list(inputs.streams), 2 + motion.needs_ends, rows
             )  # fmt: skip
-            form = Form(2 + len(self.by_constant) + len(self.by_stream), streams)
-            ready[key] = Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
-        return ready[key]
+            return Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
+
+        key = *motion.identity, control, reset, rows, form, repr(shapes), inputs.Q.dtype if host else "GPU"
+        return cache_of(self.robot, control, reset).once(make, *key)
 
 
 def backward_step(

@@ -75,11 +75,13 @@ def _detached(x):
 
 def _maps(robot: Dynamics):
     """Weights on the components of q along the velocities, and back."""
-    if "weights" not in robot.made:
+
+    def make() -> tuple[UserKernel, UserKernel]:
         nodes = robot.lowered.plain()
         along, lifted = lambda q, weight: weight @ coordinate_rates(nodes, q), lambda q, weight: coordinate_weights(nodes, q, weight)
-        robot.made["weights"] = UserKernel(robot, along, {"weight": robot.nq}), UserKernel(robot, lifted, {"weight": robot.nv})
-    return robot.made["weights"]
+        return UserKernel(robot, along, {"weight": robot.nq}), UserKernel(robot, lifted, {"weight": robot.nv})
+
+    return robot.made.once(make)
 
 
 def _stepwise(
@@ -125,11 +127,12 @@ def _stepwise(
 def _step(robot, method: str, solver: ContactSolver, names: tuple[str, ...], shapes):
     """A step as a kernel that torch differentiates, and the law of its contacts, if it has them."""
     own = own_robot(robot)
-    key = "step of tensors", method, names, solver if method == "contact" else None
-    if key not in own.made:
+
+    def make() -> tuple:
         law = contact_law(robot, solver) if method == "contact" else None
         kernel = whole_step(robot, STEPS[method], None, None, shapes) if law is None else whole_contact_step(
             robot, derivative_law(law, solver), solver.differentiable, None, None, shapes
         )  # fmt: skip
-        own.made[key] = QuantityKernel(own, kernel), law
-    return own.made[key]
+        return QuantityKernel(own, kernel), law
+
+    return own.made.once(make, method, names, solver if method == "contact" else None)

@@ -95,10 +95,7 @@ class Derivatives:
 
     def _kept(self, what: str, make: Callable):
         """What is made once for a robot."""
-        key = "derivatives of steps", what, self.names
-        if key not in self.robot.made:
-            self.robot.made[key] = make()
-        return self.robot.made[key]
+        return self.robot.made.once(lambda: make(), what, self.names)
 
     def _slopes(self, what: str):
         """∂/∂p of a force, a kernel of its arguments and the constants."""

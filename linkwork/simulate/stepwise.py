@@ -51,12 +51,13 @@ class Stepwise:
         at, batch = self.inputs.at(0), len(self.inputs.batch)
         shapes = {TAU: tuple(self.inputs.V.shape)[batch:], LENGTH: ()}
         shapes |= {name: tuple(at[name].shape)[batch:] for name in self._more(at)}
-        key, ready = ("step", self.method.__name__, str(dtype), repr(shapes)), cache_of(robot)
-        if key not in ready:
+
+        def make() -> Callable:
             made = whole_step(robot, self.method, None, None, shapes)
             plain = not isinstance(robot, Varying) and not robot.compiled
-            ready[key] = DeviceKernel(made) if not self.library.host else called(made.program) if plain else made.runner(dtype.char)
-        return ready[key]
+            return DeviceKernel(made) if not self.library.host else called(made.program) if plain else made.runner(dtype.char)
+
+        return cache_of(robot).once(make, self.method, self.library.host, str(dtype), repr(shapes))
 
 
 def results_of(what: str, function, library: Library, t: float, at: dict, Q, V, *like) -> tuple:
