@@ -51,27 +51,7 @@ FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 @dataclass(frozen=True)
 class ContactSolver:
     """How contacts are solved in kernels: of `simulate`, where what is not good enough is solved again, and of `rollout`, where it is not.
-
-    method      "gauss_seidel": contact after contact, each solved exactly: for a few points that do not share a load; "newton": few
-                rounds, each a linear system as sparse as the mass matrix: for feet with several points, many contacts, joint limits
-                and dry friction; "interior": an interior point, for few contacts that are hard (large mass ratios)
-    rounds      at most, in each step; they start from the forces of the step before
-    tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
-    polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
-    least_norm  of forces that are not unique, those with the least norm; off, any of them
-    limits      do joint limits act in a rollout? They bounce with `restitution`
-    friction    dry friction of joints: "solved" with the contacts, or "first", joint by joint before the contacts are solved: rounds are
-                then fewer, and a joint that both hold creeps
-    impacts     "together": Newton's law for all contacts that strike at one time; and, in runs that go event by event, "poisson": impulses
-                that stop them, and e times their normal parts once more; "one_by_one": one contact after another, the fastest first,
-                as often as it takes
-    recovery    m/s: how fast bodies that are in each other are pushed apart, at most
-    impact_times  derivatives: does a change of the state shift the times of impacts that bounce, as in the motion; or are they those of
-                the steps alone, in which an impact stays in its step?
-    smoothing   m/s, of rollouts: contacts push before they touch, as a potential −s² log gap for each unit of mass does, and derivatives
-                are continuous (contact/smoothed.py, by an interior point, whatever the method). Errors are O(s²), where contacts
-                change O(s)
-    """
+    The fields are those of `lw.ContactLaw`, which makes it; `method` is its `solver`."""
 
     method: str = "gauss_seidel"
     rounds: int = 50

@@ -20,6 +20,7 @@ from ..varying import Varying
 from .constrained_step import ConstrainedMotion
 from .contact import ContactSolver, check_touching, derivative_law, law_of, picked, smooth
 from .kernels import cache_of
+from .record import End
 from .rollout_inputs import RolloutInputs
 from .stepwise import results_of
 from .whole_step import DRIVE, LENGTH, TAU, asked, mechanism_of, own_robot, source
@@ -39,6 +40,10 @@ class ContactRollout(NamedTuple):
     force: Any  # (..., m, n, 3) N, normal and two tangents of each contact point
     residual: Any  # (..., m) Signorini, cone, dissipation, relative to the velocities of the problem
     rounds: Any  # (..., m) of the step before
+
+    @property
+    def end(self) -> End:
+        return End(self.t[-1], self.q[..., -1, :], self.v[..., -1, :])
 
 
 def check_friction(inputs: RolloutInputs) -> None:
@@ -82,7 +87,7 @@ class ContactSteps:
         force = library.moved(impulse, 0, -2)[..., : 3 * n] / self.dt
         said = library.moved(said, 0, -2)
         return ContactRollout(
-            library.multiples(self.dt * every, rows, inputs.Q), library.moved(q, 0, -2), library.moved(v, 0, -2),
+            inputs.times(self.dt * every, rows), library.moved(q, 0, -2), library.moved(v, 0, -2),
             force.reshape(*tuple(force.shape)[:-1], n, 3), said[..., 0], said[..., 1],
         )  # fmt: skip
 
@@ -146,7 +151,7 @@ class ContactSteps:
         return (*(self.robot.names if isinstance(self.robot, Varying) else ()), FRICTION, DRIVE)
 
     def _called(self, what: str, function, step: int, at: dict, q, v, *like) -> tuple:
-        return results_of(what, function, self.library, step * self.dt, at, q, v, *like)
+        return results_of(what, function, self.library, self.inputs.start + step * self.dt, at, q, v, *like)
 
 
 def whole_contact_step(robot: Dynamics | Varying, law: ContactLaw, solver: Callable, controls, reset, others) -> Kernel:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dynamics import Dynamics
 from ..errors import ShapeError, SimulationError
+from .record import End
 from .segments import BEYOND, CREEPING, NO_NUMBER, OFF, TOO_MANY, TOO_SHORT
 
 FINISHED, EVENT, FAILED, STOPPED = "finished", "event", "failed", "stopped"
@@ -96,6 +97,11 @@ class Ensemble:
 
     def __len__(self) -> int:
         return self.status.size
+
+    @property
+    def end(self) -> End:
+        """Where each motion ended."""
+        return End(self.t, self.q, self.v)
 
     def message(self, sample) -> str:
         """What became of one sample, given as an index of the batch; of one that failed, why."""

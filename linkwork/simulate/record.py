@@ -1,10 +1,19 @@
 """The rows stored during a run, in arrays that grow."""
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..dynamics import Dynamics
+
+
+class End(NamedTuple):
+    """The end of a motion, or of many: times t (...), coordinates q (..., nq), velocities v (..., nv)."""
+
+    t: Any
+    q: Any
+    v: Any
 
 
 class Growing:

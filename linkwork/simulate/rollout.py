@@ -26,6 +26,7 @@ from .contact_rollout import FRICTION, ContactRollout, ContactSteps, as_tensors,
 from .features import Asked
 from .kernels import cache_of
 from .options import ContactLaw, solver_of
+from .record import End
 from .rollout_inputs import RolloutInputs
 from .settings import ADAPTIVE, FIXED, Settings
 from .stepwise import Stepwise
@@ -39,9 +40,13 @@ class Rollout(NamedTuple):
     q: Any
     v: Any
 
+    @property
+    def end(self) -> End:
+        return End(self.t[-1], self.q[..., -1, :], self.v[..., -1, :])
+
 
 def rollout(
-    robot: Dynamics | Varying, Q0, V0, controls=None, *, dt: float, steps: int, method: str = "euler", every: int = 1,
+    robot: Dynamics | Varying, Q0, V0, controls=None, *, dt: float, steps: int, start: float = 0.0, method: str = "euler", every: int = 1,
     reset=None, given=None, each_step=None, out=None, contact: ContactLaw | ContactSolver | None = None,
 ) -> Rollout | ContactRollout:  # fmt: skip
     """The motion of a batch of robots from Q0 (..., nq), V0 (..., nv) over `steps` steps of length dt.
@@ -50,6 +55,7 @@ def rollout(
     controls   None; τ that broadcasts to (..., steps, nv), constant during each step; a `robot.kernel` of
                (t, q, v, ...) -> τ, which becomes part of the compiled loop; or any function (t, Q, V) -> τ (..., nv) of
                the whole batch, called before each step
+    start      s: the time of the first state
     method     "euler" (semi-implicit) or "rk4"; "contact": Moreau's midpoint rule with the contacts of the model and dry friction of
                joints, which returns a ContactRollout with forces and residuals
     every      store only each n-th state, and the first; with every=steps, the first and the last
@@ -62,20 +68,22 @@ def rollout(
     out        (q, v) to write into, such as those of an earlier rollout: allocation may cost more than the integration
 
     Springs, damping and friction of the joints act; limits do not. Loops, couplings, drives and other constraints are kept: after each
-    step the state is put back on them, and a robot that cannot be goes on as NaN. States to start from must keep them; drives start
-    at t = 0. The result has the dtype and the kind of array of the
-    states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at each step.
+    step the state is put back on them, and a robot that cannot be goes on as NaN. States to start from must keep them. The result has the
+    dtype and the kind of array of the states. On a GPU all steps are one kernel launch, unless a function of the whole batch is called at
+    each step.
     """
     contact = solver_of(contact)
     if out is None and wants_gradient((Q0, V0, controls, *(given or {}).values(), *(each_step or {}).values()), (controls, reset)):
         from .rollout_tensors import rollout_of_tensors  # which imports torch
 
         arguments = {"Q0": Q0, "V0": V0, "controls": controls, "reset": reset, "given": given, "each_step": each_step}
-        return rollout_of_tensors(robot, arguments, {"dt": dt, "steps": steps, "method": method, "every": every, "contact": contact})
+        return rollout_of_tensors(
+            robot, arguments, {"dt": dt, "steps": steps, "start": start, "method": method, "every": every, "contact": contact}
+        )
     Q0, V0, controls, given, each_step = map(without_gradient, (Q0, V0, controls, given, each_step))
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
         Q0, V0, controls, reset, given, each_step, out = as_numpy(Q0, V0, controls, reset, given, each_step, out)
-        run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, method=method, every=every, reset=reset, given=given,
+        run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, start=start, method=method, every=every, reset=reset, given=given,
                       each_step=each_step, out=out, contact=contact)  # fmt: skip
         return as_tensors(run) if isinstance(run, ContactRollout) else Rollout(*map(sys.modules["torch"].from_numpy, run))
     if not isinstance(robot, (Dynamics, Varying)):
@@ -84,9 +92,9 @@ def rollout(
     library, Q, V = states_of(own, Q0, V0)
     check_steps(ROLLOUT, robot, dt, steps, method, every, controls, reset, contact, on_gpu=not library.host)
     if library.host and isinstance(robot, Dynamics):
-        check_start(robot, Q, V)
+        check_start(robot, Q, V, start)
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
-    inputs = RolloutInputs(library, Q, V, steps)
+    inputs = RolloutInputs(library, Q, V, steps, checked_start(start))
     own_inputs = {FRICTION: (len(own.contacts),)} if method == "contact" else {}
     inputs.add(robot, inside, given or {}, each_step or {}, own_inputs)
     if method == "contact":
@@ -110,7 +118,7 @@ def rollout(
             steps_of(inputs, every, q, v, choice)
             if choice is not None:
                 make_again(steps_of, inputs, every, q, v)
-    return Rollout(library.multiples(dt * every, rows, Q), library.moved(q, 0, -2), library.moved(v, 0, -2))
+    return Rollout(inputs.times(dt * every, rows), library.moved(q, 0, -2), library.moved(v, 0, -2))
 
 
 def one_choice(robot, reset) -> ByChoice | None:
@@ -202,18 +210,24 @@ def as_numpy(*arguments):
     return map(plain, arguments)
 
 
-def check_start(robot: Dynamics, Q, V) -> None:
+def check_start(robot: Dynamics, Q, V, start: float) -> None:
     """States to start from keep the constraints, but for rounding; or it is said which they break. What is no number stays so."""
     if robot.constraints is not None and Q.size:
         held = robot.constraints if Q.dtype == np.float64 else robot.constraints.tolerating(1e-3)
         finite = np.isfinite(Q).all(-1) & np.isfinite(V).all(-1)
-        held.check(Q[finite], V[finite], 0.0)
+        held.check(Q[finite], V[finite], start)
 
 
 def number(x, name: str) -> float:
     """x as a float; not a number where it is not one number."""
     found = numbers(x, name)
     return nan if found.ndim or isinstance(x, str) else float(found)
+
+
+def checked_start(start) -> float:
+    if not isfinite(found := number(start, "start")):
+        raise SimulationError(f"start is {start}; it must be a finite number of seconds.")
+    return found
 
 
 def check_steps(road: str, robot, dt, steps, method, every, controls, reset, contact, *, on_gpu: bool = False) -> None:

@@ -29,7 +29,7 @@ from .contact_rollout import FRICTION, ContactRollout, check_friction
 from .gradient_motion import ContactMotion, FreeMotion
 from .kernels import cache_of
 from .options import ContactLaw, solver_of
-from .rollout import STEPS, Rollout, as_numpy, check_steps, states_of
+from .rollout import STEPS, Rollout, as_numpy, check_steps, checked_start, states_of
 from .rollout_inputs import RolloutInputs
 from .whole_step import DRIVE, LENGTH, TAU
 
@@ -50,8 +50,8 @@ class RolloutGradient(NamedTuple):
 
 
 def rollout_gradient(
-    robot: Dynamics | Varying, Q0, V0, controls=None, *, weights, dt: float, steps: int, method: str = "euler", every: int = 1,
-    reset=None, given=None, each_step=None, run: Rollout | ContactRollout | None = None, checkpoint: int | None = None,
+    robot: Dynamics | Varying, Q0, V0, controls=None, *, weights, dt: float, steps: int, start: float = 0.0, method: str = "euler",
+    every: int = 1, reset=None, given=None, each_step=None, run: Rollout | ContactRollout | None = None, checkpoint: int | None = None,
     contact: ContactLaw | ContactSolver | None = None,
 ) -> RolloutGradient:  # fmt: skip
     """The gradient of a cost of `rollout` by all that it starts from, exact for its steps; arguments as of `rollout`.
@@ -66,7 +66,7 @@ def rollout_gradient(
     """
     contact = solver_of(contact)
     if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
-        return _of_tensors(robot, Q0, V0, controls, weights, reset, given, each_step, run, dt=dt, steps=steps, method=method,
+        return _of_tensors(robot, Q0, V0, controls, weights, reset, given, each_step, run, dt=dt, steps=steps, start=start, method=method,
                            every=every, checkpoint=checkpoint, contact=contact)  # fmt: skip
     own = robot.robot if isinstance(robot, Varying) else robot
     library, Q, V = states_of(own, Q0, V0)
@@ -74,7 +74,7 @@ def rollout_gradient(
     if checkpoint is not None and (int(checkpoint) != checkpoint or checkpoint < 1):
         raise SimulationError(f"checkpoint is {checkpoint}; it must be a whole number of steps, at least 1.")
     inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
-    inputs = RolloutInputs(library, Q, V, steps)
+    inputs = RolloutInputs(library, Q, V, steps, checked_start(start))
     touches = method == "contact"
     inputs.add(robot, inside, given or {}, each_step or {}, {FRICTION: (len(own.contacts),)} if touches else {})
     if touches:

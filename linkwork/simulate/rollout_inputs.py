@@ -16,8 +16,8 @@ STATE = "t", "q", "v"  # inputs that every kernel may have
 class RolloutInputs:
     """Streams (batch..., steps, shape...) and constants (batch..., shape...) by name, with the dtype of Q."""
 
-    def __init__(self, library: Library, Q, V, steps: int):
-        self.library, self.Q, self.V, self.batch, self.steps = library, Q, V, tuple(Q.shape)[:-1], steps
+    def __init__(self, library: Library, Q, V, steps: int, start: float = 0.0):
+        self.library, self.Q, self.V, self.batch, self.steps, self.start = library, Q, V, tuple(Q.shape)[:-1], steps, start
         self.streams: dict = {}
         self.constants: dict = {}
 
@@ -44,18 +44,22 @@ class RolloutInputs:
         tau = self.library.full(wanted[-1:], 0.0, self.V) if tau is None else tau
         self.streams[TAU] = self.array("controls", tau, wanted[:-1], wanted[-1:])
 
+    def times(self, step: float, count: int):
+        """The start, one step later, two steps later ... in float64."""
+        return self.start + self.library.multiples(step, count, self.Q)
+
     def add_time(self, dt: float, kernels: list[UserKernel]) -> None:
         """Add the length of a step, and t of each step if a kernel has it as an input."""
         self.constants[LENGTH] = self.library.whole(self.library.full((), dt, self.Q), self.batch)
         if any("t" in kernel.names for kernel in kernels):
-            times = self.library.cast(self.library.multiples(dt, self.steps, self.Q), self.Q)
+            times = self.library.cast(self.times(dt, self.steps), self.Q)
             self.streams["t"] = self.library.whole(times, (*self.batch, self.steps))
 
     def add_drives(self, held, dt: float) -> None:
         """Add what drives do at the start, the middle and the end of each step, where constraints of the robot move in time."""
         if held is None or not held.set.drives or not self.steps:
             return
-        half = np.array([held.driven(dt / 2 * i) for i in range(2 * self.steps + 1)])
+        half = np.array([held.driven(self.start + dt / 2 * i) for i in range(2 * self.steps + 1)])
         each = np.stack([half[:-1:2], half[1::2], half[2::2]], 1)  # (steps, 3, drives, 3)
         each = each if self.library.host else self.library.put(each, self.Q)
         self.streams[DRIVE] = self.array("drives", each, (*self.batch, self.steps), each.shape[1:])
@@ -85,14 +89,14 @@ class RolloutInputs:
 
     def part(self, first: int, last: int, Q, V) -> "RolloutInputs":
         """Those of the steps from one to before another, which start from the state (Q, V)."""
-        made = RolloutInputs(self.library, Q, V, last - first)
+        made = RolloutInputs(self.library, Q, V, last - first, self.start)
         rows = (slice(None),) * len(self.batch) + (slice(first, last),)
         made.streams, made.constants = {name: x[rows] for name, x in self.streams.items()}, self.constants
         return made
 
     def some(self, which) -> "RolloutInputs":
         """Those of some samples, a mask over the batch."""
-        made = RolloutInputs(self.library, self.Q[which], self.V[which], self.steps)
+        made = RolloutInputs(self.library, self.Q[which], self.V[which], self.steps, self.start)
         made.streams, made.constants = ({name: x[which] for name, x in part.items()} for part in (self.streams, self.constants))
         return made
 

@@ -85,7 +85,7 @@ def _maps(robot: Dynamics):
 
 
 def _stepwise(
-    robot, arguments, *, dt: float, steps: int, method: str, every: int, contact: ContactSolver | None
+    robot, arguments, *, dt: float, steps: int, start: float, method: str, every: int, contact: ContactSolver | None
 ) -> Rollout | ContactRollout:
     """Each step is a kernel that torch differentiates; functions of the whole batch are called between."""
     own = robot.robot if isinstance(robot, Varying) else robot
@@ -111,13 +111,13 @@ def _stepwise(
         memory = [torch.zeros((*batch, width), dtype=q.dtype, device=q.device) for width in (3 * law.count, 2)]
     rows = [(q, v, *memory)]
     for i in range(steps):
-        q, v, *memory = step(q, v, *(x.detach() for x in memory), control(i * dt, q, v), length, *constants)
+        q, v, *memory = step(q, v, *(x.detach() for x in memory), control(start + i * dt, q, v), length, *constants)
         if reset is not None:
-            q, v = reset((i + 1) * dt, q, v)
+            q, v = reset(start + (i + 1) * dt, q, v)
         if (i + 1) % every == 0:
             rows.append((q, v, *memory))
     q, v, *memory = (torch.stack(torch.broadcast_tensors(*x), -2) for x in zip(*rows))
-    t = dt * every * torch.arange(len(rows), dtype=torch.float64, device=q.device)
+    t = start + dt * every * torch.arange(len(rows), dtype=torch.float64, device=q.device)
     if law is None:
         return Rollout(t, q, v)
     force = (memory[0][..., : 3 * law.contacts] / dt).unflatten(-1, (law.contacts, 3))

@@ -33,10 +33,11 @@ class Stepwise:
         for i in range(1, self.inputs.steps + 1):
             row, rest = divmod(i, every)
             at, out = self.inputs.at(i - 1), between[i % 2] if rest else (q[row], v[row])
-            tau = at[TAU] if TAU in at else results_of("controls", self.controls, self.library, (i - 1) * self.dt, at, Q, V, V)[0]
+            before = self.inputs.start + (i - 1) * self.dt
+            tau = at[TAU] if TAU in at else results_of("controls", self.controls, self.library, before, at, Q, V, V)[0]
             Q, V = self._run(Q, V, tau, self.h, *(at[name] for name in self._more(at)), out=out)
             if self.reset is not None:
-                Q[...], V[...] = results_of("reset", self.reset, self.library, i * self.dt, at, Q, V, Q, V)
+                Q[...], V[...] = results_of("reset", self.reset, self.library, self.inputs.start + i * self.dt, at, Q, V, Q, V)
 
     def _more(self, at) -> list[str]:
         """What a step takes besides the state, τ and its length: constants that vary, and drives."""

@@ -20,6 +20,7 @@ from .events import Occurrence
 from .features import Asked
 from .held import WAYS, Keeper
 from .options import settings_of
+from .record import End
 from .run import Run
 from .sensitivity import RunSensitivity
 from .settings import Carry, Settings
@@ -91,6 +92,11 @@ class Trajectory:
             dense=run.stored.dense.result(columns, run.record),
             contact=run.contact,
         )
+
+    @property
+    def end(self) -> End:
+        """Where the run ended."""
+        return End(self.t[-1], self.q[-1], self.v[-1])
 
     # --- one row, some rows, times in between
 

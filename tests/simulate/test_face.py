@@ -101,3 +101,15 @@ def test_what_is_no_option_or_is_said_twice_is_named(how, said):
 def test_a_run_is_resumed_with_the_same_options():
     run = lw.simulate(ARM, START, until=0.1).resume(0.2, method=lw.DOP853(rtol=1e-9), save=lw.Save(every=3))
     assert run.settings.method == "dop853" and run.settings.rtol == 1e-9 and run.settings.every == 3
+
+
+def test_every_motion_has_an_end():
+    """Of a run, an ensemble and a rollout: t, q and v of the last state."""
+    Q, V = (np.stack([x, x]) for x in START)
+    run, many = lw.simulate(ARM, START, until=0.1), lw.simulate(ARM, (Q, V), until=0.1, dt=0.05)
+    np.testing.assert_array_equal(run.end.q, run.q[-1])
+    np.testing.assert_allclose(many.end.q, np.stack([run.end.q, run.end.q]), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(many.end.v, many.V[:, -1], rtol=0, atol=1e-14)
+    marched = lw.rollout(ARM, Q, V, dt=0.01, steps=10)
+    np.testing.assert_array_equal(marched.end.q, marched.q[:, -1])
+    assert (run.end.t, marched.end.t) == (0.1, pytest.approx(0.1))

@@ -184,3 +184,36 @@ def test_ctrl_c_reaches_a_rollout():
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         lw.rollout(BLOCK, Q, V, dt=1e-9, steps=10**10, every=10**10)
+
+
+def swung(t, Q, V):
+    return np.sin(5 * t) - 0.1 * V
+
+
+@pytest.mark.parametrize("control", ["kernel", "Python"])
+@pytest.mark.parametrize("method", ["euler", "rk4"])
+def test_a_rollout_in_two_parts_is_that_in_one(method, control):
+    """The second part begins at the time, and in the state, at which the first ended: the same bits, with forces of t."""
+    robot = lw.Dynamics(lw.load("double_pendulum"))
+    Q, V = robot.random_state((3,), seed=0)
+    function = robot.kernel(t=())(lambda t, q, v: np.sin(5 * t) - 0.1 * v) if control == "kernel" else swung
+    how = {"dt": 0.0625, "method": method}  # whose multiples are exact
+    whole = lw.rollout(robot, Q, V, function, steps=8, start=1.0, **how)
+    first = lw.rollout(robot, Q, V, function, steps=4, start=1.0, **how)
+    then = lw.rollout(robot, first.end.q, first.end.v, function, steps=4, start=first.end.t, **how)
+    np.testing.assert_array_equal(np.concatenate([first.q, then.q[:, 1:]], 1), whole.q)
+    np.testing.assert_array_equal(np.concatenate([first.t, then.t[1:]]), whole.t)
+    assert whole.end.t == 1.5 and not np.array_equal(whole.q, lw.rollout(robot, Q, V, function, steps=8, **how).q)
+
+
+def test_drives_of_a_rollout_begin_at_its_start():
+    made = lw.Builder("led", (0, -9.81, 0)).body("one", joint=lw.Revolute(), mass=1.0, center=(0.5, 0, 0), tensor=(0.1, 0.1, 0.1))
+    robot = lw.Dynamics(made.drive("one_joint", lambda t: np.sin(3 * t)).model())
+    run = lw.rollout(robot, [[np.sin(1.5)]], [[3 * np.cos(1.5)]], dt=0.01, steps=10, start=0.5)
+    np.testing.assert_allclose(run.q[0, :, 0], np.sin(3 * run.t), atol=1e-12)
+
+
+def test_a_start_that_is_no_time_is_refused():
+    robot = lw.Dynamics(lw.load("pendulum"))
+    with pytest.raises(lw.SimulationError, match="start is nan; it must be a finite number"):
+        lw.rollout(robot, [0.1], [0.0], dt=0.1, steps=1, start=np.nan)
