@@ -22,6 +22,7 @@ from ..lie.scalars import like, numbers
 from ..model.coordinates import entry_names
 from ..model.tree import concatenated
 from ..quantities import SIZES, difference
+from ..systems import Mechanism
 from . import equations
 from .equations import STEPS
 from .runge_kutta import RK4, RungeKutta
@@ -265,7 +266,7 @@ def accelerations(robot, q, v, tau, t=None):
 
 
 def nodes_like(robot, some):
-    return robot.lowered.system(robot.lowered.joint_space.over(some))
+    return Mechanism(robot.lowered, robot.lowered.joint_space).at(some)
 
 
 def brackets(robot, v):

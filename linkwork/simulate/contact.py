@@ -164,7 +164,7 @@ def _nothing(system, q):
 def smooth(nodes):
     """Nodes whose joints have no dry friction, and that friction, one number for each velocity."""
     dry = np.concatenate([np.zeros_like(nodes.gravity[..., :0]), *nodes.friction], -1)
-    return replace(nodes, friction=tuple(np.zeros_like(x) for x in nodes.friction)), dry
+    return nodes.without_friction(), dry
 
 
 def check_touching(robot: Dynamics, law: ContactLaw, instead: str) -> None:

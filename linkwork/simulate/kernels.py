@@ -13,6 +13,7 @@ from ..engine.interpreter import called
 from ..engine.kernel import Kernel
 from ..kernels import UserKernel
 from ..motion import equations
+from ..systems import Mechanism
 from ..varying import Varying
 from .held import ConstrainedRates
 
@@ -56,8 +57,7 @@ def _kernel(robot, function, name, options, friction) -> Kernel:
     lowered = robot.lowered
 
     def run(*arguments):
-        some, nodes = arguments[0], lowered.joint_space if friction else lowered.joint_space.without_friction()
-        return function(lowered.system(nodes.over(some)), *arguments)
+        return function(Mechanism(lowered, lowered.joint_space).at(arguments[0], friction=friction), *arguments)
 
     return Kernel(name, run, _inputs(robot, function, options), content=(lowered, function, options, friction))
 
