@@ -117,7 +117,7 @@ def save(model: Model, path: str | PathLike, *, lossy: bool = False, world_frame
     if ending == ".urdf" and world_frame:
         raise OptionError("world_frame=True is for .json and .yaml; the links of URDF have frames.")
     if ending != ".urdf":
-        written = screws_writer.entries(model) if world_frame else data.as_file(model)
+        written = data.as_data(screws_writer.entries(model)) if world_frame else data.as_file(model)
         _write(path, data.text(written, yaml=ending != ".json"))
         return
     if [x.child for x in depth_first(model.joints)] != [x.child for x in model.joints]:

@@ -60,6 +60,15 @@ def touching():
     return replace(model, excluded=(("upper", None), ("upper", "foot")), contacts=(*contacts, replace(last, active=False)))
 
 
+def of_numpy():
+    """What is computed is of NumPy's types, of 32 bits too."""
+    b = lw.Builder("computed", gravity=np.arange(3.0))
+    place = lw.Pose(tuple(np.float32([0, 0, 0, 1])), tuple(np.arange(3)))
+    look = lw.Shape("box", tuple(np.float32([0.1, 0.5, 0.25])), place, group=np.int64(1))
+    joint = lw.Revolute(axis=np.array([0.0, 0.6, 0.8]), damping=np.float32(0.5), lower=np.float64(-1.0), upper=np.int64(2))
+    return b.body("a", None, np.arange(3.0), joint, mass=np.float32(1.5), tensor=np.ones(3), collisions=[look]).model()
+
+
 def rolling():
     b = lw.Builder("car").body("car", joint=lw.Free(), **solids.box(1.0, (1, 1, 1)))
     b.roll("disk", "car", 0.3, (0, 1, 0), center=(0.1, 0.2, 0), normal=(0.1, 0, 1), height=0.2).roll("ball", "car", 0.4, None)
@@ -89,6 +98,7 @@ PARTS = {
     "odd names": lambda: lw.Builder("1e5").body("null", joint=lw.Revolute(), mass=1.0, tensor=(1, 1, 1)).frame('a: "ü" \\', "null").model(),
     "a body called world": lambda: lw.Builder("w").body("world").body("a", "world", None, lw.Revolute(), **solids.sphere(1.0, 0.1)).model(),
     "meshes": lambda: lw.Builder("m").body("a", visuals=[lw.Shape("mesh", (1.0, 1.0, 2.0), mesh="a.stl", path="/there/a.stl")]).model(),
+    "numbers of NumPy": of_numpy,
     "rebased": lambda: lw.load("satellite").rebased("left_panel1"),
 }  # fmt: skip
 MODELS = {
