@@ -1,11 +1,11 @@
 """A compiled function with holes: Python functions that are called between its kernels (holes.py)."""
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import accumulate, pairwise
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -168,6 +168,14 @@ def _tuples(x):
     return tuple(map(_tuples, x)) if isinstance(x, list) else x
 
 
+def side_by_side(shapes: Iterable[tuple[int, ...]]) -> list[np.ndarray]:
+    """Arrays (1, shape...) for one sample, which lie side by side in one array."""
+    shapes = list(shapes)
+    ends = list(accumulate(map(prod, shapes), initial=0))
+    whole = np.zeros(ends[-1])
+    return [whole[first:last].reshape(1, *shape) for (first, last), shape in zip(pairwise(ends), shapes)]
+
+
 class PausedRepeat:
     """A cut function repeated on its own results, for one sample, in the place of a Repeat (repeat.py) of a form that keeps and leaves."""
 
@@ -177,9 +185,9 @@ class PausedRepeat:
     def rounds(
         self, arrays: list[np.ndarray], rows: list[np.ndarray], counts: np.ndarray, capacity: int, enough: Callable, **functions: Callable
     ) -> None:
-        """As of a Repeat, with the functions of the holes. It ends behind a row where enough(states) is true.
-        If a function raises, states and rows are those of the last row that is kept."""
-        given, places = np.concatenate([x.ravel() for x in arrays]), self.cut.slices
+        """As of a Repeat, with the functions of the holes; arrays are side by side in one (`side_by_side`). It ends behind a row where
+        enough(states) is true. If a function raises, states and rows are those of the last row that is kept."""
+        given, places = cast(np.ndarray, arrays[0].base), self.cut.slices
         changed = places[self.states - 1].stop
         kept, start, done = list[np.ndarray](), given[:changed].copy(), 0.0
         try:
@@ -194,10 +202,8 @@ class PausedRepeat:
             given[:changed] = kept[-1][:changed] if kept else start
             raise
         finally:
-            for x, place in zip(arrays[: self.states], places):
-                x[0] = given[place].reshape(x.shape[1:])
             counts[0] = n = len(kept)
-            made = np.stack(kept) if kept else np.empty((0, places[-1].stop))
+            made = kept[0][None] if n == 1 else np.array(kept).reshape(n, places[-1].stop)
             for x, place in zip(rows, places[self.states :]):
                 x[0, :n] = made[:, place].reshape(n, *x.shape[2:])
 

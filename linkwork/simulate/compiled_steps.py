@@ -1,12 +1,14 @@
 """The steps of a run made by compiled code, many at a time. Where forces are Python functions, they are called between compiled parts."""
 
 from dataclasses import dataclass
+from functools import cache
 from time import monotonic
 from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 
 from ..dynamics import Dynamics
+from ..engine.cut import side_by_side
 from ..kernels import UserKernel
 from .events import Event, EventDetector
 from .explicit import Adaptive
@@ -18,7 +20,7 @@ from .on_constraints import OnConstraints
 from .rosenbrock import Rosenbrock
 from .segments import FORCES, FREE, POLYNOMIAL, ROWS, Equations, Segments
 from .settings import Settings
-from .step import Step
+from .step import Interpolant, Step
 
 ROOM = 1 << 19  # bytes of the rows of one call
 MOST = 512  # steps of one call, so that Ctrl-C and a progress bar are served
@@ -64,10 +66,12 @@ class Steps:
         within = self._quartic(h) if c is None else Polynomial(lambda: c[-1])
         return Step(h, self.q[-2], self.q[-1], self.v[-1], within, (self.vdot[-1], tau))
 
-    def _quartic(self, h: float) -> Quartic:
-        """The motion within the last step."""
-        assert self.robot is not None
-        return Quartic(self.robot, h, self.robot.difference(self.q[-2], self.q[-1]), self.v[-2], self.vdot[-2], self.v[-1])
+    def _quartic(self, h: float) -> Interpolant:
+        """The motion within the last step, made when it is first needed."""
+        robot = self.robot
+        assert robot is not None
+        made = cache(lambda: Quartic(robot, h, robot.difference(self.q[-2], self.q[-1]), self.v[-2], self.vdot[-2], self.v[-1]))
+        return lambda x: made()(x)
 
 
 class Request(NamedTuple):
@@ -102,7 +106,7 @@ class CompiledSteps:
         self.asks = asks_of(flow)
         tolerances = integrator.tolerances
         self.given = {"max_step": integrator.max_step, "rtol": tolerances.rtol, "atol": tolerances.atol}
-        self.ready: dict[bool, tuple[Segments, Joints | None, int, list]] = {}
+        self.ready: dict[bool, tuple[Segments, Joints | None, list, list]] = {}
 
     @staticmethod
     def of(flow: Flow, integrator, settings: Settings, detector: EventDetector) -> "CompiledSteps | None":
@@ -128,8 +132,8 @@ class CompiledSteps:
         stops = self.flow.stops
         return stops is None or not stops.held or (self.constraints is None and not stops.shares)
 
-    def _made(self, holds: bool) -> tuple[Segments, Joints | None, int, list]:
-        """The kernel, what it takes of the joints, and room for rows."""
+    def _made(self, holds: bool) -> tuple[Segments, Joints | None, list, list]:
+        """The kernel, what it takes of the joints, room for all that it takes, and for rows."""
         if holds not in self.ready:
             stops, robot = self.flow.stops, self.flow.robot
             functions = [x.function for x in self.events]
@@ -149,7 +153,8 @@ class CompiledSteps:
             key = type(self.integrator.pair), self.dense, limits, robot.lowered, tuple(controls), pushes, looks, self.asks
             segments, joints = cache_of(robot, *controls, pushes, *functions).once(make, *key)
             capacity = int(np.clip(ROOM // segments.bytes_of_row(), 16, MOST))
-            self.ready[holds] = segments, joints, capacity, segments.room(1, capacity)
+            arrays = side_by_side(segments.shapes.get(name, ()) for name in (*segments.state, *segments.given))
+            self.ready[holds] = segments, joints, arrays, segments.room(1, capacity)
         return self.ready[holds]
 
     def watches(self, detector: EventDetector) -> bool:
@@ -160,14 +165,15 @@ class CompiledSteps:
         """Steps towards a time, as many as there is room for. There are none where the first cannot be made. If something may happen in the
         last one, or at all events if there is an alert, it is `found`."""
         flow, integrator, stops = self.flow, self.integrator, self.flow.stops
-        segments, joints, capacity, room = self._made(stops is not None and stops.held)
+        segments, joints, arrays, room = self._made(stops is not None and stops.held)
         values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | dict(zip(segments.state, r.state))
         values |= self.given | {"target": r.target, "slack": 16 * np.spacing(abs(r.target)), "held": sum(flow.controls.answers, flow.zero)}
         values |= {"start": r.times[0], "span": r.times[1] - r.times[0], "max_steps": np.inf, "creeping": integrator.creeping}
         values |= {ALERT: float(r.alert)} | ({} if joints is None or stops is None else joints.values(stops))
         if FREE in segments.state:
             values[FREE] = integrator.free_at(*r.state[:1], *r.state[2:4])
-        arrays = [np.array(values[name], float)[None] for name in (*segments.state, *segments.given)]
+        for x, name in zip(arrays, (*segments.state, *segments.given)):
+            x[0] = values[name]
         after = dict(zip(segments.state, arrays))
         if not integrator.next_step and not self.asks:
             flow.evaluations += 1
@@ -178,7 +184,7 @@ class CompiledSteps:
             asked["enough"] = lambda state: monotonic() > last or state[0] >= r.row
         count, error = np.zeros(1), None
         try:
-            segments.run(arrays, room, count, min(r.most, capacity), **asked)
+            segments.run(arrays, room, count, min(r.most, room[0].shape[1]), **asked)
         except BaseException as raised:  # by a Python function: the steps before are made
             if not count[0]:
                 raise

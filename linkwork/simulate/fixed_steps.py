@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..contact.solve import GOOD
-from ..engine.cut import Cut, PausedRepeat
+from ..engine.cut import Cut, PausedRepeat, side_by_side
 from ..engine.holes import Holes
 from ..engine.kernel import Kernel
 from ..engine.repeat import Form, Repeat
@@ -172,13 +172,15 @@ class FixedSteps:
             key = type(self.method), _known(contact), robot.lowered, controls, pushes, asks, modes
             program = cache_of(robot, *controls, pushes).once(make, *key)
             capacity = int(np.clip(ROOM // program.bytes_of_row, 16, MOST))
-            self.ready[holds] = program, joints, [np.empty((1, capacity, *program.shapes.get(name, ()))) for name in program.rows]
+            arrays = side_by_side(program.shapes.get(name, ()) for name in program.names)
+            room = [np.empty((1, capacity, *program.shapes.get(name, ()))) for name in program.rows]
+            self.ready[holds] = program, joints, arrays, room
         return self.ready[holds]
 
     def make(self, r: Request) -> Steps:
         """Steps from the state of a run towards a time, as many as there is room for. There are none where the first cannot be made."""
         flow, stops = self.flow, self.flow.stops
-        program, joints, room = self._made(stops is not None and stops.held)
+        program, joints, arrays, room = self._made(stops is not None and stops.held)
         values: dict[str, Any] = dict(zip(STATE_ROWS, r.state))
         values |= {"number": r.number, "answer": np.zeros(self.asks), "good": 1.0}
         values |= {"impulse": getattr(self.integrator, "impulse", np.zeros(0))}
@@ -186,7 +188,8 @@ class FixedSteps:
         values |= {"held": sum(flow.controls.answers, flow.zero), "atol": self.settings.atol, "alone": float(not r.regular)}
         values |= {"length": r.h, "there": r.target, "rest": r.late}
         values |= {} if joints is None or stops is None else joints.values(stops)
-        arrays = [np.array(values[name], float)[None] for name in program.names]
+        for x, name in zip(arrays, program.names):
+            x[0] = values[name]
         after, count, error = dict(zip(program.names, arrays)), np.zeros(1), None
         last = min(r.deadline, monotonic() + PATIENCE_S)
         asked: dict[str, Any] = {FORCES: flow.answer, "enough": lambda _: monotonic() > last} if self.asks else {}
@@ -201,7 +204,7 @@ class FixedSteps:
         rows = {name: x[0, :made] for name, x in zip(program.rows, room)}
         if isinstance(self.method, Moreau):
             failed = self.asks and error is None and not after["good"][0]
-            self.integrator.made(rows, np.append(values["t"], rows["t"]), after["answer"][0] if failed else None)
+            self.integrator.made(rows, np.append(values["t"], rows["t"]), after["answer"][0].copy() if failed else None)
         joined: dict[str, Any] = {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in STATE_ROWS}
         return Steps(**joined, h=rows["h"].copy(), coefficients=None, steers=bool(flow.controls.functions), error=error, robot=flow.robot)
 

@@ -23,6 +23,7 @@ class Grid:
                 "Take a longer dt, or count time from a start nearer to zero."
             )
         self.slack = max(SLACK * (dt or 0.0), 2 * gap)
+        self.last: dict[int, tuple[float, float]] = {}  # the times that were asked for last
 
     def number(self, t: float) -> int:
         """The number of the last time of the grid that is not after t."""
@@ -53,7 +54,11 @@ class Grid:
 
     def time(self, k: int) -> tuple[float, float]:
         """Time k of the grid, and what its rounding leaves out."""
-        return later(self.start, 0.0, k * (self.dt or 0.0))
+        if k not in self.last:
+            if len(self.last) > 2:
+                self.last.clear()
+            self.last[k] = later(self.start, 0.0, k * (self.dt or 0.0))
+        return self.last[k]
 
 
 def later(t, late, h):

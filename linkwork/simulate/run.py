@@ -214,14 +214,15 @@ class Run:
                 raise steps.error
             if not steps.found:
                 return
-        h, target, late = self._next_length()
         if steps is not None:
             self.flow.tau = steps.tau[-1] if steps.steers else self.tau
             step, quiet = steps.last(self.flow.tau), self.guarded and not steps.found
+            t, late = float(steps.t[-1]), float(steps.late[-1])
         else:
+            h, target, late = self._next_length()
             step = self._projected(self._step(h))
-        t, rest = later(self.t, self.late, step.h)
-        t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
+            t, rest = later(self.t, self.late, step.h)
+            t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
         if quiet:
             self._passed(step.q[None], step.v[None])
         elif self.detector.any:

@@ -7,7 +7,7 @@ Python repeats it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import Any
@@ -66,6 +66,7 @@ class Equations:
     external: UserKernel | None = None  # wrenches on bodies
     modes: tuple[str, ...] = ()  # of joints that stop, as data (nv,): "slides", the way each goes, and "rests", 1 where one is held
     asks: int = 0  # numbers that Python functions answer at each stage: all of τ, then wrenches on bodies if there are any
+    made: dict = field(default_factory=dict)  # what is traced once
 
     @staticmethod
     def of(
@@ -126,7 +127,9 @@ class Rates:
         shapes = {"t": (), "q": (robot.nq,), **dict.fromkeys(("xi", "v", "held"), (robot.nv,)), **pushes}
         shapes |= dict.fromkeys(of.modes, (robot.nv,)) | dict(of.varied)
         self.inputs = tuple(robot.lowered.input(name, shape) for name, shape in shapes.items())
-        routine = Routine(record("rates", self._rates, self.inputs))
+        if "rates" not in of.made:  # the same for all kernels of these equations
+            of.made["rates"] = Routine(record("rates", self._rates, self.inputs))
+        routine = of.made["rates"]
         self.rates = self._rates if of.in_place or routine.length < IN_PLACE else routine
 
     def slopes(self, t, q, v, vdot):
