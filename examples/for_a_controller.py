@@ -4,7 +4,7 @@ import linkwork as lw
 
 robot = lw.Dynamics(lw.load("planar_2r"))
 
-source, header = robot.export_c("forward_dynamics", "planar_2r_forward_dynamics")
+source, header = robot.export.c("forward_dynamics", "planar_2r_forward_dynamics")
 print(header.read_text())
 
 try:

@@ -18,7 +18,7 @@ from .engine.checks import array_of, run_into
 from .engine.compiled import Made
 from .engine.gufunc import put_into
 from .engine.identity import digest
-from .errors import ModelError, OptionError, UnknownNameError, did_you_mean
+from .errors import ModelError, OptionError, UnknownNameError, deprecated, did_you_mean
 from .export import asked
 from .foreign import ForeignRun, is_foreign
 from .kernels import QuantityKernel, UserKernel
@@ -976,18 +976,22 @@ class Dynamics:
 
         return export.program(self, what)
 
-    def export_c(self, what, path, dtype="float64"):
-        """A method as self-contained C99 for a controller: writes the .c and .h file and returns their paths."""
-        from . import export
+    @property
+    def export(self):
+        """Files for other programs: robot.export.c(what, path), robot.export.casadi(what, path)."""
+        from .export import Export
 
-        return export.export_c(self, what, path, dtype)
+        return Export(self)
+
+    def export_c(self, what, path, dtype="float64"):
+        """The old name of `export.c`."""
+        deprecated("robot.export_c", "robot.export.c")
+        return self.export.c(what, path, dtype)
 
     def export_casadi(self, what, path, order: int = 1):
-        """A method or kernel as C for `casadi.external`, with its Jacobians (order=1), those of these (order=2) and their sparsity;
-        returns the path of the .c file."""
-        from . import export
-
-        return export.export_casadi(self, what, path, order)
+        """The old name of `export.casadi`."""
+        deprecated("robot.export_casadi", "robot.export.casadi")
+        return self.export.casadi(what, path, order)
 
     def symbolic(self, what, names=None):
         """A method's result as SymPy expressions of q, v, ..."""

@@ -101,10 +101,26 @@ def symbolic(robot, what, names=None):
     if (branches := symbols.branches(operations, names)) > BRANCHES:
         raise OptionError(
             f"{operations.name} of {robot.model.name} has {branches:,} branches, written out; in symbols there may be {BRANCHES:,}. "
-            "Give numbers for the symbols that they depend on, or use robot.export_casadi or robot.export_c, which have no such limit."
+            "Give numbers for the symbols that they depend on, or use robot.export.casadi or robot.export.c, which have no such limit."
         )
     results = symbols.expressions(operations, names)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+class Export:
+    """Files of a robot's quantities for other programs."""
+
+    def __init__(self, robot):
+        self.robot = robot
+
+    def c(self, what, path, dtype: str = "float64") -> tuple[Path, Path]:
+        """A method, or a kernel, as self-contained C99 for a controller: writes the .c and .h file and returns their paths."""
+        return export_c(self.robot, what, path, dtype)
+
+    def casadi(self, what, path, order: int = 1) -> Path:
+        """A method, or a kernel, as C for `casadi.external`, with its Jacobians (order=1), those of these (order=2) and their sparsity;
+        returns the path of the .c file."""
+        return export_casadi(self.robot, what, path, order)
 
 
 def notes(robot, operations: Program, dtype: str) -> list[str]:

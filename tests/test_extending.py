@@ -176,7 +176,7 @@ def test_constants_vary(case):
 @needs_compiler
 @pytest.mark.parametrize("kind", EPS)
 def test_exported_c_gives_the_same(case, kind, tmp_path):
-    file, _ = case.robot.export_c(case.what, tmp_path / "f", np.dtype(kind).name)
+    file, _ = case.robot.export.c(case.what, tmp_path / "f", np.dtype(kind).name)
     program = case.robot.program(case.what)
     function = library(file, tmp_path)[f"{case.model.name}_{case.what}"]
     case.agrees(called(function, program, dict(zip(case.inputs, case.arrays)), kind)[0], kind)

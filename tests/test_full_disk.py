@@ -10,8 +10,8 @@ import linkwork as lw
 FULL = Path("/dev/full")
 MODEL = lw.load("pendulum")
 WRITERS = {
-    "a C file": (".c", lambda path: lw.Dynamics(MODEL).export_c("gravity_force", path)),
-    "C for CasADi": (".c", lambda path: lw.Dynamics(MODEL).export_casadi("gravity_force", path, order=0)),
+    "a C file": (".c", lambda path: lw.Dynamics(MODEL).export.c("gravity_force", path)),
+    "C for CasADi": (".c", lambda path: lw.Dynamics(MODEL).export.casadi("gravity_force", path, order=0)),
     "a model": (".json", lambda path: lw.save(MODEL, path)),
     "a robot": (".urdf", lambda path: lw.save(MODEL, path)),
     "a page": (".html", lambda path: lw.record(lw.Motion(lw.Dynamics(MODEL), [0.0, 1.0], np.zeros((2, 1)), np.zeros((2, 1))), path)),

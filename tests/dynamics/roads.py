@@ -208,7 +208,7 @@ def into(model, name, case, interpreter):
 def written_in_c(model, name, case, interpreter, folder):
     robot = robot_of(model, interpreter)
     program = export.program(robot, what(name, model))
-    source, _ = robot.export_c(what(name, model), folder)
+    source, _ = robot.export.c(what(name, model), folder)
     if interpreter:
         return run_program(robot, program, name, case)
     library = folder / "library.so"

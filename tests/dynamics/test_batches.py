@@ -162,7 +162,7 @@ def test_every_public_quantity_is_called_here():
     """A new method of Dynamics belongs into CALLS, or is a declared quantity, which test_every_road.py takes by itself."""
     methods = {name for name in vars(type(ROBOTS["tree"])) if not name.startswith("_")}
     described = {"nq", "nv", "long", "decided_by", "bodies", "joints", "q_index", "v_index", "neutral", "random_state"}
-    described |= {"operators", "kernel", "varying", "program", "export_c", "symbolic", "quantity"}
+    described |= {"operators", "kernel", "varying", "program", "export_c", "export", "symbolic", "quantity"}
     described |= {"hybrid_dynamics", "task_jacobian", "task_compliance", "task_inertia", "joint_wrenches"}  # tests/operators
     described |= {"ask"}  # tests/test_extending.py
     described |= {"as_kernel", "derivative", "linearize", "jax", "export_casadi"}  # tests of derivatives

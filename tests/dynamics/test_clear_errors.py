@@ -140,7 +140,7 @@ def test_solids_may_be_dicts():
 
 def test_a_kernel_has_a_program_and_is_exported(tmp_path):
     assert ARM.program(added) is added.program
-    assert all(path.exists() for path in ARM.export_c(added, tmp_path))
+    assert all(path.exists() for path in ARM.export.c(added, tmp_path))
 
 
 def test_joints_to_hold_go_by_name():

@@ -191,7 +191,7 @@ def test_in_a_kernel_it_is_part_of_the_program(tmp_path):
 
     close(power(s.q, s.v), np.vecdot(ARM.gravity_force(s.q), s.v))
     close(power.jacobian(by="q")(s.q, s.v), np.vecmat(s.v, ARM.gravity_force_derivative(s.q)))
-    source, _ = ARM.export_c(ARM.as_kernel("gravity_force").jacobian(by="q"), tmp_path)
+    source, _ = ARM.export.c(ARM.as_kernel("gravity_force").jacobian(by="q"), tmp_path)
     assert identifier("planar 2R_gravity_force_jacobian") in source.read_text()
     assert ARM.symbolic(ARM.as_kernel("gravity_force").jacobian(by="q")).shape == (2, 2)
 

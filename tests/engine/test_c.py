@@ -220,14 +220,14 @@ def test_mistakes_are_named(tmp_path):
 
 
 def test_a_users_kernel_is_exported_as_a_method_is(tmp_path):
-    """robot.program, robot.export_c and robot.symbolic take a kernel in place of a name."""
+    """robot.program, robot.export.c and robot.symbolic take a kernel in place of a name."""
     robot = lw.Dynamics(lw.load("double_pendulum"))
 
     @robot.kernel
     def power(q, v):
         return v @ robot.gravity_force(q)
 
-    source, header = robot.export_c(power, tmp_path / "power")
+    source, header = robot.export.c(power, tmp_path / "power")
     assert "power" in source.read_text() and header.exists()
     assert sum(robot.program(power).operations.values()) > 3
     assert len(robot.symbolic(power).free_symbols) == 4

@@ -15,7 +15,7 @@ STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-share
 
 
 def external(robot, what, folder, order=1):
-    source = robot.export_casadi(what, folder, order)
+    source = robot.export.casadi(what, folder, order)
     subprocess.run([CC, *STRICT, source, "-o", source.with_suffix(".so"), "-lm"], check=True)
     return casadi.external(source.stem, str(source.with_suffix(".so")))
 
@@ -105,4 +105,4 @@ def test_ipopt_finds_the_equilibrium_of_least_energy(order, tmp_path):
 def test_an_order_that_is_none_is_named(tmp_path):
     robot = lw.Dynamics(lw.load("double_pendulum"))
     with pytest.raises(lw.OptionError, match="order is 3"):
-        robot.export_casadi("bias", tmp_path, order=3)
+        robot.export.casadi("bias", tmp_path, order=3)

@@ -305,7 +305,7 @@ def test_derivatives_of_a_kernel_are_kernels(rng, tmp_path):
     assert J(*(x.astype(np.float32) for x in (q, v, gain))).dtype == np.float32
     out = np.zeros((5, 2, 2))
     assert J(q, v, gain, out=out) is out and out.any()
-    source, _ = ARM.export_c(J, tmp_path)
+    source, _ = ARM.export.c(J, tmp_path)
     assert "lambda__jacobian" in source.read_text()
     assert [x.shape for x in kernel.hessian(of=0, by=("q", "v"))(q, v, gain)] == [(5, 2, 2, 2)] * 4
 

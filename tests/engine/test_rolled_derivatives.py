@@ -239,5 +239,5 @@ def test_derivatives_of_loops_are_written_for_a_gpu(way, dtype):
 
 def test_c_is_straight_line_code(tmp_path):
     robot = lw.Dynamics(MODELS["chain:3"], rolled=True)
-    source, _ = robot.export_c(robot.as_kernel("kinetic_energy").vjp, tmp_path)
+    source, _ = robot.export.c(robot.as_kernel("kinetic_energy").vjp, tmp_path)
     assert "weight" in source.read_text()

@@ -1,6 +1,8 @@
 """What `simulate` is asked with: few keywords, options that are objects, and the keywords of earlier versions."""
 
 import inspect
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,3 +115,18 @@ def test_every_motion_has_an_end():
     marched = lw.rollout(ARM, Q, V, dt=0.01, steps=10)
     np.testing.assert_array_equal(marched.end.q, marched.q[:, -1])
     assert (run.end.t, marched.end.t) == (0.1, pytest.approx(0.1))
+
+
+def test_every_public_name_of_dynamics_has_its_place():
+    """docs/how-it-is-built.md lists them all, each once, and nothing else."""
+    page = (Path(__file__).parents[2] / "docs" / "how-it-is-built.md").read_text(encoding="utf-8")
+    rows = page.partition("## What stands where")[2].partition("\n## ")[0].splitlines()
+    rows = [row for row in rows if row.startswith("| ") and not row.startswith("| `lw.`")]
+    told = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[3])]
+    assert sorted(told) == [name for name in dir(lw.Dynamics) if not name.startswith("_")]
+
+
+def test_files_for_other_programs_are_of_the_export(tmp_path):
+    with pytest.warns(DeprecationWarning, match=r"robot\.export_c is now robot\.export\.c"):
+        before = [x.read_text() for x in ARM.export_c("gravity_force", tmp_path)]
+    assert before == [x.read_text() for x in ARM.export.c("gravity_force", tmp_path)]
