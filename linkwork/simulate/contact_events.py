@@ -19,8 +19,8 @@ from ..errors import SimulationError
 
 REST = 1e-7  # of the fastest impact of a contact: a rebound slower than that is none
 OVERLAP = 1e-4  # m: shapes may be in each other at the start by so much
-NEAR = 1e-7  # m: points nearer than that take part in an impact of another
-TOUCH = 1e-9  # m: and nearer than that they touch
+NEAR = 1e-6  # of the mechanism's size: points nearer than that take part in an impact of another
+TOUCH = 1e-8  # of the mechanism's size: and nearer than that they touch
 STILL = 1e-8  # m/s: points that approach or part slower are in touch
 TURNED = 0.5  # cosine of the angle by which the direction of a slip may change before it is taken anew
 FEW = 32  # points that may be closed at once
@@ -46,11 +46,14 @@ class Points:
         """`law` is that of impacts: "together", "poisson" or "one_by_one"."""
         self.robot, self.law = robot, law
         self.n, self.mu = len(robot.contacts), robot.contacts.friction
+        self.near, self.touch = NEAR * robot.model.size, TOUCH * robot.model.size
         self.closed, self.slides = np.zeros(self.n, bool), np.zeros(self.n, bool)
         self.along = np.zeros((self.n, 2))  # where each point that slides goes
         self.fastest = np.zeros(self.n)
         self.slack = np.zeros(self.n)  # by how much each gap may be below zero before it closes: rounding, where a point stays at zero
         self.force = np.zeros((self.n, 3))
+        self.critical = np.zeros(self.n, bool)  # points that stick and have no room left, however forces are shared
+        self.room: float | None = None  # what room the best share of forces leaves to all, where another leaves none
         self.chosen, self.rows = np.zeros((self.n, 3)), np.zeros(robot.nv)  # forces of points and joints where it was chosen what rests
         self.lifts, self.struck = np.zeros(self.n, bool), np.zeros(self.n, bool)  # by events at this time
         self.slips = np.zeros((self.n, 2))  # directions of those that begin to, by an event at this time
@@ -74,7 +77,7 @@ class Points:
 
     def snapshot(self) -> "Points":
         made = copy(self)
-        for name in (*self.MEMORY, "force"):
+        for name in (*self.MEMORY, "force", "critical"):
             setattr(made, name, getattr(self, name).copy())
         return made
 
@@ -116,6 +119,20 @@ class Points:
         bias = self.robot.contact_bias(q, v)[chosen]
         return J[chosen], bias, J.T @ E, E, self.chosen.ravel()[chosen]
 
+    @property
+    def sticking(self) -> np.ndarray:
+        """Closed points with friction that do not slide."""
+        return self.closed & ~self.slides & (self.mu > 0)
+
+    def bounds(self, E) -> tuple[list, list]:
+        """Of the unknowns of `unknowns`, cones (row of λ_n, μ) of points that stick, and bounds (row, sign, bound) of the normal forces of
+        others, as `sharing.shared` takes them."""
+        first = np.argmax(E != 0, 0)  # the entry of λ that each unknown is, or is the normal force of
+        normal = np.flatnonzero(first % 3 == 0)
+        stick = self.sticking
+        cones = [(int(row), float(self.mu[i])) for row in normal if stick[i := first[row] // 3]]
+        return cones, [(int(row), 1.0, 0.0) for row in normal if not stick[first[row] // 3]]
+
     def _direction(self, i, u) -> np.ndarray:
         """Of a slip: that of its velocity, unless it has turned back."""
         slip = u[i, 1:]
@@ -131,34 +148,37 @@ class Points:
             return np.tile(always, len(KINDS) - 1)
         u = self.at(q, v)[2][:, 1:]
         rough = self.closed & (self.mu > 0)
-        room = np.where(self.slides, (u * self.along).sum(-1), self.mu * force[:, 0] - norm(force[:, 1:]))
+        left = self.mu * force[:, 0] - norm(force[:, 1:]) if self.room is None else self.room
+        room = np.where(self.slides, (u * self.along).sum(-1), left)
         turned = np.where(norm(u) > SPEED, (u * self.along).sum(-1) - TURNED * norm(u), 1.0)
         values = (self.closed, force[:, 0]), (rough, room), (rough & self.slides, turned)
         return np.concatenate([np.where(some, value, always) for some, value in values])
 
-    def happens(self, kind: str, i: int) -> str | None:
-        """A value of point i has come to zero: what that is called, if it is worth telling."""
+    def happens(self, kind: str, i: int) -> list[str]:
+        """A value of point i has come to zero: what that is called, if it is worth telling. Where a body slips, all points do that hold it
+        and have no room left."""
         label = self.robot.contacts.labels[i]
         if kind == "turns":
-            return None
+            return []
         if kind == "lifts":
             self.lifts[i], self.struck[i] = True, False
         elif kind == "slides" and not self.slides[i]:
-            push = self.force[i, 1:]
-            self.slips[i] = -push / (norm(push) or 1.0)
-            kind = "slips"
+            slip = np.flatnonzero(self.critical) if self.critical[i] else np.array([i])
+            push = self.force[slip, 1:]
+            self.slips[slip] = -push / np.where(norm(push) > 0, norm(push), 1.0)[:, None]
+            return [f"{self.robot.contacts.labels[k]} slips" for k in (i, *slip[slip != i])]
         elif kind == "slides":
             self.slips[i], kind = 0.0, "stops sliding"
         else:
             self.struck[i], self.lifts[i] = True, False
-        return f"{label} {kind}"
+        return [f"{label} {kind}"]
 
     # --- changes
 
     def striking(self, q, v) -> tuple[np.ndarray, np.ndarray]:
         """Which points take part in an impact, and which of them approach."""
         gaps, _, u = self.at(q, v)
-        near = (self.closed & (gaps <= OVERLAP)) | (gaps <= NEAR) | self.struck
+        near = (self.closed & (gaps <= OVERLAP)) | (gaps <= self.near) | self.struck
         return near, near & (u[:, 0] < -self.slow)
 
     def strike(self, near, approach, q, v):
@@ -167,7 +187,10 @@ class Points:
         self.fastest = np.where(approach, np.maximum(self.fastest, -u[:, 0]), self.fastest)
         self.lifts, self.slips = self.lifts & ~near, np.where(near[:, None], 0.0, self.slips)
         strikes = approach | (self.law == "one_by_one")  # there one strikes the next
-        return np.where(strikes, self.robot.contacts.restitution, 0.0)[near], self.slow[near], J[np.repeat(near, 3)]
+        e = self.robot.contacts.restitution
+        if self.law != "one_by_one" and (near & (u[:, 0] > self.slow)).any():  # one strikes before another has got away: impacts accumulate
+            strikes = strikes & (e >= 1)
+        return np.where(strikes, e, 0.0)[near], self.slow[near], J[np.repeat(near, 3)]
 
     @property
     def slow(self) -> np.ndarray:
@@ -178,9 +201,9 @@ class Points:
         """The points that may stay closed; `was` says which were. Forces that have just come to zero, or to the cone, are where the event
         decides: such points open, or slide against their friction."""
         gaps, J, u = self.at(q, v)
-        self.slack = np.where((gaps > TOUCH) | (u[:, 0] > self.slow), 0.0, TOUCH - gaps)  # what stays there is not to strike by rounding
+        self.slack = np.where((gaps > self.touch) | (u[:, 0] > self.slow), 0.0, self.touch - gaps)  # it is not to strike by rounding
         rests = np.abs(u[:, 0]) <= np.maximum(STILL, REST * self.fastest)
-        touches = ((was & (gaps <= OVERLAP)) | (gaps <= TOUCH) | self.struck) & rests  # a reset may have moved what was closed
+        touches = ((was & (gaps <= OVERLAP)) | (gaps <= self.touch) | self.struck) & rests  # a reset may have moved what was closed
         closed = touches & ~self.lifts
         moving = norm(u[:, 1:]) > np.maximum(SPEED, 1e-6 * np.abs(v).max(initial=0.0))
         slip = np.where((closed & moving)[:, None], u[:, 1:], 0.0)

@@ -235,12 +235,16 @@ class EventDetector:
         assert self.stops is not None
         q, v = self._states(t, step, SAMPLES)
         start, low, n = self.stops_before, 0.0, len(self.events)
+        self._stop_values: dict[float, np.ndarray] = {}
         for k, x in enumerate(SAMPLES.tolist()[1:], 1):
             value = self.stops.values(t + x * step.h, q[k], v[k], self.flow)
             ends = list(zip(q[k - 1 : k + 1], v[k - 1 : k + 1]))
             crossed = np.array([self._crossed(i, a, b) for i, (a, b) in enumerate(zip(start, value), n)], bool)
             crossed &= ~self.stops.rounding(crossed, start, value, ends)
-            here = [self._root(n + i, t, step, low, x, start[i]) for i in np.flatnonzero(crossed).tolist()]
+            here: list[Crossing | None] = []
+            for i in np.flatnonzero(crossed).tolist():
+                if not (here and here[0] and self._is_later(n + i, t + here[0].x * step.h, here[0].number)):
+                    here.append(self._root(n + i, t, step, low, x, start[i]))
             here += self._double_crossings(t, step, low, x, start, value, ends)
             if found := [each for each in here if each is not None]:
                 return found
@@ -248,12 +252,19 @@ class EventDetector:
         self.stops_before = start
         return []
 
+    def _is_later(self, i: int, t: float, first: int) -> bool:
+        """Is it known that value i of what rests comes to zero after value `first`, which does so at t, or with it?"""
+        values = self._stop_values.get(t)
+        return values is not None and (values[i - len(self.events)] > 0 or values[i - len(self.events)] == values[first - len(self.events)])
+
     def _value(self, i: int, t: float, q, v) -> float:
         """That of one event alone."""
         if i < len(self.events):
             return self.events[i].value(t, q, v)
         assert self.stops is not None
-        return float(self.stops.values(t, q, v, self.flow)[i - len(self.events)])
+        if t not in self._stop_values:
+            self._stop_values[t] = self.stops.values(t, q, v, self.flow)
+        return float(self._stop_values[t][i - len(self.events)])
 
     def _double_crossings(self, t: float, step: Step, low: float, high: float, start, value, ends) -> list[Crossing | None]:
         """Limits and gaps that are crossed twice between two fractions of a step: found where the gap is smallest."""

@@ -12,7 +12,7 @@ from ..motion import equations
 from .control import Controls, at_state, read_only
 from .held import ConstrainedRates, Keeper
 from .kernels import kernel
-from .resting import hold
+from .resting import hold, share
 from .stops import Stops
 
 
@@ -101,6 +101,7 @@ class Flow:
         assert self.stops is not None and self.stops.points is not None
         if self.stops.presses:
             self.at(t, q, v)
+            share(self.stops, q, v)
         return self.stops.points.force
 
     def at_many(self, t, q, v) -> tuple[np.ndarray, np.ndarray]:

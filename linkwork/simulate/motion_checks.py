@@ -24,14 +24,24 @@ def check_motion(vdot, q, v) -> None:
         )
 
 
-def check_projection(settings: Settings, step: Step, v, vdot) -> None:
+def check_projection(settings: Settings, step: Step, v, vdot, drives) -> None:
     """Raise Failure if the projection on the constraints changes the velocity by more than a small part of the motion: v is the
-    velocity after it, vdot the acceleration before the step.
+    velocity after it, vdot the acceleration before the step; `drives` move joints.
 
     A mechanism at rest has no motion but rounding: a change below atol, or one that moves it by less than the rounding of a
-    radian in this step, is none.
+    radian in this step, is none. That of a driven joint is no matter of the configuration: its rate is not what its accelerations make.
     """
-    if not is_small(v - step.v, step.v, vdot, step.h, settings.atol, 0.5 if settings.fixed else 0.1):
+    most = 0.5 if settings.fixed else 0.1
+    if not is_small(v - step.v, step.v, vdot, step.h, settings.atol, most):
+        for drive in drives:
+            row = [drive.at[1]]
+            if not is_small(v[row] - step.v[row], step.v[row], vdot[row], step.h, settings.atol, most):
+                raise Failure(
+                    f'drive "{drive.name}" changes its rate by {float((v - step.v)[row][0]):.3g} in a step of {step.h:.3g} s, more than '
+                    "its acceleration does: its function has a kink, or its rate and acceleration are not its derivatives. Round the "
+                    "kink off, as a spline does, or simulate each smooth piece by itself, from the velocity after the kink",
+                    complete=True,
+                )
         raise Failure(
             "the velocity that satisfies the constraints differs from that of the motion: the configuration is near a singular one, "
             "where several motions are possible (see robot.constraint_report), or the steps are too long. Try other tolerances"

@@ -19,6 +19,7 @@ from ..errors import ConstraintError, SimulationError
 from .compliance import BOUND, compliance, mobile
 from .contact_events import ROUNDED, Touching
 from .failure import Failure
+from .sharing import shared, without_effect
 
 if TYPE_CHECKING:
     from .stops import Stops
@@ -72,6 +73,29 @@ def _held(stops: "Stops", q, v):
     N, bias, F, E, z = stops.points.unknowns(q, v)
     unit = np.eye(stops.robot.nv)[stops.rows]
     return np.concatenate([N, unit]), bias, np.concatenate([F, unit.T], 1), E, np.concatenate([z, stops.points.rows[stops.rows]])
+
+
+def share(stops: "Stops", q, v) -> None:
+    """Where a force that has just been found is beyond its bounds or its cone, find those with the most room that do the same: a body is
+    held as long as there are some."""
+    points = stops.points
+    assert points is not None
+    _, _, F, E, _ = _held(stops, q, v)
+    k = E.shape[1]
+    cones, bounds = points.bounds(E)
+    low, high = stops.bounds[:, stops.rows]
+    bounds += [(k + i, sign, sign * x) for i in range(len(low)) for sign, x in ((1.0, low[i]), (-1.0, high[i])) if np.isfinite(x)]
+    z = np.concatenate([(E.T @ points.force.ravel()) / (E * E).sum(0), stops.force])
+    rooms = [sign * z[i] - x for i, sign, x in bounds] + [mu * z[i] - np.hypot(*z[i + 1 : i + 3]) for i, mu in cones]
+    points.critical, points.room = np.zeros(points.n, bool), None
+    if not min(rooms) <= 0:
+        return
+    Z = without_effect(stops.inverse, F)
+    if not Z.shape[1]:
+        return
+    best = shared(Z, z, bounds, cones)
+    points.force, stops.force = blocks(E @ best.force[:k]), best.force[k:]
+    points.critical[points.sticking], points.room = best.critical, best.room
 
 
 # --- impacts

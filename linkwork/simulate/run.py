@@ -294,7 +294,10 @@ class Run:
         resting = () if self.flow.stops is None else self.flow.stops.rest
         q, v = self.keeper.back(self.t + step.h, step.q, step.v, resting)
         rate = self.integrator.free_rate if isinstance(self.integrator, ContactMidpoint) else self.vdot
-        check_projection(self.settings, step, v, rate)
+        from ..constraints.driven_rows import DrivenRows  # only runs under constraints have one
+
+        drives = [x for x in self.keeper.held.set.drives if isinstance(x, DrivenRows)]
+        check_projection(self.settings, step, v, rate, drives)
         self.integrator.state_projected()
         return replace(step, q=q, v=v, rates=None)
 

@@ -12,9 +12,9 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..motion.joint_limits import each_velocity, limits_of
-from .contact_events import KINDS, TOUCH, Points
+from .contact_events import KINDS, Points
 from .memory import remembered
-from .resting import REST, choose, strike, without_drift
+from .resting import REST, choose, share, strike, without_drift
 from .sharing import room_of_forces
 
 NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
@@ -131,6 +131,8 @@ class Stops:
         room = np.full(self.robot.nv, inf)
         if self.held:
             flow.at(t, q, v)
+        if self.presses:
+            share(self, q, v)
         if len(self.rows):
             low, high = self.bounds
             room[self.rows] = np.minimum(self.force - low[self.rows], high[self.rows] - self.force)
@@ -170,7 +172,8 @@ class Stops:
         """Which of the values that have crossed zero are gaps that part at both ends, (q, v) each: rounding of what has just rebounded."""
         parts, n = np.zeros(len(crossed), bool), len(self.limits) + self._n
         if crossed[:n].any():
-            near = np.concatenate([NEAR * np.maximum(self.reach, np.abs(self._bound)), np.full(self._n, TOUCH)])
+            touch = np.full(self._n, 0.0 if self.points is None else self.points.touch)
+            near = np.concatenate([NEAR * np.maximum(self.reach, np.abs(self._bound)), touch])
             parts[:n] = (start[:n] <= near) & (value[:n] >= -near) & np.all([self.gap_rates(*state) > 0 for state in ends], 0)
         return parts
 
@@ -183,15 +186,18 @@ class Stops:
 
     def change(self, i: int, t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Value i has come to zero: q and v after it, and the names of what is worth telling: of all that strike, this one first."""
-        q, v, name = q.copy(), v.copy(), None
+        q, v, names = q.copy(), v.copy(), []
         self.go_to(t)
         v = without_drift(self, t, q, v)
+        if self.presses:
+            flow.at(t, q, v)
+            share(self, q, v)
         limits, rough, nv = len(self.limits), len(self._rough), self.robot.nv
         if i < limits:
-            name = self.limits[i].name
+            names = [self.limits[i].name]
             q, v = strike(self, i, t, q, v)
         elif (i := i - limits) < self._n:
-            name = self._happens("strikes", i)
+            names = self._happens("strikes", i)
             q, v = strike(self, None, t, q, v)
         elif (i := i - self._n) < rough:
             self._stops_sliding(int(self._rough[i]), v)
@@ -200,16 +206,16 @@ class Stops:
                 self._let_go(i)
         else:
             kind, i = divmod(i - nv, self._n)
-            name = self._happens(KINDS[1 + kind], i)
+            names = self._happens(KINDS[1 + kind], i)
         q, v = choose(self, t, q, v, flow)
-        return q, v, self.what_struck([] if name is None else [name])
+        return q, v, self.what_struck(names)
 
     def what_struck(self, names: list[str]) -> list[str]:
         """These names, then those of all that has struck since this was last asked for."""
         told, self.told = self.told, []
         return list(dict.fromkeys([*names, *told]))
 
-    def _happens(self, kind: str, i: int) -> str | None:
+    def _happens(self, kind: str, i: int) -> list[str]:
         assert self.points is not None
         return self.points.happens(kind, i)
 
