@@ -1,5 +1,6 @@
 """The steps of a run made by compiled code, many at a time. Where forces are Python functions, they are called between compiled parts."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from time import monotonic
@@ -96,14 +97,44 @@ class Request(NamedTuple):
     row: float
 
 
-class CompiledSteps:
+class StepMaker:
+    """Calls compiled code that makes the steps of a run."""
+
+    def __init__(self, flow: Flow, constraints: OnConstraints | None):
+        self.flow, self.constraints, self.asks = flow, constraints, asks_of(flow)
+
+    @property
+    def serves(self) -> bool:
+        """Are there compiled steps for what the joints do now? Under constraints no joint may be held at rest."""
+        stops = self.flow.stops
+        return stops is None or not stops.held or (self.constraints is None and not stops.shares)
+
+    def called(self, rounds: Callable, arrays: list, room: list, r: Request) -> tuple[int, BaseException | None]:
+        """How many steps a call has made, and what a Python function raised in the step after them; it is raised where there are none."""
+        count, last, asked = np.zeros(1), min(r.deadline, monotonic() + PATIENCE_S), dict[str, Callable]()
+        if self.asks:
+            asked = {FORCES: self.flow.answer, "enough": lambda state: monotonic() > last or state[0] >= r.row}
+        try:
+            rounds(arrays, room, count, min(r.most, room[0].shape[1]), **asked)
+        except BaseException as error:
+            if not count[0]:
+                raise
+            return int(count[0]), error
+        return int(count[0]), None
+
+    @staticmethod
+    def joined(values: Mapping, rows: Mapping) -> dict[str, Any]:
+        """The state before steps, and behind it those at their ends."""
+        return {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in STATE_ROWS}
+
+
+class CompiledSteps(StepMaker):
     """Makes the steps of an adaptive integrator, whose next length and counts it keeps. There is one kernel for motions in which no joint
     is held at rest and, once it is needed, another for those in which some are."""
 
     def __init__(self, flow: Flow, integrator: Adaptive, events: tuple[Event, ...], constraints: OnConstraints | None, *, dense: bool):
-        self.flow, self.integrator, self.events, self.constraints, self.dense = flow, integrator, events, constraints, dense
-        self.steers = bool(flow.controls.functions)
-        self.asks = asks_of(flow)
+        super().__init__(flow, constraints)
+        self.integrator, self.events, self.dense, self.steers = integrator, events, dense, bool(flow.controls.functions)
         tolerances = integrator.tolerances
         self.given = {"max_step": integrator.max_step, "rtol": tolerances.rtol, "atol": tolerances.atol}
         self.ready: dict[bool, tuple[Segments, Joints | None, list, list]] = {}
@@ -125,12 +156,6 @@ class CompiledSteps:
         events = tuple(x for x in detector.events if is_compiled_function(robot, x.function))
         dense = detector.any or settings.on_step is not None or settings.stores_grid or settings.dense is not False
         return CompiledSteps(flow, integrator, events, constraints, dense=dense)
-
-    @property
-    def serves(self) -> bool:
-        """Are there compiled steps for what the joints do now? Under constraints no joint may be held at rest."""
-        stops = self.flow.stops
-        return stops is None or not stops.held or (self.constraints is None and not stops.shares)
 
     def _made(self, holds: bool) -> tuple[Segments, Joints | None, list, list]:
         """The kernel, what it takes of the joints, room for all that it takes, and for rows."""
@@ -179,24 +204,15 @@ class CompiledSteps:
             flow.evaluations += 1
         asked: dict[str, Any] = {FORCES: flow.answer} if self.asks else {}
         after["wanted"][0] = integrator.next_step or segments.first(*arrays, **asked)[0]
-        if self.asks:
-            last = min(r.deadline, monotonic() + PATIENCE_S)
-            asked["enough"] = lambda state: monotonic() > last or state[0] >= r.row
-        count, error = np.zeros(1), None
-        try:
-            segments.run(arrays, room, count, min(r.most, room[0].shape[1]), **asked)
-        except BaseException as raised:  # by a Python function: the steps before are made
-            if not count[0]:
-                raise
-            error = raised
-        made, tries = int(count[0]), int(after["tries"][0])
+        made, error = self.called(segments.run, arrays, room, r)
+        tries = int(after["tries"][0])
         integrator.rejected += tries - made
         flow.evaluations += 0 if self.asks else tries * segments.pair.stages
         integrator.next_step, integrator.creeping = float(after["wanted"][0]), int(after["creeping"][0])
         if made and stops is not None:
             integrator.fresh, integrator.free = False, after[FREE][0].copy() if FREE in after else flow.zero
         rows = {name: x[0, :made] for name, x in zip(segments.rows, room)}
-        joined: dict[str, Any] = {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in STATE_ROWS}
+        joined = self.joined(values, rows)
         coefficients = rows["coefficients"].copy() if segments.dense else None
         found = bool(made) and FOUND in after and after[FOUND][0] > 0
         return Steps(**joined, h=rows["h"].copy(), coefficients=coefficients, steers=self.steers, found=found, error=error)

@@ -7,7 +7,6 @@ step is cut at their calls (engine/cut.py).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any, cast
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..motion import equations, runge_kutta
 from ..motion.contact_step import ContactLaw, contact_step, drift
-from .compiled_steps import MOST, PATIENCE_S, ROOM, STATE_ROWS, Request, Steps, asks_of
+from .compiled_steps import MOST, ROOM, STATE_ROWS, Request, StepMaker, Steps
 from .contact import ContactMidpoint, picked, smooth
 from .events import EventDetector
 from .explicit import RK4, Euler
@@ -32,7 +31,7 @@ from .kernels import cache_of
 from .motion_checks import LARGEST, is_small
 from .on_constraints import OnConstraints
 from .pairs import local_step
-from .segments import FORCES, Equations, Rates
+from .segments import Equations, Rates
 from .settings import Settings
 
 STATE = "t", "late", "number", "q", "v", "vdot", "tau", "impulse", "answer", "good"  # answer, good: of the last attempt
@@ -120,12 +119,12 @@ def _with_rates(of: Equations, method: RungeKutta4 | SemiImplicitEuler, holes: H
     return {"q": q1, "v": v1, "vdot": out[1], "tau": rates.tau, "answer": at["answer"]}, good
 
 
-class FixedSteps:
+class FixedSteps(StepMaker):
     """Makes the steps of an integrator with fixed steps."""
 
     def __init__(self, flow: Flow, integrator, method: Method, constraints: OnConstraints | None, settings: Settings):
-        self.flow, self.integrator, self.method, self.constraints, self.settings = flow, integrator, method, constraints, settings
-        self.asks, self.ready = asks_of(flow), dict[bool, tuple]()
+        super().__init__(flow, constraints)
+        self.integrator, self.method, self.settings, self.ready = integrator, method, settings, dict[bool, tuple]()
 
     @staticmethod
     def of(flow: Flow, integrator, settings: Settings) -> "FixedSteps | None":
@@ -149,12 +148,8 @@ class FixedSteps:
 
     @property
     def serves(self) -> bool:
-        """Are there compiled steps for what the joints do now? Under constraints no joint may be held at rest. Contacts that compiled code
-        has not solved are Python's."""
-        stops = self.flow.stops
-        if isinstance(self.integrator, ContactMidpoint):
-            return self.integrator.answer is None
-        return stops is None or not stops.held or (self.constraints is None and not stops.shares)
+        """Are there compiled steps for what the joints do now? Contacts that compiled code has not solved are Python's."""
+        return self.integrator.answer is None if isinstance(self.integrator, ContactMidpoint) else super().serves
 
     def _made(self, holds: bool) -> tuple:
         if holds not in self.ready:
@@ -190,22 +185,14 @@ class FixedSteps:
         values |= {} if joints is None or stops is None else joints.values(stops)
         for x, name in zip(arrays, program.names):
             x[0] = values[name]
-        after, count, error = dict(zip(program.names, arrays)), np.zeros(1), None
-        last = min(r.deadline, monotonic() + PATIENCE_S)
-        asked: dict[str, Any] = {FORCES: flow.answer, "enough": lambda _: monotonic() > last} if self.asks else {}
-        try:
-            program.segment.rounds(arrays, room, count, min(r.most, room[0].shape[1]), **asked)
-        except BaseException as raised:  # by a Python function: the steps before are made
-            if not count[0]:
-                raise
-            error = raised
-        made = int(count[0])
+        after = dict(zip(program.names, arrays))
+        made, error = self.called(program.segment.rounds, arrays, room, r)
         flow.evaluations += 0 if self.asks else made * (4 if isinstance(self.method, RungeKutta4) else 1)
         rows = {name: x[0, :made] for name, x in zip(program.rows, room)}
         if isinstance(self.method, Moreau):
             failed = self.asks and error is None and not after["good"][0]
             self.integrator.made(rows, np.append(values["t"], rows["t"]), after["answer"][0].copy() if failed else None)
-        joined: dict[str, Any] = {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in STATE_ROWS}
+        joined = self.joined(values, rows)
         return Steps(**joined, h=rows["h"].copy(), coefficients=None, steers=bool(flow.controls.functions), error=error, robot=flow.robot)
 
 
