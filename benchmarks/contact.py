@@ -16,7 +16,7 @@ import numpy as np
 
 import linkwork as lw
 from benchmarks._race import race
-from linkwork.engine.gufunc import get_threads, set_threads
+from linkwork.engine.loading.gufunc import get_threads, set_threads
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"
 FEET = ["foot1_right", "foot2_right", "foot1_left", "foot2_left"]

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 import linkwork as lw
-from linkwork.engine.gufunc import get_threads, set_threads
+from linkwork.engine.loading.gufunc import get_threads, set_threads
 
 from ._machine import torch_with_gpu
 from .contact import DT, go2, standing

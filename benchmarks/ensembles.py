@@ -15,7 +15,7 @@ import numpy as np
 import linkwork as lw
 from benchmarks._robots import model
 from benchmarks.simulate import scipy_run, text_of
-from linkwork.engine.gufunc import get_threads, set_threads
+from linkwork.engine.loading.gufunc import get_threads, set_threads
 
 FEWER = {"SciPy": 5, "diffrax": 200}  # samples of the peers
 

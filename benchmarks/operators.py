@@ -12,7 +12,7 @@ import numpy as np
 import linkwork as lw
 import linkwork.convert
 from benchmarks.long_chain import chain, seconds
-from linkwork.engine.gufunc import get_threads, set_threads
+from linkwork.engine.loading.gufunc import get_threads, set_threads
 from linkwork.operators import rigid
 from linkwork.systems import lower
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import linkwork as lw
 from benchmarks._race import best
-from linkwork.engine.gufunc import get_threads, set_threads
+from linkwork.engine.loading.gufunc import get_threads, set_threads
 
 PANDA = Path(__file__).parents[1] / "tests" / "models" / "panda" / "panda.urdf"
 ROBOTS, STEPS, DT = 4096, 1000, 1e-3

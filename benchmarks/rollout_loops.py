@@ -14,7 +14,7 @@ import numpy as np
 import linkwork as lw
 from benchmarks._race import best
 from linkwork import convert
-from linkwork.engine.gufunc import get_threads, set_threads
+from linkwork.engine.loading.gufunc import get_threads, set_threads
 
 CASSIE = Path(__file__).parents[1] / "tests" / "models" / "cassie_mjcf" / "cassie.xml"
 ROBOTS, STEPS, DT = 4096, 100, 2e-4

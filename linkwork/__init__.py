@@ -5,7 +5,7 @@ from importlib import import_module
 from .complementarity import lcp
 from .contact.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
-from .engine.gufunc import get_threads, set_threads
+from .engine.loading.gufunc import get_threads, set_threads
 from .errors import (
     EquilibriumError,
     LinkworkError,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .engine.array import Traced
-from .engine.checks import array_of
-from .engine.device import Library, on_device
+from .engine.running.checks import array_of
+from .engine.running.device import Library, on_device
+from .engine.tracing.array import Traced
 from .errors import OptionError, UnknownNameError, did_you_mean
 from .export import asked
 from .kernels import RobotKernel

@@ -13,11 +13,11 @@ from .contact import ContactTable
 from .contact.accelerations import ContactDynamics, contact_dynamics
 from .diagonal import Diagonal
 from .differentiate import Derivatives
-from .engine.array import Traced
-from .engine.checks import array_of, run_into
-from .engine.compiled import Made
-from .engine.gufunc import put_into
-from .engine.identity import digest
+from .engine.loading.compiled import Made
+from .engine.loading.gufunc import put_into
+from .engine.loading.identity import digest
+from .engine.running.checks import array_of, run_into
+from .engine.tracing.array import Traced
 from .errors import ModelError, OptionError, UnknownNameError, deprecated, did_you_mean
 from .export import asked
 from .foreign import ForeignRun, is_foreign
@@ -64,7 +64,7 @@ class Dynamics:
 
     @property
     def decided_by(self) -> str | None:
-        """What tells it from others: see engine/identity.py. None if somebody has set an attribute of it."""
+        """What tells it from others: see engine/loading/identity.py. None if somebody has set an attribute of it."""
         own = {*Dynamics.__init__.__code__.co_names, *dir(type(self))}
         return self._identity if own >= set(vars(self)) else None
 

@@ -7,8 +7,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from .engine import c, casadi, symbols
-from .engine.program import Program, record
+from .engine.tracing.program import Program, record
+from .engine.writers import c, casadi, symbols
 from .errors import OptionError, writing
 from .kernels import RobotKernel
 from .quantities import QUANTITIES, Given

@@ -8,14 +8,14 @@ from operator import index
 
 import numpy as np
 
-from .engine import interpreter
-from .engine.array import Traced
-from .engine.checks import array_of, checked, run_into
-from .engine.compiled import Made, shapes
-from .engine.derived import Derived
-from .engine.device import DeviceKernel
-from .engine.kernel import Kernel
-from .engine.program import Input, Program, record
+from .engine.differentiation.derived import Derived
+from .engine.loading import interpreter
+from .engine.loading.compiled import Made, shapes
+from .engine.loading.kernel import Kernel
+from .engine.running.checks import array_of, checked, run_into
+from .engine.running.device import DeviceKernel
+from .engine.tracing.array import Traced
+from .engine.tracing.program import Input, Program, record
 from .errors import OptionError, ShapeError, TraceError, UnknownNameError, did_you_mean
 from .foreign import is_foreign, kernel_on_foreign, run_kernel
 from .lie.scalars import still
@@ -49,7 +49,7 @@ class RobotKernel(ABC):
 
     @property
     def decided_by(self) -> tuple:
-        """What tells it from other kernels: see engine/identity.py."""
+        """What tells it from other kernels: see engine/loading/identity.py."""
         return self.function, self.robot.lowered, self.coordinates
 
     @abstractmethod

@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from .engine.array import Traced
-from .engine.checks import array_of, checked, run_into
-from .engine.compiled import Made
-from .engine.device import Library, on_device
-from .engine.kernel import Kernel
-from .engine.program import Input
+from .engine.loading.compiled import Made
+from .engine.loading.kernel import Kernel
+from .engine.running.checks import array_of, checked, run_into
+from .engine.running.device import Library, on_device
+from .engine.tracing.array import Traced
+from .engine.tracing.program import Input
 from .errors import ModelError, UnknownNameError, did_you_mean
 from .export import asked
 from .foreign import is_foreign
@@ -220,7 +220,7 @@ class Varying:
 
     @property
     def decided_by(self) -> tuple:
-        """What tells it from others: see engine/identity.py."""
+        """What tells it from others: see engine/loading/identity.py."""
         lengths: tuple = ()
         if "at" in self._own:  # which joints move which nodes and bodies
             reach = [[(h, R.tobytes()) for h, R in way] for way in (*self._nodes.reach, *self._nodes.body_reach)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .engine.array import Traced
+from .engine.tracing.array import Traced
 from .errors import ModelError, ShapeError
 from .lie.embedding import cross, tilde
 from .lie.scalars import like

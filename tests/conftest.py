@@ -54,7 +54,7 @@ def rng():
 @pytest.fixture
 def registries():
     """What a test adds to the tables of quantities and operations is taken out again."""
-    from linkwork.engine.operations import OPERATIONS
+    from linkwork.engine.tracing.operations import OPERATIONS
     from linkwork.quantities import QUANTITIES
 
     before = [(table, dict(table)) for table in (QUANTITIES, OPERATIONS)]

@@ -10,12 +10,12 @@ import pytest
 from test_docs import ROOT, blocks
 
 import linkwork as lw
-from linkwork.engine import cache
-from linkwork.engine.cuda import DeviceError
-from linkwork.engine.identity import digest
-from linkwork.engine.operations import OPERATIONS, meanings
-from linkwork.engine.program import Input, Output, Program, evaluate, record
-from linkwork.engine.trace import Trace
+from linkwork.engine.loading import cache
+from linkwork.engine.loading.cuda import DeviceError
+from linkwork.engine.loading.identity import digest
+from linkwork.engine.tracing.operations import OPERATIONS, meanings
+from linkwork.engine.tracing.program import Input, Output, Program, evaluate, record
+from linkwork.engine.tracing.trace import Trace
 from linkwork.errors import LinkworkError, UnknownNameError
 from linkwork.quantities import Honours, kinetic_energy, quantity
 

@@ -17,6 +17,7 @@ ORDER = [
 FILES = sorted(PACKAGE.rglob("*.py"))
 KNOWS_FILES = {"formats", "dynamics", "simulate", "view", "__init__", "cli", "__main__"}
 ENGINE_MAY_IMPORT = ("linkwork.engine", "linkwork.errors", "linkwork.lie.scalars", "linkwork.lie.iteration")
+ENGINE_ORDER = ["elementary", "tracing", "differentiation", "writers", "loading", "running"]  # folders of the engine
 NAMED_TUPLE = "_replace", "_asdict", "_fields", "_make"  # public in spite of their names
 
 
@@ -58,6 +59,16 @@ def violations(source, module):
             yield f"{module} imports {name}, but the engine knows nothing of mechanics"
         if own == "sweeps" and other == "engine":
             yield f"{module} imports {name}, but sweeps know nothing of the engine"
+
+
+@pytest.mark.parametrize("file", sorted((PACKAGE / "engine").rglob("*.py")), ids=module_of)
+def test_a_folder_of_the_engine_imports_only_lower_ones_and_holds_fifteen_files_at_most(file):
+    folders = [*module_of(file).split("."), ""]
+    own = ENGINE_ORDER.index(folders[2]) if folders[2] in ENGINE_ORDER else 0
+    for name in imports(file.read_text(encoding="utf-8"), module_of(file)):
+        if name.startswith("linkwork.engine."):
+            assert ENGINE_ORDER.index(name.split(".")[2]) <= own, f"{module_of(file)} imports {name}, which is above it"
+    assert len(list(file.parent.glob("*.py"))) <= 16  # and what makes it a package
 
 
 def private(name):
@@ -124,7 +135,7 @@ def test_a_layer_imports_only_lower_layers(file):
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("file", sorted((PACKAGE / "engine").glob("*.py")), ids=module_of)
+@pytest.mark.parametrize("file", sorted((PACKAGE / "engine").rglob("*.py")), ids=module_of)
 def test_the_engine_has_no_words_of_mechanics(file):
     """What an error says about a mechanism is passed in: Trace.label, Trace.remedy."""
     assert not re.findall(r"(?i)\b(joint|wrench|mass|robot|armature|torque|inertia)", file.read_text(encoding="utf-8"))

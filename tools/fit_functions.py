@@ -1,6 +1,6 @@
-"""Fit the polynomials and split the constants of `linkwork/engine/functions_tables.py`, and print that file.
+"""Fit the polynomials and split the constants of `linkwork/engine/elementary/functions_tables.py`, and print that file.
 
-    python tools/fit_functions.py > linkwork/engine/functions_tables.py
+    python tools/fit_functions.py > linkwork/engine/elementary/functions_tables.py
 
 Each polynomial is the best one in the sense of Chebyshev (Remez exchange) for the relative error of the *function*,
 not of the polynomial. Coefficients are then rounded to the target's format one after the other, lowest power first,

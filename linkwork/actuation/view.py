@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.cuda import DeviceError
-from ..engine.device import on_device
+from ..engine.loading.cuda import DeviceError
+from ..engine.running.device import on_device
 from ..errors import ConstraintError, ModelError, OptionError, ShapeError, listed
 from ..lie.scalars import working_dtype
 from ..model.coordinates import entry_names

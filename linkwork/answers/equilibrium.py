@@ -9,8 +9,8 @@ import numpy as np
 from ..constraints import Constrained
 from ..constraints.forces import Forces, constraint_forces
 from ..contact import refuse_contacts
-from ..engine.array import Traced
-from ..engine.device import on_device
+from ..engine.running.device import on_device
+from ..engine.tracing.array import Traced
 from ..errors import OptionError, ShapeError, listed
 from ..lie.scalars import working_dtype
 from ..model.coordinates import entry_names, entry_units

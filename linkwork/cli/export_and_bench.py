@@ -10,7 +10,7 @@ from rich.table import Table
 
 import linkwork as lw
 
-from ..engine import cache as kernels
+from ..engine.loading import cache as kernels
 from ..errors import LinkworkError
 from ..export import export_c as write_c
 from .app import Contacts, Floating, Mimic, Source, app, loaded, out, print_written

@@ -16,7 +16,7 @@ from rich.table import Table
 
 import linkwork as lw
 
-from ..engine import cache
+from ..engine.loading import cache
 from ..errors import LinkworkError, SimulationError
 from ..quantities import ARRAYS
 from ..quantities.declaration import declared_as

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.array import Traced
-from ..engine.checks import run_into
-from ..engine.device import on_device
-from ..engine.gufunc import put_into
+from ..engine.loading.gufunc import put_into
+from ..engine.running.checks import run_into
+from ..engine.running.device import on_device
+from ..engine.tracing.array import Traced
 from ..errors import LinkworkError, ModelError, OptionError, TraceError
 from ..lie.scalars import numbers
 from ..quantities import forward_dynamics as dynamics

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.array import Traced
+from ..engine.tracing.array import Traced
 from ..lie.iteration import iterate
 from ..lie.scalars import like
 from ..model import Loop, Model

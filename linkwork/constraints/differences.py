@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..engine.derivatives import along, rate
-from ..engine.operations import meanings
-from ..engine.program import Input, evaluate, record
+from ..engine.differentiation.derivatives import along, rate
+from ..engine.tracing.operations import meanings
+from ..engine.tracing.program import Input, evaluate, record
 
 STEP = 1e-2
 FIRST = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..engine.derivatives import along, rate
+from ..engine.differentiation.derivatives import along, rate
 from ..errors import LinkworkError, ModelError, TraceError
 from ..lie.scalars import like
 from ..model import Driven

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from ..engine.array import Traced
-from ..engine.device import DeviceKernel, Library, on_device
-from ..engine.kernel import Kernel
-from ..engine.program import Input
+from ..engine.loading.kernel import Kernel
+from ..engine.running.device import DeviceKernel, Library, on_device
+from ..engine.tracing.array import Traced
+from ..engine.tracing.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like, rounding
 from ..quantities import forward_dynamics
@@ -55,7 +55,7 @@ class ByNumbers:
 
     @property
     def decided_by(self) -> tuple:
-        """What tells it from others: see engine/identity.py."""
+        """What tells it from others: see engine/loading/identity.py."""
         return self.set, self.ranked
 
     @property
@@ -89,7 +89,7 @@ class ByChoice:
 
     @property
     def decided_by(self) -> tuple:
-        """What tells it from others: see engine/identity.py."""
+        """What tells it from others: see engine/loading/identity.py."""
         return self.set, self.ranked, self.pick.choices, self.pick.pivots
 
     def judged(self, some) -> dict:
@@ -147,7 +147,7 @@ class Formula:
 
     @property
     def decided_by(self) -> tuple:
-        """What tells it from others: see engine/identity.py."""
+        """What tells it from others: see engine/loading/identity.py."""
         return self.by_numbers, self.bound
 
     def kernel(self) -> Kernel:

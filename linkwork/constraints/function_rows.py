@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.array import Traced
-from ..engine.derivatives import along, directional, rate, used
-from ..engine.interpreter import run
-from ..engine.program import Input, Program, record
+from ..engine.differentiation.derivatives import along, directional, rate, used
+from ..engine.loading.interpreter import run
+from ..engine.tracing.array import Traced
+from ..engine.tracing.program import Input, Program, record
 from ..errors import ModelError, ShapeError, TraceError
 from ..model import Holonomic, Pfaffian
 from ..quantities import coordinate_rates, integrate

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.array import Traced
-from ..engine.device import on_device
-from ..engine.gufunc import put_into
+from ..engine.loading.gufunc import put_into
+from ..engine.running.device import on_device
+from ..engine.tracing.array import Traced
 from ..errors import ConstraintError, ModelError, ShapeError, TraceError
 from ..lie.scalars import numbers
 from ..quantities import ARRAYS

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..engine.kernel import Kernel
-from ..engine.program import Input
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input
 from ..errors import ConstraintError
 from .loops import Choice, Loops, Ranked
 from .set import ConstraintSet

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..engine.checks import array_of
+from ..engine.running.checks import array_of
 from ..lie.scalars import working_dtype
 from ..quantities import ARRAYS
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.array import Traced
-from ..engine.device import on_device
-from ..engine.gufunc import put_into
+from ..engine.loading.gufunc import put_into
+from ..engine.running.device import on_device
+from ..engine.tracing.array import Traced
 from ..quantities import Quantity
 from ..quantities.bound import Bound
 from .augmented import check_closed

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.kernel import Kernel
-from ..engine.program import Input
-from ..engine.rolled import Joined, Table
-from ..engine.rolled_program import RolledProgram
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input
+from ..engine.tracing.rolled import Joined, Table
+from ..engine.tracing.rolled_program import RolledProgram
 from ..errors import TraceError
 from ..lie.scalars import rounding
 from ..quantities import SIZES

@@ -8,7 +8,7 @@ Jc y = −c, and X the motions that constraints allow, it is the v̇ of forward 
 
 import numpy as np
 
-from ..engine.rolled import Joined
+from ..engine.tracing.rolled import Joined
 from ..lie.scalars import rounding
 from ..quantities import integrate
 from ..sweeps import Rates, accelerations, articulated_inertia, at_rest, innovations

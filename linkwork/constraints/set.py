@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.kernel import Kernel
-from ..engine.program import Input
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input
 from ..errors import ConstraintError, ModelError, PlainWarning, UnknownNameError
 from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from ..systems.singular import singular
@@ -263,7 +263,7 @@ class ConstraintSet:
 
     @property
     def decided_by(self) -> tuple:
-        """What tells it from others, but for what drives do, which kernels are given: see engine/identity.py."""
+        """What tells it from others, but for what drives do, which kernels are given: see engine/loading/identity.py."""
         rows = [(x.name, x.at) if isinstance(x, DrivenRows) else (type(x), x) for x in self.constraints]
         return self.robot.lowered, self.size, rows
 

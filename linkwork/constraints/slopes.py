@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..engine.derived import Derived
-from ..engine.interpreter import called
-from ..engine.kernel import Kernel
-from ..engine.program import Input
+from ..engine.differentiation.derived import Derived
+from ..engine.loading.interpreter import called
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like
 from ..quantities import coordinate_rates, qdot

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..engine.kernel import Kernel
-from ..engine.program import Input
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input
 from ..lie.iteration import iterate
 from ..lie.scalars import rounding
 from ..quantities import difference, integrate

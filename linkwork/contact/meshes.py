@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.array import Traced
+from ..engine.tracing.array import Traced
 from ..errors import ModelError, TraceError
 from ..model import Shape
 from ..model.contacts import shape_of, sides

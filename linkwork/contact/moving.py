@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.array import Traced, Wider
+from ..engine.tracing.array import Traced, Wider
 from ..lie.scalars import like, opaque, unit
 
 

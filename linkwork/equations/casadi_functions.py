@@ -1,7 +1,7 @@
 """Quantities of a robot as CasADi functions, for optimization with CasADi's derivatives."""
 
-from ..engine.operations import meanings
-from ..engine.program import evaluate
+from ..engine.tracing.operations import meanings
+from ..engine.tracing.program import evaluate
 from ..export import program
 
 

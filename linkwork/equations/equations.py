@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..engine.array import Traced
-from ..engine.kernel import Kernel
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.array import Traced
 from ..errors import ModelError, did_you_mean
 from ..quantities import SIZES
 from ..spatial import Pose

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..engine.array import Traced
+from ..engine.tracing.array import Traced
 from ..errors import ModelError, deprecated
 from ..lie import SE3, Group
 from ..lie.embedding import Ad

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine import symbols
-from ..engine.program import Input, record
+from ..engine.tracing.program import Input, record
+from ..engine.writers import symbols
 from ..errors import ModelError, did_you_mean
 from ..export import program
 from ..model import Model

@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Callable
 
-from ..engine.checks import check_arrays
-from ..engine.cuda import DeviceError
-from ..engine.device import DeviceKernel, on_device
-from ..engine.kernel import Kernel
+from ..engine.loading.cuda import DeviceError
+from ..engine.loading.kernel import Kernel
+from ..engine.running.checks import check_arrays
+from ..engine.running.device import DeviceKernel, on_device
 
 
 def is_foreign(x) -> bool:

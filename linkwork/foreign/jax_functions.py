@@ -6,7 +6,7 @@ from functools import partial, wraps
 import jax
 import jax.numpy as jnp
 
-from ..engine.checks import check_arrays
+from ..engine.running.checks import check_arrays
 from ..errors import OptionError, did_you_mean
 from ..quantities import QUANTITIES
 from .jax_primitive import call

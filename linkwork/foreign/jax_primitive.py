@@ -13,9 +13,9 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ..engine import xla
-from ..engine.cuda import DeviceError
-from ..engine.kernel import Kernel
+from ..engine.loading.cuda import DeviceError
+from ..engine.loading.kernel import Kernel
+from ..engine.running import xla
 from ..errors import TraceError
 
 HANDLERS = {"cpu": xla.cpu, "cuda": xla.gpu}

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..contact import refuse_contacts
-from ..engine.checks import array_of
-from ..engine.device import on_device
+from ..engine.running.checks import array_of
+from ..engine.running.device import on_device
 from ..errors import OptionError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
 from ..lie.scalars import like, numbers

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..engine.checks import array_of
-from ..engine.program import Input
+from ..engine.running.checks import array_of
+from ..engine.tracing.program import Input
 from ..errors import ModelError
 from ..lie.scalars import like, working_dtype
 from ..lie.so3 import tilde as skew

@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..engine import interpreter
-from ..engine.array import Traced
-from ..engine.gufunc import put_into
-from ..engine.kernel import Kernel
-from ..engine.program import Input
+from ..engine.loading import interpreter
+from ..engine.loading.gufunc import put_into
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.array import Traced
+from ..engine.tracing.program import Input
 from ..errors import ShapeError
 from ..lie.scalars import like
 from ..systems import Lowered, Mechanism, Nodes

@@ -9,7 +9,7 @@ from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING
 
-from ..engine.derived import Derived
+from ..engine.differentiation.derived import Derived
 from .declaration import QUANTITIES
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..engine.derived import Derived, unpacked
-from ..engine.program import Input
+from ..engine.differentiation.derived import Derived, unpacked
+from ..engine.tracing.program import Input
 from ..lie.scalars import like
 from .kinematics import coordinate_velocities, coordinate_weights
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from inspect import Parameter, signature
 from typing import Any
 
-from ..engine.cache import is_ours
+from ..engine.loading.cache import is_ours
 from ..errors import UnknownNameError, did_you_mean
 
 SIZES: dict[str, tuple[str | int, ...]] = {
@@ -136,7 +136,7 @@ class Quantity:
 
     @property
     def decided_by(self) -> str | None:
-        """What tells it from others: see engine/identity.py. None if it is not the library's own."""
+        """What tells it from others: see engine/loading/identity.py. None if it is not the library's own."""
         return self.name if is_ours(self.function) else None
 
     @property

@@ -5,10 +5,10 @@ from functools import cache
 import numpy as np
 
 from .. import sweeps
-from ..engine.array import Traced
-from ..engine.derived import Derived, inlined
-from ..engine.interpreter import run
-from ..engine.program import Input, Program
+from ..engine.differentiation.derived import Derived, inlined
+from ..engine.loading.interpreter import run
+from ..engine.tracing.array import Traced
+from ..engine.tracing.program import Input, Program
 from ..lie.embedding import tilde
 from ..lie.scalars import like
 from ..model import Spring

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.gufunc import put_into
-from ..engine.kernel import Kernel
-from ..engine.program import Input
-from ..engine.rolled import Groups, Joined
+from ..engine.loading.gufunc import put_into
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input
+from ..engine.tracing.rolled import Groups, Joined
 from ..errors import TraceError
 from ..spatial import phi
 from ..systems import Nodes

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeGuard, cast
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.cut import side_by_side
+from ..engine.running.cut import side_by_side
 from ..kernels import UserKernel
 from .events import Event, EventDetector
 from .explicit import Adaptive

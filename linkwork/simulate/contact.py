@@ -26,7 +26,7 @@ from ..contact.smoothed import implicit_smoothed, residual_smoothed, smoothed
 from ..contact.solve import GOOD, solve_contacts
 from ..contact.sparse_newton import Newton, dense_newton
 from ..dynamics import Dynamics
-from ..engine.kernel import Kernel
+from ..engine.loading.kernel import Kernel
 from ..errors import ConstraintError, SimulationError
 from ..lie.iteration import iterate
 from ..lie.scalars import like, still

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.device import DeviceKernel, DeviceRepeat, Library
-from ..engine.kernel import Kernel
-from ..engine.program import Input
-from ..engine.repeat import Form, Repeat
+from ..engine.loading.kernel import Kernel
+from ..engine.running.device import DeviceKernel, DeviceRepeat, Library
+from ..engine.running.repeat import Form, Repeat
+from ..engine.tracing.program import Input
 from ..errors import SimulationError
 from ..kernels import UserKernel
 from ..lie.scalars import like

@@ -8,8 +8,8 @@ F is the step with its problem solved, as `contact_kernel` has it.
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.kernel import Kernel
-from ..engine.program import Input
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input
 from ..kernels import QuantityKernel
 from ..motion.contact_step import drift
 from .contact import PRECISE, derivative_law, law_of

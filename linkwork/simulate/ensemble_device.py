@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.cuda import DeviceError
-from ..engine.device import DeviceKernel, DeviceRepeat, Library, name_of, on_device
-from ..engine.kernel import Kernel
-from ..engine.repeat import Form
+from ..engine.loading.cuda import DeviceError
+from ..engine.loading.kernel import Kernel
+from ..engine.running.device import DeviceKernel, DeviceRepeat, Library, name_of, on_device
+from ..engine.running.repeat import Form
 from ..errors import SimulationError
 from ..quantities import integrate
 from .ensemble import EVENT, FAILED, FINISHED, STOPPED, Carried, Ensemble, EventTimes, Ragged, Statistic

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.gufunc import get_threads
-from ..engine.kernel import Kernel
+from ..engine.loading.gufunc import get_threads
+from ..engine.loading.kernel import Kernel
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import numbers

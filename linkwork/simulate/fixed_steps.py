@@ -2,7 +2,7 @@
 
 One step is a kernel of the state of a run; the engine repeats it until the target, or until a step that it cannot make: one whose end is
 not a number, off the constraints, or with contacts that are not solved. Python makes that step. Where forces are Python functions, the
-step is cut at their calls (engine/cut.py).
+step is cut at their calls (engine/running/cut.py).
 """
 
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from ..contact.solve import GOOD
-from ..engine.cut import Cut, PausedRepeat, side_by_side
-from ..engine.holes import Holes
-from ..engine.kernel import Kernel
-from ..engine.repeat import Form, Repeat
+from ..engine.loading.kernel import Kernel
+from ..engine.running.cut import Cut, PausedRepeat, side_by_side
+from ..engine.running.holes import Holes
+from ..engine.running.repeat import Form, Repeat
 from ..kernels import UserKernel
 from ..lie.scalars import like
 from ..motion import equations, runge_kutta

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dynamics import Dynamics
-from ..engine.kernel import Kernel
+from ..engine.loading.kernel import Kernel
 from ..kernels import UserKernel
 from ..varying import Varying
 from .contact import ContactSolver

@@ -7,10 +7,10 @@ from inspect import signature
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.compiled import Made
-from ..engine.derived import Derived
-from ..engine.interpreter import called
-from ..engine.kernel import Kernel
+from ..engine.differentiation.derived import Derived
+from ..engine.loading.compiled import Made
+from ..engine.loading.interpreter import called
+from ..engine.loading.kernel import Kernel
 from ..kernels import UserKernel
 from ..motion import equations
 from ..systems import Mechanism

@@ -15,8 +15,8 @@ from ..constraints import Constrained
 from ..constraints.returning import allowed
 from ..constraints.system import LoopSystem
 from ..constraints.varied_states import off, put_back
-from ..engine.kernel import Kernel
-from ..engine.program import Input, record
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input, record
 from ..errors import ModelError, TraceError
 from ..motion import equations
 from ..systems import Mechanism
@@ -83,7 +83,7 @@ class OnConstraints:
 
     @property
     def decided_by(self) -> tuple:
-        """What tells it from others: see engine/identity.py."""
+        """What tells it from others: see engine/loading/identity.py."""
         return self.held.by_numbers, self.held.set.drives, self.varying
 
     def system(self, t, q) -> LoopSystem:

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..constraints.formula import ByChoice
 from ..dynamics import Dynamics
-from ..engine.checks import array_of
-from ..engine.cuda import DeviceError
-from ..engine.device import DeviceRepeat, Library, on_device, same_place
-from ..engine.repeat import Form, Repeat
+from ..engine.loading.cuda import DeviceError
+from ..engine.running.checks import array_of
+from ..engine.running.device import DeviceRepeat, Library, on_device, same_place
+from ..engine.running.repeat import Form, Repeat
 from ..errors import ShapeError, SimulationError
 from ..foreign import is_foreign, wants_gradient, without_gradient
 from ..kernels import UserKernel

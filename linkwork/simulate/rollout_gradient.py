@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.derived import Derived
-from ..engine.device import DeviceRepeat, on_device
-from ..engine.kernel import Kernel
-from ..engine.program import Input
-from ..engine.repeat import Form, Repeat
+from ..engine.differentiation.derived import Derived
+from ..engine.loading.kernel import Kernel
+from ..engine.running.device import DeviceRepeat, on_device
+from ..engine.running.repeat import Form, Repeat
+from ..engine.tracing.program import Input
 from ..errors import SimulationError
 from ..foreign import is_foreign
 from ..kernels import UserKernel

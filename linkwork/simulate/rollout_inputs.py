@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..engine.checks import array_of
-from ..engine.device import Library, check_place
+from ..engine.running.checks import array_of
+from ..engine.running.device import Library, check_place
 from ..errors import ShapeError, SimulationError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
 from ..lie.scalars import check_real

@@ -1,9 +1,9 @@
 """Many adaptive steps in one call of compiled code: the text of `pairs`, traced with the equations of motion in it.
 
-One attempt at a step is a kernel of the state of an integration; the engine repeats it (engine/repeat.py), keeps a row for each step
-that is accepted, and comes back when there is no more room for rows, when the target is reached, when a step cannot be made, or after
-one that a guard wants to be looked at. Where forces are Python functions, the same attempt is cut at their calls (engine/cut.py), and
-Python repeats it.
+One attempt at a step is a kernel of the state of an integration; the engine repeats it (engine/running/repeat.py), keeps a row for each
+step that is accepted, and comes back when there is no more room for rows, when the target is reached, when a step cannot be made, or after
+one that a guard wants to be looked at. Where forces are Python functions, the same attempt is cut at their calls (engine/running/cut.py),
+and Python repeats it.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..engine.compiled import shapes
-from ..engine.cut import Cut, PausedBatch, PausedRepeat
-from ..engine.derived import Derived
-from ..engine.holes import Holes
-from ..engine.kernel import Kernel
-from ..engine.program import Input, record
-from ..engine.repeat import Form, Repeat
-from ..engine.routines import Routine
+from ..engine.differentiation.derived import Derived
+from ..engine.loading.compiled import shapes
+from ..engine.loading.kernel import Kernel
+from ..engine.running.cut import Cut, PausedBatch, PausedRepeat
+from ..engine.running.holes import Holes
+from ..engine.running.repeat import Form, Repeat
+from ..engine.tracing.program import Input, record
+from ..engine.tracing.routines import Routine
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import like, opaque
@@ -80,7 +80,7 @@ class Equations:
 
     @property
     def decided_by(self) -> tuple:
-        """What tells them from others: see engine/identity.py."""
+        """What tells them from others: see engine/loading/identity.py."""
         return self.source, self.controls, self.varied, self.constraints, self.in_place, self.external, self.modes, self.asks
 
     @property

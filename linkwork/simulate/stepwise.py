@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..engine.checks import array_of
-from ..engine.device import DeviceKernel, Library
-from ..engine.interpreter import called
+from ..engine.loading.interpreter import called
+from ..engine.running.checks import array_of
+from ..engine.running.device import DeviceKernel, Library
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..lie.scalars import check_real

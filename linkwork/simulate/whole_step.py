@@ -7,8 +7,8 @@ import numpy as np
 
 from ..constraints.formula import ByChoice, ByNumbers, LoopBinding
 from ..dynamics import Dynamics
-from ..engine.kernel import Kernel
-from ..engine.program import Input
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.program import Input
 from ..errors import ShapeError
 from ..kernels import UserKernel
 from ..systems import Mechanism

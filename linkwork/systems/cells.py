@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..engine.rolled import OWN, Groups, Handle, RolledTree, Shape
+from ..engine.tracing.rolled import OWN, Groups, Handle, RolledTree, Shape
 from .embedded import Embedding, RootedLoop, with_inserted
 from .node_groups import placing
 from .nodes import Nodes

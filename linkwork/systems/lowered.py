@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..engine.cache import is_ours
-from ..engine.checks import check_arrays, checked
-from ..engine.program import Input
+from ..engine.loading.cache import is_ours
+from ..engine.running.checks import check_arrays, checked
+from ..engine.tracing.program import Input
 from ..errors import ModelError, listed
 from ..model import Model
 from .derived import Derived, Producer
@@ -127,7 +127,7 @@ class Lowered:
 
     @property
     def decided_by(self) -> str | None:
-        """What tells it from others: see engine/identity.py."""
+        """What tells it from others: see engine/loading/identity.py."""
         return self.digest if self.is_ours else None
 
     # --- checks

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..engine.rolled import Groups, Shape
+from ..engine.tracing.rolled import Groups, Shape
 
 if TYPE_CHECKING:
     from .nodes import Nodes

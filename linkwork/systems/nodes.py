@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.array import Traced
-from ..engine.rolled import Groups
+from ..engine.tracing.array import Traced
+from ..engine.tracing.rolled import Groups
 from ..lie import Group
 from ..lie.group import Additive
 from ..lie.scalars import like

@@ -6,16 +6,16 @@ from functools import cached_property
 
 import numpy as np
 
-from ..engine.array import Traced, lift
-from ..engine.derived import rate_inputs, weight_inputs
-from ..engine.kernel import Kernel
-from ..engine.program import Input
-from ..engine.rolled import Argument, Groups, Joined, RolledTree, Slot, Table
-from ..engine.rolled_derivatives import Moving
-from ..engine.rolled_jvp import jvp
-from ..engine.rolled_program import RolledProgram
-from ..engine.rolled_vjp import vjp
-from ..engine.trace import Trace
+from ..engine.differentiation.derived import rate_inputs, weight_inputs
+from ..engine.differentiation.rolled_derivatives import Moving
+from ..engine.differentiation.rolled_jvp import jvp
+from ..engine.differentiation.rolled_vjp import vjp
+from ..engine.loading.kernel import Kernel
+from ..engine.tracing.array import Traced, lift
+from ..engine.tracing.program import Input
+from ..engine.tracing.rolled import Argument, Groups, Joined, RolledTree, Slot, Table
+from ..engine.tracing.rolled_program import RolledProgram
+from ..engine.tracing.trace import Trace
 from ..lie.so3 import rotation_matrix
 from .labelled import REMEDY
 from .nodes import Nodes, chosen, columns_as_vectors

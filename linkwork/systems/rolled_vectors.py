@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.array import Traced, Wider, lift
-from ..engine.program import Input
-from ..engine.residues import drawn
-from ..engine.rolled import Argument, Joined, Slot, Table
-from ..engine.rolled_program import RolledProgram
+from ..engine.tracing.array import Traced, Wider, lift
+from ..engine.tracing.program import Input
+from ..engine.tracing.residues import drawn
+from ..engine.tracing.rolled import Argument, Joined, Slot, Table
+from ..engine.tracing.rolled_program import RolledProgram
 from ..errors import TraceError
 from .nodes import Nodes
 from .rolled import RolledFunction, RolledNodes

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork import constraints
 from linkwork.constraints.pivoting import Pivoted
-from linkwork.engine import interpreter
+from linkwork.engine.loading import interpreter
 from linkwork.model.mechanisms.linkages import four_bar
 
 rng = np.random.default_rng(0)

@@ -8,8 +8,8 @@ from linkwork.contact.cone import residual
 from linkwork.contact.gauss_seidel import gauss_seidel, local
 from linkwork.contact.interior import interior, reach
 from linkwork.contact.newton import newton_step, sensitivity
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input
 from linkwork.errors import ShapeError
 
 

@@ -13,8 +13,8 @@ from test_ptx import assembled
 from test_ptx_emulated import KINDS, pointer
 
 import linkwork as lw
-from linkwork.engine import ptx_repeat
-from linkwork.engine.repeat import Form, Repeat
+from linkwork.engine.running import ptx_repeat
+from linkwork.engine.running.repeat import Form, Repeat
 from linkwork.simulate.contact import ContactSolver, law_of
 from linkwork.simulate.contact_rollout import FRICTION, solved_contact_step, whole_contact_step
 from linkwork.simulate.rollout_gradient import backward_step

@@ -10,9 +10,10 @@ import numpy as np
 
 import linkwork as lw
 from linkwork import constraints, export
-from linkwork.engine import c, interpreter
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Program
+from linkwork.engine.loading import interpreter
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Program
+from linkwork.engine.writers import c
 from linkwork.model import solids
 from linkwork.quantities import QUANTITIES
 from linkwork.quantities.base_invariant import of_free_base, of_free_bodies

@@ -11,7 +11,7 @@ from zoo import MECHANISMS, Sweeps, close, plain, robots, state
 
 import linkwork as lw
 from linkwork import convert
-from linkwork.engine.c import identifier
+from linkwork.engine.writers.c import identifier
 from linkwork.equations import Equations
 from linkwork.errors import ModelError, OptionError, ShapeError, UnknownNameError
 from linkwork.quantities import QUANTITIES

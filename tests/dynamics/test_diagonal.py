@@ -6,7 +6,7 @@ from zoo import MECHANISMS, close, plain, robots, slope, state
 
 import linkwork as lw
 from linkwork import sweeps
-from linkwork.engine.interpreter import run
+from linkwork.engine.loading.interpreter import run
 from linkwork.errors import ModelError, OptionError, ShapeError
 from linkwork.quantities import QUANTITIES
 from linkwork.quantities.diagonal import diagonal_form

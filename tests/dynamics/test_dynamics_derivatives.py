@@ -9,7 +9,7 @@ from zoo import close, differences, every_mechanism, gradient, planar_2r, robots
 
 import linkwork as lw
 from linkwork import convert
-from linkwork.engine.interpreter import run
+from linkwork.engine.loading.interpreter import run
 from linkwork.systems import Producer
 
 MODELS = Path(__file__).parents[1] / "models"

@@ -15,7 +15,7 @@ from roads import MECHANISMS, OF_ONE_FORMULA, ROADS, case_of, has_none, model_of
 
 import linkwork as lw
 from linkwork.constraints.quantities import UNDER_CONSTRAINTS
-from linkwork.engine.kernel import Kernel
+from linkwork.engine.loading.kernel import Kernel
 from linkwork.errors import LinkworkError
 from linkwork.quantities import QUANTITIES, Honours
 

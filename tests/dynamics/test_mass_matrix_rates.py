@@ -6,7 +6,7 @@ from zoo import MECHANISMS, close, every_mechanism, gradient, grown, plain, rate
 from zoo.mechanisms import JOINTS
 
 import linkwork as lw
-from linkwork.engine.interpreter import run
+from linkwork.engine.loading.interpreter import run
 from linkwork.errors import ModelError, ShapeError
 
 

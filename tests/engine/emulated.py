@@ -3,7 +3,8 @@
 import ctypes
 import re
 
-from linkwork.engine import compiler, ptx
+from linkwork.engine.loading import compiler
+from linkwork.engine.running import ptx
 
 THREAD = {"tid": "@thread", "ctaid": "@block", "nctaid": "@blocks"}
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linkwork.engine.program import Input, record
+from linkwork.engine.tracing.program import Input, record
 from linkwork.lie.scalars import opaque
 
 

@@ -5,7 +5,7 @@ import operator
 import mpmath
 import numpy as np
 
-from linkwork.engine.program import Input, evaluate, record
+from linkwork.engine.tracing.program import Input, evaluate, record
 from linkwork.quantities import QUANTITIES
 from linkwork.quantities.bound import Bound
 from linkwork.systems.lowering import lower

@@ -6,7 +6,8 @@ import types
 import numpy as np
 from emulated import emulated
 
-from linkwork.engine import cuda, device
+from linkwork.engine.loading import cuda
+from linkwork.engine.running import device
 
 
 class ndarray(np.ndarray):

@@ -6,8 +6,8 @@ from hard_models import HARD, PAIRS, slider, states, tilted
 from sixty_digits import Exact, error
 
 import linkwork as lw
-from linkwork.engine import interpreter
-from linkwork.engine.program import Input, record
+from linkwork.engine.loading import interpreter
+from linkwork.engine.tracing.program import Input, record
 
 LEAST = 2 * np.finfo(float).eps  # what a rounding or two may leave anywhere
 ARGUMENTS = {"mass_matrix": 1, "pose": 1, "forward_dynamics": 3, "inverse_dynamics": 3}

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from linkwork.engine import ufuncs
-from linkwork.engine.interpreter import run
-from linkwork.engine.program import Input, record
+from linkwork.engine.loading.interpreter import run
+from linkwork.engine.tracing import ufuncs
+from linkwork.engine.tracing.program import Input, record
 
 SHAPES = {"x": (3,), "y": (3,), "z": (), "A": (3, 4), "B": (4, 2), "S": (2, 3, 3), "T": (2, 3, 3), "E": (0, 3)}
 TABLE = np.array([[1.0, -2.0, 0.5]])

@@ -6,11 +6,12 @@ from real_robots import model
 from test_pieces import NAMES, kernel, results
 
 import linkwork as lw
-from linkwork.engine import allocation, assembly, compiler, samples
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.loop_bodies import bodies
-from linkwork.engine.program import Input, record
-from linkwork.engine.routines import Routine
+from linkwork.engine.loading import compiler, samples
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.tracing.routines import Routine
+from linkwork.engine.writers import allocation, assembly
+from linkwork.engine.writers.loop_bodies import bodies
 
 HERE = assembly.registers()
 pytestmark = pytest.mark.skipif(not HERE, reason="assembly is written for x86-64 with AVX2")

@@ -9,11 +9,13 @@ from test_ptx import assembled
 from test_ptx_emulated import run as on_gpu
 
 import linkwork as lw
-from linkwork.engine import c, interpreter, ptx
-from linkwork.engine.derived import Derived
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.operations import meanings
-from linkwork.engine.program import Input, evaluate
+from linkwork.engine.differentiation.derived import Derived
+from linkwork.engine.loading import interpreter
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.running import ptx
+from linkwork.engine.tracing.operations import meanings
+from linkwork.engine.tracing.program import Input, evaluate
+from linkwork.engine.writers import c
 from linkwork.lie.iteration import branch
 
 

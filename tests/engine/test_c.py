@@ -13,9 +13,9 @@ from zoo import MECHANISMS, state
 
 import linkwork as lw
 from linkwork import export
-from linkwork.engine import c
-from linkwork.engine.interpreter import run
-from linkwork.engine.program import Input, record
+from linkwork.engine.loading.interpreter import run
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.writers import c
 from linkwork.errors import UnknownNameError
 
 MODELS = Path(__file__).parents[1] / "models"

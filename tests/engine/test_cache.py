@@ -11,10 +11,10 @@ from fresh import finish, python, start
 from zoo import MECHANISMS, close
 
 import linkwork as lw
-from linkwork.engine import cache, compiler, signing
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input
-from linkwork.engine.trace import Trace
+from linkwork.engine.loading import cache, compiler, signing
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input
+from linkwork.engine.tracing.trace import Trace
 
 PENDULUM, GEARED = lw.load("double_pendulum"), MECHANISMS["geared"]
 Q = np.array([0.3, -0.4])
@@ -24,7 +24,8 @@ call = lambda: lw.Dynamics(lw.load("double_pendulum")).mass_matrix(np.array([0.3
 print(call().tolist())
 """
 NO_TRACE = """
-from linkwork.engine import compiler, trace
+from linkwork.engine.loading import compiler
+from linkwork.engine.tracing import trace
 def refuse(*_):
     raise AssertionError("this was to be on disk")
 trace.Trace.__init__ = compiler.compiled = refuse
@@ -374,7 +375,7 @@ NOWHERE = {
 
 
 def test_kernels_work_where_nothing_can_be_kept():
-    says = "\nfrom linkwork.engine import cache\nprint(cache.folder(), cache.contents(), cache.clear())"
+    says = "\nfrom linkwork.engine.loading import cache\nprint(cache.folder(), cache.contents(), cache.clear())"
     running = {name: start(CALL + says, **variables) for name, variables in NOWHERE.items()}
     for name, process in running.items():
         result, last = finish(process).splitlines()

@@ -8,9 +8,9 @@ import pytest
 from real_robots import model
 
 import linkwork as lw
-from linkwork.engine.call import arrays_are_as_known
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input
+from linkwork.engine.loading.call import arrays_are_as_known
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input
 
 PANDA = lw.Dynamics(model("panda"))
 KINDS = pytest.mark.parametrize("kind", [np.float64, np.float32])

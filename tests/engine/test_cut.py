@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.engine.cut import Cut
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input, record
-from linkwork.engine.routines import Routine
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.running.cut import Cut
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.tracing.routines import Routine
 from linkwork.errors import TraceError
 
 X = Input("x", (3,))

@@ -8,10 +8,10 @@ from zoo import JOINTS, close, differences, gradient, state
 from zoo.mechanisms import MECHANISMS, ROBOTS
 
 import linkwork as lw
-from linkwork.engine.derivatives import along, rate, used
-from linkwork.engine.derived import Derived
-from linkwork.engine.interpreter import run
-from linkwork.engine.program import Input, record
+from linkwork.engine.differentiation.derivatives import along, rate, used
+from linkwork.engine.differentiation.derived import Derived
+from linkwork.engine.loading.interpreter import run
+from linkwork.engine.tracing.program import Input, record
 from linkwork.errors import LinkworkError, TraceError
 
 FUNCTIONS = {

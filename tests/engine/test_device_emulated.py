@@ -5,8 +5,8 @@ import pytest
 import stand_in
 
 import linkwork as lw
-from linkwork.engine import device
-from linkwork.engine.cuda import DeviceError
+from linkwork.engine.loading.cuda import DeviceError
+from linkwork.engine.running import device
 from linkwork.errors import ModelError
 
 ARM = lw.Dynamics(lw.load("arm_6r"))

@@ -6,12 +6,12 @@ import stand_in
 from emulated import emulated
 
 import linkwork as lw
-from linkwork.engine import ptx_repeat
-from linkwork.engine.cuda import DeviceError
-from linkwork.engine.device import DeviceRepeat
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input
-from linkwork.engine.repeat import Form
+from linkwork.engine.loading.cuda import DeviceError
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.running import ptx_repeat
+from linkwork.engine.running.device import DeviceRepeat
+from linkwork.engine.running.repeat import Form
+from linkwork.engine.tracing.program import Input
 from linkwork.simulate import ensemble_device
 
 

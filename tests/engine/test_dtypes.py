@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input
 from linkwork.lie import SE3, SO3
 
 SMALL = [np.bool_, np.int8, np.uint8, np.int16, np.float16, np.int64]

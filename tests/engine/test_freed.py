@@ -5,9 +5,9 @@ import gc
 import numpy as np
 
 import linkwork as lw
-from linkwork.engine import gufunc
-from linkwork.engine.compiler import Code, _unused
-from linkwork.engine.gufunc import LoopData
+from linkwork.engine.loading import gufunc
+from linkwork.engine.loading.compiler import Code, _unused
+from linkwork.engine.loading.gufunc import LoopData
 
 
 def alive() -> int:

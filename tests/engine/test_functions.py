@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from linkwork.engine import functions
-from linkwork.engine.functions_circular import LIMIT
+from linkwork.engine.elementary.functions_circular import LIMIT
+from linkwork.engine.writers import functions
 
 WIDTHS  = 1, 2, 4, 8, 16
 NUMPY   = {"double": np.float64, "float": np.float32}
@@ -243,7 +243,7 @@ def test_the_text_calls_intrinsics_and_itself_only():
 @pytest.mark.slow
 def test_the_tables_are_what_the_tool_prints():
     tool  = Path(__file__).parents[2] / "tools" / "fit_functions.py"
-    table = Path(functions.__file__).with_name("functions_tables.py")
+    table = Path(functions.__file__).parents[1] / "elementary" / "functions_tables.py"
     shown = subprocess.run([sys.executable, tool], capture_output=True, check=True, encoding="utf-8")
     assert shown.stdout == table.read_text(encoding="utf-8")
 

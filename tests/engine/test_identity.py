@@ -13,8 +13,8 @@ from test_cache import NO_TRACE
 
 import linkwork as lw
 from linkwork.contact.cone import blocks
-from linkwork.engine.compiled import Made
-from linkwork.engine.identity import digest
+from linkwork.engine.loading.compiled import Made
+from linkwork.engine.loading.identity import digest
 
 PENDULUM = lw.Dynamics(lw.load("double_pendulum"))
 HEAVY = lw.Dynamics(lw.load("double_pendulum").with_gravity((0, 0, -20.0)))

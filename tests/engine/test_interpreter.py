@@ -9,9 +9,9 @@ from zoo import plain, state, trees
 
 import linkwork as lw
 from linkwork import export
-from linkwork.engine.interpreter import run
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input, record
+from linkwork.engine.loading.interpreter import run
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input, record
 
 few = settings(max_examples=10, suppress_health_check=list(HealthCheck))
 many = settings(max_examples=100, suppress_health_check=list(HealthCheck))

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.engine import pieces, trace
+from linkwork.engine.tracing import trace
+from linkwork.engine.writers import pieces
 from linkwork.errors import TraceError
 
 LONG = """
 import sys, threading, time
 import numpy as np, linkwork as lw
-from linkwork.engine import compiler
+from linkwork.engine.loading import compiler
 
 def said(text):
     print(text, flush=True)

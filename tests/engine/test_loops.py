@@ -10,10 +10,12 @@ from test_ptx_emulated import KINDS, pointer
 from test_ptx_emulated import run as on_gpu
 
 import linkwork as lw
-from linkwork.engine import c, interpreter, ptx, ptx_repeat, symbols
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input, record
-from linkwork.engine.repeat import Form, Repeat
+from linkwork.engine.loading import interpreter
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.running import ptx, ptx_repeat
+from linkwork.engine.running.repeat import Form, Repeat
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.writers import c, symbols
 from linkwork.errors import ShapeError, TraceError
 
 ARM = lw.Dynamics(lw.load("arm_6r"))

@@ -11,14 +11,15 @@ import pytest
 from emulated import emulated
 from test_c import called, library, needs_compiler
 
-from linkwork.engine import c, ptx, symbols
-from linkwork.engine.functions_exponential import log
-from linkwork.engine.functions_tables import TABLES
-from linkwork.engine.interpreter import run
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.operations import LEAVES, LOOPS, OPERATIONS, SAME, Operation, meanings
-from linkwork.engine.program import Input, Output, Program, evaluate, record
-from linkwork.engine.trace import ZERO, Trace
+from linkwork.engine.elementary.functions_exponential import log
+from linkwork.engine.elementary.functions_tables import TABLES
+from linkwork.engine.loading.interpreter import run
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.running import ptx
+from linkwork.engine.tracing.operations import LEAVES, LOOPS, OPERATIONS, SAME, Operation, meanings
+from linkwork.engine.tracing.program import Input, Output, Program, evaluate, record
+from linkwork.engine.tracing.trace import ZERO, Trace
+from linkwork.engine.writers import c, symbols
 
 ROWS = {name: row for name, row in OPERATIONS.items() if name not in (*LEAVES, *LOOPS)}
 NUMBERS = {name: row for name, row in ROWS.items() if not row.truth}
@@ -53,7 +54,7 @@ def test_a_row_makes_its_own_node(name):
 
 
 def test_the_table_imports_neither_sympy_nor_casadi():
-    code = "import linkwork.engine.operations, sys; print({'sympy', 'casadi'} & {*sys.modules})"
+    code = "import linkwork.engine.tracing.operations, sys; print({'sympy', 'casadi'} & {*sys.modules})"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
 
 

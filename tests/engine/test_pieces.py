@@ -6,9 +6,10 @@ import pytest
 from real_robots import model
 
 import linkwork as lw
-from linkwork.engine import assembly, compiler, pieces
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input, record
+from linkwork.engine.loading import compiler
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.writers import assembly, pieces
 
 PANDA = lw.Dynamics(model("panda"))
 NAMES = {"everything": "", "forward dynamics": "forward_dynamics", "mass matrix": "mass_matrix_inverse", "poses": "poses"}

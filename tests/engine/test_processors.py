@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from linkwork.engine.processor import forced_width, writes_assembly
+from linkwork.engine.writers.processor import forced_width, writes_assembly
 from linkwork.errors import OptionError
 
 SCRIPT = """
 import hashlib, sys
 import numpy as np
 import linkwork as lw
-from linkwork.engine import compiler
+from linkwork.engine.loading import compiler
 robot = lw.Dynamics(lw.load("chain:12"))
 q, v = robot.random_state((13,), seed=0)
 q[3, 0], v[5, 1] = 1e9, np.nan

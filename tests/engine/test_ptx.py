@@ -10,10 +10,10 @@ import pytest
 from real_robots import model
 
 import linkwork as lw
-from linkwork.engine import ptx, ptx_repeat, ptx_rolled
-from linkwork.engine.device import _even
-from linkwork.engine.program import Input, record
-from linkwork.engine.repeat import Form
+from linkwork.engine.running import ptx, ptx_repeat, ptx_rolled
+from linkwork.engine.running.device import _even
+from linkwork.engine.running.repeat import Form
+from linkwork.engine.tracing.program import Input, record
 from linkwork.motion import equations
 from linkwork.simulate.ensemble_run import ROWS
 from linkwork.simulate.pairs import DormandPrince

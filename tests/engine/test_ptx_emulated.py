@@ -7,8 +7,8 @@ import pytest
 from emulated import emulated
 
 import linkwork as lw
-from linkwork.engine import ptx, ptx_repeat
-from linkwork.engine.repeat import Form
+from linkwork.engine.running import ptx, ptx_repeat
+from linkwork.engine.running.repeat import Form
 from linkwork.motion import equations
 from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from linkwork.engine.array import Traced
-from linkwork.engine.interpreter import run
-from linkwork.engine.program import Input, record
-from linkwork.engine.trace import Trace
+from linkwork.engine.loading.interpreter import run
+from linkwork.engine.tracing.array import Traced
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.tracing.trace import Trace
 from linkwork.errors import TraceError
 
 PLAIN = np.arange(3.0)

@@ -2,7 +2,7 @@
 
     python tests/engine/test_registers.py --keep    what they need now becomes the table; needs NVIDIA's ptxas
 
-`moves` counts the values that the order of operations makes a thread spill and reload (`spills` of engine/order.py);
+`moves` counts the values that the order of operations makes a thread spill and reload (`spills` of engine/writers/order.py);
 `registers` and `spilled`, in bytes, are what the assembler makes of it for sm_90, natural layout.
 """
 
@@ -20,8 +20,8 @@ import pytest
 from real_robots import model
 
 import linkwork as lw
-from linkwork.engine import ptx
-from linkwork.engine.order import fewest_spills, read_by, spills
+from linkwork.engine.running import ptx
+from linkwork.engine.writers.order import fewest_spills, read_by, spills
 
 FILE = Path(__file__).with_name("registers.json")
 TABLE = json.loads(FILE.read_text()) if FILE.exists() else {}

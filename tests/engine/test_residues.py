@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.engine import interpreter
-from linkwork.engine.program import Input, record
-from linkwork.engine.residues import PRIME
-from linkwork.engine.trace import Trace
+from linkwork.engine.loading import interpreter
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.tracing.residues import PRIME
+from linkwork.engine.tracing.trace import Trace
 
 TINIEST, LARGEST = -1074, 1023  # powers of two that are floats
 HALVES = 53  # bits of a float's whole number

@@ -13,7 +13,7 @@ from zoo import CALLS, INVERTS, MECHANISMS, close, each, every_call, grown, plai
 from zoo.mechanisms import JOINTS
 
 import linkwork as lw
-from linkwork.engine import compiler
+from linkwork.engine.loading import compiler
 from linkwork.quantities import QUANTITIES
 
 ROLLED = {name: lw.Dynamics(m, rolled=True) for name, m in MECHANISMS.items()}

@@ -9,8 +9,10 @@ from pairwise import pairwise
 from zoo import MECHANISMS
 
 import linkwork as lw
-from linkwork.engine import ptx, ptx_rolled, rolled_llvm, trace
-from linkwork.engine.llvm import Kind
+from linkwork.engine.running import ptx, ptx_rolled
+from linkwork.engine.tracing import trace
+from linkwork.engine.writers import rolled_llvm
+from linkwork.engine.writers.llvm import Kind
 from linkwork.quantities import QUANTITIES
 
 MODELS = MECHANISMS | {"chain:3": lw.load("chain:3")}

@@ -10,10 +10,10 @@ from test_ptx_emulated import KINDS, back, laid, pointer
 
 import linkwork as lw
 from linkwork import quantities
-from linkwork.engine import ptx, ptx_rolled
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input
-from linkwork.engine.repeat import Form, Repeat
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.running import ptx, ptx_rolled
+from linkwork.engine.running.repeat import Form, Repeat
+from linkwork.engine.tracing.program import Input
 from linkwork.errors import TraceError
 from linkwork.sweeps import at_rest, inverse_dynamics
 from linkwork.systems.rolled import RolledFunction

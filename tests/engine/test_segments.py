@@ -5,11 +5,12 @@ import pytest
 from emulated import emulated
 from test_ptx import assembled
 
-from linkwork.engine import interpreter, ptx_repeat
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input, record
-from linkwork.engine.repeat import Form, Repeat
-from linkwork.engine.routines import Routine
+from linkwork.engine.loading import interpreter
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.running import ptx_repeat
+from linkwork.engine.running.repeat import Form, Repeat
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.tracing.routines import Routine
 from linkwork.errors import TraceError
 
 
@@ -177,7 +178,7 @@ def test_a_routine_in_a_program_in_pieces(rng):
 
 
 def test_text_without_routines_says_so():
-    from linkwork.engine import c
+    from linkwork.engine.writers import c
 
     inputs = Input("x", (3,)), Input("y", (3,))
     with pytest.raises(TraceError, match="turned"):

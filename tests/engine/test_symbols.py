@@ -10,8 +10,8 @@ from sympy import Rational, cos, sin  # noqa: E402
 
 import linkwork as lw  # noqa: E402
 from linkwork import export  # noqa: E402
-from linkwork.engine import symbols  # noqa: E402
-from linkwork.engine.interpreter import run  # noqa: E402
+from linkwork.engine.loading.interpreter import run  # noqa: E402
+from linkwork.engine.writers import symbols  # noqa: E402
 from linkwork.errors import OptionError  # noqa: E402
 
 G = Rational(981, 100)

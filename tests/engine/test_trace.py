@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.engine.interpreter import run
-from linkwork.engine.program import Input, record
-from linkwork.engine.trace import PRIME, ZERO, Trace, exact, sphere
+from linkwork.engine.loading.interpreter import run
+from linkwork.engine.tracing.program import Input, record
+from linkwork.engine.tracing.trace import PRIME, ZERO, Trace, exact, sphere
 from linkwork.errors import TraceError
 from linkwork.lie import so3
 from linkwork.lie.scalars import opaque, unit

@@ -5,9 +5,10 @@ import ctypes
 import numpy as np
 import pytest
 
-from linkwork.engine import cuda, xla
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input
+from linkwork.engine.loading import cuda
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.running import xla
+from linkwork.engine.tracing.program import Input
 
 WORD = ctypes.c_uint64
 KERNEL = Kernel("test", lambda x, y: (x @ y, x + y), (Input("x", (3,)), Input("y", (3,))))

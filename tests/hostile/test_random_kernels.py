@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.engine import interpreter
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input, record
+from linkwork.engine.loading import interpreter
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input, record
 from linkwork.errors import TraceError
 
 BLOCKS, PROGRAMS, POINTS = 20, 50, 4

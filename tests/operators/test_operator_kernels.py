@@ -10,9 +10,9 @@ from zoo import MECHANISMS, close, plain, state
 
 import linkwork as lw
 from linkwork import quantities
-from linkwork.engine import interpreter
-from linkwork.engine.kernel import Kernel
-from linkwork.engine.program import Input, record
+from linkwork.engine.loading import interpreter
+from linkwork.engine.loading.kernel import Kernel
+from linkwork.engine.tracing.program import Input, record
 from linkwork.lie.scalars import like
 from linkwork.operators import Operators, geared, operators, rigid
 from linkwork.spatial import Pose

@@ -6,7 +6,7 @@ from systems.models import gear_train
 from zoo import MECHANISMS, close, plain, planar_2r, slope, state
 
 import linkwork as lw
-from linkwork.engine.interpreter import run
+from linkwork.engine.loading.interpreter import run
 from linkwork.errors import ModelError, OptionError, ShapeError, UnknownNameError
 from linkwork.operators import SKO, NoRuleError, geared, operators, rigid, velocities_of_all, with_elastic_gears
 from linkwork.systems import Producer, lower

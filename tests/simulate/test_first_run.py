@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.engine import kernel, notice
+from linkwork.engine.loading import kernel, notice
 from linkwork.simulate import tableau
 from linkwork.simulate.compliance import tree_compliance
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.engine import repeat
+from linkwork.engine.running import repeat
 
 ARM = lw.Dynamics(lw.load("arm_6r"))
 BLOCK = lw.Dynamics(lw.load("free_body"))

@@ -157,8 +157,8 @@ def test_where_compiled_steps_end_radau_goes_on(tmp_path):
 def test_the_slopes_of_linearly_implicit_steps_are_those_of_the_rates():
     """W v̇ = forces: by inverse dynamics with W = 𝓜, of a free body with a spring, damping and a kernel as control, and by the derivative of
     the rates themselves, which joints that may be held take."""
-    from linkwork.engine.kernel import Kernel
-    from linkwork.engine.program import Input
+    from linkwork.engine.loading.kernel import Kernel
+    from linkwork.engine.tracing.program import Input
     from linkwork.simulate.segments import Equations, Rates
 
     builder = lw.Builder("toy").body("a", joint=lw.Free(), mass=2.0, tensor=(1.0, 2.0, 2.5))

@@ -1,0 +1,1 @@
+"""Elementary functions: sine, exponential and others, as text of LLVM."""

@@ -1,0 +1,1 @@
+"""Loops around kernels, Python functions between them, GPUs."""

@@ -1,0 +1,1 @@
+"""Traces: scalars, arrays of them, operations, loops, programs; rolled ones too."""

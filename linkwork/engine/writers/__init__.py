@@ -1,0 +1,1 @@
+"""Programs written out: LLVM, assembly, C, SymPy, CasADi."""
