@@ -47,9 +47,9 @@ class ContactRollout(NamedTuple):
 
 
 def check_friction(inputs: RolloutInputs) -> None:
-    """Raise where a sample has a negative coefficient of friction; arrays on a GPU are not looked at."""
+    """Raise where a sample has a coefficient of friction that is negative or no number; arrays on a GPU are not looked at."""
     for part in (inputs.constants, inputs.streams):
-        if FRICTION in part and inputs.library.host and part[FRICTION].size and part[FRICTION].min() < 0:
+        if FRICTION in part and inputs.library.host and not (part[FRICTION] >= 0).all():
             raise SimulationError(f'"{FRICTION}" is {part[FRICTION].min():g} in some sample; a coefficient of friction is not negative.')
 
 

@@ -72,11 +72,12 @@ def test_a_rollout_that_leaves_out_contacts_names_the_method_that_knows_them():
         lw.rollout(robot, Q, V, dt=0.01, steps=1, method="contakt")
 
 
-def test_negative_friction_of_samples_is_refused():
+@pytest.mark.parametrize("friction", [-1.0, np.nan])
+def test_friction_of_samples_that_is_negative_or_no_number_is_refused(friction):
     robot = ball()
     Q, V = placed(robot, z=1.0)[None], np.zeros((1, 6))
-    with pytest.raises(lw.SimulationError, match="-1 in some sample"):
-        lw.rollout(robot, Q, V, dt=0.01, steps=1, method="contact", given={"contact_friction": [[-1.0]]})
+    with pytest.raises(lw.SimulationError, match=f"is {friction:g} in some sample"):
+        lw.rollout(robot, Q, V, dt=0.01, steps=1, method="contact", given={"contact_friction": [[friction]]})
 
 
 def test_accelerations_that_are_no_numbers_have_not_converged():
