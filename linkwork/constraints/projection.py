@@ -38,8 +38,11 @@ def project(set_: ConstraintSet, q, v, t=0.0, hold=(), tolerance=100 * CLOSED, n
         return np.full_like(q, np.nan), np.full_like(v, np.nan)
     q = project_position(set_, q, t, free, tolerance)
     if nearest:
-        move = lambda q, w: shortest(set_, q, set_.rows(q, t=t), free, w=w)
+        closed = set_.rows(q, t=t)
+        least = max(RANK, 10 * float(set_.misfit(closed.c)))  # as on the constraints: the way leads beside them, where few rows would count
+        move = lambda q, w: shortest(set_, q, set_.rows(q, t=t), free, least, w)
         q, _ = along_constraints(move, set_.robot.integrate, set_.robot.difference, set_.yielding, start, q)
+        q = project_position(set_, q, t, free, tolerance)  # the last step may have been a long one
     rows = set_.rows(q, t=t)
     change = correction(set_, q, rows.Jc, rows.Jc @ v - rows.U, free, rank_tolerance(set_, rows))
     check_velocity(set_, rows, v, change)

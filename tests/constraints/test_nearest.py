@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.model import solids
 
 from . import gallery
 
@@ -57,6 +58,24 @@ def test_the_way_back_from_a_projection_is_made_by_forces_of_constraints_alone(n
     for force in (M @ robot.difference(q, q0), M @ (v0 - v)):
         left = force - Jc.T @ np.linalg.lstsq(Jc.T, force, rcond=1e-9)[0]
         assert np.abs(left).max() < 1e-9 * np.abs(force).max()
+
+
+def tied():
+    """A free body in a plane, with an arm on it, and two rods."""
+    b = lw.Builder("tied").body("a", joint=lw.Free(), **solids.box(1.0, (0.1, 0.2, 0.3)))
+    b.body("b", "a", (1, 0, 0), lw.Universal(), **solids.rod(1.0, (1, 0, 0)))
+    b.distance("short", None, "a", 1.0, on=(0.1, 0, 0)).distance("long", None, "b", 1.5, at=(1, 1, 0), on=(1, 0, 0))
+    return lw.Dynamics(b.loop("plane", None, "a", lw.Planar(), at=(0, 0, 0.2)).model(), compiled=False)
+
+
+def test_from_far_away_the_nearest_state_is_on_the_constraints_too():
+    """0.2 and 0.3 rad and m beside them, where the way along the constraints leads through states at which they are open."""
+    robot, rng = tied(), np.random.default_rng(1)
+    far = np.repeat([0.2, 0.3], 6)[:, None]
+    q = robot.integrate(robot.assemble(robot.random_state(seed=2)[0]), far * rng.uniform(-1, 1, (12, robot.nv)))
+    ways = [x.constraints.project(q, np.ones((12, robot.nv))) for x in (robot, lw.Dynamics(robot.model))]
+    assert max(np.abs(robot.constraints.residual(there)).max() for there, _ in ways) < 1e-11
+    assert max(np.abs(x - y)[:6].max() for x, y in zip(*ways)) < 1e-9
 
 
 def test_joints_that_are_held_stay_and_the_others_are_nearest():
