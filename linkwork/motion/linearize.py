@@ -20,7 +20,6 @@ from ..errors import OptionError, UnknownNameError, did_you_mean
 from ..kernels import UserKernel
 from ..lie.scalars import like, numbers
 from ..model.coordinates import entry_names
-from ..model.tree import concatenated
 from ..quantities import SIZES, difference
 from ..systems import Mechanism
 from . import equations
@@ -190,19 +189,24 @@ def explicit_step(method: RungeKutta, slopes: Callable, xi, v, dxi, dv, h):
     """ξ and v after a step, and their changes (..., nv, columns): `slopes(c, ξ, v, δξ, δv)` gives the rates of all four at a fraction c."""
     n, columns = dv.shape[-2:]
 
+    def parts(y):
+        changes = y[..., 2 * n :].reshape(*y.shape[:-1], 2 * n, columns)
+        return y[..., :n], y[..., n : 2 * n], changes[..., :n, :], changes[..., n:, :]
+
     def rates(c, y):
-        y = y.reshape(*y.shape[:-1], 2 * n, 1 + columns)
-        return joined(*slopes(c, y[..., :n, 0], y[..., n:, 0], y[..., :n, 1:], y[..., n:, 1:]))
+        return joined(*slopes(c, *parts(y)))
 
     start = joined(xi, v, dxi, dv)
-    y = method.end(rates, rates(method.C[0], start), start, h[..., None]).reshape(*dv.shape[:-2], 2 * n, 1 + columns)
-    return y[..., :n, 0], y[..., n:, 0], y[..., :n, 1:], y[..., n:, 1:]
+    return parts(method.end(rates, rates(method.C[0], start), start, h[..., None]))
 
 
 def joined(xi, v, dxi, dv):
     """Two vectors and their changes as one vector."""
-    y = concatenated([concatenated([xi[..., None], dxi], -1), concatenated([v[..., None], dv], -1)], -2)
-    return y.reshape(*y.shape[:-2], y.shape[-2] * y.shape[-1])
+    (n, columns), batch = dv.shape[-2:], np.broadcast_shapes(xi.shape[:-1], v.shape[:-1], dxi.shape[:-2], dv.shape[:-2])
+    y = np.empty_like(dv, shape=(*batch, 2 * n * (1 + columns)))
+    changes = np.concatenate([np.broadcast_to(x, (*batch, n, columns)) for x in (dxi, dv)], -2)
+    y[..., :n], y[..., n : 2 * n], y[..., 2 * n :] = xi, v, changes.reshape(*batch, 2 * n * columns)
+    return y
 
 
 LINEAR_STEPS = {"euler": linear_euler, "rk4": linear_rk4}

@@ -28,7 +28,7 @@ class RungeKutta:
 
     def end(self, rates, first, y, h):
         """The vector after a step of rates that are returned, `rates(c, y)`; `first` are those at the start."""
-        K = np.zeros_like(first, shape=(*np.broadcast_shapes(first.shape[:-1], y.shape[:-1], h.shape[:-1]), self.stages, first.shape[-1]))
+        K = np.empty_like(first, shape=(*np.broadcast_shapes(first.shape[:-1], y.shape[:-1], h.shape[:-1]), self.stages, first.shape[-1]))
         K[..., 0, :] = first
 
         def written(c, y, out):
