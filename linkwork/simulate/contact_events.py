@@ -42,9 +42,9 @@ class Touching(NamedTuple):
 class Points:
     """What the contact points of a robot do, and what ends it."""
 
-    def __init__(self, robot: Dynamics, law: str):
-        """`law` is that of impacts: "together", "poisson" or "one_by_one"."""
-        self.robot, self.law = robot, law
+    def __init__(self, robot: Dynamics, law: str, rtol: float):
+        """`law` is that of impacts: "together", "poisson" or "one_by_one"; `rtol` of velocities is how exact a run has them."""
+        self.robot, self.law, self.rtol = robot, law, rtol
         self.n, self.mu = len(robot.contacts), robot.contacts.friction
         self.near, self.touch = NEAR * robot.model.size, TOUCH * robot.model.size
         self.closed, self.slides = np.zeros(self.n, bool), np.zeros(self.n, bool)
@@ -179,7 +179,7 @@ class Points:
         """Which points take part in an impact, and which of them approach."""
         gaps, _, u = self.at(q, v)
         near = (self.closed & (gaps <= OVERLAP)) | (gaps <= self.near) | self.struck
-        return near, near & (u[:, 0] < -self.slow)
+        return near, near & (u[:, 0] < -self.slow(u))
 
     def strike(self, near, approach, q, v):
         """Restitution (k,), speeds that are none (k,), and rows (3k, nv) of the points that take part in an impact."""
@@ -188,21 +188,20 @@ class Points:
         self.lifts, self.slips = self.lifts & ~near, np.where(near[:, None], 0.0, self.slips)
         strikes = approach | (self.law == "one_by_one")  # there one strikes the next
         e = self.robot.contacts.restitution
-        if self.law != "one_by_one" and (near & (u[:, 0] > self.slow)).any():  # one strikes before another has got away: impacts accumulate
+        if self.law != "one_by_one" and (near & (u[:, 0] > self.slow(u))).any():  # one strikes before another has got away: they accumulate
             strikes = strikes & (e >= 1)
-        return np.where(strikes, e, 0.0)[near], self.slow[near], J[np.repeat(near, 3)]
+        return np.where(strikes, e, 0.0)[near], self.slow(u)[near], J[np.repeat(near, 3)]
 
-    @property
-    def slow(self) -> np.ndarray:
-        """Speeds that are none."""
-        return np.maximum(SPEED * 1e-3, REST * self.fastest)
+    def slow(self, u) -> np.ndarray:
+        """Speeds that are none, of points with velocities u (n, 3): impacts that accumulate get slower than a run knows its velocities."""
+        return np.maximum(SPEED * 1e-3, np.maximum(REST * self.fastest, self.rtol * norm(u)))
 
     def touching(self, q, v, was) -> Touching:
         """The points that may stay closed; `was` says which were. Forces that have just come to zero, or to the cone, are where the event
         decides: such points open, or slide against their friction."""
         gaps, J, u = self.at(q, v)
-        self.slack = np.where((gaps > self.touch) | (u[:, 0] > self.slow), 0.0, self.touch - gaps)  # it is not to strike by rounding
-        rests = np.abs(u[:, 0]) <= np.maximum(STILL, REST * self.fastest)
+        self.slack = np.where((gaps > self.touch) | (u[:, 0] > self.slow(u)), 0.0, self.touch - gaps)  # it is not to strike by rounding
+        rests = np.abs(u[:, 0]) <= np.maximum(STILL, self.slow(u))
         touches = ((was & (gaps <= OVERLAP)) | (gaps <= self.touch) | self.struck) & rests  # a reset may have moved what was closed
         closed = touches & ~self.lifts
         moving = norm(u[:, 1:]) > np.maximum(SPEED, 1e-6 * np.abs(v).max(initial=0.0))

@@ -41,7 +41,7 @@ class Run:
         stops = None
         if settings.method != "contact":  # where limits and dry friction are part of the contact problem
             law = "together" if settings.contact is None else settings.contact.impacts
-            points = Points(robot, law) if len(robot.contacts) else None
+            points = Points(robot, law, 0.0 if settings.fixed else settings.rtol) if len(robot.contacts) else None
             stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"), points)
             stops.check(q)
         self.controls = Controls(robot, settings.control, carry.held)
