@@ -2,7 +2,7 @@
 
 `solve_contacts` from nothing, in batches of one size and one by one; rounds of Gauss-Seidel with an exact local solve, as in kernels; and
 Pinocchio's own solvers on the same G, b and μ, at most 1000 rounds and its least tolerances: ADMM and projected Gauss-Seidel.
-Shares of problems whose worst residual (Signorini, cone, dissipation, as `linkwork.contact.cone` defines them) is below a bound.
+Shares of problems whose worst residual (Signorini, cone, dissipation, as `linkwork.contact.solver.cone` defines them) is below a bound.
 
     python -m benchmarks.contact_problems [--count 800] [--peers 200]
 """
@@ -13,8 +13,8 @@ from time import perf_counter
 import numpy as np
 
 import linkwork as lw
-from linkwork.contact.cone import residual, speed
-from linkwork.contact.gauss_seidel import gauss_seidel
+from linkwork.contact.solver.cone import residual, speed
+from linkwork.contact.solver.gauss_seidel import gauss_seidel
 
 from .contact_sets import Problem, sets
 

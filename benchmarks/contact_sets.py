@@ -18,7 +18,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.model.parts import Body, PlacedJoint
 from linkwork.motion.contact_step import RECOVERY
-from linkwork.simulate.contact import law_of
+from linkwork.simulate.methods.contact import law_of
 
 MODELS = Path(__file__).parents[1] / "tests" / "models"
 FILES = {"go2": "go2_mjcf/go2.xml", "humanoid": "humanoid_mjcf/humanoid.xml", "shadow hand": "shadow_hand_mjcf/right_hand.xml"}

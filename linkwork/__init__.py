@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from .complementarity import lcp
-from .contact.solve import ConeSolution, solve_contacts
+from .contact.solver.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.loading.gufunc import get_threads, set_threads
 from .errors import (
@@ -216,7 +216,7 @@ def __getattr__(name: str):
         return gradient
     if name == "ContactSolver":
         deprecated("linkwork.ContactSolver", "linkwork.ContactLaw, with method= as solver=")
-        return import_module(".simulate.contact", __name__).ContactSolver
+        return import_module(".simulate.methods.contact", __name__).ContactSolver
     for module, names in LATER.items():
         if name == module or name in names:
             found = import_module(f".{module}", __name__)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .actuation import Actuated, Actuators
 from .contact import ContactTable
-from .contact.accelerations import ContactDynamics, contact_dynamics
+from .contact.solver.accelerations import ContactDynamics, contact_dynamics
 from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.loading.compiled import Made

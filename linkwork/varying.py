@@ -168,7 +168,7 @@ class Varying:
         if any(is_foreign(x) for x in (*state.values(), *constants.values())):
             raise ModelError(f"states of {model} are put on constraints on the CPU: give arrays of NumPy.")
         self.check_masses(constants)
-        from .constraints.varied_states import VariedStates  # only those who ask for it wait for it
+        from .constraints.states.varied_states import VariedStates  # only those who ask for it wait for it
 
         states = self.made.once(lambda: VariedStates(held.by_numbers, self.mechanism, self._own, self))
         kernel = getattr(states, what)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from linkwork.simulate.capabilities import BATCH, CONDITIONS, EACH, GPU, GRADIENT, ROADS, ROLLOUT, RUN, SLOPE, TABLE
-from linkwork.simulate.features import FEATURES
+from linkwork.simulate.requests.capabilities import BATCH, CONDITIONS, EACH, GPU, GRADIENT, ROADS, ROLLOUT, RUN, SLOPE, TABLE
+from linkwork.simulate.requests.features import FEATURES
 
 PAGE = Path(__file__).parents[1] / "docs" / "simulation.md"
 BEGIN, END = "<!-- made by tools/make_capabilities.py -->", "<!-- end of what is made -->"

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.multipliers import rank_tolerance
-from ..constraints.rank import Factored
-from ..constraints.rows import Rows
-from ..constraints.set import ConstraintSet
+from ..constraints.rows.rank import Factored
+from ..constraints.rows.rows import Rows
+from ..constraints.rows.set import ConstraintSet
+from ..constraints.solution.multipliers import rank_tolerance
 from ..errors import ConstraintError
 from ..lie.group import Additive
 from ..motion.joint_limits import Limit, limits_of

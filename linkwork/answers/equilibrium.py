@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..constraints import Constrained
-from ..constraints.forces import Forces, constraint_forces
+from ..constraints.systems.forces import Forces, constraint_forces
 from ..contact import refuse_contacts
 from ..engine.running.device import on_device
 from ..engine.tracing.array import Traced

@@ -4,13 +4,13 @@ from ..errors import ConstraintError, ModelError
 from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Model, Pfaffian, Rolling, Touching
 from ..operators.aggregation import Aggregate, aggregated, substructured
 from .constrained import Constrained
-from .embedded import Embedded
-from .forces import Forces
-from .kkt import kkt
 from .reduced import Reduced
 from .report import Report
-from .rows import Constraint, Rows
-from .set import ConstraintSet
+from .rows.rows import Constraint, Rows
+from .rows.set import ConstraintSet
+from .systems.embedded import Embedded
+from .systems.forces import Forces
+from .systems.kkt import kkt
 
 __all__ = [
     "Aggregate",

@@ -12,26 +12,29 @@ from ..model.coordinates import generator
 from ..quantities import SIZES
 from ..quantities.bound import Bound
 from ..quantities.options import some_bodies
-from . import accelerations, assembly, compliance, forces, minimal, move_squeeze, possible, projection, quantities, states
+from . import minimal
 from . import prescribed as prescribed_joints
-from .augmented import OPEN, Solution, check_closed
+from .choice.loops import Loops
+from .choice.precision import in_given_precision
 from .derivatives import Derivatives, MotionSlopes
-from .embedded import Embedded
-from .formula import ByNumbers, Formula
-from .given import check_no_kernel, each, fitting, one_batch, one_configuration, one_time, some, with_arrays
-from .integrability import integrable
-from .kernels import ChoiceKernels, Choices, Pick
-from .loops import Loops
-from .multipliers import rank_tolerance
-from .precision import in_given_precision
-from .rank import Factored
 from .reduced import Reduced
 from .report import Report, report
-from .returning import dependent_step, nearest_step
-from .rolled import RolledLoops
-from .rolled_returning import RolledReturn
-from .rows import Constraint, Rows
-from .set import ConstraintSet
+from .rows.rank import Factored
+from .rows.rows import Constraint, Rows
+from .rows.set import ConstraintSet
+from .solution import compliance, move_squeeze, possible
+from .solution.augmented import OPEN, Solution, check_closed
+from .solution.given import check_no_kernel, each, fitting, one_batch, one_configuration, one_time, some, with_arrays
+from .solution.integrability import integrable
+from .solution.multipliers import rank_tolerance
+from .states import assembly, projection, states
+from .states.returning import dependent_step, nearest_step
+from .states.rolled_returning import RolledReturn
+from .systems import accelerations, forces, quantities
+from .systems.embedded import Embedded
+from .systems.formula import ByNumbers, Formula
+from .systems.kernels import ChoiceKernels, Choices, Pick
+from .systems.rolled import RolledLoops
 
 
 class Constrained:

@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 
 from .. import quantities
-from .augmented import check_closed
-from .free_motion import left_free
-from .multipliers import multipliers, needed, rank_tolerance
-from .precision import rounded
-from .quantities import under_constraints
-from .rank import Factored
-from .rows import Rows
-from .set import ConstraintSet
-from .sharing import Sharing
-from .slopes import Slopes
+from .choice.precision import rounded
+from .choice.sharing import Sharing
+from .rows.rank import Factored
+from .rows.rows import Rows
+from .rows.set import ConstraintSet
+from .rows.slopes import Slopes
+from .solution.augmented import check_closed
+from .solution.free_motion import left_free
+from .solution.multipliers import multipliers, needed, rank_tolerance
+from .systems.quantities import under_constraints
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..errors import ConstraintError
 from ..model.coordinates import entry_names
+from .choice.partition import projective
 from .derivatives import Allowed, MotionSlopes
-from .partition import projective
-from .projection import independent
-from .rank import RANK
-from .set import ConstraintSet
+from .rows.rank import RANK
+from .rows.set import ConstraintSet
+from .states.projection import independent
 
 
 @dataclass(frozen=True, eq=False)

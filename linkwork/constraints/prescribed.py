@@ -4,14 +4,14 @@ import numpy as np
 
 from .. import quantities
 from ..errors import ConstraintError, ModelError
-from .augmented import INCONSISTENT, check_closed
-from .free_motion import free_directions, free_inertia, left_free
-from .move_squeeze import least_forces
-from .multipliers import needed, rank_tolerance
-from .possible import tolerance_of
-from .quantities import under_constraints
-from .rank import Factored
-from .set import ConstraintSet
+from .rows.rank import Factored
+from .rows.set import ConstraintSet
+from .solution.augmented import INCONSISTENT, check_closed
+from .solution.free_motion import free_directions, free_inertia, left_free
+from .solution.move_squeeze import least_forces
+from .solution.multipliers import needed, rank_tolerance
+from .solution.possible import tolerance_of
+from .systems.quantities import under_constraints
 
 
 @under_constraints(quantities.hybrid_dynamics)

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..errors import ConstraintError, ShapeError
 from ..lie.scalars import numbers
-from .augmented import check_closed
-from .given import with_arrays
-from .multipliers import needed
-from .precision import in_given_precision
-from .projection import independent
-from .rank import RANK
-from .set import ConstraintSet
+from .choice.precision import in_given_precision
+from .rows.rank import RANK
+from .rows.set import ConstraintSet
+from .solution.augmented import check_closed
+from .solution.given import with_arrays
+from .solution.multipliers import needed
+from .states.projection import independent
 
 
 class Split(NamedTuple):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ConstraintError
-from .assembly import CLOSED, MOST, assemble, contradiction
-from .multipliers import rank_tolerance
-from .rank import Factored, dependent_rows
-from .set import ConstraintSet
+from .rows.rank import Factored, dependent_rows
+from .rows.set import ConstraintSet
+from .solution.multipliers import rank_tolerance
+from .states.assembly import CLOSED, MOST, assemble, contradiction
 
 TRIES = 6
 REACH = 0.3

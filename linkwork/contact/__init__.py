@@ -1,6 +1,6 @@
 """Contact: which shapes may touch, how far apart they are, and where."""
 
-from .pairs import PAIRS, ContactTable, Pairs, pairs_of, refuse_contacts
+from .geometry.pairs import PAIRS, ContactTable, Pairs, pairs_of, refuse_contacts
 from .quantities import contact_bias, contact_bounds, contact_frames, contact_gaps, contact_jacobian, contact_places, contact_points
 
 __all__ = [

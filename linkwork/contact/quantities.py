@@ -18,11 +18,11 @@ from ..model.tree import concatenated
 from ..quantities import Honours, quantity
 from ..quantities.kinematics import carried_to
 from ..systems.rigid import placements
-from . import long
-from .bounds import bounds
-from .pairs import Pairs, pairs_of
-from .points import Bodies, bias_of, touching, witnesses, wrench
-from .touch import Touch, frame
+from .geometry import long
+from .geometry.bounds import bounds
+from .geometry.pairs import Pairs, pairs_of
+from .geometry.points import Bodies, bias_of, touching, witnesses, wrench
+from .geometry.touch import Touch, frame
 
 NOTHING = Honours.NOTHING
 FAR = 160  # velocities: the way of a few bodies to the world is little code for each joint

@@ -117,7 +117,7 @@ def with_contacts(model: "Model", which, material: Material | None) -> "Model":
             f'{model.name} has no collision shapes{meshes} that could touch, so that contacts="{which}" makes no contact. Give bodies '
             "shapes (Builder.body(..., collisions=...)), or leave contacts= away."
         )
-    note = f"mesh shapes are left out of contacts: {listed(left)}; give their bodies primitive shapes, or see linkwork.contact.meshes"
+    note = f"mesh shapes are left out of contacts: {listed(left)}; use primitive shapes, or see linkwork.contact.geometry.meshes"
     notes = [x for x in model.notes if not x.startswith(OFF)] + [note] * bool(left)
     return replace(model, contacts=tuple(contacts.values()), notes=tuple(notes))
 
@@ -132,7 +132,7 @@ def contacts_off(model: "Model") -> list[str]:
     parts += [f"{len(model.ground)} shapes of the ground"] * bool(model.ground)
     parts += [f"the pairs {listed([x.name for x in model.contacts], 4)}"] * bool(model.contacts)
     ways = 'Let them touch with load(..., contacts="ground"), contacts="all" or contacts=[names], on the command line with --contacts'
-    ways = ways if set(kinds) - {"mesh"} else "Give bodies primitive shapes, or see linkwork.contact.meshes"
+    ways = ways if set(kinds) - {"mesh"} else "Give bodies primitive shapes, or see linkwork.contact.geometry.meshes"
     return [f"{OFF}: {model.name} has {', '.join(parts)}. {ways}."]
 
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import quantities, sweeps
-from ..contact.cone import blocks, flat, mean_compliance, norm, residuals_of, speed, times, worst
-from ..contact.sparse_newton import Bounded, Contacts, Newton, SparseProblem
+from ..contact.solver.cone import blocks, flat, mean_compliance, norm, residuals_of, speed, times, worst
+from ..contact.solver.sparse_newton import Bounded, Contacts, Newton, SparseProblem
 from ..lie.scalars import like, still
 from ..model.tree import concatenated
 from .rotation_translation import cross_product, element, rotated, rotations

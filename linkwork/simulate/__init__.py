@@ -1,16 +1,32 @@
 """Integration in time: simulate one robot, roll out batches of robots, and the trajectories they return."""
 
-from .contact import ContactRecord
-from .contact_kernel import contact_kernel
-from .contact_rollout import ContactRollout
-from .control import Hold, hold
-from .ensemble import Ensemble, EventTimes, Statistic
-from .events import Event, Occurrence
-from .options import DOP853, RK4, RK45, Baumgarte, ContactLaw, Embed, Euler, Midpoint, Moreau, Project, Radau, Rosenbrock, Save, Stiff
-from .rollout import Rollout, rollout
-from .rollout_gradient import RolloutGradient, rollout_gradient
-from .sensitivity import CostGradient, Sensitivity, gradient
-from .simulate import METHODS, simulate
+from .derivatives.sensitivity import CostGradient, Sensitivity, gradient
+from .ensembles.ensemble import Ensemble, EventTimes, Statistic
+from .events.events import Event, Occurrence
+from .methods.contact import ContactRecord
+from .rates.control import Hold, hold
+from .requests.checks import METHODS
+from .requests.options import (
+    DOP853,
+    RK4,
+    RK45,
+    Baumgarte,
+    ContactLaw,
+    Embed,
+    Euler,
+    Midpoint,
+    Moreau,
+    Project,
+    Radau,
+    Rosenbrock,
+    Save,
+    Stiff,
+)
+from .rollouts.contact_kernel import contact_kernel
+from .rollouts.contact_rollout import ContactRollout
+from .rollouts.rollout import Rollout, rollout
+from .rollouts.rollout_gradient import RolloutGradient, rollout_gradient
+from .simulate import simulate
 from .trajectory import Trajectory
 
 __all__ = [

@@ -12,18 +12,19 @@ import numpy as np
 from ..dynamics import Dynamics
 from ..errors import SimulationError
 from ..model import coordinates
-from . import archive, export
-from .capabilities import RUN, refuse
-from .contact import ContactRecord
-from .dense import Dense, Ends
-from .events import Occurrence
-from .features import Asked
-from .held import WAYS, Keeper
-from .options import settings_of
-from .record import End
-from .run import Run
-from .sensitivity import RunSensitivity
-from .settings import Carry, Settings
+from .derivatives.sensitivity import RunSensitivity
+from .events.events import Occurrence
+from .methods.contact import ContactRecord
+from .methods.record import End
+from .rates.held import WAYS, Keeper
+from .requests.capabilities import RUN, refuse
+from .requests.checks import checked, checked_until, limit_settings
+from .requests.features import Asked
+from .requests.options import settings_of
+from .requests.settings import Carry, Settings
+from .runs.run import Run
+from .storage import archive, export
+from .storage.dense import Dense, Ends
 
 ROWS = "t", "q", "v", "vdot", "tau"
 AROUND = {"on_step", "progress", "every", "max_steps", "timeout"}  # settings that do not change the steps
@@ -232,8 +233,6 @@ class Trajectory:
 
         The step length and the outputs of held controllers are those at the end of this run.
         """
-        from .simulate import checked, checked_until, limit_settings
-
         changes = settings_of(changes, ("control", "external", "events", "on_step", "progress", "timeout"), "resume")
         if "limits" in changes:
             default = self.settings.restitution if changes["limits"] else 0.0
@@ -290,8 +289,6 @@ class Trajectory:
     @staticmethod
     def load(path: str | PathLike) -> "Trajectory":
         """Read a saved trajectory. Nothing in the file is executed."""
-        from .simulate import checked
-
         if Path(path).suffix.lower() == ".csv":
             raise SimulationError(f"{path} is a table; a run is loaded from the .npz file that `save` writes.")
         with archive.damage_explained(path):

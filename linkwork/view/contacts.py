@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import ShapeError
-from ..simulate.contact import ContactRecord
+from ..simulate.methods.contact import ContactRecord
 
 
 def contact_segments(robot, q, forces, size: float) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.constraints.accelerations import METHODS
+from linkwork.constraints.systems.accelerations import METHODS
 from linkwork.errors import ConstraintError, ShapeError
 
 OPEN = np.array([0.5, 0.5, 0.0])

@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints.pivoting import Pivoted
+from linkwork.constraints.choice.pivoting import Pivoted
 from linkwork.engine.loading import interpreter
 from linkwork.model.mechanisms.linkages import four_bar
 

@@ -59,7 +59,7 @@ def test_many_four_bars_on_each_other_are_one_small_group_each():
 
 def test_the_optimal_partition_steps_a_thousand_times_better_than_a_bad_one():
     """Müller and Terze, 5.3: near the rocker's dead centre the rocker is a bad coordinate to hold while projecting."""
-    from linkwork.constraints.partition import partition
+    from linkwork.constraints.choice.partition import partition
 
     robot, held, q = assembled("four_bar, other cut")
     q = held.assemble([0.499062266, 0.0, 1.2772027], hold=["crank_joint"])

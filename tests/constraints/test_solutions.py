@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import kkt
+from linkwork.constraints.systems import kkt
 
 from .gallery import MAKERS, assembled, differential, four_bar
 
@@ -256,7 +256,7 @@ def test_molecules_and_ships_move_alike(name, length, mass):
 @every_mechanism
 def test_forces_on_nodes_give_the_dense_compliance_of_constraints(name):
     """W* W = Q B* Ω B Q* = Jc 𝓜⁻¹ Jc*, Q B* V = Jc v and 𝓜⁻¹ Jc* λ, without Jc (11.20), (11.21), Algorithm 7.3."""
-    from linkwork.constraints.augmented import Pulls
+    from linkwork.constraints.solution.augmented import Pulls
     from linkwork.operators.rigid import rigid
 
     robot, held, q = assembled(name)

@@ -1,7 +1,7 @@
 """No answer depends on the units of length, mass and time: a model whose numbers are scaled by powers of two does the same, scaled.
 
 Points that event-by-event contacts take to be near, to touch or to rest are still measured in metres and metres a second
-(`simulate/contact_events.py`), so that these runs are held to a coarser bound, and to scales at which they are the same events.
+(`simulate/rest/contact_events.py`), so that these runs are held to a coarser bound, and to scales at which they are the same events.
 """
 
 from functools import cache

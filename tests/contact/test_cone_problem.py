@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.contact.cone import residual
-from linkwork.contact.gauss_seidel import gauss_seidel, local
-from linkwork.contact.interior import interior, reach
-from linkwork.contact.newton import newton_step, sensitivity
+from linkwork.contact.solver.cone import residual
+from linkwork.contact.solver.gauss_seidel import gauss_seidel, local
+from linkwork.contact.solver.interior import interior, reach
+from linkwork.contact.solver.newton import newton_step, sensitivity
 from linkwork.engine.loading.kernel import Kernel
 from linkwork.engine.tracing.program import Input
 from linkwork.errors import ShapeError

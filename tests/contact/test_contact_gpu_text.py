@@ -15,10 +15,10 @@ from test_ptx_emulated import KINDS, pointer
 import linkwork as lw
 from linkwork.engine.running import ptx_repeat
 from linkwork.engine.running.repeat import Form, Repeat
-from linkwork.simulate.contact import ContactSolver, law_of
-from linkwork.simulate.contact_rollout import FRICTION, solved_contact_step, whole_contact_step
-from linkwork.simulate.rollout_gradient import backward_step
-from linkwork.simulate.whole_step import LENGTH, TAU
+from linkwork.simulate.methods.contact import ContactSolver, law_of
+from linkwork.simulate.rates.whole_step import LENGTH, TAU
+from linkwork.simulate.rollouts.contact_rollout import FRICTION, solved_contact_step, whole_contact_step
+from linkwork.simulate.rollouts.rollout_gradient import backward_step
 
 SOFT = {"compliance": 1e-4, "damping": 20.0, "restitution": 0.5}
 WAYS = {"gauss_seidel": ("gauss_seidel", {}), "newton": ("newton", {}), "soft": ("gauss_seidel", SOFT)}

@@ -5,7 +5,7 @@ import pytest
 from test_contact_points import KINDS, near, two_bodies
 
 import linkwork as lw
-from linkwork.contact.meshes import MeshDistances
+from linkwork.contact.geometry.meshes import MeshDistances
 from linkwork.errors import ModelError, TraceError
 
 OCTAHEDRON = """o octahedron

@@ -8,9 +8,9 @@ import scenes
 
 import linkwork as lw
 from linkwork import sweeps
-from linkwork.contact.cone import blocks, flat, mean_compliance, residual, scaled, speed, spread, times
-from linkwork.contact.newton import alart_curnier
-from linkwork.contact.sparse_newton import Bounded, Contacts, Newton, SparseProblem, newton_step
+from linkwork.contact.solver.cone import blocks, flat, mean_compliance, residual, scaled, speed, spread, times
+from linkwork.contact.solver.newton import alart_curnier
+from linkwork.contact.solver.sparse_newton import Bounded, Contacts, Newton, SparseProblem, newton_step
 
 NEWTON = lw.ContactLaw(solver="newton", rounds=30, tolerance=1e-9)
 

@@ -12,7 +12,7 @@ from linkwork.engine.running import ptx_repeat
 from linkwork.engine.running.device import DeviceRepeat
 from linkwork.engine.running.repeat import Form
 from linkwork.engine.tracing.program import Input
-from linkwork.simulate import ensemble_device
+from linkwork.simulate.ensembles import ensemble_device
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from linkwork.engine.running.device import _even
 from linkwork.engine.running.repeat import Form
 from linkwork.engine.tracing.program import Input, record
 from linkwork.motion import equations
-from linkwork.simulate.ensemble_run import ROWS
-from linkwork.simulate.pairs import DormandPrince
-from linkwork.simulate.segments import Arguments, Equations, attempt
-from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
+from linkwork.simulate.ensembles.ensemble_run import ROWS
+from linkwork.simulate.methods.pairs import DormandPrince
+from linkwork.simulate.rates.whole_step import LENGTH, TAU, whole_step
+from linkwork.simulate.runs.segments import Arguments, Equations, attempt
 
 NAMES = ["forward_dynamics", "inverse_dynamics", "mass_matrix", "integrate", "difference", "kinetic_energy", "poses"]
 MORE = ["mass_matrix_inverse", "bias", "gravity_force", "coriolis_matrix", "passive_force", "potential_energy", "center_of_mass",

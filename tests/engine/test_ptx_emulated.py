@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.engine.running import ptx, ptx_repeat
 from linkwork.engine.running.repeat import Form
 from linkwork.motion import equations
-from linkwork.simulate.whole_step import LENGTH, TAU, whole_step
+from linkwork.simulate.rates.whole_step import LENGTH, TAU, whole_step
 
 ROBOT = lw.Dynamics(lw.load("satellite"))
 ARM = lw.Dynamics(lw.load("arm_6r"))

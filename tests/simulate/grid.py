@@ -14,11 +14,11 @@ import numpy as np
 import linkwork as lw
 from linkwork import constraints
 from linkwork.model import solids
-from linkwork.simulate import capabilities
-from linkwork.simulate.capabilities import BATCH, EACH, GRADIENT, KERNEL, ROLLOUT, RUN, SLOPE, TABLE
-from linkwork.simulate.features import FEATURES, Asked
-from linkwork.simulate.options import settings_of, solver_of
-from linkwork.simulate.settings import ADAPTIVE, FIXED, Settings
+from linkwork.simulate.requests import capabilities
+from linkwork.simulate.requests.capabilities import BATCH, EACH, GRADIENT, KERNEL, ROLLOUT, RUN, SLOPE, TABLE
+from linkwork.simulate.requests.features import FEATURES, Asked
+from linkwork.simulate.requests.options import settings_of, solver_of
+from linkwork.simulate.requests.settings import ADAPTIVE, FIXED, Settings
 
 HALF, END, DT = 0.05, 0.1, 0.01  # s: where a run is stopped and resumed, where it ends, and the length of fixed steps
 STEPS = round(END / DT)

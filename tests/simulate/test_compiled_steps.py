@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.simulate import compiled_steps
-from linkwork.simulate.segments import Segments
+from linkwork.simulate.runs import compiled_steps
+from linkwork.simulate.runs.segments import Segments
 
 ROWS = "t", "q", "v", "vdot", "tau"
 METHODS = "rk45", "dop853"

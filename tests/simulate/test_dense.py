@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.simulate import dense
+from linkwork.simulate.storage import dense
 
 PENDULUM = lw.Dynamics(lw.load("double_pendulum"))
 BLOCK = lw.Dynamics(lw.load("free_body"))

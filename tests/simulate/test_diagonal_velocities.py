@@ -8,7 +8,7 @@ from zoo.mechanisms import named
 import linkwork as lw
 from linkwork.errors import SimulationError
 from linkwork.model import solids
-from linkwork.simulate.options import METHODS
+from linkwork.simulate.requests.options import METHODS
 
 SWINGING = {
     "double pendulum": lambda: lw.load("double_pendulum"),

@@ -5,8 +5,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import ConstraintError
-from linkwork.simulate import ensemble_run
-from linkwork.simulate.segments import ATTEMPTS, Segments
+from linkwork.simulate.ensembles import ensemble_run
+from linkwork.simulate.runs.segments import ATTEMPTS, Segments
 
 
 @pytest.fixture(scope="module")

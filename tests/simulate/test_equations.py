@@ -6,8 +6,8 @@ from zoo import MECHANISMS, close, differences, every_mechanism, physics, robots
 
 import linkwork as lw
 from linkwork.motion import equations
-from linkwork.simulate import variational
-from linkwork.simulate.kernels import kernel
+from linkwork.simulate.methods import variational
+from linkwork.simulate.rates.kernels import kernel
 from linkwork.sweeps.lagrangian import kinetic_slopes
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.simulate.options import METHODS, OLD, SHORT
+from linkwork.simulate.requests.options import METHODS, OLD, SHORT
 
 ARM = lw.Dynamics(lw.load("double_pendulum"))
 START = np.array([1.2, 0.3]), np.zeros(2)

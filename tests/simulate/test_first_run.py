@@ -7,8 +7,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.engine.loading import kernel, notice
-from linkwork.simulate import tableau
-from linkwork.simulate.compliance import tree_compliance
+from linkwork.simulate.methods import tableau
+from linkwork.simulate.rates.compliance import tree_compliance
 
 
 def with_friction():

@@ -5,9 +5,9 @@ import pytest
 
 import linkwork as lw
 from linkwork.model import solids
-from linkwork.simulate import explicit
-from linkwork.simulate.contact import ContactMidpoint
-from linkwork.simulate.fixed_steps import FixedSteps
+from linkwork.simulate.methods import explicit
+from linkwork.simulate.methods.contact import ContactMidpoint
+from linkwork.simulate.runs.fixed_steps import FixedSteps
 
 ROWS = "t", "q", "v", "vdot", "tau"
 

@@ -10,8 +10,8 @@ import pytest
 from grid import END, HALF, ROADS_OF, Call
 
 import linkwork as lw
-from linkwork.simulate.capabilities import BATCH, CONDITIONS, EACH, GRADIENT, KERNEL, ROADS, ROLLOUT, RUN, SLOPE, TABLE
-from linkwork.simulate.features import FEATURES
+from linkwork.simulate.requests.capabilities import BATCH, CONDITIONS, EACH, GRADIENT, KERNEL, ROADS, ROLLOUT, RUN, SLOPE, TABLE
+from linkwork.simulate.requests.features import FEATURES
 
 STORED = dict(np.load(grid.STORED))
 pytestmark = pytest.mark.filterwarnings("ignore:simulate.*is now:DeprecationWarning")  # sensitivity=, velocities= beside any method

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from linkwork.simulate.events.events.events import EventDetector
 
 import linkwork as lw
 from linkwork.model import solids
-from linkwork.simulate import compiled_steps
-from linkwork.simulate.events import EventDetector
-from linkwork.simulate.segments import Segments
+from linkwork.simulate.runs import compiled_steps
+from linkwork.simulate.runs.segments import Segments
 
 ROWS = "t", "q", "v", "vdot", "tau"
 

@@ -5,8 +5,9 @@ import pytest
 
 import linkwork as lw
 from linkwork.model import solids
-from linkwork.simulate import explicit, run
-from linkwork.simulate.compiled_steps import CompiledSteps
+from linkwork.simulate.methods import explicit
+from linkwork.simulate.runs import run
+from linkwork.simulate.runs.compiled_steps import CompiledSteps
 
 
 def limited():

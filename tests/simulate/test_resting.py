@@ -5,7 +5,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.model import solids
-from linkwork.simulate.sharing import room_of_forces
+from linkwork.simulate.rest.sharing import room_of_forces
 
 
 def arm(n=3, compiled=False, **joint):

@@ -6,12 +6,12 @@ from zoo import close, robots, state
 
 import linkwork as lw
 from linkwork.constraints import Holonomic
-from linkwork.simulate import variational
-from linkwork.simulate.control import Controls
-from linkwork.simulate.flow import Flow
-from linkwork.simulate.held import Keeper
-from linkwork.simulate.kernels import kernel, slopes_of
-from linkwork.simulate.slopes import known, rate_slopes
+from linkwork.simulate.methods import variational
+from linkwork.simulate.methods.flow import Flow
+from linkwork.simulate.methods.slopes import known, rate_slopes
+from linkwork.simulate.rates.control import Controls
+from linkwork.simulate.rates.held import Keeper
+from linkwork.simulate.rates.kernels import kernel, slopes_of
 
 FOURTH = (1, 2 / 3), (2, -1 / 12)
 

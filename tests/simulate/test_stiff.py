@@ -159,7 +159,7 @@ def test_the_slopes_of_linearly_implicit_steps_are_those_of_the_rates():
     the rates themselves, which joints that may be held take."""
     from linkwork.engine.loading.kernel import Kernel
     from linkwork.engine.tracing.program import Input
-    from linkwork.simulate.segments import Equations, Rates
+    from linkwork.simulate.runs.segments import Equations, Rates
 
     builder = lw.Builder("toy").body("a", joint=lw.Free(), mass=2.0, tensor=(1.0, 2.0, 2.5))
     builder.body("b", "a", (0, 0, -1), lw.Spherical(stiffness=3.0, damping=0.4), mass=1.0, tensor=(0.3, 0.2, 0.25), center=(0.1, 0, -0.2))

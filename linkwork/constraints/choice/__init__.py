@@ -1,0 +1,1 @@
+"""The choice of dependent velocities: pivots, loops that share none."""

@@ -1,0 +1,237 @@
+"""Where places of a mechanism are and how they move: what constraints ask for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...lie.scalars import like
+from ...spatial import Pose, homogeneous, phi
+from ...sweeps import jacobian, poses, scatter, velocities
+from ...systems import BONDS, Nodes
+from ...systems.rigid import placements
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A frame on a body: pose in the world, Jacobian, velocity and the acceleration it has with v̇ = 0, in its own axes."""
+
+    T: Any  # (..., 4, 4)
+    J: Any  # (..., 6, nv)
+    V: Any  # (..., 6, 1) or None
+    alpha: Any  # (..., 6, 1) or None
+
+
+@dataclass(frozen=True, eq=False)
+class Kinematics:
+    """A state of a mechanism, or a batch of them; without v only where it is.
+
+    `drive` is f, ḟ and f̈ (..., 3) of each constraint that is driven, by name; without it they are those of time t.
+    """
+
+    nodes: Nodes
+    q: Any
+    v: Any = None
+    t: Any = 0.0
+    drive: Any = None
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(self.q.shape[:-1], () if self.v is None else self.v.shape[:-1])
+
+    @property
+    def width(self) -> int:
+        """How many velocities rows are written over."""
+        return self.nodes.tree.nv
+
+    def column(self, j: int) -> int:
+        """Where velocity j is among them."""
+        return j
+
+    def over(self, Jc):
+        """Rows (..., m, nv) over all velocities as rows over these."""
+        return Jc
+
+    @cached_property
+    def _X(self):
+        return placements(self.nodes, self.q)
+
+    @cached_property
+    def blocks(self):
+        return self.nodes.placed_blocks(self._X, self.q)
+
+    @property
+    def phi(self):
+        return self.blocks.A
+
+    @cached_property
+    def _T(self):
+        return poses(self.nodes.tree, self._X, like(np.eye(4), self.q))
+
+    @cached_property
+    def V(self):
+        return velocities(self.blocks, self.nodes.tree.split(self.v), self.nodes.still)
+
+    @cached_property
+    def _alpha(self):
+        tree = self.nodes.tree
+        a = self.nodes.coriolis_accelerations(self.blocks, self.q, self.V, tree.split(self.v))
+        return scatter(tree, self.phi, a, self.nodes.still)
+
+    def varied(self, name: str, number: int | None):
+        """A constant of a constraint, by its number among those of its kind, where it varies; else None."""
+        bonds = self.nodes.bonds or {}
+        return None if number is None or name not in bonds else bonds[name][(..., number, *(slice(None),) * (len(BONDS[name]) - 1))]
+
+    def pose(self, k: int):
+        """Of a node (..., 4, 4)."""
+        return self._T[k]
+
+    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
+        """A frame placed on a body (its number), or on the world (None); with a shift (..., 3) that far beside it, in the body's axes."""
+        nodes, tree = self.nodes, self.nodes.tree
+        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
+        shift = phi(on)
+        T = self._T[k] @ on
+        J = jacobian(self.blocks, k, shift) if k != tree.world else np.zeros_like(on, shape=(6, tree.nv))
+        if self.v is None:
+            return Place(T, J, None, None)
+        V = self.V[k] if k != tree.world else nodes.still
+        alpha = self._alpha[k] if k != tree.world else nodes.still
+        return Place(T, J, shift.mT @ V, shift.mT @ alpha)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopKinematics(Kinematics):
+    """The motion of a few nodes seen from the one that carries them, as if that stood still at the origin: relative
+    motion among them is the same, and nothing else of the mechanism is needed."""
+
+    members: tuple[int, ...] = ()
+    carrier: int = -1
+
+    @cached_property
+    def _rows(self) -> dict[int, slice]:
+        ends = np.cumsum([0, *(self.nodes.tree.widths[k] for k in self.members)])
+        return {k: slice(int(a), int(b)) for k, a, b in zip(self.members, ends, ends[1:])}
+
+    @property
+    def width(self):
+        return sum(self.nodes.tree.widths[k] for k in self.members)
+
+    def column(self, j):
+        whole = self.nodes.tree.rows
+        return next(r.start + j - whole[k].start for k, r in self._rows.items() if whole[k].start <= j < whole[k].stop)
+
+    def over(self, Jc):
+        return np.concatenate([Jc[..., self.nodes.tree.rows[k]] for k in self.members], -1)
+
+    @cached_property
+    def _X(self):
+        nodes, q = self.nodes, self._coordinates
+        return {k: nodes.fixed[k] @ nodes.motion(k, q) for k in self.members}
+
+    @cached_property
+    def _coordinates(self):
+        return self.nodes.split(self.q)
+
+    @cached_property
+    def phi(self):
+        return {k: self.nodes.shift(k, x, self._coordinates) for k, x in self._X.items()}
+
+    @cached_property
+    def _H(self):
+        return {k: self.nodes.joint_map(k, self._coordinates) for k in self.members}
+
+    def _outward(self, start, step):
+        out = {self.carrier: start}
+        for k in self.members:
+            out[k] = step(k, out[self.nodes.tree.parent[k]])
+        return out
+
+    @cached_property
+    def _T(self):
+        return self._outward(like(np.eye(4), self.q), lambda k, T: T @ self._X[k])
+
+    @cached_property
+    def _own(self):
+        return {k: self._H[k].mT @ self._rates[k] for k in self.members}
+
+    @cached_property
+    def _rates(self):
+        return self.nodes.tree.split(self.v)
+
+    @cached_property
+    def V(self):
+        return self._outward(self.nodes.still, lambda k, V: self.phi[k].mT @ V + self._own[k])
+
+    @cached_property
+    def _alpha(self):
+        bend = {k: self.nodes.coriolis(k, self._H[k], self._coordinates, self.V, self._rates) for k in self.members}
+        return self._outward(self.nodes.still, lambda k, alpha: self.phi[k].mT @ alpha + bend[k])
+
+    def first_axes(self, body: int | None):
+        """The axes, in those of the carrier, of the first joint on the way to a body, at rest: a plane loop moves in two of them."""
+        tree, fixed = self.nodes.tree, self.nodes.fixed
+        way = [] if body is None else [k for k, _ in tree.path(self.nodes.on[body], None, via=lambda k, _: None, until=self.carrier)]
+        axes = like(np.eye(3), self.q)
+        for k in reversed(way):
+            axes = axes @ fixed[k][..., :3, :3]
+            if tree.widths[k]:
+                break
+        return axes
+
+    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
+        return self.place_in_axes(None, body, pose, shift)
+
+    def place_in_axes(self, axes, body: int | None, pose: Pose, shift=None) -> Place:
+        """The same; rates in `axes` (..., 3, 3) that are given in those of the carrier, None for its own."""
+        nodes, tree = self.nodes, self.nodes.tree
+        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
+        T = self._T[k] @ on  # first: axes that are given are found again in it
+        shift = phi(on if axes is None else _turned(on, self._T[k][..., :3, :3].mT @ axes))
+        J = {i: (self._H[i] @ F).mT for i, F in tree.path(k, shift, via=lambda i, F: self.phi[i] @ F, until=self.carrier)}
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in J.values()))
+        maps = np.zeros_like(on, shape=(*batch, 6, self.width))
+        for i, x in J.items():
+            maps[..., self._rows[i]] = x
+        if self.v is None:
+            return Place(T, maps, None, None)
+        return Place(T, maps, shift.mT @ self.V[k], shift.mT @ self._alpha[k])
+
+
+def _turned(place, R):
+    """A place with the rotation R in place of its own; either may have batch axes."""
+    p = place[..., :3, 3]
+    return homogeneous(R + np.zeros_like(p[..., None]), p + np.zeros_like(R[..., 0]))
+
+
+@dataclass(frozen=True, eq=False)
+class NodeKinematics(Kinematics):
+    """Motion whose Jacobians are not written over velocities of joints but over the velocities of a few nodes, six each, and
+    then those of the joints: rows are Q of Jc = Q [J of the nodes; I], few numbers each."""
+
+    members: tuple[int, ...] = ()
+
+    @property
+    def width(self):
+        return 6 * len(self.members) + self.nodes.tree.nv
+
+    def column(self, j):
+        return 6 * len(self.members) + j
+
+    def over(self, Jc):
+        return np.concatenate([np.zeros_like(Jc, shape=(*Jc.shape[:-1], 6 * len(self.members))), Jc], -1)
+
+    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
+        nodes, tree = self.nodes, self.nodes.tree
+        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
+        shift = phi(on)
+        J = np.zeros_like(on, shape=(6, self.width))
+        if k != tree.world:
+            at = 6 * self.members.index(k)
+            J[:, at : at + 6] = shift.mT
+        if self.v is None:
+            return Place(self._T[k] @ on, J, None, None)
+        V, alpha = (nodes.still, nodes.still) if k == tree.world else (self.V[k], self._alpha[k])
+        return Place(self._T[k] @ on, J, shift.mT @ V, shift.mT @ alpha)

@@ -1,0 +1,1 @@
+"""Accelerations, multipliers and forces under constraints, by numbers at one state."""

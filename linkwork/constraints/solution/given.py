@@ -1,0 +1,158 @@
+"""What users give to a constrained robot: arrays and one time, checked, and functions of them over a batch."""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from inspect import signature
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ...engine.loading.gufunc import put_into
+from ...engine.running.device import on_device
+from ...engine.tracing.array import Traced
+from ...errors import ConstraintError, ModelError, ShapeError, TraceError
+from ...lie.scalars import numbers
+from ...quantities import ARRAYS
+from ..rows.set import ConstraintSet
+
+
+def one_time(set_: ConstraintSet, t) -> float:
+    """A time; None will do where no constraint moves in time."""
+    if type(t) is float and isfinite(t):
+        return t
+    if t is None and set_.moving:
+        raise ConstraintError(
+            f'{set_.robot.model.name} has constraints that move in time ("{", ".join(set_.moving)}"): say when, t=0.5.'
+        )
+    if t is not None and (numbers(t).ndim or not np.isfinite(numbers(t))):
+        raise ShapeError(f"t is {t!r}; it is one finite time for all samples. Call once for each time.")
+    return 0.0 if t is None else float(t)
+
+
+def some(**optional) -> dict[str, Any]:
+    """Those of some optional arrays that are given."""
+    return {name: x for name, x in optional.items() if x is not None}
+
+
+def fitting(set_: ConstraintSet, given: dict[str, Any]) -> tuple[list[np.ndarray], np.dtype]:
+    """What was given, by name, as arrays of the right shapes, and the dtype of a result."""
+    lowered = set_.robot.lowered
+    return lowered.checked([lowered.input(name, ARRAYS[name]) for name in given], given.values())
+
+
+def check_finite(set_: ConstraintSet, name: str, arrays: dict[str, Any]) -> None:
+    """Raises where something that decides about ranks is no number."""
+    for what, x in arrays.items():
+        if not np.isfinite(x).all():
+            raise ConstraintError(f"{name} of {set_.robot.model.name} takes finite numbers; {what} has {x[~np.isfinite(x)][0]}.")
+
+
+def with_arrays(method: Callable | None = None, *, finite: bool = False):
+    """Wraps a method of a constrained robot: its arrays have the right shapes, and with `finite` they are numbers; or it is said what is
+    wrong with which."""
+    if method is None:
+        return partial(with_arrays, finite=finite)
+    parameters = dict(list(signature(method).parameters.items())[1:])
+    names, name = list(parameters), method.__name__
+
+    @wraps(method)
+    def run(self, *given, **named):
+        arguments = {**dict(zip(names, given)), **named}
+        arrays = {key: x for key, x in arguments.items() if key in ARRAYS and (x is not None or parameters[key].default is not None)}
+        if len(given) <= len(names) and arrays:
+            found, _ = arrays_of(self.set, name, arrays, kept=True)
+            arguments |= dict(zip(arrays, found))
+            if finite:
+                check_finite(self.set, name, dict(zip(arrays, found)))
+            return method(self, **arguments)
+        return method(self, *given, **named)
+
+    return run
+
+
+def one_batch(set_: ConstraintSet, name: str, given: dict[str, Any]) -> list[np.ndarray]:
+    """Finite arrays of one batch of states, at least one, all with its axes."""
+    arrays, _ = arrays_of(set_, name, given, kept=True)
+    check_finite(set_, name, dict(zip(given, arrays)))
+    cores = [len(ARRAYS[x]) for x in given]
+    axes = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
+    if 0 in axes:
+        raise ShapeError(f"{name} of {set_.robot.model.name} has no state: its batch has shape {axes}.")
+    return [np.broadcast_to(x, (*axes, *x.shape[x.ndim - n :])) for x, n in zip(arrays, cores)]
+
+
+def one_configuration(set_: ConstraintSet, name: str, q) -> np.ndarray:
+    """q (nq,) of what is about one configuration."""
+    ((q,), _) = fitting(set_, {"q": q})
+    if q.ndim > 1:
+        raise ShapeError(f"{name} is about one configuration, but q has shape {q.shape}: call it for each of them.")
+    check_finite(set_, name, {"q": q})
+    return q.astype(float, copy=False)
+
+
+def arrays_of(set_: ConstraintSet, name: str, given: dict[str, Any], *, kept: bool = False) -> tuple[list[np.ndarray], np.dtype]:
+    """What was given for a quantity, as arrays of the right shapes, float64 unless their precision is `kept`, and the dtype of the
+    result."""
+    check_no_kernel(set_, name, given.values())
+    if any(on_device(x) for x in given.values()):
+        raise ModelError(
+            f"{name} of {set_.robot.model.name}, which has loops, couplings or constraints, runs on the CPU: "
+            "give it NumPy arrays, such as x.cpu().numpy()."
+        )
+    if any(getattr(x, "requires_grad", False) for x in given.values()):
+        raise ModelError(
+            f"{name} of {set_.robot.model.name}, which has loops, couplings or constraints, has no gradient for torch: which velocities "
+            "depend on which is decided from numbers. Pass x.detach(); derivatives are those of robot.constraints."
+        )
+    arrays, kind = fitting(set_, given)
+    return arrays if kept else [x.astype(float, copy=False) for x in arrays], kind
+
+
+def check_no_kernel(set_: ConstraintSet, name: str, given) -> None:
+    """Raises where a quantity is asked for inside of a user's kernel."""
+    if any(isinstance(x, Traced) for x in given):
+        raise TraceError(
+            f"{name} of {set_.robot.model.name}, which has loops, couplings or constraints, cannot be part of another kernel: which "
+            f"velocities depend on which is decided from numbers. Call robot.{name}(...) outside, and give the kernel its result."
+        )
+
+
+def where_finite(arrays, cores, function: Callable) -> Any:
+    """function(arrays...) over a batch, one result or several: NaN for a sample that is not finite. `cores` are the dimensions of one
+    sample of each array."""
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
+    finite = np.ones(batch, bool)
+    for x, n in zip(arrays, cores):
+        finite &= np.isfinite(x).all(tuple(range(x.ndim - n, x.ndim)))
+    if finite.all():
+        fill = lambda x: x if x.shape[: len(batch)] == batch else np.broadcast_to(x, batch + x.shape[len(batch) :]).copy()
+        found = function(*arrays)
+    else:
+        fill = lambda x: _among(x, finite)
+        found = function(*(np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)))
+    return tuple(map(fill, found)) if isinstance(found, tuple) else fill(found)
+
+
+def _among(found, finite):
+    """Results of the finite samples, NaN for the others."""
+    result = np.full((*finite.shape, *found.shape[1:]), np.nan)
+    result[finite] = found
+    return result
+
+
+def each(set_: ConstraintSet, name: str, function: Callable, given: dict[str, Any], t, out, **options):
+    """function(set, arrays by name..., options..., t=, kind=), in NumPy, over a batch: a sample that is not finite gets NaN, and
+    the others their results."""
+    t = one_time(set_, t)
+    arrays, kind = arrays_of(set_, name, given)
+    run = lambda *arrays: function(set_, **dict(zip(given, arrays)), **options, t=t, kind=kind)
+    found = where_finite(arrays, [len(ARRAYS[x]) for x in given], run)
+    results = tuple(x.astype(kind) for x in (found if isinstance(found, tuple) else (found,)))
+    if out is None:
+        return results if isinstance(found, tuple) else results[0]
+    into = out if isinstance(out, tuple) else (out,)
+    if [np.shape(x) for x in into] != [x.shape for x in results]:
+        said = ", ".join(str(np.shape(x)) for x in into), ", ".join(str(x.shape) for x in results)
+        raise ShapeError(f"out has shape {said[0]}, but {name} of these arrays has {said[1]}.")
+    return put_into(out, *results)

@@ -1,0 +1,1 @@
+"""States on the constraints: assembled, projected, returned to after a step."""

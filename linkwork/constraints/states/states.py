@@ -1,0 +1,139 @@
+"""States that keep constraints: whether one does, and the way back to one that does."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import ConstraintError
+from ..rows.rows import Rows
+from ..solution.augmented import check_closed
+from ..solution.given import fitting
+from ..systems.kernels import Pick
+from . import assembly, projection
+from .return_to import along_constraints, returned_on_host
+
+if TYPE_CHECKING:
+    from ..constrained import Constrained
+
+PUT_BACK = 100 * assembly.CLOSED  # what may be left of c where a state was put back on the constraints
+CLOSE_ENOUGH = 1e-6  # of the mechanism's size, or of its speed: what a state may be off where one is given
+
+
+def check(held: "Constrained", q, v, t: float) -> None:
+    """(q, v) keeps the constraints, but for rounding; or it is said which it breaks, and what to do."""
+    q, v = np.asarray(q, float), np.asarray(v, float)
+    close = held.may_be_open(CLOSE_ENOUGH)
+    if held.rolled is not None and q.ndim == v.ndim == 1:
+        c, off, size, most = held.rolled.local.along(q, v)
+        U, size, most = np.zeros(len(c)), (size / held.set.scale).max(initial=0.0), most.max(initial=0.0)
+    else:
+        rows = held.set.rows(q, t=t)
+        c, U, off = rows.c, rows.U, np.matvec(rows.Jc, v) - rows.U
+        size = (np.matvec(np.abs(rows.Jc), np.abs(v)) / held.set.scale).max(-1, keepdims=True, initial=0.0)
+        most = np.abs(held.set.without_units(rows.Jc)).max((-2, -1), initial=0.0)[..., None]
+    check_closed(held.set, Rows(c, None, None, None), close)
+    rounding = 1e-13 * most * np.abs(v / held.set.reach).max(-1, keepdims=True, initial=0.0)
+    wrong = np.abs(off) / held.set.scale
+    if (wrong > close * (size + np.abs(U) / held.set.scale) + rounding).any():
+        name, row = held.set.labels[int(np.argmax(wrong.reshape(-1, len(held)).max(0)))]
+        raise ConstraintError(
+            f'the velocities break "{name}" of {held.robot.model.name} by {np.abs(off).max():.3g} '
+            f"({row}). robot.constraints.project(q, v) gives the nearest that keep the constraints."
+        )
+
+
+def contradiction(held: "Constrained", q, t: float) -> str:
+    """What to say of constraints that contradict each other at q by less than the tolerance, if there is one; else nothing."""
+    if held.tolerance is None:
+        return ""
+    rows = held.set.rows(q, t=t)
+    if not held.set.misfit(rows.c) > PUT_BACK:
+        return ""
+    return (
+        "the constraints contradict each other and are met in the least-squares sense: "
+        f"open are {', '.join(held.set.bad(rows.c, PUT_BACK))}"
+    )
+
+
+def tangent(held: "Constrained", q, w, t: float):
+    """Of velocities w (m, nv) at one q the part that a return to the constraints would leave of them, drives at rest."""
+    if held.set.massless or not len(w):
+        return w
+    if held.nearest_kernels is not None:
+        both = np.concatenate([w, np.zeros_like(w[:1])])  # what drives ask for comes out of zero
+        (_, allowed, _), bad = held.nearest_kernels(np.broadcast_to(q, (len(both), len(q))), both, t=t)
+        if bad is None:
+            return allowed[:-1] - allowed[-1]
+    return projection.tangent(held.set, q, w, t)
+
+
+def nearest(held: "Constrained", q, v, t: float):
+    """The nearest state on the constraints: as `projection.project` says, by kernels where these know the constraints on positions."""
+    q, v = (np.asarray(x, float) for x in (q, v))
+    plain = partial(projection.project, held.set, t=t, tolerance=held.may_be_open(PUT_BACK))
+    if held.nearest_kernels is None or held.set.massless or held.set.moving or not held.set.holonomic.all() or not np.size(q):
+        return plain(q, v)
+    step = _step(partial(held.nearest_kernels, t=t))
+
+    def move(q, w):
+        """The shortest way nearest to w, by one step as a kernel: that of c and what it leaves of w."""
+        there, allowed, _ = step(q, w)
+        return held.robot.difference(q, there) + allowed
+
+    (here, _), _ = put_back(held, q, v, t, dependent=False)
+    here, there_is = along_constraints(move, held.robot.integrate, held.robot.difference, held.set.yielding, q, here)
+    _, slow, size = step(here, v)
+    return _others_in_numpy(plain, q, v, here, slow, (size > PUT_BACK) | ~there_is)
+
+
+def put_back(held: "Constrained", q, v, t: float, dependent: bool, first: Pick | None = None):
+    """The state on the constraints and the quality of the choice. Steps run as kernels until c is rounding; samples that
+    no choice serves, or that do not get there, are put back in NumPy, by singular values."""
+    q, v = (np.asarray(x, float) for x in (q, v))
+    plain = partial(projection.lift if dependent else partial(projection.project, nearest=False), held.set, t=t)
+    plain = partial(plain, tolerance=held.may_be_open(PUT_BACK))
+    kernels = held.dependent_kernels if dependent else held.nearest_kernels
+    if kernels is None or not np.size(q):
+        return plain(q, v), 1.0
+    try:
+        here, slow, size, *quality = returned_on_host(_step(partial(kernels, t=t, first=first)), q, v)
+    except ValueError:
+        fitting(held.set, {"q": q, "v": v})
+        raise
+    return _others_in_numpy(plain, q, v, here, slow, size > PUT_BACK), float(np.min(quality)) if quality else 1.0
+
+
+def _step(kernels: Callable) -> Callable:
+    """One step to the constraints by kernels; v is no number where no choice serves."""
+
+    def step(q, v):
+        (there, slow, *more), bad = kernels(q, v)
+        return there, slow if bad is None else np.where(bad[..., None], np.nan, slow), *more
+
+    return step
+
+
+def _others_in_numpy(plain: Callable, q, v, here, slow, open_):
+    """States that were put back; those that are open, or have no velocities, are put back by `plain`. NaN in, NaN out."""
+    if not open_.any() and np.isfinite(slow).all():
+        return here, slow
+    open_ = (open_ | ~np.isfinite(slow).all(-1)) & np.isfinite(q).all(-1) & np.isfinite(v).all(-1)
+    if open_.any():
+        here, slow, start, fast = (np.broadcast_to(x, (*open_.shape, x.shape[-1])).copy() for x in (here, slow, q, v))
+        here[open_], slow[open_] = plain(start[open_], fast[open_])
+    return here, slow
+
+
+def random_state(held: "Constrained", rng: np.random.Generator, reach: float, t: float):
+    """A state that keeps the constraints, near the assembly closest to neutral."""
+    start = held.assemble(held.robot.neutral(), t=t)
+    for scale in (reach, reach / 2, reach / 4, reach / 8, reach / 16, 0.0):
+        guess = held.robot.integrate(start, scale * held.set.yielding * rng.uniform(-1, 1, held.nv))
+        try:
+            q = held.assemble(guess, t=t)
+            break
+        except ValueError:
+            continue
+    return held.project(q, rng.standard_normal(held.nv), t=t)

@@ -1,0 +1,129 @@
+"""Forward dynamics under constraints: by kernels of embedded loops, or in NumPy by one of three methods."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...engine.loading.gufunc import put_into
+from ...engine.running.checks import run_into
+from ...engine.running.device import on_device
+from ...engine.tracing.array import Traced
+from ...errors import LinkworkError, ModelError, OptionError, TraceError
+from ...lie.scalars import numbers
+from ...quantities import forward_dynamics as dynamics
+from ...quantities.bound import Bound
+from ..solution.augmented import Solution, augmented
+from ..solution.given import arrays_of, one_time, some, where_finite
+from ..solution.multipliers import multipliers, needed
+from ..solution.projected import projected
+from .embedded import embedded_dynamics
+
+if TYPE_CHECKING:
+    from ..constrained import Constrained
+
+METHODS = ("augmented", "projected", "embedded")
+
+
+def picked(held: "Constrained") -> str:
+    """How forward dynamics runs by default: without kernels, large robots and those with joints that move nothing with inertia
+    by embedding in plain NumPy, others by correction of the tree's."""
+    if held.acceleration_kernels is not None:
+        return "embedded kernel" if held.rolled is None else "embedded rolled kernel"
+    return "embedded" if held.set.embeddable and (held.robot.rolled or held.set.massless) else "augmented"
+
+
+def kernels(held: "Constrained"):
+    """Forward dynamics as kernels, without wrenches from outside and with them; None where it has none."""
+    if held.rolled is not None:
+        return held.rolled.dynamics
+    if not held.compiled:
+        return None
+
+    def function(system, *state):
+        return (dynamics(system, *state),)
+
+    state = "q", "v", "tau"
+    return (
+        held.function("constrained_forward_dynamics", function, *state),
+        held.function("constrained_forward_dynamics_external", function, *state, "external"),
+    )
+
+
+def forward_dynamics(held: "Constrained", q, v, tau, external=None, *, t=None, method=None, stabilization=None, out=None):
+    """v̇ (..., nv) that forces τ make under the constraints."""
+    quick = method is None and stabilization is None and held.acceleration_kernels is not None
+    try:
+        if quick and type(q) is np.ndarray and q.dtype.char == "d" and q.size:
+            return _by_kernels(held, q, v, tau, external, one_time(held.set, t), out)
+    except (AttributeError, TypeError, ValueError) as error:
+        if isinstance(error, LinkworkError) and not isinstance(error, TraceError):
+            raise
+    if method is None and stabilization is None and any(isinstance(x, Traced) or on_device(x) for x in (q, v, tau, external)):
+        extra = () if external is None else ("external",)
+        return held.formula(Bound(dynamics, held.robot.lowered, (), extra))((q, v, tau, *some(external=external).values()), t, out)
+    (q, v, tau, *push), kind = checked(held, q, v, tau, external)
+    external = push[0] if push else None
+    if quick:
+        vdot = _by_kernels(held, q, v, tau, external, one_time(held.set, t))
+    else:
+        run = partial(in_numpy, held, t=t, method=method, stabilization=stabilization)
+        vdot = where_finite([q, v, tau, *push], (1, 1, 1, 2), run)
+    vdot = vdot.astype(kind, copy=False)
+    return run_into(lambda x, out=None: x if out is None else put_into(out, x), (vdot,), out, "forward_dynamics")
+
+
+def checked(held: "Constrained", q, v, tau, external):
+    """The arrays of forward dynamics, those that are given, and the dtype of its result."""
+    return arrays_of(held.set, "forward_dynamics", {"q": q, "v": v, "tau": tau, **some(external=external)})
+
+
+def _by_kernels(held: "Constrained", q, v, tau, external, t: float, out=None):
+    arrays = (q, v, tau) if external is None else (q, v, tau, external)
+    run = held.acceleration_kernels[external is not None]  # type: ignore[index]
+    if not np.size(q):
+        return np.zeros((*np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, run.inputs))), held.nv))
+    if out is not None and any(np.may_share_memory(out, x) for x in arrays):  # which are needed to the end
+        return put_into(out, _by_kernels(held, q, v, tau, external, t))
+    (vdot,), bad = run(*arrays, out=None if out is None else (out,), t=t)
+    if bad is not None:
+        one, two, force, *push = (np.broadcast_to(x, bad.shape + i.shape)[bad] for x, i in zip(arrays, run.inputs))
+        vdot[bad] = in_numpy(held, one, two, force, push[0] if push else None, t=t)
+    return vdot
+
+
+def in_numpy(held: "Constrained", q, v, tau, external=None, *, t=None, method=None, stabilization=None):
+    """v̇ without kernels: by correction of the tree's accelerations and singular values, or, where the tree alone has none
+    or is large, by embedding."""
+    t = one_time(held.set, t)
+    if method is None:
+        large = held.set.massless or (held.robot.compiled and held.robot.rolled)
+        method = "embedded" if held.set.embeddable and large and stabilization is None else "augmented"
+    if method == "embedded" and stabilization is None:  # no multipliers: linear in the number of loops
+        return embedded_dynamics(held.loops, q, v, tau, external, t)
+    return held.solution(q, v, tau, external, t=t, method=method, stabilization=stabilization).vdot
+
+
+def solution(held: "Constrained", q, v, tau, external, t: float, method: str, stabilization) -> Solution:
+    """v̇ and multipliers by a method."""
+    if not (isinstance(method, str) and method in METHODS):
+        raise ModelError(f'there is no method "{method}"; there are {", ".join(METHODS)}.')
+    if stabilization is not None:
+        pair = numbers(stabilization)
+        if pair.shape != (2,) or not ((pair >= 0) & (pair < np.inf)).all():
+            raise OptionError(f"stabilization is {stabilization!r}; it takes a pair (ω, ζ) of numbers, ω in rad/s, none negative.")
+    if method == "augmented":
+        return augmented(held.set, q, v, tau, external, t, stabilization)
+    if stabilization is not None:
+        raise ModelError(f'method "{method}" takes no stabilization; "augmented" does.')
+    if method == "embedded":
+        vdot = embedded_dynamics(held.loops, q, v, tau, external, t)
+        return _with_multipliers(held, q, v, tau, vdot, external, t)
+    return _with_multipliers(held, q, v, tau, projected(held.set, q, v, tau, external, t), external, t)
+
+
+def _with_multipliers(held: "Constrained", q, v, tau, vdot, external, t: float) -> Solution:
+    """The multipliers of accelerations that are known: 𝓜 v̇ + 𝓒 − τ = Jc* λ."""
+    rows = held.set.rows(q, v, t)
+    lam, _, rank = multipliers(held.set, rows, needed(held.set, q, v, vdot, external) - tau)
+    return Solution(vdot, lam, rank, rows.Jc)

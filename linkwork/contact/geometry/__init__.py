@@ -1,0 +1,1 @@
+"""Where shapes touch and how far apart they are, by pairs of kinds."""

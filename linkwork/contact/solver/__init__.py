@@ -1,0 +1,1 @@
+"""The problem of contact forces and its solvers."""

@@ -1,0 +1,74 @@
+"""Derivatives of the steps of a run with contacts: what a step of Moreau's midpoint rule makes of changes of state, τ and constants.
+
+    δx⁺ = ∂F/∂x δx + ∂F/∂τ (∂u/∂x½ ∂x½/∂x δx + δτ) + ∂F/∂p δp             u the control, which is asked in the middle of the step
+
+F is the step with its problem solved, as `contact_kernel` has it.
+"""
+
+import numpy as np
+
+from ...dynamics import Dynamics
+from ...engine.loading.kernel import Kernel
+from ...engine.tracing.program import Input
+from ...kernels import QuantityKernel
+from ...motion.contact_step import drift
+from ..methods.contact import PRECISE, derivative_law, law_of
+from ..rates.whole_step import LENGTH, TAU
+from ..requests.settings import Settings
+from ..rollouts.contact_rollout import FRICTION, moved_with_contacts, step_content
+
+
+class ContactSlopes:
+    """The step of one run as kernels, by the state, τ, and constants by name."""
+
+    def __init__(self, robot: Dynamics, settings: Settings, names: tuple[str, ...]):
+        self.robot, self.solver = robot, settings.contact or PRECISE
+        self.names = tuple(x for x in names if x != FRICTION)
+        law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=self.solver.recovery)
+        self.law, varied = law, self._varied
+        every = {FRICTION: law.friction, **(varied.own if varied else {})}
+        self.own = {name: every[name] for name in names}
+        key = self.solver, names, law.limits, law.limit_restitution
+        self.step, self.middle = robot.made.once(lambda: self._kernels(), *key)
+
+    @property
+    def _varied(self):
+        return self.robot.made.once(lambda: self.robot.varying(*self.names), self.names) if self.names else None
+
+    def _kernels(self) -> tuple[QuantityKernel, QuantityKernel]:
+        robot, nodes = self.robot, self.robot.lowered.joint_space
+        moved = moved_with_contacts(
+            self._varied or robot, derivative_law(self.law, self.solver), self.solver.differentiable, None, None
+        )  # fmt: skip
+        state = Input("q", (robot.nq,), robot.lowered.units), Input("v", (robot.nv,))
+        rest = {"impulse": (3 * self.law.count,), TAU: (robot.nv,), LENGTH: (), **{name: x.shape for name, x in self.own.items()}}
+        inputs = *state, *(Input(name, shape) for name, shape in rest.items())
+        content = step_content(self._varied or robot, derivative_law(self.law, self.solver), self.solver.differentiable)
+        step = Kernel("contact_step", lambda *x: moved({at.name: value for at, value in zip(inputs, x)})[:2], inputs, content)
+        half = lambda q, v, h: drift(nodes.over(q), q, v, h / 2)
+        half_kernel = Kernel("half_a_step", half, (*state, Input(LENGTH, ())), robot.lowered)
+        return QuantityKernel(robot, step, coordinates=(0,)), QuantityKernel(robot, half_kernel, coordinates=(0,))
+
+    def at(self, q, v, tau, h, impulse):
+        """The slopes of F by q, v, τ and all constants: of q, and of v."""
+        arrays = q, v, impulse, tau, h, *self.own.values()
+        found = self.step.jacobian(by=("q", "v", TAU, *self.own))(*arrays)
+        count = len(found) // 2
+        parts = []
+        for part in (found[:count], found[count:]):
+            by_q, by_v, by_tau, *by = part
+            lead = by_q.shape[:2]
+            parts.append((by_q, by_v, by_tau, np.concatenate([np.zeros((*lead, 0)), *(x.reshape(*lead, -1) for x in by)], -1)))
+        return parts
+
+    def half(self, q, v, h):
+        """q½ and v½, and their slopes by q and v."""
+        return self.middle(q, v, h), self.middle.jacobian(by=("q", "v"))(q, v, h)
+
+    def impulses(self, run, t, h):
+        """Where the rounds of each step start: forces that the run found, (N, 3 blocks)."""
+        out = np.zeros((len(t), 3 * self.law.count))
+        at = np.clip(np.searchsorted(run.contact.t, t), 0, max(len(run.contact.t) - 1, 0))
+        if self.law.contacts and len(t):
+            out[:, : 3 * self.law.contacts] = run.contact.force[at].reshape(len(t), -1) * h[:, None]
+        return out

@@ -1,0 +1,1 @@
+"""Batches of runs with steps of their own."""

@@ -1,0 +1,164 @@
+"""Ensemble: the motions of many robots, each with its own steps, made by compiled code on all threads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...dynamics import Dynamics
+from ...errors import ShapeError, SimulationError
+from ..methods.record import End
+from ..runs.segments import BEYOND, CREEPING, NO_NUMBER, OFF, TOO_MANY, TOO_SHORT
+
+FINISHED, EVENT, FAILED, STOPPED = "finished", "event", "failed", "stopped"
+NOT_FINITE, OPEN = 11.0, 12.0  # why a sample does not start
+REASONS = {
+    TOO_SHORT: "no step is short enough: forces that jump, or tolerances below rounding",
+    NO_NUMBER: "accelerations are not numbers: a force, a constant, a singular configuration or a mass matrix that is not positive",
+    BEYOND: "the motion has left for numbers beyond 1e18",
+    OFF: "the state cannot be put back on the constraints: the configuration is singular, or near it",
+    CREEPING: "no step is short enough, down to 1e-13 of the time passed: a singular configuration, a force that jumps, or a blow-up",
+    TOO_MANY: "it has made as many steps as max_steps allows: give a larger max_steps, looser tolerances, or method=\"stiff\"",
+    NOT_FINITE: "its state or constants are not finite",
+    OPEN: "its state does not satisfy the constraints: loops are open, or velocities break them",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """What became of a function of the state: of each sample the least and the greatest value, the mean over time, the last value."""
+
+    least: np.ndarray
+    greatest: np.ndarray
+    mean: np.ndarray
+    last: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class EventTimes:
+    """When an event occurred: of each sample the first time, NaN if it did not, and how often it did."""
+
+    first: np.ndarray
+    count: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What a later part of an ensemble needs to go on with the same bits."""
+
+    asked: Any  # the Request
+    state: Mapping[str, Any]  # of all samples, as the compiled steps have it
+    calls: np.ndarray  # (holds, samples), the numbers of the last calls of held controllers
+    answers: list  # of held controllers, (samples, nv) each
+    like: Any = None  # an array on the GPU, if that is where the samples are
+
+
+class Ragged:
+    """Rows t, q and v of all samples, one sample after another in three arrays; ragged[k] are those of sample k."""
+
+    def __init__(self, starts: np.ndarray, t, q, v):
+        self.starts, self.rows = starts, (t, q, v)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, k: int) -> tuple:
+        return tuple(x[int(self.starts[k]) : int(self.starts[k + 1])] for x in self.rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble:
+    """The end of each motion: times t (...), coordinates q (..., nq), velocities v (..., nv); and what was stored on the way.
+
+    `status` is "finished", "event" (a terminal one), "failed" (`message(i)` says why) or "stopped" (by Ctrl-C or timeout: as it began,
+    without rows), `steps` and `rejected` count the steps of each. `resume` goes on.
+
+    With rows at multiples of dt, `times` (n,) are theirs, and `Q` (..., n, nq), `V` (..., n, nv); rows after the end of a motion are NaN.
+    With rows at all steps, ensemble.rows(i) are t, q and v of sample i.
+    """
+
+    robot: Dynamics
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    status: np.ndarray
+    steps: np.ndarray
+    rejected: np.ndarray
+    reasons: np.ndarray  # why samples failed, as numbers: see `message`
+    statistics: Mapping[str, Statistic] = field(default_factory=dict)
+    events: Mapping[str, EventTimes] = field(default_factory=dict)
+    times: np.ndarray | None = None
+    Q: np.ndarray | None = None
+    V: np.ndarray | None = None
+    ragged: Any = None  # of each sample, in order of the flat batch: t, q, v
+    carried: Carried | None = None
+    said: Any = None  # messages of samples that are single runs, in order of the flat batch
+
+    def __len__(self) -> int:
+        return self.status.size
+
+    @property
+    def end(self) -> End:
+        """Where each motion ended."""
+        return End(self.t, self.q, self.v)
+
+    def message(self, sample) -> str:
+        """What became of one sample, given as an index of the batch; of one that failed, why."""
+        number = self._number(sample)
+        status, t = str(self.status[sample]), float(self.t[sample])
+        if self.said is not None and (said := self.said[number]):
+            return f"{status} at {said}" if said.startswith("t = ") else f"{status} at t = {t:.9g} s: {said}"
+        return f"failed at t = {t:.9g} s: {REASONS[float(self.reasons[sample])]}" if status == FAILED else f"{status} at t = {t:.9g} s"
+
+    def rows(self, sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """t, q and v of all stored rows of one sample, given as an index of the batch."""
+        number = self._number(sample)
+        if self.times is not None and self.Q is not None and self.V is not None:
+            there = ~(self.Q[sample] != self.Q[sample]).any(-1)  # NaN is not itself
+            return self.times[there], self.Q[sample][there], self.V[sample][there]
+        if self.ragged is None:
+            raise SimulationError('this ensemble has no rows: simulate(..., store="steps"), or with dt=... for rows at multiples of dt.')
+        return self.ragged[number]
+
+    def _number(self, sample) -> int:
+        """The number of a sample in the flat batch."""
+        try:
+            return int(np.arange(self.status.size).reshape(self.status.shape)[sample])
+        except (IndexError, TypeError):
+            raise ShapeError(f"{sample!r:.60} is no index of one sample of a batch of shape {self.status.shape}.") from None
+
+    def resume(self, until: float | None = None, *, progress: bool | None = None, timeout: float | None = None) -> "Ensemble":
+        """Continue to a later time, or finish what Ctrl-C or timeout stopped: an Ensemble with the bits of one that was not interrupted.
+
+        Samples that were stopped begin anew, those that are finished go on with their last steps, held controllers and statistics. Those
+        that failed, or that an event has ended, stay as they are. What has come to its `until` ended with a step cut short there, which a
+        longer run does not have.
+        """
+        from ..requests.capabilities import EACH, refusals
+        from ..requests.checks import checked_until
+        from ..requests.features import Asked
+        from ..requests.settings import Settings
+        from .ensemble_device import DeviceEnsembleRun
+        from .ensemble_run import EnsembleRun
+
+        was = self.carried
+        if was is None:
+            raise SimulationError(next(refusals(Asked.of(self.robot, Settings(), resumes=True), EACH)))
+        until = was.asked.until if until is None else checked_until(until, was.asked.until)
+        asked = replace(was.asked, until=until, settings=replace(was.asked.settings, progress=progress, timeout=timeout))
+        return EnsembleRun(asked, self).go() if was.like is None else DeviceEnsembleRun(asked, was.like, self).go()
+
+    def _on_host(self, found: Mapping) -> dict:
+        """What can be said of without a copy from a GPU."""
+        return {name: x for name, x in found.items() if isinstance(self.t, np.ndarray) and self.t.size}
+
+    def __repr__(self) -> str:
+        found, counts = np.unique(self.status, return_counts=True)
+        said = ", ".join(f"{n:,} {name}" for name, n in zip(found, counts))
+        lines = [f"Ensemble of {self.status.size:,} {self.robot.model.name}: {said}"]
+        lines += [f"{int(self.steps.sum()):,} steps, {int(self.rejected.sum()):,} rejected"]
+        seen = {name: x for name, x in self._on_host(self.statistics).items() if not np.isnan(x.least).all()}
+        lines += [f"{name}: {np.nanmin(x.least):.6g} to {np.nanmax(x.greatest):.6g}" for name, x in seen.items()]
+        lines += [f"{name}: {int((x.count > 0).sum()):,} samples" for name, x in self._on_host(self.events).items()]
+        return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Events: when something passes through zero within a step."""

@@ -1,0 +1,107 @@
+"""What ends a call of compiled steps: a step in which something may happen, for Python to look at.
+
+A guard looks at each step, on its interpolant, where the detector of events would (`events`, `sampling`). As long as all that is watched
+keeps its distance from zero, steps are made one after another; the first step of which that is not certain is the last of its call, and the
+detector looks for what is in it. Which limits hold a joint, which joints slide and which rest is data: one kernel serves all of these.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..rest.stops import Stops
+from .events import SAMPLES, Event
+from .sampling import AGREE, AT_CHECKS, AT_FINE, CHECKS, NODES
+from .watch import Within, result_of
+
+ALERT, FOUND = "alert", "found"  # the next step is to be looked at in any case; the last step is to be looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """Joints that may strike a limit, stick or slip; if one `holds`, forces keep it at rest."""
+
+    limits: tuple
+    rough: np.ndarray  # rows of v with dry friction
+    nv: int
+    holds: bool
+
+    @staticmethod
+    def of(stops: Stops, holds: bool) -> "Joints":
+        return Joints(tuple(stops.limits), np.flatnonzero(stops.dry), len(stops.dry), holds)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """What the equations of motion take: the direction in which each joint slides, and 1 for joints that are held."""
+        return ("slides", "rests") if self.holds else ("slides",)
+
+    @property
+    def given(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what else says which joints move."""
+        given: dict[str, tuple[int, ...]] = {"low": (self.nv,), "high": (self.nv,)} if self.holds else {}
+        return given | ({"open": (len(self.limits),)} if self.limits else {})
+
+    def values(self, stops: Stops) -> dict[str, np.ndarray]:
+        """What the joints do now, by name."""
+        rests = np.zeros(self.nv)
+        rests[stops.rows] = 1.0
+        low, high = np.where(rests > 0, stops.bounds, [[-np.inf], [np.inf]])
+        return {"slides": stops.sliding, "rests": rests, "low": low, "high": high, "open": np.where(stops.stopped, 0.0, 1.0)}
+
+    def is_quiet(self, step: Within, rates, at: Mapping):
+        """Does no joint strike, stick or slip in a step?"""
+        states = [step.at(float(x)) for x in SAMPLES]
+        quiet = at[ALERT] <= 0
+        for here in states[1:]:
+            slip = np.where(at["slides"] != 0, at["slides"] * here["v"], np.inf)
+            quiet = quiet & np.all(slip[self.rough] > 0) if len(self.rough) else quiet
+            if self.holds:
+                force = rates.holding(here["t"], here["q"], here["v"])
+                quiet = quiet & np.all(np.where(at["rests"] > 0, np.minimum(force - at["low"], at["high"] - force), np.inf) > 0)
+        return quiet & self._is_within_limits(states, step.h, at["open"]) if self.limits else quiet
+
+    def _is_within_limits(self, states, h, open_):
+        """Between two looks a gap that shrinks, then grows, is at least where its tangents meet."""
+        row, rate = (np.array([getattr(x, name) for x in self.limits]) for name in ("row", "rate"))
+        side, bound = (np.array([getattr(x, name) for x in self.limits]) for name in ("side", "bound"))
+        gaps, speeds = [side * (x["q"][row] - bound) for x in states], [side * x["v"][rate] for x in states]
+        apart = gaps[0] == gaps[0]
+        for k, part in enumerate(np.diff(SAMPLES)):
+            (a, b), (u, w) = gaps[k : k + 2], speeds[k : k + 2]
+            turns = (u < 0) & (w > 0)
+            least = (w * a - u * (b - w * (part * h))) / np.where(turns, w - u, 1.0)
+            apart = apart & (b > 0) & (~turns | (least > 0))
+        return np.all(apart | (open_ <= 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """What is watched in the steps of one run: its joints, and events whose functions are kernels of (t, q, v)."""
+
+    joints: Joints | None
+    events: tuple[Event, ...] = ()
+
+    @property
+    def given(self) -> dict[str, tuple[int, ...]]:
+        return {ALERT: (), **({} if self.joints is None else self.joints.given)}
+
+    def is_quiet(self, step: Within, rates, at: Mapping):
+        """Is it certain that nothing happens in a step?"""
+        quiet = at[ALERT] <= 0
+        if self.joints is not None:
+            quiet = quiet & self.joints.is_quiet(step, rates, at)
+        for event in self.events:
+            quiet = quiet & self._keeps_its_sign(event, step)
+        return quiet
+
+    def _keeps_its_sign(self, event: Event, step: Within):
+        """Is a function smooth at the scale of a step, and far from zero in all of it, by the samples of `sampling`?"""
+        kernel: Any = event.function
+        values = [np.reshape(result_of(kernel, step.at(float(x))), ()) for x in (*NODES, *CHECKS)]
+        nodes, checks = np.stack(values[: len(NODES)]), np.stack(values[len(NODES) :])
+        near, sign = AGREE * np.max(np.abs(nodes)), np.where(nodes[0] > 0, 1.0, -1.0)
+        agrees = np.all(np.abs(AT_CHECKS @ nodes - checks) <= near)
+        quiet = agrees & np.all(sign * (AT_FINE @ nodes) > near) & np.all(sign * checks > 0)
+        return quiet if event.resolution is None else quiet & (step.h <= 4 * event.resolution)

@@ -1,0 +1,1 @@
+"""Methods of integration: one file each, and what their steps share."""

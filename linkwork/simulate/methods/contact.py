@@ -1,0 +1,459 @@
+"""Contacts in a run: Moreau's midpoint rule as an integrator with fixed steps (`motion/contact_step.py`).
+
+A kernel makes gaps, rows and compliance of a step; `solve_contacts` solves the problem of the points that can matter. With few contacts,
+or a solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is too large, the first way is gone.
+Of robots that have no such kernels (loops, long mechanisms, blocks of somebody else) gaps and rows are made in NumPy.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import quantities
+from ...contact.geometry.pairs import pairs_of
+from ...contact.quantities import contact_bias, contact_gaps, contact_jacobian
+from ...contact.solver.accelerations import GAP, SPEED
+from ...contact.solver.cone import blocks, flat, norm, residual, times
+from ...contact.solver.gauss_seidel import gauss_seidel
+from ...contact.solver.interior import interior
+from ...contact.solver.least_norm import least_norm
+from ...contact.solver.newton import implicit, newton_step
+from ...contact.solver.rows import solve_rows
+from ...contact.solver.smoothed import implicit_smoothed, residual_smoothed, smoothed
+from ...contact.solver.solve import GOOD, solve_contacts
+from ...contact.solver.sparse_newton import Newton, dense_newton
+from ...dynamics import Dynamics
+from ...engine.loading.kernel import Kernel
+from ...errors import ConstraintError, SimulationError
+from ...lie.iteration import iterate
+from ...lie.scalars import like, still
+from ...model.contacts import contacts_off
+from ...motion.contact_step import RECOVERY, Bound, ContactLaw, FreeMotion, Inertia, applied_force, at_the_mean, drift
+from ...motion.joint_limits import each_velocity, limits_of
+from ...motion.rotation_translation import turned
+from ..rates.compliance import compliance
+from ..rates.constrained_step import FreeMotionOnConstraints
+from ..rates.memory import remembered
+from .flow import Flow
+from .interpolate import Quartic
+from .record import Growing
+from .step import Integrator, Step
+
+ONE = np.ones(())
+SOLVERS = "gauss_seidel", "newton", "interior"
+UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
+FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
+
+
+@dataclass(frozen=True)
+class ContactSolver:
+    """How contacts are solved in kernels: of `simulate`, where what is not good enough is solved again, and of `rollout`, where it is not.
+    The fields are those of `lw.ContactLaw`, which makes it; `method` is its `solver`."""
+
+    method: str = "gauss_seidel"
+    rounds: int = 50
+    tolerance: float = 1e-7
+    polish: int = 0
+    least_norm: bool = False
+    limits: bool = False
+    restitution: float = 0.0
+    friction: str = "solved"
+    impacts: str = "together"
+    recovery: float = RECOVERY
+    impact_times: bool = True
+    smoothing: float = 0.0
+
+    def __post_init__(self):
+        if self.method not in SOLVERS:
+            raise SimulationError(f'a contact solver has method "{self.method}"; it may be {" or ".join(SOLVERS)}.')
+        if self.friction not in ("solved", "first"):
+            raise SimulationError(f'a contact solver has friction "{self.friction}"; it may be "solved" or "first".')
+        if self.impacts not in ("together", "poisson", "one_by_one"):
+            raise SimulationError(f'a contact solver has impacts "{self.impacts}"; it may be "together", "poisson" or "one_by_one".')
+        for name, least in (("rounds", 1), ("polish", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or int(value) != value or value < least:
+                raise SimulationError(f"a contact solver has {name} {value!r}; it takes a whole number, at least {least}.")
+        for name in ("tolerance", "recovery", "smoothing"):
+            if not getattr(self, name) >= 0:
+                raise SimulationError(f"a contact solver has {name} {getattr(self, name)!r}; it takes a number that is not negative.")
+        if self.smoothing and (self.polish or self.least_norm):
+            raise SimulationError("a contact solver with smoothing has one solution, by Newton's method: leave polish and least_norm away.")
+
+    @property
+    def in_steps(self) -> "ContactSolver | Newton":
+        """What solves the problem of a step, where the mass matrix is at hand."""
+        plain = self.method == "newton" and not (self.polish or self.least_norm or self.smoothing)
+        return Newton(self.rounds, self.tolerance) if plain else self
+
+    def __call__(self, G, b, mu, force):
+        """λ, and (residual, rounds)."""
+        if self.smoothing:
+            found, left, rounds = smoothed(G, b, mu, force, self.smoothing, self.rounds, self.tolerance)
+            return found, np.stack([left, rounds + 0.0 * left], -1)
+        if self.method == "newton":
+            found, rounds = dense_newton(G, b, mu, force, self.rounds, self.tolerance)
+        elif self.method == "interior":
+            found, _, rounds = interior(G, b, mu, self.rounds, force, self.tolerance)
+        else:
+            found, rounds = gauss_seidel(G, b, mu, force, self.rounds, self.tolerance)
+        if self.polish:
+            found, more = iterate(lambda x: self._polished(G, b, mu, x), found, self.polish)
+            rounds = rounds + np.minimum(more, self.polish)
+        found = least_norm(G, b, mu, found) if self.least_norm else found
+        left = residual(G, b, mu, found)
+        return found, np.stack([left, rounds + 0.0 * left], -1)
+
+    def differentiable(self, G, b, mu, force):
+        """As a call, with the derivative of the problem's solution, whatever the rounds were."""
+        found, said = self(G, b, mu, still(force))
+        return self.solution(G, b, mu, found), still(said)
+
+    def solution(self, G, b, mu, force):
+        """The solution near a λ, with its derivative by G, b and μ; the λ itself where no better one is near."""
+        if self.smoothing:
+            finer = implicit_smoothed(G, b, mu, force, self.smoothing)
+            new, old = (residual_smoothed(G, b, mu, x, self.smoothing) for x in (finer, force))
+        else:
+            finer = implicit(G, b, mu, force)
+            new, old = (residual(G, b, mu, x) for x in (finer, force))
+        better = new <= old
+        return still(np.where(better[..., None], finer, force)) + (finer - still(finer))
+
+    def _polished(self, G, b, mu, force):
+        """λ after a Newton step, and whether it was good before."""
+        done = residual(G, b, mu, force) <= self.tolerance
+        return np.where(done[..., None], force, newton_step(G, b, mu, force)), done
+
+
+PRECISE = ContactSolver(rounds=100, tolerance=1e-11, polish=6, least_norm=True)  # for a single run
+
+
+def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery: float = RECOVERY, all_rough=None) -> ContactLaw:
+    """The contacts of a robot, with its joint limits if asked for, and dry friction of joints: of those that have it, or of all."""
+    table = robot.contacts
+    bounds = tuple(Bound(x.row, x.rate, x.side, x.bound) for x in limits_of(robot)) if limits else ()
+    rows = tuple(range(robot.nv)) if all_rough else tuple(map(int, np.flatnonzero(each_velocity(robot, "friction"))))
+    touching: Callable = _nothing
+    if len(table):
+        touching = partial(_touching, pairs_of(robot.model))
+    return ContactLaw(
+        touching, table.friction, table.restitution, table.compliance, table.damping, bounds, restitution, rows, recovery
+    )  # fmt: skip
+
+
+def derivative_law(law: ContactLaw, solver: ContactSolver) -> ContactLaw:
+    """The law of steps that are differentiated: those that bounce earlier or later, if the solver says so."""
+    bounces = law.restitution.any() or (law.limits and law.limit_restitution)
+    if not (solver.impact_times and bounces):
+        return law
+    return replace(law, impact_times=True)
+
+
+def _touching(pairs, system, q):
+    return contact_gaps(system, q, pairs), contact_jacobian(system, q, pairs)
+
+
+def _nothing(system, q):
+    raise AssertionError("a law without contacts has no rows of them")
+
+
+def smooth(nodes):
+    """Nodes whose joints have no dry friction, and that friction, one number for each velocity."""
+    dry = np.concatenate([np.zeros_like(nodes.gravity[..., :0]), *nodes.friction], -1)
+    return nodes.without_friction(), dry
+
+
+def check_touching(robot: Dynamics, law: ContactLaw, instead: str) -> None:
+    """Raise where steps with contacts have no contact point and no joint limit: dry friction of joints alone is no contact."""
+    if not law.contacts and not law.limits:
+        ways = " ".join(contacts_off(robot.model)) or 'Make them with model.with_contacts("ground").'
+        raise SimulationError(f"{robot.model.name} has no contacts: it takes contact points or limits. {ways} Or use {instead}.")
+
+
+class ContactRecord(NamedTuple):
+    """Contacts of n points, at the middle of each of the m steps of a run with method "contact".
+
+    Of a run that goes event by event, with another method: at each of its m rows, on both sides of an impact, whose impulse is in no
+    row. Residuals are then those of the cone alone, relative to the largest force, and there are no rounds.
+    """
+
+    t: np.ndarray  # (m,)
+    gap: np.ndarray  # (m, n)
+    force: np.ndarray  # (m, n, 3) N, normal and two tangents: impulses over the length of a step, or forces
+    residual: np.ndarray  # (m,) the largest of Signorini, cone, dissipation
+    rounds: np.ndarray  # (m,)
+
+
+class ContactFlow(Flow):
+    """Rates of a run with contacts: accelerations with the forces of contacts, limits and joints with dry friction."""
+
+    def __init__(self, robot: Dynamics, controls, settings, keeper):
+        """`settings` are those of the run."""
+        self.solver: ContactSolver | None = settings.contact
+        recovery = (settings.contact or PRECISE).recovery
+        self.law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=recovery)
+        check_touching(robot, self.law, 'another method, e.g. "rk45", which has dry friction of joints too')
+        robot.lowered.refuse_singular(None)
+        super().__init__(robot, controls, settings.external, None, keeper)
+
+    def at(self, t, q, v):
+        """v̇ and τ of a state. Contacts that touch and do not part act, and so do limits; so does dry friction of joints at rest, that of
+        others being a force like any other."""
+        vdot, tau = super().at(t, q, v)
+        law, robot, n = self.law, self.robot, self.law.contacts
+        if not law.count or not np.isfinite(vdot).all():
+            return vdot, tau
+        nodes, still = robot.lowered.system(robot.lowered.plain()), np.abs(v) <= SPEED
+        gaps, J = law.rows(nodes, q, robot.nv)
+        dry = np.where(still, each_velocity(robot, "friction"), 0.0)
+        low, high = -dry, dry.copy()
+        for x, gap in zip(law.limits, gaps[n:]):
+            if gap <= GAP and still[x.rate]:
+                low[x.rate], high[x.rate] = (low[x.rate], np.inf) if x.side > 0 else (-np.inf, high[x.rate])
+        rows, u, C = np.flatnonzero(low < high), blocks(J[: 3 * n] @ v), compliance(robot, q, t)
+        pressed = law.soft_forces(gaps[:n], u[:, 0], (J[: 3 * n : 3] @ C * J[: 3 * n : 3]).sum(-1))
+        vdot = vdot + C @ (J[: 3 * n : 3].T @ pressed)
+        closed = np.where(law.compliance > 0, pressed > 0, (gaps[:n] <= GAP) & (np.abs(u[:, 0]) <= SPEED))
+        slip, press = np.where((norm(u[:, 1:]) > SPEED)[:, None], u[:, 1:], 0.0)[closed], pressed[closed]
+        R = np.concatenate([J[: 3 * n][np.repeat(closed, 3)], np.eye(robot.nv)[rows]])
+        b = R @ vdot
+        if closed.any():
+            b[: 3 * len(slip)] += contact_bias(nodes, q, v, pairs_of(robot.model))[np.repeat(closed, 3)]
+        soft = 3 * np.flatnonzero(press)  # normals that nothing moves: their forces are known
+        R[soft] = 0.0
+        response = C @ R.T
+        G = R @ response
+        G[soft, soft] = own = G[soft + 1, soft + 1]
+        b[soft] = -own * press[soft // 3]
+        found = solve_rows(G, b, law.friction[closed], low[rows], high[rows], slip)
+        return vdot + response @ np.concatenate([flat(found.contact), found.z]), tau
+
+
+class ContactMidpoint(Integrator):
+    """Moreau's midpoint rule: order 2 where contacts do not change, order 1 in the times of impacts."""
+
+    order = 2
+
+    def __init__(self, flow):
+        super().__init__(flow)
+        self.law: ContactLaw = flow.law
+        robot, law = self.robot, self.law
+        nodes, dry = smooth(robot.lowered.plain())
+        self.nodes, self.dry = robot.lowered.system(nodes), dry[list(law.rough)]
+        self.constrained = robot.constraints is not None
+        self.impulse = np.zeros(3 * law.count)
+        self.free_rate = np.zeros(robot.nv)  # the acceleration without contacts, of robots with constraints
+        self.kernels = bool(robot.compiled and robot.nv and not robot.long and not self.constrained)
+        self.compiled: tuple | None = None  # the law and the solver of steps that are one kernel
+        if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
+            self.compiled = law, (flow.solver or PRECISE).in_steps
+        self.answer: np.ndarray | None = None  # of the functions, in the step that the kernel has not solved
+        self.log = Growing({"t": (), "gap": (law.contacts,), "force": (law.contacts, 3), "residual": (), "rounds": ()})
+        self.poor = 0  # steps that are not solved
+        self.worst, self.worst_time = 0.0, 0.0
+        self.jammed, self.violation = 0, 0.0  # steps that no velocities solve, and by how much their contacts fall short, at least
+
+    @property
+    def memory(self):
+        return {"impulse": self.impulse.tolist()}
+
+    def remember(self, memory):
+        if (earlier := remembered(memory, {"impulse": self.impulse.shape})) is not None:
+            self.impulse = earlier["impulse"]
+
+    def restart(self, *, jump):
+        if jump:
+            self.impulse = np.zeros_like(self.impulse)
+
+    def step(self, t, q, v, vdot, h):
+        tau, *wrenches = self._forces(t, q, v, h)
+        q1, v1, impulse, left, rounds, gaps = self._by_parts(t, q, v, tau, h, *wrenches)
+        if not left <= GOOD:
+            self.poor += 1
+            if not left <= self.worst:
+                self.worst, self.worst_time = left, t
+        n = self.law.contacts
+        self.impulse = impulse
+        self.log.add(t + h / 2, gaps[:n], blocks(impulse)[:n] / h, left, rounds)
+        change = (v1 - v) / h
+        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1), (change, self.flow.tau))
+
+    def _forces(self, t, q, v, h) -> tuple:
+        """The forces in the middle of a step, for which functions are asked once."""
+        flow, answer, n = self.flow, self.answer, self.n
+        if answer is not None:
+            self.answer = None
+            return answer[:n], *((answer[n:].reshape(-1, 6),) if len(answer) > n else ())
+        flow.evaluations += 1
+        middle = drift(self.nodes, q, v, np.asarray(h / 2)) if flow.reacts else (q, v)
+        return flow.forces(t + h / 2, *middle)
+
+    def made(self, rows: dict, t, answer: np.ndarray | None) -> None:
+        """Take note of steps that compiled code has made from the times t; `answer` is that of the functions in a step that it has not."""
+        n, self.answer = self.law.contacts, answer
+        if count := len(rows["h"]):
+            h, impulses = rows["h"], rows["impulse"]
+            self.impulse = impulses[-1].copy()
+            force = impulses[:, : 3 * n].reshape(count, n, 3) / h[:, None, None]
+            self.log.extend(t[:count] + h / 2, rows["gap"][:, :n], force, rows["left"], rows["rounds"])
+
+    @property
+    def note(self) -> str:
+        """What is to be said of steps whose contacts are not solved."""
+        if not self.poor:
+            return ""
+        return (
+            f"contacts of {self.poor} steps are not solved to {GOOD:g} (worst residual {self.worst:.2g} at t = {self.worst_time:.6g} s): "
+            "with friction there may be no solution, or take a smaller dt." + self._jams
+        )
+
+    @property
+    def _jams(self) -> str:
+        if not self.jammed:
+            return ""
+        return (
+            f" In {self.jammed} of them bodies are jammed in each other: every velocity leaves contacts short of what they ask for, by "
+            f"{self.violation:.2g} m/s at least. Start where nothing overlaps, or leave out pairs that always do."
+        )
+
+    @property
+    def contact(self) -> ContactRecord:
+        return ContactRecord(**self.log.columns())
+
+    def _by_parts(self, t, q, v, tau, h, external=None):
+        """The step with its problem solved as well as can be, by `solve_contacts`."""
+        robot, law, nodes, h = self.robot, self.law, self.nodes, np.asarray(float(h))
+        if self.kernels:
+            wrenches = () if external is None else (external,)
+            q, v, gaps, J, inverse = prepared_gufunc(robot, law)(q, v, h)
+            kicked = free_velocity_gufunc(robot, law, external is not None)
+            free_velocity: Callable = lambda at: kicked(q, v, at, tau, h, inverse, *wrenches)
+        else:
+            middle = t + float(h) / 2
+            q, v = drift(nodes, q, v, h / 2)
+            if self.constrained:
+                q, v, _ = self._back(middle, q, v)
+            rates = partial(self._rates, middle, nodes, q, tau=tau, external=external)
+            if self.constrained:
+                free_velocity = FreeMotionOnConstraints(nodes, v, h, rates, partial(self._onto, middle, q)).velocity
+            else:
+                free_velocity = FreeMotion(nodes, v, h, rates).velocity
+            gaps, J = law.rows(nodes, q, robot.nv)
+            inverse = self._compliance(q, middle)
+        free = free_velocity(v)
+        self.free_rate = (free - v) / h
+        after, impulse, left, rounds, lack = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, self.impulse)
+        change, own = lambda impulse: inverse @ (J.T @ impulse), (J @ inverse * J).sum(-1)
+        after = at_the_mean(law, J, own, law.friction, v, free, after, impulse, free_velocity, change)
+        self.jammed, self.violation = self.jammed + (lack > 0), max(self.violation, lack)
+        end = drift(nodes, q, after, h / 2)
+        return *(self._as_in_the_middle(t, h, q, after, *end) if self.constrained else end), impulse, left, rounds, gaps
+
+    def _onto(self, t, q, v):
+        """P v: the velocity that a configuration on the constraints may have."""
+        return self.flow.keeper.back(t, q, v)[1]
+
+    def _as_in_the_middle(self, t, h, q, after, q1, v1):
+        """The configuration at the end of a step, on the constraints, and what is v⁺ once it is put there, of which P½ v⁺ is the velocity
+        in the middle: what is lost on the way from the middle is what came in on the way there, and the step is of second order."""
+        nodes, half = self.nodes, h / 2
+        try:
+            q1, there, turn = self._back(t + float(h), q1, v1)
+        except ConstraintError:  # which the run says
+            return q1, v1
+        lost = after - self._onto(t + float(half), q, turned(nodes, after, turned(nodes, turn, there, -ONE), -half))
+        return q1, turned(nodes, turn, v1 + turned(nodes, after, lost, half), ONE)
+
+    def _back(self, t, q, v):
+        """The state on the constraints, and the way there: velocities are in the axes that it leads to."""
+        there, slow = self.flow.keeper.back(t, q, v)
+        way = self.robot.difference(q, there)
+        along = turned(self.nodes, way, v, ONE)
+        return there, slow if np.array_equal(along, v) else self._onto(t, there, along), way
+
+    def _rates(self, t, nodes, q, v, tau, external=None):
+        robot = self.robot
+        tau = tau + quantities.passive_force(nodes, q, v)
+        if self.constrained:
+            return robot.constraints.forward_dynamics(q, v, tau, external, t=t)
+        if robot.long:
+            return robot.forward_dynamics(q, v, tau, external)
+        return quantities.forward_dynamics(nodes, q, v, tau, external)
+
+    def _compliance(self, q, t):
+        robot = self.robot
+        if self.constrained:
+            return robot.constraints.compliance(q, t)
+        return robot.mass_matrix_inverse(q) if robot.long else quantities.mass_matrix_inverse(self.nodes, q)
+
+
+def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
+    """v⁺, λ, residual, rounds and the least violation.
+
+    The problem is that of the blocks which can matter: those that would close by themselves, those that were pressed before, and others
+    that then turn out to close; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹.
+    """
+    own = (J[::3] @ inverse * J[::3]).sum(-1)
+    normal, impulse, after = law.normals(gaps, J, own, v, free, h)[0], np.zeros_like(force), free
+    rounds, left, lack = 0, 0.0, 0.0
+    chosen = (normal < 0) | (force[::3] > 0)
+    chosen[law.count - len(law.rough) :] = True
+    while chosen.any():
+        rows, part = np.repeat(chosen, 3), law.some(chosen)
+        response = inverse @ J[rows].T
+        G, b, mu, _ = part.problem(gaps[chosen], J[rows], J[rows] @ response, v, free, dry, h)
+        found = solve_contacts(G, b, mu, force[rows])
+        after = free + response @ found.force
+        rounds += int(found.rounds)
+        more = ~chosen & (normal + times(J[::3], after - free) < 0)
+        if not more.any():
+            impulse[rows], worst = found.force, float(found.residuals.max())
+            left, lack = worst if worst >= 0 else np.inf, float(found.violation.max())
+            break
+        chosen = chosen | more
+    return after, impulse, left, rounds, lack
+
+
+def prepared_gufunc(robot: Dynamics, law: ContactLaw):
+    """The first half of a step, as a gufunc of (q, v, h) -> (q½, v½, gaps, J, 𝓜⁻¹)."""
+
+    def half(nodes, dry, q, v, h):
+        q, v = drift(nodes, q, v, h / 2)
+        return q, v, *law.rows(nodes, q, v.shape[-1]), Inertia(nodes, q).solve(like(np.eye(v.shape[-1]), q))
+
+    return _gufunc(robot, law, "contact_problem", half, ("h",), False)
+
+
+def free_velocity_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
+    """v_f of a step, as a gufunc of (q½, v½, at, tau, h, 𝓜⁻¹, external)."""
+
+    def free(nodes, dry, q, v, at, tau, h, inverse, *external):
+        motion = FreeMotion(nodes, v, h, lambda v: times(inverse, applied_force(nodes, q, v, tau, *external)))
+        return motion.velocity(at)
+
+    return _gufunc(robot, law, "free_velocity", free, ("at", "tau", "h", "inverse"), wrenches)
+
+
+def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inputs, wrenches: bool, *more):
+    def make():
+        lowered, own = robot.lowered, robot.lowered.nodes
+
+        def run(q, *arguments):
+            nodes, dry = smooth(own.over(q))
+            return function(lowered.system(nodes), picked(dry, law.rough), q, *arguments)
+
+        shapes: dict = {"tau": ("nv",), "impulse": (3 * law.count,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}
+        shapes |= {"at": ("nv",), "inverse": ("nv", "nv")}
+        names = "q", "v", *inputs, *(("external",) if wrenches else ())
+        return Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names), (lowered, law, more)).gufunc("d")
+
+    return robot.made.once(make, name, law.limits, law.limit_restitution, law.recovery, wrenches, *more)
+
+
+def picked(dry, rows: tuple[int, ...]):
+    """Some entries of an array over any scalar."""
+    return np.stack([dry[..., i] for i in rows], -1) if rows else dry[..., :0]

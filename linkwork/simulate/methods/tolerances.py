@@ -1,0 +1,50 @@
+"""The error that a step may make: absolute, and relative to 1 rad for angles and to the value for lengths and velocities."""
+
+import numpy as np
+
+from ...dynamics import Dynamics
+from ...lie.group import Additive
+from ...lie.scalars import like
+
+
+class Tolerances:
+    """The error that a step may make, relative to 1 rad for angles and to the value for lengths and velocities."""
+
+    def __init__(self, robot: Dynamics, rtol: float, atol: float):
+        self.rtol, self.atol = rtol, atol
+        self.nv = robot.nv
+        self.lengths: list[tuple[int, int]] = []  # lengths that are coordinates: rows of v and q
+        self.positions: list[tuple[slice, slice]] = []  # components of a position: rows of v and q
+        self.rotations: list[slice] = []  # rows of v of angular velocities in groups that are not additive
+        nq = nv = 0
+        for placed in robot.model.joints:
+            for _, joint, _ in placed.joint.parts:
+                group, straight = joint.group, int((joint.group.basis[:, :3] == 0).all(1).sum())
+                translations = slice(nv + group.nv - straight, nv + group.nv)
+                if isinstance(group, Additive):
+                    self.lengths += [(j, nq + j - nv) for j in range(translations.start, translations.stop)]
+                else:
+                    self.rotations.append(slice(nv, translations.start))
+                    self.positions += [(translations, slice(nq + group.nq - straight, nq + group.nq))] * bool(straight)
+                nq, nv = nq + group.nq, nv + group.nv
+        self.rows = np.array(self.lengths, int).reshape(-1, 2).T
+
+    def size(self, q) -> np.ndarray:
+        """The magnitude that errors in ξ are relative to, one number per velocity."""
+        sizes = like(np.ones(self.nv), q)
+        if self.lengths:
+            sizes[self.rows[0]] = np.abs(q[self.rows[1]])
+        for rows, position in self.positions:
+            sizes[rows] = np.sqrt(q[position] @ q[position])
+        return sizes
+
+    def tolerance(self, q, v0, v1, held) -> np.ndarray:
+        """The error that a step may make in (ξ, v), and in the accelerations of joints at rest, integrated (`held`)."""
+        return self.atol + self.rtol * np.concatenate([self.size(q), np.maximum(np.abs(v0), np.abs(v1)), np.abs(held)])
+
+    def fastest_rotation(self, v):
+        """The largest angular speed of a joint whose group is not additive, rad/s."""
+        fastest = like(0.0, v)
+        for rows in self.rotations:
+            fastest = np.maximum(fastest, np.sqrt(v[rows] @ v[rows]))
+        return fastest

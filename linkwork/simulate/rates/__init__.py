@@ -1,0 +1,1 @@
+"""Rates of motion and the forces in them: controls, kernels, constraints."""

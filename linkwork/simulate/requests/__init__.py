@@ -1,0 +1,1 @@
+"""What a call asks for: options, settings, features and what is refused."""

@@ -1,0 +1,1 @@
+"""Joints and points at rest: what is caught, what sticks, what is let go."""

@@ -1,0 +1,297 @@
+"""Joints that come to rest, against a limit or by dry friction, and contact points: what each does, and what ends that.
+
+A joint that slides has a constant force of friction against it. One at rest is held by whatever force keeps it so, within bounds: [−c, c]
+of friction, one side only of a limit. Values that come to zero end a smooth motion; what follows is decided in `resting.py`.
+"""
+
+from copy import copy
+from math import inf
+
+import numpy as np
+
+from ...dynamics import Dynamics
+from ...errors import SimulationError
+from ...motion.joint_limits import each_velocity, limits_of
+from ..rates.memory import remembered
+from .contact_events import KINDS, Points
+from .resting import REST, choose, share, strike, without_drift
+from .sharing import room_of_forces
+
+NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
+NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
+SAME = 16  # units in the last place: times as near as that are one
+
+
+class Stops:
+    """Which joints rest and which slide, and what happens when that changes."""
+
+    def __init__(self, robot: Dynamics, restitution: float | None, memory=None, points: Points | None = None):
+        """`memory` is what an earlier part of the run left; `points` are those of contacts, if there are any."""
+        self.robot, self.points = robot, points
+        self.restitution = restitution
+        self.limits = [] if restitution is None else limits_of(robot)
+        self.dry = each_velocity(robot, "friction")
+        self.sliding = np.zeros(robot.nv)  # the direction of each joint with friction; zero for those at rest
+        self.rows = np.zeros(0, int)  # rows of v that forces hold at rest
+        self.rest = np.zeros(0, int)  # these, and rows that cannot move while these rest
+        self.stopped = np.zeros(len(self.limits), bool)  # limits that hold a joint
+        self.force = np.zeros(0)
+        self.fastest, self.speed, self.reach = np.zeros(robot.nv), np.zeros(robot.nv), np.zeros(len(self.limits))
+        self.push = np.zeros(())  # the largest acceleration that forces at rest have had to prevent
+        earlier = remembered(memory, self._shapes, optional=set(self._shapes) - set(NEEDED))
+        if earlier is not None:
+            self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in NEEDED)
+        self.inverse = np.zeros(2 * (robot.nv if self.any else 0,))  # the compliance where joints were last held
+        self.bounds = np.zeros((2, robot.nv))  # of the forces that hold the rows of `rest`
+        self.loosens = False  # do joints that share the work of holding have to let go at this time?
+        self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
+        self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
+        self.off: set[int] = set()  # rows that were at rest at this time and are not held
+        self.told: list[str] = []  # what has struck since it was last asked for
+        self.time = -inf
+        self.chosen = False  # does it come from an earlier part of the run which joints rest?
+        if earlier is not None and len(earlier) == len(self._shapes):
+            self._remember(earlier)
+        self._row = np.array([x.row for x in self.limits], int)
+        self._side = np.array([x.side for x in self.limits])
+        self._bound = np.array([x.bound for x in self.limits])
+        self._rate = np.array([x.rate for x in self.limits], int)
+        self._rough = np.flatnonzero(self.dry)
+
+    @property
+    def any(self) -> bool:
+        return bool(self.limits) or bool(self.dry.any()) or self.points is not None
+
+    @property
+    def held(self) -> bool:
+        """Is a joint held at rest, or a point closed?"""
+        return len(self.rows) > 0 or self.presses
+
+    @property
+    def presses(self) -> bool:
+        """Is a contact point closed?"""
+        return self.points is not None and bool(self.points.closed.any())
+
+    @property
+    def memory(self) -> dict:
+        """What a later part of the run needs: how fast impacts and joints have been, how large gaps, what rests and what has just
+        been let go or caught."""
+        scales = {"fastest": self.fastest, "speed": self.speed, "reach": self.reach, "push": self.push}
+        rests = {"sliding": self.sliding, "rows": self._mask(self.rows), "rest": self._mask(self.rest), "bounds": self.bounds}
+        pinned = np.array([self.let_go.get(row, np.nan) for row in range(self.robot.nv)])
+        here = {"stopped": self.stopped, "time": self.time, "loosens": self.loosens, "let_go": pinned}
+        here |= {"caught": self._mask(list(self.caught)), "off": self._mask(list(self.off))}
+        here |= {} if self.points is None else self.points.memory
+        return {name: np.asarray(x, float).tolist() for name, x in (scales | rests | here).items()}
+
+    @property
+    def _shapes(self) -> dict[str, tuple]:
+        """Those of the arrays in `memory`."""
+        nv, limits = (self.robot.nv,), (len(self.limits),)
+        shapes: dict = dict.fromkeys(("fastest", "speed", "sliding", "rows", "rest", "let_go", "caught", "off"), nv)
+        shapes |= {"reach": limits, "stopped": limits, "push": (), "time": (), "loosens": (), "bounds": (2, *nv)}
+        return shapes if self.points is None else shapes | self.points.shapes
+
+    def _mask(self, rows) -> np.ndarray:
+        mask = np.zeros(self.robot.nv)
+        mask[np.asarray(rows, int)] = 1.0
+        return mask
+
+    def _remember(self, earlier: dict) -> None:
+        """Go on with what rests and slides at the end of an earlier part of the run."""
+        self.chosen = True
+        self.sliding, self.bounds, self.stopped = earlier["sliding"], earlier["bounds"], earlier["stopped"] > 0
+        self.rows, self.rest = (np.flatnonzero(earlier[name]) for name in ("rows", "rest"))
+        self.force = np.zeros(len(self.rows))
+        self.time, self.loosens = float(earlier["time"]), bool(earlier["loosens"])
+        self.let_go = {int(i): float(earlier["let_go"][i]) for i in np.flatnonzero(~np.isnan(earlier["let_go"]))}
+        self.caught, self.off = (set(np.flatnonzero(earlier[name]).tolist()) for name in ("caught", "off"))
+        if self.points is not None:
+            self.points.remember(earlier)
+
+    def snapshot(self) -> "Stops":
+        """A copy that later changes do not reach."""
+        made = copy(self)
+        made.let_go, made.caught, made.off = dict(self.let_go), set(self.caught), set(self.off)
+        made.fastest, made.bounds = self.fastest.copy(), self.bounds.copy()
+        made.points = None if self.points is None else self.points.snapshot()
+        return made
+
+    @property
+    def friction(self) -> np.ndarray:
+        return -self.dry * self.sliding
+
+    # --- what to watch: each number is positive as long as nothing changes
+
+    def values(self, t: float, q, v, flow) -> np.ndarray:
+        gap = self._gaps(q)
+        self.reach, self.speed = np.maximum(self.reach, gap), np.maximum(self.speed, np.abs(v))
+        slips = self.sliding != 0
+        slips[self.rest] = False
+        room = np.full(self.robot.nv, inf)
+        if self.held:
+            flow.at(t, q, v)
+        if self.presses:
+            share(self, q, v)
+        if len(self.rows):
+            low, high = self.bounds
+            room[self.rows] = np.minimum(self.force - low[self.rows], high[self.rows] - self.force)
+            if self.shares and room.min() <= 0:  # with these shares; are there better ones?
+                room[self.rows] = room_of_forces(self.inverse[np.ix_(self.rest, self.rest)], *self._shared())
+        slip = np.where(slips, self.sliding * v, inf)[self._rough]
+        near, more = (gap[:0], gap[:0]) if self.points is None else (self.points.gaps(q), self.points.values(q, v))
+        return np.concatenate([np.where(self.stopped, inf, gap), near, slip, room, more])
+
+    @property
+    def shares(self) -> bool:
+        """Do more forces hold joints at rest than are needed, so that their shares are a matter of choice?"""
+        return len(self.rest) > len(self.rows) and not self.presses
+
+    def _shared(self) -> np.ndarray:
+        """Forces that hold the rows of `rest`, and the bounds of these forces."""
+        force = self.friction
+        force[self.rows] = self.force
+        return np.array([force, *self.bounds])[:, self.rest]
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self.limits) + len(self._rough) + self.robot.nv + len(KINDS) * self._n
+
+    @property
+    def _n(self) -> int:
+        """Contact points."""
+        return 0 if self.points is None else self.points.n
+
+    def gap_rates(self, q, v) -> np.ndarray:
+        """How fast each joint moves away from each limit, and each point from what it may touch: rates of the first values."""
+        rates = self._side * v[self._rate]
+        return rates if self.points is None else np.concatenate([rates, self.points.gap_rates(q, v)])
+
+    def rounding(self, crossed, start, value, ends) -> np.ndarray:
+        """Which of the values that have crossed zero are gaps that part at both ends, (q, v) each: rounding of what has just rebounded."""
+        parts, n = np.zeros(len(crossed), bool), len(self.limits) + self._n
+        if crossed[:n].any():
+            touch = np.full(self._n, 0.0 if self.points is None else self.points.touch)
+            near = np.concatenate([NEAR * np.maximum(self.reach, np.abs(self._bound)), touch])
+            parts[:n] = (start[:n] <= near) & (value[:n] >= -near) & np.all([self.gap_rates(*state) > 0 for state in ends], 0)
+        return parts
+
+    def _gaps(self, q) -> np.ndarray:
+        return self._side * (q[..., self._row] - self._bound)
+
+    def passed(self, q, v) -> None:
+        """Steps were made in which nothing has changed; q (m, nq) and v (m, nv) are their ends."""
+        self.reach, self.speed = np.maximum(self.reach, self._gaps(q).max(0)), np.maximum(self.speed, np.abs(v).max(0))
+
+    def change(self, i: int, t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """Value i has come to zero: q and v after it, and the names of what is worth telling: of all that strike, this one first."""
+        q, v, names = q.copy(), v.copy(), []
+        self.go_to(t)
+        v = without_drift(self, t, q, v)
+        if self.presses:
+            flow.at(t, q, v)
+            share(self, q, v)
+        limits, rough, nv = len(self.limits), len(self._rough), self.robot.nv
+        if i < limits:
+            names = [self.limits[i].name]
+            q, v = strike(self, i, t, q, v)
+        elif (i := i - limits) < self._n:
+            names = self._happens("strikes", i)
+            q, v = strike(self, None, t, q, v)
+        elif (i := i - self._n) < rough:
+            self._stops_sliding(int(self._rough[i]), v)
+        elif (i := i - rough) < nv:
+            if i in self.rows:
+                self._let_go(i)
+        else:
+            kind, i = divmod(i - nv, self._n)
+            names = self._happens(KINDS[1 + kind], i)
+        q, v = choose(self, t, q, v, flow)
+        return q, v, self.what_struck(names)
+
+    def what_struck(self, names: list[str]) -> list[str]:
+        """These names, then those of all that has struck since this was last asked for."""
+        told, self.told = self.told, []
+        return list(dict.fromkeys([*names, *told]))
+
+    def _happens(self, kind: str, i: int) -> list[str]:
+        assert self.points is not None
+        return self.points.happens(kind, i)
+
+    def _stops_sliding(self, row: int, v) -> None:
+        """A joint, and others that are as slow."""
+        if row in self.off:
+            caught = self.off if self.loosens else {row}
+            self.caught |= caught
+            self.let_go = {i: force for i, force in self.let_go.items() if i not in caught}
+            self.loosens = False
+            v[list(self.off)] = 0.0
+        v[row] = 0.0
+        self.settle(v)
+
+    def settle(self, v) -> None:
+        """Joints with dry friction as slow as rounding are at rest."""
+        v[self._rough[np.abs(v[self._rough]) <= NEAR * self.speed[self._rough]]] = 0.0
+
+    def _let_go(self, row: int) -> None:
+        """The force that holds a row, or those that hold all rows together, are at their bounds."""
+        if self.shares:
+            self.loosens, self.caught = True, set()
+        else:
+            low, high, force = *self.bounds[:, row], self.force[list(self.rows).index(row)]
+            self.let_go[row] = low if force - low < high - force else high
+            self.caught.discard(row)
+
+    def go_to(self, t: float) -> None:
+        """Forget what belongs to an earlier time."""
+        if abs(t - self.time) > SAME * np.spacing(abs(t)):
+            self.time, self.let_go, self.caught, self.off, self.loosens = t, {}, set(), set(), False
+            if self.points is not None:
+                self.points.forget()
+
+    def struck(self, i: int | None, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """Joints at their limits that do not leave, and joint i: rows of v and sides. Their coordinates become those of the limits."""
+        rates, slow = self._side * v[self._rate], REST * self.fastest[self._rate]
+        there = (self._gaps(q) <= NEAR * np.maximum(self.reach, np.abs(self._bound))) & ((rates <= 0) | (rates < slow))
+        if i is not None:
+            there[i] = True
+        struck = np.flatnonzero(there)
+        q[self._row[struck]] = self._bound[struck]
+        return self._rate[struck], self._side[struck]
+
+    def tell(self, rows, side, approach) -> None:
+        """Note that joints strike limits, which are given by rows of v and sides, and that points do which were open."""
+        struck = set(zip(rows.tolist(), side.tolist()))
+        self.told = self.told + [x.name for x in self.limits if (x.rate, x.side) in struck]
+        if self.points is not None:
+            self.told = self.told + [f"{self.robot.contacts.labels[i]} strikes" for i in np.flatnonzero(approach & ~self.points.closed)]
+
+    def bounds_at(self, q, v) -> tuple[np.ndarray, np.ndarray]:
+        """Between which forces each joint can be held: by friction, and by the limits that it touches."""
+        low, high = -self.dry, self.dry.copy()
+        touches = (q[self._row] == self._bound) & (v[self._rate] == 0)
+        high[self._rate[touches & (self._side > 0)]] = inf
+        low[self._rate[touches & (self._side < 0)]] = -inf
+        return low, high
+
+    def hold_none(self) -> None:
+        self.rows, self.rest = np.zeros(0, int), np.zeros(0, int)
+        self.stopped, self.force = np.zeros(len(self.limits), bool), np.zeros(0)
+        if self.points is not None:
+            self.points.open()
+
+    def names(self, rows) -> str:
+        return " or ".join(dict.fromkeys(f'"{x.joint}"' for x in self.limits if x.rate in rows)) or "the joints"
+
+    def check(self, q, comes: str = "starts at") -> None:
+        """A run starts within the limits, and with shapes that are not in each other."""
+        if self.points is not None:
+            self.points.check(q)
+        for limit in self.limits:
+            if not limit.side * (q[limit.row] - limit.bound) >= -NEAR * abs(limit.bound):
+                raise SimulationError(
+                    f'joint "{limit.joint}" {comes} {q[limit.row]:.6g}, beyond its '
+                    f"{'lower' if limit.side > 0 else 'upper'} limit {limit.bound:.6g}. "
+                    "Start within the limits, or simulate with limits=False."
+                )

@@ -1,0 +1,1 @@
+"""Batches of runs with the same fixed steps, and their gradients."""

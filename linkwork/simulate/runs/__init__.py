@@ -1,0 +1,1 @@
+"""One run: steps by compiled code or Python, up to events, and rows of them."""

@@ -1,0 +1,1 @@
+"""Runs as files, arrays and dense output."""
