@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from linkwork.constraints.rows.rows.loop_rows import complement
 from zoo import JOINTS
 
 import linkwork as lw
 from linkwork import constraints
+from linkwork.constraints.rows.loop_rows import complement
 
 from .gallery import ABOUT_Z, G, four_bar, mixed, rod
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from linkwork.constraints.rows.rows.kinematics import Kinematics
 
 import linkwork as lw
+from linkwork.constraints.rows.kinematics import Kinematics
 from linkwork.spatial import Pose
 
 R, P = lw.Revolute, lw.Prismatic

@@ -5,8 +5,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import Distance, Holonomic, Pfaffian
-from linkwork.constraints.systems import kkt
+from linkwork.constraints import Distance, Holonomic, Pfaffian, kkt
 
 from .gallery import assembled, motion
 

@@ -56,7 +56,7 @@ def test_every_kind_of_constraint_has_a_kernel(kind):
 
 
 def test_every_kind_is_in_the_list():
-    from linkwork.constraints.rows.rows.set import ROWS
+    from linkwork.constraints.rows.set import ROWS
 
     built = {type(x) for make in KINDS.values() for x in make().set.constraints}
     assert set(ROWS.values()) <= built

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from linkwork.constraints.rows.rows.rank import Factored
 
 import linkwork as lw
 from linkwork.constraints import substructured
 from linkwork.constraints.choice.partition import partition, pivoted, projective
+from linkwork.constraints.rows.rank import Factored
 from linkwork.constraints.solution.augmented import rank_tolerance
 from linkwork.operators import rigid
 from linkwork.systems import lower

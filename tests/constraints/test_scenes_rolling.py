@@ -5,9 +5,8 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import Driven, KnifeEdge, Linear, Pfaffian, Touching
+from linkwork.constraints import Driven, KnifeEdge, Linear, Pfaffian, Touching, kkt
 from linkwork.constraints.solution.integrability import object_of_nonholonomy
-from linkwork.constraints.systems import kkt
 
 from .benchmarks import car_axis
 from .gallery import assembled, differential, motion, snakeboard_parts

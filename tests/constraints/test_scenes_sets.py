@@ -8,8 +8,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import ConstraintError, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
-from linkwork.constraints.systems import kkt
+from linkwork.constraints import ConstraintError, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, kkt
 
 from .gallery import ABOUT_Z, dual_arm, four_bar, rod, slider_crank
 

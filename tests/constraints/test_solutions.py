@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints.systems import kkt
+from linkwork.constraints import kkt
 
 from .gallery import MAKERS, assembled, differential, four_bar
 

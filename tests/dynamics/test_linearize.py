@@ -4,10 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from linkwork.constraints.states.states.projection import project_position
 from zoo import close, robots, state
 
 import linkwork as lw
+from linkwork.constraints.states.projection import project_position
 from linkwork.errors import ConstraintError, OptionError, UnknownNameError
 from linkwork.motion.linearize import LINEAR_STEPS
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.constraints import of
-from linkwork.constraints.systems import kkt
+from linkwork.constraints import kkt, of
 from linkwork.model import mechanism
 from linkwork.model.mechanisms import four_bar
 

@@ -90,16 +90,27 @@ class Kinematics:
 
     def place(self, body: int | None, pose: Pose, shift=None) -> Place:
         """A frame placed on a body (its number), or on the world (None); with a shift (..., 3) that far beside it, in the body's axes."""
-        nodes, tree = self.nodes, self.nodes.tree
-        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
-        shift = phi(on)
-        T = self._T[k] @ on
-        J = jacobian(self.blocks, k, shift) if k != tree.world else np.zeros_like(on, shape=(6, tree.nv))
+        k, on = self._on_node(body, pose, shift)
+        return self._placed(k, self._T[k] @ on, phi(on))
+
+    def _on_node(self, body: int | None, pose: Pose, shift) -> tuple[int, Any]:
+        """The node of a frame, and its pose there."""
+        if body is not None:
+            return self.nodes.on_node(body, pose, shift)
+        return self.nodes.tree.world, self.nodes.pose_matrix(pose, 0.0 if shift is None else shift)
+
+    def _placed(self, k: int, T, F) -> Place:
+        """The frame at the pose T, F the shift φ from node k to it."""
+        J, world = self._jacobian(k, F), self.nodes.tree.world
         if self.v is None:
             return Place(T, J, None, None)
-        V = self.V[k] if k != tree.world else nodes.still
-        alpha = self._alpha[k] if k != tree.world else nodes.still
-        return Place(T, J, shift.mT @ V, shift.mT @ alpha)
+        V, alpha = (self.nodes.still, self.nodes.still) if k == world else (self.V[k], self._alpha[k])
+        return Place(T, J, F.mT @ V, F.mT @ alpha)
+
+    def _jacobian(self, k: int, F):
+        """The Jacobian (..., 6, width) of a frame that the shift F leads to from node k."""
+        tree = self.nodes.tree
+        return jacobian(self.blocks, k, F) if k != tree.world else np.zeros_like(F, shape=(6, tree.nv))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,23 +192,18 @@ class LoopKinematics(Kinematics):
                 break
         return axes
 
-    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
-        return self.place_in_axes(None, body, pose, shift)
-
     def place_in_axes(self, axes, body: int | None, pose: Pose, shift=None) -> Place:
-        """The same; rates in `axes` (..., 3, 3) that are given in those of the carrier, None for its own."""
-        nodes, tree = self.nodes, self.nodes.tree
-        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
+        """As `place`, with rates in `axes` (..., 3, 3), which are given in the axes of the carrier."""
+        k, on = self._on_node(body, pose, shift)
         T = self._T[k] @ on  # first: axes that are given are found again in it
-        shift = phi(on if axes is None else _turned(on, self._T[k][..., :3, :3].mT @ axes))
-        J = {i: (self._H[i] @ F).mT for i, F in tree.path(k, shift, via=lambda i, F: self.phi[i] @ F, until=self.carrier)}
-        batch = np.broadcast_shapes(*(x.shape[:-2] for x in J.values()))
-        maps = np.zeros_like(on, shape=(*batch, 6, self.width))
+        return self._placed(k, T, phi(_turned(on, self._T[k][..., :3, :3].mT @ axes)))
+
+    def _jacobian(self, k, F):
+        J = {i: (self._H[i] @ A).mT for i, A in self.nodes.tree.path(k, F, via=lambda i, A: self.phi[i] @ A, until=self.carrier)}
+        maps = np.zeros_like(F, shape=(*np.broadcast_shapes(*(x.shape[:-2] for x in J.values())), 6, self.width))
         for i, x in J.items():
             maps[..., self._rows[i]] = x
-        if self.v is None:
-            return Place(T, maps, None, None)
-        return Place(T, maps, shift.mT @ self.V[k], shift.mT @ self._alpha[k])
+        return maps
 
 
 def _turned(place, R):
@@ -223,15 +229,9 @@ class NodeKinematics(Kinematics):
     def over(self, Jc):
         return np.concatenate([np.zeros_like(Jc, shape=(*Jc.shape[:-1], 6 * len(self.members))), Jc], -1)
 
-    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
-        nodes, tree = self.nodes, self.nodes.tree
-        k, on = (tree.world, nodes.pose_matrix(pose, 0.0 if shift is None else shift)) if body is None else nodes.on_node(body, pose, shift)
-        shift = phi(on)
-        J = np.zeros_like(on, shape=(6, self.width))
-        if k != tree.world:
+    def _jacobian(self, k, F):
+        J = np.zeros_like(F, shape=(6, self.width))
+        if k != self.nodes.tree.world:
             at = 6 * self.members.index(k)
-            J[:, at : at + 6] = shift.mT
-        if self.v is None:
-            return Place(self._T[k] @ on, J, None, None)
-        V, alpha = (nodes.still, nodes.still) if k == tree.world else (self.V[k], self._alpha[k])
-        return Place(self._T[k] @ on, J, shift.mT @ V, shift.mT @ alpha)
+            J[:, at : at + 6] = F.mT
+        return J

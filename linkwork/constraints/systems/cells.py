@@ -16,13 +16,12 @@ import numpy as np
 from ...lie import Group
 from ...model.tree import Tree
 from ...quantities import integrate
-from ...spatial import Pose, phi
 from ...systems import Nodes
 from ...systems.cells import with_placing
 from ...systems.rigid import RigidTree
 from ..choice.loops import LEAST_WEIGHT, Loops, Ranked, stacked_rows
 from ..choice.partition import pivoted
-from ..rows.kinematics import LoopKinematics, Place
+from ..rows.kinematics import LoopKinematics
 from ..rows.rank import LEFT, RANK, without_small_rows
 from ..rows.rows import Constraint, Rows
 from .kernels import NEAR, REACH
@@ -58,16 +57,8 @@ class LocalKinematics(LoopKinematics):
     def varied(self, name: str, number: int | None):
         return (self.constants or {}).get((name, number))
 
-    def place(self, body: int | None, pose: Pose, shift=None) -> Place:
-        k, on = self.frames[body]
-        back = phi(on)
-        J = {i: (self._H[i] @ F).mT for i, F in self.nodes.tree.path(k, back, via=lambda i, F: self.phi[i] @ F)}
-        maps = np.zeros_like(on, shape=(*np.broadcast_shapes(*(x.shape[:-2] for x in J.values())), 6, self.width))
-        for i, x in J.items():
-            maps[..., self._rows[i]] = x
-        if self.v is None:
-            return Place(self._T[k] @ on, maps, None, None)
-        return Place(self._T[k] @ on, maps, back.mT @ self.V[k], back.mT @ self._alpha[k])
+    def _on_node(self, body, pose, shift):
+        return self.frames[body]
 
 
 @dataclass(frozen=True, eq=False)
