@@ -8,28 +8,3 @@ from .rigid import about_a_fixed_point, operators, prescribed, rigid, shifted, w
 from .rules import NoRuleError
 from .sko import SKO, Changes
 from .tasks import RankError, Task
-
-__all__ = [
-    "Changes",
-    "NoRuleError",
-    "Operator",
-    "Operators",
-    "Part",
-    "Partition",
-    "SKO",
-    "RankError",
-    "Task",
-    "about_a_fixed_point",
-    "aggregable",
-    "geared",
-    "induced_edges",
-    "operators",
-    "partition",
-    "path_induced",
-    "prescribed",
-    "rigid",
-    "shifted",
-    "velocities_of_all",
-    "with_elastic_gears",
-    "with_inertial_rates",
-]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -9,11 +10,28 @@ from ..errors import OptionError, ShapeError, UnknownNameError, deprecated, did_
 from ..lie.scalars import like
 from ..model.coordinates import joint_rows
 from . import notation
-from .leaves import Diagonal, Kernel, PickOff, Propagation, Strict, SymmetricDiagonal
+from .leaves import Diagonal, Kernel, Leaf, PickOff, Propagation, Strict, SymmetricDiagonal
 from .operator import Identity, Operator, Space, as_array
 from .rates import rate
 from .sko import SKO
 from .tasks import RobotState, Task, task
+
+SYMBOLS = {"I": "I"}  # the attribute of each letter
+
+
+class Letter(cached_property):
+    """An operator with a letter: its kind, the spaces it maps to and from, and where an SKO model has its blocks."""
+
+    def __init__(self, letter: str, kind: Callable[..., Leaf], rows: str, columns: str, blocks: Callable[[SKO], Any], meaning: str):
+        def operator(ops: "Operators") -> Leaf:
+            return kind(letter, ops, ops.tree, getattr(ops, rows), getattr(ops, columns), lambda: blocks(ops.sko))
+
+        super().__init__(operator)
+        self.letter, self.__doc__ = letter, meaning
+
+    def __set_name__(self, owner, name: str):
+        super().__set_name__(owner, name)
+        SYMBOLS[self.letter] = name
 
 
 class Operators:
@@ -47,36 +65,14 @@ class Operators:
     # --- kinematics and inertia (Jain, chapters 3 to 5)
 
     I = Identity()
-
-    @cached_property
-    def H(self):
-        """Joint map, from nodes to velocities: τ = H f."""
-        return self._leaf(Diagonal, "H", self.velocities, self.nodes, lambda: self.sko.H)
-
-    @cached_property
-    def phi(self):
-        """Propagation operator: V = φ* H* v."""
-        return self._leaf(Propagation, "φ", self.nodes, self.nodes, lambda: self.sko.A)
-
-    @cached_property
-    def phi_tilde(self):
-        """φ~ = φ − I."""
-        return self._leaf(Strict, "φ~", self.nodes, self.nodes, lambda: self.sko.A)
-
-    @cached_property
-    def E_phi(self):
-        """𝓔φ: each node to its parent, φ = (I − 𝓔φ)⁻¹."""
-        return self._leaf(Kernel, "𝓔φ", self.nodes, self.nodes, lambda: self.sko.A)
-
-    @cached_property
-    def M(self):
-        """Inertia of the nodes."""
-        return self._leaf(SymmetricDiagonal, "M", self.nodes, self.nodes, lambda: self.sko.M)
-
-    @cached_property
-    def armature(self):
-        """Inertia in the joints: rotors; zero without."""
-        return self._leaf(SymmetricDiagonal, "armature", self.velocities, self.velocities, lambda: self.sko.armature)
+    H = Letter("H", Diagonal, "velocities", "nodes", lambda sko: sko.H, "Joint map, from nodes to velocities: τ = H f.")
+    phi = Letter("φ", Propagation, "nodes", "nodes", lambda sko: sko.A, "Propagation operator: V = φ* H* v.")
+    phi_tilde = Letter("φ~", Strict, "nodes", "nodes", lambda sko: sko.A, "φ~ = φ − I.")
+    E_phi = Letter("𝓔φ", Kernel, "nodes", "nodes", lambda sko: sko.A, "𝓔φ: each node to its parent, φ = (I − 𝓔φ)⁻¹.")
+    M = Letter("M", SymmetricDiagonal, "nodes", "nodes", lambda sko: sko.M, "Inertia of the nodes.")
+    armature = Letter("armature", SymmetricDiagonal, "velocities", "velocities", lambda sko: sko.armature,
+                      "Inertia in the joints: rotors; zero without.")  # fmt: skip
+    R = Letter("R", SymmetricDiagonal, "nodes", "nodes", lambda sko: sko.R, "Composite inertias: M = R − 𝓔φ R 𝓔φ*.")
 
     @property
     def J(self):
@@ -84,61 +80,18 @@ class Operators:
         deprecated("the operator J", "armature")
         return self.armature
 
-    @cached_property
-    def R(self):
-        """Composite inertias: M = R − 𝓔φ R 𝓔φ*."""
-        return self._leaf(SymmetricDiagonal, "R", self.nodes, self.nodes, lambda: self.sko.R)
+    # --- articulated bodies (Jain, chapters 6, 7, 9 and 10)
 
-    # --- articulated bodies (Jain, chapters 6, 7 and 9)
-
-    @cached_property
-    def P(self):
-        """Articulated inertias: M = P − 𝓔ψ P 𝓔φ*."""
-        return self._leaf(SymmetricDiagonal, "P", self.nodes, self.nodes, lambda: self.sko.P)
-
-    @cached_property
-    def P_plus(self):
-        """P⁺ = (I − G H) P."""
-        return self._leaf(SymmetricDiagonal, "P⁺", self.nodes, self.nodes, lambda: self.sko.P_plus)
-
-    @cached_property
-    def D(self):
-        """D = H P H* + armature."""
-        return self._leaf(SymmetricDiagonal, "D", self.velocities, self.velocities, lambda: self.sko.D)
-
-    @cached_property
-    def G(self):
-        """G = P H* D⁻¹."""
-        return self._leaf(Diagonal, "G", self.nodes, self.velocities, lambda: self.sko.G)
-
-    @cached_property
-    def K(self):
-        """K = 𝓔φ G."""
-        return self._leaf(Kernel, "K", self.nodes, self.velocities, lambda: self._K)
-
-    @cached_property
-    def _K(self):
-        return {k: self.sko.A[k] @ self.sko.G[k] for k in self.sko.tree.base_to_tips()}
-
-    @cached_property
-    def psi(self):
-        """ψ = (I − 𝓔ψ)⁻¹, the propagation through joints that give way."""
-        return self._leaf(Propagation, "ψ", self.nodes, self.nodes, lambda: self.sko.psi)
-
-    @cached_property
-    def psi_tilde(self):
-        """ψ~ = ψ − I."""
-        return self._leaf(Strict, "ψ~", self.nodes, self.nodes, lambda: self.sko.psi)
-
-    @cached_property
-    def E_psi(self):
-        """𝓔ψ = 𝓔φ (I − G H)."""
-        return self._leaf(Kernel, "𝓔ψ", self.nodes, self.nodes, lambda: self.sko.psi)
-
-    @cached_property
-    def Upsilon(self):
-        """Υ, the diagonal of Ω (Jain, chapter 10)."""
-        return self._leaf(SymmetricDiagonal, "Υ", self.nodes, self.nodes, lambda: self.sko.Upsilon)
+    P = Letter("P", SymmetricDiagonal, "nodes", "nodes", lambda sko: sko.P, "Articulated inertias: M = P − 𝓔ψ P 𝓔φ*.")
+    P_plus = Letter("P⁺", SymmetricDiagonal, "nodes", "nodes", lambda sko: sko.P_plus, "P⁺ = (I − G H) P.")
+    D = Letter("D", SymmetricDiagonal, "velocities", "velocities", lambda sko: sko.D, "D = H P H* + armature.")
+    G = Letter("G", Diagonal, "nodes", "velocities", lambda sko: sko.G, "G = P H* D⁻¹.")
+    K = Letter("K", Kernel, "nodes", "velocities", lambda sko: sko.K, "K = 𝓔φ G.")
+    psi = Letter("ψ", Propagation, "nodes", "nodes", lambda sko: sko.psi,
+                 "ψ = (I − 𝓔ψ)⁻¹, the propagation through joints that give way.")  # fmt: skip
+    psi_tilde = Letter("ψ~", Strict, "nodes", "nodes", lambda sko: sko.psi, "ψ~ = ψ − I.")
+    E_psi = Letter("𝓔ψ", Kernel, "nodes", "nodes", lambda sko: sko.psi, "𝓔ψ = 𝓔φ (I − G H).")
+    Upsilon = Letter("Υ", SymmetricDiagonal, "nodes", "nodes", lambda sko: sko.Upsilon, "Υ, the diagonal of Ω (Jain, chapter 10).")
 
     # --- what is written with them
 
@@ -172,10 +125,7 @@ class Operators:
     def diagonal(self, blocks, name: str = "W", *, of: str = "nodes") -> Operator:
         """diag{X(k)} of symmetric blocks of your own, `of` the nodes or the velocities."""
         space = {"nodes": self.nodes, "velocities": self.velocities}[of]
-        return self._leaf(SymmetricDiagonal, name, space, space, lambda: blocks)
-
-    def _leaf(self, kind, name, rows, columns, blocks):
-        return kind(name, self, self.sko.tree, rows, columns, blocks)
+        return SymmetricDiagonal(name, self, self.tree, space, space, lambda: blocks)
 
     # --- stacked vectors of a state that moves
 
@@ -268,8 +218,4 @@ class Operators:
         return f"<Operators {' '.join(SYMBOLS)} of {self.sko!r}>"
 
 
-SYMBOLS = {
-    "I": "I", "H": "H", "φ": "phi", "φ~": "phi_tilde", "𝓔φ": "E_phi", "M": "M", "armature": "armature", "R": "R", "P": "P",
-    "P⁺": "P_plus", "D": "D", "G": "G", "K": "K", "ψ": "psi", "ψ~": "psi_tilde", "𝓔ψ": "E_psi", "Υ": "Upsilon",
-    "Ω": "Omega",
-}  # fmt: skip
+SYMBOLS["Ω"] = "Omega"

@@ -151,6 +151,11 @@ class SKO:
     P_plus = property(lambda self: self.articulated[3])
 
     @cached_property
+    def K(self):
+        """K(p,k) = A(p,k) G(k), slots."""
+        return {k: self.A[k] @ self.G[k] for k in self.tree.base_to_tips()}
+
+    @cached_property
     def psi(self):
         """ψ(p,k) = A(p,k) (I − G(k) H(k)), slots."""
         return sweeps.transitions(self.blocks, self.G)

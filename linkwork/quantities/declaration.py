@@ -70,17 +70,17 @@ class Quantity:
     function: Callable  # of (system, inputs..., options...), over any scalar
     result: tuple  # the shape of one sample's result; a tuple of such tuples for several results
     honours: Honours
-    of_joints: bool  # does it concern the joints alone, not which body has which inertia?
-    product: "tuple[Quantity, str] | None"  # for long chains: the product of this matrix with a vector, and the vector's name
-    options: Callable | None  # (model, *what the user says) -> what the function takes after its inputs
-    rolls: bool  # can its sweep be rolled into a loop over the nodes?
-    long: Callable | None  # where it cannot: how it is composed, for long mechanisms, of quantities that can (long.py)
-    straight_up_to: int | Callable[..., bool] | None  # is its kernel straight-line code? Velocities, or (lowered) -> bool; None: by result
-    of_tree: bool  # is it the tree's by contract, whatever binds the joints besides?
-    divides_by_inertia: bool  # has it no value where a joint moves nothing that has inertia?
-    demands: Callable | None  # of its inputs, in their order: raises where their numbers mean nothing
-    program: Callable | None  # where bodies are flexible and its sweep is for rigid ones: of which program it is the derivative
-    refuses: str  # where constraints would change it and it does not know them: what to do instead
+    of_joints: bool = False  # does it concern the joints alone, not which body has which inertia?
+    product: "tuple[Quantity, str] | None" = None  # for long chains: the product of this matrix with a vector, and the vector's name
+    options: Callable | None = None  # (model, *what the user says) -> what the function takes after its inputs
+    rolls: bool = True  # can its sweep be rolled into a loop over the nodes?
+    long: Callable | None = None  # where it cannot: how it is composed, for long mechanisms, of quantities that can (long.py)
+    straight_up_to: int | Callable[..., bool] | None = None  # velocities, or (lowered) -> bool, with straight-line code; None: by result
+    of_tree: bool = False  # is it the tree's by contract, whatever binds the joints besides?
+    divides_by_inertia: bool = False  # has it no value where a joint moves nothing that has inertia?
+    demands: Callable | None = None  # of its inputs, in their order: raises where their numbers mean nothing
+    program: Callable | None = None  # where bodies are flexible and its sweep is for rigid ones: of which program it is the derivative
+    refuses: str = ""  # where constraints would change it and it does not know them: what to do instead
 
     @property
     def name(self) -> str:
@@ -204,32 +204,14 @@ def declared_as(model, name) -> Quantity:
     return QUANTITIES[name]
 
 
-def quantity(
-    result: tuple,
-    honours: Honours,
-    *,
-    of_joints=False,
-    product=None,
-    options=None,
-    rolls=True,
-    long=None,
-    straight_up_to=None,
-    of_tree=False,
-    divides_by_inertia=False,
-    demands=None,
-    program=None,
-    refuses="",
-) -> Callable:
+def quantity(result: tuple, honours: Honours, **more: Any) -> Callable:
     """Declare the function below as a quantity: the fields of `Quantity` say what each argument means."""
 
     def declared(function: Callable) -> Quantity:
-        made = Quantity(
-            function, result, honours, of_joints, product, options, rolls, long, straight_up_to, of_tree, divides_by_inertia, demands,
-            program, refuses,
-        )  # fmt: skip
-        if made.name in QUANTITIES and QUANTITIES[made.name].decided_by and not made.decided_by:
-            raise ValueError(f'"{made.name}" is a quantity of linkwork. Give your function another name.')
-        QUANTITIES[made.name] = made
-        return made
+        one = Quantity(function, result, honours, **more)
+        if one.name in QUANTITIES and QUANTITIES[one.name].decided_by and not one.decided_by:
+            raise ValueError(f'"{one.name}" is a quantity of linkwork. Give your function another name.')
+        QUANTITIES[one.name] = one
+        return one
 
     return declared

@@ -153,7 +153,7 @@ def test_a_kernel_is_its_sweep(mechanism, name):
         options = ((0, last),)
 
     def quantity(nodes, *arguments):
-        return getattr(quantities, name)(nodes, *arguments, *options)
+        return quantities.QUANTITIES[name](nodes, *arguments, *options)
 
     arguments = [getattr(s, x) for x in CALLS[name]]
     expected = quantity(lower(model), *arguments)

@@ -23,7 +23,7 @@ class Sweeps:
 
     def _run(self, quantity, q, *others):
         """The quantity with the batch axes of q, even where it does not depend on q."""
-        result = np.asarray(getattr(quantities, quantity)(self.nodes, q, *others))
+        result = np.asarray(quantities.QUANTITIES[quantity](self.nodes, q, *others))
         core = result.ndim - len(quantities.QUANTITIES[quantity].result)
         return np.broadcast_to(result, np.broadcast_shapes(q.shape[:-1], result.shape[:core]) + result.shape[core:])
 
