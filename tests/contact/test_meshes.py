@@ -53,7 +53,7 @@ def test_a_hull_has_the_distance_of_its_corners_and_faces(tmp_path):
 def test_kernels_refuse_meshes_and_say_what_has_them(tmp_path):
     gem = robot(tmp_path)
     q = gem.neutral()
-    with pytest.raises(ModelError, match=r'contact "gem.0/ground.ground" is of a mesh of "gem".*linkwork\.contact\.meshes'):
+    with pytest.raises(ModelError, match=r'contact "gem.0/ground.ground" is of a mesh of "gem".*linkwork\.contact\.geometry\.meshes'):
         gem.contact_gaps(q)
     with pytest.raises(TraceError, match="not in a kernel"):
         gem.kernel(lambda q: MeshDistances(gem)(q).gap)(q)

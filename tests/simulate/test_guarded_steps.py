@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from linkwork.simulate.events.events.events import EventDetector
 
 import linkwork as lw
 from linkwork.model import solids
+from linkwork.simulate.events.events import EventDetector
 from linkwork.simulate.runs import compiled_steps
 from linkwork.simulate.runs.segments import Segments
 
