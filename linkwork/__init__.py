@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from .complementarity import lcp
+from .contact.solver.complementarity import lcp
 from .contact.solver.solve import ConeSolution, solve_contacts
 from .dynamics import Dynamics
 from .engine.loading.gufunc import get_threads, set_threads

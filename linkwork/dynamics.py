@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from .actuation import Actuated, Actuators
 from .contact import ContactTable
 from .contact.solver.accelerations import ContactDynamics, contact_dynamics
-from .diagonal import Diagonal
 from .differentiate import Derivatives
 from .engine.loading.compiled import Made
 from .engine.loading.gufunc import put_into
@@ -36,6 +35,7 @@ from .varying import Varying
 
 if TYPE_CHECKING:
     from .answers import Equilibrium, Modes
+    from .velocities import Diagonal, FreeFlying, Geared
 
 Out = np.ndarray | None
 Outs = tuple[np.ndarray, ...] | None
@@ -719,8 +719,10 @@ class Dynamics:
         """The motors and servos of the model, as a controller: they act only where it is used."""
         return Actuators(self)
 
-    def diagonal(self) -> Diagonal:
+    def diagonal(self) -> "Diagonal":
         """A view of the robot in velocities η whose mass matrix is the identity; `.unnormalized` in ξ, where it is block diagonal."""
+        from .velocities import Diagonal
+
         return Diagonal(self)
 
     def inertial_unit(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
@@ -802,9 +804,9 @@ class Dynamics:
         """
         return contact_dynamics(self, q, v, tau, external, t=t, gap=gap, speed=speed)
 
-    def geared(self):
-        """A view of the robot in the velocities of its links, rotors and gears being part of them: see `operators.geared_robot`."""
-        from .operators.geared_robot import Geared
+    def geared(self) -> "Geared":
+        """A view of the robot in the velocities of its links, rotors and gears being part of them: see `Geared`."""
+        from .velocities import Geared
 
         return Geared(self)
 
@@ -851,9 +853,9 @@ class Dynamics:
 
         return operators(self, q, v, t)
 
-    def free_flying(self):
+    def free_flying(self) -> "FreeFlying":
         """This robot in the velocities of its joints alone, its free base moving as momentum says: see `FreeFlying`."""
-        from .free_flying import FreeFlying
+        from .velocities import FreeFlying
 
         return FreeFlying(self)
 

@@ -8,21 +8,18 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "linkwork"
 
-ORDER = [
-    "errors", "lie", "complementarity", "spatial", "joints", "flexible", "model", "formats", "sweeps", "engine", "systems", "operators",
-    "quantities", "constraints", "contact", "foreign", "kernels", "export", "varying", "differentiate", "virtual_work",
-    "motion", "actuation", "free_flying", "diagonal", "answers", "dynamics", "equations", "convert", "simulate", "view", "__init__", "cli",
-    "__main__",
-]
+PAGE = (PACKAGE.parent / "docs" / "how-it-is-built.md").read_text(encoding="utf-8").partition("## Layers")[2]
+ORDER, INSIDE = [], {}  # layers; of a layer its folders and modules; in import order
+for _line in re.findall(r"^    (.*)$", PAGE, re.MULTILINE):
+    _layer, _colon, _names = _line.rpartition(":")
+    if _colon:  # modules that the order does not name are above those that it names
+        INSIDE[_layer] = _names.split()
+    else:
+        ORDER += _names.split()
 FILES = sorted(PACKAGE.rglob("*.py"))
 KNOWS_FILES = {"formats", "dynamics", "simulate", "view", "__init__", "cli", "__main__"}
 ENGINE_MAY_IMPORT = ("linkwork.engine", "linkwork.errors", "linkwork.lie.scalars", "linkwork.lie.iteration")
-INSIDE = {  # folders of a layer, and modules that stand between them, in import order; other modules of the layer are above them
-    "engine": ["elementary", "tracing", "differentiation", "writers", "loading", "running"],
-    "constraints": ["rows", "choice", "solution", "systems", "states"],
-    "contact": ["geometry", "solver"],
-    "simulate": ["rates", "rest", "methods", "events", "storage", "requests", "runs", "rollouts", "derivatives", "trajectory", "ensembles"],
-}
+CIRCLES = {"flexible", "operators", "quantities", "simulate/ensembles", "simulate/rollouts"}  # folders with modules that import each other
 NAMED_TUPLE = "_replace", "_asdict", "_fields", "_make"  # public in spite of their names
 
 
@@ -86,6 +83,42 @@ def test_a_folder_of_a_layer_imports_only_lower_ones_and_holds_fifteen_files_at_
         if layer(name) == layer(module) and not module.endswith("__init__"):
             assert place(name) <= place(module), f"{module} imports {name}, which is above it"
     assert len(list(file.parent.glob("*.py"))) <= 16  # and what makes it a package
+
+
+def circle(imported: dict[str, set[str]]) -> list[str]:
+    """Names that import each other in a circle, of {name: what it imports}; none is an empty list."""
+    above: list[str] = []
+    done: set[str] = set()
+
+    def follow(name):
+        if name in above:
+            return [*above[above.index(name) :], name]
+        if name in done or name not in imported:
+            return []
+        done.add(name)
+        above.append(name)
+        circles = next(filter(None, map(follow, sorted(imported[name]))), [])
+        above.pop()
+        return circles
+
+    return next(filter(None, map(follow, sorted(imported))), [])
+
+
+def inside(folder):
+    """{module: what it imports of its own folder} of a folder's modules, those imported when they are needed among them."""
+    files = {module_of(x): x for x in folder.glob("*.py") if x.stem != "__init__"}
+    names = {module: [*imports(without_types(x.read_text(encoding="utf-8")), module)] for module, x in files.items()}
+    return {module: {x for name in names[module] for x in (name, name.rpartition(".")[0])} & {*files} - {module} for module in files}
+
+
+@pytest.mark.parametrize("folder", sorted({x.parent for x in FILES} - {PACKAGE}), ids=lambda x: x.relative_to(PACKAGE).as_posix())
+def test_modules_of_a_folder_do_not_import_each_other_in_a_circle(folder):
+    assert bool(circle(inside(folder))) == (folder.relative_to(PACKAGE).as_posix() in CIRCLES), circle(inside(folder))
+
+
+def test_a_circle_of_imports_is_found():
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
 def private(name):

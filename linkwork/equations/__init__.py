@@ -1,6 +1,5 @@
 """Dynamics in closed form, for control, analysis and teaching, and as independent checks of the sweeps."""
 
-from ..virtual_work import VirtualWork
 from .algebra import TABLE, Algebra
 from .choices import Choice, EulerRates, Exponential, Linear, SecondKind, WorldVelocity
 from .equations import Equations
@@ -9,6 +8,7 @@ from .quasi_velocities import QuasiVelocities
 from .screws import Screws, screw
 from .single_body import SingleBody
 from .symbolic import Symbolic, symbolic
+from .virtual_work import VirtualWork
 
 __all__ = [
     "TABLE",

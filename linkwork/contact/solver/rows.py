@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...complementarity import ZERO, lcp
 from .accelerations import accelerations
+from .complementarity import ZERO, lcp
 from .cone import blocks, flat, norm
 
 AT_BOUND = 1e-8  # of the forces of a row: one nearer to its bound than that is there

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import OptionError
-from .lie.scalars import numbers
+from ..errors import OptionError
+from ..lie.scalars import numbers
 
 
 class Factored:

@@ -5,10 +5,10 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, OptionError, ShapeError
 from ..model.coordinates import entry_names
+from ..operators.geared import geared, velocities_of_all
+from ..operators.rigid import rigid
+from ..operators.sko import SKO
 from ..systems.gears import gears
-from .geared import geared, velocities_of_all
-from .rigid import rigid
-from .sko import SKO
 
 
 class Geared:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .contact import refuse_contacts
-from .errors import ModelError, OptionError, ShapeError, listed
-from .lie import SE3
-from .lie.scalars import working_dtype
-from .model import Spring
-from .quantities.momentum import of_one_free_root
+from ..contact import refuse_contacts
+from ..errors import ModelError, OptionError, ShapeError, listed
+from ..lie import SE3
+from ..lie.scalars import working_dtype
+from ..model import Spring
+from ..quantities.momentum import of_one_free_root
 
 BASE = slice(0, 6)
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from .engine.tracing.array import Traced
-from .errors import ModelError, ShapeError
-from .lie.embedding import cross, tilde
-from .lie.scalars import like
-from .model import Model, Push, Spring
-from .quantities.point_forces import applied, point_energy, point_force
-from .systems.lowering import ends_of
+from ..engine.tracing.array import Traced
+from ..errors import ModelError, ShapeError
+from ..lie.embedding import cross, tilde
+from ..lie.scalars import like
+from ..model import Model, Push, Spring
+from ..quantities.point_forces import applied, point_energy, point_force
+from ..systems.lowering import ends_of
 
 
 class VirtualWork:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import ShapeError
-from .lie.scalars import working_dtype
+from ...errors import ShapeError
+from ...lie.scalars import working_dtype
 
 ZERO = 1e-10  # of the largest entry of a column: a pivot smaller than that is none
 TIE = 1e-12  # of the largest value: two ratios nearer than that are equal
