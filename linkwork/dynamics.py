@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from html import escape
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from .foreign import ForeignRun, is_foreign
 from .kernels import QuantityKernel, UserKernel
 from .model import Model, coordinates
 from .motion.linearize import Linearization, linearize
-from .quantities import Given, Quantity
+from .quantities import QUANTITIES, Given, Quantity
 from .quantities.binding import binding_notes, bonds
 from .quantities.bound import Bound
 from .quantities.declaration import DEVICE_UP_TO, STEPS_UP_TO, STRAIGHT_UP_TO, declared_as
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 Out = np.ndarray | None
 Outs = tuple[np.ndarray, ...] | None
+PASSIVE = "_with_passive_forces"  # of the derivatives of dynamics that know springs and dampers
 
 
 class Dynamics:
@@ -129,163 +131,99 @@ class Dynamics:
     # --- what moves
 
     def mass_matrix(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """𝓜 (..., nv, nv), the armature of joints included.
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """𝓜 (..., nv, nv), the armature of joints included."""
         return self._run("mass_matrix", (q,), out)
 
     def mass_matrix_inverse(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """𝓜⁻¹ (..., nv, nv), the armature of joints included.
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """𝓜⁻¹ (..., nv, nv), the armature of joints included."""
         return self._run("mass_matrix_inverse", (q,), out)
 
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, out: Out = None
     ) -> np.ndarray:
-        """tau = 𝓜 vdot + C v + g − J* external (..., nv); external (..., nb, 6) is a wrench on each body, in its axes.
-
-        Takes into account: gravity, external; of the tree: loops, couplings and drives are not part of it.
-        """
-        if external is None:
-            return self._run("inverse_dynamics", (q, v, vdot), out)
-        return self._run(("inverse_dynamics", "external"), (q, v, vdot, external), out)
+        """tau = 𝓜 vdot + C v + g − J* external (..., nv); external (..., nb, 6) is a wrench on each body, in its axes."""
+        return self._with("inverse_dynamics", (q, v, vdot), external, out)
 
     def forward_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        external: ArrayLike | None = None,
-        *,
-        t: float | None = None,
-        method: str = "articulated",
-        out: Out = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *,
+        t: float | None = None, method: str = "articulated", out: Out = None,
     ) -> np.ndarray:
         """vdot = 𝓜⁻¹ (tau − C v − g + J* external) (..., nv); tau is all of the joint force.
 
         Loops, couplings and constraints of the model are kept; if some move in time, t says when. `method` "base_invariant" is for
         mechanisms with a free base and without constraints: it does not depend on which body is the root.
-
-        Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
+        if method == "base_invariant":
+            return self._with("base_invariant_dynamics", (q, v, tau), external, out)
         if method != "articulated":
-            return self._base_invariant(method, q, v, tau, external, out)
+            raise OptionError(f'method is "{method}"; it may be "articulated" or "base_invariant".')
         if self.constraints is not None:
             return self.constraints.forward_dynamics(q, v, tau, external, t=t, out=out)
-        if external is None:
-            return self._run("forward_dynamics", (q, v, tau), out)
-        return self._run(("forward_dynamics", "external"), (q, v, tau, external), out)
-
-    def _base_invariant(self, method: str, q, v, tau, external, out):
-        if method != "base_invariant":
-            raise OptionError(f'method is "{method}"; it may be "articulated" or "base_invariant".')
-        if external is None:
-            return self._run("base_invariant_dynamics", (q, v, tau), out)
-        return self._run(("base_invariant_dynamics", "external"), (q, v, tau, external), out)
+        return self._with("forward_dynamics", (q, v, tau), external, out)
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *, passive: bool = False, out: Outs = None
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, external: ArrayLike | None = None, *,
+        passive: bool = False, out: Outs = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂tau/∂q, ∂tau/∂v and ∂tau/∂vdot = 𝓜 of `inverse_dynamics` (..., nv, nv); by q along the group, as `integrate` moves, so that
         columns match v. With `passive`, of inverse_dynamics − passive_force: what motors add to the model's springs and dampers.
-
-        Takes into account: gravity, external; of the tree: loops, couplings and drives are not part of it.
         """
-        return self._derivatives("inverse_dynamics_derivatives", (q, v, vdot), external, passive, out)
+        return self._with("inverse_dynamics_derivatives" + PASSIVE * passive, (q, v, vdot), external, out)
 
     def forward_dynamics_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        external: ArrayLike | None = None,
-        *,
-        passive: bool = False,
-        t: float | None = None,
-        out: Outs = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *,
+        passive: bool = False, t: float | None = None, out: Outs = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂vdot/∂q, ∂vdot/∂v and ∂vdot/∂tau = 𝓜⁻¹ of `forward_dynamics` (..., nv, nv); by q along the group, as `integrate` moves. With
         `passive`, at the forces tau + passive_force(q, v), which change with q and v.
 
         Under constraints they are along these: of forward dynamics at `robot.constraints.project(q, v)`, so that a change that would
         break them is put back first. Derivatives by time and those of forces are in `robot.constraints.derivatives(q, v, tau)`.
-
-        Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
         if passive and self.constraints is not None:
             by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, np.add(tau, self.passive_force(q, v)), external, t=t)
             of_q, of_v = self.passive_force_derivatives(q, v)
-            found = by_q + by_tau @ of_q, by_v + by_tau @ of_v, by_tau
-            return found if out is None else put_into(out, *found)
-        return self._derivatives("forward_dynamics_derivatives", (q, v, tau), external, passive, out, t)
+            results = by_q + by_tau @ of_q, by_v + by_tau @ of_v, by_tau
+            return results if out is None else put_into(out, *results)
+        return self._with("forward_dynamics_derivatives" + PASSIVE * passive, (q, v, tau), external, out, t)
 
-    def _derivatives(self, name: str, given, external, passive: bool, out, t=None):
-        name = f"{name}_with_passive_forces" if passive else name
-        return self._run(name, given, out, t) if external is None else self._run((name, "external"), (*given, external), out, t)
+    def _with(self, name: str, arrays, external, out, t=None):
+        """A quantity of these arrays, and of wrenches on the bodies if there are any."""
+        return self._run(name, arrays, out, t) if external is None else self._run((name, "external"), (*arrays, external), out, t)
 
     def jacobian_derivative(self, q: ArrayLike, body: str, axes: str = "body", *, out: Out = None) -> np.ndarray:
         """∂J/∂q of `jacobian` (..., 6, nv, nv), the kinematic Hessian: entry (r, a, c) is how column a changes along the velocity c. Times
         v it is the rate of J.
-
-        Takes into account: nothing.
         """
         return self._run(("jacobian_derivative", body, axes), (q,), out)
 
     def center_of_mass_jacobian(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """The velocity of the centre of mass from v, in the world (..., 3, nv).
-
-        Takes into account: nothing.
-        """
+        """The velocity of the centre of mass from v, in the world (..., 3, nv)."""
         return self._run("center_of_mass_jacobian", (q,), out)
 
     def centroidal_momentum_derivatives(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
-        """∂h/∂q and ∂h/∂v of `centroidal_momentum` (..., 6, nv); the latter is the centroidal momentum matrix.
-
-        Takes into account: nothing.
-        """
+        """∂h/∂q and ∂h/∂v of `centroidal_momentum` (..., 6, nv); the latter is the centroidal momentum matrix."""
         return self._run("centroidal_momentum_derivatives", (q, v), out)
 
     def kinetic_energy_gradient(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
-        """∂T/∂q and ∂T/∂v = 𝓜 v (..., nv).
-
-        Takes into account: nothing.
-        """
+        """∂T/∂q and ∂T/∂v = 𝓜 v (..., nv)."""
         return self._run("kinetic_energy_gradient", (q, v), out)
 
     def potential_energy_gradient(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """∂U/∂q (..., nv): the force that holds the mechanism still against gravity and springs.
-
-        Takes into account: gravity, joint springs, point forces.
-        """
+        """∂U/∂q (..., nv): the force that holds the mechanism still against gravity and springs."""
         return self._run("potential_energy_gradient", (q,), out)
 
     def gravity_force_derivative(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """∂g/∂q of `gravity_force` (..., nv, nv).
-
-        Takes into account: gravity; of the tree: loops, couplings and drives are not part of it.
-        """
+        """∂g/∂q of `gravity_force` (..., nv, nv)."""
         return self._run("gravity_force_derivative", (q,), out)
 
     def passive_force_derivatives(self, q: ArrayLike, v: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
-        """∂Q/∂q and ∂Q/∂v of `passive_force` (..., nv, nv): minus the stiffness and the damping of the model.
-
-        Takes into account: joint springs, point forces.
-        """
+        """∂Q/∂q and ∂Q/∂v of `passive_force` (..., nv, nv): minus the stiffness and the damping of the model."""
         return self._run("passive_force_derivatives", (q, v), out)
 
     def linearize(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        dt: float | None = None,
-        external: ArrayLike | None = None,
-        *,
-        t: float | None = None,
-        method: str = "rk4",
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, dt: float | None = None,
+        external: ArrayLike | None = None, *, t: float | None = None, method: str = "rk4",
         states: Sequence[str] | None = None,
     ) -> Linearization:
         """A, B of small changes about a motion, in continuous time or over one step of length dt, with the names of states and inputs.
@@ -309,14 +247,8 @@ class Dynamics:
     # --- where it rests, and small motions
 
     def equilibrium(
-        self,
-        q0: ArrayLike,
-        tau: ArrayLike | None = None,
-        external: ArrayLike | None = None,
-        *,
-        t: float | None = None,
-        search: str | None = None,
-        limits: bool = False,
+        self, q0: ArrayLike, tau: ArrayLike | None = None, external: ArrayLike | None = None, *,
+        t: float | None = None, search: str | None = None, limits: bool = False,
     ) -> "Equilibrium":
         """Where the mechanism rests under the forces tau of its joints (none by default), and whether it stays there: print it.
 
@@ -334,13 +266,8 @@ class Dynamics:
         return equilibrium(self, q0, tau, external, t=t, search=search, limits=limits)
 
     def modes(
-        self,
-        q: "ArrayLike | Equilibrium",
-        v: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-        external: ArrayLike | None = None,
-        *,
-        t: float | None = None,
+        self, q: "ArrayLike | Equilibrium", v: ArrayLike | None = None, tau: ArrayLike | None = None,
+        external: ArrayLike | None = None, *, t: float | None = None,
     ) -> "Modes":
         """Frequencies, damping and shapes of small motions about rest, or about a steady motion v: print them.
 
@@ -361,174 +288,104 @@ class Dynamics:
     # --- forces
 
     def bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """C v + g (..., nv): the force that keeps v as it is.
-
-        Takes into account: gravity; of the tree: loops, couplings and drives are not part of it.
-        """
+        """C v + g (..., nv): the force that keeps v as it is."""
         return self._run("bias", (q, v), out)
 
     def gravity_force(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """g (..., nv): the force that holds the mechanism still.
-
-        Takes into account: gravity; of the tree: loops, couplings and drives are not part of it.
-        """
+        """g (..., nv): the force that holds the mechanism still."""
         return self._run("gravity_force", (q,), out)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """C (..., nv, nv) with C + C* the rate of the mass matrix.
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """C (..., nv, nv) with C + C* the rate of the mass matrix."""
         return self._run("coriolis_matrix", (q, v), out)
 
     def mass_matrix_rate(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """d𝓜/dt (..., nv, nv) while the mechanism moves with v.
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """d𝓜/dt (..., nv, nv) while the mechanism moves with v."""
         return self._run("mass_matrix_rate", (q, v), out)
 
     def mass_matrix_derivative(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """∂𝓜/∂q (..., nv, nv, nv), the last axis the velocity along which q moves, on the group as `integrate` moves.
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """∂𝓜/∂q (..., nv, nv, nv), the last axis the velocity along which q moves, on the group as `integrate` moves."""
         return self._run("mass_matrix_derivative", (q,), out)
 
     def log_determinant(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """log det 𝓜 (...).
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """log det 𝓜 (...)."""
         return self._run("log_determinant", (q,), out)
 
     def log_determinant_gradient(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """∂ log det 𝓜/∂q (..., nv) along each velocity, on the group as `integrate` moves, in O(N).
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """∂ log det 𝓜/∂q (..., nv) along each velocity, on the group as `integrate` moves, in O(N)."""
         return self._run("log_determinant_gradient", (q,), out)
 
     def passive_force(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
         """Springs, damping and friction of the joints, and the model's springs and pushes between points (..., nv); no
         part of forward_dynamics.
-
-        Takes into account: joint springs, friction, point forces.
         """
         return self._run("passive_force", (q, v), out)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """½ v* 𝓜 v (...).
-
-        Takes into account: nothing.
-        """
+        """½ v* 𝓜 v (...)."""
         return self._run("kinetic_energy", (q, v), out)
 
     def potential_energy(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """Of gravity and springs (...).
-
-        Takes into account: gravity, joint springs, point forces.
-        """
+        """Of gravity and springs (...)."""
         return self._run("potential_energy", (q,), out)
 
     def lagrangian(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """L = T − U, kinetic less potential energy (...).
-
-        Takes into account: gravity, joint springs, point forces.
-        """
+        """L = T − U, kinetic less potential energy (...)."""
         return self._run("lagrangian", (q, v), out)
 
     def generalized_momentum(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """p = ∂L/∂v = 𝓜 v (..., nv).
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """p = ∂L/∂v = 𝓜 v (..., nv)."""
         return self._run("generalized_momentum", (q, v), out)
 
     def velocity_of_momentum(self, q: ArrayLike, p: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """v = 𝓜⁻¹ p (..., nv), in O(N).
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """v = 𝓜⁻¹ p (..., nv), in O(N)."""
         return self._run("velocity_of_momentum", (q, p), out)
 
     def hamiltonian(self, q: ArrayLike, p: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """H = ½ p · 𝓜⁻¹ p + U (...), the energy as a function of the generalized momenta.
-
-        Takes into account: gravity, joint springs, point forces; of the tree: loops, couplings and drives are not part of it.
-        """
+        """H = ½ p · 𝓜⁻¹ p + U (...), the energy as a function of the generalized momenta."""
         return self._run("hamiltonian", (q, p), out)
 
     def hamiltonian_dynamics(self, q: ArrayLike, p: ArrayLike, tau: ArrayLike, *, out: Outs = None) -> tuple[np.ndarray, np.ndarray]:
         """Hamilton's equations: (v, ṗ), both (..., nv), with v = ∂H/∂p and ṗ = tau − ∂U/∂q + ∂T/∂q + ad*(v) p. The forces of gravity, of
         springs and of pushes that are constant in the world come from U, as in `hamiltonian`; tau is all other force along the joints,
         dampers and friction included. The rates of q are qdot(q, v).
-
-        Takes into account: gravity, joint springs, point forces.
         """
         return self._run("hamiltonian_dynamics", (q, p, tau), out)
 
     def center_of_mass(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """In the world (..., 3).
-
-        Takes into account: nothing.
-        """
+        """In the world (..., 3)."""
         return self._run("center_of_mass", (q,), out)
 
     def centroidal_momentum(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """About the centre of mass, in world axes, angular first (..., 6).
-
-        Takes into account: nothing.
-        """
+        """About the centre of mass, in world axes, angular first (..., 6)."""
         return self._run("centroidal_momentum", (q, v), out)
 
     def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """A (..., 6, nv) with A v the centroidal momentum.
-
-        Takes into account: nothing.
-        """
+        """A (..., 6, nv) with A v the centroidal momentum."""
         return self._run("centroidal_momentum_matrix", (q,), out)
 
     def centroidal_momentum_rate(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """The rate A vdot + Å v of the centroidal momentum (..., 6): the wrench of all that acts from outside, gravity included.
-
-        Takes into account: nothing.
-        """
+        """The rate A vdot + Å v of the centroidal momentum (..., 6): the wrench of all that acts from outside, gravity included."""
         return self._run("centroidal_momentum_rate", (q, v, vdot), out)
 
     def centroidal_inertia(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """The mechanism as one rigid body (..., 6, 6): its inertia about the centre of mass, in world axes.
-
-        Takes into account: nothing.
-        """
+        """The mechanism as one rigid body (..., 6, 6): its inertia about the centre of mass, in world axes."""
         return self._run("centroidal_inertia", (q,), out)
 
     def average_velocity(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """The velocity of that rigid body with the same momentum (..., 6), at the centre of mass, in world axes.
-
-        Takes into account: nothing.
-        """
+        """The velocity of that rigid body with the same momentum (..., 6), at the centre of mass, in world axes."""
         return self._run("average_velocity", (q, v), out)
 
     def momentum(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """About the world's origin, in world axes, angular first (..., 6): what a free mechanism keeps.
-
-        Takes into account: nothing.
-        """
+        """About the world's origin, in world axes, angular first (..., 6): what a free mechanism keeps."""
         return self._run("momentum", (q, v), out)
 
     def poses(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """World from body, for every body (..., nb, 4, 4).
-
-        Takes into account: nothing.
-        """
+        """World from body, for every body (..., nb, 4, 4)."""
         return self._run("poses", (q,), out)
 
     def pose(self, q: ArrayLike, body: str, *, relative_to: str | None = None, out: Out = None) -> np.ndarray:
-        """World from one body or frame (..., 4, 4), or the body or frame `relative_to` from it.
-
-        Takes into account: nothing.
-        """
+        """World from one body or frame (..., 4, 4), or the body or frame `relative_to` from it."""
         if relative_to is not None:
             return self._run(("relative_pose", body, relative_to), (q,), out)
         return self._run(("pose", body), (q,), out)
@@ -536,90 +393,53 @@ class Dynamics:
     def jacobian(self, q: ArrayLike, body: str, axes: str = "body", *, relative_to: str | None = None, out: Out = None) -> np.ndarray:
         """Spatial velocity of a body or frame from v (..., 6, nv), angular rows first, at its origin, in its own axes or
         in the world's; as seen from the body or frame `relative_to`, which may move itself.
-
-        Takes into account: nothing.
         """
         if relative_to is not None:
             return self._run(("relative_jacobian", body, relative_to, axes), (q,), out)
         return self._run(("jacobian", body, axes), (q,), out)
 
     def body_velocity(
-        self, q: ArrayLike, v: ArrayLike, body: str, axes: str = "body", *, relative_to: str | None = None, out: Out = None
+        self, q: ArrayLike, v: ArrayLike, body: str, axes: str = "body", *, relative_to: str | None = None,
+        out: Out = None,
     ) -> np.ndarray:
-        """Spatial velocity of a body or frame (..., 6): `jacobian` times v.
-
-        Takes into account: nothing.
-        """
+        """Spatial velocity of a body or frame (..., 6): `jacobian` times v."""
         return self._run(("body_velocity", body, relative_to, axes), (q, v), out)
 
     def body_velocities(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """Spatial velocities of all bodies in one sweep (..., nb, 6), angular first, each at its origin, in its own axes.
-
-        Takes into account: nothing.
-        """
+        """Spatial velocities of all bodies in one sweep (..., nb, 6), angular first, each at its origin, in its own axes."""
         return self._run("body_velocities", (q, v), out)
 
     def body_accelerations(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """Their rates, component by component (..., nb, 6); the acceleration of an origin is the linear part plus ω × its velocity.
-
-        Takes into account: nothing.
-        """
+        """Their rates, component by component (..., nb, 6); the acceleration of an origin is the linear part plus ω × its velocity."""
         return self._run("body_accelerations", (q, v, vdot), out)
 
     def integrate(self, q: ArrayLike, dv: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """q moved along dv on the group (..., nq).
-
-        Takes into account: nothing.
-        """
+        """q moved along dv on the group (..., nq)."""
         return self._run("integrate", (q, dv), out)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """The dv from q0 to q1 (..., nv).
-
-        Takes into account: nothing.
-        """
+        """The dv from q0 to q1 (..., nv)."""
         return self._run("difference", (q0, q1), out)
 
     def qdot(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """The rate of the coordinates (..., nq).
-
-        Takes into account: nothing.
-        """
+        """The rate of the coordinates (..., nq)."""
         return self._run("qdot", (q, v), out)
 
     def hybrid_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        given: ArrayLike,
-        prescribed: ArrayLike,
-        external: ArrayLike | None = None,
-        *,
-        t: float | None = None,
-        out: Out = None,
+        self, q: ArrayLike, v: ArrayLike, given: ArrayLike, prescribed: ArrayLike,
+        external: ArrayLike | None = None, *, t: float | None = None, out: Out = None,
     ) -> np.ndarray:
         """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): (..., nv).
 
         Which is which may differ from sample to sample. All 0 is forward, all 1 inverse dynamics. Under constraints prescribed
         accelerations must agree with them, or it raises; where more are prescribed than can move by themselves, the forces are the
         least that make the motion, as in `motor_forces`.
-
-        Takes into account: gravity, loops, couplings, rolling, drives, external.
         """
-        if external is None:
-            return self._run("hybrid_dynamics", (q, v, given, prescribed), out, t)
-        return self._run(("hybrid_dynamics", "external"), (q, v, given, prescribed, external), out, t)
+        return self._with("hybrid_dynamics", (q, v, given, prescribed), external, out, t)
 
     def motor_forces(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        vdot: ArrayLike,
-        motors: str | Iterable[str] | None = None,
-        external: ArrayLike | None = None,
-        *,
-        t: float | None = None,
-        out: Out = None,
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, motors: str | Iterable[str] | None = None,
+        external: ArrayLike | None = None, *, t: float | None = None, out: Out = None,
     ) -> np.ndarray:
         """The forces tau (..., nv) of the named joints alone that make vdot: inverse dynamics of a robot with loops, couplings, drives.
 
@@ -639,10 +459,7 @@ class Dynamics:
     # axes, or in the world's: axes="world", or for one of them ("hand", pose or point or None, "world")
 
     def task_jacobian(self, q: ArrayLike, *places: Place, axes: str = "body", out: Out = None) -> np.ndarray:
-        """J of several places, one below the other (..., m, nv), each in its own axes or in the world's.
-
-        Takes into account: nothing.
-        """
+        """J of several places, one below the other (..., m, nv), each in its own axes or in the world's."""
         return self._task("task_jacobian", q, places, axes, None, out)
 
     def task_compliance(
@@ -650,49 +467,34 @@ class Dynamics:
     ) -> np.ndarray:
         """J 𝓜⁻¹ J* (..., m, m): accelerations of the places under forces on them. Its inverse is Λ where there is one;
         `robot.operators(q).task(*places)` says whether there is.
-
-        Takes into account: loops, couplings, rolling, drives.
         """
         return self._task("task_compliance", q, places, axes, t, out)
 
     def task_inertia(
-        self, q: ArrayLike, *places: Place, axes: str = "body", t: float | None = None, out: tuple[np.ndarray, np.ndarray] | None = None
+        self, q: ArrayLike, *places: Place, axes: str = "body", t: float | None = None,
+        out: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """(Λ, independence): the inverse (..., m, m) of `task_compliance`, and (...) how far the places are from depending
         on each other, 1 at best; Λ means nothing where this is rounding.
-
-        Takes into account: loops, couplings, rolling, drives.
         """
         return self._task("task_inertia", q, places, axes, t, out)
 
     def operational_inertias(self, q: ArrayLike, *bodies: str, out: Out = None) -> np.ndarray:
         """Υ⁻¹ (..., n, 6, 6) of these bodies of a free mechanism, without names of all: what a force on each feels of its own inertia
         and that of the others, in its axes, at its origin. `task_inertia` has it for places on any mechanism.
-
-        Takes into account: nothing.
         """
         return self._run(("operational_inertias", *bodies), (q,), out)
 
     def body_compliances(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """Υ = J 𝓜⁻¹ J* (..., nb, 6, 6) of every body: its acceleration under a force on itself, in its axes, at its origin.
-
-        Takes into account: nothing; of the tree: loops, couplings and drives are not part of it.
-        """
+        """Υ = J 𝓜⁻¹ J* (..., nb, 6, 6) of every body: its acceleration under a force on itself, in its axes, at its origin."""
         return self._run("body_compliances", (q,), out)
 
     def _task(self, name: str, q, places, axes, t, out):
         return self._run((name, *(hashable(place, axes) for place in places)), (q,), out, t)
 
     def joint_wrenches(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        vdot: ArrayLike,
-        *bodies: str,
-        tau: ArrayLike | None = None,
-        external: ArrayLike | None = None,
-        t: float | None = None,
-        out: Out = None,
+        self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, *bodies: str, tau: ArrayLike | None = None,
+        external: ArrayLike | None = None, t: float | None = None, out: Out = None,
     ) -> np.ndarray:
         """What the joints of these bodies carry (..., n, 6): the wrench on each, in its axes, at its origin; external as in
         `inverse_dynamics`. Without names, of all bodies; one that is fixed to another, or to the world, has its own too: what moves it
@@ -701,8 +503,6 @@ class Dynamics:
         Under constraints vdot does not say which part of the forces comes from motors: tau does, and must make vdot. Without it the
         least forces of the joints that make vdot are taken, none where it moves by itself. What constraints exert on bodies is in
         `constraint_forces(q, v, tau).wrenches`.
-
-        Takes into account: gravity, loops, couplings, rolling, external.
         """
         if tau is not None:
             return self._held.joint_wrenches(q, v, vdot, *bodies, tau=tau, external=external, t=t, out=out)
@@ -726,10 +526,7 @@ class Dynamics:
         return Diagonal(self)
 
     def inertial_unit(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
-        """What an inertial unit on a body or frame measures (..., 6): angular velocity, then acceleration less gravity, in its own axes.
-
-        Takes into account: gravity.
-        """
+        """What an inertial unit on a body or frame measures (..., 6): angular velocity, then acceleration less gravity, in its own axes."""
         return self._run(("inertial_unit", body), (q, v, vdot), out)
 
     # --- contact: n points, where the shapes of the model's contacts may touch
@@ -740,58 +537,34 @@ class Dynamics:
         return ContactTable.of(self.model)
 
     def contact_gaps(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """How far surfaces are apart at each contact point (..., n), negative where they overlap.
-
-        Takes into account: nothing.
-        """
+        """How far surfaces are apart at each contact point (..., n), negative where they overlap."""
         return self._run("contact_gaps", (q,), out)
 
     def contact_bounds(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """A gap that no point of each pair is below (..., pairs), by spheres around the shapes: what is far need not be looked at.
-
-        Takes into account: nothing.
-        """
+        """A gap that no point of each pair is below (..., pairs), by spheres around the shapes: what is far need not be looked at."""
         return self._run("contact_bounds", (q,), out)
 
     def contact_points(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """The points of the first and of the second surface (..., n, 2, 3), in the world.
-
-        Takes into account: nothing.
-        """
+        """The points of the first and of the second surface (..., n, 2, 3), in the world."""
         return self._run("contact_points", (q,), out)
 
     def contact_frames(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """World from contact (..., n, 3, 3): the normal, from the second body to the first, and two tangents are the columns.
-
-        Takes into account: nothing.
-        """
+        """World from contact (..., n, 3, 3): the normal, from the second body to the first, and two tangents are the columns."""
         return self._run("contact_frames", (q,), out)
 
     def contact_jacobian(self, q: ArrayLike, *, out: Out = None) -> np.ndarray:
         """J (..., 3 n, nv): the velocity of the first surface on the second from v, in the axes of `contact_frames`, the normal first,
         which is the rate of the gap. Forces at the points act on the joints as J* λ.
-
-        Takes into account: nothing.
         """
         return self._run("contact_jacobian", (q,), out)
 
     def contact_bias(self, q: ArrayLike, v: ArrayLike, *, out: Out = None) -> np.ndarray:
-        """J̇ v (..., 3 n) of `contact_jacobian`, curvature of the surfaces included: J vdot + J̇ v is the rate of J v.
-
-        Takes into account: nothing.
-        """
+        """J̇ v (..., 3 n) of `contact_jacobian`, curvature of the surfaces included: J vdot + J̇ v is the rate of J v."""
         return self._run("contact_bias", (q, v), out)
 
     def contact_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        external: ArrayLike | None = None,
-        *,
-        t: float | None = None,
-        gap: float | None = None,
-        speed: float | None = None,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None = None, *,
+        t: float | None = None, gap: float | None = None, speed: float | None = None,
     ) -> ContactDynamics:
         """Accelerations with contacts: v̇, the forces of all points, and which of these are active, stick, slide.
 
@@ -816,16 +589,11 @@ class Dynamics:
             other = lw.Dynamics(robot.model.rebased("hand"))
             q_other, v_other = robot.rebase(q, v, "hand")
             q, v = other.rebase(q_other, v_other, "torso")            # and back to the old root
-
-        Takes into account: nothing.
         """
         return self._run(("rebase", body), (q, v), out)
 
     def rebase_force(self, q: ArrayLike, tau: ArrayLike, body: str, *, out: Out = None) -> np.ndarray:
-        """The forces (..., nv) of the robot whose root is `body` that do the same as tau at q: their power is the same in every motion.
-
-        Takes into account: nothing.
-        """
+        """The forces (..., nv) of the robot whose root is `body` that do the same as tau at q: their power is the same in every motion."""
         return self._run(("rebase_force", body), (q, tau), out)
 
     # --- any declared quantity, your own among them
@@ -926,14 +694,8 @@ class Dynamics:
         return self._kernels[key]
 
     def derivative(
-        self,
-        what: str | tuple,
-        *arrays: ArrayLike,
-        by: str | Sequence[str] = "q",
-        of: int | None = None,
-        order: int = 1,
-        out: Any = None,
-        **constants: ArrayLike,
+        self, what: str | tuple, *arrays: ArrayLike, by: str | Sequence[str] = "q", of: int | None = None,
+        order: int = 1, out: Any = None, **constants: ArrayLike
     ) -> Any:
         """The derivative of a quantity, a name or (name, options...), by one of its arguments or by a constant of the model.
 
@@ -1070,3 +832,8 @@ class Dynamics:
 
     def _repr_html_(self) -> str:
         return "<br>".join([self.model._repr_html_(), *map(escape, binding_notes(self.model, vars(Dynamics)))])
+
+
+for _name, _declared in QUANTITIES.items():  # help(robot.mass_matrix) ends with what its declaration says
+    if _name in vars(Dynamics):
+        getattr(Dynamics, _name).__doc__ = f"{cleandoc(getattr(Dynamics, _name).__doc__ or '')}\n\n{_declared.honours_text}"
