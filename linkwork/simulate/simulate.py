@@ -9,10 +9,11 @@ from ..errors import SimulationError
 from ..lie.scalars import numbers
 from ..varying import Varying
 from .derivatives.sensitivity import check, named
-from .ensembles.ensemble_device import DeviceEnsembleRun, is_on_device, on_host
+from .ensembles.ensemble_device import Threads, is_on_device, on_host
 from .ensembles.ensemble_request import request
 from .ensembles.ensemble_run import EnsembleRun
 from .ensembles.ensemble_single import SingleRuns
+from .ensembles.places import Lanes
 from .rates.control import Control
 from .rates.whole_step import own_robot
 from .requests.capabilities import BATCH, EACH, GPU, refuse, road_of
@@ -102,11 +103,12 @@ def simulate(
     if road == GPU:
         state, given, like = on_host(state, given)
         made = request(robot, state, settings, float(start), until, given, statistics, store or (None if settings.dt else "last"))
-        return DeviceEnsembleRun(made, like).go()
+        return EnsembleRun(made, Threads(like)).go()
     if road == EACH:
         return SingleRuns(robot, state, settings, float(start), until, store).go()
     if road == BATCH:
-        return EnsembleRun(request(robot, state, settings, float(start), until, given, statistics, store)).go()
+        made = request(robot, state, settings, float(start), until, given, statistics, store)
+        return EnsembleRun(made, Lanes()).go()
     own = own_robot(robot)
     if names:
         check(own, settings)

@@ -12,7 +12,7 @@ from linkwork.engine.running import ptx_repeat
 from linkwork.engine.running.device import DeviceRepeat
 from linkwork.engine.running.repeat import Form
 from linkwork.engine.tracing.program import Input
-from linkwork.simulate.ensembles import ensemble_device
+from linkwork.simulate.ensembles.ensemble_device import Threads
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_segment_is_that_of_the_cpu(dtype):
 @pytest.mark.parametrize("how", [{"save": "steps"}, {"dt": 0.1}], ids=["all steps", "multiples of dt"])
 def test_rows_are_those_of_the_cpu(cupy, pendulum, how, monkeypatch):
     """In launches with room for a few rows, of a batch (2, 3) that events end at times of their own."""
-    monkeypatch.setattr(ensemble_device, "CAPACITY", 5)
+    monkeypatch.setattr(Threads, "CAPACITY", 5)
     q, v = pendulum.random_state((2, 3), seed=0)
     robots = pendulum, lw.Dynamics(pendulum.model)
 

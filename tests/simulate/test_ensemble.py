@@ -6,6 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork.errors import ConstraintError
 from linkwork.simulate.ensembles import ensemble_run
+from linkwork.simulate.ensembles.places import Lanes
 from linkwork.simulate.runs.segments import ATTEMPTS, Segments
 
 
@@ -52,7 +53,7 @@ def test_blocks_and_room_change_no_bits(robot, monkeypatch):
     whole = lw.simulate(robot, (Q, V), until=1.0)
     monkeypatch.setattr(ensemble_run, "FIRST_BLOCK", 1)
     monkeypatch.setattr(ensemble_run, "SECONDS", 0.0)
-    monkeypatch.setattr(ensemble_run, "CAPACITY", 3)
+    monkeypatch.setattr(Lanes, "CAPACITY", 3)
     parts = lw.simulate(robot, (Q, V), until=1.0)
     assert whole.q.shape == (5, 7, 2) and len(whole) == 35
     np.testing.assert_array_equal(whole.q, parts.q)
@@ -235,7 +236,7 @@ def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
 @pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.5}])
 def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, how, monkeypatch):
     """t, q, v and counts are those of the start; there are no rows, statistics and events, whatever was made of them."""
-    monkeypatch.setattr(ensemble_run, "CAPACITY", 4)
+    monkeypatch.setattr(Lanes, "CAPACITY", 4)
     calls, run = [], Segments.run
 
     def interrupted(*x):
@@ -300,7 +301,7 @@ def test_a_timeout_stops_an_ensemble(robot, limits):
 @pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.1}])
 def test_ctrl_c_keeps_samples_that_are_done_beside_those_that_are_not(robot, how, monkeypatch):
     """Of a vector of samples, or a block, of which one turns at 1e5 rad/s."""
-    monkeypatch.setattr(ensemble_run, "CAPACITY", 64)
+    monkeypatch.setattr(Lanes, "CAPACITY", 64)
     Q, V = states(robot, 4)
     whole = lw.simulate(robot, (Q, V), until=0.5, **how)
     V[1], calls, run = 1e5, [], Segments.run
@@ -354,7 +355,8 @@ def test_statistics_and_events_go_on(robot):
 @pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.1}])
 def test_what_ctrl_c_has_stopped_is_finished_by_resume(robot, how, monkeypatch):
     """Stopped in the first part, and again in the second: the bits of an ensemble that was never stopped."""
-    for name, value in (("FIRST_BLOCK", 3), ("CAPACITY", 4), ("SECONDS", 0.0), ("get_threads", lambda: 2)):  # blocks are of six samples
+    monkeypatch.setattr(Lanes, "CAPACITY", 4)
+    for name, value in (("FIRST_BLOCK", 3), ("SECONDS", 0.0), ("get_threads", lambda: 2)):  # blocks are of six samples
         monkeypatch.setattr(ensemble_run, name, value)
     (Q, V), some = states(robot, 20), 4 if how == {"save": "last"} else 16
     first = lw.simulate(robot, (Q, V), until=0.6, **how)

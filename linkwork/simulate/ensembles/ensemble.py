@@ -51,7 +51,7 @@ class Carried:
     state: Mapping[str, Any]  # of all samples, as the compiled steps have it
     calls: np.ndarray  # (holds, samples), the numbers of the last calls of held controllers
     answers: list  # of held controllers, (samples, nv) each
-    like: Any = None  # an array on the GPU, if that is where the samples are
+    place: Any  # where the samples are
 
 
 class Ragged:
@@ -139,7 +139,6 @@ class Ensemble:
         from ..requests.checks import checked_until
         from ..requests.features import Asked
         from ..requests.settings import Settings
-        from .ensemble_device import DeviceEnsembleRun
         from .ensemble_run import EnsembleRun
 
         was = self.carried
@@ -147,7 +146,7 @@ class Ensemble:
             raise SimulationError(next(refusals(Asked.of(self.robot, Settings(), resumes=True), EACH)))
         until = was.asked.until if until is None else checked_until(until, was.asked.until)
         asked = replace(was.asked, until=until, settings=replace(was.asked.settings, progress=progress, timeout=timeout))
-        return EnsembleRun(asked, self).go() if was.like is None else DeviceEnsembleRun(asked, was.like, self).go()
+        return EnsembleRun(asked, was.place, self).go()
 
     def _on_host(self, found: Mapping) -> dict:
         """What can be said of without a copy from a GPU."""

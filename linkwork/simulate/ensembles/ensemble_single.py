@@ -17,8 +17,8 @@ from ..requests.start_state import unit_quaternions
 from ..runs.run import Run
 from ..trajectory import Trajectory
 from .ensemble import FAILED, STOPPED, Ensemble, EventTimes
+from .ensemble_block import MAX_STEPS
 from .ensemble_request import arrays_of, store_of
-from .ensemble_run import MAX_STEPS
 
 
 class SingleRuns:

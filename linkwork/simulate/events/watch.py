@@ -63,7 +63,7 @@ class Watch:
         for name, x in zip(self.statistics, values):
             made |= {f"{what} of {name}": x for what in STATISTICS} | {f"integral of {name}": 0.0 * x}
         for k, x in enumerate(values[len(self.statistics) :]):
-            made |= {f"before of event {k}": x, f"first of event {k}": np.nan + 0.0 * x, f"count of event {k}": np.zeros_like(x)}
+            made |= {f"before of event {k}": x, f"first of event {k}": np.nan + 0.0 * x, f"count of event {k}": 0.0}
         return made
 
     def seen(self, step: "Within", at: Mapping, made):
