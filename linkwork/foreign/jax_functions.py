@@ -25,7 +25,7 @@ class JaxFunctions:
 
     def __init__(self, robot):
         self.robot = robot
-        self._methods = {name: x for name, x in vars(type(robot)).items() if name in QUANTITIES or name in ("ask", "_task")}
+        self._methods = {name: x for name, x in vars(type(robot)).items() if name in QUANTITIES or name in ("ask", "_task", "_with")}
 
     def __call__(self, kernel) -> Callable:
         if not callable(getattr(kernel, "by_components", None)):
