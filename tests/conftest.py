@@ -53,11 +53,12 @@ def rng():
 
 @pytest.fixture
 def registries():
-    """What a test adds to the tables of quantities and operations is taken out again."""
+    """What a test adds to the tables of quantities, operations and constraints is taken out again."""
+    from linkwork.constraints.rows.set import ROWS
     from linkwork.engine.tracing.operations import OPERATIONS
     from linkwork.quantities import QUANTITIES
 
-    before = [(table, dict(table)) for table in (QUANTITIES, OPERATIONS)]
+    before = [(table, dict(table)) for table in (QUANTITIES, OPERATIONS, ROWS)]
     yield
     for table, rows in before:
         table.clear()

@@ -1,19 +1,21 @@
 """Loops, couplings and rolling: what binds the velocities of a mechanism beyond its tree of joints."""
 
 from ..errors import ConstraintError, ModelError
-from ..model import Distance, Driven, Holonomic, KnifeEdge, Linear, Model, Pfaffian, Rolling, Touching
+from ..model import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Model, Pfaffian, Rolling, Touching
 from ..operators.aggregation import Aggregate, aggregated, substructured
 from .constrained import Constrained
 from .reduced import Reduced
 from .report import Report
+from .rows.distance_rows import holder, point, where
 from .rows.rows import Constraint, Rows
-from .rows.set import ConstraintSet
+from .rows.set import ConstraintSet, rows_of
 from .systems.embedded import Embedded
 from .systems.forces import Forces
 from .systems.kkt import kkt
 
 __all__ = [
     "Aggregate",
+    "Bond",
     "Constrained",
     "Constraint",
     "ConstraintError",
@@ -32,9 +34,13 @@ __all__ = [
     "Rows",
     "Touching",
     "aggregated",
+    "holder",
     "kkt",
     "of",
+    "point",
+    "rows_of",
     "substructured",
+    "where",
 ]
 
 

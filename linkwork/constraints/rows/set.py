@@ -1,6 +1,7 @@
 """All constraints of a robot together."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -308,6 +309,16 @@ ROWS: dict[type, Any] = {
     Rolling: RollingRows,
     Touching: TouchingRows,
 }  # what each constraint of a model demands of velocities
+
+
+def rows_of(kind: type) -> Callable[[type], type]:
+    """Registers the rows that a kind of constraint of models stands for: a decorator of a `Constraint` with a method `of(x, robot)`."""
+
+    def registered(rows: type) -> type:
+        ROWS[kind] = rows
+        return rows
+
+    return registered
 
 
 def bound(x, robot) -> Constraint:
