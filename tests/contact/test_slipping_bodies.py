@@ -60,6 +60,32 @@ def test_corners_that_strike_in_turn_come_to_rest():
         np.testing.assert_allclose(run.v[-1][[0, 2]], 0.0, rtol=0, atol=1e-9)
 
 
+def slider_with_clearance(friction, restitution):
+    """A slider-crank of Flores, Leine and Glocker (2010): the slider has four corners and 1 mm of play in its guide."""
+    crank, rod, half_length, half_height, play = 0.153, 0.306, 0.05, 0.025, 0.001
+    made = lw.Builder("slider_crank", gravity=(0, -G, 0)).ground(-half_height - play, (0, 1, 0), name="floor")
+    made.ground(-half_height - play, (0, -1, 0), name="roof")
+    made.body("crank", joint=lw.Revolute(), mass=0.038, center=(crank / 2, 0, 0), tensor=(7.4e-5,) * 3)
+    made.body("rod", "crank", (crank, 0, 0), lw.Revolute(), mass=0.038, center=(rod / 2, 0, 0), tensor=(5.9e-4,) * 3)
+    corners = [(x, y) for y in (half_height, -half_height) for x in (-half_length, half_length)]
+    shapes = [lw.Shape("sphere", (0.0,), lw.Pose.of((x, y, 0)), name=f"corner {i}") for i, (x, y) in enumerate(corners)]
+    made.body("slider", "rod", (rod, 0, 0), lw.Revolute(), mass=0.076, tensor=(2.7e-6,) * 3, collisions=shapes)
+    for i in range(4):
+        made.contact(f"corner {i}", "roof" if i < 2 else "floor", friction=friction, restitution=restitution)
+    return lw.Dynamics(made.model())
+
+
+@pytest.mark.parametrize("friction, rtol", [(0.01, 1e-6), (0.0, 1e-8), pytest.param(0.01, 1e-9, marks=pytest.mark.slow)])
+def test_a_face_that_strikes_again_and_again_comes_to_rest(friction, rtol):
+    """Impacts of two corners follow each other ever faster, until the slider rises by less than rounding: then it lies on its guide."""
+    robot = slider_with_clearance(friction, restitution=0.4)
+    run = lw.simulate(robot, (np.zeros(3), [150.0, -225.0, 75.0]), until=0.1, rtol=rtol, atol=rtol / 100)
+    assert run.status == "finished" and (run.contact.force[:, :, 0] > 0).any()
+    assert np.diff(run.energy).max() < 20 * rtol * run.energy[0] and run.contact.gap.min() > -1e-8
+    if friction:
+        assert abs(np.interp(0.05, run.t, run.q[:, 0]) - 4.79355) < 2e-4
+
+
 @pytest.mark.slow
 def test_a_flexible_arm_lands_and_slides():
     """Its tip strikes with 1.4 m/s along the ground: rebounds slower than 1e-6 of that, as exact as velocities are, are none."""

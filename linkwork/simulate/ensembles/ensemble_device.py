@@ -56,8 +56,8 @@ class Threads(Place):
         states, rows, counts = steps.repeated.rounds(arrays, self.full((len(arrays[0]),), 1.0), capacity, ATTEMPTS)
         return states, rows, self.library.to_host(counts).astype(int)
 
-    def within(self, run: "EnsembleRun", t: np.ndarray, x: np.ndarray, q0, coefficients, given: Mapping) -> tuple:
-        return run.steps.within(self.put(t), self.put(x), q0, coefficients, *given.values())
+    def within(self, run: "EnsembleRun", t: np.ndarray, x: np.ndarray, q0, coefficients, varied: Mapping) -> tuple:
+        return run.steps.within(self.put(t), self.put(x), q0, coefficients, *varied.values())
 
 
 class DeviceSteps(Arguments):
@@ -73,9 +73,9 @@ class DeviceSteps(Arguments):
         inputs = tuple(of.robot.lowered.input(name, shape) for name, shape in shapes.items())
         self.within = DeviceKernel(Kernel("within_step", self._within, inputs, content))
 
-    def _within(self, t, x, q, coefficients, *given):
+    def _within(self, t, x, q, coefficients, *varied):
         """q and v at a fraction x of a step, at time t, on the constraints."""
-        of, at = self.of, dict(zip(self.of.varied, given))
+        of, at = self.of, dict(zip(self.of.varied, varied))
         y, n = Polynomial.value(coefficients, x), of.robot.nv
         q1, v1 = integrate(of.mechanism.tree(q, at), q, y[:n]), y[n:]
         if of.constraints is None:

@@ -43,7 +43,7 @@ class Place(ABC):
         `asked` of Python, see PausedBatch."""
 
     @abstractmethod
-    def within(self, run: "EnsembleRun", t: np.ndarray, x: np.ndarray, q0, coefficients, given: Mapping) -> tuple:
+    def within(self, run: "EnsembleRun", t: np.ndarray, x: np.ndarray, q0, coefficients, varied: Mapping) -> tuple:
         """q and v at times t, which are fractions x of steps that begin at q0, on the constraints."""
 
     def capacity(self, steps, samples: int) -> int:
@@ -83,9 +83,9 @@ class Lanes(Place):
         steps.run(arrays, room, counts := np.zeros(samples), capacity, **asked)
         return arrays[: len(steps.state)], room, counts.astype(int)
 
-    def within(self, run: "EnsembleRun", t: np.ndarray, x: np.ndarray, q0, coefficients, given: Mapping) -> tuple:
+    def within(self, run: "EnsembleRun", t: np.ndarray, x: np.ndarray, q0, coefficients, varied: Mapping) -> tuple:
         y, n, constraints = Polynomial.value(coefficients, x[:, None]), run.own.nv, run.asked.constraints
         q, v = run.own.integrate(q0, y[:, :n]), y[:, n:]
         if constraints is None or constraints.varying is None:
             return run.asked.keeper.back(t, q, v)
-        return constraints.put_back(t, q, v, given)[:2]
+        return constraints.put_back(t, q, v, varied)[:2]

@@ -174,7 +174,7 @@ class EventDetector:
             still = abs(self.onward) < STILL * abs(rate) or (self.onward == 0 and rested == just)
             self.resting = just if still else None
         if self.stops is not None:
-            self.stops_before = np.maximum(self.stops.values(t, q, v, self.flow), 0.0)  # below zero it is rounding
+            self.stops_before = self.stops.start_values(t, q, v, self.flow)
 
     def rate(self, i: int, t: float, q, v) -> float:
         """How fast the function of the user's event i changes along the motion, but for a factor."""

@@ -57,6 +57,7 @@ class Points:
         self.chosen, self.rows = np.zeros((self.n, 3)), np.zeros(robot.nv)  # forces of points and joints where it was chosen what rests
         self.lifts, self.struck = np.zeros(self.n, bool), np.zeros(self.n, bool)  # by events at this time
         self.slips = np.zeros((self.n, 2))  # directions of those that begin to, by an event at this time
+        self.hovers: int | None = None  # the point that strikes again at the time at which it has rebounded: it rose by less than rounding
         self._seen: tuple = ()
         self._found: tuple = ()
 
@@ -202,6 +203,8 @@ class Points:
         gaps, J, u = self.at(q, v)
         self.slack = np.where((gaps > self.touch) | (u[:, 0] > self.slow(u)), 0.0, self.touch - gaps)  # it is not to strike by rounding
         rests = np.abs(u[:, 0]) <= np.maximum(STILL, self.slow(u))
+        if self.hovers is not None:
+            rests[self.hovers] = True
         touches = ((was & (gaps <= OVERLAP)) | (gaps <= self.touch) | self.struck) & rests  # a reset may have moved what was closed
         closed = touches & ~self.lifts
         moving = norm(u[:, 1:]) > np.maximum(SPEED, 1e-6 * np.abs(v).max(initial=0.0))
@@ -240,8 +243,8 @@ class Points:
         where = np.where(slipping[:, None], touch.slip, acc[:, 1:])
         self.along = np.where(self.slides[:, None], where / np.where(norm(where) > 0, norm(where), 1.0)[:, None], 0.0)
 
-    def named(self, some) -> str:
-        return ", ".join(np.array(self.robot.contacts.labels)[some][:4])
+    def named(self, points) -> str:
+        return ", ".join(np.array(self.robot.contacts.labels)[points][:4])
 
     def check(self, q) -> None:
         """Closed points keep their gaps, so that shapes which are in each other at the start, or after a reset, would stay so."""

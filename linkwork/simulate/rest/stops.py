@@ -19,6 +19,7 @@ from .sharing import room_of_forces
 
 NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
 NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
+ROUNDING = 1e-14  # of the mechanism's size: gaps of contact points are not known better
 SAME = 16  # units in the last place: times as near as that are one
 
 
@@ -142,6 +143,15 @@ class Stops:
         near, more = (gap[:0], gap[:0]) if self.points is None else (self.points.gaps(q), self.points.values(q, v))
         return np.concatenate([np.where(self.stopped, inf, gap), near, slip, room, more])
 
+    def start_values(self, t: float, q, v, flow) -> np.ndarray:
+        """Returns `values` at the start of a smooth motion, without rounding: what is below zero there is zero, and so are gaps of about
+        zero of points that part, so that the next time they close is the last change of sign, not one of the rounding."""
+        values, limits = np.maximum(self.values(t, q, v, flow), 0.0), len(self.limits)
+        if self.points is not None:
+            gaps = values[limits : limits + self._n]
+            gaps[(gaps <= ROUNDING * self.robot.model.size) & (self.points.gap_rates(q, v) > 0)] = 0.0
+        return values
+
     @property
     def shares(self) -> bool:
         """Do more forces hold joints at rest than are needed, so that their shares are a matter of choice?"""
@@ -197,7 +207,10 @@ class Stops:
             names = [self.limits[i].name]
             q, v = strike(self, i, t, q, v)
         elif (i := i - limits) < self._n:
+            assert self.points is not None
+            hovers = self.points.struck[i] and self.points.gap_rates(q, v)[i] > 0
             names = self._happens("strikes", i)
+            self.points.hovers = i if hovers else None
             q, v = strike(self, None, t, q, v)
         elif (i := i - self._n) < rough:
             self._stops_sliding(int(self._rough[i]), v)
@@ -208,6 +221,8 @@ class Stops:
             kind, i = divmod(i - nv, self._n)
             names = self._happens(KINDS[1 + kind], i)
         q, v = choose(self, t, q, v, flow)
+        if self.points is not None:
+            self.points.hovers = None
         return q, v, self.what_struck(names)
 
     def what_struck(self, names: list[str]) -> list[str]:
