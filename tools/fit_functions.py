@@ -163,7 +163,8 @@ def rows(words, per_row, indent):
 def entry(name, values):
     """One entry of a table, the numbers in hexadecimal without trailing zeros."""
     words = [re.sub(r"\.?0*p", "p", float(v).hex()) for v in values]
-    return f'    "{name}": _floats("""{rows(words, 4, " " * 8)}\n    """),'
+    text = f'"{" ".join(words)}"' if len(words) <= 4 else f'"""{rows(words, 4, " " * 8)}\n    """'
+    return f'    "{name}": _floats({text}),'
 
 
 HEAD = '''"""Coefficients and split constants of the elementary functions. Written by tools/fit_functions.py."""

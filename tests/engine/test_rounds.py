@@ -4,14 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from emulated import emulated
-from test_ptx import assembled
-from test_ptx_emulated import KINDS, back, laid, pointer
 
 import linkwork as lw
 from linkwork import quantities
 from linkwork.engine.loading.kernel import Kernel
-from linkwork.engine.running import ptx, ptx_rolled
 from linkwork.engine.running.repeat import Form, Repeat
 from linkwork.engine.tracing.program import Input
 from linkwork.errors import TraceError
@@ -108,25 +104,6 @@ def test_a_rolled_sweep_makes_steps_whose_rows_are_kept(rng):
         q = kernel.gufunc("d")(q, target)
         if i % 2 == 0:
             np.testing.assert_array_equal(rows[i // 2], q)
-
-
-@pytest.mark.parametrize("layout", ["rows", "columns"])
-@pytest.mark.parametrize("dtype", ["double", "float"])
-def test_a_gpu_repeats_a_rolled_kernel_to_the_same_bits(dtype, layout, rng, tmp_path):
-    """Run on the CPU thread after thread, with fewer threads than samples."""
-    n, count, threads = 12, 150, 2 * ptx.THREADS
-    kernel, kind = sweeps(n)[1], KINDS[dtype]
-    start, target = np.zeros((count, n), kind), rng.standard_normal((count, n)).astype(kind)
-    expected = rounds(kernel, dtype[0], MOST)(start, target)
-    tables = kernel.program.tables(dtype)
-    data = np.array([0, 0, 0, *(x.ctypes.data for x in tables)])
-    work = np.full(ptx_rolled.workspace(kernel.program, MOST) * threads, np.nan, kind)
-    places = [laid(x, layout) for x in (start, target, np.full_like(start, np.nan), np.full((count, 1), np.nan, kind))]
-    text = ptx_rolled.text(kernel.program, dtype, (layout,) * 4, MOST)
-    assembled(text, tmp_path)
-    emulated(text)(threads, count, pointer(data), pointer(work), *(x for place, step in places for x in (pointer(place), step)))
-    np.testing.assert_array_equal(back(places[2][0], layout, (count, n)), expected[0])
-    np.testing.assert_array_equal(back(places[3][0], layout, (count,)), expected[1])
 
 
 @pytest.mark.parametrize("kind", ["d", "f"])

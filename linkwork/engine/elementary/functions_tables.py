@@ -35,33 +35,17 @@ DOUBLE = {
         0x1.5555555555592p-1 0x1.999999997ff61p-2 0x1.24924941db6b3p-2 0x1.c71c5219fd0f5p-3
         0x1.74663ba8d69dp-3 0x1.39a20b21992d6p-3 0x1.2f02561a53e9bp-3
     """),  # relative error 2^-59.5
-    "half_pi": _floats("""
-        0x1.921fb54442d18p+0 0x1.1a62633145c07p-54 -0x1.f1976b7ed8fb8p-110
-    """),
-    "pi": _floats("""
-        0x1.921fb54442d18p+1 0x1.1a62633145c07p-53
-    """),
-    "two_over_pi": _floats("""
-        0x1.45f306dc9c883p-1
-    """),
-    "ln2": _floats("""
-        0x1.62e42fefa39efp-1 0x1.abc9e3b39803fp-56
-    """),
-    "log2_e": _floats("""
-        0x1.71547652b82fep+0
-    """),
-    "sqrt_half": _floats("""
-        0x1.6a09e667f3bcdp-1
-    """),
+    "half_pi": _floats("0x1.921fb54442d18p+0 0x1.1a62633145c07p-54 -0x1.f1976b7ed8fb8p-110"),
+    "pi": _floats("0x1.921fb54442d18p+1 0x1.1a62633145c07p-53"),
+    "two_over_pi": _floats("0x1.45f306dc9c883p-1"),
+    "ln2": _floats("0x1.62e42fefa39efp-1 0x1.abc9e3b39803fp-56"),
+    "log2_e": _floats("0x1.71547652b82fep+0"),
+    "sqrt_half": _floats("0x1.6a09e667f3bcdp-1"),
 }
 
 FLOAT = {
-    "sin": _floats("""
-        -0x1.555544p-3 0x1.1106c6p-7 -0x1.991c26p-13
-    """),  # relative error 2^-27.8
-    "cos": _floats("""
-        -0x1p-1 0x1.55554ap-5 -0x1.6c0c22p-10 0x1.99e524p-16
-    """),  # relative error 2^-32.9
+    "sin": _floats("-0x1.555544p-3 0x1.1106c6p-7 -0x1.991c26p-13"),  # relative error 2^-27.8
+    "cos": _floats("-0x1p-1 0x1.55554ap-5 -0x1.6c0c22p-10 0x1.99e524p-16"),  # relative error 2^-32.9
     "atan": _floats("""
         -0x1.55553ep-2 0x1.9991e4p-3 -0x1.242086p-3 0x1.c08c46p-4
         -0x1.5808d4p-4 0x1.da2824p-5 -0x1.fd77dep-6 0x1.641b18p-7
@@ -75,27 +59,13 @@ FLOAT = {
         0x1.fffffep-2 0x1.5554ep-3 0x1.5557b6p-5 0x1.1208d2p-7
         0x1.6a55dp-10
     """),  # relative error 2^-26.7
-    "log": _floats("""
-        0x1.55557ap-1 0x1.995ed8p-2 0x1.31e03cp-2
-    """),  # relative error 2^-30.2
-    "half_pi": _floats("""
-        0x1.921fb6p+0 -0x1.777a5cp-25 -0x1.ee59dap-50
-    """),
-    "pi": _floats("""
-        0x1.921fb6p+1 -0x1.777a5cp-24
-    """),
-    "two_over_pi": _floats("""
-        0x1.45f306p-1
-    """),
-    "ln2": _floats("""
-        0x1.62e43p-1 -0x1.05c61p-29
-    """),
-    "log2_e": _floats("""
-        0x1.715476p+0
-    """),
-    "sqrt_half": _floats("""
-        0x1.6a09e6p-1
-    """),
+    "log": _floats("0x1.55557ap-1 0x1.995ed8p-2 0x1.31e03cp-2"),  # relative error 2^-30.2
+    "half_pi": _floats("0x1.921fb6p+0 -0x1.777a5cp-25 -0x1.ee59dap-50"),
+    "pi": _floats("0x1.921fb6p+1 -0x1.777a5cp-24"),
+    "two_over_pi": _floats("0x1.45f306p-1"),
+    "ln2": _floats("0x1.62e43p-1 -0x1.05c61p-29"),
+    "log2_e": _floats("0x1.715476p+0"),
+    "sqrt_half": _floats("0x1.6a09e6p-1"),
 }
 
 TABLES = {"double": DOUBLE, "float": FLOAT}

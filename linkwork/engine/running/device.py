@@ -163,10 +163,8 @@ class Rolled(NamedTuple):
 class DeviceKernel:
     """A kernel as a function of arrays on GPUs, compiled for each combination of layout, type and device when first called."""
 
-    def __init__(self, kernel: Kernel, most: int | None = None):
-        """With `most`, a rolled kernel is repeated until it is done, as repeat.py says."""
-        self.kernel, self.most = kernel, most
-        self._made, self._plans = Made(), dict[tuple, Plan]()
+    def __init__(self, kernel: Kernel):
+        self.kernel, self._made, self._plans = kernel, Made(), dict[tuple, Plan]()
 
     def __call__(self, *arrays, out=None):
         outs = [] if out is None else _as_list(out)
@@ -202,15 +200,13 @@ class DeviceKernel:
         return Plan(library, prod(batch), wholes, whole, [p.step for p in placed], launch)
 
     def _launch(self, library: Library, like, layouts, dtype: str, device: int) -> Straight | Rolled:
-        kernel, most = self.kernel, self.most
+        kernel = self.kernel
         if kernel.identity is not None or isinstance(kernel.program, Program):  # rolled kernels have no identity
-            if most is not None:
-                raise DeviceError(f"{kernel.name} is straight-line code: on a GPU it is repeated by iterate inside the kernel.")
             return Straight(cuda.flag(), loaded(kernel, ("GPU", layouts), lambda x: ptx.text(x, dtype, layouts), dtype, device))
         tables = [library.put(x, like) for x in kernel.program.tables(dtype)]
         data = library.put(np.array([0, 0, 0, *map(library.pointer, tables)]), like)
-        function = loaded(kernel, ("GPU", layouts, most), lambda x: ptx_rolled.text(x, dtype, layouts, most), dtype, device)[0]
-        return Rolled(function, data, tables, ptx_rolled.workspace(kernel.program, most))
+        function = loaded(kernel, ("GPU", layouts), lambda x: ptx_rolled.text(x, dtype, layouts), dtype, device)[0]
+        return Rolled(function, data, tables, kernel.program.workspace)
 
 
 def _seen(x) -> tuple:
