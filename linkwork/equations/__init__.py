@@ -11,21 +11,7 @@ from .symbolic import Symbolic, symbolic
 from .virtual_work import VirtualWork
 
 __all__ = [
-    "TABLE",
-    "Algebra",
-    "Choice",
-    "Equations",
-    "EulerRates",
-    "Exponential",
-    "Linear",
-    "MaximalCoordinates",
-    "QuasiVelocities",
-    "Screws",
-    "SecondKind",
-    "SingleBody",
-    "Symbolic",
-    "VirtualWork",
-    "WorldVelocity",
-    "screw",
+    "TABLE", "Algebra", "Choice", "Equations", "EulerRates", "Exponential", "Linear", "MaximalCoordinates",
+    "QuasiVelocities", "Screws", "SecondKind", "SingleBody", "Symbolic", "VirtualWork", "WorldVelocity", "screw",
     "symbolic",
 ]

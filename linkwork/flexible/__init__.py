@@ -19,8 +19,8 @@ LATER = {
 }
 
 __all__ = [
-    "Attachment", "BeamElements", "Deflection", "Deformation", "FlexibleBody", "Modes", "Outline", "beam", "of_matrices", "of_nodes",
-    "outer_faces", "reduced",
+    "Attachment", "BeamElements", "Deflection", "Deformation", "FlexibleBody", "Modes", "Outline", "beam",
+    "of_matrices", "of_nodes", "outer_faces", "reduced",
 ]  # fmt: skip
 
 

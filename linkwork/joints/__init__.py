@@ -17,19 +17,6 @@ from .translation import Translation
 from .universal import Universal
 
 __all__ = [
-    "Compound",
-    "Cylindrical",
-    "Elastic",
-    "Fixed",
-    "Free",
-    "Helical",
-    "Joint",
-    "Planar",
-    "PlanarTranslation",
-    "Prismatic",
-    "Revolute",
-    "Schoenflies",
-    "Spherical",
-    "Translation",
-    "Universal",
+    "Compound", "Cylindrical", "Elastic", "Fixed", "Free", "Helical", "Joint", "Planar", "PlanarTranslation",
+    "Prismatic", "Revolute", "Schoenflies", "Spherical", "Translation", "Universal",
 ]

@@ -7,25 +7,7 @@ from .pose import Pose
 from .shift import blocks, homogeneous, phi, phi_inverse, pose_inverse
 
 __all__ = [
-    "Pose",
-    "bar",
-    "blocks",
-    "hat",
-    "homogeneous",
-    "inertia",
-    "inertia_parameters",
-    "is_physical",
-    "kinetic_energy",
-    "logdet",
-    "momentum",
-    "parallel_axis",
-    "phi",
-    "phi_inverse",
-    "pose_inverse",
-    "point_masses",
-    "root",
-    "root_solve",
-    "root_transposed_solve",
-    "solve",
-    "tilde",
+    "Pose", "bar", "blocks", "hat", "homogeneous", "inertia", "inertia_parameters", "is_physical", "kinetic_energy",
+    "logdet", "momentum", "parallel_axis", "phi", "phi_inverse", "pose_inverse", "point_masses", "root", "root_solve",
+    "root_transposed_solve", "solve", "tilde",
 ]
