@@ -1,33 +1,47 @@
-"""An interior point method on Coulomb's problem itself, not on a convex neighbour of it.
+"""An interior point method on Coulomb's problem itself, not on a convex neighbour of it; exact, or smoothed.
 
-In the variables x = (λ_n, λ_t/μ) and y = (u_n + μ|u_t|, μ u_t), both in the Lorentz cone, with x∘y = 0 (De Saxcé), a round is
+In the variables x = (λ_n, λ_t/μ) and y = (u_n + μ|u_t|, μ u_t), both in the Lorentz cone, the problem is (De Saxcé)
 
-    (G + N W²) Δx = N W d − r,    r = G x + b + |y_t| e_n − y,    N = 1 − θ e_n y_t*/|y_t|
+    y = G x + b + σ(y_t) e_n,    x∘y = κ e,    κ = s²/G_nn,    σ(y_t) = |y_t|²/√(|y_t|² + κ)
 
-with the scaling W of Nesterov and Todd, W x = W⁻¹ y, Mehrotra's corrector in d, and the derivative of De Saxcé's term in N. G, b, x, y are
-in these variables and scaled by contact. A step below 0.03 is a jam: x and y then move towards the axes of their cones, and θ takes
-another value. Without the term |y_t| e_n it is the convex problem of friction that is associated: ½ λ* G λ + b* λ least in the cones.
+with s = 0, where σ(y_t) = |y_t|. A round is a step of Newton's method in the scaling W of Nesterov and Todd, W x = W⁻¹ y:
+
+    (G + N W²) Δx = N W d − r,    r = G x + b + σ(y_t) e_n − y,    N = 1 − θ e_n ∂σ/∂y
+
+with Mehrotra's corrector in d. G, b, x, y are in these variables and scaled by contact. A step below 0.03 is a jam: x and y then move
+towards the axes of their cones, and θ takes another value. Without the term σ(y_t) e_n it is the convex problem of friction that is
+associated: ½ λ* G λ + b* λ least in the cones.
+
+s > 0 is a velocity, and the problem a smooth neighbour, whose forces begin before bodies touch. A contact without friction has
+λ_n u_n = s²/G_nn: in a step that ends at a gap d, the force of an acceleration s²/d, as from the potential −s² log d. As s tends to zero
+the solution tends to that of the problem itself: by O(s²) where each contact is strictly open, stuck or sliding, by O(s) where one is not.
 """
 
 import numpy as np
 
 from ...lie.iteration import iterate
-from ...lie.scalars import like
+from ...lie.scalars import like, still
 from ...spatial.lu import solve
-from .cone import blocks, flat, nonzero, norm, residual, scaled, speed, spread, times
+from .cone import blocks, flat, mean_compliance, nonzero, norm, residual, speed, spread, times
 
 THETA, LEAST_THETA, LESS = 0.98, 0.6, 0.15
-PROXIMAL = 1e-12  # of the diagonal of G
+PROXIMAL = 1e-12  # of the diagonal of G, of the exact problem
 FLOOR = 1e-24  # of the squared velocity of a problem: complementarity smaller than that is zero
 BACK = 0.9  # of the way to the boundary of the cones; less takes more rounds and solves more
 SHIFT = 0.1  # of the velocity of a problem: how far a warm start is moved into the cones
-LEAST_FRICTION = 1e-12
+SHORT = 0.03  # a step below that is a jam
+LEAST_FRICTION, LEAST_SMOOTHED_FRICTION = 1e-12, 1e-6
 
 
 def lorentz(x):
     """x_n² − |x_t|², in the form that does not cancel."""
     t = norm(x[..., 1:])
     return (x[..., 0] - t) * (x[..., 0] + t)
+
+
+def inside(x):
+    """Are all contacts in the interior of their cones?"""
+    return ((x[..., 0] > 0) & (lorentz(x) > 0)).all(-1)
 
 
 def product(a, c):
@@ -70,14 +84,11 @@ class Scaling:
 
     def directions(self, G, N, r):
         """(Δx, Δy) as a function of the correction d:  (G + N W²) Δx = N W e − r,   Δy = W (e − W Δx),   mid ∘ e = d."""
-        K = G + spread(N @ self.W2)
-        scale = 1 / np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)) + 1e-30)
-        K = K * scale[..., :, None] * scale[..., None, :]
+        solved = balanced(G + spread(N @ self.W2))
 
         def direction(correction):
             e = quotient(self.mid, correction)
-            right = scale * flat(times(N, times(self.W, e)) - r)
-            dx = blocks(scale * solve(K, right[..., None])[..., 0])
+            dx = blocks(solved(flat(times(N, times(self.W, e)) - r)))
             return dx, times(self.W, e - times(self.W, dx))
 
         return direction
@@ -87,81 +98,119 @@ class Scaling:
         return product(times(self.W, dx), times(self.inverse, dy))
 
 
-class _Problem:
-    """G and b in the variables of the cones, and back."""
+def balanced(K):
+    """x -> K⁻¹ x, of a matrix whose rows and columns are first scaled by its diagonal."""
+    scale = 1 / np.sqrt(np.abs(np.diagonal(K, axis1=-2, axis2=-1)) + 1e-30)
+    K = K * scale[..., :, None] * scale[..., None, :]
+    return lambda x: scale * solve(K, (scale * x)[..., None])[..., 0]
 
-    def __init__(self, G, b, mu, convex, back):
-        self.saxce, self.back = 0.0 if convex else 1.0, back
-        G, b, self.d = scaled(G, b)
-        mu = np.maximum(mu, LEAST_FRICTION)
-        self.m = flat(np.stack([np.ones_like(mu), mu, mu], -1))
-        self.n = mu.shape[-1]
-        self.G, self.b = G * self.m[..., :, None] * self.m[..., None, :], b * self.m
-        self.en = like([1.0, 0.0, 0.0], b)
-        size = speed(self.b)
+
+class Cones:
+    """G, b and κ in the variables of the cones, and the way back."""
+
+    def __init__(self, G, b, mu, smoothing: float = 0.0, *, convex: bool = False):
+        self.problem, self.smooth, self.saxce = (G, b, mu), smoothing > 0, 0.0 if convex else 1.0
+        root = still(np.sqrt(nonzero(mean_compliance(G))))
+        mu = np.maximum(mu, LEAST_SMOOTHED_FRICTION if self.smooth else LEAST_FRICTION)
+        self.d, self.m = flat(np.stack([root, root, root], -1)), flat(np.stack([np.ones_like(mu), mu, mu], -1))
+        per = self.m / self.d
+        self.G, self.b, self.n = G * per[..., :, None] * per[..., None, :], b * per, mu.shape[-1]
+        self.regular = self.G if self.smooth else self.G + PROXIMAL * like(np.eye(3 * self.n), b)
+        self.en, self.kappa, size = like([1.0, 0.0, 0.0], b), np.zeros_like(mu), speed(still(self.b))
+        self.share = 1.0  # of the path at each contact, over the mean
+        if self.smooth:
+            self.kappa = smoothing * smoothing / nonzero(blocks(np.diagonal(G, axis1=-2, axis2=-1))[..., 0])
+            self.share = self.kappa * self.n / self.kappa.sum(-1)[..., None]
+            size = size + still(np.sqrt(self.kappa)).max(-1)
         self.size = np.where(size > 0, size, 1.0)[..., None, None]
 
     def start(self, force):
         """x and y: on the axes of the cones, or near a warm λ."""
-        x = blocks(force * self.d / self.m)
+        if force is None:
+            x = self.en * self.size + np.zeros_like(blocks(self.b))
+            return x, x
+        x = self.of_force(force)
         y = blocks(times(self.G, flat(x)) + self.b)
-        return self.inside(x), self.inside(y + self.saxce * norm(y[..., 1:])[..., None] * self.en)
+        return self.moved_in(x), self.moved_in(y + self.saxce * norm(y[..., 1:])[..., None] * self.en)
 
-    def cold(self):
-        x = self.en * self.size + np.zeros_like(blocks(self.b))
-        return x, x
-
-    def inside(self, x):
+    def moved_in(self, x):
         return x + (np.maximum(norm(x[..., 1:]) - x[..., 0], 0.0)[..., None] + SHIFT * self.size) * self.en
+
+    def inverse(self, x):
+        """y with x∘y = κ e."""
+        return self.kappa[..., None] * (x * like([1.0, -1.0, -1.0], x)) / lorentz(x)[..., None]
+
+    def equation(self, x, y):
+        """G x + b + σ(y_t) e_n − y, zero in a solution."""
+        square = (y[..., 1:] * y[..., 1:]).sum(-1)
+        sigma = self.saxce * (square / np.sqrt(nonzero(square + self.kappa)))
+        return blocks(times(self.G, flat(x)) + self.b) + sigma[..., None] * self.en - y
+
+    def slope(self, y, theta):
+        """N = 1 − θ e_n ∂σ/∂y."""
+        more = (y[..., 1:] * y[..., 1:]).sum(-1) + self.kappa
+        root = np.sqrt(nonzero(more))
+        factor = self.saxce * theta[..., None] * (1 + self.kappa / nonzero(more)) / root
+        return like(np.eye(3), y) - self.en[:, None] * (factor[..., None] * y * like([0.0, 1.0, 1.0], y))[..., None, :]
+
+    def left(self, x, y):
+        """How far from a solution, relative to the velocities of the problem."""
+        if not self.smooth:
+            return residual(*self.problem, self.force(x))
+        r, c = np.abs(self.equation(x, y)).max((-1, -2)), np.abs(product(x, y) - self.kappa[..., None] * self.en)
+        size = self.size[..., 0, 0]
+        worst = np.maximum(r / size, (c.max(-1) / self.kappa * np.minimum(1.0, np.sqrt(self.kappa) / size[..., None])).max(-1))
+        return np.where(worst >= 0, worst, np.inf)
 
     def force(self, x):
         return flat(x) * self.m / self.d
 
+    def of_force(self, force):
+        return blocks(force * self.d / self.m)
 
-def interior(G, b, mu, most: int, force=None, tolerance: float = 0.0, *, theta: float = THETA, back: float = BACK, convex: bool = False):
+
+def interior(
+    G, b, mu, most: int, force=None, tolerance: float = 0.0, *, smoothing: float = 0.0, theta: float = THETA, back: float = BACK,
+    convex: bool = False,
+):  # fmt: skip
     """The best λ of at most so many rounds, its residual, and the rounds: until the residual is below the tolerance.
 
     `force` is a λ to start near. In a kernel the rounds are one loop. `convex` leaves De Saxcé's term out: a solution of that problem
     with u = 0 is one of Coulomb's.
     """
-    p = _Problem(G, b, mu, convex, back)
-    x, y = p.cold() if force is None else p.start(force)
+    p = Cones(G, b, mu, smoothing, convex=convex)
+    x, y = p.start(force)
     first = p.force(x) * 0.0 if force is None else force
-    left = residual(G, b, mu, first)
+    left = p.left(x, y) if p.smooth else residual(G, b, mu, first)
 
     def step(x, y, theta, best, least):
-        x, y, theta = _round(p, x, y, theta[..., None, None])
-        found = p.force(x)
-        left = residual(G, b, mu, found)
+        x, y, theta = _round(p, x, y, theta, back)
+        new, left = p.force(x), p.left(x, y)
         better = left < least
-        best, least = np.where(better[..., None], found, best), np.where(better, left, least)
-        return x, y, theta[..., 0, 0], best, least, least <= tolerance
+        best, least = np.where(better[..., None], new, best), np.where(better, left, least)
+        return x, y, theta, best, least, least <= tolerance
 
-    (*_, best, least), rounds = iterate(step, (x, y, theta + 0.0 * left, first, left), most)
+    (*_, best, least), rounds = iterate(step, (x, y, theta + 0.0 * left, p.force(x) if p.smooth else first, left), most)
     return best, least, rounds
 
 
-def _round(p: _Problem, x, y, theta):
-    n, en, size = p.n, p.en, p.size
-    scaling, one = Scaling(x, y, size), like(np.eye(3), p.b)
-    mid = scaling.mid
-    yt = norm(y[..., 1:])[..., None]
-    N = one - p.saxce * theta[..., None] * en[:, None] * (y * like([0.0, 1.0, 1.0], y) / nonzero(yt))[..., None, :]
-    r = blocks(times(p.G, flat(x)) + p.b) + p.saxce * yt * en - y
-    gap, unit = (x * y).sum((-1, -2)) / n, size[..., 0, 0] ** 2
-    live = gap > FLOOR * unit
-    direction = scaling.directions(p.G + PROXIMAL * like(np.eye(3 * n), p.b), N, r)
+def _round(p: Cones, x, y, theta, back: float):
+    en, size = p.en, p.size
+    unit, r = size[..., 0, 0] ** 2, p.equation(x, y)
+    scaling = Scaling(x, y, size)
+    mid, direction = scaling.mid, scaling.directions(p.regular, p.slope(y, theta), r)
+    gap = (x * y).sum((-1, -2)) / p.n
     dx, dy = direction(-product(mid, mid))
     a = np.minimum(np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
-    ratio = ((x + a * dx) * (y + a * dy)).sum((-1, -2)) / n / nonzero(gap)
+    ratio = ((x + a * dx) * (y + a * dy)).sum((-1, -2)) / p.n / nonzero(gap)
     sigma = np.minimum(np.maximum(ratio * ratio * ratio, 0.05), 1.0)
-    foul = np.maximum(np.abs(r * x).sum((-1, -2)) / n - 1e-11 * unit, 0.0)  # complementarity waits for the equations
-    tau = np.maximum(sigma * gap, np.minimum(0.1 * foul, gap))[..., None, None]
-    dx, dy = direction(tau * en - product(mid, mid) - a * scaling.second_order(dx, dy))
-    a = np.minimum(p.back * np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
-    good = live & (np.minimum(lorentz(x + a * dx), lorentz(y + a * dy)) > 0).all(-1)  # not where a number is none
+    foul = np.maximum(np.abs(r * x).sum((-1, -2)) / p.n - 1e-11 * unit, 0.0)  # complementarity waits for the equations
+    far = np.maximum(sigma * gap, np.minimum(0.1 * foul, gap))[..., None] * p.share
+    second = np.where((far > p.kappa)[..., None], a, 0.0) * scaling.second_order(dx, dy)  # the corrector is for long steps
+    dx, dy = direction(np.maximum(far, p.kappa)[..., None] * en - product(mid, mid) - second)
+    a = np.minimum(back * np.minimum(reach(x, dx), reach(y, dy)), 1.0)[..., None, None]
+    good = (gap > FLOOR * unit) & inside(x + a * dx) & inside(y + a * dy)  # not where a number is none
     x, y = (np.where(good[..., None, None], z + a * dz, z) for z, dz in ((x, dx), (y, dy)))
-    jam = (a < 0.03) & (gap > FLOOR**0.5 * unit)[..., None, None]
-    theta = np.where(jam, np.where(theta < LEAST_THETA, THETA, theta - LESS), theta)
-    x, y = (np.where(jam, z + 0.01 * np.abs(z).max((-1, -2), keepdims=True) * en, z) for z in (x, y))
-    return x, y, theta
+    jam = ((a[..., 0, 0] < SHORT) | ~good) & (gap > FLOOR**0.5 * unit)
+    x, y = (np.where(jam[..., None, None], z + 0.01 * np.abs(z).max((-1, -2), keepdims=True) * en, z) for z in (x, y))
+    return x, y, np.where(jam, np.where(theta < LEAST_THETA, THETA, theta - LESS), theta)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...lie.iteration import iterate
-from ...lie.scalars import like, rounding, still
+from ...lie.scalars import like
 from ...spatial.lu import solve
 from .cone import blocks, flat, in_disc, nonzero, norm, scaled, spread, times
 
@@ -71,16 +71,3 @@ def sensitivity(G, b, mu, force):
     G, b, d = scaled(G, b)
     D = spread(alart_curnier(G, b, mu, force * d)[1])
     return -solve((1 + EPS) * like(np.eye(G.shape[-1]), G) - D + D @ G, D) / (d[..., :, None] * d[..., None, :])
-
-
-def implicit(G, b, mu, force):
-    """λ after one whole Newton step, which hardly changes a solution but gives it the derivative of the implicit function theorem:
-
-        dλ = −(1 − D + D G)⁻¹ ∂F,    whatever derivative the λ has that it starts from
-    """
-    d = still(scaled(G, b)[2])
-    G, b, x = G / (d[..., :, None] * d[..., None, :]), b / d, still(force * d)
-    F, D = alart_curnier(G, b, mu, x)
-    D = spread(D)
-    loose = np.maximum(EPS, np.sqrt(rounding(x)))[..., None, None]
-    return (x - times_solve(still((1 + loose) * like(np.eye(G.shape[-1]), G) - D + D @ G), F)) / d

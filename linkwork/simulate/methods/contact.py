@@ -18,11 +18,11 @@ from ...contact.quantities import contact_bias, contact_gaps, contact_jacobian
 from ...contact.solver.accelerations import GAP, SPEED
 from ...contact.solver.cone import blocks, flat, norm, residual, times
 from ...contact.solver.gauss_seidel import gauss_seidel
+from ...contact.solver.implicit import implicit
 from ...contact.solver.interior import interior
 from ...contact.solver.least_norm import least_norm
-from ...contact.solver.newton import implicit, newton_step
+from ...contact.solver.newton import newton_step
 from ...contact.solver.rows import solve_rows
-from ...contact.solver.smoothed import implicit_smoothed, residual_smoothed, smoothed
 from ...contact.solver.solve import GOOD, solve_contacts
 from ...contact.solver.sparse_newton import Newton, dense_newton
 from ...dynamics import Dynamics
@@ -92,7 +92,7 @@ class ContactSolver:
     def __call__(self, G, b, mu, force):
         """λ, and (residual, rounds)."""
         if self.smoothing:
-            found, left, rounds = smoothed(G, b, mu, force, self.smoothing, self.rounds, self.tolerance)
+            found, left, rounds = interior(G, b, mu, self.rounds, force, self.tolerance, smoothing=self.smoothing)
             return found, np.stack([left, rounds + 0.0 * left], -1)
         if self.method == "newton":
             found, rounds = dense_newton(G, b, mu, force, self.rounds, self.tolerance)
@@ -114,14 +114,7 @@ class ContactSolver:
 
     def solution(self, G, b, mu, force):
         """The solution near a λ, with its derivative by G, b and μ; the λ itself where no better one is near."""
-        if self.smoothing:
-            finer = implicit_smoothed(G, b, mu, force, self.smoothing)
-            new, old = (residual_smoothed(G, b, mu, x, self.smoothing) for x in (finer, force))
-        else:
-            finer = implicit(G, b, mu, force)
-            new, old = (residual(G, b, mu, x) for x in (finer, force))
-        better = new <= old
-        return still(np.where(better[..., None], finer, force)) + (finer - still(finer))
+        return implicit(G, b, mu, force, self.smoothing)
 
     def _polished(self, G, b, mu, force):
         """λ after a Newton step, and whether it was good before."""

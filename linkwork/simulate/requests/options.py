@@ -134,7 +134,7 @@ class ContactLaw:
     impact_times  derivatives: does a change of the state shift the times of impacts that bounce, as in the motion; or are they those of
                 the steps alone, in which an impact stays in its step?
     smoothing   m/s, of rollouts: contacts push before they touch, as a potential −s² log gap for each unit of mass does, and derivatives
-                are continuous (contact/solver/smoothed.py, by an interior point, whatever the solver). Errors are O(s²), where contacts
+                are continuous (contact/solver/interior.py, whatever the solver). Errors are O(s²), where contacts
                 change O(s)
     """
 
