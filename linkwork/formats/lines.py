@@ -5,6 +5,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from json.decoder import JSONArray, JSONObject  # type: ignore[attr-defined]
+from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,6 @@ from ..errors import ModelError, did_you_mean
 from ..lie.scalars import numbers
 
 DEEPEST = 200  # lists and objects in each other
-SPACE = re.compile(r"\s*")
-SCALAR = re.compile(r'[^\s,:\[\]{}"]+')
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,24 @@ class Value:
             raise self.error(f"{owner} is {self.kind}; a name is needed.")
         return self.data
 
+    def made(self, make: Callable) -> Any:
+        """Calls a constructor, and adds the line of this value to its error."""
+        try:
+            return make()
+        except ModelError as error:
+            raise self.error(str(error)) from None
+
     def number(self, owner: str) -> float:
         value = numbers(self.data) if isinstance(self.data, (int, float)) and not isinstance(self.data, bool) else np.array(np.nan)
         if not np.isfinite(value):
             raise self.error(f"{owner} is {self.kind}; a finite number is needed.")
         return float(value)
 
-    def vector(self, owner: str) -> tuple[float, float, float]:
-        x, y, z = self.numbers(owner, 3)
-        return x, y, z
+    def whole(self, owner: str) -> int:
+        number = self.number(owner)
+        if number != int(number):
+            raise self.error(f"{owner} is {number:g}; it takes a whole number.")
+        return int(number)
 
     def numbers(self, owner: str, *counts: int) -> tuple[float, ...]:
         """A list of numbers, whose length is one of the counts; any length without counts."""
@@ -92,51 +101,40 @@ def parsed(text: str, source: str) -> Value:
 
 
 def _json(text: str, source: str) -> Value:
-    """Check the text with `json`, whose values have no line numbers, then read it again with line numbers."""
     try:
-        json.loads(text)
+        return _Located(text, source).decode(text)
     except json.JSONDecodeError as error:
         raise ModelError(f"{source}, line {error.lineno}: this is not JSON: {error.msg}.") from None
+    except ModelError:
+        raise
     except ValueError as error:  # an integer of thousands of digits
         raise ModelError(f"{source} has a number that cannot be read: {error}.") from None
-    ends = [match.start() for match in re.finditer("\n", text)]
-    value, _ = _read(text, SPACE.match(text).end(), source, lambda i: bisect_left(ends, i) + 1)  # type: ignore[union-attr]
-    return value
 
 
-def _read(text: str, i: int, source: str, line_of: Callable[[int], int]) -> tuple[Value, int]:
-    """The value of well-formed JSON that begins at i, and where it ends."""
+class _Located(json.JSONDecoder):
+    """A decoder of JSON whose values have their lines: the parsers of `json` that are written in Python, with a line for each value."""
 
-    def skip(i: int) -> int:
-        return SPACE.match(text, i).end()  # type: ignore[union-attr]
+    def __init__(self, text: str, source: str):
+        super().__init__(object_pairs_hook=lambda pairs: _unique(pairs, source))
+        ends = [match.start() for match in re.finditer("\n", text)]
 
-    line = line_of(i)
-    if text[i] == '"':
-        found, i = json.decoder.scanstring(text, i + 1)  # type: ignore[attr-defined]
-        return Value(found, line, source), i
-    if text[i] not in "{[":
-        match = SCALAR.match(text, i)
-        assert match is not None
-        return Value(json.loads(match[0]), line, source), match.end()
-    entries: list = []
-    names: set = set()
-    named, i = text[i] == "{", skip(i + 1)
-    while text[i] not in "}]":
-        if text[i] == ",":
-            i = skip(i + 1)
-        name = None
-        if named:
-            at = line_of(i)
-            name, i = json.decoder.scanstring(text, i + 1)  # type: ignore[attr-defined]
-            i = skip(skip(i) + 1)
-            if name in names:
-                raise ModelError(f'{source}, line {at}: "{name}" is given twice.')
-            names.add(name)
-        value, i = _read(text, i, source, line_of)
-        entries.append((name, value))
-        i = skip(i)
-    data: Any = dict(entries) if named else [value for _, value in entries]
-    return Value(data, line, source), i + 1
+        def located(text: str, i: int) -> tuple[Value, int]:
+            value, end = scan(text, i)
+            return Value(value, bisect_left(ends, i) + 1, source), end
+
+        self.parse_object = lambda at, strict, _, *hooks: JSONObject(at, strict, located, *hooks)
+        self.parse_array = lambda at, _: JSONArray(at, located)
+        scan = py_make_scanner(self)
+        self.scan_once = located
+
+
+def _unique(pairs: list[tuple[str, Value]], source: str) -> dict[str, Value]:
+    names: dict[str, Value] = {}
+    for name, value in pairs:
+        if name in names:
+            raise ModelError(f'{source}, line {value.line}: "{name}" is given twice.')
+        names[name] = value
+    return names
 
 
 def _yaml(text: str, source: str) -> Value:

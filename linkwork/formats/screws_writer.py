@@ -1,4 +1,4 @@
-"""A Model as a file in the world frame, and the schema of such files."""
+"""A Model as a file in the world frame."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -8,15 +8,15 @@ import numpy as np
 
 from ..errors import ModelError
 from ..flexible import Deflection, FlexibleBody, Modes
-from ..flexible.data import ARRAYS, as_data
+from ..flexible.data import as_data
 from ..joints import Compound, Helical, Joint
-from ..model import Model, Push, Spring
+from ..model import Body, Model, Push, Shape, Spring
 from ..model.world_frame import in_world_frame
 from ..spatial import Pose
-from . import screws_contacts as contacts
 from .data import text
-from .screws import CONSTRAINTS, ENTRIES, KINDS, PHYSICS, VERSION
+from .screws_entries import CONSTRAINTS, KINDS, PHYSICS, VERSION, schema
 
+__all__ = ["entries", "schema", "written"]
 ABOUT_ONE_AXIS = "revolute", "prismatic", "helical", "cylindrical"  # the rotation of their frame about the axis is arbitrary
 ABSENT_IF_ZERO = "damping", "friction", "stiffness", "armature"
 
@@ -34,20 +34,31 @@ def entries(model: Model) -> dict[str, Any]:
     model = in_world_frame(model)
     if lost := [*_lost(model)]:
         raise ModelError(f"{model.name} cannot be written in the world frame: {'; '.join(lost)}. Without world_frame=True a file holds it.")
-    flexible: dict[FlexibleBody, str] = {}
-    for i, body in enumerate(dict.fromkeys(model.flexible_bodies.values())):
-        flexible[body] = f"flexible{i + 1}"
-    joints = [_placed_joint(placed, flexible) for placed in model.joints]
-    frames = [{"name": frame.name, "body": frame.body, **_pose(frame.pose)} for frame in model.frames]
-    couplings = [_coupling(coupling) for coupling in model.couplings]
-    bodies = [_body(body) | contacts.looks(body) for body in model.bodies]
-    parts: list[tuple[str, list]] = [("bodies", bodies), ("joints", joints)]
-    parts += [("frames", frames), ("loops", [_placed_joint(loop) for loop in model.loops]), ("couplings", couplings)]
-    parts += [(kind, [_force(x) for x in model.forces if isinstance(x, made)]) for kind, made in (("springs", Spring), ("pushes", Push))]
-    parts.append(("constraints", [_constraint(x) for x in model.constraints]))
-    parts.append(("flexible", [{"name": name, **as_data(body)} for body, name in flexible.items()]))
-    parts += contacts.parts(model)
-    return {"screws": VERSION, "name": model.name, "gravity": list(model.gravity), **{name: entries for name, entries in parts if entries}}
+    flexible = {body: f"flexible{i}" for i, body in enumerate(dict.fromkeys(model.flexible_bodies.values()), 1)}
+    lists: dict[str, list] = {
+        "bodies": [_body(x) for x in model.bodies],
+        "joints": [_placed_joint(x, flexible) for x in model.joints],
+        "frames": [{"name": x.name, "body": x.body, **_pose(x.pose)} for x in model.frames],
+        "loops": [_placed_joint(x, {}) for x in model.loops],
+        "couplings": [differing(x) | {"coefficients": x.coefficients} for x in model.couplings],
+        "springs": [differing(x) for x in model.forces if isinstance(x, Spring)],
+        "pushes": [differing(x) for x in model.forces if isinstance(x, Push)],
+        "constraints": [_constraint(x) for x in model.constraints],
+        "flexible": [{"name": name, **as_data(body)} for body, name in flexible.items()],
+        "ground": [_shape(x) for x in model.ground],
+        "contacts": [differing(x) | ({} if x.active else {"active": 0}) for x in model.contacts],
+        "excluded": [[x for x in pair if x is not None] for pair in model.excluded],
+        "actuators": [differing(x) | {"gears": dict(x.gears)} for x in model.actuators],
+    }
+    return {"screws": VERSION, "name": model.name, "gravity": list(model.gravity), **{name: each for name, each in lists.items() if each}}
+
+
+def differing(x, *apart: str) -> dict[str, Any]:
+    """The entries of something that differ from their defaults, but for those apart; a material among them has its own."""
+    values = {each.name: getattr(x, each.name) for each in fields(x) if each.name not in apart and getattr(x, each.name) != each.default}
+    absent = lambda value: value in (None, "") or (isinstance(value, float) and np.isinf(value))
+    values = {name: value for name, value in values.items() if not absent(value)}
+    return values | ({"material": differing(values["material"])} if "material" in values else {})
 
 
 def _lost(model: Model) -> Iterator[str]:
@@ -61,29 +72,34 @@ def _lost(model: Model) -> Iterator[str]:
         yield "it is in a fluid"
 
 
-def _body(body) -> dict[str, Any]:
+def _body(body: Body) -> dict[str, Any]:
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.tensor
-    return {"name": body.name, "mass": body.mass, "center": body.center, "tensor": (xx, yy, zz, xy, xz, yz)}
+    shapes = {name: [_shape(x) for x in each] for name, each in (("visuals", body.visuals), ("collisions", body.collisions)) if each}
+    return {"name": body.name, "mass": body.mass, "center": body.center, "tensor": (xx, yy, zz, xy, xz, yz), **shapes}
 
 
-def _placed_joint(placed, flexible: Mapping[FlexibleBody, str] | None = None) -> dict[str, Any]:
-    out: dict[str, Any] = {"name": placed.name}
-    if placed.parent is not None:
-        out["parent"] = placed.parent
-    out["child"] = placed.child
-    if isinstance(placed.joint, Compound):
-        frame, parts = placed.at, []
-        for name, joint, placement in placed.joint.parts:
+def _shape(shape: Shape) -> dict[str, Any]:
+    place = _pose(shape.pose)
+    return differing(shape, "pose") | (place if any(shape.pose.translation) else {key: x for key, x in place.items() if key != "point"})
+
+
+def _pose(pose: Pose) -> dict[str, Any]:
+    return {"point": pose.translation} | ({"rotation": pose.quaternion} if pose.quaternion != Pose().quaternion else {})
+
+
+def _placed_joint(placed, flexible: Mapping[FlexibleBody, str]) -> dict[str, Any]:
+    ends = {"name": placed.name, **({} if placed.parent is None else {"parent": placed.parent}), "child": placed.child}
+    joint, frame, parts = placed.joint, placed.at, []
+    if isinstance(joint, Compound):
+        for name, part, placement in joint.parts:
             frame = frame @ placement
-            parts.append({"name": name, **_joint(joint, frame)})
-        return {**out, "parts": parts}
-    joint = placed.joint
+            parts.append({"name": name, **_joint(part, frame)})
+        return {**ends, "parts": parts}
     if isinstance(joint, Modes | Deflection):
         own = {"root": joint.root} if isinstance(joint, Modes) else {"frame": joint.frame_name}
-        named = {"kind": joint.kind, "flexible": (flexible or {})[joint.body], **{key: x for key, x in own.items() if x is not None}}
-        physics = {name: value for name in PHYSICS if name != "damping" and (value := _physics(joint, name)) is not None}
-        return {**out, **named, **_pose(placed.at), **physics}
-    return {**out, **_joint(joint, placed.at)}
+        named = {"kind": joint.kind, "flexible": flexible[joint.body], **{key: x for key, x in own.items() if x is not None}}
+        return {**ends, **named, **_pose(frame), **_physics(joint, "damping")}  # which is the body's
+    return {**ends, **_joint(joint, frame)}
 
 
 def _joint(joint: Joint, frame: Pose) -> dict[str, Any]:
@@ -94,102 +110,27 @@ def _joint(joint: Joint, frame: Pose) -> dict[str, Any]:
         out["axis"] = tuple(map(float, frame.rotation @ joint.axis))
     if isinstance(joint, Helical):
         out["pitch"] = joint.pitch
-    out |= _pose(Pose(translation=frame.translation) if joint.kind in ABOUT_ONE_AXIS else frame)
-    return out | {name: value for name in PHYSICS if (value := _physics(joint, name)) is not None}
+    return out | _pose(Pose(translation=frame.translation) if joint.kind in ABOUT_ONE_AXIS else frame) | _physics(joint)
 
 
-def _physics(joint: Joint, name: str):
-    """A number or several, or None if the entry is left out: no limit, no damping."""
-    value = getattr(joint, name)
-    if value is None or (name in ABSENT_IF_ZERO and not np.any(value)) or np.all(np.isinf(value)):
-        return None
-    if not np.all(np.isfinite(value)):
-        raise ModelError(f"a {joint.kind} joint has {name} {value}; JSON has finite numbers only.")
-    return value
-
-
-def _pose(pose: Pose) -> dict[str, Any]:
-    out: dict[str, Any] = {"point": pose.translation}
-    if pose.quaternion != Pose().quaternion:
-        out["rotation"] = pose.quaternion
+def _physics(joint: Joint, *apart: str) -> dict[str, Any]:
+    """Numbers of a joint, but for what it has not, such as limits or damping, and what stands apart."""
+    out = {}
+    for name in PHYSICS:
+        value = getattr(joint, name)
+        if name in apart or value is None or (name in ABSENT_IF_ZERO and not np.any(value)) or np.all(np.isinf(value)):
+            continue
+        if not np.all(np.isfinite(value)):
+            raise ModelError(f"a {joint.kind} joint has {name} {value}; JSON has finite numbers only.")
+        out[name] = value
     return out
 
 
-def _force(force) -> dict[str, Any]:
-    """The entries of a spring or push that differ from their defaults."""
-    return {x.name: getattr(force, x.name) for x in fields(force) if getattr(force, x.name) not in (None, x.default)}
-
-
 def _constraint(constraint) -> dict[str, Any]:
-    """The entries of a constraint that differ from their defaults."""
+    """The entries of a constraint; a ball has no axis."""
     kinds = [kind for kind, made in CONSTRAINTS.items() if type(constraint) is made]
     if not kinds:
         raise ModelError(f'constraint "{constraint.name}" is a function, which a file cannot hold; remove it from the model first.')
-    entries = {x.name: getattr(constraint, x.name) for x in fields(constraint) if getattr(constraint, x.name) != x.default}
-    entries |= {"axis": (0.0, 0.0, 0.0)} if entries.get("axis", 0) is None else {}
-    entries |= {"terms": dict(entries["terms"])} if "terms" in entries else {}
-    return {"name": constraint.name, "kind": kinds[0], **{key: x for key, x in entries.items() if x is not None}}
-
-
-def _coupling(coupling) -> dict[str, Any]:
-    of = {} if coupling.of is None else {"of": coupling.of}
-    return {"name": coupling.name, "joint": coupling.joint, **of, "coefficients": coupling.coefficients}
-
-
-def schema() -> dict[str, Any]:
-    """The format as a JSON Schema, for editors and for other programs that write it."""
-
-    def numbers(*counts: int) -> dict[str, Any]:
-        lists = [{"type": "array", "items": {"type": "number"}, "minItems": n, "maxItems": n} for n in counts]
-        return lists[0] if len(lists) == 1 else {"anyOf": lists}
-
-    string, number, three = {"type": "string", "minLength": 1}, {"type": "number"}, numbers(3)
-    several = {"anyOf": [number, {"type": "array", "items": number}]}
-    rows = {"type": "array", "items": three, "minItems": 3, "maxItems": 3}
-    of: dict[str, Any] = {
-        "screws": {"const": VERSION}, "gravity": three, "mass": {"type": "number", "minimum": 0}, "center": three,
-        "tensor": {"anyOf": [*numbers(3, 6)["anyOf"], rows]}, "kind": {"enum": list(KINDS)}, "axis": three, "point": three,
-        "pitch": number, "rotation": numbers(4), "coefficients": {"type": "array", "items": number},
-        **dict.fromkeys(PHYSICS, several), **dict.fromkeys(("name", "parent", "child", "body", "joint", "of", "one", "other"), string),
-        **dict.fromkeys(("at", "on", "force", "torque", "direction", "normal"), three), "axes": {"enum": ["world", "body"]},
-        **dict.fromkeys(("length", "radius", "height", "constant"), number),
-        "terms": {"type": "object", "additionalProperties": number},
-        **dict.fromkeys(("root", "frame"), string), "modes": {"type": "integer", "minimum": 0},
-        "stiffens": {"enum": [0, 1]}, "line": {"enum": [0, 1]},
-        **{name: {"type": "array", "items": number} for name in (*ARRAYS, "linear", "quadratic")},
-    }  # fmt: skip
-    of |= {"damping": several, "stiffness": several}
-
-    of |= {"parts": _list_of("part"), "bodies": _list_of("body"), "joints": _list_of("joint"), "frames": _list_of("frame")}
-    of |= {"loops": _list_of("joint"), "couplings": _list_of("coupling"), "springs": _list_of("spring"), "pushes": _list_of("push")}
-    of |= {"constraints": _list_of("constraint"), **dict.fromkeys(("ground", "collisions", "visuals"), _list_of("shape"))}
-    of |= {"looks": _list_of("look"), "size": {"type": "array", "items": number}}
-    of |= {"flexible": {"anyOf": [string, _list_of("flexible")]}}
-    of |= {"contacts": _list_of("contact"), "actuators": _list_of("actuator"), "material": {"$ref": "#/$defs/material"}}
-    of |= {"excluded": {"type": "array", "items": {"type": "array", "items": string}}, "size": {"type": "array", "items": number}}
-    of |= {"gears": {"type": "object", "additionalProperties": number}, "mesh": string, "path": string}
-    of |= {"color": numbers(4), "combine": {"enum": ["max", "min"]}}
-    of |= dict.fromkeys(("restitution", "compliance", "gain", "offset", "least_force", "largest_force", "active"), number)
-    of |= {key: {"type": "integer"} for key in ("shape", "other_shape", "group", "mask", "priority")}
-    needed = {"file": ["screws"], "body": ["name"], "joint": ["name", "child"], "part": [], "frame": ["name", "body"]}
-    needed |= {"coupling": ["name", "joint"], "spring": ["name", "other"], "push": ["name", "body"], "constraint": ["name", "kind"]}
-    needed |= contacts.NEEDED
-    needed |= {"flexible": ["name", "modes", "stiffness", "damping"], "attachment": ["name", "linear", "quadratic"]}
-    needed |= {"look": ["kind", "size", "at"]}
-    own: dict[str, dict[str, Any]] = {"constraint": {"kind": {"enum": list(CONSTRAINTS)}}}
-    own |= {"shape": {"kind": string}, "look": {"kind": string}}
-    things = {
-        kind: {
-            "type": "object",
-            "properties": {name: of[name] for name in entries} | own.get(kind, {}),
-            "required": needed[kind],
-            "additionalProperties": False,
-        }
-        for kind, entries in ENTRIES.items()
-    }
-    file = things.pop("file")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "linkwork screws", **file, "$defs": things}
-
-
-def _list_of(kind: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"$ref": f"#/$defs/{kind}"}}
+    own: dict[str, Any] = {"axis": (0.0, 0.0, 0.0)} if getattr(constraint, "axis", ()) is None else {}
+    own |= {"terms": dict(constraint.terms)} if kinds[0] == "linear" else {}
+    return {"name": constraint.name, "kind": kinds[0], **differing(constraint), **own}
