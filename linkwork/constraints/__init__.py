@@ -4,14 +4,13 @@ from ..errors import ConstraintError, ModelError
 from ..model import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Model, Pfaffian, Rolling, Touching
 from ..operators.aggregation import Aggregate, aggregated, substructured
 from .constrained import Constrained
-from .reduced import Reduced
 from .report import Report
 from .rows.distance_rows import holder, point, where
 from .rows.rows import Constraint, Rows
 from .rows.set import ConstraintSet, rows_of
+from .solution.reduced import Reduced
 from .systems.embedded import Embedded
 from .systems.forces import Forces
-from .systems.kkt import kkt
 
 __all__ = [
     "Aggregate",
@@ -35,7 +34,6 @@ __all__ = [
     "Touching",
     "aggregated",
     "holder",
-    "kkt",
     "of",
     "point",
     "rows_of",

@@ -17,16 +17,16 @@ from . import prescribed as prescribed_joints
 from .choice.loops import Loops
 from .choice.precision import in_given_precision
 from .derivatives import Derivatives, MotionSlopes
-from .reduced import Reduced
 from .report import Report, report
 from .rows.rank import Factored
 from .rows.rows import Constraint, Rows
 from .rows.set import ConstraintSet
-from .solution import compliance, move_squeeze, possible
+from .solution import free_motion, move_squeeze, possible
 from .solution.augmented import OPEN, Solution, check_closed
 from .solution.given import check_no_kernel, each, fitting, one_batch, one_configuration, one_time, some, with_arrays
 from .solution.integrability import integrable
 from .solution.multipliers import rank_tolerance
+from .solution.reduced import Reduced
 from .states import assembly, projection, states
 from .states.returning import dependent_step, nearest_step
 from .states.rolled_returning import RolledReturn
@@ -382,7 +382,7 @@ class Constrained:
     def compliance_root(self, q, t=None) -> np.ndarray:
         """R (..., nv, nv) with Y = R R*: of J Y J* = (J R) (J R)* it keeps the rank, and every digit of what hardly moves."""
         check_no_kernel(self.set, "a task", [q])
-        return compliance.compliance_root(self.set, q, self._time(t))
+        return free_motion.compliance_root(self.set, q, self._time(t))
 
     # --- other views
 

@@ -26,7 +26,7 @@ from .rows.rows import Rows
 from .rows.set import ConstraintSet
 from .rows.slopes import Slopes
 from .solution.augmented import check_closed
-from .solution.free_motion import left_free
+from .solution.free_motion import free_inertia, left_free
 from .solution.multipliers import multipliers, needed, rank_tolerance
 from .systems.quantities import under_constraints
 
@@ -51,11 +51,10 @@ class Allowed:
 
     @staticmethod
     def of(set_: ConstraintSet, Jc, scale, least, M) -> "Allowed":
-        reach, (m, nv) = set_.reach, Jc.shape[-2:]
+        reach, m = set_.reach, Jc.shape[-2]
         factored = Factored(Jc * reach / scale[:, None], least)
-        free, weighted = left_free(factored), M * reach[:, None] * reach
-        s = np.trace(weighted, axis1=-2, axis2=-1)[..., None, None] / max(nv, 1)
-        Y = free @ np.linalg.solve(free @ weighted @ free + s * (np.eye(nv) - free), free)
+        free = left_free(factored)
+        Y = free @ np.linalg.solve(free_inertia(set_, M, free), free)
         Y = (Y + Y.mT) / 2 * reach[:, None] * reach
         each = Factored(factored.W[..., None, :, :], np.asarray(least)[..., None])
         some = reach[:, None] * each.preimage(np.eye(m) / scale)[0].mT

@@ -17,7 +17,7 @@ from .choice.partition import projective
 from .derivatives import Allowed, MotionSlopes
 from .rows.rank import RANK
 from .rows.set import ConstraintSet
-from .states.projection import independent
+from .solution.reduced import independent
 
 
 @dataclass(frozen=True, eq=False)

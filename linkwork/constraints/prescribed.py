@@ -39,7 +39,7 @@ def hybrid_dynamics(set_: ConstraintSet, q, v, given, prescribed, external=None,
     free, tau = left_free(factored), (1 - held) * given
     push = np.matvec(free, set_.reach * (tau - needed(set_, q, v, set_.reach * w, external)))
     try:
-        u = np.linalg.solve(free_inertia(set_, q, free), push[..., None])[..., 0]
+        u = np.linalg.solve(free_inertia(set_, robot.mass_matrix(q), free), push[..., None])[..., 0]
     except np.linalg.LinAlgError:
         raise ModelError(
             f"{robot.model.name}: a motion that its constraints and the prescribed joints leave free moves nothing that has inertia. "

@@ -12,7 +12,7 @@ columns and mass matrix of the loop's tree, and D(e) = X* (𝓜_S + armature_S) 
 constant X = [μ; 1] and Ẋu = 0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -27,55 +27,75 @@ from .nodes import Nodes
 RootedLoop = tuple[int, tuple[int, ...]]  # root and members, numbers of nodes
 
 
-def with_roots(nodes: Nodes, groups: Sequence[Sequence[int]]) -> tuple[Nodes, list[RootedLoop]]:
-    """The nodes with one more for each group, its root: fixed on the carrier, without mass or motion; members stand on it.
+def with_roots(nodes: Nodes, loops: Sequence[Sequence[int]]) -> tuple[Nodes, list[RootedLoop]]:
+    """The nodes with one more for each loop, its root: fixed on the carrier, without mass or motion; members stand on it.
     Also each loop as (root, members) in the new numbers."""
-    tree = nodes.tree
-    loop = {k: g for g, members in enumerate(groups) for k in members}
-    old: list[int | None] = []
-    parent: list[int] = []
-    number, root = {tree.world: tree.world}, dict[int, int]()
-
-    def add(k, p) -> int:
-        old.append(k)
-        parent.append(p)
-        return len(old) - 1
-
-    for k, p in enumerate(tree.parent):
-        stands_on = number[p]
-        if k in loop and loop.get(p) != loop[k]:
-            if loop[k] not in root:
-                root[loop[k]] = add(None, stands_on)
-            stands_on = root[loop[k]]
-        number[k] = add(k, stands_on)
-
-    rooted = with_inserted(nodes, old, parent, number)
-    return rooted, [(root[g], tuple(number[k] for k in members)) for g, members in enumerate(groups)]
+    rooting = Rooting(nodes, loops)
+    return rooting.nodes, rooting.loops
 
 
-def with_inserted(nodes: Nodes, old: Sequence[int | None], parent: Sequence[int], number: Mapping[int, int]) -> Nodes:
-    """The nodes with more among them, without mass or motion, fixed where their parents are: `old` are their numbers before, None of
-    new ones, `parent` the parents in the new numbers, `number` the new number of each old one and of the world."""
+class Rooting:
+    """Nodes with others among them, without mass or motion, fixed where their parents are: a root for each loop, on which its members
+    stand. With `gates` each root stands on a gate, and what stands on a member that others of its loop stand on too, on an exit there: a
+    loop with these is a unit (cells.py)."""
 
-    def table(name, of_new):
-        return tuple(of_new if k is None else getattr(nodes, name)[k] for k in old)
+    def __init__(self, nodes: Nodes, loops: Sequence[Sequence[int]], *, gates: bool = False):
+        self.before, self.gates = nodes, gates
+        self.loop = {k: g for g, members in enumerate(loops) for k in members}
+        self.old: list[int | None] = []  # the number before of each node, None of new ones
+        self.parent: list[int] = []
+        self.units: list[list[int]] = [[] for _ in loops]  # the nodes of each loop, new ones among them
+        self.root: dict[int, int] = {}
+        self.exit: dict[int, int] = {}  # of a member, in the old numbers
+        self.number = {nodes.tree.world: nodes.tree.world}
+        for k, p in enumerate(nodes.tree.parent):
+            self._insert(k, p)
+        self.loops = [(self.root[g], tuple(self.number[k] for k in members)) for g, members in enumerate(loops)]
 
-    kind = nodes.gravity.dtype
-    nothing = np.zeros(0, kind)
-    return replace(
-        nodes,
-        tree=Tree(parent, [0 if k is None else nodes.tree.widths[k] for k in old]),
-        groups=table("groups", Reals(0)),
-        q_rows=table("q_rows", slice(0, 0)),
-        labels=table("labels", "loop"),
-        reach=table("reach", ()),
-        on=tuple(number[k] for k in nodes.on),
-        quaternion=table("quaternion", np.array([0, 0, 0, 1], kind)),
-        translation=table("translation", np.zeros(3, kind)),
-        inertias=nodes.inertias and table("inertias", np.zeros_like(nodes.inertias[0])),
-        **nodes.renumbered(old),
-        **{name: table(name, nothing) for name in ("armature", "damping", "friction", "stiffness", "rest")},
-    )
+    def _insert(self, k: int, p: int) -> None:
+        stands_on, g = self.exit.get(p, self.number[p]), self.loop.get(k)
+        if g is not None and self.loop.get(p) == g:
+            stands_on = self.number[p]
+        elif g is not None:
+            if g not in self.root:
+                self.root[g] = self._add(None, self._add(None, stands_on, g) if self.gates else stands_on, g)
+            stands_on = self.root[g]
+        self.number[k] = self._add(k, stands_on, g)
+        inside = [self.loop.get(c) == g for c in self.before.tree.children[k]]
+        if self.gates and g is not None and any(inside) and not all(inside):
+            self.exit[k] = self._add(None, self.number[k], g)
+
+    def _add(self, k: int | None, stands_on: int, g: int | None) -> int:
+        self.old.append(k)
+        self.parent.append(stands_on)
+        if g is not None:
+            self.units[g].append(len(self.old) - 1)
+        return len(self.old) - 1
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The nodes in their new order."""
+        before, old = self.before, self.old
+
+        def table(name, of_new):
+            return tuple(of_new if k is None else getattr(before, name)[k] for k in old)
+
+        kind = before.gravity.dtype
+        nothing = np.zeros(0, kind)
+        return replace(
+            before,
+            tree=Tree(self.parent, [0 if k is None else before.tree.widths[k] for k in old]),
+            groups=table("groups", Reals(0)),
+            q_rows=table("q_rows", slice(0, 0)),
+            labels=table("labels", "loop"),
+            reach=table("reach", ()),
+            on=tuple(self.number[k] for k in before.on),
+            quaternion=table("quaternion", np.array([0, 0, 0, 1], kind)),
+            translation=table("translation", np.zeros(3, kind)),
+            inertias=before.inertias and table("inertias", np.zeros_like(before.inertias[0])),
+            **before.renumbered(old),
+            **{name: table(name, nothing) for name in ("armature", "damping", "friction", "stiffness", "rest")},
+        )
 
 
 class Embedding:

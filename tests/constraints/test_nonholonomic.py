@@ -5,8 +5,9 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import Distance, Holonomic, Pfaffian, kkt
+from linkwork.constraints import Distance, Holonomic, Pfaffian
 
+from .dense_equations import kkt
 from .gallery import assembled, motion
 
 DISK = {"mass": 2.0, "tensor": (0.25, 0.25, 0.5)}

@@ -5,10 +5,11 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import Driven, KnifeEdge, Linear, Pfaffian, Touching, kkt
+from linkwork.constraints import Driven, KnifeEdge, Linear, Pfaffian, Touching
 from linkwork.constraints.solution.integrability import object_of_nonholonomy
 
 from .benchmarks import car_axis
+from .dense_equations import kkt
 from .gallery import assembled, differential, motion, snakeboard_parts
 from .test_nonholonomic import CASES, disk, skate, sled, standing
 from .test_scenes_projection import unfolding

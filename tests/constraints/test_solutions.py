@@ -7,8 +7,8 @@ import pytest
 
 import linkwork as lw
 from linkwork import constraints
-from linkwork.constraints import kkt
 
+from .dense_equations import kkt
 from .gallery import MAKERS, assembled, differential, four_bar
 
 every_mechanism = pytest.mark.parametrize("name", MAKERS)

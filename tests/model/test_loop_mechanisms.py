@@ -4,9 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from constraints.dense_equations import kkt
 
 import linkwork as lw
-from linkwork.constraints import kkt, of
+from linkwork.constraints import of
 from linkwork.model import mechanism
 from linkwork.model.mechanisms import four_bar
 

@@ -1,11 +1,9 @@
 """Which velocities are independent, decided from numbers at a configuration.
 
-`partition` sees the whole mass matrix and follows the projective criterion; views and projection in NumPy use it. `pivoted` sees
-the rows of one loop and the diagonal of the mass matrix, and takes the rows that are enough with it; embedding uses it, whose
-cost stays linear in the number of loops.
+`independent_velocities` sees the whole mass matrix and follows the projective criterion; views and projection in NumPy use it.
+`pivoted` sees the rows of one loop and the diagonal of the mass matrix, and takes the rows that are enough with it; embedding uses it,
+whose cost stays linear in the number of loops.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,34 +13,11 @@ TIE = 1e-6  # of the best: what is nearer is as good, and the first one is taken
 MOVES = 1e-3  # of the one that moves most: a velocity that moves less is a bad one to follow
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """v = X u + rest, u = v[independent]; of the constraint rows those in `used` are enough."""
-
-    independent: np.ndarray
-    dependent: np.ndarray
-    used: np.ndarray
-    X: np.ndarray  # (nv, r)
-
-
-def partition(M, Jc, least, independent=None) -> Partition:
-    """Independent velocities, chosen by `projective` unless given, and X."""
-    from scipy.linalg import qr  # with pivoting
-
-    n = Jc.shape[-1]
+def independent_velocities(M, Jc, least) -> np.ndarray:
+    """The numbers of as many velocities as the rows leave free, from which the others follow: chosen by `projective`."""
     L = np.linalg.cholesky(M)
-    W = np.linalg.solve(L, Jc.T).T  # Jc L⁻*
-    factored = Factored(W, least)
-    rank = int(factored.rank)
-    if independent is None:
-        independent = np.sort(projective(M, np.linalg.solve(L.T, factored.null())))
-    independent = np.asarray(independent, int)
-    dependent = np.setdiff1d(np.arange(n), independent)
-    used = np.sort(qr((W / factored.scale[:, None]).T, mode="r", pivoting=True)[1][:rank]) if rank else np.zeros(0, int)
-    X = np.zeros((n, len(independent)))
-    X[independent] = np.eye(len(independent))
-    X[dependent] = -np.linalg.solve(Jc[np.ix_(used, dependent)], Jc[np.ix_(used, independent)])
-    return Partition(independent, dependent, used, X)
+    motions = Factored(np.linalg.solve(L, Jc.T).T, least).null()  # of Jc L⁻*
+    return np.sort(projective(M, np.linalg.solve(L.T, motions)))
 
 
 def projective(M, T) -> np.ndarray:

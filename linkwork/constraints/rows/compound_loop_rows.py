@@ -190,11 +190,6 @@ class CompoundLoopRows(LoopRows):
         nodes = self._on(X)
         return log(pose_inverse(Kinematics(nodes, self.own(nodes, X)).place(0, Pose()).T) @ X)
 
-    def force(self, motion: Kinematics, lam):
-        X = self.relative(Kinematics(motion.nodes, motion.q))[0]
-        nodes = self._on(X)
-        return np.vecmat(lam, self.selector(nodes, self.own(nodes, X)))
-
     def rows(self, motion: Kinematics) -> Rows:
         X, J, V, alpha = self.relative(motion)
         nodes = self._on(X)

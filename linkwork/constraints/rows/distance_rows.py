@@ -8,7 +8,6 @@ from ...model import Distance, distances
 from ...spatial import Pose
 from .kinematics import Kinematics
 from .rows import Constraint, Portable, Rows
-from .wrenches import at_point
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +39,9 @@ class DistanceRows(Constraint):
     def labels(self):
         return (f"distance {self.length:g} m",)
 
-    def touched(self, nodes):
-        return {holder(nodes, place) for place in self.places}
+    @property
+    def bodies(self):
+        return self.places[1][0], self.places[0][0]
 
     @property
     def lengths(self):
@@ -61,12 +61,6 @@ class DistanceRows(Constraint):
         along = (n * u).sum(-1, keepdims=True)
         gamma = (n * a).sum(-1, keepdims=True) + ((u * u).sum(-1, keepdims=True) - along**2) / size
         return Rows(c, Jc, np.zeros(1), gamma)
-
-    def wrenches(self, motion: Kinematics, lam):
-        """A force along the line at each of the two points: λ pushes them apart."""
-        P, C = (point(motion, place)[0] for place in self.places)
-        n = (C - P) / np.linalg.norm(C - P, axis=-1, keepdims=True)
-        return at_point(motion, C, n * lam, self.places[1][0], self.places[0][0])
 
 
 def where(robot, name: str | None, at) -> tuple[int | None, Pose]:

@@ -25,7 +25,7 @@ from ...model import Loop, Model
 from ...spatial import Pose, homogeneous, phi, pose_inverse, tilde
 from .kinematics import Kinematics, LoopKinematics
 from .rows import Constraint, Portable, Rows
-from .wrenches import direction, through_joint
+from .wrenches import direction
 
 FLIPPED = np.pi / 2
 
@@ -109,8 +109,9 @@ class LoopRows(Constraint):
     def lengths(self):
         return np.array([label.startswith("shift") for label in self.labels], bool)
 
-    def touched(self, nodes):
-        return {nodes.on[self.child], nodes.tree.world if self.parent is None else nodes.on[self.parent]}
+    @property
+    def bodies(self):
+        return self.child, self.parent
 
     @property
     def frame(self) -> Pose:
@@ -127,14 +128,6 @@ class LoopRows(Constraint):
         """How far an end is from where the model has it, if that varies."""
         value = motion.varied(name, self.number)
         return None if value is None else value - like(own.translation, motion.q)
-
-    def force(self, motion: Kinematics, lam):
-        """The wrench N* λ (..., 6) on the child, in the joint's frame there."""
-        return lam @ self.N
-
-    def wrenches(self, motion: Kinematics, lam):
-        ends = self.loop.at @ self.frame, self.loop.on @ self.frame
-        return through_joint(motion, self.parent, self.child, *ends, self.force(motion, lam))
 
     def relative(self, motion: Kinematics):
         """X, J, V and the bias acceleration of the child's frame in the parent's."""

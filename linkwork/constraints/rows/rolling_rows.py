@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from ...model import KnifeEdge, Rolling, Touching
-from .distance_rows import holder, where
+from .distance_rows import where
 from .kinematics import Kinematics
 from .rows import Constraint, Rows
-from .wrenches import at_point, direction
+from .wrenches import direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,9 @@ class KnifeEdgeRows(Constraint):
     def of(x: KnifeEdge, robot) -> "KnifeEdgeRows":
         return KnifeEdgeRows(x.name, x, where(robot, x.body, x.at))
 
-    def touched(self, nodes):
-        return {nodes.tree.world, holder(nodes, self.place)}
+    @property
+    def bodies(self):
+        return self.place[0], None
 
     @property
     def labels(self):
@@ -41,16 +42,9 @@ class KnifeEdgeRows(Constraint):
         return np.ones(1, bool)
 
     def rows(self, motion: Kinematics) -> Rows:
-        P, e = motion.place(*self.place), np.asarray(self.edge.direction, float)
-        e = (e / np.linalg.norm(e))[None, :]
+        P, e = motion.place(*self.place), _unit(self.edge.direction)[None, :]
         gamma = None if motion.v is None else (e @ P.alpha[..., 3:, :])[..., 0]
         return Rows(None, e @ P.J[..., 3:, :], np.zeros(1), gamma)
-
-    def wrenches(self, motion: Kinematics, lam):
-        """A force along the direction that the edge forbids, at its point; its opposite on the world."""
-        T = motion.place(*self.place).T
-        e = np.asarray(self.edge.direction, float) / np.linalg.norm(self.edge.direction)
-        return at_point(motion, T[..., :3, 3], np.matvec(T[..., :3, :3], e * lam), self.place[0], None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +64,9 @@ class PlaneRows(Constraint):
     def of(cls, x: Rolling | Touching, robot):
         return cls(x.name, x, where(robot, x.body, x.center))
 
-    def touched(self, nodes):
-        return {nodes.tree.world, holder(nodes, self.place)}
+    @property
+    def bodies(self):
+        return self.place[0], None
 
     @property
     def forbidden(self) -> np.ndarray:
@@ -82,20 +77,11 @@ class PlaneRows(Constraint):
     def lengths(self):
         return np.ones(len(self), bool)
 
-    def wrenches(self, motion: Kinematics, lam):
-        """A force at the touching point; its opposite on the world."""
-        T, n = motion.place(*self.place).T, _unit(self.disk.normal)
-        u = np.zeros(3) if self.disk.axis is None else np.matvec(T[..., :3, :3], _unit(self.disk.axis))
-        w = n - (u @ n)[..., None] * u
-        touching = T[..., :3, 3] - self.disk.radius * w / np.linalg.norm(w, axis=-1, keepdims=True)
-        return at_point(motion, touching, lam @ self.forbidden, self.place[0], None)
-
     def contact(self, motion: Kinematics):
         """n, centre, |w|, Jacobian of the touching point in world axes (..., 3, nv) and its bias (..., 3)."""
         P = motion.place(*self.place)
-        R, n = P.T[..., :3, :3], np.asarray(self.disk.normal, float) / np.linalg.norm(self.disk.normal)
-        axis = self.disk.axis
-        u = np.zeros(3) if axis is None else np.matvec(R, np.asarray(axis, float) / np.linalg.norm(axis))
+        R, n, axis = P.T[..., :3, :3], _unit(self.disk.normal), self.disk.axis
+        u = np.zeros(3) if axis is None else np.matvec(R, _unit(axis))
         nu = (u @ n)[..., None]
         w = n - nu * u
         s = np.linalg.norm(w, axis=-1, keepdims=True)

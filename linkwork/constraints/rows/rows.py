@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ModelError, deprecated
 from ...spatial import Pose
 from .kinematics import Kinematics, LoopKinematics
-from .wrenches import BodyWrench
+from .wrenches import BodyWrench, on_bodies
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +67,23 @@ class Constraint(ABC):
         """This constraint on a robot: names of bodies and joints become numbers."""
         return self
 
+    @property
+    def bodies(self) -> tuple[int | None, ...] | None:
+        """The bodies that it holds on to, the world (None) among them, where its rows are over their velocities alone; else None."""
+        return None
+
     def touched(self, nodes) -> set[int]:
         """The nodes that it holds on to, the world among them: what embedding makes one node of, with those between."""
-        raise ModelError(
-            f'constraint "{self.name}" ({type(self).__name__}) cannot be embedded: it may bind any velocity. Use method="augmented".'
-        )
+        if self.bodies is None:
+            raise ModelError(
+                f'constraint "{self.name}" ({type(self).__name__}) cannot be embedded: it may bind any velocity. Use method="augmented".'
+            )
+        return {nodes.tree.world if i is None else nodes.on[i] for i in self.bodies}
 
     @property
     def embeddable(self) -> bool:
         """Does it say which nodes it holds on to?"""
-        return type(self).touched is not Constraint.touched
+        return self.bodies is not None or type(self).touched is not Constraint.touched
 
     def given(self, t) -> tuple[float, float, float]:
         """What moves it, and its first two rates: time itself, unless it follows a function of time."""
@@ -117,9 +124,9 @@ class Constraint(ABC):
         return self.rows(motion).c
 
     def wrenches(self, motion: Kinematics, lam) -> list[BodyWrench] | None:
-        """What multipliers λ (..., m) of its rows exert on bodies, the world (None) among them: each wrench in the axes of its
+        """The wrenches that multipliers λ (..., m) of its rows exert on bodies, the world (None) among them, each in the axes of its
         body, at its origin. None where only the generalized force Jc* λ is known."""
-        return None
+        return None if self.bodies is None else on_bodies(self.rows, motion, self.bodies, lam)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -25,6 +25,7 @@ from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
 from .rows import Constraint, Rows, stacked
 from .slopes import RowSlopes
 
+DRIVE = "drive"  # the name of the input that says where drives are
 SPREAD = 0.01  # of its size: what the spread of a modal coordinate deforms a body by
 
 
@@ -157,17 +158,25 @@ class ConstraintSet:
             run = self._position_rows if v is None else self._rows
             c, Jc, U, *gamma = run(*state, *self.driven(t))
             return Rows(c, without_small_rows(Jc, self.scale, self.reach), U, gamma[0] if gamma else None)
-        motion = self.motion(q, v, t)
-        found = stacked([x.rows(motion) for x in self.constraints], motion)
-        return replace(found, Jc=without_small_rows(found.Jc, self.scale, self.reach))
+        rows = self.stacked(self.motion(q, v, t))
+        return replace(rows, Jc=without_small_rows(rows.Jc, self.scale, self.reach))
+
+    def stacked(self, motion: Kinematics) -> Rows:
+        """The rows of all constraints in a motion, one below the other."""
+        return stacked([x.rows(motion) for x in self.constraints], motion)
+
+    def moved(self, nodes, q, v=None, drive=()) -> Kinematics:
+        """The motion of nodes over any scalar; `drive` has f, ḟ and f̈ (n, 3) of what is driven, if anything is."""
+        by_name = self.by_name(drive)
+        return Kinematics(nodes, q, v, self.time(by_name), by_name)
 
     def node_rows(self, q, v, t=0.0) -> tuple[Rows, tuple[int, ...]]:
         """All rows over the velocities of the nodes that constraints hold on to, and then of the joints; and those nodes."""
         held = set().union(*(x.touched(self.nodes) for x in self.constraints if x.embeddable)) - {self.nodes.tree.world}
         motion = NodeKinematics(self.nodes, np.asarray(q, float), np.asarray(v, float), t, members=tuple(sorted(held)))
-        found = stacked([x.rows(motion) for x in self.constraints], motion)
-        self.check_numbers(found, q, v)
-        return found, motion.members
+        rows = self.stacked(motion)
+        self.check_numbers(rows, q, v)
+        return rows, motion.members
 
     def check_numbers(self, rows: Rows, q, v=None) -> None:
         """Rows at states that are made of numbers are numbers; or it is said whose are not."""
@@ -229,16 +238,12 @@ class ConstraintSet:
         """Of n arrays of the state."""
         robot = self.robot
         state = robot.lowered.input("q", ("nq",)), robot.lowered.input("v", ("nv",))
-        drive = (Input("drive", (len(self.drives), 3)),) if self.drives else ()
 
         def function(q, *rest):
-            nodes = robot.lowered.nodes.over(q)
-            drive = self.by_name(rest[n - 1 :])
-            motion = Kinematics(nodes, q, rest[0] if n == 2 else None, self.time(drive), drive)
-            found = stacked([x.rows(motion) for x in self.constraints], motion)
-            return found.c, found.Jc, found.U, *([] if n == 1 else [found.gamma])
+            rows = self.stacked(self.moved(robot.lowered.nodes.over(q), q, rest[0] if n == 2 else None, rest[n - 1 :]))
+            return rows.c, rows.Jc, rows.U, *([] if n == 1 else [rows.gamma])
 
-        return Kernel("constraint_rows", function, (*state[:n], *drive), content=self).gufunc("d")
+        return Kernel("constraint_rows", function, (*state[:n], *self.inputs), content=self).gufunc("d")
 
     @cached_property
     def slopes(self) -> RowSlopes:
@@ -250,13 +255,22 @@ class ConstraintSet:
         """The constraints that depend on time."""
         return tuple(x for x in self.constraints if x.moves)
 
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The input of kernels that says where drives are, if there are any: f, ḟ and f̈ of each."""
+        return (Input(DRIVE, (len(self.drives), 3)),) if self.drives else ()
+
     def driven(self, t) -> list[np.ndarray]:
-        """What kernels are given besides the state: f, ḟ and f̈ (n, 3) of those that are driven, if there are any."""
+        """The value of that input at time t, if there is one."""
         return [np.array([x.given(t) for x in self.drives])] if self.drives else []
 
-    def by_name(self, given) -> dict[str, Any] | None:
-        """The same, each for itself."""
-        return {x.name: given[0][..., i, :] for i, x in enumerate(self.drives)} if given else None
+    def by_name(self, drive) -> dict[str, Any] | None:
+        """f, ḟ and f̈ of each drive by its name."""
+        return {x.name: drive[0][..., i, :] for i, x in enumerate(self.drives)} if drive else None
+
+    def driven_by_name(self, t) -> dict[str, Any] | None:
+        """The same at time t."""
+        return self.by_name(self.driven(t))
 
     def time(self, drive: dict[str, Any] | None):
         """The time among what drives constraints by name; 0 where none of them asks for it."""
@@ -276,10 +290,9 @@ class ConstraintSet:
                     f'constraint "{x.name}" of {self.robot.model.name} is a function that cannot be written out in symbols. '
                     "robot.constraints.jacobian(q) and robot.constraints.bias(q, v) have its numbers."
                 )
-        motion = Kinematics(nodes, q, v, drive=self.by_name([drive] if self.drives else []))
-        found = [replace(x.rows(motion), c=x.closure(motion)) for x in self.constraints]
-        whole = stacked(found, motion)
-        return whole.c, whole.Jc, whole.U, whole.gamma
+        motion = self.moved(nodes, q, v, [drive] if self.drives else [])
+        rows = stacked([replace(x.rows(motion), c=x.closure(motion)) for x in self.constraints], motion)
+        return rows.c, rows.Jc, rows.U, rows.gamma
 
     def residual(self, q, t=0.0):
         """c(q, t) (..., m)."""

@@ -12,8 +12,6 @@ from ...engine.tracing.program import Input
 from ...errors import ModelError
 from ...lie.scalars import like
 from ...quantities import coordinate_rates, qdot
-from .kinematics import Kinematics
-from .rows import stacked
 
 if TYPE_CHECKING:
     from .set import ConstraintSet
@@ -78,11 +76,7 @@ class RowSlopes:
         return given[:, :3], given[:, 1:]
 
     def _rows(self, q, v, drive):
-        set_ = self.set
-        nodes = set_.robot.lowered.nodes.over(q)
-        drive = set_.by_name(drive)
-        motion = Kinematics(nodes, q, v, set_.time(drive), drive)
-        return stacked([x.rows(motion) for x in set_.constraints], motion)
+        return self.set.stacked(self.set.moved(self.set.robot.lowered.nodes.over(q), q, v, drive))
 
     def _said(self, q, v, vdot, lam, *drive):
         """Jc* λ, Jc v − U and Jc v̇ + γ of one sample."""
@@ -136,5 +130,4 @@ class RowSlopes:
     def _inputs(self, names) -> tuple[Input, ...]:
         set_, lowered = self.set, self.set.robot.lowered
         sizes = {"q": ("nq",), "lam": (len(set_),)}
-        drive = [Input("drive", (len(set_.drives), 3))] if set_.drives else []
-        return (*(lowered.input(x, sizes.get(x, ("nv",))) for x in names), *drive)
+        return (*(lowered.input(x, sizes.get(x, ("nv",))) for x in names), *set_.inputs)

@@ -1,12 +1,13 @@
 """Pairs of wrenches: what a constraint exerts on two bodies, equal and opposite."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...spatial import Pose, phi, pose_inverse
-from .kinematics import Kinematics
+from ...spatial import Pose, phi, phi_inverse, pose_inverse
+from .kinematics import Kinematics, NodeKinematics
 
 BodyWrench = tuple[int | None, Any]  # number of a body (None: the world) and a wrench (..., 6) in its axes at its origin
 
@@ -18,15 +19,16 @@ def through_joint(motion: Kinematics, parent: int | None, child: int, at: Pose, 
     return [(child, np.matvec(phi(on.matrix), f)), (parent, -(phi(at.matrix) @ there)[..., 0])]
 
 
-def at_point(motion: Kinematics, point, f, body: int | None, other: int | None) -> list[BodyWrench]:
-    """A force f (..., 3) at a point (..., 3), both in world axes, on one body, and its opposite on the other."""
-    return [(k, sign * _moved(motion, k, point, f)) for k, sign in ((body, 1.0), (other, -1.0))]
-
-
-def _moved(motion: Kinematics, body: int | None, point, f):
-    T = motion.place(body, Pose()).T
-    R, r = T[..., :3, :3], T[..., :3, 3]
-    return np.concatenate([np.matvec(R.mT, np.cross(point - r, f)), np.matvec(R.mT, f + np.zeros_like(point))], -1)
+def on_bodies(rows: Callable, motion: Kinematics, bodies, lam) -> list[BodyWrench]:
+    """The wrenches of λ on the bodies that `rows`, a function of the motion, hold on to: f(k) = Q(k)* λ on each node, Q the rows over the
+    velocities of nodes; what is fixed to the world has the opposite of all others."""
+    nodes, world = motion.nodes, motion.nodes.tree.world
+    on = {i: world if i is None else nodes.on[i] for i in bodies}
+    moving = tuple(sorted(set(on.values()) - {world}))
+    Q = rows(NodeKinematics(nodes, motion.q, None, motion.t, motion.drive, members=moving)).Jc
+    f = {k: Q[..., 6 * n : 6 * n + 6].mT @ lam[..., None] for n, k in enumerate(moving)}
+    f[world] = -sum((phi(motion.pose(k)) @ x for k, x in f.items()), np.zeros((*lam.shape[:-1], 6, 1)))
+    return [(i, (f[k] if i is None else phi_inverse(nodes.places[i]) @ f[k])[..., 0]) for i, k in on.items()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,11 @@ import numpy as np
 
 from ...errors import ConstraintError
 from ...operators.rigid import rigid
-from ..choice.loops import Loops
-from ..choice.partition import partition
 from ..rows.rank import RANK, Factored
 from ..rows.set import ConstraintSet
 from ..solution.augmented import INCONSISTENT, square_root
 from ..solution.multipliers import rank_tolerance
+from ..solution.reduced import independent
 from .assembly import CLOSED, closing
 from .return_to import along_constraints
 
@@ -70,21 +69,13 @@ def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
 
 
 def lift(set_: ConstraintSet, q, v, t=0.0, tolerance=100 * CLOSED):
-    """(q, v) moved onto the constraints by the dependent velocities alone, which are chosen there (`partition`)."""
+    """(q, v) moved onto the constraints by the dependent velocities alone, which are chosen there."""
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
     for i in np.ndindex(*batch):
         hold = independent(set_, q[i], set_.rows(q[i], t=t), t) if np.isfinite(q[i]).all() else ()
         q[i], v[i] = project(set_, q[i], v[i], t, hold, tolerance, nearest=False)
     return q, v
-
-
-def independent(set_: ConstraintSet, q, rows, t=0.0):
-    """Velocities that the others follow from; where there is no mass metric, as embedding chooses them."""
-    if not set_.massless:
-        return partition(set_.robot.mass_matrix(q), rows.Jc, float(rank_tolerance(set_, rows))).independent
-    loops = Loops(set_, set_.nodes)
-    return loops.independent(loops.choose(q, set_.by_name(set_.driven(t))))
 
 
 def project_position(set_: ConstraintSet, q, t, free, tolerance):

@@ -35,7 +35,7 @@ class VariedStates:
 
     def _kernel(self, name: str, function: Callable, *state: Input) -> Kernel:
         """Of (state..., drive, constants...)."""
-        by_numbers, moving = self.by_numbers, self.by_numbers.inputs
+        by_numbers, moving = self.by_numbers, self.by_numbers.set.inputs
         inputs = *state, *moving, *(Input(key, x.shape) for key, x in self.own.items())
         first, last = len(state), len(state) + len(moving)
 

@@ -16,7 +16,7 @@ from ...quantities.bound import Bound
 from ..solution.augmented import Solution, augmented
 from ..solution.given import arrays_of, one_time, some, where_finite
 from ..solution.multipliers import multipliers, needed
-from ..solution.projected import projected
+from ..solution.reduced import projected
 from .embedded import embedded_dynamics
 
 if TYPE_CHECKING:

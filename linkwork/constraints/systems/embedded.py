@@ -22,7 +22,7 @@ from .system import LoopSystem
 def system_at(loops: Loops, choices, t=0.0) -> LoopSystem:
     """The system over floats."""
     set_ = loops.set
-    return LoopSystem(loops, loops.nodes, set_.robot.lowered.system(loops.rooted[0]), choices, drive=set_.by_name(set_.driven(t)))
+    return LoopSystem(loops, loops.nodes, set_.robot.lowered.system(loops.rooted[0]), choices, drive=set_.driven_by_name(t))
 
 
 def embedded_dynamics(loops: Loops, q, v, tau, external=None, t=0.0):
@@ -37,7 +37,7 @@ def by_choice(loops: Loops, arrays, cores, t, evaluate) -> list[np.ndarray]:
     the same one run together. `cores` are the dimensions of one sample of each array; the first is q."""
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
     flat = [np.broadcast_to(x, batch + x.shape[x.ndim - n :]).reshape(-1, *x.shape[x.ndim - n :]) for x, n in zip(arrays, cores)]
-    drive = loops.set.by_name(loops.set.driven(t))
+    drive = loops.set.driven_by_name(t)
     alike: dict[tuple[Choice, ...], list[int]] = {}
     for i, q in enumerate(flat[0]):
         alike.setdefault(loops.choose(q, drive), []).append(i)
@@ -88,7 +88,7 @@ class Embedded:
 
     @staticmethod
     def of(set_: ConstraintSet, loops: Loops, q, v, external=None, t=0.0) -> "Embedded":
-        first, drive = q.reshape(-1, q.shape[-1])[:1], set_.by_name(set_.driven(t))
+        first, drive = q.reshape(-1, q.shape[-1])[:1], set_.driven_by_name(t)
         choices = loops.choose(first[0], drive) if len(first) else loops.choose(set_.robot.neutral(), drive, closed=True)
         system = system_at(loops, choices, t)
         s = system.blocks(q)

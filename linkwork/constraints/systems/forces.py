@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import ConstraintError
 from ...quantities import joint_wrenches
 from ...quantities.options import some_bodies
-from ...spatial import phi
+from ...spatial import phi_inverse
 from ..rows.loop_rows import LoopRows
 from ..rows.set import ConstraintSet
 from ..solution.augmented import check_closed
@@ -69,7 +69,7 @@ def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t, kind) -
     wrenches = {x: {None if i is None else names[i]: cast(w) for i, w in found.items()} for x, found in every.items()}
     joints = {name: cast(f[..., i, :]) for i, name in enumerate(names)}
     tau = cast(np.matvec(rows.Jc.mT, lam))
-    return Forces(cast(lam), tau, cast(vdot), rank, set_.slices, generalized, wrenches, _cuts(set_, q, lam, t, kind), joints)
+    return Forces(cast(lam), tau, cast(vdot), rank, set_.slices, generalized, wrenches, _cuts(set_, every, cast), joints)
 
 
 @under_constraints(joint_wrenches)
@@ -116,10 +116,6 @@ def _on_bodies(set_: ConstraintSet, every, batch, external):
     return total if external is None else total + external
 
 
-def _cuts(set_: ConstraintSet, q, lam, t, kind):
-    motion, out = set_.motion(q, t=t), {}
-    for x in set_.constraints:
-        if isinstance(x, LoopRows):
-            f = x.force(motion, lam[..., set_.slices[x.name]])  # on the child, in the joint's frame on it
-            out[x.name] = np.matvec(phi(x.frame.matrix), f).astype(kind, copy=False)
-    return out
+def _cuts(set_: ConstraintSet, every, cast):
+    loops = [x for x in set_.constraints if isinstance(x, LoopRows)]
+    return {x.name: cast(np.matvec(phi_inverse(x.loop.on.matrix), every[x.name][x.child])) for x in loops}

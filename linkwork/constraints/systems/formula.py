@@ -14,7 +14,6 @@ import numpy as np
 from ...engine.loading.kernel import Kernel
 from ...engine.running.device import DeviceKernel, Library, on_device
 from ...engine.tracing.array import Traced
-from ...engine.tracing.program import Input
 from ...errors import ModelError
 from ...lie.scalars import like, rounding
 from ...quantities import forward_dynamics
@@ -31,8 +30,6 @@ from .system import LoopSystem, are_numbers, where_served
 
 if TYPE_CHECKING:
     from ..constrained import Constrained
-
-DRIVE = "drive"  # the input that says where drives are: f, ḟ and f̈ of each
 
 
 class ByNumbers:
@@ -57,10 +54,6 @@ class ByNumbers:
     def decided_by(self) -> tuple:
         """What tells it from others: see engine/loading/identity.py."""
         return self.set, self.ranked
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        return (Input(DRIVE, (len(self.set.drives), 3)),) if self.set.drives else ()
 
     def judged(self, some) -> dict:
         """The choice of a system, and what tells where it serves."""
@@ -125,7 +118,7 @@ class Formula:
             )
         self.by_numbers, self.bound = by_numbers, bound
         self.quantity, self.lowered, self.name, self.options = bound.quantity, bound.lowered, bound.name, bound.options
-        self.inputs = (*bound.inputs, *by_numbers.inputs)
+        self.inputs = (*bound.inputs, *by_numbers.set.inputs)
 
     def function(self, *arguments):
         """The quantity of one sample over any scalar."""

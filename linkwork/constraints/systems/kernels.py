@@ -121,7 +121,7 @@ class Choices:
 
     def at(self, q, t=0.0, closed: bool = False) -> Pick:
         """The choice at a configuration; with `closed` its loops are taken to be closed whatever the numbers say."""
-        drive = self.set.by_name(self.set.driven(t))
+        drive = self.set.driven_by_name(t)
         with np.errstate(all="ignore"):
             choices = self.loops.choose(q, drive, closed)
             _, solvers, _ = self._system(choices, drive).at(np.asarray(q, float))
@@ -130,7 +130,7 @@ class Choices:
     def quality(self, pick: Pick, q, t=0.0):
         """The least pivot of a choice at configurations q, against what it was where it was made (...)."""
         with np.errstate(all="ignore"):
-            system, q = self._system(pick.choices, self.set.by_name(self.set.driven(t)), pick.pivots), np.asarray(q, float)
+            system, q = self._system(pick.choices, self.set.driven_by_name(t), pick.pivots), np.asarray(q, float)
             return system.quality(q, system.at(q)[1])
 
     def _system(self, choices, drive, reference=None) -> LoopSystem:
@@ -215,7 +215,7 @@ class ChoiceKernels:
         set_, loops, count, pivots = self.choices.set, self.loops, len(self.inputs), pick.pivots.size
         lowered = set_.robot.lowered
         more = [Input("reference", pick.pivots.shape)] if pivots else []
-        more += [Input("drive", (len(set_.drives), 3))] if set_.drives else []
+        more += set_.inputs
 
         def function(*arguments):
             state, rest = arguments[:count], arguments[count:]

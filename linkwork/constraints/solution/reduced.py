@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ConstraintError, ShapeError
-from ..lie.scalars import numbers
-from .choice.precision import in_given_precision
-from .rows.rank import RANK
-from .rows.set import ConstraintSet
-from .solution.augmented import check_closed
-from .solution.given import with_arrays
-from .solution.multipliers import needed
-from .states.projection import independent
+from ...errors import ConstraintError, ShapeError
+from ...lie.scalars import numbers
+from ..choice.loops import Loops
+from ..choice.partition import independent_velocities
+from ..choice.precision import in_given_precision
+from ..rows.rows import Rows
+from ..rows.set import ConstraintSet
+from .augmented import check_closed, check_consistent
+from .given import with_arrays
+from .multipliers import needed, rank_tolerance
 
 
 class Split(NamedTuple):
@@ -62,34 +63,38 @@ class Reduced:
     @with_arrays
     @in_given_precision
     def velocity(self, q, u, t=0.0) -> np.ndarray:
-        """The tree's v = X u + v_p."""
+        """v = X u + v_p of the tree."""
         s = self._split(q, t=t)
         return np.matvec(s.X, self._checked("u", u)) + s.moved
 
     @with_arrays
     @in_given_precision
     def acceleration(self, q, u, udot, t=0.0) -> np.ndarray:
-        """The tree's v̇ = X u̇ + h."""
+        """v̇ = X u̇ + h of the tree."""
         s = self._split(q, self.velocity(np.asarray(q, float), u, t), t)
         return np.matvec(s.X, self._checked("udot", udot)) + s.bend
 
     def _split(self, q, v=None, t=0.0) -> Split:
-        rows, n = self.set.rows(np.asarray(q, float), v, t), self.set.robot.nv
+        return self.split(self.set.rows(np.asarray(q, float), v, t))
+
+    def split(self, rows: Rows) -> Split:
+        """X, v_p and h of rows at a state."""
+        n, least = self.set.robot.nv, rank_tolerance(self.set, rows)
         check_closed(self.set, rows)
         scaled, reach = self.set.without_units(rows.Jc), self.set.reach
         left, right = scaled[..., self.dependent], scaled[..., self.independent]
         sigma = np.linalg.svd(left, compute_uv=False)
         full = sigma.shape[-1] == len(self.dependent)
-        if not full or (len(self.dependent) and not (sigma[..., -1] > RANK * sigma[..., 0]).all()):
+        if not full or (len(self.dependent) and not (sigma[..., -1] > least * sigma[..., 0]).all()):
             raise ConstraintError(
                 f"{self.set.robot.model.name}: the velocities that were chosen as independent do not decide the others here. "
                 "Choose again: robot.constraints.reduced(q) at this configuration."
             )
-        inverse = reach[self.dependent][:, None] * np.linalg.pinv(left, rcond=RANK)
+        inverse = reach[self.dependent][:, None] * np.linalg.pinv(left, rcond=least)
         X = np.zeros((*right.shape[:-2], n, len(self.independent)))
         X[..., self.independent, :] = np.eye(len(self.independent))
         X[..., self.dependent, :] = -inverse @ (right / reach[self.independent])
-        bend = None if v is None else self._spread(np.matvec(inverse, -rows.gamma / self.set.scale))
+        bend = None if rows.gamma is None else self._spread(np.matvec(inverse, -rows.gamma / self.set.scale))
         return Split(X, self._spread(np.matvec(inverse, rows.U / self.set.scale)), bend)
 
     def _spread(self, x):
@@ -132,8 +137,12 @@ class Reduced:
     def forward_dynamics(self, q, u, tau, external=None, t=0.0) -> np.ndarray:
         """u̇ (..., nu) of forces τ (..., nv) in the joints."""
         state, v, s = self._state(q, u, t)
-        rest = np.vecmat(np.asarray(tau, float) - needed(self.set, state, v, s.bend, external), s.X)
-        M = s.X.mT @ self.set.robot.mass_matrix(state) @ s.X
+        return self.accelerated(state, v, s, tau, external)
+
+    def accelerated(self, q, v, s: Split, tau, external=None):
+        """u̇ at a state of the tree."""
+        rest = np.vecmat(np.asarray(tau, float) - needed(self.set, q, v, s.bend, external), s.X)
+        M = s.X.mT @ self.set.robot.mass_matrix(q) @ s.X
         return np.linalg.solve(M, rest[..., None])[..., 0]
 
     def _state(self, q, u, t):
@@ -148,3 +157,33 @@ class Reduced:
             raise ShapeError(f"{name} has shape {x.shape}, but the view has {len(self.independent)} velocities: numbers {chosen} of v.")
         return x
 
+
+def independent(set_: ConstraintSet, q, rows: Rows, t=0.0) -> np.ndarray:
+    """Velocities that the others follow from; where there is no mass metric, as embedding chooses them."""
+    if not set_.massless:
+        return independent_velocities(set_.robot.mass_matrix(q), rows.Jc, float(rank_tolerance(set_, rows)))
+    loops = Loops(set_, set_.nodes)
+    return loops.independent(loops.choose(q, set_.driven_by_name(t)))
+
+
+def projected(set_: ConstraintSet, q, v, tau, external=None, t=0.0):
+    """v̇ (..., nv) of given forces, without multipliers: each sample in the velocities that are independent there."""
+    cores = {"q": 1, "v": 1, "tau": 1, "external": 2}
+    arrays = [np.asarray(x, float) for x in (q, v, tau, external) if x is not None]
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores.values())))
+    whole = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - n :])) for x, n in zip(arrays, cores.values())]
+    vdot = np.zeros(whole[1].shape)
+    for i in np.ndindex(*batch):
+        vdot[i] = _projected(set_, t, *(x[i] for x in whole))
+    return vdot
+
+
+def _projected(set_: ConstraintSet, t, q, v, tau, external=None):
+    rows = set_.rows(q, v, t)
+    check_closed(set_, rows)
+    view = Reduced(set_, independent(set_, q, rows, t))
+    s = view.split(rows)
+    vdot = s.X @ view.accelerated(q, v, s, tau, external) + s.bend
+    left = rows.Jc @ vdot + rows.gamma  # what no acceleration gives, but for the rounding of γ
+    check_consistent(set_, rows, left, rows.gamma, np.abs(rows.Jc) @ (np.abs(vdot) + v * v / set_.reach))
+    return vdot

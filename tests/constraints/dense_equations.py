@@ -1,11 +1,11 @@
-"""The dense equations with multipliers, as the books print them: for tests, and for reading."""
+"""The dense equations with multipliers, as the books print them."""
 
 import numpy as np
 
-from ..rows.rank import row_scale
-from ..rows.set import ConstraintSet
-from ..solution.augmented import check_closed
-from ..solution.given import fitting
+from linkwork.constraints.rows.rank import row_scale
+from linkwork.constraints.rows.set import ConstraintSet
+from linkwork.constraints.solution.augmented import check_closed
+from linkwork.constraints.solution.given import fitting
 
 
 def kkt(set_: ConstraintSet, q, v, tau, t=0.0):
