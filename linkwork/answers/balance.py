@@ -20,6 +20,7 @@ from ..constraints.rows.set import ConstraintSet
 from ..constraints.solution.multipliers import rank_tolerance
 from ..errors import ConstraintError
 from ..lie.group import Additive
+from ..model.check import part_rows
 from ..motion.joint_limits import Limit, limits_of
 from ..quantities.points import conservative
 from ..systems.fluid import FluidForces
@@ -49,14 +50,9 @@ class Problem:
     @cached_property
     def additive(self) -> tuple[np.ndarray, np.ndarray]:
         """Where coordinates that add are in q and in v."""
-        rows, nq, nv = [], 0, 0
-        for placed in self.robot.model.joints:
-            for _, joint, _ in placed.joint.parts:
-                if isinstance(joint.group, Additive):
-                    rows += [(nq + i, nv + i) for i in range(joint.nv)]
-                nq, nv = nq + joint.nq, nv + joint.nv
-        found = np.array(rows, int).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
+        parts = [(q, v) for _, _, part, q, v in part_rows(self.robot.model.joints) if isinstance(part.group, Additive)]
+        in_q, in_v = ([i for part in parts for i in range(part[k].start, part[k].stop)] for k in (0, 1))
+        return np.array(in_q, int), np.array(in_v, int)
 
     @cached_property
     def without_energy(self) -> str:

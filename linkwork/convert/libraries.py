@@ -6,6 +6,7 @@ from ..dynamics import Dynamics
 from ..errors import UnknownNameError, did_you_mean, listed
 from ..joints import Free, Joint, Planar, Revolute, Spherical
 from ..model import Model
+from ..model.check import part_rows
 from .convention import Convention, Piece
 from .rules import Circle, Floating, Plane, Quaternion, RollPitchYaw, Rule, Same
 
@@ -68,15 +69,12 @@ def _convention(robot, rules: Mapping[type[Joint], Rule], order, circles: Iterab
 
 
 def _pieces(model: Model, rules, circles: set[str]) -> list[Piece]:
-    out, q, v = [], 0, 0
-    for placed in model.joints:
-        for part, joint, _ in placed.joint.parts:
+    out = []
+    for placed, part, joint, q, v in part_rows(model.joints):
+        if joint.nv:
             names = (placed.name, part, f"{placed.name}.{part}") if part else (placed.name,)
             rule = Circle(1) if circles & set(names) else rules.get(type(joint), Same(joint.nv))
-            width = len(rule.q_to(joint.group.identity))
-            if joint.nv:
-                out.append(Piece(names, rule, width, slice(q, q + joint.nq), slice(v, v + joint.nv)))
-            q, v = q + joint.nq, v + joint.nv
+            out.append(Piece(names, rule, len(rule.q_to(joint.group.identity)), q, v))
     return out
 
 

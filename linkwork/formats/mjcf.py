@@ -12,11 +12,12 @@ from ..errors import ModelError, ModelWarning, listed
 from ..joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..model import Body, Frame, Model, PlacedJoint
 from ..model.gears import with_gears
+from ..model.model import unused
 from ..spatial import Pose
 from .mjcf_constraints import couplings, loops, omitted
 from .mjcf_contacts import actuators, contacts, excluded, ground
 from .mjcf_shapes import missing_meshes, shapes
-from .mjcf_source import Compiled, compile_text, fresh
+from .mjcf_source import Compiled, compile_text
 from .shapes import mesh_notes
 
 JOINTS: tuple[type[Joint], ...] = (Free, Spherical, Prismatic, Revolute)  # in the order of mjtJoint
@@ -92,7 +93,7 @@ def _placed_joints(c: Compiled) -> tuple[PlacedJoint, ...]:
             at = at @ place
         else:
             name, joint = (f"{body}_joints", Compound(row=row)) if row else (f"{body}_weld", Fixed())
-            taken.add(name := fresh(name, taken))
+            taken.add(name := unused(name, taken))
         out.append(PlacedJoint(name, c.bodies[parent] if parent else None, body, joint, at, on))
     return tuple(out)
 
@@ -163,7 +164,7 @@ def _frames(c: Compiled) -> tuple[tuple[Frame, ...], tuple[str, ...]]:
     for s in range(c.m.nsite):
         name, body = c.m.site(s).name, int(c.m.site_bodyid[s])
         if name and body:
-            taken.add(unique := fresh(name if name not in taken else f"{name}_site", taken))
+            taken.add(unique := unused(name if name not in taken else f"{name}_site", taken))
             frames.append(Frame(unique, c.bodies[body], c.place(c.m.site_pos[s], c.m.site_quat[s], f'site "{name}"')))
         elif name:
             lost.append(f'"{name}"')

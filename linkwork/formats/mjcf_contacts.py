@@ -5,8 +5,9 @@ from math import inf
 import numpy as np
 
 from ..model import Actuator, Contact, Material, Shape
+from ..model.model import unused
 from .mjcf_shapes import colliding, shapes
-from .mjcf_source import Compiled, fresh
+from .mjcf_source import Compiled
 
 JOINT, TENDON = (0, 1), 3  # mjtTrn: of a joint (in its own axes or its parent's), of a tendon
 WRAP_JOINT = 1  # mjtWrap: a fixed tendon, a sum of joint coordinates
@@ -36,7 +37,7 @@ def contacts(c: Compiled) -> tuple[Contact, ...]:
         if None in sides or sides[0][0] == sides[1][0]:  # type: ignore[index]
             continue
         (one, first), (other, second) = sides  # type: ignore[misc]
-        name = fresh(c.m.pair(i).name or f"pair{i + 1}", {x.name for x in out})
+        name = unused(c.m.pair(i).name or f"pair{i + 1}", {x.name for x in out})
         friction = 0.0 if c.m.pair_dim[i] == 1 else float(c.m.pair_friction[i, 0])
         out.append(Contact(name, one, other, first, second, Material(friction), active=False))
     return tuple(out)
@@ -65,7 +66,7 @@ def actuators(c: Compiled) -> tuple[tuple[Actuator, ...], list[str]]:
         reach = map(float, c.m.actuator_ctrlrange[u] if c.m.actuator_ctrllimited[u] else (-inf, inf))
         force = map(float, c.m.actuator_forcerange[i] if c.m.actuator_forcelimited[i] else (-inf, inf))
         gain = float(c.m.actuator_gainprm[i, 0])
-        unique = fresh(name, {x.name for x in made})
+        unique = unused(name, {x.name for x in made})
         made.append(Actuator(unique, terms, gain, offset, 0.0 - by_length, 0.0 - by_rate, *reach, *force))
     return tuple(made), lost
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, listed
+from ..model.model import unused
 from ..spatial import Pose
 from .shapes import MeshFiles
 from .xml import decoded
@@ -220,15 +221,9 @@ def names_of(count: int, thing, otherwise) -> list[str]:
     taken = set(names)
     for i, name in enumerate(names):
         if not name:
-            names[i] = fresh(otherwise(i), taken)
+            names[i] = unused(otherwise(i), taken)
             taken.add(names[i])
     return names
-
-
-def fresh(name: str, taken) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def pose_of(pos, quat) -> Pose:

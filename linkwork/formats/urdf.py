@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from collections.abc import Iterable
 from dataclasses import replace
 from math import pi
 from pathlib import Path
@@ -15,7 +14,7 @@ from ..model import Actuator, Body, Coupling, Model, PlacedJoint
 from ..model.actuators import scalar_joints
 from ..model.check import depth_first
 from ..model.gears import with_gears
-from ..model.model import GRAVITY
+from ..model.model import GRAVITY, unused
 from ..spatial import Pose
 from ..spatial.pose import SNAP
 from . import xml
@@ -60,7 +59,7 @@ def read(
     bodies = [_body(link, placements, shapes) for link in links.values()]
     connected = [_placed_joint(joint, placements, links, optional) for joint in joints.values()]
     if root is not None:
-        connected.insert(0, PlacedJoint(_fresh(f"{root}_to_world", joints), None, root, Fixed()))
+        connected.insert(0, PlacedJoint(unused(f"{root}_to_world", joints), None, root, Fixed()))
     couplings = [x for joint in joints.values() if (x := optional.read(joint, lambda joint: _coupling(joint, joints)))]
     gears: dict[str, float] = {}
     for transmission in robot.all("transmission"):
@@ -119,12 +118,6 @@ def _named(robot: Element, tag: str) -> dict[str, Element]:
             raise element.error(f'{tag} "{name}" is there twice, first in line {out[name].line}; names may not repeat.')
         out[name] = element
     return out
-
-
-def _fresh(name: str, taken: Iterable[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element]) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ModelError, listed
 from ..joints import Cylindrical, Free, Joint, Planar, PlanarTranslation, Prismatic, Revolute, Translation
 from ..model import Actuator, Body, Coupling, Material, Model, PlacedJoint, Shape
-from ..model.model import GRAVITY
+from ..model.model import GRAVITY, unused
 from ..spatial import Pose
 
 UNBOUNDED = "1e+308"  # stands for no limit where URDF needs a number; the reader understands it
@@ -191,9 +191,7 @@ class Names:
 
 
 def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
+    taken.add(name := unused(name, taken))
     return name
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ModelError, did_you_mean
 from ..lie.scalars import numbers
+from .check import part_rows
 
 if TYPE_CHECKING:
     from .model import Model
@@ -71,16 +72,10 @@ class Actuator:
 def scalar_joints(model: "Model") -> dict[str, tuple[int, int, float]]:
     """Of each joint with one velocity, and each such part of a joint, by all its names: its place in q and in v, and its effort."""
     found: dict[str, tuple[int, int, float]] = {}
-    nq = nv = 0
-    for placed in model.joints:
-        parts = placed.joint.parts
-        for name, part, _ in parts:
-            if part.nq == part.nv == 1:
-                effort = part.each("effort", inf)[0]
-                names = (placed.name,) if len(parts) == 1 else (f"{placed.name}.{name}", name)
-                for each in names:
-                    found.setdefault(each, (nq, nv, float(effort)))
-            nq, nv = nq + part.nq, nv + part.nv
+    for placed, name, part, q, v in part_rows(model.joints):
+        if part.nq == part.nv == 1:
+            for each in (placed.name,) if len(placed.joint.parts) == 1 else (f"{placed.name}.{name}", name):
+                found.setdefault(each, (q.start, v.start, float(part.each("effort", inf)[0])))
     return found
 
 

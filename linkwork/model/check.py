@@ -1,9 +1,10 @@
 """What makes bodies and joints a mechanism: every name is known and used once, every body hangs on the world."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, did_you_mean
+from ..joints import Joint
 from .parts import PlacedJoint
 
 if TYPE_CHECKING:
@@ -12,55 +13,59 @@ if TYPE_CHECKING:
 
 def check_names(model: "Model") -> None:
     """Things of one kind have different names, bodies and frames being one, and refer only to names that are there."""
-    bodies = [body.name for body in model.bodies]
-    _different(model, "body", [*bodies, *(frame.name for frame in model.frames)])
-    _different(model, "joint", [placed.name for placed in model.joints])
-    _different(model, "loop", [loop.name for loop in model.loops])
-    _different(model, "coupling", [coupling.name for coupling in model.couplings])
-    _different(model, "constraint", [x.name for part in (model.loops, model.couplings, model.constraints) for x in part])
-    known = dict.fromkeys(bodies)
-    for placed in model.joints:
-        _known(model, f'joint "{placed.name}"', "body", (placed.child,), known)
-        _known(model, f'joint "{placed.name}"', "body", _unless_none(placed.parent), known)
+    bonds = [*model.loops, *model.couplings, *model.constraints]
+    kinds: dict[str, Any] = {"body": [*model.bodies, *model.frames], "joint": model.joints, "loop": model.loops}
+    kinds |= {"coupling": model.couplings, "constraint": bonds, "force": model.forces}
+    kinds |= {"actuator": model.actuators, "contact": model.contacts}
+    for kind, parts in kinds.items():
+        _different(model, kind, [x.name for x in parts])
+    bodies = dict.fromkeys(body.name for body in model.bodies)
+    places = bodies | dict.fromkeys(frame.name for frame in model.frames)
+    for kind in ("joint", "loop"):
+        for x in kinds[kind]:
+            _known(model, f'{kind} "{x.name}"', "body", (x.child, *_unless_none(x.parent)), bodies)
     for loop in model.loops:
-        _known(model, f'loop "{loop.name}"', "body", (loop.child, *_unless_none(loop.parent)), known)
         if loop.child == loop.parent:
             raise ModelError(f'{model.name}: loop "{loop.name}" ties body "{loop.child}" to itself; it takes two bodies.')
     for frame in model.frames:
-        _known(model, f'frame "{frame.name}"', "body", (frame.body,), known)
-    _different(model, "force", [force.name for force in model.forces])
-    _different(model, "actuator", [x.name for x in model.actuators])
+        _known(model, f'frame "{frame.name}"', "body", (frame.body,), bodies)
     grounds = [shape.name for shape in model.ground if shape.name]
     for name in grounds:
         if grounds.count(name) > 1:
             raise ModelError(f'{model.name} has two grounds called "{name}"; give each its own name, as in ground(1.0, name="step").')
-    _different(model, "contact", [contact.name for contact in model.contacts])
     for contact in model.contacts:
-        _known(model, f'contact "{contact.name}"', "body", contact.bodies, known)
+        _known(model, f'contact "{contact.name}"', "body", contact.bodies, bodies)
     for pair in model.excluded:
-        _known(model, "an excluded pair", "body", [name for name in pair if name is not None], known)
-    places = {**known, **dict.fromkeys(frame.name for frame in model.frames)}
-    for force in model.forces:
-        _known(model, f'force "{force.name}"', "body or frame", force.bodies, places)
+        _known(model, "an excluded pair", "body", _unless_none(*pair), bodies)
+    for kind, each in (("force", model.forces), ("constraint", model.constraints)):
+        for x in each:
+            _known(model, f'{kind} "{x.name}"', "body or frame", x.bodies, places)
     if model.fluid is not None:
         _known(model, "its fluid", "body or frame", [each.body for each in model.fluid.immersed], places)
     if model.couplings or model.constraints:
         joints = {name: (placed.name, name.removeprefix(f"{placed.name}.")) for placed in model.joints for name in joint_names(placed)}
+        for x in model.constraints:
+            _known(model, f'constraint "{x.name}"', "joint", x.joints, joints)
         for coupling in model.couplings:
-            used = (coupling.joint, *_unless_none(coupling.of))
-            _known(model, f'coupling "{coupling.name}"', "joint", used, joints)
+            _known(model, f'coupling "{coupling.name}"', "joint", (coupling.joint, *_unless_none(coupling.of)), joints)
             if coupling.of is not None and joints[coupling.of] == joints[coupling.joint]:
                 itself = f'coupling "{coupling.name}" makes joint "{coupling.joint}" follow itself'
                 raise ModelError(f"{model.name}: {itself}; it takes two joints.")
-        for x in model.constraints:
-            _known(model, f'constraint "{x.name}"', "body or frame", x.bodies, places)
-            _known(model, f'constraint "{x.name}"', "joint", x.joints, joints)
 
 
 def joint_names(placed: PlacedJoint) -> tuple[str, ...]:
     """What a joint answers to: its name and those of its parts if it has several, alone or after its own and a dot."""
     parts = [part for part, _, _ in placed.joint.parts if part]
     return (placed.name, *parts, *(f"{placed.name}.{part}" for part in parts))
+
+
+def part_rows(joints: Iterable[PlacedJoint]) -> Iterator[tuple[PlacedJoint, str, Joint, slice, slice]]:
+    """Each part of each joint: the joint, the name of the part and the part, where it is in q, and where in v."""
+    nq = nv = 0
+    for placed in joints:
+        for name, part, _ in placed.joint.parts:
+            yield placed, name, part, slice(nq, nq + part.nq), slice(nv, nv + part.nv)
+            nq, nv = nq + part.nq, nv + part.nv
 
 
 def base_to_tips(model: "Model") -> tuple[PlacedJoint, ...]:
@@ -135,5 +140,5 @@ def _known(model: "Model", thing: str, kind: str, used: Iterable[str], known: Ma
             raise ModelError(f'{model.name}: {thing} refers to {kind} "{name}", which is not there.{guess}')
 
 
-def _unless_none(name: str | None) -> tuple[str, ...]:
-    return () if name is None else (name,)
+def _unless_none(*names: str | None) -> list[str]:
+    return [name for name in names if name is not None]

@@ -3,14 +3,14 @@ given by the user. What each of them demands of velocities is in `linkwork.const
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ModelError
 from ..lie.scalars import numbers
 from ..spatial import Pose
-from .forces import ORIGIN, Vector, vector
+from .forces import ORIGIN, Attached, Vector, vector
 
 ALONG_Z: Vector = (0.0, 0.0, 1.0)
 
@@ -21,12 +21,9 @@ def whole_number(x) -> bool:
 
 
 @dataclass(frozen=True)
-class Bond:
-    """One of them: which of its fields name bodies or frames, and which are points and directions on those."""
+class Bond(Attached):
+    """A constraint: it names joints, or bodies and frames with points and directions on those."""
 
-    name: str
-    POINTS: ClassVar[tuple[tuple[str, str], ...]] = ()  # (field of the body, field of the point)
-    DIRECTIONS: ClassVar[tuple[tuple[str, str], ...]] = ()
     WHOLE: ClassVar[bool] = False  # a function of all coordinates, which fits no other model
 
     def __post_init__(self):
@@ -41,28 +38,9 @@ class Bond:
             raise ModelError(f'constraint "{self.name}" has {what} {getattr(self, what)}; it takes {takes}.')
 
     @property
-    def bodies(self) -> tuple[str, ...]:
-        """The bodies and frames it names; the world has no name."""
-        return tuple(x for body, _ in self.POINTS if (x := getattr(self, body)) is not None)
-
-    @property
     def joints(self) -> tuple[str, ...]:
         """The joints it names."""
         return ()
-
-    def renamed(self, n: Callable) -> "Bond":
-        """With other names: n of each."""
-        return replace(self, name=n(self.name), **{body: n(getattr(self, body)) for body, _ in self.POINTS})
-
-    def seen_from(self, moved: Mapping[str | None, Pose]) -> "Bond":
-        """With points and directions in other body frames, `moved` the old ones in the new; on a frame nothing changes."""
-        new: dict[str, Any] = {}
-        for turn, parts in ((False, self.POINTS), (True, self.DIRECTIONS)):
-            for body, what in parts:
-                x, frame = getattr(self, what), moved.get(getattr(self, body))
-                if frame is not None and x is not None:
-                    new[what] = tuple(frame.rotation @ x) if turn else (frame @ Pose(translation=x)).translation
-        return replace(self, **new)
 
     def standing(self, base: str | None, at: Pose) -> "Bond":
         """Where what was the world is a pose of a body, or (None) of the world."""

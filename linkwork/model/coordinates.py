@@ -5,34 +5,26 @@ from operator import index
 import numpy as np
 
 from ..errors import OptionError, ShapeError
+from . import check
 from .model import Model
 
 
 def joint_rows(model: Model) -> dict[str, tuple[slice, slice]]:
     """Of each joint that moves, and each part of one that has a name: where it is in q, and where in v."""
-    rows, nq, nv = dict[str, tuple[slice, slice]](), 0, 0
-    for placed in model.joints:
-        joint = placed.joint
-        if joint.nq:
-            rows[placed.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
-        for name, part, _ in joint.parts:
-            if name and part.nq:
+    rows = dict[str, tuple[slice, slice]]()
+    for placed, name, part, q, v in check.part_rows(model.joints):
+        if part.nq:
+            first = rows.get(placed.name, (q, v))
+            rows[placed.name] = slice(first[0].start, q.stop), slice(first[1].start, v.stop)
+            if name:
                 taken = name in rows or model.has_joint(name) or name.isdigit()
-                known = f"{placed.name}.{name}" if taken else name
-                rows[known] = slice(nq, nq + part.nq), slice(nv, nv + part.nv)
-            nq, nv = nq + part.nq, nv + part.nv
+                rows[f"{placed.name}.{name}" if taken else name] = q, v
     return rows
 
 
 def part_rows(model: Model) -> dict[str, tuple[slice, slice]]:
-    """The same of parts of joints by the name of the joint and their own, "hip.yaw", whatever they are called alone."""
-    rows, nq, nv = dict[str, tuple[slice, slice]](), 0, 0
-    for placed in model.joints:
-        for name, part, _ in placed.joint.parts:
-            if name:
-                rows[f"{placed.name}.{name}"] = slice(nq, nq + part.nq), slice(nv, nv + part.nv)
-            nq, nv = nq + part.nq, nv + part.nv
-    return rows
+    """Where parts of joints are, by the name of the joint and their own, "hip.yaw", whatever they are called alone."""
+    return {f"{placed.name}.{name}": (q, v) for placed, name, _, q, v in check.part_rows(model.joints) if name}
 
 
 def entry_names(model: Model) -> tuple[list[str], list[str]]:

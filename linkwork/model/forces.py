@@ -1,24 +1,54 @@
 """Forces that a mechanism carries with it besides those along its joints: springs and dampers between points, pushes."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..errors import ModelError
 from ..lie.scalars import numbers
+from ..spatial import Pose
 
 Vector = tuple[float, float, float]
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Spring:
+class Attached:
+    """Something with points on bodies or frames, and directions fixed in them: which fields name these, and which are on them."""
+
+    name: str
+    POINTS: ClassVar[tuple[tuple[str, str], ...]] = ()  # (field of the body, field of the point)
+    DIRECTIONS: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The bodies and frames it names; the world has no name."""
+        return tuple(x for body, _ in self.POINTS if (x := getattr(self, body)) is not None)
+
+    def renamed(self, n: Callable) -> Self:
+        """It with other names: n of each."""
+        return replace(self, name=n(self.name), **{body: n(getattr(self, body)) for body, _ in self.POINTS})
+
+    def seen_from(self, moved: Mapping[str | None, Pose]) -> Self:
+        """It with points and directions in other body frames, `moved` the old ones in the new; on a frame nothing changes."""
+        new: dict[str, Any] = {}
+        for turn, parts in ((False, self.POINTS), (True, self.DIRECTIONS)):
+            for body, what in parts:
+                x, frame = getattr(self, what), moved.get(getattr(self, body))
+                if frame is not None and x is not None:
+                    new[what] = tuple(frame.rotation @ x) if turn else (frame @ Pose(translation=x)).translation
+        return replace(self, **new)
+
+
+@dataclass(frozen=True)
+class Spring(Attached):
     """A spring and a damper in line between two points: `at` of one body or frame (None: the world), `on` of another.
 
     It pulls with stiffness (L - length) + damping L̇ along the line between them, L being how far they are apart.
     """
 
-    name: str
     one: str | None
     other: str
     at: Vector = ORIGIN
@@ -26,6 +56,7 @@ class Spring:
     stiffness: float = 0.0
     length: float = 0.0
     damping: float = 0.0
+    POINTS = (("one", "at"), ("other", "on"))
 
     def __post_init__(self):
         for what in ("at", "on"):
@@ -35,21 +66,18 @@ class Spring:
             if numbers(value).ndim or not 0 <= numbers(value) < np.inf:
                 raise ModelError(f'spring "{self.name}" has {what} {value}; it takes a finite number, not negative.')
 
-    @property
-    def bodies(self) -> tuple[str, ...]:
-        return tuple(name for name in (self.one, self.other) if name is not None)
-
 
 @dataclass(frozen=True)
-class Push:
+class Push(Attached):
     """A constant force and torque on a body or frame, at a point of it, in the world's axes or in its own."""
 
-    name: str
     body: str
     force: Vector = ORIGIN
     torque: Vector = ORIGIN
     at: Vector = ORIGIN
     axes: str = "world"
+    POINTS = (("body", "at"),)
+    DIRECTIONS = (("body", "force"), ("body", "torque"))
 
     def __post_init__(self):
         for what in ("force", "torque", "at"):
@@ -57,9 +85,9 @@ class Push:
         if self.axes not in ("world", "body"):
             raise ModelError(f'push "{self.name}" has axes "{self.axes}"; it may be "world" or "body".')
 
-    @property
-    def bodies(self) -> tuple[str, ...]:
-        return (self.body,)
+    def seen_from(self, moved: Mapping[str | None, Pose]) -> Self:
+        turned = super().seen_from(moved)
+        return turned if self.axes == "body" else replace(turned, force=self.force, torque=self.torque)
 
 
 Force = Spring | Push

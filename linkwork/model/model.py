@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
 from .contacts import GROUND, Contact, check_contacts, with_contacts
 from .fluid import Fluid, Immersed
-from .forces import Force, Push
+from .forces import Force
 from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .rebasing import rebased
 
@@ -271,17 +272,16 @@ class Model:
         def standing(x):
             return replace(x, parent=base, at=at @ x.at) if x.parent is None else x
 
+        both: dict[str, Any] = {
+            part: (*getattr(self, part), *getattr(moved, part)) for part in ("bodies", "frames", "couplings", "forces", "actuators")
+        }
         return replace(
             self,
-            bodies=(*self.bodies, *moved.bodies),
-            joints=(*self.joints, *map(standing, moved.joints)),
-            frames=(*self.frames, *moved.frames),
-            loops=(*self.loops, *map(standing, moved.loops)),
-            couplings=(*self.couplings, *moved.couplings),
-            forces=(*self.forces, *moved.forces),
-            constraints=(*self.constraints, *(x.standing(base, at) for x in moved.constraints)),
+            **both,
             **standing_ground(self, moved, base, at),
-            actuators=(*self.actuators, *moved.actuators),
+            joints=(*self.joints, *map(standing, moved.joints)),
+            loops=(*self.loops, *map(standing, moved.loops)),
+            constraints=(*self.constraints, *(x.standing(base, at) for x in moved.constraints)),
             fluid=common_fluid(self, moved),
             notes=tuple(dict.fromkeys((*self.notes, *moved.notes))),  # what holds of both is told once
         )
@@ -398,28 +398,36 @@ def welded(placed: PlacedJoint, q) -> PlacedJoint:
     return replace(placed, joint=Fixed(), at=placed.at @ displacement(placed.joint, np.broadcast_to(held, (nq,))))
 
 
+NAMES = {  # fields that name something of the model
+    "bodies": ("name",),
+    "joints": ("name", "parent", "child"),
+    "frames": ("name", "body"),
+    "loops": ("name", "parent", "child"),
+    "couplings": ("name", "joint", "of"),
+    "contacts": ("name", "one", "other"),
+    "actuators": ("name",),
+}
+
+
 def renamed(model: Model, prefix: str) -> Model:
     """The model with a prefix before the name of everything in it."""
 
     def n(name):
         return None if name is None else prefix + name
 
-    return Model(
-        name=model.name,
-        bodies=tuple(replace(body, name=n(body.name)) for body in model.bodies),
-        joints=tuple(replace(h, name=n(h.name), parent=n(h.parent), child=n(h.child)) for h in model.joints),
-        frames=tuple(Frame(n(f.name), n(f.body), f.pose) for f in model.frames),
-        loops=tuple(replace(x, name=n(x.name), parent=n(x.parent), child=n(x.child)) for x in model.loops),
-        couplings=tuple(replace(c, name=n(c.name), joint=n(c.joint), of=n(c.of)) for c in model.couplings),
-        gravity=model.gravity,
-        forces=tuple(_force_renamed(force, n) for force in model.forces),
+    def part_renamed(x, names):
+        return replace(x, **{name: n(getattr(x, name)) for name in names})
+
+    parts: dict[str, Any] = {part: [part_renamed(x, names) for x in getattr(model, part)] for part, names in NAMES.items()}
+    parts["actuators"] = [replace(x, gears=tuple((n(joint), ratio) for joint, ratio in x.gears)) for x in parts["actuators"]]
+    return replace(
+        model,
+        **parts,
+        forces=tuple(x.renamed(n) for x in model.forces),
         constraints=tuple(x.renamed(n) for x in model.constraints),
-        ground=model.ground,
-        contacts=tuple(replace(x, name=n(x.name), one=n(x.one), other=n(x.other)) for x in model.contacts),
         excluded=tuple((n(a), n(b)) for a, b in model.excluded),
-        actuators=tuple(replace(x, name=n(x.name), gears=tuple((n(joint), ratio) for joint, ratio in x.gears)) for x in model.actuators),
         fluid=model.fluid and replace(model.fluid, immersed=tuple(replace(x, body=n(x.body)) for x in model.fluid.immersed)),
-        notes=model.notes,
+        order=(),
     )
 
 
@@ -473,9 +481,3 @@ def fitting(model: Model, what: str) -> None:
                 f'{model.name} cannot {what}: its constraint "{x.name}" is a function of all its coordinates. '
                 "Remove it, and give the new model one that fits."
             )
-
-
-def _force_renamed(force: Force, n) -> Force:
-    if isinstance(force, Push):
-        return replace(force, name=n(force.name), body=n(force.body))
-    return replace(force, name=n(force.name), one=n(force.one), other=n(force.other))

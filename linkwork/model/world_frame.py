@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..spatial import Pose
-from .forces import Spring
 from .model import Model, displacement
 from .parts import Body
 
@@ -31,7 +30,7 @@ def with_body_frames(model: Model, frames: Mapping[str, object]) -> Model:
         bodies=tuple(_seen_from(body, moved[body.name]) for body in model.bodies),
         joints=tuple(map(hung, model.joints)),
         loops=tuple(map(hung, model.loops)),
-        forces=tuple(_force_seen_from(force, moved) for force in model.forces),
+        forces=tuple(x.seen_from(moved) for x in model.forces),
         constraints=tuple(x.seen_from(moved) for x in model.constraints),
         fluid=model.fluid and replace(model.fluid, immersed=tuple(_fluid_seen_from(x, moved) for x in model.fluid.immersed)),
         frames=tuple(replace(frame, pose=moved[frame.body] @ frame.pose) for frame in model.frames),
@@ -41,18 +40,6 @@ def with_body_frames(model: Model, frames: Mapping[str, object]) -> Model:
 def _fluid_seen_from(immersed, moved: Mapping[str | None, Pose]):
     """The same where the frame that it is described in stands on the new frame of its body; on a named frame nothing changes."""
     return replace(immersed, at=moved[immersed.body] @ immersed.at) if immersed.body in moved else immersed
-
-
-def _force_seen_from(force, moved: Mapping[str | None, Pose]):
-    """The force with its points, and what is in the body's axes, in the new frames; on a frame nothing changes."""
-
-    def point(name, x):
-        return (moved[name] @ Pose(translation=x)).translation if name in moved else x
-
-    if isinstance(force, Spring):
-        return replace(force, at=point(force.one, force.at), on=point(force.other, force.on))
-    turn = moved[force.body].rotation if force.axes == "body" and force.body in moved else np.eye(3)
-    return replace(force, at=point(force.body, force.at), force=turn @ force.force, torque=turn @ force.torque)
 
 
 def in_world_frame(model: Model) -> Model:

@@ -40,38 +40,11 @@ from .zoo import joint_zoo
 
 MOST = 100_000  # of a size in a name: minutes, and a GB; functions take any
 SIZED: dict[str, Callable[..., Model]] = {"chain": chain, "cable": cable, "beam": beam, "satellite": satellite}
-PLAIN: dict[str, Callable[..., Model]] = {
-    maker.__name__: maker
-    for maker in (
-        pendulum,
-        double_pendulum,
-        cartpole,
-        spherical_pendulum,
-        planar_2r,
-        planar_3r,
-        arm_6r,
-        puma560,
-        free_body,
-        top,
-        reaction_wheels,
-        moment_gyros,
-        space_robot,
-        humanoid,
-        joint_zoo,
-        slider_crank,
-        four_bar,
-        peaucellier,
-        strandbeest,
-        squeezer,
-        bricard,
-        dual_arm,
-        governor,
-        differential,
-        intelsat,
-        rolling_disk,
-        snakeboard,
-    )
-}
+PLAIN: dict[str, Callable[..., Model]] = {x.__name__: x for x in (
+    pendulum, double_pendulum, cartpole, spherical_pendulum, planar_2r, planar_3r, arm_6r, puma560, free_body, top, reaction_wheels,
+    moment_gyros, space_robot, humanoid, joint_zoo, slider_crank, four_bar, peaucellier, strandbeest, squeezer, bricard, dual_arm,
+    governor, differential, intelsat, rolling_disk, snakeboard,
+)}  # fmt: skip
 NAMES: tuple[str, ...] = (*PLAIN, *SIZED)
 __all__ = ["NAMES", "SIZED", "mechanism", *NAMES]
 

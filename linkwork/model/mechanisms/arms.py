@@ -11,9 +11,7 @@ from .. import solids
 from ..builder import Builder, from_dh
 from ..model import Model
 from ..parts import Shape
-from .drawing import positive
-
-BLUE, ORANGE, GREY = (0.25, 0.45, 0.7, 1.0), (0.85, 0.5, 0.2, 1.0), (0.55, 0.55, 0.55, 1.0)
+from .drawing import BLUE, GREY, ORANGE, in_a_row, positive
 
 
 def planar_2r() -> Model:
@@ -27,13 +25,8 @@ def planar_3r() -> Model:
 
 
 def _planar(name: str, n: int) -> Model:
-    arm = Builder(name, gravity=(0.0, -9.81, 0.0))
     end = (1.0, 0.0, 0.0)
-    for i in range(1, n + 1):
-        parent, at = (f"link{i - 1}", end) if i > 1 else (None, None)
-        arm.body(f"link{i}", parent, at, Revolute(), joint_name=f"joint{i}", **solids.rod(1.0, end, color=BLUE))
-    arm.frame("tool", f"link{n}", end)
-    return arm.model()
+    return in_a_row(Builder(name, gravity=(0.0, -9.81, 0.0)), n, Revolute(), solids.rod(1.0, end, color=BLUE), end, "tool")
 
 
 def arm_6r() -> Model:

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from ...joints import Free, Revolute
+from ...joints import Revolute
 from .. import solids
-from ..builder import Builder
 from ..model import Model
-from .drawing import positive
-
-GOLD, BLUE, GREY = (0.8, 0.65, 0.25, 1.0), (0.15, 0.25, 0.55, 1.0), (0.55, 0.55, 0.55, 1.0)
+from .craft import BLUE, bus
+from .drawing import GREY, positive
 
 
 def reaction_wheels(*, bus_mass: float = 60.0, wheel_mass: float = 2.0, radius: float = 0.12) -> Model:
@@ -17,8 +15,7 @@ def reaction_wheels(*, bus_mass: float = 60.0, wheel_mass: float = 2.0, radius: 
     Each wheel, 2 kg, turns about its own axis through its centre, at most 600 rad/s with 0.2 N m. Without gravity.
     """
     positive("reaction_wheels", bus_mass=bus_mass, wheel_mass=wheel_mass, radius=radius)
-    system = Builder("reaction_wheels", gravity=(0.0, 0.0, 0.0))
-    system.body("bus", joint=Free(), joint_name="free", **solids.box(bus_mass, (0.6, 0.5, 0.7), color=GOLD))
+    system = bus("reaction_wheels", bus_mass, (0.6, 0.5, 0.7))
     for name, axis in zip("xyz", np.eye(3)):
         wheel = solids.cylinder(wheel_mass, radius, 0.04, axis=tuple(axis), color=GREY)
         spin = Revolute(axis=tuple(axis), effort=0.2, speed=600.0)
@@ -34,8 +31,7 @@ def moment_gyros(*, bus_mass: float = 200.0, wheel_mass: float = 5.0, radius: fl
     Without gravity.
     """
     positive("moment_gyros", bus_mass=bus_mass, wheel_mass=wheel_mass, radius=radius)
-    system = Builder("moment_gyros", gravity=(0.0, 0.0, 0.0))
-    system.body("bus", joint=Free(), joint_name="free", **solids.box(bus_mass, (1.0, 1.0, 0.8), color=GOLD))
+    system = bus("moment_gyros", bus_mass, (1.0, 1.0, 0.8))
     c, s = np.cos(np.radians(skew)), np.sin(np.radians(skew))
     for i in range(4):
         x, y = np.cos(i * np.pi / 2).round(), np.sin(i * np.pi / 2).round()
@@ -53,8 +49,7 @@ def space_robot(*, bus_mass: float = 200.0, link_mass: float = 8.0, reach: float
     Frames left_hand and right_hand are at the tips. Without gravity.
     """
     positive("space_robot", bus_mass=bus_mass, link_mass=link_mass, reach=reach)
-    system = Builder("space_robot", gravity=(0.0, 0.0, 0.0))
-    system.body("bus", joint=Free(), joint_name="free", **solids.box(bus_mass, (1.0, 1.2, 0.8), color=GOLD))
+    system = bus("space_robot", bus_mass, (1.0, 1.2, 0.8))
     for side, y in (("left", 0.5), ("right", -0.5)):
         hub = solids.cylinder(link_mass / 4, 0.06, 0.1, color=GREY)
         upper, fore = (solids.rod(m, (reach, 0.0, 0.0), color=BLUE) for m in (link_mass, link_mass / 2))

@@ -4,9 +4,15 @@ from ...joints import Free, Joint, Revolute, Spherical
 from .. import solids
 from ..builder import Builder
 from ..model import Model
-from .drawing import counted, positive
+from .drawing import GREY, counted, positive
 
-GOLD, BLUE, GREY = (0.8, 0.65, 0.25, 1.0), (0.15, 0.25, 0.55, 1.0), (0.55, 0.55, 0.55, 1.0)
+GOLD, BLUE = (0.8, 0.65, 0.25, 1.0), (0.15, 0.25, 0.55, 1.0)  # of foil and of cells
+
+
+def bus(name: str, mass: float, size, joint: Joint | None = None) -> Builder:
+    """A builder without gravity, with the body of a craft, which is free unless it has another joint."""
+    joint = Free() if joint is None else joint
+    return Builder(name, gravity=(0.0, 0.0, 0.0)).body("bus", joint=joint, joint_name=joint.kind, **solids.box(mass, size, color=GOLD))
 
 
 def free_body() -> Model:
@@ -39,8 +45,7 @@ def satellite(n: int = 3) -> Model:
     Without gravity: (0, 0, 0).
     """
     counted("a wing of satellite", n)
-    system = Builder("satellite" if n == 3 else f"satellite_{n}", gravity=(0.0, 0.0, 0.0))
-    system.body("bus", joint=Free(), joint_name="free", **solids.box(400.0, (1.2, 1.0, 1.6), color=GOLD))
+    system = bus("satellite" if n == 3 else f"satellite_{n}", 400.0, (1.2, 1.0, 1.6))
     drive = Revolute(axis=(0.0, 1.0, 0.0), damping=0.5, armature=0.05)
     spring = Revolute(axis=(1.0, 0.0, 0.0), stiffness=40.0, damping=1.0)
     for side, y in (("left", 1.0), ("right", -1.0)):
@@ -74,9 +79,7 @@ def intelsat(
     """
     positive("intelsat", bus_mass=bus_mass, panel_mass=panel_mass)
     counted("a wing of intelsat", panels)
-    system = Builder("intelsat", gravity=(0.0, 0.0, 0.0))
-    base = Free() if base is None else base
-    system.body("bus", joint=base, joint_name=base.kind, **solids.box(bus_mass, (1.66, 2.01, 1.77), color=GOLD))
+    system = bus("intelsat", bus_mass, (1.66, 2.01, 1.77), base)
     yoke, panel = 1.5, 1.83
     for side, y in (("north", 1.0), ("south", -1.0)):
         placed = Revolute(axis=(y, 0.0, 0.0), stiffness=stiffness, damping=damping)

@@ -18,6 +18,7 @@ STEEL_DENSITY = 7850.0
 STEEL, DARK = (0.62, 0.64, 0.68, 1.0), (0.2, 0.2, 0.22, 1.0)
 BLUE, RED, GOLD = (0.25, 0.45, 0.7, 1.0), (0.75, 0.3, 0.25, 1.0), (0.85, 0.6, 0.2, 1.0)
 GREEN, VIOLET = (0.35, 0.6, 0.35, 1.0), (0.6, 0.45, 0.65, 1.0)
+ORANGE, GREY = (0.85, 0.5, 0.2, 1.0), (0.55, 0.55, 0.55, 1.0)
 
 
 class Drawing:
@@ -99,6 +100,15 @@ def of_bodies(mechanism: str, what: str, values, *bodies: str, default=None) -> 
         raise ModelError(f"{mechanism} takes the {what} of {', '.join(bodies)}: {len(bodies)} numbers, not {len(given)}.")
     positive(mechanism, **{f"the {what} of the {body}": x for body, x in zip(bodies, given)})
     return given
+
+
+def in_a_row(system: Builder, n: int, joint: Joint, link: solids.Solid, end, frame: str) -> Model:
+    """The model with n equal links, each on the end of the one before; a frame is at the last end."""
+    counted(system.name, n)
+    for i in range(1, n + 1):
+        parent, at = (f"link{i - 1}", end) if i > 1 else (None, None)
+        system.body(f"link{i}", parent, at, joint, joint_name=f"joint{i}", **link)
+    return system.frame(frame, f"link{n}", end).model()
 
 
 def turned(reach: float, angle: float) -> np.ndarray:

@@ -6,11 +6,10 @@ from ..beams import USUAL
 from ..builder import Builder
 from ..model import Model
 from ..sections import Section
-from .drawing import counted, positive
+from .drawing import BLUE, GREY, RED, counted, in_a_row, positive
 
 DOWN = (0.0, 0.0, -1.0)
 PIN = Revolute(axis=(0.0, 1.0, 0.0))
-BLUE, RED, GREY = (0.25, 0.45, 0.7, 1.0), (0.75, 0.3, 0.25, 1.0), (0.55, 0.55, 0.55, 1.0)
 
 
 def pendulum(*, length: float = 1.0, mass: float = 1.0) -> Model:
@@ -75,11 +74,4 @@ def _rods(name: str, n: int, length: float, mass: float) -> Model:
 
 def _hanging(name: str, n: int, joint: Joint, link: solids.Solid, length: float) -> Model:
     """n equal links, each on the lower end of the one before."""
-    counted(name, n)
-    system = Builder(name)
-    end = (0.0, 0.0, -length)
-    for i in range(1, n + 1):
-        parent, at = (f"link{i - 1}", end) if i > 1 else (None, None)
-        system.body(f"link{i}", parent, at, joint, joint_name=f"joint{i}", **link)
-    system.frame("end", f"link{n}", end)
-    return system.model()
+    return in_a_row(Builder(name), n, joint, link, (0.0, 0.0, -length), "end")

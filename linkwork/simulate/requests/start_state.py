@@ -5,6 +5,7 @@ import numpy as np
 from ...dynamics import Dynamics
 from ...errors import ShapeError, SimulationError, listed
 from ...lie.scalars import numbers
+from ...model import check
 
 UNIT = 1e-6  # how far the norm of a quaternion may be from one
 
@@ -35,7 +36,9 @@ def state_of(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
 
 def unit_quaternions(robot: Dynamics, q: np.ndarray) -> np.ndarray:
     """q (..., nq) with quaternions divided by their norms, which must be one but for rounding."""
-    for joint, rows in _quaternions(robot):
+    parts = check.part_rows(robot.model.joints)
+    units = [(placed.name, slice(at.start + x.start, at.start + x.stop)) for placed, _, part, at, _ in parts for x in part.group.units]
+    for joint, rows in units:
         norm = np.sqrt(np.sum(q[..., rows] * q[..., rows], -1, keepdims=True))
         if (wrong := np.abs(norm - 1) > UNIT).any():
             said = f"{norm[wrong][0]:.6g}"
@@ -43,12 +46,3 @@ def unit_quaternions(robot: Dynamics, q: np.ndarray) -> np.ndarray:
         q[..., rows] /= norm
     return q
 
-
-def _quaternions(robot: Dynamics):
-    """The joint and the rows of q of each quaternion."""
-    start = 0
-    for placed in robot.model.joints:
-        for _, joint, _ in placed.joint.parts:
-            for rows in joint.group.units:
-                yield placed.name, slice(start + rows.start, start + rows.stop)
-            start += joint.nq
