@@ -6,28 +6,20 @@
 import numpy as np
 
 from .. import spatial, sweeps
-from ..errors import OptionError
 from ..lie.scalars import like
 from ..sweeps.blocks import at_rest
 from ..systems import prescribed as prescribed_joints
 from . import long
 from .declaration import Honours, quantity
-from .kinematics import pose as where_is
-from .options import place_and_axes
+from .kinematics import in_axes
+from .options import ones_and_zeros, place_and_axes
 
 NOTHING = Honours.NOTHING
 UNDER_CONSTRAINTS = "{name} is of the tree; robot.hybrid_dynamics(q, v, given, prescribed) keeps loops, couplings and drives"
+ACTIVE_OR_PASSIVE = ones_and_zeros(1, "the motion is given", "follows")
 
 
-def yes_or_no(q, prescribed, *_) -> None:
-    """Each entry of `prescribed` is 1 or 0; what is no number makes none."""
-    wrong = (prescribed != 0) & (prescribed != 1) & (prescribed == prescribed)
-    if wrong.any():
-        found = float(np.asarray(prescribed)[wrong].flat[0])
-        raise OptionError(f"prescribed has {found:g}; each entry is 1, where the motion is given, or 0, where it follows.")
-
-
-@quantity(("nv",), NOTHING, of_joints=True, demands=yes_or_no, refuses=UNDER_CONSTRAINTS.format(name="hybrid_matrix_times"))
+@quantity(("nv",), NOTHING, of_joints=True, demands=ACTIVE_OR_PASSIVE, refuses=UNDER_CONSTRAINTS.format(name="hybrid_matrix_times"))
 def hybrid_matrix_times(system, q, prescribed, given):
     """S x, by hybrid dynamics at rest."""
     s = system.blocks(q)
@@ -36,7 +28,7 @@ def hybrid_matrix_times(system, q, prescribed, given):
 
 
 @quantity(
-    ("nv", "nv"), NOTHING, of_joints=True, product=(hybrid_matrix_times, "given"), demands=yes_or_no,
+    ("nv", "nv"), NOTHING, of_joints=True, product=(hybrid_matrix_times, "given"), demands=ACTIVE_OR_PASSIVE,
     refuses=UNDER_CONSTRAINTS.format(name="hybrid_matrix"),
 )  # fmt: skip
 def hybrid_matrix(system, q, prescribed):
@@ -51,7 +43,7 @@ def hybrid_matrix(system, q, prescribed):
 
 
 @quantity(
-    (6, "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.generalized_jacobian, demands=yes_or_no,
+    (6, "nv"), NOTHING, options=place_and_axes, rolls=False, long=long.generalized_jacobian, demands=ACTIVE_OR_PASSIVE,
     refuses=UNDER_CONSTRAINTS.format(name="generalized_jacobian"),
 )  # fmt: skip
 def generalized_jacobian(system, q, prescribed, body, place, axes="body"):
@@ -63,8 +55,4 @@ def generalized_jacobian(system, q, prescribed, body, place, axes="body"):
     P, D, G, _ = sweeps.articulated_inertia(free)
     _, alpha, _ = sweeps.forward_dynamics(free, P, D, G, r)
     k, T = system.on_node(body, place)
-    J = (spatial.phi(T).mT @ alpha[k])[..., : s.tree.nv]
-    if axes == "world":
-        R = where_is(system, q, body, place)[..., :3, :3]
-        J = spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R) @ J
-    return J
+    return in_axes(system, q, body, place, axes, (spatial.phi(T).mT @ alpha[k])[..., : s.tree.nv])

@@ -8,7 +8,6 @@ coordinates: zero for joints whose velocities commute.
 """
 
 from .. import sweeps
-from ..sweeps.lagrangian import kinetic_slopes
 from . import by_program, long
 from .declaration import Honours, quantity
 from .energy import kinetic_energy, potential_energy
@@ -24,7 +23,7 @@ ENERGY = Honours.GRAVITY | Honours.JOINT_SPRINGS | Honours.POINT_FORCES
 def generalized_momentum(system, q, v):
     """p = ∂T/∂v = 𝓜 v of the tree                                                                     Jain (4.30)."""
     s = system.blocks(q)
-    p, _ = kinetic_slopes(s, s.tree.split(v), system.still)
+    _, p = sweeps.kinetic_energy_gradient(s, s.tree.split(v), system.still)
     return s.tree.join(p)
 
 
@@ -58,7 +57,7 @@ def hamiltonian_dynamics(system, q, p, tau):
     s = system.blocks(q)
     own, force = s.tree.split(p), s.tree.split(tau)
     v, pdot = solved(s, system.still, own), s.tree.slots()
-    _, slope = kinetic_slopes(s, v, system.still)
+    slope, _ = sweeps.kinetic_energy_gradient(s, v, system.still)
     hold = weight_and_springs(system, s, q)
     for k in s.tree.base_to_tips():
         of_bodies = own[k] - s.armature[k] @ v[k]  # armature is inertia along the velocities: it has no gyroscopic part

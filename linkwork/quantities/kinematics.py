@@ -35,11 +35,18 @@ def pose(system, q, body, place):
 def jacobian(system, q, body, place, axes="body"):
     """Spatial velocity of a frame on a body from v, in its own axes or in the world's, at its origin."""
     k, T = system.on_node(body, place)
-    J = sweeps.jacobian(system.blocks(q), k, spatial.phi(T))
-    if axes == "world":
-        R = pose(system, q, body, place)[..., :3, :3]
-        J = spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R) @ J
-    return J
+    return in_axes(system, q, body, place, axes, sweeps.jacobian(system.blocks(q), k, spatial.phi(T)))
+
+
+def in_axes(system, q, body, place, axes: str, X):
+    """Spatial columns in the axes of a frame on a body, as they are or turned into the world's."""
+    return X if axes == "body" else to_world_axes(system, q, body, place) @ X
+
+
+def to_world_axes(system, q, body, place):
+    """A spatial vector from the axes of a frame on a body to the world's (..., 6, 6)."""
+    R = pose(system, q, body, place)[..., :3, :3]
+    return spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R)
 
 
 @quantity((4, 4), NOTHING, options=two_places, rolls=False, long=long.relative_pose, straight_up_to=FAR)
@@ -62,10 +69,7 @@ def relative_jacobian(system, q, body, place, other, axes="body"):
     s, meeting = system.blocks(q), system.tree.meeting(k, j)
     seen = spatial.phi(X) @ spatial.phi(relative_pose(system, q, body, place, other))
     J = sweeps.jacobian(s, k, spatial.phi(T), meeting) - sweeps.jacobian(s, j, seen, meeting)
-    if axes == "world":
-        R = pose(system, q, body, place)[..., :3, :3]
-        J = spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R) @ J
-    return J
+    return in_axes(system, q, body, place, axes, J)
 
 
 @quantity((6,), NOTHING, options=two_places_and_axes, rolls=False, long=long.body_velocity, straight_up_to=FAR)

@@ -117,7 +117,7 @@ def world_inertia(s, nothing):
     return nothing + s.tree.sum(s.A[j] @ R[j] @ s.A[j].mT for j in s.tree.children[s.tree.world])
 
 
-def from_center(center, h):
-    """Columns [n; f] about the world's origin moved to the centre c: [n − c × f; f]."""
+def from_center(center, h, more=0.0):
+    """Columns [n; f] about the world's origin moved to the centre c, [n − c × f; f]; `more` is added to their angular rows."""
     n, f = h[..., :3, :], h[..., 3:, :]
-    return np.concatenate([n - tilde(center) @ f, f], -2)
+    return np.concatenate([n - tilde(center) @ f + more, f], -2)

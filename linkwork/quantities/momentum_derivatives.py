@@ -1,13 +1,12 @@
 """Derivatives of the centre of mass, of momentum and of kinetic energy, those by q along the group."""
 
-import numpy as np
-
 from .. import sweeps
 from ..lie.embedding import tilde
 from ..sweeps.momentum import moment_of_mass
 from ..systems.rigid import placed_blocks, placements
 from . import by_program, long
 from .declaration import Honours, quantity
+from .momentum import from_center
 
 NOTHING = Honours.NOTHING
 MOMENTUM = by_program.jacobian("centroidal_momentum", "q", "v")
@@ -39,7 +38,7 @@ def centroidal_momentum_derivatives(system, q, v):
     V = sweeps.velocities(s, s.tree.split(v), system.still)
     f = (system.still + sweeps.momentum(s, V))[..., 3:, 0]
     by_q, by_v = sweeps.momentum_derivatives(s, V)
-    return about(c, by_q, tilde(f) @ by_v[..., 3:, :] / mass), about(c, by_v)
+    return from_center(c[..., 0], by_q, tilde(f) @ by_v[..., 3:, :] / mass), from_center(c[..., 0], by_v)
 
 
 @quantity((6,), NOTHING, program=by_program.jvp("centroidal_momentum"))
@@ -51,13 +50,7 @@ def centroidal_momentum_change(system, q, v, dq, dv):
     V, W = (sweeps.velocities(s, x, system.still) for x in (v, dq))
     f, moving = ((system.still + sweeps.momentum(s, x))[..., 3:, :] for x in (V, W))
     h_dot = system.still + sweeps.momentum_rate(s, V, dq, dv, system.still)
-    return about(c, h_dot, tilde(f[..., 0]) @ moving / mass)[..., 0]
-
-
-def about(c, h, more=0.0):
-    """Columns of momentum about the world's origin, moved to a point c; `more` is added to their angular rows."""
-    n, f = h[..., :3, :], h[..., 3:, :]
-    return np.concatenate([n - tilde(c[..., 0]) @ f + more, f], -2)
+    return from_center(c[..., 0], h_dot, tilde(f[..., 0]) @ moving / mass)[..., 0]
 
 
 @quantity((("nv",),) * 2, NOTHING, of_joints=True, program=by_program.jacobian("kinetic_energy", "q", "v"))
@@ -65,5 +58,4 @@ def kinetic_energy_gradient(system, q, v):
     """∂T/∂q, and ∂T/∂v = 𝓜 v, the generalized momentum."""
     system.check_rigid("kinetic_energy_gradient")
     s, rates = system.blocks(q), system.tree.split(v)
-    found = sweeps.kinetic_energy_gradient(s, sweeps.velocities(s, rates, system.still), rates)
-    return tuple(map(s.tree.join, found))
+    return tuple(map(s.tree.join, sweeps.kinetic_energy_gradient(s, rates, system.still)))

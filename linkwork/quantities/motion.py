@@ -3,11 +3,10 @@
 import numpy as np
 
 from .. import spatial, sweeps
-from ..errors import OptionError
 from ..model.tree import concatenated
 from ..systems import prescribed as prescribed_joints
 from .declaration import Honours, quantity
-from .options import Weld, some_bodies
+from .options import Weld, ones_and_zeros, some_bodies
 
 TREE = Honours.GRAVITY | Honours.EXTERNAL
 
@@ -50,15 +49,7 @@ def gravity_force(system, q):
     return s.tree.join(tau)
 
 
-def yes_or_no(q, v, given, prescribed) -> None:
-    """Each entry of `prescribed` is 1 or 0; what is no number makes none."""
-    wrong = (prescribed != 0) & (prescribed != 1) & (prescribed == prescribed)
-    if wrong.any():
-        found = float(np.asarray(prescribed)[wrong].flat[0])
-        raise OptionError(f"prescribed has {found:g}; each entry is 1, where given is an acceleration, or 0, where it is a force.")
-
-
-@quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True, demands=yes_or_no)
+@quantity(("nv",), TREE | Honours.CONSTRAINTS, of_joints=True, demands=ones_and_zeros(3, "given is an acceleration", "is a force"))
 def hybrid_dynamics(system, q, v, given, prescribed, external=None):
     """Forces where `given` is an acceleration (prescribed = 1), accelerations where it is a force (0): forward dynamics of
     other blocks, then τ = H f + armature v̇ where accelerations were given                        Jain (16.15)."""

@@ -1,5 +1,6 @@
 """What a user says of a quantity besides its arrays: a body, axes, places of a task. Each becomes numbers here."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,19 @@ from ..spatial import Pose
 
 AXES = "body", "world"
 Place = str | tuple[str, Any] | tuple[str, Any, str]  # "hand", ("hand", pose on it), or ("hand", (x, y, z)); axes may follow
+
+
+def ones_and_zeros(number: int, one: str, zero: str) -> Callable:
+    """A check of inputs: each entry of `prescribed`, the input of this number, is 1 or 0, which stand for that; NaN passes."""
+
+    def check(*inputs) -> None:
+        prescribed = inputs[number]
+        wrong = (prescribed != 0) & (prescribed != 1) & (prescribed == prescribed)
+        if wrong.any():
+            came = float(np.asarray(prescribed)[wrong].flat[0])
+            raise OptionError(f"prescribed has {came:g}; each entry is 1, where {one}, or 0, where it {zero}.")
+
+    return check
 
 
 def one_place(model, body: str):

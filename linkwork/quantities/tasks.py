@@ -12,8 +12,7 @@ from ..model.tree import concatenated
 from ..spatial.ldl import inverse
 from . import long
 from .declaration import Honours, quantity
-from .kinematics import FAR, jacobian
-from .kinematics import pose as where_is
+from .kinematics import FAR, jacobian, to_world_axes
 from .options import task as places_of
 
 NOTHING = Honours.NOTHING
@@ -26,19 +25,13 @@ def on_nodes(system, q, task):
         k, T = system.on_node(body, pose)
         B = spatial.phi(T)
         if axes == "world":
-            B = B @ turned(system, q, body, pose).mT
+            B = B @ to_world_axes(system.kinematic, q, body, pose).mT
         found.append(system.place(k, B[..., 3:] if linear else B))
     return found
 
 
 def with_axes(place):
     return (*place, "body")[:4]
-
-
-def turned(system, q, body, pose):
-    """A spatial vector from the axes of a place to the world's (..., 6, 6)."""
-    R = where_is(system.kinematic, q, body, pose)[..., :3, :3]
-    return spatial.blocks(R, np.zeros_like(R), np.zeros_like(R), R)
 
 
 @quantity(("task", "nv"), NOTHING, options=places_of, rolls=False, long=long.task_jacobian, straight_up_to=FAR)

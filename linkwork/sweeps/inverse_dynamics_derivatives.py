@@ -9,6 +9,7 @@ coordinates that move along the group, as `integrate` moves them:
 
 from ..model.tree import concatenated
 from ..spatial import bar, hat, tilde
+from .composite_inertia import composite_inertia
 
 
 def inverse_dynamics_derivatives(s, d, V, alpha, f):
@@ -25,10 +26,9 @@ def inverse_dynamics_derivatives(s, d, V, alpha, f):
 
     The form of Singh 2022, in the frames of the nodes; O(N depth).
     """
-    tree, A, H, M, _ = s
-    R, B = tree.slots(2)
+    tree, A, H, _, _ = s
+    R, B = composite_inertia(s), tree.slots()
     for k in tree.tips_to_base():
-        R[k] = M[k] + tree.sum(A[j] @ R[j] @ A[j].mT for j in tree.children[k])
         B[k] = d.N[k] + tree.sum(A[j] @ B[j] @ A[j].mT for j in tree.children[k])
     Psi, Psi_dot = joint_rates(s, V, alpha)
     by_q, by_v = {}, {}

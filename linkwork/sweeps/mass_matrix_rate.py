@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..spatial import bar
-from .coriolis_matrix import coriolis_matrix
+from .coriolis_matrix import coriolis_matrix, velocity_rates
 
 
 def mass_matrix_rate(s, d):
@@ -13,20 +13,14 @@ def mass_matrix_rate(s, d):
 
 
 def mass_matrix_rate_times(s, d, u, base):
-    """d𝓜/dt u for one u: base to tips, then tips to base.
+    """d𝓜/dt u for one u: base to tips, then tips to base; W and Y are velocities u and their rates.
 
-        W(k) = A*(p,k) W(p) + H*(k) u(k)
-        Y(k) = A*(p,k) Y(p) + Å*(p,k) W(p) + H̊(k) u(k)
         h(k) = M(k) W(k) + Σ A(k,j) h(j)                                      over children j of k
         f(k) = M(k) Y(k) + (N + N*)(k) W(k) + Σ A(k,j) f(j) + Å(k,j) h(j)
         d𝓜/dt u (k) = H(k) f(k) + H̊*(k) h(k)                                                       O(N)
     """
     tree, A, H, M, _ = s
-    W, Y, h, f, out = tree.slots(5)
-    W[tree.world] = Y[tree.world] = base
-    for k in tree.base_to_tips():
-        W[k] = A[k].mT @ W[tree.parent[k]] + H[k].mT @ u[k]
-        Y[k] = A[k].mT @ Y[tree.parent[k]] + d.A[k].mT @ W[tree.parent[k]] + d.H[k] @ u[k]
+    (W, Y), (h, f, out) = velocity_rates(s, d, u, base), tree.slots(3)
     for k in tree.tips_to_base():
         h[k]   = M[k] @ W[k] + tree.sum(A[j] @ h[j] for j in tree.children[k])
         f[k]   = M[k] @ Y[k] + (d.N[k] + d.N[k].mT) @ W[k] + tree.sum(A[j] @ f[j] + d.A[j] @ h[j] for j in tree.children[k])

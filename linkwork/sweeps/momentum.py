@@ -52,13 +52,27 @@ def momentum_derivatives(s, V):
     return tuple(s.tree.matrix(x, height=R[0].shape[-1] if len(s.tree) else 6) for x in (by_q, by_v))
 
 
-def kinetic_energy_gradient(s, V, v):
-    """∂T/∂q = Ψ* h, along the group, and ∂T/∂v = H h + armature v = 𝓜 v, tips to base: columns of each node; O(N)."""
-    h = subtree_momentum(s, V)
-    by_q, by_v = s.tree.slots(2)
-    for k in s.tree.base_to_tips():
-        by_q[k] = -s.H[k] @ (bar((s.A[k].mT @ V[s.tree.parent[k]])[..., 0]) @ h[k])
-        by_v[k] = s.H[k] @ h[k] + s.armature[k] @ v[k]
+def kinetic_energy_gradient(s, v, base):
+    """∂T/∂q at fixed v, along the group, and the generalized momentum ∂T/∂v = 𝓜 v of a rigid tree: base to tips, then tips to base.
+
+        V⁺(k)    = A*(p,k) V(p)
+        V(k)     = V⁺(k) + H*(k) v(k)
+        h(k)     = M(k) V(k) + Σ A(k,j) h(j)          over children j of k
+        ∂T/∂q(k) = −H(k) V̄⁺(k) h(k)
+        ∂T/∂v(k) = H(k) h(k) + armature(k) v(k)       O(N)
+
+    The slope along q is that of T(q ∘ exp η) in η: turning joint k by η changes V(k) by V⁺~(k) H*(k) η.
+    """
+    tree, A, H, M, armature = s
+    V, V_plus, h, by_q, by_v = tree.slots(5)
+    V[tree.world] = base
+    for k in tree.base_to_tips():
+        V_plus[k] = A[k].mT @ V[tree.parent[k]]
+        V[k]      = V_plus[k] + H[k].mT @ v[k]
+    for k in tree.tips_to_base():
+        h[k]    = M[k] @ V[k] + tree.sum(A[j] @ h[j] for j in tree.children[k])
+        by_q[k] = -H[k] @ (bar(V_plus[k][..., 0]) @ h[k])
+        by_v[k] = H[k] @ h[k] + armature[k] @ v[k]
     return by_q, by_v
 
 

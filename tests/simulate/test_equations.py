@@ -8,12 +8,12 @@ import linkwork as lw
 from linkwork.motion import equations
 from linkwork.simulate.methods import variational
 from linkwork.simulate.rates.kernels import kernel
-from linkwork.sweeps.lagrangian import kinetic_slopes
+from linkwork.sweeps import kinetic_energy_gradient
 
 
 def slopes(robot, q, v):
     nodes = robot.lowered.plain()
-    p, slope = kinetic_slopes(nodes.blocks(q), nodes.tree.split(v), nodes.still)
+    slope, p = kinetic_energy_gradient(nodes.blocks(q), nodes.tree.split(v), nodes.still)
     return nodes.tree.join(p), nodes.tree.join(slope)
 
 

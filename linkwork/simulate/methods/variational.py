@@ -13,12 +13,12 @@ from ... import quantities
 from ...lie import SO3
 from ...lie.scalars import dot, like
 from ...motion.rotation_translation import angular_velocity, cross_product, element, rotated, rotations
-from ...sweeps.lagrangian import kinetic_slopes
+from ...sweeps import kinetic_energy_gradient
 
 
 def momentum(nodes, q, v):
     """p = 𝓜 v."""
-    return nodes.tree.join(_slopes(nodes, q, v)[0])
+    return nodes.tree.join(_slopes(nodes, q, v)[1])
 
 
 def midpoint_state(nodes, q, xi, h):
@@ -56,7 +56,7 @@ def _discrete_momenta(nodes, q, xi, tau, h, external):
     """
     tree, h = nodes.tree, h[..., None]
     middle, v = _moved(nodes, q, xi, 0.5), xi / h
-    p, slope = _slopes(nodes, middle, v)
+    slope, p = _slopes(nodes, middle, v)
     still = np.zeros_like(v)
     weight = quantities.inverse_dynamics(nodes, middle, still, still, external)
     outer = tree.split(tau + quantities.passive_force(nodes, middle, v) - weight)
@@ -110,4 +110,4 @@ def _moved(nodes, q, xi, part):
 
 
 def _slopes(nodes, q, v):
-    return kinetic_slopes(nodes.blocks(q), nodes.tree.split(v), nodes.still)
+    return kinetic_energy_gradient(nodes.blocks(q), nodes.tree.split(v), nodes.still)
