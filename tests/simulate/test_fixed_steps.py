@@ -98,6 +98,18 @@ def test_steps_with_contact_ask_a_function_once_and_have_the_bits_of_a_kernel_st
             np.testing.assert_array_equal(getattr(other, name), getattr(run, name))
 
 
+def test_a_kernel_is_asked_where_a_function_is_in_steps_with_contact():
+    """In the middle of each step, at the state that is reached there: forces of a run do not depend on what the control is written as."""
+    robot = box()
+    q = np.array(THROWN[0]) / np.r_[np.full(4, np.linalg.norm(THROWN[0][:4])), 1, 1, 1]
+    push = lambda t, q, v: 0.2 * np.sin(7 * t) - 0.1 * v
+    how = {"until": 0.3, "dt": 0.005, "method": "contact", "contact": SOLVER}
+    ways = push, robot.kernel(t=())(push)
+    one, other = (lw.simulate(robot, (q, np.array(THROWN[1])), control=x, **how) for x in ways)
+    for name in ("q", "v", "tau"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=0, atol=1e-11, err_msg=name)
+
+
 def test_steps_that_rounds_do_not_solve_are_solved_accurately_with_the_same_forces():
     """One round is not enough where contacts change: those steps have the residual of the accurate solver, and ask the function once."""
     robot, seen = box(), []

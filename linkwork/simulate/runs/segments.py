@@ -92,7 +92,7 @@ class Equations:
         """τ of all controls."""
         tau = held
         for control in self.controls:
-            force = result_of(control, {"t": t, "q": q, "v": v, **given})
+            force = result_of(control, {**given, "t": t, "q": q, "v": v})
             if np.shape(force) != np.shape(v):
                 shapes = f"shape {np.shape(force)} for one robot; as control it must return {np.shape(v)}"
                 raise ShapeError(f"{control.__name__} returns {shapes}.")
@@ -103,7 +103,7 @@ class Equations:
         """Those on bodies, (nb, 6), if there are any."""
         if self.external is None:
             return (given[WRENCHES],) if WRENCHES in given else ()
-        found, shape = result_of(self.external, {"t": t, "q": q, "v": v, **given}), (len(self.robot.bodies), 6)
+        found, shape = result_of(self.external, {**given, "t": t, "q": q, "v": v}), (len(self.robot.bodies), 6)
         if np.shape(found) != shape:
             raise ShapeError(f"{self.external.__name__} returns shape {np.shape(found)} for one robot; as external it must return {shape}.")
         return (found,)
