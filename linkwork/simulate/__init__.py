@@ -23,8 +23,7 @@ from .requests.options import (
     Stiff,
 )
 from .rollouts.contact_kernel import contact_kernel
-from .rollouts.contact_rollout import ContactRollout
-from .rollouts.rollout import Rollout, rollout
+from .rollouts.rollout import ContactRollout, Rollout, rollout
 from .rollouts.rollout_gradient import RolloutGradient, rollout_gradient
 from .simulate import simulate
 from .trajectory import Trajectory

@@ -15,7 +15,7 @@ from .ensembles.ensemble_run import EnsembleRun
 from .ensembles.ensemble_single import SingleRuns
 from .ensembles.places import Lanes
 from .rates.control import Control
-from .rates.whole_step import own_robot
+from .rates.kernels import own_robot
 from .requests.capabilities import BATCH, EACH, GPU, refuse, road_of
 from .requests.checks import checked, checked_until, limit_settings
 from .requests.features import Asked

@@ -15,9 +15,8 @@ from test_ptx_emulated import KINDS, pointer
 import linkwork as lw
 from linkwork.engine.running import ptx_repeat
 from linkwork.engine.running.repeat import Form, Repeat
-from linkwork.simulate.methods.contact import ContactSolver, law_of
-from linkwork.simulate.rates.whole_step import LENGTH, TAU
-from linkwork.simulate.rollouts.contact_rollout import FRICTION, solved_contact_step, whole_contact_step
+from linkwork.simulate.methods.contact import ContactSolver
+from linkwork.simulate.methods.fixed_step import FRICTION, LENGTH, TAU, FixedStep
 from linkwork.simulate.rollouts.rollout_gradient import backward_step
 
 SOFT = {"compliance": 1e-4, "damping": 20.0, "restitution": 0.5}
@@ -30,7 +29,7 @@ def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, material,
     """A ball that falls, strikes, slides and rolls: 60 steps of the march, state, impulse and residual in registers."""
     robot, kind = scenes.ball(friction=0.3, **material), KINDS[dtype]
     solver = ContactSolver(method=method, rounds=20, tolerance=1e-6)
-    kernel = whole_contact_step(robot, law_of(robot, limits=False), solver.in_steps, None, None, {TAU: (6,), LENGTH: ()})
+    kernel = FixedStep.of(robot, "contact", solver=solver).kernel({TAU: (6,), LENGTH: ()})
     samples, steps = 3, 60
     q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)).astype(kind), np.tile([0, 0, 0, 1.0, 0, 0], (samples, 1)).astype(kind)
     v[:, 4] = np.linspace(0, 1, samples)
@@ -53,8 +52,8 @@ def test_the_gradient_of_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, t
     """The march of the step backwards: weights on states and gradients by friction and τ, from states and impulses of a rollout."""
     robot, kind, samples, steps = scenes.ball(friction=0.3), KINDS[dtype], 2, 20
     solver, shapes = ContactSolver(tolerance=1e-10), {TAU: (6,), LENGTH: (), FRICTION: (1,)}
-    step = solved_contact_step(robot, law_of(robot, limits=False), solver, None, None, shapes)
-    kernel = backward_step(robot, step, [FRICTION], [TAU], [TAU], 3)
+    step = FixedStep.of(robot, "contact", solver=solver).differentiable("solved")
+    kernel = backward_step(step, shapes, [FRICTION], [TAU], [TAU])
     q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)), np.tile([0, 0, 0, 1.0, 0.3, 0], (samples, 1))
     v[:, 5] = -np.arange(samples)
     run = lw.rollout(robot, q, v, dt=0.005, steps=steps, method="contact", contact=solver)
@@ -80,7 +79,7 @@ def test_a_rollout_with_contacts_and_loops_is_the_same_on_the_gpu(tmp_path):
     """A four-bar linkage that falls on a plane: loops closed by each sample's own pivots, rounds within rounds of the march."""
     from test_contact_loops import ROBOT, SOLVER, START
 
-    kernel = whole_contact_step(ROBOT, law_of(ROBOT, limits=False), SOLVER.solves(), None, None, {TAU: (3,), LENGTH: ()})
+    kernel = FixedStep.of(ROBOT, "contact", solver=SOLVER.solves()).kernel({TAU: (3,), LENGTH: ()})
     steps, starts = 22, [START[None], np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 2))]
     tau, h = np.zeros((1, steps, 3)), np.full(1, 0.0025)
     expected, found = ([np.zeros((steps + 1, *x.shape)) for x in starts] for _ in range(2))

@@ -139,6 +139,39 @@ def test_a_rollout_is_what_simulate_computes():
     assert single.q.dtype == np.float32 and np.allclose(single.q[:, -1], wanted.q[-1], atol=1e-3)
 
 
+@pytest.mark.parametrize("control", ["kernel", "Python"])
+def test_a_rollout_in_two_parts_is_that_in_one_with_contacts_too(control):
+    """The second part begins at the time, in the state and with the impulses at which the first ended: the same bits, of forces too."""
+    q, v = scenes.placed(BALL, z=0.1), np.array([0.5, 0, 0, 1.0, 0.2, -0.5])
+    Q, V = np.tile(q, (3, 1)), np.linspace(0.5, 1, 3)[:, None] * v
+    function = lambda t, q, v: 0.05 * np.sin(20 * t) - 0.01 * v
+    function = BALL.kernel(t=())(function) if control == "kernel" else function
+    law = lw.ContactLaw(solver="newton", limits=True)
+    how = {"dt": 2.0**-8, "method": "contact", "contact": law, "every": 2}  # times are exact
+    whole = lw.rollout(BALL, Q, V, function, steps=24, start=1.0, **how)
+    first = lw.rollout(BALL, Q, V, function, steps=10, start=1.0, **how)
+    then = lw.rollout(BALL, first.end.q, first.end.v, function, steps=14, start=first.end.t, impulse=first.impulse, **how)
+    for name in ("q", "v", "force", "rounds"):
+        joined = np.concatenate([getattr(first, name), getattr(then, name)[:, 1:]], 1)
+        np.testing.assert_array_equal(joined, getattr(whole, name), err_msg=name)
+    np.testing.assert_array_equal(then.force[:, 0], first.force[:, -1])
+    np.testing.assert_array_equal(then.impulse, whole.impulse)
+    assert (first.force[:, -1, 0, 0] > 0).all()
+    np.testing.assert_array_equal(np.maximum(first.residual[:, -1:], then.residual), whole.residual[:, 5:])
+
+
+def test_impulses_go_on_in_the_gradient_of_a_part_and_have_no_other_use():
+    """Where rounds start decides nothing of the solution, nor of its derivative."""
+    q, v = scenes.placed(BALL, z=0.1), np.array([0.5, 0, 0, 1.0, 0.2, -0.5])
+    how = {"dt": 0.004, "steps": 6, "method": "contact", "contact": lw.ContactLaw(solver="newton", tolerance=1e-12)}
+    ways = [lw.rollout_gradient(BALL, q, v, weights=(None, np.ones(6)), impulse=x, **how) for x in (None, [0.02, 0, 0])]
+    np.testing.assert_allclose(ways[0].v, ways[1].v, rtol=0, atol=1e-9)
+    with pytest.raises(lw.SimulationError, match=r'impulse= is of contacts, which method "rk4" has not'):
+        lw.rollout(lw.Dynamics(lw.load("pendulum")), [0.0], [0.0], dt=0.1, steps=1, method="rk4", impulse=[0.0])
+    with pytest.raises(lw.ShapeError, match=r"impulse has shape \(4,\)"):
+        lw.rollout(BALL, q, v, dt=0.01, steps=1, method="contact", impulse=np.zeros(4))
+
+
 def test_a_reset_inside_a_rollout_with_contacts():
     """A ball that has fallen is put up again."""
     up = lambda q: np.concatenate([q[:6], 0 * q[:1] + 0.5])

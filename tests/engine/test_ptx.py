@@ -14,10 +14,9 @@ from linkwork.engine.running import ptx, ptx_repeat, ptx_rolled
 from linkwork.engine.running.device import _even
 from linkwork.engine.running.repeat import Form
 from linkwork.engine.tracing.program import Input, record
-from linkwork.motion import equations
 from linkwork.simulate.ensembles.ensemble_run import ROWS
+from linkwork.simulate.methods.fixed_step import LENGTH, TAU, FixedStep
 from linkwork.simulate.methods.pairs import DormandPrince
-from linkwork.simulate.rates.whole_step import LENGTH, TAU, whole_step
 from linkwork.simulate.runs.segments import Arguments, Equations, attempt
 
 NAMES = ["forward_dynamics", "inverse_dynamics", "mass_matrix", "integrate", "difference", "kinetic_energy", "poses"]
@@ -57,10 +56,10 @@ def test_so_does_that_of_every_quantity(robot, name, tmp_path):
     assembled(text(robot.program(name), "double", "rows"), tmp_path)
 
 
-@pytest.mark.parametrize("method", [equations.euler_step, equations.rk4_step], ids=["euler", "rk4"])
+@pytest.mark.parametrize("method", ["euler", "rk4"])
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_so_does_that_of_a_rollout(robot, method, dtype, tmp_path):
-    program = whole_step(robot, method, None, None, {TAU: (robot.nv,), LENGTH: ()}).program
+    program = FixedStep(robot, method).kernel({TAU: (robot.nv,), LENGTH: ()}).program
     assembled(ptx_repeat.text(program, dtype, ("rows",) * 6, Form(2, 1)), tmp_path)
 
 

@@ -9,8 +9,7 @@ from emulated import emulated
 import linkwork as lw
 from linkwork.engine.running import ptx, ptx_repeat
 from linkwork.engine.running.repeat import Form
-from linkwork.motion import equations
-from linkwork.simulate.rates.whole_step import LENGTH, TAU, whole_step
+from linkwork.simulate.methods.fixed_step import LENGTH, TAU, FixedStep
 
 ROBOT = lw.Dynamics(lw.load("satellite"))
 ARM = lw.Dynamics(lw.load("arm_6r"))
@@ -94,7 +93,7 @@ def test_a_march_on_the_gpu_has_the_bits_of_the_march_on_the_cpu(robot, layout, 
     tau = np.random.default_rng(1).standard_normal((samples, steps, robot.nv)).astype(kind)
     h = np.full(samples, 0.01, kind)
     expected = lw.rollout(robot, q, v, tau, dt=0.01, steps=steps, every=every)
-    program = whole_step(robot, equations.euler_step, None, None, {TAU: (robot.nv,), LENGTH: ()}).program
+    program = FixedStep(robot, "euler").kernel({TAU: (robot.nv,), LENGTH: ()}).program
     (first, fast), length = (laid(x, layout) for x in (q, v)), (h, 1)
     forces = [laid(tau[:, i], layout)[0] for i in range(steps)]
     kept = [[laid(np.full_like(x, np.nan), layout)[0] for _ in range(rows + 1)] for x in (q, v)]

@@ -49,7 +49,7 @@ def test_large_steps_are_put_back_too():
 def test_samples_that_one_choice_does_not_serve_are_made_again(monkeypatch):
     """A choice that is singular somewhere on the way: its samples have the motion of choices of their own."""
     q, v = states(FOUR_BAR, 4)
-    rollout = sys.modules["linkwork.simulate.rollouts.rollout"]
+    rollout = sys.modules["linkwork.simulate.rollouts.steps"]
     with monkeypatch.context() as m:
         m.setattr(rollout, "one_choice", lambda *_: None)
         expected = lw.rollout(FOUR_BAR, q, v, dt=0.01, steps=20)

@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.engine.loading import kernel, notice
-from linkwork.simulate.methods import tableau
+from linkwork.motion import tableau
 from linkwork.simulate.rates.compliance import tree_compliance
 
 

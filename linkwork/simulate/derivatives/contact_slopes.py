@@ -5,6 +5,8 @@
 F is the step with its problem solved, as `contact_kernel` has it.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...dynamics import Dynamics
@@ -12,47 +14,37 @@ from ...engine.loading.kernel import Kernel
 from ...engine.tracing.program import Input
 from ...kernels import QuantityKernel
 from ...motion.contact_step import drift
-from ..methods.contact import PRECISE, derivative_law, law_of
-from ..rates.whole_step import LENGTH, TAU
+from ..methods.contact import PRECISE
+from ..methods.fixed_step import FRICTION, LENGTH, TAU, FixedStep
 from ..requests.settings import Settings
-from ..rollouts.contact_rollout import FRICTION, moved_with_contacts, step_content
 
 
 class ContactSlopes:
     """The step of one run as kernels, by the state, τ, and constants by name."""
 
     def __init__(self, robot: Dynamics, settings: Settings, names: tuple[str, ...]):
-        self.robot, self.solver = robot, settings.contact or PRECISE
-        self.names = tuple(x for x in names if x != FRICTION)
-        law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=self.solver.recovery)
-        self.law, varied = law, self._varied
-        every = {FRICTION: law.friction, **(varied.own if varied else {})}
+        self.robot = robot
+        varied = tuple(x for x in names if x != FRICTION)
+        varying = robot.made.once(lambda: robot.varying(*varied), varied) if varied else None
+        solver = replace(settings.contact or PRECISE, limits=settings.limits, restitution=settings.restitution)
+        made = FixedStep.of(varying or robot, "contact", solver=solver).differentiable()
+        assert made.law is not None
+        self.law = made.law
+        every = {FRICTION: self.law.friction, **(varying.own if varying else {})}
         self.own = {name: every[name] for name in names}
-        key = self.solver, names, law.limits, law.limit_restitution
-        self.step, self.middle = robot.made.once(lambda: self._kernels(), *key)
+        self.step, self.middle = robot.made.once(lambda: self._kernels(made), *made.key, names)
 
-    @property
-    def _varied(self):
-        return self.robot.made.once(lambda: self.robot.varying(*self.names), self.names) if self.names else None
-
-    def _kernels(self) -> tuple[QuantityKernel, QuantityKernel]:
+    def _kernels(self, step: FixedStep) -> tuple[QuantityKernel, QuantityKernel]:
         robot, nodes = self.robot, self.robot.lowered.joint_space
-        moved = moved_with_contacts(
-            self._varied or robot, derivative_law(self.law, self.solver), self.solver.differentiable, None, None
-        )  # fmt: skip
-        state = Input("q", (robot.nq,), robot.lowered.units), Input("v", (robot.nv,))
-        rest = {"impulse": (3 * self.law.count,), TAU: (robot.nv,), LENGTH: (), **{name: x.shape for name, x in self.own.items()}}
-        inputs = *state, *(Input(name, shape) for name, shape in rest.items())
-        content = step_content(self._varied or robot, derivative_law(self.law, self.solver), self.solver.differentiable)
-        step = Kernel("contact_step", lambda *x: moved({at.name: value for at, value in zip(inputs, x)})[:2], inputs, content)
+        others = {TAU: (robot.nv,), LENGTH: (), **{name: x.shape for name, x in self.own.items()}}
         half = lambda q, v, h: drift(nodes.over(q), q, v, h / 2)
-        half_kernel = Kernel("half_a_step", half, (*state, Input(LENGTH, ())), robot.lowered)
-        return QuantityKernel(robot, step, coordinates=(0,)), QuantityKernel(robot, half_kernel, coordinates=(0,))
+        half_kernel = Kernel("half_a_step", half, (*step.state[:2], Input(LENGTH, ())), robot.lowered)
+        return QuantityKernel(robot, step.kernel(others), coordinates=(0,)), QuantityKernel(robot, half_kernel, coordinates=(0,))
 
     def at(self, q, v, tau, h, impulse):
         """The slopes of F by q, v, τ and all constants: of q, and of v."""
-        arrays = q, v, impulse, tau, h, *self.own.values()
-        found = self.step.jacobian(by=("q", "v", TAU, *self.own))(*arrays)
+        arrays = q, v, impulse, np.zeros((len(q), 2)), tau, h, *self.own.values()
+        found = self.step.jacobian(of=(0, 1), by=("q", "v", TAU, *self.own))(*arrays)
         count = len(found) // 2
         parts = []
         for part in (found[:count], found[count:]):

@@ -16,12 +16,12 @@ import numpy as np
 from ...dynamics import Dynamics
 from ...errors import SimulationError, did_you_mean
 from ...systems import VARIABLE
+from ..methods.fixed_step import FRICTION
 from ..rates.control import Hold
 from ..rates.traced_functions import traced
 from ..requests.capabilities import SLOPE, refuse
 from ..requests.features import Asked
 from ..requests.settings import Settings
-from ..rollouts.contact_rollout import FRICTION
 from ..storage.archive import is_missing
 from .contact_slopes import ContactSlopes
 from .step_derivatives import Derivatives, StepDerivatives, Steps

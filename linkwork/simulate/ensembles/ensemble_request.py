@@ -15,8 +15,8 @@ from ..events.events import Event
 from ..events.watch import Watch
 from ..rates.control import Hold, parts_of
 from ..rates.held import Keeper
+from ..rates.kernels import own_robot
 from ..rates.on_constraints import OnConstraints
-from ..rates.whole_step import own_robot
 from ..requests.settings import Settings
 from ..requests.start_state import pair_of, unit_quaternions
 from .ensemble_start import finite, on_constraints

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from ...motion import tableau
 from ...motion.runge_kutta import RungeKutta
-from . import tableau
 from .tolerances import Tolerances
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0  # factors for the next step: Hairer, Nørsett and Wanner, II.4

@@ -1,11 +1,13 @@
 """The equations of motion of one robot as gufuncs: compiled when first needed, kept as long as the robot."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 
 import numpy as np
 
+from ...constraints.systems.formula import ByChoice, ByNumbers, LoopBinding
 from ...dynamics import Dynamics
 from ...engine.differentiation.derived import Derived
 from ...engine.loading.compiled import Made
@@ -51,6 +53,21 @@ def cache_of(robot, *kernels) -> Made:
     """Where what is made is kept: with the user's kernel or the variation it is made of, else with the robot."""
     holder = next((x for x in (*kernels, robot) if isinstance(x, (UserKernel, Varying))), None)
     return robot.made if holder is None else holder.made
+
+
+def source(robot: Dynamics | Varying):
+    """What the equations of motion of a robot are made from."""
+    return robot if isinstance(robot, Varying) else robot.lowered
+
+
+def own_robot(robot: Dynamics | Varying) -> Dynamics:
+    return robot.robot if isinstance(robot, Varying) else robot
+
+
+def mechanism_of(robot: Dynamics | Varying, choice: ByNumbers | ByChoice | None = None, *, on_the_way: bool = False) -> Mechanism:
+    """The tree, with the constants that vary; with a choice of dependent velocities, bound by its loops. It keeps no Dynamics alive."""
+    tree = robot.mechanism if isinstance(robot, Varying) else Mechanism(robot.lowered, robot.lowered.joint_space)
+    return tree if choice is None else replace(tree, binding=LoopBinding(choice, tree.nodes, on_the_way=on_the_way))
 
 
 def _kernel(robot, function, name, options, friction) -> Kernel:

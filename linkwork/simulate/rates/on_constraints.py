@@ -22,7 +22,7 @@ from ...motion import equations
 from ...systems import Mechanism
 from ...varying import Varying
 from .held import UNSEEN, Keeper
-from .whole_step import mechanism_of
+from .kernels import mechanism_of
 
 SMALL = 8  # velocities whose equations are never long
 LONGEST = 6000  # operations of rates that are still worth the time to compile a step

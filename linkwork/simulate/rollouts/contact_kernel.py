@@ -1,19 +1,17 @@
 """A step with contacts as a kernel of its own, with derivatives."""
 
-from dataclasses import replace
 from math import inf
 
 from ...dynamics import Dynamics
 from ...errors import SimulationError, renamed_keyword
 from ...kernels import RobotKernel, UserKernel
 from ...lie.scalars import like
-from ..methods.contact import ContactSolver, check_touching, derivative_law, law_of
-from ..rates.whole_step import LENGTH, TAU
+from ..methods.contact import ContactSolver
+from ..methods.fixed_step import IMPULSE, LENGTH, TAU, FixedStep
 from ..requests.capabilities import KERNEL, refuse
 from ..requests.features import Asked
 from ..requests.options import ContactLaw, solver_of
 from ..requests.settings import Settings
-from .contact_rollout import moved_with_contacts
 
 PRECISE = ContactSolver(method="newton", rounds=30, tolerance=1e-11)  # a step to the digits that its differences need
 
@@ -31,11 +29,10 @@ def contact_kernel(robot: Dynamics, *, dt: float, contact: ContactLaw | None = N
     if not 0 < dt < inf:
         raise SimulationError(f"dt is {dt}; it must be a positive number of seconds.")
     refuse(Asked.of(robot, Settings("contact", limits=solver.limits, contact=solver)), KERNEL)
-    law = replace(law_of(robot, limits=solver.limits, recovery=solver.recovery), friction_first=solver.friction == "first")
-    check_touching(robot, law, "robot.forward_dynamics in a kernel of your own")
-    moved, h = moved_with_contacts(robot, derivative_law(law, solver), solver.differentiable, None, None), float(dt)
+    made, h = FixedStep.of(robot, "contact", solver=solver).differentiable(), float(dt)
+    moved = made.function()
 
     def step(q, v, tau, impulse):
-        return moved({"q": q, "v": v, TAU: tau, "impulse": impulse, LENGTH: like(h, q)})[:3]
+        return moved({"q": q, "v": v, TAU: tau, IMPULSE: impulse, LENGTH: like(h, q)})
 
-    return UserKernel(robot, step, {"impulse": 3 * law.count}, coordinates=(0,))
+    return UserKernel(robot, step, {"impulse": made.memory[IMPULSE]}, coordinates=(0,))

@@ -1,36 +1,32 @@
 """rollout: the motion of a batch of robots with fixed steps, in one compiled loop."""
 
 import sys
-from collections.abc import Callable
-from functools import partial
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...constraints.systems.formula import ByChoice
 from ...dynamics import Dynamics
 from ...engine.loading.cuda import DeviceError
 from ...engine.running.checks import array_of
-from ...engine.running.device import DeviceRepeat, Library, on_device, same_place
-from ...engine.running.repeat import Form, Repeat
-from ...errors import ShapeError, SimulationError
+from ...engine.running.device import Library, on_device, same_place
+from ...errors import SimulationError
 from ...foreign import is_foreign, wants_gradient, without_gradient
 from ...kernels import UserKernel
 from ...lie.scalars import numbers, working_dtype
+from ...motion.contact_step import ContactLaw as Law
 from ...motion.equations import STEPS
 from ...varying import Varying
 from ..methods.contact import ContactSolver
+from ..methods.fixed_step import FixedStep
 from ..methods.record import End
-from ..rates.kernels import cache_of
-from ..rates.whole_step import whole_step
+from ..rates.kernels import own_robot
 from ..requests.capabilities import ROLLOUT, refuse
 from ..requests.features import Asked
 from ..requests.options import ContactLaw, solver_of
 from ..requests.settings import ADAPTIVE, FIXED, Settings
-from .contact_rollout import FRICTION, ContactRollout, ContactSteps, as_tensors, check_friction
 from .rollout_inputs import RolloutInputs
-from .stepwise import Stepwise
+from .steps import make_steps
 
 
 class Rollout(NamedTuple):
@@ -45,9 +41,38 @@ class Rollout(NamedTuple):
         return End(self.t[-1], self.q[..., -1, :], self.v[..., -1, :])
 
 
+class ContactRollout(NamedTuple):
+    """A rollout with contacts: times t (m,), coordinates q (..., m, nq), velocities v (..., m, nv); the first row is the start.
+
+    Forces are those of the step before a row, residuals the largest of all steps up to it. A rollout that begins at the `end` with the
+    `impulse` of this one goes on with the same bits.
+    """
+
+    t: Any
+    q: Any
+    v: Any
+    force: Any  # (..., m, n, 3) N, normal and two tangents of each contact point
+    residual: Any  # (..., m) Signorini, cone, dissipation, relative to the velocities of the problem
+    rounds: Any  # (..., m) of the step before
+    impulse: Any  # (..., 3 blocks) N s, of the last step: contact points, joint limits, joints with dry friction
+
+    @property
+    def end(self) -> End:
+        return End(self.t[-1], self.q[..., -1, :], self.v[..., -1, :])
+
+
+def rows_of(law: Law | None, dt: float, t, q, v, impulse=None, said=None) -> Rollout | ContactRollout:
+    """A rollout of its rows (..., rows, shape)."""
+    if law is None or impulse is None or said is None:
+        return Rollout(t, q, v)
+    n = law.contacts
+    force = (impulse[..., : 3 * n] / dt).reshape(*impulse.shape[:-1], n, 3)
+    return ContactRollout(t, q, v, force, said[..., 0], said[..., 1], impulse[..., -1, :])
+
+
 def rollout(
     robot: Dynamics | Varying, Q0, V0, controls=None, *, dt: float, steps: int, start: float = 0.0, method: str = "euler", every: int = 1,
-    reset=None, given=None, each_step=None, out=None, contact: ContactLaw | ContactSolver | None = None,
+    reset=None, given=None, each_step=None, out=None, contact: ContactLaw | ContactSolver | None = None, impulse=None,
 ) -> Rollout | ContactRollout:  # fmt: skip
     """The motion of a batch of robots from Q0 (..., nq), V0 (..., nv) over `steps` steps of length dt.
 
@@ -65,6 +90,8 @@ def rollout(
     each_step  the same with a value for each step: (..., steps, shape)
     contact    an lw.ContactLaw for method "contact": rounds, tolerance, whether joint limits act ...; samples may have their own
                friction, given={"contact_friction": (..., n)}
+    impulse    of method "contact", where the first step starts to solve: the `impulse` of the rollout that this one continues, with its
+               end as the state and `start=run.end.t`; zeros if it is not said
     out        (q, v) to write into, such as those of an earlier rollout: allocation may cost more than the integration
 
     Springs, damping and friction of the joints act; limits do not. Loops, couplings, drives and other constraints are kept: after each
@@ -73,103 +100,31 @@ def rollout(
     each step.
     """
     contact = solver_of(contact)
+    how: dict[str, Any] = {"dt": dt, "steps": steps, "start": start, "method": method, "every": every, "contact": contact}
     if out is None and wants_gradient((Q0, V0, controls, *(given or {}).values(), *(each_step or {}).values()), (controls, reset)):
         from .rollout_tensors import rollout_of_tensors  # which imports torch
 
-        arguments = {"Q0": Q0, "V0": V0, "controls": controls, "reset": reset, "given": given, "each_step": each_step}
-        return rollout_of_tensors(
-            robot, arguments, {"dt": dt, "steps": steps, "start": start, "method": method, "every": every, "contact": contact}
-        )
-    Q0, V0, controls, given, each_step = map(without_gradient, (Q0, V0, controls, given, each_step))
-    if any(is_foreign(x) and not on_device(x) for x in (Q0, V0)):
-        Q0, V0, controls, reset, given, each_step, out = as_numpy(Q0, V0, controls, reset, given, each_step, out)
-        run = rollout(robot, Q0, V0, controls, dt=dt, steps=steps, start=start, method=method, every=every, reset=reset, given=given,
-                      each_step=each_step, out=out, contact=contact)  # fmt: skip
-        return as_tensors(run) if isinstance(run, ContactRollout) else Rollout(*map(sys.modules["torch"].from_numpy, run))
+        arguments = {"Q0": Q0, "V0": V0, "controls": controls, "reset": reset, "given": given, "each_step": each_step, "impulse": impulse}
+        return rollout_of_tensors(robot, arguments, how)
+    arrays = tuple(map(without_gradient, (Q0, V0, controls, reset, given, each_step, impulse)))
+    if any(is_foreign(x) and not on_device(x) for x in arrays[:2]):
+        Q0, V0, controls, reset, given, each_step, impulse, out = as_numpy(*arrays, out)
+        run = rollout(robot, Q0, V0, controls, reset=reset, given=given, each_step=each_step, impulse=impulse, out=out, **how)
+        return type(run)(*map(sys.modules["torch"].from_numpy, run))
+    Q0, V0, controls, reset, given, each_step, impulse = arrays
     if not isinstance(robot, (Dynamics, Varying)):
         raise SimulationError(f"rollout takes a Dynamics, not a {type(robot).__name__}: lw.Dynamics(model).")
-    own = robot.robot if isinstance(robot, Varying) else robot
-    library, Q, V = states_of(own, Q0, V0)
-    check_steps(ROLLOUT, robot, dt, steps, method, every, controls, reset, contact, on_gpu=not library.host)
+    library, Q, V = states_of(own_robot(robot), Q0, V0)
+    check_steps(ROLLOUT, robot, dt, steps, method, every, controls, reset, contact, impulse, on_gpu=not library.host)
     if library.host and isinstance(robot, Dynamics):
         check_start(robot, Q, V, start)
-    inside = [x for x in (controls, reset) if isinstance(x, UserKernel)]
-    inputs = RolloutInputs(library, Q, V, steps, checked_start(start))
-    own_inputs = {FRICTION: (len(own.contacts),)} if method == "contact" else {}
-    inputs.add(robot, inside, given or {}, each_step or {}, own_inputs)
-    if method == "contact":
-        check_friction(inputs)
-    if not callable(controls):
-        inputs.add_controls(controls)
-    inputs.add_drives(own.constraints, dt)
-    rows = steps // every + 1
-    q, v = output_arrays(library, out, rows, Q, V)
-    q[0], v[0] = Q, V
-    if method == "contact":
-        return ContactSteps(robot, contact or ContactSolver(), controls, reset, inputs, dt)(q, v, every)
+    step = FixedStep.of(robot, method, controls, reset, contact)
+    inputs = RolloutInputs(library, Q, V, steps, dt, checked_start(start))
+    inputs.add(step, controls, given or {}, each_step or {})
+    states = inputs.rows(step, steps // every + 1, inputs.first(step, impulse), out)
     if steps and 0 not in Q.shape:
-        python_functions = any(callable(x) and x not in inside for x in (controls, reset))
-        if python_functions or not (isinstance(robot, Varying) or (own.compiled and not own.rolled)):
-            Stepwise(robot, STEPS[method], controls, reset, inputs, dt)(q, v, every)
-        else:
-            inputs.add_time(dt, inside)
-            steps_of = partial(march, robot, STEPS[method], controls, reset)
-            choice = one_choice(robot, reset)
-            steps_of(inputs, every, q, v, choice)
-            if choice is not None:
-                make_again(steps_of, inputs, every, q, v)
-    return Rollout(inputs.times(dt * every, rows), library.moved(q, 0, -2), library.moved(v, 0, -2))
-
-
-def one_choice(robot, reset) -> ByChoice | None:
-    """The model's first choice of dependent velocities, for a rollout in which a sample that it does not serve can be made again."""
-    if reset is not None or not isinstance(robot, Dynamics) or robot.constraints is None:
-        return None
-    pick = robot.constraints.by_numbers.held.choices[0]  # by_numbers names what is no formula
-    return ByChoice(robot.constraints, pick) if pick.pivots.size else None
-
-
-def make_again(steps_of: Callable, inputs: RolloutInputs, every: int, q, v) -> None:
-    """Make samples that one choice did not serve, and that became NaN, once more: each with choices of its own."""
-    numbers = lambda x: (x - x == 0).all(-1)  # of any library
-    bad = ~numbers(v[-1]) & numbers(inputs.Q) & numbers(inputs.V)
-    if bool(bad.any()):
-        some = inputs.some(bad)
-        rows = output_arrays(inputs.library, None, len(q), some.Q, some.V)
-        rows[0][0], rows[1][0] = some.Q, some.V
-        steps_of(some, every, *rows)
-        q[:, bad], v[:, bad] = rows
-
-
-def march(robot, method, controls, reset, inputs: RolloutInputs, every: int, q, v, choice: ByChoice | None = None) -> None:
-    """Make all steps in compiled code: from the states of `inputs`, each n-th state to the rows of q and v after the first."""
-    control, reset = (x if isinstance(x, UserKernel) else None for x in (controls, reset))
-    shapes, host = inputs.shapes(), inputs.library.host
-    source = (robot.robot.lowered, robot.names) if isinstance(robot, Varying) else robot.lowered  # a kernel may serve many robots
-    form = Form(2, len(inputs.streams))
-
-    def make() -> Repeat | DeviceRepeat:
-        kernel = whole_step(robot, method, control, reset, shapes, choice)
-        return Repeat(kernel, inputs.Q.dtype.char, form) if host else DeviceRepeat(kernel, form)
-
-    where = inputs.Q.dtype if host else "GPU"
-    repeat = cache_of(robot, control, reset).once(make, source, method, control, reset, form, repr(shapes), where, choice is not None)
-    repeat.steps([inputs.Q, inputs.V, *inputs.streams.values(), *inputs.constants.values()], [q, v], inputs.steps, every)
-
-
-def output_arrays(library: Library, out, rows: int, Q, V):
-    """Arrays for the stored states, time first: those of `out`, or new ones; on a GPU new ones have the samples last in memory."""
-    shapes = [(rows, *x.shape) for x in (Q, V)]
-    if out is None and library.host:
-        return [np.empty(shape, Q.dtype) for shape in shapes]
-    if out is None:
-        return [library.moved(library.empty((rows, x.shape[-1], *x.shape[:-1]), x), 1, -1) for x in (Q, V)]
-    arrays = [library.moved(np.asarray(x) if library.host else x, -2, 0) for x in out]
-    for name, x, shape in zip("qv", arrays, shapes):
-        if tuple(x.shape) != shape or x.dtype != Q.dtype:
-            found, wanted = (tuple(s[1:-1]) + tuple(s[:1]) + tuple(s[-1:]) for s in (x.shape, shape))
-            raise ShapeError(f"{name} of out is {x.dtype} of shape {found}; this rollout needs {Q.dtype} of shape {wanted}.")
-    return arrays
+        make_steps(step, controls, reset, inputs, states, every)
+    return rows_of(step.law, dt, inputs.times(dt * every, len(states[0])), *(library.moved(x, 0, -2) for x in states))
 
 
 def states_of(robot, Q0, V0):
@@ -230,7 +185,7 @@ def checked_start(start) -> float:
     return found
 
 
-def check_steps(road: str, robot, dt, steps, method, every, controls, reset, contact, *, on_gpu: bool = False) -> None:
+def check_steps(road: str, robot, dt, steps, method, every, controls, reset, contact, impulse=None, *, on_gpu: bool = False) -> None:
     """Raise where arguments of a rollout, or of its gradient, are none, or do not go together."""
     if method not in (*STEPS, *ADAPTIVE, *FIXED):
         raise SimulationError(f'rollout has no method "{method}"; it takes {", ".join([*STEPS, "contact"])}.')
@@ -239,5 +194,7 @@ def check_steps(road: str, robot, dt, steps, method, every, controls, reset, con
     for name, value, least in (("steps", steps, 0), ("every", every, 1)):
         if not number(value, name).is_integer() or value < least:
             raise SimulationError(f"{name} is {value}; it must be a whole number, at least {least}.")
+    if impulse is not None and method != "contact":
+        raise SimulationError(f'impulse= is of contacts, which method "{method}" has not: leave it away, or use method="contact".')
     control, limits = controls if callable(controls) else None, contact is not None and contact.limits
     refuse(Asked.of(robot, Settings(method, control=control, limits=limits, contact=contact), reset=reset), road, on_gpu)

@@ -11,11 +11,10 @@ from ...errors import SimulationError
 from ...kernels import QuantityKernel, UserKernel
 from ...quantities import coordinate_rates, coordinate_weights
 from ...varying import Varying
-from ..methods.contact import ContactSolver, derivative_law
-from ..rates.whole_step import LENGTH, TAU, own_robot, whole_step
+from ..methods.fixed_step import FRICTION, LENGTH, TAU, FixedStep
+from ..rates.kernels import own_robot
 from ..requests.capabilities import ROLLOUT
-from .contact_rollout import FRICTION, ContactRollout, contact_law, whole_contact_step
-from .rollout import STEPS, Rollout, check_steps, rollout
+from .rollout import ContactRollout, Rollout, check_steps, rollout, rows_of
 from .rollout_gradient import rollout_gradient
 
 ARRAYS = "Q0", "V0", "controls"
@@ -51,11 +50,10 @@ class RolloutFunction(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(context, _, by_q, by_v, by_force=None, *residual_and_rounds):
+    def backward(context, _, by_q, by_v, by_force=None, *others):
         robot, arguments, how, places = context.given
         run = Rollout(*(x.detach() for x in context.saved_tensors))
-        own = robot.robot if isinstance(robot, Varying) else robot
-        along, lifted = _maps(own)
+        along, lifted = _maps(own_robot(robot))
         arguments = dict(arguments)
         Q0, V0, controls = (arguments.pop(name) for name in ARRAYS)
         weights = [along(run.q, by_q.contiguous()), by_v.contiguous()]
@@ -84,55 +82,36 @@ def _maps(robot: Dynamics):
     return robot.made.once(make)
 
 
-def _stepwise(
-    robot, arguments, *, dt: float, steps: int, start: float, method: str, every: int, contact: ContactSolver | None
-) -> Rollout | ContactRollout:
+def _stepwise(robot, arguments, *, dt: float, steps: int, start: float, method: str, every: int, contact) -> Rollout | ContactRollout:
     """Each step is a kernel that torch differentiates; functions of the whole batch are called between."""
-    own = robot.robot if isinstance(robot, Varying) else robot
+    own, impulse = own_robot(robot), arguments["impulse"]
     control, reset, given = arguments["controls"], arguments["reset"], dict(arguments["given"] or {})
-    check_steps(ROLLOUT, robot, dt, steps, method, every, control, reset, contact)
+    check_steps(ROLLOUT, robot, dt, steps, method, every, control, reset, contact, impulse)
     if arguments["each_step"] or isinstance(control, UserKernel) or isinstance(reset, UserKernel) or not callable(control):
         raise SimulationError(
             "a rollout of tensors that require grad takes controls and reset as kernels of the robot, or as functions of torch that need "
             "neither given nor each_step: write robot.kernel functions, or one function of torch for the controls."
         )
     q, v = (torch.as_tensor(arguments[name]) for name in ("Q0", "V0"))
-    names = list(robot.own) if isinstance(robot, Varying) else []
-    constants = [torch.as_tensor(given.get(name, robot.own[name]), dtype=q.dtype, device=q.device) for name in names]
-    if method == "contact":
-        names += [FRICTION] * (FRICTION in given)
-        constants += [torch.as_tensor(given[FRICTION], dtype=q.dtype, device=q.device)] * (FRICTION in given)
-    shapes = {TAU: (own.nv,), LENGTH: (), **{name: (len(own.contacts),) if name == FRICTION else robot.own[name].shape for name in names}}
-    step, law = _step(robot, method, contact or ContactSolver(), tuple(names), shapes)
+    step = FixedStep.of(robot, method, solver=contact).differentiable()
+    shapes: dict[str, tuple[int, ...]] = {name: x.shape for name, x in robot.own.items()} if isinstance(robot, Varying) else {}
+    shapes |= {FRICTION: (len(own.contacts),)} if step.law is not None and FRICTION in given else {}
+    constants = [given[name] if name in given else robot.own[name] for name in shapes]
+    constants = [torch.as_tensor(x, dtype=q.dtype, device=q.device) for x in constants]
+    taken = {TAU: (own.nv,), LENGTH: (), **shapes}
+    kernel = own.made.once(lambda: QuantityKernel(own, step.kernel(taken)), *step.key, tuple(shapes))
     length = torch.tensor(dt, dtype=q.dtype, device=q.device)
-    memory: list[torch.Tensor] = []
-    if law is not None:
-        batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1], *(x.shape[: x.ndim - len(shapes[n])] for n, x in zip(names, constants)))
-        memory = [torch.zeros((*batch, width), dtype=q.dtype, device=q.device) for width in (3 * law.count, 2)]
+    batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1], *(x.shape[: x.ndim - len(s)] for s, x in zip(shapes.values(), constants)))
+    memory = [torch.zeros((*batch, *shape), dtype=q.dtype, device=q.device) for shape in step.memory.values()]
+    if impulse is not None:
+        memory[0] = memory[0] + torch.as_tensor(impulse, dtype=q.dtype, device=q.device)
     rows = [(q, v, *memory)]
     for i in range(steps):
-        q, v, *memory = step(q, v, *(x.detach() for x in memory), control(start + i * dt, q, v), length, *constants)
+        q, v, *memory = kernel(q, v, *(x.detach() for x in memory), control(start + i * dt, q, v), length, *constants)
         if reset is not None:
             q, v = reset(start + (i + 1) * dt, q, v)
         if (i + 1) % every == 0:
             rows.append((q, v, *memory))
     q, v, *memory = (torch.stack(torch.broadcast_tensors(*x), -2) for x in zip(*rows))
     t = start + dt * every * torch.arange(len(rows), dtype=torch.float64, device=q.device)
-    if law is None:
-        return Rollout(t, q, v)
-    force = (memory[0][..., : 3 * law.contacts] / dt).unflatten(-1, (law.contacts, 3))
-    return ContactRollout(t, q, v, force, *(memory[1][..., i].detach() for i in range(2)))
-
-
-def _step(robot, method: str, solver: ContactSolver, names: tuple[str, ...], shapes):
-    """A step as a kernel that torch differentiates, and the law of its contacts, if it has them."""
-    own = own_robot(robot)
-
-    def make() -> tuple:
-        law = contact_law(robot, solver) if method == "contact" else None
-        kernel = whole_step(robot, STEPS[method], None, None, shapes) if law is None else whole_contact_step(
-            robot, derivative_law(law, solver), solver.differentiable, None, None, shapes
-        )  # fmt: skip
-        return QuantityKernel(own, kernel), law
-
-    return own.made.once(make, method, names, solver if method == "contact" else None)
+    return rows_of(step.law, dt, t, q, v, *(x if i == 0 else x.detach() for i, x in enumerate(memory)))

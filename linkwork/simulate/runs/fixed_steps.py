@@ -18,14 +18,14 @@ from ...engine.running.holes import Holes
 from ...engine.running.repeat import Form, Repeat
 from ...kernels import UserKernel
 from ...lie.scalars import like
-from ...motion import equations, runge_kutta
-from ...motion.contact_step import ContactLaw, contact_step, drift
+from ...motion import equations
+from ...motion.contact_step import ContactLaw, drift
 from ..events.events import EventDetector
 from ..events.guard import Joints
-from ..methods.contact import ContactMidpoint, picked, smooth
+from ..methods.contact import ContactMidpoint
 from ..methods.explicit import RK4, Euler
+from ..methods.fixed_step import step_with_contacts
 from ..methods.flow import Flow
-from ..methods.pairs import local_step
 from ..rates.kernels import cache_of
 from ..rates.on_constraints import OnConstraints
 from ..requests.grid import later
@@ -47,11 +47,13 @@ class RungeKutta4:
 
     def ends(self, rates: Rates, at: Mapping, t, q, v, h):
         """q and v after a step."""
-        n = len(v)
-        K = like(np.zeros((runge_kutta.RK4.stages, rates.of.blocks * n)), q)
-        K[0, :n], K[0, n : 2 * n] = v, at["vdot"]
-        xi, v1, _ = local_step(runge_kutta.RK4, rates, K, t, q, v, h)
-        return rates.integrate(q, xi), v1
+
+        def stage(c, xi, v):
+            out = tuple(like(np.zeros((rates.of.blocks, len(v))), q))
+            rates(t + c * h, q, xi, v, out)
+            return out[:2]
+
+        return equations.runge_kutta_step(rates.integrate, stage, (v, at["vdot"]), q, v, h)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +74,9 @@ class Moreau:
 
     def step(self, of: Equations, holes: Holes | None, at: Mapping, t, q, v, h):
         """What is new after a step: (q, v, vdot, tau, impulse, gap, left, rounds, answer), by name, and whether the contacts are solved."""
-        _, dry = smooth(of.mechanism.tree(q, at))
-        system = of.mechanism.at(q, at, friction=False)
-        middle = (t + h / 2, *drift(system, q, v, h / 2)) if of.asks or of.controls or of.external else (t, q, v)
+        middle = (t + h / 2, *drift(of.mechanism.tree(q, at), q, v, h / 2)) if of.asks or of.controls or of.external else (t, q, v)
         tau, push, answer = of.acting(holes, at, *middle)
-        q1, v1, impulse, said, gaps = contact_step(
-            self.law, self.solver, system, q, v, tau, at["impulse"], h, picked(dry, self.law.rough), *push
-        )
+        q1, v1, impulse, said, gaps = step_with_contacts(self.law, self.solver)(of.mechanism, at, q, v, tau, h, *push)
         new = {"q": q1, "v": v1, "vdot": (v1 - v) / h, "tau": tau, "impulse": impulse, "answer": answer}
         return new | {"gap": gaps, "left": said[0], "rounds": said[1]}, said[0] <= GOOD
 

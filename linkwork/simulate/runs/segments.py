@@ -34,8 +34,8 @@ from ..events.guard import FOUND, Guard
 from ..events.watch import Watch, Within, result_of
 from ..methods.pairs import MOST_CREEPING, SHORTEST, Pair, creeping
 from ..methods.tolerances import Tolerances
+from ..rates.kernels import mechanism_of, own_robot, source
 from ..rates.on_constraints import OnConstraints
-from ..rates.whole_step import mechanism_of, own_robot, source
 from ..requests.grid import later
 from ..requests.motion_checks import LARGEST, is_small
 
