@@ -44,6 +44,8 @@ class Attachment:
 
     def map(self, eta):
         """Λ (..., 6, n): the velocity Λ η̇ of the frame on the body, in its own axes."""
+        if self.is_fixed:
+            return np.zeros_like(eta, shape=(*eta.shape[:-1], *self.linear.shape))
         u, J = self._displacement(eta)
         g, into = _cayley(u[..., :3])
         s, R = _turned(g)
@@ -52,6 +54,8 @@ class Attachment:
 
     def map_rate(self, eta, etad, x):
         """Λ̇ x (..., 6, m) while η moves with η̇ (..., n, 1), of columns x (..., n, m)."""
+        if self.is_fixed:
+            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, x.shape[-1]))
         u, J = self._displacement(eta)
         Jd = self._along(etad)
         t, td = u[..., :3], (J @ etad)[..., :3, 0]

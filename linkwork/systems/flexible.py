@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ModelError
 from ..flexible import Attachment, Deformation
 from ..lie.scalars import like
+from ..model.tree import concatenated
 from ..spatial import bar, hat, phi, phi_inverse, tilde
 from ..sweeps.blocks import BlockRates, Blocks, Rates
 from ..sweeps.kinematics import velocities, without
@@ -97,16 +98,11 @@ class ModesNode(RigidNode):
 
     def _outward(self, q):
         """S* Λ_O."""
-        eta = q[self.k]
-        if self.root.is_fixed:
-            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, self.n))
-        return phi_inverse(self.root.place(eta)).mT @ self.root.map(eta)
+        return phi_inverse(self.root.place(q[self.k])).mT @ self.root.map(q[self.k])
 
     def _outward_rate(self, q, V, v, x):
         """S* (V_O~ Λ_O + Λ̇_O) x of columns x, V_O the velocity of the frame on the joint: S* V_O = V + S* Λ_O η̇."""
         eta, rate = q[self.k], v[self.k]
-        if self.root.is_fixed:
-            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, x.shape[-1]))
         S, outward = phi_inverse(self.root.place(eta)).mT, self._outward(q)
         moved = V[self.k][..., self.n :, :] + outward @ rate
         return tilde(moved[..., 0]) @ (outward @ x) + S @ self.root.map_rate(eta, rate, x)
@@ -138,9 +134,8 @@ class ModesNode(RigidNode):
         outward = self._outward(q)
         own = -outward @ rate  # of the body's own frame, as seen from the joint
         A = beside(self.n, phi(X) @ bar(own[..., 0]))
-        H = tilde(own[..., 0]) @ outward
-        if not self.root.is_fixed:
-            H = H - phi_inverse(self.root.place(eta)).mT @ self.root.map_rate(eta, rate, like(np.eye(self.n), eta))
+        turned = phi_inverse(self.root.place(eta)).mT @ self.root.map_rate(eta, rate, like(np.eye(self.n), eta))
+        H = tilde(own[..., 0]) @ outward - turned
         N = self.body.gyroscopic(eta, V[self.k])
         return A, below(self.n, H), (N + N.mT) / 2
 
@@ -156,24 +151,15 @@ class FrameNode(RigidNode):
         return self.frame.place(q[self.on])
 
     def shift(self, X, q):
-        return np.concatenate([(self._map(q)).mT, phi(X)], -2)
-
-    def _map(self, q):
-        eta = q[self.on]
-        if self.frame.is_fixed:
-            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, self.n))
-        return self.frame.map(eta)
+        return np.concatenate([self.frame.map(q[self.on]).mT, phi(X)], -2)
 
     def _map_rate(self, q, V, x):
         """(V_c~ Λ_c + Λ̇_c) x of columns x."""
-        return tilde(V[self.k][..., 0]) @ (self._map(q) @ x) + self._own_rate(q, V, x)
+        return tilde(V[self.k][..., 0]) @ (self.frame.map(q[self.on]) @ x) + self._own_rate(q, V, x)
 
     def _own_rate(self, q, V, x):
         """Λ̇_c x of columns x."""
-        eta = q[self.on]
-        if self.frame.is_fixed:
-            return np.zeros_like(eta, shape=(*eta.shape[:-1], 6, x.shape[-1]))
-        return self.frame.map_rate(eta, V[self.on][..., : self.n, :], x)
+        return self.frame.map_rate(q[self.on], V[self.on][..., : self.n, :], x)
 
     def coriolis(self, H, q, V, v):
         return self._map_rate(q, V, V[self.on][..., : self.n, :])
@@ -183,12 +169,10 @@ class FrameNode(RigidNode):
         return above(self._map_rate(q, V, like(np.eye(self.n), V[self.k])).mT, 6), H, N
 
     def entry_rates(self, s: Blocks, X, q, V, v):
-        own = self._map(q) @ V[self.on][..., : self.n, :]
+        own = self.frame.map(q[self.on]) @ V[self.on][..., : self.n, :]
         upper = self._own_rate(q, V, like(np.eye(self.n), own)).mT
         lower = phi(X) @ bar(own[..., 0])
-        batch = np.broadcast_shapes(upper.shape[:-2], lower.shape[:-2])
-        A = np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (upper, lower)], -2)
-        return A, np.zeros_like(s.H[self.k].mT), np.zeros_like(s.M[self.k])
+        return concatenated([upper, lower], -2), np.zeros_like(s.H[self.k].mT), np.zeros_like(s.M[self.k])
 
 
 def below(n: int, x):
