@@ -41,7 +41,7 @@ def text(program: Program | RolledProgram, kind: Kind, number: str = "") -> str:
     t = Text()
     n, (shape,) = len(inputs), outputs
     what = t.let("call ptr @PyCapsule_GetPointer(ptr %self, ptr null)")
-    gufunc, data, new, array_type, dtype = (_word(t, what, 8 * k) for k in range(5))
+    gufunc, data, new, array_type, dtype = (t.word(what, 8 * k) for k in range(5))
 
     def must(condition: str) -> None:
         label = t.name("so")
@@ -51,19 +51,19 @@ def text(program: Program | RolledProgram, kind: Kind, number: str = "") -> str:
     must(f"icmp eq i64 %count, {n}")
     pointers, samples = t.room(f"[{n + 1} x ptr]"), t.room("i64")
     for j, core in enumerate(inputs):
-        array = _word(t, "%given", 8 * j)
-        must(f"icmp eq ptr {_word(t, array, TYPE)}, {array_type}")
-        must(f"icmp eq ptr {_word(t, array, DTYPE)}, {dtype}")
-        must(f"icmp eq i32 {_word(t, array, DIMENSIONS, 'i32')}, {len(core)}")
-        flags, sizes = _word(t, array, FLAGS, "i32"), _word(t, array, SIZES)
+        array = t.word("%given", 8 * j)
+        must(f"icmp eq ptr {t.word(array, TYPE)}, {array_type}")
+        must(f"icmp eq ptr {t.word(array, DTYPE)}, {dtype}")
+        must(f"icmp eq i32 {t.word(array, DIMENSIONS, 'i32')}, {len(core)}")
+        flags, sizes = t.word(array, FLAGS, "i32"), t.word(array, SIZES)
         must(f"icmp eq i32 {t.let(f'and i32 {flags}, {PLAIN}')}, {PLAIN}")
         for i, size in enumerate(core):
-            must(f"icmp eq i64 {_word(t, sizes, 8 * i, 'i64')}, {size}")
-        t.do(f"store ptr {_word(t, array, DATA)}, ptr {t.at(pointers, str(8 * j))}")
+            must(f"icmp eq i64 {t.word(sizes, 8 * i, 'i64')}, {size}")
+        t.do(f"store ptr {t.word(array, DATA)}, ptr {t.at(pointers, str(8 * j))}")
     wanted = f"ptr {array_type}, i32 {len(shape)}, ptr @sizes{number}, i32 {NUMBERS[kind.dtype]}"
     made = t.let(f"call ptr {new}({wanted}, ptr null, ptr null, i32 0, i32 0, ptr null)")
     t.do(f"br i1 {t.let(f'icmp eq ptr {made}, null')}, label %end, label %run\nrun:")
-    t.do(f"store ptr {_word(t, made, DATA)}, ptr {t.at(pointers, str(8 * n))}")
+    t.do(f"store ptr {t.word(made, DATA)}, ptr {t.at(pointers, str(8 * n))}")
     t.do(f"store i64 1, ptr {samples}")
     t.do(f"call void @loop{number}(ptr {pointers}, ptr {samples}, ptr @steps{number}, ptr {data})")
     t.do(f"br label %end\nend:\nret ptr {made}\ngeneral:")
@@ -79,7 +79,7 @@ def loop_of_one(program: Program, kind: Kind, number: str, workspace: int, place
     """@loop(args, dims, steps, data) for one sample, whose kernel is @part; both have a number in their names. Its last results go to a
     place in one of its inputs, given by its number and that of an entry, if there is one; else they are all in args."""
     t, count, work = Text(), len(program.inputs) + len(program.outputs) - (place is not None), "null"
-    pointers = [_word(t, "%args", 8 * j) for j in range(count)]
+    pointers = [t.word("%args", 8 * j) for j in range(count)]
     if place is not None:
         pointers.append(t.at(pointers[place[0]], str(place[1] * kind.bytes)))
     if workspace:
@@ -89,10 +89,6 @@ def loop_of_one(program: Program, kind: Kind, number: str, workspace: int, place
     if workspace:
         t.do(f"call void @free(ptr {raw})")
     return t.function(f"loop{number}(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind").replace("define internal", "define")
-
-
-def _word(t: Text, base: str, offset: int, kind: str = "ptr") -> str:
-    return t.let(f"load {kind}, ptr {t.at(base, str(offset))}")
 
 
 def _constant(name: str, numbers) -> str:

@@ -98,21 +98,10 @@ def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], 
     if calls(program) > INLINED:
         library = library.replace("alwaysinline", "noinline" + WIDE)
     declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
-    text = "".join(
-        [
-            library,
-            *declared.values(),
-            driver.DECLARATIONS,
-            driver.FLAGS[x86],
-            *kernels,
-            driver.JOB,
-            driver.split(),
-            driver.loop(x86, least),
-        ]
-    )
     if isinstance(program, Program):
         straight.forget(program)
-    return text
+    parts = [library, *declared.values(), driver.DECLARATIONS, driver.FLAGS[x86], *kernels]
+    return "".join([*parts, driver.job(), driver.split(), driver.loop(x86, least)])
 
 
 def interruptible(work: Callable) -> Callable:
@@ -153,15 +142,18 @@ def compiled(text: str) -> bytes:
     """Machine code of a module, as an object file."""
     with LLVM_LOCK:
         machine, _ = target()
-        module = llvm.parse_assembly(text)
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.add_sroa_pass()
-        passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
-        passes.run(module, builder)
-        return machine.emit_object(module)
+        return machine.emit_object(optimized(llvm.parse_assembly(text), machine))
+
+
+def optimized(module, machine):
+    """The module after the few passes that pay: calls written in place, values in registers, shorter expressions."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_instruction_combine_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1)))
+    return module
 
 
 _unused: list = []  # loaded code that nothing runs any more, to be freed by the next that enters LLVM

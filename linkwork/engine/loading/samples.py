@@ -101,11 +101,15 @@ class Range:
         whole = t.let(f"and i64 %count, {-w}")
         with t.loop(whole, step=str(w)) as i:
             self._together(i, str(w), full=True)
-        rest = t.let(f"sub i64 %count, {whole}")
-        many = t.let(f"icmp sge i64 {rest}, {min(2, w)}")
-        t.choose(many, lambda: self._together(whole, rest, full=False), lambda: self._one_by_one(whole, rest))
+        self._rest(whole)
         t.do(f"call void @free(ptr {raw})")
         self._give_work_back(work, w)
+
+    def _rest(self, whole: str) -> None:
+        """The samples behind whole vectors: together, or a single one by itself."""
+        rest = self.t.let(f"sub i64 %count, {whole}")
+        many = self.t.let(f"icmp sge i64 {rest}, {min(2, self.wide.width)}")
+        self.t.choose(many, lambda: self._together(whole, rest, full=False), lambda: self._one_by_one(whole, rest))
 
     def _together(self, sample: str, count: str, full: bool) -> None:
         lanes = self._lanes()
@@ -268,9 +272,7 @@ class Overlapped(Range):
             for j in range(n_in, len(self.arguments)):
                 self._move("unpack", j, lanes[j], last, str(w), True)
         self.shift = "0"
-        rest = t.let(f"sub i64 %count, {whole}")
-        many = t.let(f"icmp sge i64 {rest}, {min(2, w)}")
-        t.choose(many, lambda: self._together(whole, rest, full=False), lambda: self._one_by_one(whole, rest))
+        self._rest(whole)
         t.do(f"call void @llvm.x86.sse.sfence()\ncall void @free(ptr {raw})")
         self._give_work_back(work, w)
 

@@ -11,7 +11,7 @@ from functools import cache, partial
 import llvmlite.binding as llvm
 
 from ..elementary.functions_circular import LIMIT
-from ..loading.compiler import LLVM_LOCK, interruptible
+from ..loading.compiler import LLVM_LOCK, interruptible, optimized
 from ..tracing.program import Program
 from ..writers import functions
 from ..writers.llvm import Kind, Writer, intrinsics, needed_functions, plain_angles, uses_of
@@ -210,10 +210,4 @@ def ptx(text: str, chip: str) -> str:
         machine = _machine(chip)
         module = llvm.parse_assembly(text)
         module.verify()
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.add_sroa_pass()
-        passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-        passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1)))
-        return machine.emit_assembly(module)
+        return machine.emit_assembly(optimized(module, machine))

@@ -82,10 +82,10 @@ def gpu(kernel: Kernel, kind: str) -> tuple[str, object]:
 def _stream(t: Text) -> str:
     """The stream on which XLA works."""
     args = t.room(f"[{STREAM_ARGS} x i8], align 8")
-    for offset, value in ((0, f"i64 {STREAM_ARGS}"), (8, "ptr null"), (16, f"ptr {_word(t, '%frame', CONTEXT)}"), (STREAM, "ptr null")):
+    for offset, value in ((0, f"i64 {STREAM_ARGS}"), (8, "ptr null"), (16, f"ptr {t.word('%frame', CONTEXT)}"), (STREAM, "ptr null")):
         t.do(f"store {value}, ptr {t.at(args, str(offset))}")
-    t.let(f"call ptr {_word(t, _word(t, '%frame', API), STREAM_GET)}(ptr {args})")
-    return _word(t, args, STREAM)
+    t.let(f"call ptr {t.word(t.word('%frame', API), STREAM_GET)}(ptr {args})")
+    return t.word(args, STREAM)
 
 
 def _fail(t: Text) -> None:
@@ -93,25 +93,25 @@ def _fail(t: Text) -> None:
     args = t.room(f"[{ERROR_ARGS + 4} x i8], align 8")
     for offset, value in ((0, f"i64 {ERROR_ARGS}"), (8, "ptr null"), (16, "ptr @said"), (24, f"i32 {INTERNAL}")):
         t.do(f"store {value}, ptr {t.at(args, str(offset))}")
-    create = _word(t, _word(t, "%frame", API), ERROR_CREATE)
+    create = t.word(t.word("%frame", API), ERROR_CREATE)
     t.do(f"ret ptr {t.let(f'call ptr {create}(ptr {args})')}")
     t.do(f"{t.name('never')}:")
 
 
 def _arguments(t: Text, inputs: int, cores: Sequence[tuple[int, ...]]):
     """Pointers to the buffers, numbers from sample to sample, and the number of samples."""
-    buffers = [_word(t, _word(t, "%frame", ARGUMENTS), 8 * j) for j in range(inputs)]
-    buffers += [_word(t, _word(t, "%frame", RESULTS), 8 * j) for j in range(len(cores) - inputs)]
+    buffers = [t.word(t.word("%frame", ARGUMENTS), 8 * j) for j in range(inputs)]
+    buffers += [t.word(t.word("%frame", RESULTS), 8 * j) for j in range(len(cores) - inputs)]
     counts = [_samples(t, buffer, len(core)) for buffer, core in zip(buffers, cores)]
     count, steps = counts[inputs], []
     for own, core in zip(counts, cores):
         steps.append(t.let(f"select i1 {t.let(f'icmp eq i64 {own}, {count}')}, i64 {prod(core)}, i64 0"))
-    return [_word(t, buffer, DATA) for buffer in buffers], steps, count
+    return [t.word(buffer, DATA) for buffer in buffers], steps, count
 
 
 def _samples(t: Text, buffer: str, core: int) -> str:
     """The product of the leading sizes."""
-    rank, sizes, total = _word(t, buffer, RANK, "i64"), _word(t, buffer, SIZES), t.room("i64")
+    rank, sizes, total = t.word(buffer, RANK, "i64"), t.word(buffer, SIZES), t.room("i64")
     t.do(f"store i64 1, ptr {total}")
     with t.loop(t.let(f"sub i64 {rank}, {core}")) as i:
         size = t.let(f"load i64, ptr {t.at(sizes, t.times(i, 8))}")
@@ -119,17 +119,13 @@ def _samples(t: Text, buffer: str, core: int) -> str:
     return t.let(f"load i64, ptr {total}")
 
 
-def _word(t: Text, base: str, offset: int, kind: str = "ptr") -> str:
-    return t.let(f"load {kind}, ptr {t.at(base, str(offset))}")
-
-
 def _capsule(t: Text, *held, traits: int = 0, said: str = ""):
     """The handler with this body, which first answers XLA's question for its version; `said` is the text of its error."""
     q = Text()
-    extension = _word(q, "%frame", EXTENSION)
+    extension = q.word("%frame", EXTENSION)
     q.do(f"%asked = icmp ne ptr {extension}, null\nbr i1 %asked, label %question, label %run\nquestion:")
-    q.do(f"%metadata = icmp eq i32 {_word(q, extension, TYPE, 'i32')}, 1\nbr i1 %metadata, label %answer, label %run\nanswer:")
-    metadata = _word(q, extension, METADATA)
+    q.do(f"%metadata = icmp eq i32 {q.word(extension, TYPE, 'i32')}, 1\nbr i1 %metadata, label %answer, label %run\nanswer:")
+    metadata = q.word(extension, METADATA)
     for offset, value in ((VERSION, MAJOR), (VERSION + 4, MINOR), (TRAITS, traits)):
         q.do(f"store i32 {value}, ptr {q.at(metadata, str(offset))}")
     lines = [*t.entry, *(x.replace("%v", "%q") for x in q.lines), "ret ptr null\nrun:", *t.lines]

@@ -64,7 +64,8 @@ def plan(program: Program, registers: int) -> Plan:
     return known[key]
 
 
-def forget_plan(program: Program) -> None:
+def forget(program: Program) -> None:
+    """Free the instructions of a program."""
     _plans.pop(program.trace, None)
 
 
@@ -238,12 +239,23 @@ class _Allocation:
 
     def _save(self, v: int) -> None:
         if not self.in_memory(v):
-            if not self.slots:
-                self.slots.append(self.room)
-                self.room += 1
-            self.places[v] = heappop(self.slots)
-            self.home[v] = ("work", self.places[v])
+            self._place(v)
             self.code.append(("store", None, self.held[v], self.home[v]))
+
+    def _place(self, v: int) -> None:
+        """Give a value a slot of the scratch memory."""
+        if not self.slots:
+            self.slots.append(self.room)
+            self.room += 1
+        self.places[v] = heappop(self.slots)
+        self.home[v] = ("work", self.places[v])
+
+    def _negated(self, source: int, but: Container[int]) -> int:
+        """A register with the negative of another, which the next instruction reads and may write to."""
+        register = self._take(but)
+        self.code.append(("negate", None, source, register))
+        self.free.append(register)
+        return register
 
     def _bring(self, v: int, but: Container[int]) -> int:
         """Load a value."""
@@ -315,11 +327,7 @@ class _Allocation:
             self.free.append(self.held.pop(i))
 
     def _store(self, n: int, ref: int, negative: bool, i: int) -> None:
-        register = self.held[i]
-        if negative:
-            register = self._take({i})
-            self.code.append(("negate", None, self.held[i], register))
-            self.free.append(register)
+        register = self._negated(self.held[i], {i}) if negative else self.held[i]
         self.code.append(("store", None, register, ("out", n, ref)))
 
     def _load_but_one(self, a: int, b: int, values: list[int]) -> None:
@@ -350,10 +358,7 @@ class _Allocation:
             x, y = (x, y) if x in self.held else (y, x)
         a, b = self._bring(x, values), self.at(y)
         if sx:  # both are negative
-            negative = self._take(values)
-            self.code.append(("negate", None, a, negative))
-            self.free.append(negative)
-            a = negative
+            a = self._negated(a, values)
         self._release(values)
         register = self._take()
         self.code.append(("sub" if sy else "add", None, b, a, register))
@@ -365,9 +370,7 @@ class _Allocation:
         self.uses.setdefault(one, [])
         a, b = self._bring(one, values), self.at(x)
         if negative:
-            b = self._take({*values, one})
-            self.code.append(("negate", None, self._bring(x, {*values, one}), b))
-            self.free.append(b)
+            b = self._negated(self._bring(x, {*values, one}), {*values, one})
         self._release([*values, one])
         register = self._take()
         self.code.append(("div", None, b, a, register))
@@ -377,10 +380,7 @@ class _Allocation:
         negative, x = x
         source = self._bring(x, values)
         if negative and name != "abs":
-            turned = self._take(values)
-            self.code.append(("negate", None, source, turned))
-            self.free.append(turned)
-            source = turned
+            source = self._negated(source, values)
         self._release(values)
         register = self._take()
         self.code.append((name, None, source, register))
@@ -444,11 +444,7 @@ class _Allocation:
         self._used(values)
         for i in piece:
             if self.uses.get(i):
-                if not self.slots:
-                    self.slots.append(self.room)
-                    self.room += 1
-                self.places[i] = heappop(self.slots)
-                self.home[i] = ("work", self.places[i])
+                self._place(i)
         self._release(values)
         self._empty()
 

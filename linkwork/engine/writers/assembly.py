@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ..tracing.program import Program
-from .allocation import Instructions, Plan, forget_plan, is_arithmetic, plan
+from .allocation import Instructions, Plan, is_arithmetic, plan
 from .driver import lane_places
 from .llvm import Kind
 from .processor import forced_width, writes_assembly
@@ -68,11 +68,6 @@ def count_of_registers(program: Program) -> int:
 
 def planned(program: Program) -> Plan:
     return plan(program, count_of_registers(program))
-
-
-def forget(program: Program) -> None:
-    """Free the instructions of a program."""
-    forget_plan(program)
 
 
 def message(program: Program) -> int:

@@ -37,19 +37,21 @@ def identifier(name: str) -> str:
 
 def source(program: Program, name: str, dtype: str, header_name: str, notes: Iterable[str] = ()) -> str:
     """The .c file: notes, then the function."""
-    body = CFunction(program, dtype)
-    unused = [f"(void){argument};" for x, argument in body.arguments.items() if x not in body.used]
-    unused += [f"(void){result};" for result, x in zip(results(program), program.outputs) if not x.size]
-    lines = "".join(f"    {line}\n" for line in (*unused, *body.lines))
     return f"""{comment(notes)}
 #include "{header_name}"
 
 #include <math.h>
 
-{prototype(program, name, dtype, "*restrict ")}
-{{
-{lines}}}
-"""
+{function(program, name, dtype)}"""
+
+
+def function(program: Program, name: str, dtype: str) -> str:
+    """The function itself; what it does not use is named, so that no compiler warns."""
+    body = CFunction(program, dtype)
+    unused = [f"(void){argument};" for x, argument in body.arguments.items() if x not in body.used]
+    unused += [f"(void){result};" for result, x in zip(results(program), program.outputs) if not x.size]
+    lines = "".join(f"    {line}\n" for line in (*unused, *body.lines))
+    return f"{prototype(program, name, dtype, '*restrict ')}\n{{\n{lines}}}\n"
 
 
 def header(program: Program, name: str, dtype: str, notes: Iterable[str] = ()) -> str:

@@ -120,10 +120,7 @@ def source(functions: Iterable[tuple[str, Program, list[Block], list[Block]]], n
 
 
 def _function(name: str, program: Program, given: list[Block], results: list[Block]) -> str:
-    body, own = c.CFunction(program, "float64"), f"{name}_entries"
-    lines = [f"(void){argument};" for x, argument in body.arguments.items() if x not in body.used]
-    lines += [f"(void){result};" for result, x in zip(c.results(program), program.outputs) if not x.size]
-    text = "".join(f"    {line}\n" for line in (*lines, *body.lines))
+    own = f"{name}_entries"
     room, calls, before = 0, list[str](), list[str]()
     for i, block in enumerate(given[: len(program.inputs)]):
         before.append(f"    if (!arg[{i}]) for (int i = 0; i < {block.entries}; ++i) w[{room} + i] = 0;")
@@ -133,10 +130,7 @@ def _function(name: str, program: Program, given: list[Block], results: list[Blo
         calls.append(f"res[{i}] ? res[{i}] : w + {room}")
         room += block.entries
     nl = "\n"
-    return f"""static {c.prototype(program, own, "float64", "*restrict ")}
-{{
-{text}}}
-
+    return f"""static {c.function(program, own, "float64")}
 EXPORT int {name}(const double **arg, double **res, long long *iw, double *w, int mem)
 {{
     (void)iw; (void)mem;

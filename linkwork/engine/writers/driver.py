@@ -58,8 +58,12 @@ class Text:
     def plus(self, a: str, b) -> str:
         return self.let(f"add i64 {a}, {b}")
 
+    def word(self, base: str, offset: int, kind: str = "ptr") -> str:
+        """What lies so many bytes behind a pointer."""
+        return self.let(f"load {kind}, ptr {self.at(base, str(offset))}")
+
     def element(self, array: str, index) -> str:
-        return self.let(f"load i64, ptr {self.at(array, str(8 * index))}")
+        return self.word(array, 8 * index, "i64")
 
     @contextmanager
     def loop(self, count: str, start: str = "0", step: str = "1"):
@@ -285,21 +289,13 @@ def split() -> str:
     return t.function("split(ptr %args, ptr %steps, i64 %n, i64 %team, ptr %data) noinline nounwind")
 
 
-# A job is {args, steps, start, count, data}.
-JOB = """define internal ptr @job(ptr %j) nounwind {
-%args = load ptr, ptr %j
-%p1 = getelementptr i8, ptr %j, i64 8
-%steps = load ptr, ptr %p1
-%p2 = getelementptr i8, ptr %j, i64 16
-%start = load i64, ptr %p2
-%p3 = getelementptr i8, ptr %j, i64 24
-%count = load i64, ptr %p3
-%p4 = getelementptr i8, ptr %j, i64 32
-%data = load ptr, ptr %p4
-call void @range(ptr %args, ptr %steps, i64 %start, i64 %count, ptr %data)
-ret ptr null
-}
-"""
+def job() -> str:
+    """@job: what one thread does, {args, steps, start, count, data}."""
+    t, kinds = Text(), ("ptr", "ptr", "i64", "i64", "ptr")
+    words = ", ".join(f"{kind} {t.word('%j', 8 * k, kind)}" for k, kind in enumerate(kinds))
+    lines = [*t.lines, f"call void @range({words})", "ret ptr null", "}\n"]
+    return "\n".join(["define internal ptr @job(ptr %j) nounwind {", *lines])
+
 
 FLAGS = {
     True: "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",

@@ -169,25 +169,20 @@ class _Function:
 
     def _loop(self, loop) -> None:
         emit, name, steps = self.writer.emit, self.label("loop"), loop.steps
-        before, head, end, after = f"{name}.before", f"{name}.head", f"{name}.end", f"{name}.after"
-        self.do(f"br label %{before}\n{before}:")
-        self.do(f"br label %{head}\n{head}:")
-        self.do(f"%{name}.i = phi i64 [ 0, %{before} ], [ %{name}.next, %{end} ]")
-        more = emit(f"icmp slt i64 %{name}.i, %n")
-        self.do(f"br i1 {more}, label %{name}.body, label %{after}\n{name}.body:")
-        self.group = f"%{name}.i" if loop.outward else emit(f"sub i64 {emit('sub i64 %n, 1')}, %{name}.i")
-        self.number_here = self.entry("%d.record", self.group)
-        self.here = self.record_of(self.number_here)
-        self.above = self.record_of(self.entry("%d.parent", self.group))
-        self.at_row = self.entry("%d.row", self.group)
-        kind = self.entry("%d.class", self.group)
-        cases = " ".join(f"i64 {s.group_class}, label %{name}.c{s.group_class}" for s in steps[1:])
-        self.do(f"switch i64 {kind}, label %{name}.c{steps[0].group_class} [ {cases} ]")
-        for step in steps:
-            self.do(f"{name}.c{step.group_class}:")
-            self._step(step)
-            self.do(f"br label %{end}")
-        self.do(f"{end}:\n%{name}.next = add i64 %{name}.i, 1\nbr label %{head}\n{after}:")
+        with self._each(name, "0", "%n") as i:
+            self.group = i if loop.outward else emit(f"sub i64 {emit('sub i64 %n, 1')}, {i}")
+            self.number_here = self.entry("%d.record", self.group)
+            self.here = self.record_of(self.number_here)
+            self.above = self.record_of(self.entry("%d.parent", self.group))
+            self.at_row = self.entry("%d.row", self.group)
+            kind = self.entry("%d.class", self.group)
+            cases = " ".join(f"i64 {s.group_class}, label %{name}.c{s.group_class}" for s in steps[1:])
+            self.do(f"switch i64 {kind}, label %{name}.c{steps[0].group_class} [ {cases} ]")
+            for step in steps:
+                self.do(f"{name}.c{step.group_class}:")
+                self._step(step)
+                self.do(f"br label %{name}.done")
+            self.do(f"{name}.done:")
 
     def _step(self, step: ClassStep) -> None:
         program, writer, tree = self.program, self.writer, self.program.tree

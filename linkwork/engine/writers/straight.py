@@ -7,7 +7,7 @@ from ..tracing.loops import Loop
 from ..tracing.operations import OPERATIONS, SAME, operands
 from ..tracing.program import Program
 from ..tracing.routines import Routine
-from . import assembly, pieces
+from . import allocation, assembly, pieces
 from .allocation import Others
 from .llvm import Kind, Writer, fused, plain_angles, uses_of
 from .loop_bodies import bodies
@@ -27,7 +27,7 @@ def functions(program: Program, kind: Kind, name: str, attributes: str, any_angl
 def forget(program: Program) -> None:
     """Free what the text of a program was made of, which is larger than the text."""
     for x in (program, *(routine.program for routine in pieces.routines(program))):
-        assembly.forget(x)
+        allocation.forget(x)
 
 
 class _Text:
