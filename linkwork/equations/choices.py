@@ -71,6 +71,9 @@ class WithLibraryCoordinates(Choice):
     def x(self, group, q):
         return q
 
+    def xdot(self, group, x, u):
+        return group.rate(x, (self.S(group, x) @ u[..., None])[..., 0])
+
 
 @dataclass(frozen=True)
 class LibraryChoice(WithLibraryCoordinates):
@@ -192,35 +195,20 @@ class Linear(WithLibraryCoordinates):
     def S(self, group, x):
         return self.map(x)
 
-    def xdot(self, group, x, u):
-        return group.rate(x, (self.map(x) @ u[..., None])[..., 0])
-
     def trouble(self, group):
         return "the given S(q) is singular here"
 
 
 @dataclass(frozen=True)
-class WorldVelocity(Choice):
+class WorldVelocity(WithLibraryCoordinates):
     """The q of the library with the velocity in the axes of the parent: ω and ṗ."""
 
     def suits(self, group):
         return group in (SO3, SE3)
 
-    def nx(self, group):
-        return group.nq
-
-    def q(self, group, x):
-        return x
-
-    def x(self, group, q):
-        return q
-
     def S(self, group, x):
         R = rotation_matrix(x[..., :4]).mT
         return R if group.nv == 3 else blocks(R, np.zeros_like(R), np.zeros_like(R), R)
-
-    def xdot(self, group, x, u):
-        return group.rate(x, (self.S(group, x) @ u[..., None])[..., 0])
 
     def trouble(self, group):
         return "it is singular nowhere"

@@ -41,7 +41,7 @@ def check_free(model, body: str) -> None:
 
 
 @quantity(
-    ("nv",), Honours.GRAVITY | Honours.EXTERNAL, of_joints=True, options=of_free_base, rolls=False, long=long.base_invariant_dynamics,
+    ("nv",), Honours.GRAVITY | Honours.EXTERNAL, of_joints=True, options=of_free_base, rolls=False, long=long.forward_dynamics,
     divides_by_inertia=True, refuses="robot.forward_dynamics(q, v, tau) keeps them",
 )  # fmt: skip
 def base_invariant_dynamics(system, q, v, tau, external=None):

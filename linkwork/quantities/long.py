@@ -159,21 +159,15 @@ def mass_matrix_derivative(of, q):
     return np.moveaxis(of("mass_matrix_rate", q[..., None, :], np.eye(of.nv, dtype=q.dtype)), -3, -1)
 
 
-def forward_dynamics_derivatives(of, q, v, tau, external=None):
-    """−𝓜⁻¹ times those of inverse dynamics, column by column."""
-    extra = {} if external is None else {"external": external}
-    by_q, by_v, _ = inverse_dynamics_derivatives(of, q, v, of("forward_dynamics", q, v, tau, **extra), external)
-    changed = (-of("mass_matrix_solve", q[..., None, :], x.mT).mT for x in (by_q, by_v))
+def forward_dynamics_derivatives(of, q, v, tau, external=None, passive=(0.0, 0.0)):
+    """𝓜⁻¹ times those of forces that change as `passive` says, less those of inverse dynamics, column by column."""
+    by_q, by_v, _ = inverse_dynamics_derivatives(of, q, v, forward_dynamics(of, q, v, tau, external), external)
+    changed = (of("mass_matrix_solve", q[..., None, :], (p - x).mT).mT for p, x in zip(passive, (by_q, by_v)))
     return *changed, np.broadcast_to(of("mass_matrix_inverse", q), by_q.shape).copy()
 
 
 def forward_dynamics_derivatives_with_passive_forces(of, q, v, tau, external=None):
-    extra = {} if external is None else {"external": external}
-    tau = tau + passive_force(of, q, v)
-    passive = passive_force_derivatives(of, q, v)
-    by_q, by_v, _ = inverse_dynamics_derivatives(of, q, v, of("forward_dynamics", q, v, tau, **extra), external)
-    changed = (of("mass_matrix_solve", q[..., None, :], (p - x).mT).mT for p, x in zip(passive, (by_q, by_v)))
-    return *changed, np.broadcast_to(of("mass_matrix_inverse", q), by_q.shape).copy()
+    return forward_dynamics_derivatives(of, q, v, tau + passive_force(of, q, v), external, passive_force_derivatives(of, q, v))
 
 
 def inverse_dynamics_derivatives_with_passive_forces(of, q, v, vdot, external=None):
@@ -227,8 +221,8 @@ def centroidal_momentum_derivatives(of, q, v):
     return by_q, np.broadcast_to(centroidal_momentum_matrix(of, q), by_q.shape).copy()
 
 
-def base_invariant_dynamics(of, q, v, tau, external=None):
-    """Forward dynamics from the root: the same numbers by one sweep each way."""
+def forward_dynamics(of, q, v, tau, external=None):
+    """Of the tree, by one sweep each way."""
     extra = {} if external is None else {"external": external}
     return of("forward_dynamics", q, v, tau, **extra)
 
