@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .engine.loading.compiled import Made
 from .engine.running.checks import array_of
 from .engine.running.device import Library, on_device
 from .engine.tracing.array import Traced
@@ -19,8 +20,7 @@ class Derivatives:
     """Derivatives of the quantities of one robot, each made when it is first asked for."""
 
     def __init__(self, robot):
-        self.robot = robot
-        self._varied: dict[tuple[str, ...], Varying] = {}
+        self.robot, self.made = robot, Made()
         self._made: dict[tuple, tuple[RobotKernel, tuple[str, ...], int]] = {}
 
     def __call__(self, what, arrays, by, of, order: int, constants: dict, out):
@@ -67,9 +67,7 @@ class Derivatives:
         return kernel, varied, len(inputs)
 
     def varying(self, names: tuple[str, ...]) -> Varying:
-        if names not in self._varied:
-            self._varied[names] = Varying(self.robot, *names)
-        return self._varied[names]
+        return self.made.once(lambda: Varying(self.robot, *names), names)
 
     def _values(self, varied: Sequence[str], arrays, constants: dict) -> list:
         """Of the constants: what is given, or the model's own, where the arrays live."""

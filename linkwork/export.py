@@ -46,45 +46,51 @@ def hashable_option(x):
     return x if isinstance(x, (str, Given)) else hashable(x)
 
 
-def export_c(robot, what, path, dtype: str = "float64") -> tuple[Path, Path]:
-    """Write a quantity as self-contained C99, and return the paths of the .c and the .h file.
+class Export:
+    """Files of a robot's quantities for other programs."""
 
-    `path` names either of them, with or without its ending, or the folder to write them to.
-    """
-    if dtype not in c.TYPES:
-        raise OptionError(f'dtype is "{dtype}"; it may be {" or ".join(map(repr, c.TYPES))}.')
-    operations = program(robot, what)
-    name = c.identifier(f"{robot.model.name}_{operations.name}")
-    path = Path(path)
-    path = path / name if path.is_dir() else path.with_suffix("") if path.suffix in (".c", ".h") else path
-    files = path.with_name(f"{path.name}.c"), path.with_name(f"{path.name}.h")
-    said = notes(robot, operations, dtype)
-    for file, text in zip(files, (c.source(operations, name, dtype, files[1].name, said), c.header(operations, name, dtype, said))):
-        with writing(file):
-            file.write_text(text, "ascii")
-    return files
+    def __init__(self, robot):
+        self.robot = robot
 
+    def c(self, what, path, dtype: str = "float64") -> tuple[Path, Path]:
+        """A method, or a kernel, as self-contained C99 for a controller: writes the .c and .h file and returns their paths.
 
-def export_casadi(robot, what, path, order: int = 1) -> Path:
-    """Write a quantity, or a kernel, and its derivatives up to an order as C for `casadi.external`, and return the path of the .c file.
+        `path` names either of them, with or without its ending, or the folder to write them to.
+        """
+        if dtype not in c.TYPES:
+            raise OptionError(f'dtype is "{dtype}"; it may be {" or ".join(map(repr, c.TYPES))}.')
+        operations = program(self.robot, what)
+        name = c.identifier(f"{self.robot.model.name}_{operations.name}")
+        path = Path(path)
+        path = path / name if path.is_dir() else path.with_suffix("") if path.suffix in (".c", ".h") else path
+        files = path.with_name(f"{path.name}.c"), path.with_name(f"{path.name}.h")
+        said = notes(self.robot, operations, dtype)
+        for file, text in zip(files, (c.source(operations, name, dtype, files[1].name, said), c.header(operations, name, dtype, said))):
+            with writing(file):
+                file.write_text(text, "ascii")
+        return files
 
-    `path` names the file or the folder to write it to. Matrices are CasADi's; of arrays with more axes all but the last are rows.
-    """
-    if order not in (0, 1, 2):
-        raise OptionError(f"order is {order!r}; it may be 0 (no derivatives), 1 (Jacobians) or 2 (Jacobians of these).")
-    kernel = what if isinstance(what, RobotKernel) else robot.as_kernel(what)
-    operations, inputs = kernel.program, kernel.inputs()
-    name = re.sub("_+", "_", c.identifier(f"{robot.model.name}_{operations.name}"))
-    kernels = [kernel]
-    for _ in range(order):
-        kernels.append(kernels[-1].by_components("jacobian", tuple(range(len(inputs)))))
-    functions = casadi.family(name, [x.function for x in kernels], operations)
-    path = Path(path)
-    path = path / f"{name}.c" if path.is_dir() else path.with_suffix(".c")
-    text = casadi.source(functions, notes(robot, operations, "float64"))
-    with writing(path):
-        path.write_text(text, "ascii")
-    return path
+    def casadi(self, what, path, order: int = 1) -> Path:
+        """A method, or a kernel, as C for `casadi.external`, with its Jacobians (order=1), those of these (order=2) and their sparsity;
+        returns the path of the .c file.
+
+        `path` names the file or the folder to write it to. Matrices are CasADi's; of arrays with more axes all but the last are rows.
+        """
+        if order not in (0, 1, 2):
+            raise OptionError(f"order is {order!r}; it may be 0 (no derivatives), 1 (Jacobians) or 2 (Jacobians of these).")
+        kernel = what if isinstance(what, RobotKernel) else self.robot.as_kernel(what)
+        operations, inputs = kernel.program, kernel.inputs()
+        name = re.sub("_+", "_", c.identifier(f"{self.robot.model.name}_{operations.name}"))
+        kernels = [kernel]
+        for _ in range(order):
+            kernels.append(kernels[-1].by_components("jacobian", tuple(range(len(inputs)))))
+        functions = casadi.family(name, [x.function for x in kernels], operations)
+        path = Path(path)
+        path = path / f"{name}.c" if path.is_dir() else path.with_suffix(".c")
+        text = casadi.source(functions, notes(self.robot, operations, "float64"))
+        with writing(path):
+            path.write_text(text, "ascii")
+        return path
 
 
 BRANCHES = 20_000  # of a quantity in symbols, written out: SymPy looks at each of them again whenever it is used
@@ -105,22 +111,6 @@ def symbolic(robot, what, names=None):
         )
     results = symbols.expressions(operations, names)
     return results[0] if len(results) == 1 else tuple(results)
-
-
-class Export:
-    """Files of a robot's quantities for other programs."""
-
-    def __init__(self, robot):
-        self.robot = robot
-
-    def c(self, what, path, dtype: str = "float64") -> tuple[Path, Path]:
-        """A method, or a kernel, as self-contained C99 for a controller: writes the .c and .h file and returns their paths."""
-        return export_c(self.robot, what, path, dtype)
-
-    def casadi(self, what, path, order: int = 1) -> Path:
-        """A method, or a kernel, as C for `casadi.external`, with its Jacobians (order=1), those of these (order=2) and their sparsity;
-        returns the path of the .c file."""
-        return export_casadi(self.robot, what, path, order)
 
 
 def notes(robot, operations: Program, dtype: str) -> list[str]:

@@ -44,8 +44,6 @@ class RobotKernel(ABC):
         self.ready: dict[np.dtype, Callable] = {}  # by the dtype of its arguments
         self.made = Made()
         self._kernel: Kernel | None = None
-        self._jacobians: dict[tuple, DerivativeKernel] = {}
-        self._components: dict[tuple, DerivativeKernel] = {}
 
     @property
     def decided_by(self) -> tuple:
@@ -56,9 +54,22 @@ class RobotKernel(ABC):
     def inputs(self, arrays=None) -> tuple[Input, ...]:
         """What it takes; shapes that were not declared are those of the arrays of a call, which may be more than it takes."""
 
-    @abstractmethod
+    @cached_property
+    def names(self) -> list[str]:
+        """What its arguments are called."""
+        return [x.name for x in self.inputs()]
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of its arguments, of one sample."""
+        return {x.name: x.shape for x in self.inputs()}
+
     def argument(self, n: int) -> str:
         """What to call argument n in a message before all is known."""
+        return self.names[n] if n < len(self.names) else f"argument {n}"
+
+    def __repr__(self):
+        return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"
 
     def __call__(self, *arguments, out=None):
         try:
@@ -165,9 +176,7 @@ class RobotKernel(ABC):
         of the first result first. Entries that are zero for every input are not computed.
         """
         key = of if of is None or isinstance(of, int) else tuple(of), by if by is None or isinstance(by, str) else tuple(by)
-        if key not in self._jacobians:
-            self._jacobians[key] = DerivativeKernel(self, "jacobian", partial(jacobian_of, self.__name__, *key), lambda d: ())
-        return self._jacobians[key]
+        return self.made.once(lambda: DerivativeKernel(self, "jacobian", partial(jacobian_of, self.__name__, *key), lambda d: ()), key)
 
     def hessian(self, of: int | Sequence[int] | None = None, by: str | Sequence[str] | None = None) -> "DerivativeKernel":
         """The Jacobian of the Jacobian as a kernel, (..., result, first, second). By coordinates on a group it is the derivative along
@@ -177,11 +186,9 @@ class RobotKernel(ABC):
     def by_components(self, what: str, by: tuple[int, ...]) -> "DerivativeKernel":
         """The "jvp", "vjp" or "jacobian" by arguments of these numbers, as torch, JAX and CasADi have it: q is a vector like any other, and
         derivatives by it have an entry for each component (see quantities/components.py)."""
-        if (what, by) not in self._components:
-            components = lambda d: ByComponents(d, self.robot.lowered.plain(), by)
-            function, more = lambda d: components(d).function(what), lambda d: components(d).more(what)
-            self._components[what, by] = DerivativeKernel(self, what, function, more, derived=self.derived)
-        return self._components[what, by]
+        components = lambda d: ByComponents(d, self.robot.lowered.plain(), by)
+        function, more = lambda d: components(d).function(what), lambda d: components(d).more(what)
+        return self.made.once(lambda: DerivativeKernel(self, what, function, more, derived=self.derived), what, by)
 
     def derived(self, arrays=None) -> Derived:
         """Its derivatives as functions of one sample, those of results that are coordinates component by component."""
@@ -257,14 +264,6 @@ class DerivativeKernel(RobotKernel):
     def compiled(self):
         return self.of.compiled
 
-    @property
-    def names(self) -> list[str]:
-        return [x.name for x in self.inputs()]
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {x.name: x.shape for x in self.inputs()}
-
     def __repr__(self):
         return f"<kernel {self.__name__} of {self.robot.model.name}>"
 
@@ -290,26 +289,12 @@ class QuantityKernel(RobotKernel):
     def rolled(self, arrays=None):
         return self._rolled
 
-    @property
-    def names(self) -> list[str]:
-        return [x.name for x in self._own.inputs]
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {x.name: x.shape for x in self._own.inputs}
-
-    def argument(self, n):
-        return self.names[n] if n < len(self.names) else f"argument {n}"
-
     def inputs(self, arrays=None):
         return self._own.inputs
 
     @property
     def compiled(self):
         return self.robot.compiled
-
-    def __repr__(self):
-        return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"
 
 
 class UserKernel(RobotKernel):
@@ -325,7 +310,7 @@ class UserKernel(RobotKernel):
             raise TraceError(f"{function!r} is not a function; robot.kernel takes one of arrays of one sample, such as q and v.")
         super().__init__(robot, function, getattr(function, "__name__", "kernel"), function.__doc__, coordinates)
         self._why = ""  # it is no loop over the joints
-        self.names: list[str] = []
+        self.names = []
         for name, parameter in signature(function).parameters.items():
             if parameter.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
                 raise TraceError(f"{self.__name__}: a kernel takes plain arguments, not *{name} or keyword-only ones.")
@@ -333,10 +318,7 @@ class UserKernel(RobotKernel):
         known = {name: robot.lowered.shape(SIZES[name]) for name in self.names if name in SIZES}
         if strangers := set(shapes) - set(self.names):
             raise TraceError(f"{self.__name__} has no argument {min(strangers)}; its arguments are {', '.join(self.names)}.")
-        self.shapes: dict[str, tuple[int, ...]] = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
-
-    def argument(self, n):
-        return self.names[n] if n < len(self.names) else f"argument {n}"
+        self.shapes = {**known, **{name: as_shape(name, shape) for name, shape in shapes.items()}}
 
     def inputs(self, arrays=None):
         if arrays is not None and len(arrays) < len(self.names):
@@ -377,9 +359,6 @@ class UserKernel(RobotKernel):
                 f"{self.__name__}: the shape of {unknown[0]} is not known. Say it, for a vector of 3: robot.kernel({unknown[0]}=3)(fn)."
             )
         return {name: shapes[name][batch:] for name in unknown}
-
-    def __repr__(self):
-        return f"<kernel {self.__name__}({', '.join(self.names)}) of {self.robot.model.name}>"
 
 
 def as_shape(name: str, shape) -> tuple[int, ...]:

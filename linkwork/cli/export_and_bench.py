@@ -12,7 +12,6 @@ import linkwork as lw
 
 from ..engine.loading import cache as kernels
 from ..errors import LinkworkError
-from ..export import export_c as write_c
 from .app import Contacts, Floating, Mimic, Source, app, loaded, out, print_written
 
 BENCHED = {"forward_dynamics": "qvv", "inverse_dynamics": "qvv", "mass_matrix": "q", "bias": "qv", "poses": "q"}
@@ -59,7 +58,7 @@ def export_c(
     what = tuple(quantity.split(":"))
     what = (*what, "body") if what[0] == "jacobian" and len(what) == 2 else what
     robot = lw.Dynamics(loaded(model, floating=floating, mimic=mimic))
-    for made in write_c(robot, what if len(what) > 1 else what[0], path, "float32" if single else "float64"):
+    for made in robot.export.c(what if len(what) > 1 else what[0], path, "float32" if single else "float64"):
         print_written(made)
 
 

@@ -35,7 +35,7 @@ def _simulated(robot: lw.Dynamics, q, v) -> None:
 
 def _ensemble(robot: lw.Dynamics, q, v) -> None:
     """Ends alone, rows at all steps, rows at multiples of dt."""
-    for how in ({"store": "last"}, {"store": "steps"}, {"dt": LENGTH}):
+    for how in ({"save": lw.Save(at="last")}, {"save": lw.Save(at="steps")}, {"dt": LENGTH}):
         lw.simulate(robot, (q[None], v[None]), until=LENGTH, progress=False, **how)
 
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..engine.tracing.array import Traced
-from ..errors import ModelError, ShapeError
+from ..errors import ShapeError
 from ..lie.embedding import cross, tilde
 from ..lie.scalars import like
-from ..model import Model, Push, Spring
+from ..model import Push, Spring
 from ..quantities.point_forces import applied, point_energy, point_force
 from ..systems.lowering import ends_of
+from .given import as_robot
 
 
 class VirtualWork:
@@ -26,9 +27,7 @@ class VirtualWork:
     """
 
     def __init__(self, robot):
-        if isinstance(robot, Model):
-            raise ModelError(f'VirtualWork takes a robot, not the model "{robot.name}": VirtualWork(lw.Dynamics(model)).')
-        self.robot = robot
+        self.robot = as_robot("VirtualWork", robot)
         kernel = robot.kernel if robot.compiled and robot.nv and not robot.rolled else lambda function: function
         forces = robot.model.forces
         self._force = kernel(lambda q, v: self._force_of(q, v, *forces))

@@ -55,14 +55,13 @@ class ForeignRun:
 
     def run(self, arrays, out=None):
         """Of arrays that need no gradient."""
-        if any(on_device(x) for x in arrays):
-            if self.device is None:
-                said = f"{self.inputs[0].name} is on the GPU, where a rolled {self.what} does not run"
-                raise DeviceError(f"{said}: use Dynamics(model, rolled=False), or arrays that live on the CPU.")
-            return self.device(*arrays, out=out)
-        from .tensors import through_numpy
+        return run_kernel(self._on_device, self.on_cpu, arrays, out)
 
-        return through_numpy(self.on_cpu, arrays, out)
+    def _on_device(self, arrays) -> DeviceKernel:
+        if self.device is None:
+            said = f"{self.inputs[0].name} is on the GPU, where a rolled {self.what} does not run"
+            raise DeviceError(f"{said}: use Dynamics(model, rolled=False), or arrays that live on the CPU.")
+        return self.device
 
 
 def kernel_on_foreign(kernel, arrays, out=None):

@@ -121,6 +121,10 @@ class Bound:
         if self.program is not None:
             return interpreter.called(self.kernel().program)
         nodes = self.lowered.plain(dtype)
+        return self.called(lambda *arrays: self.evaluated(nodes, arrays), dtype)
+
+    def called(self, function: Callable, dtype: np.dtype) -> Callable:
+        """A function of arrays of NumPy that gives this quantity, to be called as a gufunc is."""
         cores = [len(x) for x in (self.quantity.result if self.quantity.several else (self.quantity.result,))]
 
         def run(*arrays, out=None):
@@ -129,7 +133,7 @@ class Bound:
                 raise ValueError("the last axes do not fit")  # as a gufunc would say; the caller finds out which
             batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(i.shape)] for x, i in zip(arrays, self.inputs)))
             with np.errstate(all="ignore"):
-                results = self.evaluated(nodes, arrays)
+                results = function(*arrays)
             found = [np.asarray(x, dtype) for x in (results if self.quantity.several else (results,))]
             self.check_results(found)
             whole = [np.broadcast_to(x, batch + x.shape[x.ndim - n :]) for x, n in zip(found, cores)]

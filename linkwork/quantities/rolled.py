@@ -197,18 +197,8 @@ class Others:
 
 def composed(bound: "Bound", function: Callable, dtype: np.dtype) -> Callable:
     """A quantity of a few bodies from rolled kernels over all nodes, as its declaration says."""
-    of, several = Others(bound, dtype), bound.quantity.several
-
-    def run(*arrays, out=None):
-        arrays = tuple(np.asarray(x).astype(dtype, casting="safe", copy=False) for x in arrays)
-        if any(x.shape[x.ndim - len(i.shape) :] != i.shape for x, i in zip(arrays, bound.inputs)):
-            raise ValueError("the last axes do not fit")  # as a gufunc would say; the caller finds out which
-        with np.errstate(all="ignore"):
-            found = function(of, *arrays, *bound.options)
-        found = tuple(np.asarray(x, dtype) for x in (found if several else (found,)))
-        return put_into(out, *found) if out is not None else found if several else found[0]
-
-    return run
+    of = Others(bound, dtype)
+    return bound.called(lambda *arrays: function(of, *arrays, *bound.options), dtype)
 
 
 def by_columns(product):

@@ -56,9 +56,8 @@ def snapshot(
     if t is not None:
         _check_times(motion, t)
     shown = motion.at(motion.t[-1] if t is None else t)
-    scene = Scene.of(motion, shapes)
-    arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
-    artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(motion, trace, until=shown.t.max()), arrows, paint)
+    paths = traced_paths(motion, trace, until=shown.t.max())
+    artist = Artist(motion, shown, shapes, azimuth, elevation, size, paths, contacts, paint)
     drawing = figure(figsize=size, dpi=dpi)
     artist.draw(drawing, range(len(shown.t)))
     if path is not None:
@@ -107,9 +106,7 @@ def movie(
         raise OptionError(f"a film of {motion.duration:g} s has {count:.3g} pictures; {MOST} is the most: a smaller fps or a larger speed.")
     shown = motion.frames(fps, speed)
     writer = _writer(path, fps)
-    scene = Scene.of(motion, shapes)
-    arrows = None if contacts is None else contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
-    artist = Artist(scene, shown, azimuth, elevation, size, traced_paths(shown, trace), arrows, paint)
+    artist = Artist(motion, shown, shapes, azimuth, elevation, size, traced_paths(shown, trace), contacts, paint)
     with writing(path), writer.saving(drawing, str(path), dpi):
         for i in range(len(shown.t)):
             drawing.clear()
@@ -142,9 +139,12 @@ def traced_paths(motion: Motion, names: Iterable[str], until: float = np.inf) ->
 class Artist:
     """Draws states of a motion with one camera, which follows the mechanism if it travels far."""
 
-    def __init__(self, scene: Scene, shown: Motion, azimuth, elevation, size, traces, arrows=None, paint: Paint | None = None):
-        self.scene, self.shown, self.traces, self.arrows = scene, shown, traces, arrows
-        self.paint = paint
+    def __init__(self, motion: Motion, shown: Motion, shapes, azimuth, elevation, size, traces, contacts=None, paint: Paint | None = None):
+        """`shown` are the states of the motion that are drawn, `contacts` forces at its contact points."""
+        self.scene = scene = Scene.of(motion, shapes)
+        self.shown, self.traces, self.paint, self.arrows = shown, traces, paint, None
+        if contacts is not None:
+            self.arrows = contact_segments(shown.robot, shown.q, at_times(motion, contacts, shown.t), scene.size)
         if paint is not None:
             q = paint.motion.at(shown.t).q
             self.pieces, self.painted = paint.pieces(q), paint.surfaces(q)

@@ -80,7 +80,7 @@ def test_a_c_file_is_its_kernel(name, what, tmp_path):
     program = export.program(robot, what)
     s = state(robot, (20,))
     s.dv = s.vdot
-    source, _ = export.export_c(robot, what, tmp_path)
+    source, _ = robot.export.c(what, tmp_path)
     function = library(source, tmp_path)[source.stem]
     found = called(function, program, vars(s), np.float64)[0]
     method, *options = (what,) if isinstance(what, str) else what
@@ -93,7 +93,7 @@ def test_a_c_file_is_its_kernel(name, what, tmp_path):
 def test_a_float32_file_is_as_good_as_floats_are(tmp_path):
     robot = robot_of("panda")
     program, s = export.program(robot, "inverse_dynamics"), state(robot, (20,))
-    source, header = export.export_c(robot, "inverse_dynamics", tmp_path / "id.h", "float32")
+    source, header = robot.export.c("inverse_dynamics", tmp_path / "id.h", "float32")
     found = called(library(source, tmp_path).panda_inverse_dynamics, program, vars(s), np.float32)[0]
     close(found, robot.inverse_dynamics(s.q, s.v, s.vdot), 1e-5)
     assert "double" not in source.read_text() + header.read_text()
@@ -139,7 +139,7 @@ def test_names_that_c_does_not_like_are_changed(tmp_path):
 @needs_compiler
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler here")
 def test_the_header_serves_cpp(tmp_path):
-    _, header = export.export_c(robot_of("double_pendulum"), "bias", tmp_path)
+    _, header = robot_of("double_pendulum").export.c("bias", tmp_path)
     (tmp_path / "use.cpp").write_text(f'#include "{header.name}"\nauto use = {header.stem};\n')
     subprocess.run(["c++", "-Wall", "-Werror", "-c", tmp_path / "use.cpp", "-o", tmp_path / "use.o"], check=True)
 
@@ -150,7 +150,7 @@ def test_the_header_serves_cpp(tmp_path):
 def test_a_file_is_one_function_that_calls_math_only(tmp_path):
     """No allocation, no loops, no includes but math.h and its own header; every temporary is used after it is made."""
     robot = robot_of("panda")
-    source, header = export.export_c(robot, "forward_dynamics", tmp_path / "fd.c")
+    source, header = robot.export.c("forward_dynamics", tmp_path / "fd.c")
     assert (source, header) == (tmp_path / "fd.c", tmp_path / "fd.h")
     code = re.sub(r"/\*.*?\*/", "", source.read_text(), flags=re.S)
     assert re.findall(r"#include (\S+)", code) == ['"fd.h"', "<math.h>"]
@@ -166,7 +166,7 @@ def test_a_file_is_one_function_that_calls_math_only(tmp_path):
 
 def test_the_header_says_what_is_where(tmp_path):
     robot = robot_of("solo12")
-    _, header = export.export_c(robot, ("forward_dynamics", "external"), tmp_path)
+    _, header = robot.export.c(("forward_dynamics", "external"), tmp_path)
     text = header.read_text()
     assert header.name == f"{robot.model.name}_forward_dynamics_external.h"
     assert f"written by linkwork {lw.__version__}" in text
@@ -210,13 +210,13 @@ def test_any_name_becomes_an_identifier(name, changed):
 def test_mistakes_are_named(tmp_path):
     robot = robot_of("double_pendulum")
     with pytest.raises(UnknownNameError, match=r'no quantity "foward_dynamics"\. Did you mean "forward_dynamics"'):
-        export.export_c(robot, "foward_dynamics", tmp_path)
+        robot.export.c("foward_dynamics", tmp_path)
     with pytest.raises(ValueError, match=r"'pose' is not a quantity; ask for \('pose', 'body'\)"):
-        export.export_c(robot, "pose", tmp_path)
+        robot.export.c("pose", tmp_path)
     with pytest.raises(ValueError, match="'mass_matrix', 'external'"):
-        export.export_c(robot, ("mass_matrix", "external"), tmp_path)
+        robot.export.c(("mass_matrix", "external"), tmp_path)
     with pytest.raises(ValueError, match="'float64' or 'float32'"):
-        export.export_c(robot, "forward_dynamics", tmp_path, "int")
+        robot.export.c("forward_dynamics", tmp_path, "int")
 
 
 def test_a_users_kernel_is_exported_as_a_method_is(tmp_path):
