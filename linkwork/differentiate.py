@@ -21,22 +21,22 @@ class Derivatives:
 
     def __init__(self, robot):
         self.robot, self.made = robot, Made()
-        self._made: dict[tuple, tuple[RobotKernel, tuple[str, ...], int]] = {}
+        self._kernels: dict[tuple, tuple[RobotKernel, tuple[str, ...], int]] = {}
 
     def __call__(self, what, arrays, by, of, order: int, constants: dict, out):
         what = tuple(what) if isinstance(what, list) else what
         asks = by if isinstance(by, str) else tuple(by), of, order, tuple(constants)
         try:
-            made = self._made.get((what, *asks))
+            made = self._kernels.get((what, *asks))
         except TypeError:  # with options that are no key: a point as a list
             made = None
         if made is None:
             key = asked(self.robot, what)
-            if (key, *asks) not in self._made:
-                self._made[key, *asks] = self._derivative(key, *asks)
-            made = self._made[key, *asks]
+            if (key, *asks) not in self._kernels:
+                self._kernels[key, *asks] = self._derivative(key, *asks)
+            made = self._kernels[key, *asks]
             if isinstance(what, str):
-                self._made[what, *asks] = made
+                self._kernels[what, *asks] = made
         kernel, varied, count = made
         if len(arrays) != count:
             raise TypeError(f"{kernel.__name__} takes {', '.join(x.name for x in kernel.inputs()[:count])}; got {len(arrays)} arrays.")

@@ -56,7 +56,7 @@ class RobotKernel(ABC):
 
     @cached_property
     def names(self) -> list[str]:
-        """What its arguments are called."""
+        """Names of its arguments."""
         return [x.name for x in self.inputs()]
 
     @cached_property

@@ -149,9 +149,9 @@ def inverse_dynamics_derivatives(of, q, v, vdot, external=None):
     """Column by column, from rates along each velocity."""
     given, zero = [x[..., None, :] for x in (q, v, vdot)], np.zeros(v.shape[-1], q.dtype)
     identity = np.eye(len(zero), dtype=q.dtype)
-    extra = {} if external is None else {"external": external[..., None, :, :]}
-    by_q, by_v = (of("inverse_dynamics_rate", *given, *along, zero, **extra).mT for along in ((identity, zero), (zero, identity)))
-    return by_q, by_v, np.broadcast_to(of("mass_matrix", q), by_q.shape).copy()
+    wrenches = None if external is None else external[..., None, :, :]
+    by_q, by_v = (of("inverse_dynamics_rate", *given, *along, zero, external=wrenches).mT for along in ((identity, zero), (zero, identity)))
+    return by_q, by_v, of("mass_matrix", q)
 
 
 def mass_matrix_derivative(of, q):
@@ -163,7 +163,7 @@ def forward_dynamics_derivatives(of, q, v, tau, external=None, passive=(0.0, 0.0
     """𝓜⁻¹ times those of forces that change as `passive` says, less those of inverse dynamics, column by column."""
     by_q, by_v, _ = inverse_dynamics_derivatives(of, q, v, forward_dynamics(of, q, v, tau, external), external)
     changed = (of("mass_matrix_solve", q[..., None, :], (p - x).mT).mT for p, x in zip(passive, (by_q, by_v)))
-    return *changed, np.broadcast_to(of("mass_matrix_inverse", q), by_q.shape).copy()
+    return *changed, of("mass_matrix_inverse", q)
 
 
 def forward_dynamics_derivatives_with_passive_forces(of, q, v, tau, external=None):
@@ -218,13 +218,12 @@ def centroidal_momentum_derivatives(of, q, v):
     """Column by column, from rates along each velocity."""
     identity, zero = np.eye(v.shape[-1], dtype=q.dtype), np.zeros(v.shape[-1], q.dtype)
     by_q = of("centroidal_momentum_change", q[..., None, :], v[..., None, :], identity, zero).mT
-    return by_q, np.broadcast_to(centroidal_momentum_matrix(of, q), by_q.shape).copy()
+    return by_q, centroidal_momentum_matrix(of, q)
 
 
 def forward_dynamics(of, q, v, tau, external=None):
-    """Of the tree, by one sweep each way."""
-    extra = {} if external is None else {"external": external}
-    return of("forward_dynamics", q, v, tau, **extra)
+    """By one sweep each way over the tree."""
+    return of("forward_dynamics", q, v, tau, external=external)
 
 
 def operational_inertias(of, q, bodies):

@@ -184,7 +184,8 @@ class Others:
         self._runs: dict[tuple[str, ...], Callable] = {}
 
     def __call__(self, name: str, *arrays, **extra):
-        """Arrays that may be left out are given by name."""
+        """Arrays that may be left out are given by name, or are None."""
+        extra = {key: x for key, x in extra.items() if x is not None}
         key = name, *extra
         if key not in self._runs:
             self._runs[key] = rolled(replace(self.bound, quantity=QUANTITIES[name], options=(), extra=tuple(extra)), self.dtype)

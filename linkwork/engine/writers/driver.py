@@ -59,7 +59,7 @@ class Text:
         return self.let(f"add i64 {a}, {b}")
 
     def word(self, base: str, offset: int, kind: str = "ptr") -> str:
-        """What lies so many bytes behind a pointer."""
+        """The word so many bytes behind a pointer."""
         return self.let(f"load {kind}, ptr {self.at(base, str(offset))}")
 
     def element(self, array: str, index) -> str:
