@@ -13,33 +13,13 @@ from .systems.embedded import Embedded
 from .systems.forces import Forces
 
 __all__ = [
-    "Aggregate",
-    "Bond",
-    "Constrained",
-    "Constraint",
-    "ConstraintError",
-    "ConstraintSet",
-    "Distance",
-    "Driven",
-    "Embedded",
-    "Forces",
-    "Holonomic",
-    "KnifeEdge",
-    "Linear",
-    "Pfaffian",
-    "Reduced",
-    "Report",
-    "Rolling",
-    "Rows",
-    "Touching",
-    "aggregated",
-    "holder",
-    "of",
-    "point",
-    "rows_of",
-    "substructured",
-    "where",
-]
+    # a robot with constraints, and what it knows
+    "Constrained", "ConstraintError", "ConstraintSet", "Embedded", "Forces", "Reduced", "Report", "Rows", "of", "rows_of",
+    # constraints
+    "Bond", "Constraint", "Distance", "Driven", "Holonomic", "KnifeEdge", "Linear", "Pfaffian", "Rolling", "Touching",
+    # nodes and places
+    "Aggregate", "aggregated", "holder", "point", "substructured", "where",
+]  # fmt: skip
 
 
 def of(robot, *more: Constraint, tolerance: float | None = None) -> Constrained:

@@ -29,38 +29,13 @@ from .simulate import simulate
 from .trajectory import Trajectory
 
 __all__ = [
-    "DOP853",
-    "METHODS",
-    "RK4",
-    "RK45",
-    "Baumgarte",
-    "ContactLaw",
-    "ContactRecord",
-    "ContactRollout",
-    "CostGradient",
-    "Embed",
-    "Ensemble",
-    "Euler",
-    "Event",
-    "EventTimes",
-    "Hold",
-    "Midpoint",
-    "Moreau",
-    "Occurrence",
-    "Project",
-    "Radau",
-    "Rollout",
-    "RolloutGradient",
-    "Rosenbrock",
-    "Save",
-    "Sensitivity",
-    "Statistic",
-    "Stiff",
+    # calls
+    "contact_kernel", "gradient", "hold", "rollout", "rollout_gradient", "simulate",
+    # what they return
+    "ContactRecord", "ContactRollout", "CostGradient", "Ensemble", "EventTimes", "Occurrence", "Rollout", "RolloutGradient", "Sensitivity",
     "Trajectory",
-    "gradient",
-    "contact_kernel",
-    "hold",
-    "rollout",
-    "rollout_gradient",
-    "simulate",
-]
+    # what they are asked for
+    "Baumgarte", "ContactLaw", "Embed", "Event", "Hold", "Project", "Save", "Statistic",
+    # methods
+    "DOP853", "METHODS", "RK4", "RK45", "Euler", "Midpoint", "Moreau", "Radau", "Rosenbrock", "Stiff",
+]  # fmt: skip
