@@ -12,6 +12,7 @@ from ..engine.running.device import on_device
 from ..errors import ConstraintError, ModelError, OptionError, ShapeError, listed
 from ..lie.scalars import working_dtype
 from ..model.coordinates import entry_names
+from ..model.tree import concatenated
 from ..quantities.options import Place, hashable
 from .control import follow, track
 from .integrals import Integrals, curvature, integrals_of
@@ -216,13 +217,11 @@ class Actuated:
 
 def solved(rows: list, missing: list) -> np.ndarray:
     """The least accelerations of the motors that do what is missing."""
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in rows), *(x.shape[:-1] for x in missing))
-    J = np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in rows], -2)
-    wanted = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in missing], -1)
-    found = (np.linalg.pinv(J, rcond=1e-12) @ wanted[..., None])[..., 0]
-    off = np.abs((J @ found[..., None])[..., 0] - wanted).max(initial=0.0)
+    J, wanted = concatenated(rows, -2), concatenated([x[..., None] for x in missing], -2)
+    found = np.linalg.pinv(J, rcond=1e-12) @ wanted
+    off = np.abs(J @ found - wanted).max(initial=0.0)
     if off > ZERO * max(1.0, np.abs(wanted).max(initial=0.0)):
         raise ConstraintError(
             f"the motors cannot make these accelerations: they miss by {off:.3g}. Ask for fewer directions, or name more joints as driven."
         )
-    return found
+    return found[..., 0]

@@ -13,7 +13,7 @@ from ..model import Model
 from ..spatial import Pose, bar, phi, phi_inverse, tilde
 from ..spatial.single_body import gyroscopic_inertial
 from ..sweeps import poses, scatter, velocities
-from ..systems import Lowered, Nodes, lower
+from ..systems import Lowered, Nodes
 from ..systems.rigid import placements
 from .algebra import Operators
 from .sko import SKO, Changes
@@ -121,9 +121,10 @@ def operators(robot, q, v=None, t=None) -> Operators:
 
     Inside a kernel q is traced, and so is what is made from it. Places go by name: see `on_node`.
     """
-    lowered = Lowered(robot) if isinstance(robot, Model) else robot.lowered
-    model, nodes = nodes_for(robot, array_of("q", q))
-    given = {"q": array_of("q", q)} | ({} if v is None else {"v": array_of("v", v)})
+    lowered, q = lowered_of(robot) if isinstance(robot, Model) else robot.lowered, array_of("q", q)
+    nodes = lowered.plain(working_dtype(q)) if isinstance(q, np.ndarray) else lowered.plain().over(q)
+    model = lowered.model
+    given = {"q": q} | ({} if v is None else {"v": array_of("v", v)})
     lowered.check([Input(name, lowered.shape((f"n{name}",))) for name in given], given.values())
     q, v = (x if x is None or isinstance(x, type(nodes.gravity)) else np.asarray(x) for x in (q, v))
     system = lowered.system(nodes)
@@ -131,17 +132,9 @@ def operators(robot, q, v=None, t=None) -> Operators:
     return Operators(rigid(system, q, v), lambda place: on_node(model, nodes, place), RobotState(robot, q, v, t), names)
 
 
-def nodes_for(robot, q) -> tuple[Model, Nodes]:
-    """A robot's model and its nodes, over the scalars of q."""
-    model = robot if isinstance(robot, Model) else robot.model
-    if isinstance(q, np.ndarray | list | tuple):
-        return model, nodes_of(model, working_dtype(q))
-    return model, nodes_of(model, np.float64).over(q)
-
-
 @lru_cache(maxsize=64)
-def nodes_of(model: Model, dtype) -> Nodes:
-    return lower(model, dtype)
+def lowered_of(model: Model) -> Lowered:
+    return Lowered(model)
 
 
 def on_node(model: Model, nodes: Nodes, place):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import sweeps
 from ..errors import ModelError, ShapeError, deprecated, renamed_keyword
-from ..model.tree import Tree
+from ..model.tree import Tree, concatenated
 from ..sweeps import Blocks, Rates, at_rest
 from ..sweeps.divide_and_conquer import divide_and_conquer, with_massive_nodes
 from ..sweeps.lyapunov import backward_element
@@ -253,9 +253,7 @@ class SKO:
     def joint_compliance(self, *places):
         """𝓜⁻¹ J* (..., nv, m) of places                                                  Jain (7.44)."""
         columns = [sweeps.joint_compliance(self.blocks, self.D, self.G, k, B) for k, B in places]
-        joined = [self.tree.join_rows(vdot) for vdot in columns]
-        batch = np.broadcast_shapes(*(x.shape[:-2] for x in joined))
-        return np.concatenate([np.broadcast_to(x, batch + x.shape[-2:]) for x in joined], -1)
+        return concatenated([self.tree.join_rows(vdot) for vdot in columns], -1)
 
     @cached_property
     def operators(self):
