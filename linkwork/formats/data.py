@@ -26,7 +26,7 @@ from .lines import Value
 
 VERSION = 1
 OLD_NAMES = {"Hinge": "PlacedJoint", "hinges": "joints"}  # in runs of format 1
-INFINITE = "inf", "-inf"  # JSON has no number for them
+NOT_FINITE = "inf", "-inf", "nan"  # JSON has no numbers for them
 TEXTS = {dict: "an object", list: "a list", NoneType: "nothing"}
 TAKES = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", NoneType: "null", np.ndarray: "an array"}
 
@@ -65,10 +65,11 @@ def records(hint) -> Iterator[type]:
         yield from records(inner)
 
 
-def types() -> dict[str, type]:
-    """Every record of linkwork that a Model can hold, by name: those that fields name, and all that are derived from these."""
+def types(root: type = Model) -> dict[str, type]:
+    """Every record of linkwork that a Model, or another root, can hold, by name: those that fields name, and all that are derived from
+    these."""
     known: dict[str, type] = {}
-    stack: list[type] = [Model]
+    stack = [root]
     while stack:
         kind = stack.pop()
         if kind.__name__ not in known and kind.__module__.startswith("linkwork."):
@@ -80,25 +81,25 @@ def types() -> dict[str, type]:
 # --- written
 
 
-def as_data(x, hint: Any = Any, known: dict[int, int] | None = None) -> Any:
-    """A model, or a part of one, as plain data; `known` has the number of each flexible body that is written already."""
+def as_data(x, hint: Any = Any, known: dict[int, int] | None = None, root: type = Model) -> Any:
+    """A model, or a part of one or of another root, as plain data; `known` has the number of each flexible body that is written already."""
     known = {} if known is None else known
     if is_record(kind := type(x)):
-        return _record(x, kind, hint, known)
+        return _record(x, kind, hint, known, root)
     if isinstance(x, Mapping):
         inner = next((get_args(o)[1] for o in options(hint) if get_origin(o) is Mapping), Any)
-        return {key: as_data(value, inner, known) for key, value in x.items()}
+        return {key: as_data(value, inner, known, root) for key, value in x.items()}
     if isinstance(x, np.ndarray) and np.ndarray in options(hint):
-        return {"shape": list(x.shape), "numbers": x.ravel().tolist()}
-    if isinstance(x, (tuple, list, np.ndarray)):
-        return [as_data(value, _inner(hint, i, len(x)), known) for i, value in enumerate(x)]
-    x = x.item() if isinstance(x, np.generic) else x
-    x = hint(x) if hint in (bool, int) else x  # a flag may be 1, a whole number 2.0
+        return {"shape": list(x.shape), "numbers": (x.astype(int) if x.dtype == bool else x).ravel().tolist()}
+    if isinstance(x, (tuple, list)) or (isinstance(x, np.ndarray) and x.ndim):
+        return [as_data(value, _inner(hint, i, len(x)), known, root) for i, value in enumerate(x)]
+    x = x.item() if isinstance(x, (np.generic, np.ndarray)) else x
+    x = hint(x) if hint in (bool, int) and isfinite(x) else x  # a flag may be 1, a whole number 2.0
     return repr(x) if isinstance(x, float) and not isfinite(x) else x
 
 
-def _record(x, kind: type, hint, known: dict[int, int]) -> dict[str, Any]:
-    if types().get(kind.__name__) is not kind:
+def _record(x, kind: type, hint, known: dict[int, int], root: type) -> dict[str, Any]:
+    if types(root).get(kind.__name__) is not kind:
         what = "joint" if isinstance(x, Joint) else "part"
         raise ModelError(f"a {what} has the type {kind.__name__}, which is not part of linkwork, so that it cannot be saved.")
     if isinstance(x, FlexibleBody):
@@ -111,7 +112,7 @@ def _record(x, kind: type, hint, known: dict[int, int]) -> dict[str, Any]:
         if callable(value) and not is_record(type(value)):
             raise ModelError(f'constraint "{x.name}" is a function, which a file cannot hold; remove it from the model first.')
         if isinstance(value, np.ndarray) or name not in defaults(kind) or value != defaults(kind)[name]:
-            entries[name] = as_data(value, inner, known)
+            entries[name] = as_data(value, inner, known, root)
     return entries
 
 
@@ -184,10 +185,10 @@ def from_data(x) -> Model:
 
 
 class Reader:
-    """Reads plain data: each entry is checked against the type of its field."""
+    """Reads plain data: each entry is checked against the type of its field. Numbers of a Model are no NaN."""
 
-    def __init__(self) -> None:
-        self.types = types()
+    def __init__(self, root: type = Model) -> None:
+        self.types, self.takes_nan = types(root), root is not Model
         self.flexible: list[FlexibleBody] = []
         self.old: dict[str, FlexibleBody] = {}
 
@@ -213,7 +214,7 @@ class Reader:
         if get_origin(option) is Mapping:
             return {key: self.read(value, get_args(option)[1], f'{what}, "{key}"') for key, value in data.items()}
         if option is float:
-            return _float(x, data, what)
+            return _float(x, data, what, self.takes_nan)
         return data
 
     def _array(self, x, data: dict, what: str) -> np.ndarray:
@@ -278,7 +279,7 @@ def _fits(data, option) -> bool:
     if isinstance(data, list):
         return option is tuple or get_origin(option) is tuple
     if isinstance(data, str):
-        return option is str or (option is float and data in INFINITE)
+        return option is str or (option is float and data in NOT_FINITE)
     if isinstance(data, (bool, NoneType)):
         return option is type(data)
     return option is float or (option is int and isinstance(data, int))
@@ -294,12 +295,12 @@ def _plain(x):
     return x.data if isinstance(x, Value) else x
 
 
-def _float(x, data, what: str) -> float:
+def _float(x, data, what: str, takes_nan: bool) -> float:
     try:
         number = float(data)
     except OverflowError:
         raise _error(x, f"{what} is a number too large for a float.") from None
-    if number != number:
+    if number != number and not takes_nan:
         raise _error(x, f"{what} is not a number.")
     return number
 

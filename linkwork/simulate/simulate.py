@@ -20,9 +20,10 @@ from .requests.capabilities import BATCH, EACH, GPU, refuse, road_of
 from .requests.checks import checked, checked_until, limit_settings
 from .requests.features import Asked
 from .requests.options import Baumgarte, ContactLaw, Embed, Method, Project, Save, settings_of
-from .requests.settings import Carry, Settings
+from .requests.settings import Settings
 from .requests.start_state import state_of
 from .runs.run import Run
+from .state import State
 from .trajectory import Trajectory
 
 
@@ -114,7 +115,7 @@ def simulate(
         check(own, settings)
         settings = replace(settings, dense=True)
     q, v = state_of(own, state)
-    run = Run(own, settings, float(start), q, v, until, Carry(grid=float(start)))
+    run = Run(own, settings, State(float(start), 0.0, q, v, start=float(start), next_step=settings.first_step), until)
     run.go()
     return Trajectory.of(run)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +22,9 @@ from .requests.capabilities import RUN, refuse
 from .requests.checks import checked, checked_until, limit_settings
 from .requests.features import Asked
 from .requests.options import settings_of
-from .requests.settings import Carry, Settings
+from .requests.settings import FUNCTIONS, Settings, is_held, is_missing
 from .runs.run import Run
+from .state import State
 from .storage import archive, export
 from .storage.dense import Dense, Ends
 
@@ -56,7 +58,7 @@ class Trajectory:
     rejected: int = 0
     evaluations: int = 0
     settings: Settings = field(default_factory=Settings)
-    carry: Carry = field(default_factory=Carry)
+    state: State | None = None  # where the run ended: all that it needs to go on
     dense: Dense | None = None
     contact: ContactRecord | None = None  # of each step with method "contact", of each row with others
 
@@ -71,13 +73,13 @@ class Trajectory:
         s, missing = self.settings, ""
         if s.every > 1 or s.stores_grid:
             missing = "its rows are not all steps, and the file is of an older format"
-        ends = Ends(self.t, self.q, self.v, self.vdot, self.tau, archive.is_held(s.control))
+        ends = Ends(self.t, self.q, self.v, self.vdot, self.tau, is_held(s.control))
         return Dense((ends,), missing)
 
     @staticmethod
     def of(run: Run) -> "Trajectory":
         """The trajectory of a run that has ended."""
-        columns = run.record.columns()
+        columns = run.stored.rows.columns()
         return Trajectory(
             run.robot,
             **columns,
@@ -86,12 +88,12 @@ class Trajectory:
             message=run.message,
             error=run.error,
             steps=run.steps,
-            rejected=run.integrator.rejected,
+            rejected=run.flow.rejected,
             evaluations=run.flow.evaluations,
             settings=run.settings,
-            carry=run.carry,
-            dense=run.stored.dense.result(columns, run.record),
-            contact=run.contact,
+            state=run.state,
+            dense=run.stored.dense.result(columns, run.stored.rows),
+            contact=run.stored.contact,
         )
 
     @property
@@ -112,11 +114,10 @@ class Trajectory:
                 raise SimulationError(f"rows {key.start}:{key.stop}:{key.step} of a trajectory of {len(self)} rows: none are left.")
             first, last = rows["t"].min(), rows["t"].max()
             events = tuple(event for event in self.events if first <= event.t <= last)
-            carry = self.carry if last == self.t[-1] else Carry(self.carry.grid)
             contact = self.contact
             if contact is not None and np.array_equal(contact.t, self.t):  # of the rows
                 contact = ContactRecord(*(x[key] for x in contact))
-            return replace(self, **rows, events=events, carry=carry, dense=self._dense.between(first, last), contact=contact)
+            return replace(self, **rows, events=events, dense=self._dense.between(first, last), contact=contact)
         return self.q[key], self.v[key]
 
     def __iter__(self) -> Iterator:
@@ -175,7 +176,7 @@ class Trajectory:
             warnings.warn(f"{said}: it has no dense output ({dense.missing}).", stacklevel=4)
         q, v, vdot, tau = dense.at(self.robot, t)
         if s.constraints in WAYS:
-            keep = None if archive.is_missing(s.keep) else s.keep
+            keep = None if is_missing(s.keep) else s.keep
             q, v = Keeper(self.robot, "project", keep).back(t, q, v)
         return [q, v, vdot, tau]
 
@@ -243,23 +244,29 @@ class Trajectory:
         if "events" in changes and (events := tuple(changes.pop("events"))) != self.settings.events:
             changes["events"] = events
         settings = replace(self.settings, **changes)
-        if missing := [name for name in archive.FUNCTIONS if archive.is_missing(getattr(settings, name))]:
+        if missing := [name for name in FUNCTIONS if is_missing(getattr(settings, name))]:
             given = ", ".join(f"{name}=..." for name in missing)
             raise SimulationError(f"a file does not hold functions: resume(until={until}, {given}) must pass them again.")
         checked(self.robot, settings)
         refuse(Asked.of(self.robot, settings), RUN)
-        changed = {name for name in changes if not archive.is_missing(getattr(self.settings, name))} - AROUND
+        changed = {name for name in changes if not is_missing(getattr(self.settings, name))} - AROUND
         if not len(self) or self.t[-1] < self.t.max():
             raise SimulationError("rows are not in order of time, so that the last one is not the end of the run: resume the run itself.")
-        there = not changed & {"constraints", "keep", "tolerance"}
-        carry = replace(self.carry, goes_on=there, memory=None if changed else self.carry.memory)
-        carry = replace(carry, held=None) if "control" in changed else carry
-        if not changed and self.carry.memory is not None:
-            carry = replace(carry, rates=(self.vdot[-1].copy(), self.tau[-1].copy()))
-        q, v, t = self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1])
-        run = Run(self.robot, settings, t, q, v, checked_until(until, t), carry)
+        state = self.last_state
+        if changed or state.vdot is None:
+            state = state.anew(settings.first_step)._replace(closed=not changed & {"constraints", "keep", "tolerance"})
+            state = state._replace(controls=None if "control" in changed else state.controls)
+        run = Run(self.robot, settings, state, checked_until(until, state.t))
         run.go()
         return self.joined(Trajectory.of(run))
+
+    @property
+    def last_state(self) -> State:
+        """The state of the last row, which is more than a row if the run ended there."""
+        s, t, q, v = self.state or State(), float(self.t[-1]), self.q[-1].copy(), self.v[-1].copy()
+        if (s.t, s.q.tobytes(), s.v.tobytes()) == (t, q.tobytes(), v.tobytes()):
+            return s
+        return State(t, 0.0, q, v, start=s.start, closed=True)
 
     def joined(self, later: "Trajectory") -> "Trajectory":
         """This trajectory followed by one that begins with its last row."""
@@ -292,17 +299,16 @@ class Trajectory:
         if Path(path).suffix.lower() == ".csv":
             raise SimulationError(f"{path} is a table; a run is loaded from the .npz file that `save` writes.")
         with archive.damage_explained(path):
-            model, said, columns, dense = archive.load(path)
-            robot, settings = Dynamics(model), Settings(**said)
-            archive.check_shapes(columns, {"q": (len(columns["t"]), robot.nq), "v": (len(columns["t"]), robot.nv)})
+            header, arrays = archive.load(path)
+            robot, settings, rows = Dynamics(header.model), header.settings, {name: arrays[name] for name in ROWS}
+            archive.check_shapes(rows, {"q": (len(rows["t"]), robot.nq), "v": (len(rows["t"]), robot.nv)})
             checked(robot, replace(settings, keep=None))
             refuse(Asked.of(robot, replace(settings, keep=None)), RUN)
-            carry = Carry(**columns.pop("carry"))
-            archive.demand(Keeper(robot, settings.constraints, None, carry.embedding).fits(), "a choice of this robot's velocities")
-            events = tuple(Occurrence(*event) for event in columns.pop("events"))
-            kept = archive.dense_of(dense, columns, robot)
-            contact = archive.contact_of(dense, robot)
-            return Trajectory(robot, settings=settings, carry=carry, events=events, dense=kept, contact=contact, **columns)
+            seen = zip(arrays["event_t"].tolist(), header.events, arrays["event_q"], arrays["event_v"])
+            columns: dict[str, Any] = rows | {name: getattr(header, name) for name in archive.COUNTS}
+            columns |= {"dense": archive.dense_of(header.dense, arrays, robot), "contact": archive.contact_of(arrays, robot)}
+            events = tuple(Occurrence(*event) for event in seen)
+            return Trajectory(robot, **columns, events=events, settings=settings, state=header.state)
 
     def to_pandas(self):
         """A DataFrame, a row for each time, columns q.<joint>, v.<joint>, tau.<joint> and the energies."""

@@ -21,8 +21,7 @@ from ..rates.control import Hold
 from ..rates.traced_functions import traced
 from ..requests.capabilities import SLOPE, refuse
 from ..requests.features import Asked
-from ..requests.settings import Settings
-from ..storage.archive import is_missing
+from ..requests.settings import Settings, is_missing
 from .contact_slopes import ContactSlopes
 from .step_derivatives import Derivatives, StepDerivatives, Steps
 

@@ -12,9 +12,10 @@ from ...errors import LinkworkError, SimulationError
 from ..events.events import Event
 from ..requests.grid import Grid
 from ..requests.progress import Progress
-from ..requests.settings import Carry, Settings
+from ..requests.settings import Settings
 from ..requests.start_state import unit_quaternions
 from ..runs.run import Run
+from ..state import State
 from ..trajectory import Trajectory
 from .ensemble import FAILED, STOPPED, Ensemble, EventTimes
 from .ensemble_block import MAX_STEPS
@@ -90,7 +91,9 @@ class SingleRuns:
         q, v = self.Q[i].copy(), self.V[i].copy()
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise SimulationError("its state is not finite.")
-        run = Run(self.robot, settings, self.start, unit_quaternions(self.robot, q), v, self.until, Carry(grid=self.start))
+        q = unit_quaternions(self.robot, q)
+        state = State(self.start, 0.0, q, v, start=self.start, next_step=settings.first_step)
+        run = Run(self.robot, settings, state, self.until)
         run.go()
         return Trajectory.of(run)
 

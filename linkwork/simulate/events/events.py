@@ -1,7 +1,6 @@
 """Detection of events during a step: a change of sign, then its root on the interpolant of the step."""
 
 from collections.abc import Callable, Iterable
-from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from ...lie.scalars import numbers
 from ..methods.flow import Flow
 from ..methods.step import Step
 from ..rates.control import at_state, read_only
-from ..rates.memory import remembered
+from ..state import Part, Watched
 from .sampling import NOISY, Samples
 
 SAMPLES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # fractions of a step where joints are looked at
@@ -90,11 +89,12 @@ class Crossing(NamedTuple):
     number: int
 
 
-class EventDetector:
+class EventDetector(Part):
     """All events of a run: the user's, then those of joints that come to rest or start to move."""
 
-    def __init__(self, flow: Flow, events: Iterable, memory=None):
-        """`memory` is what an earlier part of the run left."""
+    State = Watched
+
+    def __init__(self, flow: Flow, events: Iterable):
         self.flow = flow
         self.stops = flow.stops
         self.events = [_event(event) for event in events]
@@ -106,28 +106,11 @@ class EventDetector:
         self.unresolved = np.zeros(n)  # in how many steps each function changed too fast
         self.noise = np.zeros(n)  # the rounding of each function, where it was measured
         self.before, self.stops_before = np.full(n, np.nan), np.zeros(0 if self.stops is None else self.stops.count)
-        shapes: dict = {**dict.fromkeys(("unresolved", "noise", "before"), (n,)), "stops_before": self.stops_before.shape}
-        earlier = remembered(memory, shapes | {"resting": (), "onward": ()})
-        self.begun = earlier is not None  # by an earlier part of the run
         self.stale = False  # have steps been made since the values at a start were stored?
-        if earlier is not None:
-            self.unresolved, self.noise, self.before, self.stops_before = (earlier[name] for name in shapes)
-            self.onward, resting = float(earlier["onward"]), int(earlier["resting"])
-            self.resting = resting if 0 <= resting < n else None
-            self.stale = bool(np.isnan(self.before).any() or np.isnan(self.stops_before).any())
 
     @property
-    def memory(self) -> dict:
-        """What a later part of the run needs: the values at its end, and what is known of the functions."""
-        resting = -1 if self.resting is None else self.resting
-        arrays = {"unresolved": self.unresolved, "noise": self.noise, "before": self.before, "stops_before": self.stops_before}
-        return {name: np.asarray(x, float).tolist() for name, x in (arrays | {"resting": resting, "onward": self.onward}).items()}
-
-    def snapshot(self) -> "EventDetector":
-        """A copy that later changes do not reach."""
-        made = copy(self)
-        made.unresolved, made.noise = self.unresolved.copy(), self.noise.copy()
-        return made
+    def sizes(self):
+        return {"events": len(self.events), "values": len(self.stops_before)}
 
     @property
     def any(self) -> bool:

@@ -36,7 +36,7 @@ from ...motion.joint_limits import each_velocity, limits_of
 from ...motion.rotation_translation import turned
 from ..rates.compliance import compliance
 from ..rates.constrained_step import FreeMotionOnConstraints
-from ..rates.memory import remembered
+from ..state import Impulses
 from .flow import Flow
 from .interpolate import Quartic
 from .record import Growing
@@ -181,6 +181,38 @@ class ContactRecord(NamedTuple):
     rounds: np.ndarray  # (m,)
 
 
+class ContactLog(Growing):
+    """The contacts of the steps of a run, as they are made, with `lack`: by how much their velocities fall short, at least."""
+
+    def __init__(self, count: int):
+        super().__init__({"t": (), "gap": (count,), "force": (count, 3), "residual": (), "rounds": (), "lack": ()})
+
+    @property
+    def record(self) -> ContactRecord:
+        columns = self.columns()
+        return ContactRecord(*(columns[name] for name in ContactRecord._fields))
+
+    @property
+    def note(self) -> str:
+        """Returns what is to be said of steps whose contacts are not solved."""
+        columns = self.columns()
+        left, lack = columns["residual"], columns["lack"]
+        poor, jammed = ~(left <= GOOD), lack > 0
+        if not poor.any():
+            return ""
+        worst = int(np.argmax(np.where(np.isnan(left), np.inf, left)))
+        said = (
+            f"contacts of {poor.sum()} steps are not solved to {GOOD:g} (worst residual {left[worst]:.2g} at "
+            f"t = {columns['t'][worst]:.6g} s): with friction there may be no solution, or take a smaller dt."
+        )
+        if not jammed.any():
+            return said
+        return (
+            f"{said} In {jammed.sum()} of them bodies are jammed in each other: every velocity leaves contacts short of what they ask "
+            f"for, by {lack.max():.2g} m/s at least. Start where nothing overlaps, or leave out pairs that always do."
+        )
+
+
 class ContactFlow(Flow):
     """Rates of a run with contacts: accelerations with the forces of contacts, limits and joints with dry friction."""
 
@@ -229,7 +261,7 @@ class ContactFlow(Flow):
 class ContactMidpoint(Integrator):
     """Moreau's midpoint rule: order 2 where contacts do not change, order 1 in the times of impacts."""
 
-    order = 2
+    Memory = (Impulses,)
 
     def __init__(self, flow):
         super().__init__(flow)
@@ -238,87 +270,51 @@ class ContactMidpoint(Integrator):
         nodes, dry = smooth(robot.lowered.plain())
         self.nodes, self.dry = robot.lowered.system(nodes), dry[list(law.rough)]
         self.constrained = robot.constraints is not None
-        self.impulse = np.zeros(3 * law.count)
-        self.free_rate = np.zeros(robot.nv)  # the acceleration without contacts, of robots with constraints
         self.kernels = bool(robot.compiled and robot.nv and not robot.long and not self.constrained)
         self.compiled: tuple | None = None  # the law and the solver of steps that are one kernel
         if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
             self.compiled = law, (flow.solver or PRECISE).in_steps
-        self.answer: np.ndarray | None = None  # of the functions, in the step that the kernel has not solved
-        self.log = Growing({"t": (), "gap": (law.contacts,), "force": (law.contacts, 3), "residual": (), "rounds": ()})
-        self.poor = 0  # steps that are not solved
-        self.worst, self.worst_time = 0.0, 0.0
-        self.jammed, self.violation = 0, 0.0  # steps that no velocities solve, and by how much their contacts fall short, at least
 
     @property
-    def memory(self):
-        return {"impulse": self.impulse.tolist()}
+    def sizes(self):
+        answers = self.n + (0 if self.flow.external is None else 6 * len(self.robot.bodies))
+        return super().sizes | {"blocks": 3 * self.law.count, "answers": answers}
 
-    def remember(self, memory):
-        if (earlier := remembered(memory, {"impulse": self.impulse.shape})) is not None:
-            self.impulse = earlier["impulse"]
+    def restarted(self, memory, *, jump):
+        return None if jump else memory
 
-    def restart(self, *, jump):
-        if jump:
-            self.impulse = np.zeros_like(self.impulse)
+    def impulse(self, memory) -> np.ndarray:
+        """Where the solution of the next step starts."""
+        return memory.impulse if isinstance(memory, Impulses) else np.zeros(3 * self.law.count)
 
-    def step(self, t, q, v, vdot, h):
-        tau, *wrenches = self._forces(t, q, v, h)
-        q1, v1, impulse, left, rounds, gaps = self._by_parts(t, q, v, tau, h, *wrenches)
-        if not left <= GOOD:
-            self.poor += 1
-            if not left <= self.worst:
-                self.worst, self.worst_time = left, t
-        n = self.law.contacts
-        self.impulse = impulse
-        self.log.add(t + h / 2, gaps[:n], blocks(impulse)[:n] / h, left, rounds)
+    def step(self, s, h):
+        t, q, v, n = s.t, s.q, s.v, self.law.contacts
+        tau, *wrenches = self._forces(t, q, v, h, None if s.memory is None else s.memory.answer)
+        q1, v1, impulse, gaps, said, free_rate = self._by_parts(t, q, v, tau, h, self.impulse(s.memory), *wrenches)
+        contact = {"t": t + h / 2, "gap": gaps[:n], "force": blocks(impulse)[:n] / h} | said
         change = (v1 - v) / h
-        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1), (change, self.flow.tau))
+        within = Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1)
+        return Step(h, q, q1, v1, within, (change, self.flow.tau), Impulses(impulse), contact=contact, free_rate=free_rate)
 
-    def _forces(self, t, q, v, h) -> tuple:
-        """The forces in the middle of a step, for which functions are asked once."""
-        flow, answer, n = self.flow, self.answer, self.n
+    def record_of(self, t, h, rows) -> dict[str, np.ndarray]:
+        """The record of compiled steps of lengths h from the times t, of which these are the rows."""
+        n, shape = self.law.contacts, (len(h), self.law.contacts, 3)
+        force = rows["impulse"][:, : 3 * n].reshape(shape) / h[:, None, None]
+        said = {"residual": rows["left"], "rounds": rows["rounds"], "lack": np.zeros(len(h))}
+        return {"t": t + h / 2, "gap": rows["gap"][:, :n].copy(), "force": force} | {name: x.copy() for name, x in said.items()}
+
+    def _forces(self, t, q, v, h, answer) -> tuple:
+        """The forces in the middle of a step, for which functions are asked once; `answer` is theirs if they were asked already."""
+        flow, n = self.flow, self.n
         if answer is not None:
-            self.answer = None
             return answer[:n], *((answer[n:].reshape(-1, 6),) if len(answer) > n else ())
         flow.evaluations += 1
         middle = drift(self.nodes, q, v, np.asarray(h / 2)) if flow.reacts else (q, v)
         return flow.forces(t + h / 2, *middle)
 
-    def made(self, rows: dict, t, answer: np.ndarray | None) -> None:
-        """Take note of steps that compiled code has made from the times t; `answer` is that of the functions in a step that it has not."""
-        n, self.answer = self.law.contacts, answer
-        if count := len(rows["h"]):
-            h, impulses = rows["h"], rows["impulse"]
-            self.impulse = impulses[-1].copy()
-            force = impulses[:, : 3 * n].reshape(count, n, 3) / h[:, None, None]
-            self.log.extend(t[:count] + h / 2, rows["gap"][:, :n], force, rows["left"], rows["rounds"])
-
-    @property
-    def note(self) -> str:
-        """What is to be said of steps whose contacts are not solved."""
-        if not self.poor:
-            return ""
-        return (
-            f"contacts of {self.poor} steps are not solved to {GOOD:g} (worst residual {self.worst:.2g} at t = {self.worst_time:.6g} s): "
-            "with friction there may be no solution, or take a smaller dt." + self._jams
-        )
-
-    @property
-    def _jams(self) -> str:
-        if not self.jammed:
-            return ""
-        return (
-            f" In {self.jammed} of them bodies are jammed in each other: every velocity leaves contacts short of what they ask for, by "
-            f"{self.violation:.2g} m/s at least. Start where nothing overlaps, or leave out pairs that always do."
-        )
-
-    @property
-    def contact(self) -> ContactRecord:
-        return ContactRecord(**self.log.columns())
-
-    def _by_parts(self, t, q, v, tau, h, external=None):
-        """The step with its problem solved as well as can be, by `solve_contacts`."""
+    def _by_parts(self, t, q, v, tau, h, start, external=None):
+        """The step with its problem solved as well as can be, by `solve_contacts`, which starts from the impulses `start`: q and v,
+        impulses, gaps, how well that is solved, and the acceleration without contacts."""
         robot, law, nodes, h = self.robot, self.law, self.nodes, np.asarray(float(h))
         if self.kernels:
             wrenches = () if external is None else (external,)
@@ -338,13 +334,12 @@ class ContactMidpoint(Integrator):
             gaps, J = law.rows(nodes, q, robot.nv)
             inverse = self._compliance(q, middle)
         free = free_velocity(v)
-        self.free_rate = (free - v) / h
-        after, impulse, left, rounds, lack = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, self.impulse)
+        free_rate = (free - v) / h
+        after, impulse, left, rounds, lack = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, start)
         change, own = lambda impulse: inverse @ (J.T @ impulse), (J @ inverse * J).sum(-1)
         after = at_the_mean(law, J, own, law.friction, v, free, after, impulse, free_velocity, change)
-        self.jammed, self.violation = self.jammed + (lack > 0), max(self.violation, lack)
-        end = drift(nodes, q, after, h / 2)
-        return *(self._as_in_the_middle(t, h, q, after, *end) if self.constrained else end), impulse, left, rounds, gaps
+        end, said = drift(nodes, q, after, h / 2), {"residual": left, "rounds": rounds, "lack": lack}
+        return *(self._as_in_the_middle(t, h, q, after, *end) if self.constrained else end), impulse, gaps, said, free_rate
 
     def _onto(self, t, q, v):
         """P v: the velocity that a configuration on the constraints may have."""

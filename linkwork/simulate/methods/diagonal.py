@@ -1,12 +1,14 @@
 """Runs in velocities whose mass matrix is the identity: η in place of v within each step (Jain, chapter 19)."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...motion import equations
 from ..rates.kernels import kernel
 from .flow import Flow
 from .interpolate import Polynomial, Quartic
-from .step import Integrator, Step
+from .step import Integrator, Interpolant
 
 VELOCITIES = "v", "eta"
 
@@ -25,6 +27,14 @@ class DiagonalFlow:
     @property
     def tau(self):
         return self.own.tau
+
+    @property
+    def rejected(self) -> int:
+        return self.own.rejected
+
+    @rejected.setter
+    def rejected(self, count: int) -> None:
+        self.own.rejected = count
 
     def velocity(self, q, eta):
         """v, which is ξ̇ at the start of a step."""
@@ -46,24 +56,15 @@ class InDiagonalVelocities(Integrator):
         super().__init__(flow)  # type: ignore[arg-type]
         self.method = method
 
-    rejected = property(lambda self: self.method.rejected)
-    next_step = property(lambda self: self.method.next_step)
-
-    def restart(self, *, jump):
-        self.method.restart(jump=jump)
-
-    def snapshot(self):
-        return InDiagonalVelocities(self.flow, self.method.snapshot())  # type: ignore[arg-type]
-
-    def step(self, t, q, v, vdot, h):
-        flow, eta, rates = self.flow, self.robot.diagonal().eta(q, v), np.empty((2, self.n))
-        flow(t, q, flow.zero, eta, tuple(rates))
-        made = self.method.step(t, q, eta, rates[1], h)
-        v1 = flow.velocity(made.q, made.v)
-        if isinstance(made.interpolant, Polynomial):
-            inner = made.interpolant
-            return Step(made.h, q, made.q, v1, Polynomial(lambda: self.in_v(q, inner)))
-        return Step(made.h, q, made.q, v1, Quartic(self.robot, made.h, self.robot.difference(q, made.q), v, vdot, v1))
+    def step(self, s, h):
+        flow, q, eta, rates = self.flow, s.q, self.robot.diagonal().eta(s.q, s.v), np.empty((2, self.n))
+        flow(s.t, q, flow.zero, eta, tuple(rates))
+        made = self.method.step(s._replace(v=eta, vdot=rates[1]), h)
+        v1, inner = flow.velocity(made.q, made.v), made.interpolant
+        within: Interpolant = Polynomial(lambda: self.in_v(q, inner))  # type: ignore[arg-type]
+        if not isinstance(inner, Polynomial):
+            within = Quartic(self.robot, made.h, self.robot.difference(q, made.q), s.v, s.vdot, v1)
+        return replace(made, base=q, v=v1, interpolant=within, rates=None)
 
     def in_v(self, q, interpolant: Polynomial) -> np.ndarray:
         """The coefficients of a polynomial of (ξ, v) from one of (ξ, η): of the same degree, through points that include both ends."""

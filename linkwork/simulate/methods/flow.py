@@ -34,7 +34,7 @@ class Flow:
         if isinstance(self.rates, ConstrainedRates):
             self.rates = self.rates.keeping(keeper)
         self.zero = np.zeros(robot.nv)
-        self.evaluations = 0
+        self.evaluations = self.rejected = 0  # how often rates were asked for, and attempts at steps not accepted
         self.refresh()
 
     def refresh(self) -> None:

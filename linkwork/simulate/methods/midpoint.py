@@ -4,7 +4,7 @@ import numpy as np
 
 from ..rates.compliance import tree_compliance
 from ..rates.kernels import kernel, slopes_of
-from ..rates.memory import remembered
+from ..state import Midpoints, State
 from . import variational
 from .interpolate import Quartic
 from .step import Failure, Integrator, Step
@@ -23,7 +23,7 @@ class Midpoint(Integrator):
     Jacobian of an earlier step, until convergence slows.
     """
 
-    order = 2
+    Memory = (Midpoints,)
 
     def __init__(self, flow):
         super().__init__(flow)
@@ -33,87 +33,93 @@ class Midpoint(Integrator):
         self.momentum = kernel(robot, variational.momentum)
         self.middle = kernel(robot, variational.midpoint_state)
         self.options, self.friction = options, friction
-        self.stiff = False
-        self.restart(jump=True)
 
-    def restart(self, *, jump):
-        self.h = np.array(np.nan)
-        self.inverse = None
-        self.past: list[np.ndarray] = []
+    def restarted(self, memory, *, jump):
+        return self._begun(np.nan, memory is not None and memory.stiff)
 
-    @property
-    def memory(self):
-        memory = {"h": float(self.h), "stiff": self.stiff, "past": [x.tolist() for x in self.past]}
-        return memory if self.inverse is None else memory | {"inverse": self.inverse.tolist()}
+    def _begun(self, h: float, stiff: bool) -> Midpoints:
+        """The memory of steps of another length, or with other forces: no more than whether they take Newton's method."""
+        return Midpoints(h, stiff, np.zeros((0, self.n)), None)
 
-    def remember(self, memory):
-        count = len(memory["past"]) if isinstance(memory, dict) and isinstance(memory.get("past"), list) else 0
-        shapes: dict = {"h": (), "stiff": (), "past": (count, self.n) if count else (0,), "inverse": (self.n, self.n)}
-        if count > len(HISTORY) or (m := remembered(memory, shapes, optional=("inverse",))) is None:
-            return
-        self.h, self.stiff, self.past, self.inverse = m["h"], bool(m["stiff"]), list(m["past"]), m.get("inverse")
-
-    def step(self, t, q, v, vdot, h):
-        if h != self.h:
-            self.restart(jump=False)
-            self.h = np.array(h)
-        self.t, self.q, self.p = t, q, self.momentum(q, v)
-        n = len(self.past)
-        guess = HISTORY[n - 1, :n] @ np.array(self.past) if n > 1 else h * v + h * h / 2 * vdot
+    def step(self, s, h):
+        known = s.memory or self._begun(h, False)
+        if h != known.h:
+            known = self._begun(h, known.stiff)
+        problem, n = _Problem(self, s, h), min(len(known.past), len(HISTORY))
+        guess = HISTORY[n - 1, :n] @ known.past[:n] if n > 1 else h * s.v + h * h / 2 * s.vdot
         stops = self.flow.stops
         held = stops is not None and stops.held
-        xi = self._by_mass(guess) if not (self.stiff or held) else None
-        xi = self._by_newton(guess) if xi is None else xi
-        self.past = [xi, *self.past[:3]]
-        q1, v1 = self.end(q, xi, *self._forces(xi))
+        stiff, inverse = known.stiff, known.inverse
+        xi = None if stiff or held else problem.by_mass(guess)
+        if xi is None:
+            stiff = stiff or not held
+            xi, inverse = problem.by_newton(guess, inverse)
+        q1, v1 = self.end(s.q, xi, *problem.forces(xi))
         if stops is not None and stops.held:
             v1 = self._at_rest(q1, v1, stops.rows)
-        return Step(h, q, q1, v1, Quartic(self.robot, h, self.robot.difference(q, q1), v, vdot, v1))
+        memory = Midpoints(h, stiff, np.concatenate([xi[None], known.past[:3]]), inverse)
+        within = Quartic(self.robot, h, self.robot.difference(s.q, q1), s.v, s.vdot, v1)
+        return Step(h, s.q, q1, v1, within, memory=memory)
 
-    def _forces(self, xi):
+    def _at_rest(self, q, v, rows):
+        """v after an impulse along the joints at rest that makes their velocities zero."""
+        inverse = tree_compliance(self.robot, q)
+        v = v - inverse[:, rows] @ np.linalg.solve(inverse[np.ix_(rows, rows)], v[rows])
+        v[rows] = 0.0
+        return v
+
+
+class _Problem:
+    """The equations of one step."""
+
+    def __init__(self, of: Midpoint, s: State, h: float):
+        self.of, self.flow, self.robot = of, of.flow, of.robot
+        self.t, self.q, self.p, self.h = s.t, s.q, of.momentum(s.q, s.v), np.array(h)
+
+    def forces(self, xi):
         """τ, h and the wrenches at the midpoint."""
-        middle = self.middle(self.q, xi, self.h) if self.flow.reacts else (self.q, xi)
+        middle = self.of.middle(self.q, xi, self.h) if self.flow.reacts else (self.q, xi)
         tau, *wrenches = self.flow.forces(self.t + float(self.h) / 2, *middle)
         return tau, self.h, *wrenches
 
-    def _by_mass(self, xi):
+    def by_mass(self, xi):
         """ξ by corrections h 𝓜⁻¹ (p₀(ξ) − p), or None if they do not shrink fast enough."""
-        last, q, p, correction = np.inf, self.q, self.p, self.correction
+        last = np.inf
         while True:
             self.flow.evaluations += 1
-            better = correction(q, p, xi, *self._forces(xi))
+            better = self.of.correction(self.q, self.p, xi, *self.forces(xi))
             change = better - xi
             size, xi = change @ change, better
             if _done(size, last, xi):
                 return xi
             if not size < SLOW * last:
-                self.stiff = True
                 return None
             last = size
 
-    def _by_newton(self, xi):
-        last, fresh = np.inf, self.inverse is None
+    def by_newton(self, xi, inverse):
+        """ξ, and the inverse of the Jacobian; that of an earlier step comes in, or None."""
+        last, fresh = np.inf, inverse is None
         for _ in range(50):
-            if self.inverse is None:
-                self.inverse = np.linalg.pinv(self._jacobian(xi))
-            change = self.inverse @ self._residual(xi)
+            if inverse is None:
+                inverse = np.linalg.pinv(self._jacobian(xi))
+            change = inverse @ self._residual(xi)
             size, xi = change @ change, xi - change
             if _done(size, last, xi):
-                return xi
+                return xi, inverse
             if not np.isfinite(size):
                 break
             if size > SLOW * last:
                 if fresh and size > 0.8 * last:
                     break
-                self.inverse, fresh, last = None, True, np.inf
+                inverse, fresh, last = None, True, np.inf
             else:
                 last = size
         raise Failure('the midpoint equations do not converge: take a smaller dt, or method="stiff"')
 
     def _residual(self, xi):
         self.flow.evaluations += 1
-        residual = kernel(self.robot, variational.midpoint_residual, *self.options, friction=self.friction)
-        r = residual(self.q, self.p, xi, *self._forces(xi))
+        residual = kernel(self.robot, variational.midpoint_residual, *self.of.options, friction=self.of.friction)
+        r = residual(self.q, self.p, xi, *self.forces(xi))
         if self.flow.stops is not None and self.flow.stops.held:
             rows = self.flow.stops.rows
             r[rows] = xi[rows]
@@ -123,10 +129,10 @@ class Midpoint(Integrator):
         """∂p₀/∂ξ; by differences, one column for each velocity, where functions of the user take part."""
         if self.flow.reacts or self.robot.long:
             return self._differences(xi)
-        slopes = slopes_of(self.robot, variational.midpoint_residual, "xi", *self.options, friction=self.friction)
-        J = slopes(self.q, self.p, xi, *self._forces(xi))
+        slopes = slopes_of(self.robot, variational.midpoint_residual, "xi", *self.of.options, friction=self.of.friction)
+        J = slopes(self.q, self.p, xi, *self.forces(xi))
         if self.flow.stops is not None and self.flow.stops.held:
-            J[self.flow.stops.rows] = np.eye(self.n)[self.flow.stops.rows]
+            J[self.flow.stops.rows] = np.eye(len(xi))[self.flow.stops.rows]
         return J
 
     def _differences(self, xi):
@@ -134,13 +140,6 @@ class Midpoint(Integrator):
         here = self._residual(xi)
         columns = [(self._residual(xi + step) - here) / e for step, e in zip(np.diag(d), d)]
         return np.stack(columns, -1) if columns else np.zeros((0, 0))
-
-    def _at_rest(self, q, v, rows):
-        """v after an impulse along the joints at rest that makes their velocities zero."""
-        inverse = tree_compliance(self.robot, q)
-        v = v - inverse[:, rows] @ np.linalg.solve(inverse[np.ix_(rows, rows)], v[rows])
-        v[rows] = 0.0
-        return v
 
 
 def _done(size, last, xi) -> bool:

@@ -1,14 +1,15 @@
-"""The interface of an integrator: a step from one state to the next, with an interpolant in between."""
+"""The interface of a method of integration: a step is a function of the state of a run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from copy import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...dynamics import Dynamics
 from ..rest.failure import Failure
+from ..state import State
 from .flow import Flow
 from .tolerances import Tolerances
 
@@ -21,7 +22,8 @@ Interpolant = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 class Step:
     """A step of length h that ends at (q, v); `rates` are vdot and tau at the end, if the method has computed them.
 
-    `interpolant(x)` gives ξ and v at fractions x (m, 1) of the step, the configuration there being base ∘ exp ξ.
+    `interpolant(x)` gives ξ and v at fractions x (m, 1) of the step, the configuration there being base ∘ exp ξ. `memory` is what the
+    method remembers of it, `next_step` the length to try next.
     """
 
     h: float
@@ -30,6 +32,10 @@ class Step:
     v: np.ndarray
     interpolant: Interpolant
     rates: tuple[np.ndarray, np.ndarray] | None = None
+    memory: Any = None
+    next_step: float | None = None
+    contact: Mapping[str, Any] | None = None  # of steps with contact: their entries in the record of these
+    free_rate: np.ndarray | None = None  # of these: the acceleration without contacts
 
     def at(self, robot: Dynamics, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and v at fractions x (m,) of the step."""
@@ -38,11 +44,9 @@ class Step:
 
 
 class Integrator(ABC):
-    """A method that makes steps. Between steps it stores data of the last ones and the length to try next."""
+    """A method that makes steps. It knows nothing of earlier ones but what a state has of them in its memory."""
 
-    rejected = 0
-    next_step: float | None = None  # the length that an adaptive method tries next
-    creeping = 0  # attempts in a row at steps too short to get anywhere (see `pairs.creeps`)
+    Memory: ClassVar[tuple[type, ...]] = ()  # the kinds of memory that the method has
 
     def __init__(self, flow: Flow):
         self.flow = flow
@@ -50,23 +54,18 @@ class Integrator(ABC):
         self.n = flow.robot.nv
 
     @abstractmethod
-    def step(self, t: float, q, v, vdot, h: float) -> Step:
-        """Make a step of length h, or a shorter one if the method chooses its length; v and vdot are those at t."""
+    def step(self, s: State, h: float) -> Step:
+        """A step of length h from a state, or a shorter one if the method chooses its length."""
 
     @property
-    def memory(self):
-        """What it knows of earlier steps that changes the bits of later ones, as lists and numbers; None if nothing."""
+    def sizes(self) -> dict[str, int]:
+        """How long the arrays of its memory are (see `state.fitted`)."""
+        return {"nq": self.robot.nq, "nv": self.n, "n": self.flow.blocks * self.n}
+
+    def restarted(self, memory, *, jump: bool):
+        """What is left of a memory where a force has changed or, with `jump`, the state."""
         return None
 
-    def remember(self, memory) -> None:  # noqa: B027  most methods store nothing
-        """Go on with the memory of an earlier part of the run, unless that is None or does not fit."""
-
-    def snapshot(self) -> "Integrator":
-        """A copy, for its memory, that later steps do not change."""
-        return copy(self)
-
-    def state_projected(self) -> None:  # noqa: B027  most methods start from the state they are given
-        """Called when the state after a step has been projected on the constraints, which moves it slightly."""
-
-    def restart(self, *, jump: bool) -> None:  # noqa: B027  most methods store nothing
-        """Called when a force has changed or, with `jump`, the state: discard what was stored from earlier steps."""
+    def projected(self, memory):
+        """What is left of a memory where the state after a step has been put on the constraints, which moves it slightly."""
+        return memory

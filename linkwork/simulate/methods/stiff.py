@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rates.memory import remembered
+from ..state import Collocation, Released
 from .explicit import Adaptive
 from .interpolate import Polynomial
 from .rosenbrock import Rosenbrock
@@ -24,102 +24,87 @@ PROBE = 1e-8  # increment of finite differences, relative to a coordinate or its
 
 
 class Radau(Integrator):
-    order = 5
+    """SciPy's solver, made anew for each step from what is remembered of the last one."""
 
-    def __init__(self, flow, tolerances: Tolerances, first_step: float | None, max_step: float):
+    Memory = (Collocation,)
+
+    def __init__(self, flow, tolerances: Tolerances, max_step: float):
         super().__init__(flow)
-        self.tolerances = tolerances
-        self.next_step = first_step
-        self.max_step = max_step
-        self.solver: Any = None
-        self.origin = 0.0  # the time from which the solver counts
-        self.earlier: dict | None = None  # the memory of an earlier part of the run, until the first step
+        self.tolerances, self.max_step = tolerances, max_step
+        self.base, self.origin, self.last_step = flow.zero, 0.0, 1.0  # of the step that is being made
+        self.solver: Any = None  # one that was made earlier, to copy
 
-    def restart(self, *, jump):
-        self.solver = self.earlier = None
-        self.next_step = None if jump else self.next_step
+    def projected(self, memory):
+        return None
 
-    def state_projected(self):
-        self.solver = self.earlier = None
-
-    @property
-    def memory(self):
-        """The state of the solver between two steps."""
-        if (s := self.solver) is None or s.sol is None:
-            return self.earlier
-        arrays = {"base": self.base, "y": s.y, "f": s.f, "J": s.J, "y_old": s.y_old, "Q": s.sol.Q}
-        if s.LU_real is not None:
-            (real, order), (whole, second) = s.LU_real, s.LU_complex
-            arrays |= {"LU": np.stack([real, whole.real, whole.imag]), "order": np.stack([order, second])}
-        numbers = {"origin": self.origin, "t": s.t, "t_old": s.t_old, "t_bound": s.t_bound}
-        numbers |= {"h": s.h_abs, "h_old": s.h_abs_old, "error": s.error_norm_old}
-        lists: dict = {name: x.tolist() for name, x in arrays.items()}
-        return lists | {name: float(x) for name, x in numbers.items()} | {"current": bool(s.current_jac)}
-
-    def snapshot(self):
-        made = copy(self)
-        made.solver = copy(self.solver)
-        return made
-
-    def remember(self, memory):
-        n, y = self.flow.blocks * self.n, (self.flow.blocks * self.n,)
-        shapes: dict = {"base": (self.robot.nq,), "y": y, "f": y, "J": (n, n), "y_old": y, "Q": (n, 3), "LU": (3, n, n), "order": (2, n)}
-        shapes |= dict.fromkeys(("origin", "t", "t_old", "t_bound", "h", "h_old", "error", "current"), ())
-        self.earlier = remembered(memory, shapes, optional=("LU", "order"))
-
-    def _go_on(self, memory):
-        """The solver of an earlier part of the run."""
-        m: dict = {name: x if x.ndim else float(x) for name, x in memory.items()}
-        if not m["h"] > 0 or not m["t"] < m["t_bound"]:
-            return
-        s = self._new_solver(m["base"], m["origin"], m["t"], m["y"], m["t_bound"], min(m["h"], m["t_bound"] - m["t"]))
-        s.f, s.J, s.current_jac, s.t_old, s.y_old = m["f"], m["J"], bool(m["current"]), m["t_old"], m["y_old"]
-        s.h_abs, s.h_abs_old, s.error_norm_old = m["h"], m["h_old"], m["error"]
-        s.sol = _LastStep(s.t_old, s.t, s.y_old, m["Q"])
-        if "LU" in m:
-            (real, re, im), order = m["LU"], np.clip(m["order"], 0, len(s.y) - 1).astype(np.int32)
-            s.LU_real, s.LU_complex = (real, order[0]), (re + 1j * im, order[1])
-
-    def step(self, t, q, v, vdot, h):
-        if self.earlier is not None:
-            self._go_on(self.earlier)
-            self.earlier = None
-        if self.solver is not None:
-            here, ulps = self.solver.t, 4 * np.spacing(abs(t) + h)
-            if abs(self.origin + here - t) > ulps or abs(self.solver.t_bound - here - h) > ulps:
-                self.solver = None
-        if self.solver is None:
+    def step(self, s, h):
+        self.last_step = s.next_step or 1.0
+        solver = self._going_on(s, h)
+        if solver is None:
             y = np.zeros(self.flow.blocks * self.n)
-            y[self.n : 2 * self.n] = v
-            self._new_solver(q, t, 0.0, y, h, None if self.next_step is None else min(self.next_step, h))
-        solver = self.solver
+            y[self.n : 2 * self.n] = s.v
+            self.base, self.origin = s.q, s.t
+            solver = self._new_solver(0.0, y, h, None if s.next_step is None else min(s.next_step, h))
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             raise Failure(f"the implicit equations have no solution, however short the step ({message})")
         xi, v1 = solver.y[: self.n].copy(), solver.y[self.n : 2 * self.n].copy()
         made, dense, base, done = solver.t - solver.t_old, solver.dense_output(), self.base, solver.status == "finished"
-        self.next_step = max(made, self.next_step or 0.0) if done else solver.h_abs  # a step cut short is no measure
-        if done or self._far(xi):
-            self.solver = None
+        next_step = max(made, s.next_step or 0.0) if done else solver.h_abs  # a step cut short is no measure
+        memory = None if done or self._far(xi) else self._memory(solver)
 
         def coefficients():
             return np.concatenate([dense.y_old[None], dense.Q.T])[:, : 2 * self.n] if self.n else np.zeros((1, 0))
 
-        return Step(h if done else made, base, self.flow.integrate(base, xi), v1, Polynomial(coefficients))
+        q1 = self.flow.integrate(base, xi)
+        return Step(h if done else made, base, q1, v1, Polynomial(coefficients), memory=memory, next_step=float(next_step))
 
-    def _new_solver(self, base, origin, t, y, end, first):
+    def _memory(self, solver) -> Collocation:
+        entries: dict[str, Any] = {"base": self.base, "y": solver.y, "f": solver.f, "J": solver.J, "y_old": solver.y_old, "Q": solver.sol.Q}
+        if solver.LU_real is not None:
+            (real, order), (whole, second) = solver.LU_real, solver.LU_complex
+            entries |= {"LU": np.stack([real, whole.real, whole.imag]), "order": np.stack([order, second])}
+        numbers = {"origin": self.origin, "t": solver.t, "t_old": solver.t_old, "t_bound": solver.t_bound}
+        numbers |= {"h": solver.h_abs, "h_old": solver.h_abs_old, "error": solver.error_norm_old}
+        entries |= {name: float(x) for name, x in numbers.items()}
+        return Collocation(**entries, current=bool(solver.current_jac))
+
+    def _going_on(self, s, h) -> Any:
+        """The solver of the last step, if this one is where that led, with its end."""
+        m, ulps = s.memory, 4 * np.spacing(abs(s.t) + h)
+        if not isinstance(m, Collocation) or not (m.h > 0 and m.t < m.t_bound):
+            return None
+        if abs(m.origin + m.t - s.t) > ulps or abs(m.t_bound - m.t - h) > ulps:
+            return None
+        self.base, self.origin = m.base, m.origin
+        if self.solver is None:
+            self._new_solver(m.t, m.y, m.t_bound, min(m.h, m.t_bound - m.t))
+        solver = copy(self.solver)
+        solver.status, solver.t, solver.y, solver.t_bound, solver.atol = "running", m.t, m.y, m.t_bound, self._atol(m.y)
+        solver.f, solver.J, solver.current_jac, solver.t_old, solver.y_old = m.f, m.J, m.current, m.t_old, m.y_old
+        solver.h_abs, solver.h_abs_old, solver.error_norm_old = m.h, m.h_old, m.error
+        solver.sol = _LastStep(m.t_old, m.t, m.y_old, m.Q)
+        solver.LU_real = solver.LU_complex = None
+        if m.LU is not None and m.order is not None:
+            (real, re, im), order = m.LU, np.clip(m.order, 0, len(m.y) - 1).astype(np.int32)
+            solver.LU_real, solver.LU_complex = (real, order[0]), (re + 1j * im, order[1])
+        return solver
+
+    def _new_solver(self, t, y, end, first):
         """A solver that counts time from `origin`, and local coordinates from `base`."""
         from scipy.integrate import Radau as SciPyRadau
 
-        self.base, self.origin = base, origin
-        atol = np.full_like(y, self.tolerances.atol)
-        atol[: self.n] += self.tolerances.rtol * self.tolerances.size(base)
         with np.errstate(all="ignore"):
             self.solver = SciPyRadau(
-                self._rates, t, y, end, rtol=max(self.tolerances.rtol, 1e-13), atol=atol,
+                self._rates, t, y, end, rtol=max(self.tolerances.rtol, 1e-13), atol=self._atol(y),
                 first_step=first, max_step=self.max_step, jac=self._jacobian,
             )  # fmt: skip
-        return self.solver
+        return copy(self.solver)
+
+    def _atol(self, y) -> np.ndarray:
+        atol = np.full_like(y, self.tolerances.atol)
+        atol[: self.n] += self.tolerances.rtol * self.tolerances.size(self.base)
+        return atol
 
     def _jacobian(self, t, y):
         """∂(ξ̇, v̇)/∂(ξ, v); by differences, all columns at once, where functions of the user take part."""
@@ -129,7 +114,7 @@ class Radau(Integrator):
                 return np.pad(slopes, (0, len(y) - n))
         sizes = self.tolerances.size(self.base)
         size = np.maximum(sizes, 1e-3 * sizes.max(initial=1e-300))
-        size = np.concatenate([size, *[size / (self.next_step or 1.0)] * (self.flow.blocks - 1)])
+        size = np.concatenate([size, *[size / self.last_step] * (self.flow.blocks - 1)])
         d = PROBE * np.maximum(np.abs(y), size)
         rates = self._rates(t, y[:, None] + np.concatenate([np.zeros((len(y), 1)), np.diag(d)], 1))
         return (rates[:, 1:] - rates[:, :1]) / d
@@ -154,36 +139,17 @@ class Radau(Integrator):
 class Stiff(Adaptive):
     """Steps of `Rosenbrock`, which compiled code makes; what that cannot make is a step of Radau's, with the same tolerances."""
 
-    def __init__(self, flow, tolerances: Tolerances, first_step: float | None, max_step: float):
-        super().__init__(Rosenbrock(), flow, tolerances, first_step, max_step)
-        self.radau = Radau(flow, tolerances, first_step, max_step)
+    Memory = Released, Collocation
 
-    def step(self, t, q, v, vdot, h):
-        self.radau.next_step, self.fresh = self.next_step, True
-        made = self.radau.step(t, q, v, vdot, h)
-        self.next_step = self.radau.next_step
-        return made
+    def __init__(self, flow, tolerances: Tolerances, max_step: float):
+        super().__init__(Rosenbrock(), flow, tolerances, max_step)
+        self.radau = Radau(flow, tolerances, max_step)
 
-    def restart(self, *, jump):
-        super().restart(jump=jump)
-        self.radau.restart(jump=jump)
+    def step(self, s, h):
+        return self.radau.step(s, h)
 
-    def state_projected(self):
-        self.radau.state_projected()
-
-    @property
-    def memory(self):
-        """Of compiled steps the accelerations of joints at rest, of Radau's the state of the solver."""
-        return super().memory or self.radau.memory
-
-    def remember(self, memory):
-        super().remember(memory)
-        self.radau.remember(memory)
-
-    def snapshot(self):
-        made = copy(self)
-        made.radau = self.radau.snapshot()
-        return made
+    def projected(self, memory):
+        return memory if isinstance(memory, Released) else None
 
 
 @dataclass(frozen=True)

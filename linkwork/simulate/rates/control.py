@@ -1,7 +1,6 @@
 """Controllers: plain functions of (t, q, v), and sampled ones, whose output is held between sampling instants."""
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from math import floor, inf
@@ -13,7 +12,7 @@ from numpy import spacing
 from ...errors import ShapeError, SimulationError, listed
 from ...kernels import UserKernel
 from ...lie.scalars import numbers
-from .memory import remembered
+from ..state import Part, Samples
 
 Function = Callable[[float, np.ndarray, np.ndarray], object]
 FLOAT = np.dtype(float)
@@ -81,10 +80,12 @@ def parts_of(control) -> list[Any]:
     return parts
 
 
-class Controls:
+class Controls(Part):
     """The sum of all controllers of a run."""
 
-    def __init__(self, robot, control: Control, held=None):
+    State = Samples
+
+    def __init__(self, robot, control: Control):
         parts = parts_of(control)
         self.robot = robot
         self.functions: list[Function] = [part for part in parts if not isinstance(part, Hold)]
@@ -92,35 +93,24 @@ class Controls:
         self.calls = [partial(at_state, x) if isinstance(x, UserKernel) else x for x in self.functions]  # each of (t, q, v)
         self.zero = np.zeros(robot.nv)
         self.zero.flags.writeable = False
-        self.last_calls: list[float] = [-inf for _ in self.holds]
-        self.answers = [np.zeros(robot.nv) for _ in self.holds]
-        count = len(self.holds)
-        if count and (earlier := remembered(held, {"calls": (count,), "outputs": (count, robot.nv)})) is not None:
-            self.last_calls, self.answers = earlier["calls"].tolist(), list(earlier["outputs"])
+        self.last_calls, self.answers = np.full(len(self.holds), -inf), np.zeros((len(self.holds), robot.nv))
 
     @property
-    def held(self) -> dict[str, list]:
-        """The last calls of the held controllers and their outputs: what a continued run needs."""
-        return {"calls": [float(x) for x in self.last_calls], "outputs": [x.tolist() for x in self.answers]}
-
-    def snapshot(self) -> "Controls":
-        """A copy that later calls do not change."""
-        made = copy(self)
-        made.last_calls, made.answers = list(self.last_calls), list(self.answers)
-        return made
+    def sizes(self):
+        return {"holds": len(self.holds), "nv": self.robot.nv}
 
     def sample(self, t: float, q, v) -> bool:
         """Call the held controllers that are due at t; True if there was one."""
         due = [i for i, part in enumerate(self.holds) if part.index(t) > self.last_calls[i]]
         q, v = read_only(q, v)
         for i in due:
-            self.answers[i] = self._checked(at_state(self.holds[i].function, t, q, v), "held control").copy()
+            self.answers[i] = self._checked(at_state(self.holds[i].function, t, q, v), "held control")
             self.last_calls[i] = self.holds[i].index(t)
         return bool(due)
 
     def next(self) -> float:
         """The time of the next call of a held controller."""
-        return min(((k + 1) / part.rate for part, k in zip(self.holds, self.last_calls)), default=inf)
+        return min(((k + 1) / part.rate for part, k in zip(self.holds, self.last_calls.tolist())), default=inf)
 
     def __call__(self, t: float, q, v) -> np.ndarray:
         """τ of all controllers: the held outputs and the functions evaluated now."""

@@ -16,45 +16,60 @@ import numpy as np
 
 from ...errors import ConstraintError, ModelError, SimulationError
 from ...motion import equations
+from ..state import Embedding, Part
 
 if TYPE_CHECKING:
     from ...constraints import Constrained
+    from ...constraints.systems.kernels import Pick
 
 WAYS = "project", "embed"
 UNSEEN = 1e-3  # of an error that projection takes away, how much counts
 WORSE = 0.3  # of the pivots where a choice of dependent velocities was made: below it another may be better
 
 
-class Keeper:
+class Keeper(Part):
     """How a run stays on its constraints; `held` are those it is put back on.
 
     When loops are embedded, the run owns the choice of dependent velocities: the one it starts with, until its pivots have
     become much worse.
     """
 
-    def __init__(self, robot, how, keep: "Constrained | None", carried=None, tolerance: float | None = None):
-        """`carried` is what an earlier part of the run left (see `carry`)."""
+    def __init__(self, robot, how, keep: "Constrained | None", tolerance: float | None = None):
         self.robot, self.how = robot, how
         self.held = robot.constraints if keep is None else keep
         if tolerance is not None and self.held is not None:
             self.held = self.held.tolerating(tolerance)
         self.timed = self.held is not None and bool(self.held.set.moving)
         self.embeds = self.held is not None and how == "embed" and self.held.rolled is None and self.held.compiled
-        self.pick, self.floor = None, WORSE
-        if self.embeds and carried is not None:
-            from ...constraints.systems.kernels import Pick  # only embedded runs have one
-
-            self.pick, self.floor = Pick.read(carried[0]), carried[1]
+        self.pick: Pick | None = None
+        self.floor = WORSE
 
     @property
-    def carry(self):
-        """What a later part of the run needs to go on with the same bits, as lists and numbers."""
-        return None if self.pick is None else (self.pick.written, self.floor)
+    def state(self) -> Embedding | None:
+        if self.pick is None:
+            return None
+        choices, pivots = self.pick.written
+        return Embedding(choices, pivots, self.floor)
 
-    def fits(self) -> bool:
+    @state.setter
+    def state(self, state: Embedding | None) -> None:
+        self.pick, self.floor = None, WORSE
+        if state is not None:
+            from ...constraints.systems.kernels import Pick  # only embedded runs have one
+
+            self.pick, self.floor = Pick.read((state.choices, state.pivots)), state.floor
+
+    def takes(self, state) -> bool:
+        if not self.embeds or not isinstance(state, Embedding):
+            return False
+        self.state = state
+        if not (fits := self._fits()):
+            self.state = None
+        return fits
+
+    def _fits(self) -> bool:
         """Is the choice of dependent velocities, which may come from a file, one of these constraints?"""
-        if self.pick is None or self.held is None:
-            return True
+        assert self.pick is not None and self.held is not None
         loops, choices = self.held.choices.loops, self.pick.choices
         ranges = zip(choices, (range(len(x)) for x in loops.binding), (list(range(len(x))) for x in loops.columns))
         each = all(

@@ -9,8 +9,7 @@ from ...errors import SimulationError, deprecated, did_you_mean
 from ...lie.scalars import numbers
 from ..methods.diagonal import VELOCITIES
 from ..rates.held import Keeper
-from ..storage.archive import is_missing
-from .settings import ADAPTIVE, FIXED, Settings
+from .settings import ADAPTIVE, FIXED, Settings, is_missing
 
 METHODS = (*ADAPTIVE, *FIXED)
 FINEST = 1e-15  # below it the estimated error of a step is rounding, which shorter steps do not reduce

@@ -13,8 +13,7 @@ from ..methods.contact import ContactSolver, law_of
 from ..rates.control import Hold, parts_of
 from ..rates.held import Keeper
 from ..rates.on_constraints import OnConstraints
-from ..storage.archive import MissingFunction
-from .settings import ADAPTIVE, FIXED, Settings
+from .settings import ADAPTIVE, FIXED, MissingFunction, Settings
 
 POINTS = 600  # contact points of the kernel of a single run's step: compilers take minutes for more
 LOOP = 64  # blocks of a rollout: its step is straight-line code, which grows with their square

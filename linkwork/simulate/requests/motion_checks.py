@@ -5,8 +5,9 @@ import numpy as np
 from ...dynamics import Dynamics
 from ...errors import SimulationError
 from ...lie.scalars import numbers
-from ..methods.step import Failure, Integrator, Step
+from ..methods.step import Failure, Step
 from ..rest.stops import Stops
+from ..state import State
 from .settings import Settings
 
 LARGEST = 1e18  # a state past it, in rad, m, rad/s or m/s, has left: its rounding is larger than 100 of them
@@ -54,13 +55,14 @@ def is_small(change, v, vdot, h, atol, most):
     return np.sqrt(change @ change) <= most * (np.sqrt(v @ v) + h * np.sqrt(vdot @ vdot)) + none
 
 
-def gets_nowhere(integrator: Integrator, v, vdot) -> Failure:
+def gets_nowhere(s: State) -> Failure:
     """The failure of a run whose steps are too short to get anywhere."""
+    assert s.vdot is not None
     return Failure(
-        f"no step is short enough: {integrator.creeping} attempts were shorter than 1e-13 of the time passed, the next would be "
-        f"{integrator.next_step or 0.0:.1g} s (v is up to {np.abs(v).max():.2g}, its rate up to {np.abs(vdot).max():.2g}). "
+        f"no step is short enough: {s.creeping} attempts were shorter than 1e-13 of the time passed, the next would be "
+        f"{s.next_step or 0.0:.1g} s (v is up to {np.abs(s.v).max():.2g}, its rate up to {np.abs(s.vdot).max():.2g}). "
         "A force is discontinuous, the configuration is singular, or the motion blows up",
-        int(np.argmax(np.abs(vdot))),
+        int(np.argmax(np.abs(s.vdot))),
     )
 
 

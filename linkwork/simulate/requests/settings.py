@@ -1,10 +1,10 @@
-"""The settings of a run, and what a run needs from the one it continues."""
+"""The settings of a run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..methods.contact import ContactMidpoint, ContactSolver
 from ..methods.diagonal import DiagonalFlow, InDiagonalVelocities
@@ -15,14 +15,33 @@ from ..methods.pairs import DormandPrince, DormandPrince8, Pair
 from ..methods.rosenbrock import Rosenbrock
 from ..methods.step import Integrator, Tolerances
 from ..methods.stiff import MOST, Radau, Stiff
-from ..rates.control import Control
-
-if TYPE_CHECKING:
-    from ...constraints import Constrained
+from ..rates.control import Control, Hold
 
 FIXED: dict[str, type[Integrator]] = {"rk4": RK4, "euler": Euler, "midpoint": Midpoint, "contact": ContactMidpoint}
 PAIRS: dict[str, type[Pair]] = {"rk45": DormandPrince, "dop853": DormandPrince8, "rosenbrock": Rosenbrock, "stiff": Rosenbrock}
 ADAPTIVE = *PAIRS, "radau"
+FUNCTIONS = "control", "external", "events", "on_step", "keep"  # settings that a file cannot hold
+
+
+@dataclass(frozen=True)
+class MissingFunction:
+    """Placeholder for functions that a file does not hold; `held` if all of them were held controllers."""
+
+    name: str
+    held: bool = False
+
+
+def is_missing(value) -> bool:
+    parts = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(part, MissingFunction) for part in parts)
+
+
+def is_held(control) -> bool:
+    """Is tau of this control constant between the rows of a run?"""
+    if isinstance(control, MissingFunction):
+        return control.held
+    parts = control if isinstance(control, Sequence) else (control,)
+    return all(isinstance(part, Hold) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -43,14 +62,14 @@ class Settings:
     first_step: float | None = None
     max_step: float = inf
     progress: bool | None = None
-    constraints: object = "project"
-    keep: "Constrained | None" = None
+    constraints: str | tuple[float, float] | None = "project"
+    keep: Any = None  # Constrained
     dense: bool | None = None
     tolerance: float | None = None
     sensitivity: tuple[str, ...] = ()
     velocities: str = "v"
     contact: ContactSolver | None = None
-    max_steps: int | None = None
+    max_steps: float | None = None
     timeout: float | None = None
 
     def most_steps(self, default: float) -> float:
@@ -72,33 +91,19 @@ class Settings:
         """Are rows stored at multiples of dt instead of at the ends of the steps?"""
         return self.dt is not None and not self.fixed
 
-    def integrator(self, flow: Flow, first_step: float | None) -> Integrator:
-        """The integrator of a run, whose first step may be given."""
+    def integrator(self, flow: Flow) -> Integrator:
+        """The integrator of a run."""
         if self.velocities == "eta":
             changed = DiagonalFlow(flow)
-            return InDiagonalVelocities(changed, self._method(changed, first_step))
-        return self._method(flow, first_step)
+            return InDiagonalVelocities(changed, self._method(changed))
+        return self._method(flow)
 
-    def _method(self, flow, first_step: float | None) -> Integrator:
+    def _method(self, flow) -> Integrator:
         if self.fixed:
             return FIXED[self.method](flow)
-        control = Tolerances(flow.robot, self.rtol, self.atol), first_step, self.max_step
+        control = Tolerances(flow.robot, self.rtol, self.atol), self.max_step
         if self.method == "radau" or (self.method == "stiff" and (self.sensitivity or flow.robot.nv > MOST)):
             return Radau(flow, *control)  # which has derivatives, and no code as long as the cube of the velocities
         if self.method in ("stiff", "rosenbrock") and flow.robot.nv:
             return Stiff(flow, *control) if self.method == "stiff" else CompiledOnly(Rosenbrock(), flow, *control)
         return Adaptive(PAIRS[self.method]() if flow.robot.nv else DormandPrince(), flow, *control)
-
-
-@dataclass(frozen=True)
-class Carry:
-    """What a run needs from the one it continues."""
-
-    grid: float = 0.0  # the time from which fixed steps are counted
-    late: float = 0.0  # what the rounding of the last time leaves out
-    next_step: float | None = None
-    held: dict | None = None  # the last calls of held controllers, and their outputs
-    embedding: tuple | None = None  # the choice of dependent velocities, where loops are embedded
-    memory: dict | None = None  # what the integrator and the joints at rest know of earlier steps, as lists and numbers
-    rates: tuple | None = None  # vdot and tau of the state, as the run that is continued has them
-    goes_on: bool = False  # does the state come from a run, so that it is on the constraints already?

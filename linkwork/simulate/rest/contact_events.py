@@ -7,7 +7,6 @@ is decided with the joints at rest, as one problem (`stops.py`). A rebound much 
 accumulating impacts end in rest.
 """
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from ...contact.solver.accelerations import SPEED
 from ...contact.solver.cone import blocks, norm
 from ...dynamics import Dynamics
 from ...errors import SimulationError
+from ..state import Part, Touches
 
 REST = 1e-7  # of the fastest impact of a contact: a rebound slower than that is none
 OVERLAP = 1e-4  # m: shapes may be in each other at the start by so much
@@ -39,8 +39,10 @@ class Touching(NamedTuple):
     mu: np.ndarray  # (n,)
 
 
-class Points:
+class Points(Part):
     """What the contact points of a robot do, and what ends it."""
+
+    State = Touches
 
     def __init__(self, robot: Dynamics, law: str, rtol: float):
         """`law` is that of impacts: "together", "poisson" or "one_by_one"; `rtol` of velocities is how exact a run has them."""
@@ -60,27 +62,6 @@ class Points:
         self.hovers: int | None = None  # the point that strikes again at the time at which it has rebounded: it rose by less than rounding
         self._seen: tuple = ()
         self._found: tuple = ()
-
-    MEMORY = "closed", "slides", "along", "fastest", "slack", "chosen", "rows", "lifts", "struck", "slips"
-
-    @property
-    def memory(self) -> dict:
-        return {f"point {name}": getattr(self, name) for name in self.MEMORY}
-
-    @property
-    def shapes(self) -> dict[str, tuple]:
-        return {f"point {name}": getattr(self, name).shape for name in self.MEMORY}
-
-    def remember(self, earlier: dict) -> None:
-        for name in self.MEMORY:
-            now = getattr(self, name)
-            setattr(self, name, earlier[f"point {name}"].astype(now.dtype).reshape(now.shape))
-
-    def snapshot(self) -> "Points":
-        made = copy(self)
-        for name in (*self.MEMORY, "force", "critical"):
-            setattr(made, name, getattr(self, name).copy())
-        return made
 
     def forget(self) -> None:
         """Events of an earlier time."""

@@ -193,7 +193,8 @@ def choose(stops: "Stops", t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray
         found = _solve(stops, _problem(inverse, free, rows, touch), low, high, rows, touch)
     ways = np.where(moved, np.where(found.z == low, 1.0, -1.0), np.sign(found.w))
     stops.sliding[rows] = np.where(found.between, 0.0, ways) * (stops.dry[rows] > 0)
-    stops.off = set(rows[~found.between].tolist())
+    stops.off[:] = False
+    stops.off[rows[~found.between]] = True
     if points is not None and touch is not None:
         points.take(touch, found.contact, found.rate, free)
         points.rows[rows] = found.z
@@ -226,7 +227,7 @@ def _solve(stops: "Stops", problem, low, high, rows, touch: Touching | None) -> 
     Where forces have just come to their bounds there are several solutions, of which not all remain ones.
     """
     pinned = _pinned(stops, problem, low, high, rows)
-    caught = np.array([int(row) in stops.caught for row in rows], bool)
+    caught = stops.caught[rows]
     least, most = np.where(caught, low - BOUND * np.abs(low), low), np.where(caught, high + BOUND * np.abs(high), high)
     while True:
         kept = ~np.isnan(pinned)
@@ -253,8 +254,8 @@ def _pinned(stops: "Stops", problem, low, high, rows) -> np.ndarray:
         inner = [np.where(np.isfinite(x), x + sign * LOOSE * np.abs(x), x) for x, sign in ((low, 1), (high, -1))]
         found = problem(*inner)
         moves = found.solved & (np.abs(found.w) > BOUND * LOOSE * stops.push)
-        stops.let_go |= {int(row): x for row, x in zip(rows[moves], np.where(found.w > 0, low, high)[moves])}
-    return np.array([stops.let_go.get(int(row), np.nan) for row in rows])
+        stops.let_go[rows[moves]] = np.where(found.w > 0, low, high)[moves]
+    return stops.let_go[rows]
 
 
 def _hold_rows(stops: "Stops", rows, found, low, high, inverse, q, v) -> None:

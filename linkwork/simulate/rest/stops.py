@@ -4,7 +4,6 @@ A joint that slides has a constant force of friction against it. One at rest is 
 of friction, one side only of a limit. Values that come to zero end a smooth motion; what follows is decided in `resting.py`.
 """
 
-from copy import copy
 from math import inf
 
 import numpy as np
@@ -12,22 +11,23 @@ import numpy as np
 from ...dynamics import Dynamics
 from ...errors import SimulationError
 from ...motion.joint_limits import each_velocity, limits_of
-from ..rates.memory import remembered
+from ..state import Part, Rest
 from .contact_events import KINDS, Points
 from .resting import REST, choose, share, strike, without_drift
 from .sharing import room_of_forces
 
-NEEDED = "fastest", "speed", "reach", "push"  # in the memory of every run
 NEAR = 1e-10  # of the largest gap, or the largest speed, of a joint: as near to a limit, or to rest, as that is there
 ROUNDING = 1e-14  # of the mechanism's size: gaps of contact points are not known better
 SAME = 16  # units in the last place: times as near as that are one
 
 
-class Stops:
+class Stops(Part):
     """Which joints rest and which slide, and what happens when that changes."""
 
-    def __init__(self, robot: Dynamics, restitution: float | None, memory=None, points: Points | None = None):
-        """`memory` is what an earlier part of the run left; `points` are those of contacts, if there are any."""
+    State = Rest
+
+    def __init__(self, robot: Dynamics, restitution: float | None, points: Points | None = None):
+        """`points` are those of contacts, if there are any."""
         self.robot, self.points = robot, points
         self.restitution = restitution
         self.limits = [] if restitution is None else limits_of(robot)
@@ -38,21 +38,15 @@ class Stops:
         self.stopped = np.zeros(len(self.limits), bool)  # limits that hold a joint
         self.force = np.zeros(0)
         self.fastest, self.speed, self.reach = np.zeros(robot.nv), np.zeros(robot.nv), np.zeros(len(self.limits))
-        self.push = np.zeros(())  # the largest acceleration that forces at rest have had to prevent
-        earlier = remembered(memory, self._shapes, optional=set(self._shapes) - set(NEEDED))
-        if earlier is not None:
-            self.fastest, self.speed, self.reach, self.push = (earlier[name] for name in NEEDED)
+        self.push = 0.0  # the largest acceleration that forces at rest have had to prevent
         self.inverse = np.zeros(2 * (robot.nv if self.any else 0,))  # the compliance where joints were last held
         self.bounds = np.zeros((2, robot.nv))  # of the forces that hold the rows of `rest`
         self.loosens = False  # do joints that share the work of holding have to let go at this time?
-        self.let_go: dict[int, float] = {}  # rows let go at this time, and the force of each, which is one of its bounds
-        self.caught: set[int] = set()  # rows that would have moved against their friction at this time: they are held
-        self.off: set[int] = set()  # rows that were at rest at this time and are not held
+        self.let_go = np.full(robot.nv, np.nan)  # of rows let go at this time the force, which is one of its bounds
+        self.caught = np.zeros(robot.nv, bool)  # rows that would have moved against their friction at this time: they are held
+        self.off = np.zeros(robot.nv, bool)  # rows that were at rest at this time and are not held
         self.told: list[str] = []  # what has struck since it was last asked for
         self.time = -inf
-        self.chosen = False  # does it come from an earlier part of the run which joints rest?
-        if earlier is not None and len(earlier) == len(self._shapes):
-            self._remember(earlier)
         self._row = np.array([x.row for x in self.limits], int)
         self._side = np.array([x.side for x in self.limits])
         self._bound = np.array([x.bound for x in self.limits])
@@ -74,49 +68,8 @@ class Stops:
         return self.points is not None and bool(self.points.closed.any())
 
     @property
-    def memory(self) -> dict:
-        """What a later part of the run needs: how fast impacts and joints have been, how large gaps, what rests and what has just
-        been let go or caught."""
-        scales = {"fastest": self.fastest, "speed": self.speed, "reach": self.reach, "push": self.push}
-        rests = {"sliding": self.sliding, "rows": self._mask(self.rows), "rest": self._mask(self.rest), "bounds": self.bounds}
-        pinned = np.array([self.let_go.get(row, np.nan) for row in range(self.robot.nv)])
-        here = {"stopped": self.stopped, "time": self.time, "loosens": self.loosens, "let_go": pinned}
-        here |= {"caught": self._mask(list(self.caught)), "off": self._mask(list(self.off))}
-        here |= {} if self.points is None else self.points.memory
-        return {name: np.asarray(x, float).tolist() for name, x in (scales | rests | here).items()}
-
-    @property
-    def _shapes(self) -> dict[str, tuple]:
-        """Those of the arrays in `memory`."""
-        nv, limits = (self.robot.nv,), (len(self.limits),)
-        shapes: dict = dict.fromkeys(("fastest", "speed", "sliding", "rows", "rest", "let_go", "caught", "off"), nv)
-        shapes |= {"reach": limits, "stopped": limits, "push": (), "time": (), "loosens": (), "bounds": (2, *nv)}
-        return shapes if self.points is None else shapes | self.points.shapes
-
-    def _mask(self, rows) -> np.ndarray:
-        mask = np.zeros(self.robot.nv)
-        mask[np.asarray(rows, int)] = 1.0
-        return mask
-
-    def _remember(self, earlier: dict) -> None:
-        """Go on with what rests and slides at the end of an earlier part of the run."""
-        self.chosen = True
-        self.sliding, self.bounds, self.stopped = earlier["sliding"], earlier["bounds"], earlier["stopped"] > 0
-        self.rows, self.rest = (np.flatnonzero(earlier[name]) for name in ("rows", "rest"))
-        self.force = np.zeros(len(self.rows))
-        self.time, self.loosens = float(earlier["time"]), bool(earlier["loosens"])
-        self.let_go = {int(i): float(earlier["let_go"][i]) for i in np.flatnonzero(~np.isnan(earlier["let_go"]))}
-        self.caught, self.off = (set(np.flatnonzero(earlier[name]).tolist()) for name in ("caught", "off"))
-        if self.points is not None:
-            self.points.remember(earlier)
-
-    def snapshot(self) -> "Stops":
-        """A copy that later changes do not reach."""
-        made = copy(self)
-        made.let_go, made.caught, made.off = dict(self.let_go), set(self.caught), set(self.off)
-        made.fastest, made.bounds = self.fastest.copy(), self.bounds.copy()
-        made.points = None if self.points is None else self.points.snapshot()
-        return made
+    def sizes(self):
+        return {"nv": self.robot.nv, "limits": len(self.limits), "points": self._n}
 
     @property
     def friction(self) -> np.ndarray:
@@ -236,12 +189,12 @@ class Stops:
 
     def _stops_sliding(self, row: int, v) -> None:
         """A joint, and others that are as slow."""
-        if row in self.off:
-            caught = self.off if self.loosens else {row}
+        if self.off[row]:
+            caught = self.off if self.loosens else np.arange(self.robot.nv) == row
             self.caught |= caught
-            self.let_go = {i: force for i, force in self.let_go.items() if i not in caught}
+            self.let_go[caught] = np.nan
             self.loosens = False
-            v[list(self.off)] = 0.0
+            v[self.off] = 0.0
         v[row] = 0.0
         self.settle(v)
 
@@ -252,16 +205,17 @@ class Stops:
     def _let_go(self, row: int) -> None:
         """The force that holds a row, or those that hold all rows together, are at their bounds."""
         if self.shares:
-            self.loosens, self.caught = True, set()
+            self.loosens, self.caught = True, np.zeros_like(self.caught)
         else:
             low, high, force = *self.bounds[:, row], self.force[list(self.rows).index(row)]
             self.let_go[row] = low if force - low < high - force else high
-            self.caught.discard(row)
+            self.caught[row] = False
 
     def go_to(self, t: float) -> None:
         """Forget what belongs to an earlier time."""
         if abs(t - self.time) > SAME * np.spacing(abs(t)):
-            self.time, self.let_go, self.caught, self.off, self.loosens = t, {}, set(), set(), False
+            self.time, self.loosens = t, False
+            self.let_go[:], self.caught[:], self.off[:] = np.nan, False, False
             if self.points is not None:
                 self.points.forget()
 

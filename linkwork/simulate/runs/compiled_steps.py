@@ -1,7 +1,7 @@
 """The steps of a run made by compiled code, many at a time. Where forces are Python functions, they are called between compiled parts."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from time import monotonic
 from typing import Any, NamedTuple, TypeGuard, cast
@@ -21,6 +21,7 @@ from ..methods.step import Interpolant, Step
 from ..rates.kernels import cache_of
 from ..rates.on_constraints import OnConstraints
 from ..requests.settings import Settings
+from ..state import Released, State
 from .segments import FORCES, FREE, POLYNOMIAL, ROWS, Equations, Segments
 
 ROOM = 1 << 19  # bytes of the rows of one call
@@ -44,6 +45,8 @@ class Steps:
     steers: bool  # does tau change within a step?
     found: bool = False  # may something happen in the last step?
     error: BaseException | None = None  # what a Python function raised in the step after them
+    after: Mapping[str, Any] = field(default_factory=dict)  # of the state after them: what changes besides the motion
+    contact: Mapping[str, np.ndarray] | None = None  # of steps with contact: their entries in the record of these
     robot: Dynamics | None = None  # where they have no polynomials: whose motion in between is a quartic
 
     def __len__(self) -> int:
@@ -59,13 +62,15 @@ class Steps:
         """The first of them."""
         rows = {name: getattr(self, name)[: count + 1] for name in STATE_ROWS}
         c = None if self.coefficients is None else self.coefficients[:count]
-        return Steps(**rows, h=self.h[:count], coefficients=c, steers=self.steers, error=self.error)
+        contact = self.contact and {name: x[:count] for name, x in self.contact.items()}
+        return Steps(**rows, h=self.h[:count], coefficients=c, steers=self.steers, error=self.error, contact=contact)
 
     def last(self, tau) -> Step:
         """The last one alone, with τ at its end."""
         c, h = self.coefficients, float(self.h[-1])
         within = self._quartic(h) if c is None else Polynomial(lambda: c[-1])
-        return Step(h, self.q[-2], self.q[-1], self.v[-1], within, (self.vdot[-1], tau))
+        contact = self.contact and {name: x[-1] for name, x in self.contact.items()}
+        return Step(h, self.q[-2], self.q[-1], self.v[-1], within, (self.vdot[-1], tau), contact=contact)
 
     def _quartic(self, h: float) -> Interpolant:
         """The motion within the last step, made when it is first needed."""
@@ -76,13 +81,13 @@ class Steps:
 
 
 class Request(NamedTuple):
-    """What steps are asked for: from the state (t, late, q, v, vdot, tau) towards a target, in a run from one of the `times` to the other.
+    """What steps are asked for: from a state towards a target, in a run from one of the `times` to the other.
 
     Fixed steps of a run are `regular`, up to `stop`, from a time with this number to the next one, or there is one of length h. Steps with
     Python functions end soon: with the one after the `deadline`, or behind the time of a `row`, which asks the functions too.
     """
 
-    state: tuple
+    state: State
     h: float
     target: float
     late: float  # what the rounding of the target leaves out
@@ -103,8 +108,7 @@ class StepMaker:
     def __init__(self, flow: Flow, constraints: OnConstraints | None):
         self.flow, self.constraints, self.asks = flow, constraints, asks_of(flow)
 
-    @property
-    def serves(self) -> bool:
+    def serves(self, s: State) -> bool:
         """Are there compiled steps for what the joints do now? Under constraints no joint may be held at rest."""
         stops = self.flow.stops
         return stops is None or not stops.held or (self.constraints is None and not stops.shares)
@@ -189,33 +193,36 @@ class CompiledSteps(StepMaker):
     def make(self, r: Request) -> Steps:
         """Steps towards a time, as many as there is room for. There are none where the first cannot be made. If something may happen in the
         last one, or at all events if there is an alert, it is `found`."""
-        flow, integrator, stops = self.flow, self.integrator, self.flow.stops
+        flow, s, stops = self.flow, r.state, self.flow.stops
         segments, joints, arrays, room = self._made(stops is not None and stops.held)
-        values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | dict(zip(segments.state, r.state))
+        values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | {name: getattr(s, name) for name in STATE_ROWS}
         values |= self.given | {"target": r.target, "slack": 16 * np.spacing(abs(r.target)), "held": sum(flow.controls.answers, flow.zero)}
-        values |= {"start": r.times[0], "span": r.times[1] - r.times[0], "max_steps": np.inf, "creeping": integrator.creeping}
+        values |= {"start": r.times[0], "span": r.times[1] - r.times[0], "max_steps": np.inf, "creeping": s.creeping}
         values |= {ALERT: float(r.alert)} | ({} if joints is None or stops is None else joints.values(stops))
         if FREE in segments.state:
-            values[FREE] = integrator.free_at(*r.state[:1], *r.state[2:4])
+            values[FREE] = self.integrator.free_at(s)
         for x, name in zip(arrays, (*segments.state, *segments.given)):
             x[0] = values[name]
         after = dict(zip(segments.state, arrays))
-        if not integrator.next_step and not self.asks:
+        if not s.next_step and not self.asks:
             flow.evaluations += 1
         asked: dict[str, Any] = {FORCES: flow.answer} if self.asks else {}
-        after["wanted"][0] = integrator.next_step or segments.first(*arrays, **asked)[0]
+        after["wanted"][0] = s.next_step or segments.first(*arrays, **asked)[0]
         made, error = self.called(segments.run, arrays, room, r)
         tries = int(after["tries"][0])
-        integrator.rejected += tries - made
+        flow.rejected += tries - made
         flow.evaluations += 0 if self.asks else tries * segments.pair.stages
-        integrator.next_step, integrator.creeping = float(after["wanted"][0]), int(after["creeping"][0])
-        if made and stops is not None:
-            integrator.fresh, integrator.free = False, after[FREE][0].copy() if FREE in after else flow.zero
+        changed = {"next_step": float(after["wanted"][0]), "creeping": int(after["creeping"][0]), "memory": s.memory}
+        if made:
+            free = after[FREE][0].copy() if FREE in after else flow.zero
+            changed["memory"] = None if stops is None else Released(free)
         rows = {name: x[0, :made] for name, x in zip(segments.rows, room)}
         joined = self.joined(values, rows)
         coefficients = rows["coefficients"].copy() if segments.dense else None
         found = bool(made) and FOUND in after and after[FOUND][0] > 0
-        return Steps(**joined, h=rows["h"].copy(), coefficients=coefficients, steers=self.steers, found=found, error=error)
+        return Steps(
+            **joined, h=rows["h"].copy(), coefficients=coefficients, steers=self.steers, found=found, error=error, after=changed
+        )  # fmt: skip
 
 
 def asks_of(flow: Flow) -> int:

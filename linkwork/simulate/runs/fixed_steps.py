@@ -31,6 +31,7 @@ from ..rates.on_constraints import OnConstraints
 from ..requests.grid import later
 from ..requests.motion_checks import LARGEST, is_small
 from ..requests.settings import Settings
+from ..state import Impulses, State
 from .compiled_steps import MOST, ROOM, STATE_ROWS, Request, StepMaker, Steps
 from .segments import Equations, Rates
 
@@ -144,10 +145,9 @@ class FixedSteps(StepMaker):
         """Is all that may happen in a step watched in compiled code? Nothing is."""
         return not detector.any
 
-    @property
-    def serves(self) -> bool:
-        """Are there compiled steps for what the joints do now? Contacts that compiled code has not solved are Python's."""
-        return self.integrator.answer is None if isinstance(self.integrator, ContactMidpoint) else super().serves
+    def serves(self, s: State) -> bool:
+        """Are there compiled steps from a state? Contacts that compiled code has not solved are Python's."""
+        return super().serves(s) and not (isinstance(s.memory, Impulses) and s.memory.answer is not None)
 
     def _made(self, holds: bool) -> tuple:
         if holds not in self.ready:
@@ -174,9 +174,10 @@ class FixedSteps(StepMaker):
         """Steps from the state of a run towards a time, as many as there is room for. There are none where the first cannot be made."""
         flow, stops = self.flow, self.flow.stops
         program, joints, arrays, room = self._made(stops is not None and stops.held)
-        values: dict[str, Any] = dict(zip(STATE_ROWS, r.state))
+        values: dict[str, Any] = {name: getattr(r.state, name) for name in STATE_ROWS}
         values |= {"number": r.number, "answer": np.zeros(self.asks), "good": 1.0}
-        values |= {"impulse": getattr(self.integrator, "impulse", np.zeros(0))}
+        moreau = self.integrator if isinstance(self.integrator, ContactMidpoint) else None
+        values |= {"impulse": np.zeros(0) if moreau is None else moreau.impulse(r.state.memory)}
         values |= {"start": r.times[0], "dt": self.settings.dt, "target": r.stop, "until": r.times[1], "slack": r.slack}
         values |= {"held": sum(flow.controls.answers, flow.zero), "atol": self.settings.atol, "alone": float(not r.regular)}
         values |= {"length": r.h, "there": r.target, "rest": r.late}
@@ -187,11 +188,17 @@ class FixedSteps(StepMaker):
         made, error = self.called(program.segment.rounds, arrays, room, r)
         flow.evaluations += 0 if self.asks else made * (4 if isinstance(self.method, RungeKutta4) else 1)
         rows = {name: x[0, :made] for name, x in zip(program.rows, room)}
-        if isinstance(self.method, Moreau):
+        joined, h = self.joined(values, rows), rows["h"].copy()
+        contact, changed = None, {"memory": r.state.memory}
+        if moreau is not None:
             failed = self.asks and error is None and not after["good"][0]
-            self.integrator.made(rows, np.append(values["t"], rows["t"]), after["answer"][0].copy() if failed else None)
-        joined = self.joined(values, rows)
-        return Steps(**joined, h=rows["h"].copy(), coefficients=None, steers=bool(flow.controls.functions), error=error, robot=flow.robot)
+            impulse = rows["impulse"][-1].copy() if made else values["impulse"]
+            changed["memory"] = Impulses(impulse, after["answer"][0].copy() if failed else None)
+            contact = moreau.record_of(joined["t"][:-1], h, rows)
+        return Steps(
+            **joined, h=h, coefficients=None, steers=bool(flow.controls.functions), error=error, robot=flow.robot, after=changed,
+            contact=contact,
+        )  # fmt: skip
 
 
 def _known(contact: Moreau | None) -> tuple:

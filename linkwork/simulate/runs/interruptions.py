@@ -16,43 +16,43 @@ if TYPE_CHECKING:
 REPEATS = 3, 50  # times that an event may repeat at the same time: the user's, and one of a joint at rest
 
 
-def state_at(run: "Run", found: Crossing, step: Step):
+def state_at(run: "Run", crossing: Crossing, step: Step):
     """The time and the state of an event within a step."""
-    t = run.t + found.x * step.h  # as the detector has it
-    if found.x >= 1:
+    t = run.now.t + crossing.x * step.h  # as the detector has it
+    if crossing.x >= 1:
         return t, step.q, step.v
-    q, v = run.flow.within(run.t, step, np.array([found.x]))
+    q, v = run.flow.within(run.now.t, step, np.array([crossing.x]))
     return t, q[0], v[0]
 
 
-def note(run: "Run", found: Crossing, step: Step) -> None:
+def note(run: "Run", crossing: Crossing, step: Step) -> None:
     """Record an event that changes nothing."""
-    t, q, v = state_at(run, found, step)
-    run.stored.up_to(t, run.t, run.late, step)
-    run.occurrences.append(Occurrence(t, run.detector.events[found.number].name, q, v))
-    run.stored.row(t, q, v, *run.flow.at(t, q, v))
+    t, q, v = state_at(run, crossing, step)
+    run.stored.up_to(t, run.now, step)
+    run.occurrences.append(Occurrence(t, run.detector.events[crossing.number].name, q, v))
+    vdot, tau = run.flow.at(t, q, v)
+    run.stored.row(run.now._replace(t=t, q=q, v=v, vdot=vdot, tau=tau))
 
 
-def interrupt(run: "Run", found: Crossing, step: Step) -> None:
+def interrupt(run: "Run", crossing: Crossing, step: Step) -> None:
     """End the step at an event that ends the run or changes the state or the forces."""
-    run.stored.up_to(run.t + found.x * step.h, run.t, run.late, step)
-    t, q, v = state_at(run, found, step)
-    passed, moved = t > run.t, t - run.t > SAME * np.spacing(abs(t))
-    _arrive(run, found, step, t, q, v)
-    if passed:
+    before = run.now
+    run.stored.up_to(before.t + crossing.x * step.h, before, step)
+    t, q, v = state_at(run, crossing, step)
+    _arrive(run, crossing, step, t, q, v)
+    if t > before.t:
         run.store()
         run.accept_step()
-    run.repeats = 0 if moved else run.repeats + 1
-    own = found.number < len(run.detector.events)
-    names, rate = _own_event(run, found.number, t, q, v) if own else (_event_of_joint(run, found.number, t, q, v), 0.0)
+    run.repeats = 0 if t - before.t > SAME * np.spacing(abs(t)) else run.repeats + 1
+    own = crossing.number < len(run.detector.events)
+    names, rate = _own_event(run, crossing.number) if own else (_event_of_joint(run, crossing.number), 0.0)
     run.occurrences += [Occurrence(t, name, q, v) for name in names]
     if run.repeats > REPEATS[not own] + len(run.detector.events):
         raise Failure(_repeats(", ".join(names), own), complete=True)
     if run.status in ("finished", "stopped"):  # after a stop by on_step the run may be resumed
-        _go_on(run, found.number if own else None, rate)
+        _go_on(run, crossing.number if own else None, rate)
     elif run.status == "event":  # for resume, which starts from this event and does not meet it again
-        run.integrator.restart(jump=True)
-        run.detector.begin(run.t, run.q, run.v, found.number)
+        run.begin(crossing.number, jump=True)
 
 
 def _repeats(name: str, own: bool) -> str:
@@ -68,42 +68,42 @@ def _repeats(name: str, own: bool) -> str:
     )
 
 
-def _arrive(run: "Run", found: Crossing, step: Step, t: float, q, v) -> None:
+def _arrive(run: "Run", crossing: Crossing, step: Step, t: float, q, v) -> None:
     """Make the state of the event the present one."""
-    vdot, tau = run.flow.at(t, q, v)
-    run.stored.step(run.t, run.late, step, found.x, run.tau, tau)
-    there, rest = later(run.t, run.late, found.x * step.h)
-    run.t, run.late = t, (there - t) + rest
-    run.q, run.v, run.vdot, run.tau = q, v, vdot, tau
+    s, rates = run.now, run.flow.at(t, q, v)
+    run.stored.step(s, step, crossing.x, rates[1])
+    there, rest = later(s.t, s.late, crossing.x * step.h)
+    run.at(t, (there - t) + rest, q, v, rates)
 
 
-def _own_event(run: "Run", number: int, t: float, q, v) -> tuple[list[str], float]:
+def _own_event(run: "Run", number: int) -> tuple[list[str], float]:
     """Do what an event of the user asks for: its name alone in a list, and the rate of its function before a reset."""
-    event, rate = run.detector.events[number], 0.0
+    event, rate, s = run.detector.events[number], 0.0, run.now
     if event.terminal:
         run.end("event", f'event "{event.name}"')
     elif event.reset is not None:
-        rate, v = run.detector.rate(number, t, q, v), without_drift(run.flow.stops, t, q, v)
-        run.q, run.v = run.keeper.start(t, *checked_reset(event, t, q, v, run.flow.stops))
+        rate, v = run.detector.rate(number, s.t, s.q, s.v), without_drift(run.flow.stops, s.t, s.q, s.v)
+        q, v = run.flow.keeper.start(s.t, *checked_reset(event, s.t, s.q, v, run.flow.stops))
+        run.now = s._replace(q=q, v=v)
     return [event.name], rate
 
 
-def _event_of_joint(run: "Run", number: int, t: float, q, v) -> list[str]:
+def _event_of_joint(run: "Run", number: int) -> list[str]:
     """Let a joint stop, stick or slip, or contact points strike: the names of all that happens, as far as it has some."""
-    stops = run.flow.stops
+    s, stops = run.now, run.flow.stops
     assert stops is not None
-    run.q, run.v, names = stops.change(number - len(run.detector.events), t, q, v, run.flow)
+    q, v, names = stops.change(number - len(run.detector.events), s.t, s.q, s.v, run.flow)
+    run.now = s._replace(q=q, v=v)
     return names
 
 
 def _go_on(run: "Run", just: int | None, rate: float) -> None:
     """Continue after the user's event `just`, or, if that is None, after one of a joint at rest."""
+    s = run.now
     if just is not None:
         run.restart(just, rate)
     else:
-        run.vdot, run.tau = run.flow.at(run.t, run.q, run.v)
-        run.integrator.restart(jump=True)
-        run.integrator.creeping = 0
-        run.detector.begin(run.t, run.q, run.v)
-    check_motion(run.vdot, run.q, run.v)
+        run.at(s.t, s.late, s.q, s.v, run.flow.at(s.t, s.q, s.v))
+        run.begin(jump=True)
+    check_motion(run.now.vdot, run.now.q, run.now.v)
     run.store()

@@ -8,21 +8,20 @@ import numpy as np
 from ...dynamics import Dynamics
 from ...errors import ConstraintError
 from ..events.events import EventDetector, Occurrence
-from ..methods.contact import ContactFlow, ContactMidpoint, ContactRecord
+from ..methods.contact import ContactFlow
 from ..methods.flow import Flow
 from ..methods.pairs import MOST_CREEPING, creeping
-from ..methods.record import Record
 from ..methods.step import Failure, Step
 from ..rates.control import Controls
 from ..rates.held import Keeper
 from ..requests.grid import Grid, later
 from ..requests.motion_checks import check_motion, check_projection, gets_nowhere, said_of, too_many_steps
 from ..requests.progress import Progress
-from ..requests.settings import ADAPTIVE, Carry, Settings
+from ..requests.settings import ADAPTIVE, Settings
 from ..rest.contact_events import Points
 from ..rest.resting import choose, without_drift
 from ..rest.stops import Stops
-from .checkpoint import Checkpoint
+from ..state import State, fitted
 from .compiled_steps import MOST, CompiledSteps, Request, Steps
 from .fixed_steps import FixedSteps
 from .interruptions import interrupt, note
@@ -32,27 +31,25 @@ MAX_STEPS = 10_000_000  # of one run, unless `max_steps` says otherwise
 
 
 class Run:
-    """The present state and the objects that advance it. `go` makes all steps; `status` and `message` say how it ended."""
+    """A robot and how it moves, its present `state`, and what is stored of the way. `go` makes all steps; `status` and `message` say how
+    it ended."""
 
-    def __init__(self, robot: Dynamics, settings: Settings, t: float, q, v, until: float, carry: Carry):
+    def __init__(self, robot: Dynamics, settings: Settings, state: State, until: float):
         self.robot, self.settings, self.until = robot, settings, until
-        self.goes_on = carry.goes_on
-        memory = carry.memory or {}
         stops = None
         if settings.method != "contact":  # where limits and dry friction are part of the contact problem
             law = "together" if settings.contact is None else settings.contact.impacts
             points = Points(robot, law, 0.0 if settings.fixed else settings.rtol) if len(robot.contacts) else None
-            stops = Stops(robot, settings.restitution if settings.limits else None, memory.get("stops"), points)
-            stops.check(q)
-        self.controls = Controls(robot, settings.control, carry.held)
-        self.keeper = Keeper(robot, settings.constraints, settings.keep, carry.embedding, settings.tolerance)
+            stops = Stops(robot, settings.restitution if settings.limits else None, points)
+            stops.check(state.q)
+        controls = Controls(robot, settings.control)
+        keeper = Keeper(robot, settings.constraints, settings.keep, settings.tolerance)
         if stops is None:
-            self.flow: Flow = ContactFlow(robot, self.controls, settings, self.keeper)
+            self.flow: Flow = ContactFlow(robot, controls, settings, keeper)
         else:
-            self.flow = Flow(robot, self.controls, settings.external, stops if stops.any else None, self.keeper)
-        self.integrator = settings.integrator(self.flow, carry.next_step if carry.memory else carry.next_step or settings.first_step)
-        self.integrator.remember(memory.get(settings.method))
-        self.detector = EventDetector(self.flow, settings.events, memory.get("events"))
+            self.flow = Flow(robot, controls, settings.external, stops if stops.any else None, keeper)
+        self.integrator = settings.integrator(self.flow)
+        self.detector = EventDetector(self.flow, settings.events)
         self.compiled: CompiledSteps | FixedSteps | None = None
         if settings.fixed:
             self.compiled = FixedSteps.of(self.flow, self.integrator, settings)
@@ -61,51 +58,67 @@ class Run:
         known = self.compiled is not None and self.compiled.watches(self.detector)
         self.guarded = known and self.detector.any  # do compiled steps say in which of them something may happen?
         self.looks = settings.on_step is not None or not known  # is each step looked at?
+        self.max_steps = settings.most_steps(MAX_STEPS)
+        self.grid = Grid(state.start, settings.dt, state.t, until)
+        self.stored = Stored(self.flow, settings, self.grid, state.t)
         self.occurrences: list[Occurrence] = []
         self.status, self.message = "finished", ""
         self.error: Exception | None = None
-        self.steps, self.repeats, self.max_steps = 0, 0, settings.most_steps(MAX_STEPS)
-        self.t, self.late, self.q, self.v = t, carry.late, q, v
-        self.grid = Grid(carry.grid, settings.dt, t, until)
-        self.count = self.grid.number(t)
-        self.stored = Stored(self.flow, settings, self.grid, t)
-        self.next_step = self.integrator.next_step
-        self.rates = carry.rates
-        self.checkpoint: Checkpoint | None = None
+        self.steps = self.repeats = 0
+        self.before: tuple | None = None
+        self._take(state)
+
+    # --- its state
+
+    def _take(self, state: State) -> None:
+        """Go on from a state as far as it fits to this run; what does not fit begins anew."""
+        kinds = [fitted(state.memory, kind, self.integrator.sizes) for kind in self.integrator.Memory]
+        self.now = state._replace(memory=next((x for x in kinds if x is not None), None))
+        self.chosen = self.flow.stops is not None and self.flow.stops.takes(state.stops)  # is it known what rests?
+        self.begun = self.detector.takes(state.detector)  # are the values of events known?
+        self.flow.controls.takes(state.controls)
+        self.flow.keeper.takes(state.keeper)
+        self.flow.refresh()
 
     @property
-    def record(self) -> Record:
-        """The stored rows."""
-        return self.stored.rows
+    def state(self) -> State:
+        """All that this run knows at present."""
+        flow = self.flow
+        stops, detector = None if flow.stops is None else flow.stops.state, self.detector.state if self.detector.any else None
+        return self.now._replace(controls=flow.controls.state, keeper=flow.keeper.state, stops=stops, detector=detector)
 
-    @property
-    def contact(self) -> ContactRecord | None:
-        """Contacts of the steps, or of the rows where the run goes event by event."""
-        return self.integrator.contact if isinstance(self.integrator, ContactMidpoint) else self.stored.contact
+    @state.setter
+    def state(self, state: State) -> None:
+        flow, self.now = self.flow, state
+        flow.controls.state, flow.keeper.state = state.controls, state.keeper
+        if flow.stops is not None:
+            flow.stops.state = state.stops
+        if state.detector is not None:
+            self.detector.state = state.detector
+        flow.refresh()
 
-    @property
-    def carry(self) -> Carry:
-        stops = self.flow.stops
-        memory = {self.settings.method: self.integrator.memory, "stops": None if stops is None else stops.memory}
-        memory |= {"events": self.detector.memory} if self.detector.any else {}
-        return Carry(self.grid.start, self.late, self.next_step, self.controls.held, self.keeper.carry, memory)
+    def at(self, t: float, late: float, q, v, rates) -> State:
+        """The present state becomes another; `rates` are v̇ and τ there."""
+        self.now = self.now._replace(t=t, late=late, q=q, v=v, vdot=rates[0], tau=rates[1], closed=True)
+        return self.now
+
+    # --- its way
 
     def go(self) -> None:
-        progress, self.deadline = Progress(self.t, self.until, self.settings.progress), self.settings.deadline
+        progress, self.deadline = Progress(self.now.t, self.until, self.settings.progress), self.settings.deadline
         try:
             with np.errstate(all="ignore"):
                 self._start()
-                while self.t < self.until and self.status == "finished":
-                    self.checkpoint = Checkpoint(self)
+                while self.now.t < self.until and self.status == "finished":
+                    self.before = self._checkpoint()
                     self._sample()
                     self._advance()
-                    self.next_step = self.integrator.next_step
-                    progress.update(self.t)
-                    if self.t < self.until and self.status == "finished":
+                    progress.update(self.now.t)
+                    if self.now.t < self.until and self.status == "finished":
                         self._check_progress()
         except KeyboardInterrupt:
-            if self.checkpoint is not None:
-                self.checkpoint.restore(self)
+            if self.before is not None:
+                self._restore(*self.before)
             self.end("stopped", "stopped by Ctrl-C")
         except Failure as failure:
             self.end("failed", said_of(failure, self.robot, self.flow.trouble))
@@ -116,92 +129,112 @@ class Run:
             self.end("failed", f"{type(error).__name__}: {error}")
         finally:
             progress.close()
-        if not self.record.n:
-            self.stored.row(self.t, self.q, self.v, np.nan, np.nan)
+        if not self.stored.rows.n:
+            nan = np.full(self.robot.nv, np.nan)
+            self.stored.row(self.now._replace(vdot=nan, tau=nan))
         if self.status == "finished":
-            self.message = self.keeper.note(self.t, self.q)
-        self.message = self.message or self.detector.text
-        if isinstance(self.integrator, ContactMidpoint):
-            self.message = self.message or self.integrator.note
-        if self.record.n and self.record.last != self.t:
+            self.message = self.flow.keeper.note(self.now.t, self.now.q)
+        self.message = self.message or self.detector.text or self.stored.note
+        if self.stored.rows.last != self.now.t:
             self.store()
+
+    def _checkpoint(self) -> tuple:
+        """What a step that is stopped within goes back to, as if it had not begun."""
+        return self.state, self.stored.place, len(self.occurrences), self.steps
+
+    def _restore(self, state: State, place: tuple, occurrences: int, steps: int) -> None:
+        self.state, self.steps = state, steps
+        self.stored.cut(place)
+        del self.occurrences[occurrences:]
 
     def store(self, row: bool = True) -> None:
         """Store the present state, as a row or as the end of a step only."""
-        self.stored.state(self.t, self.q, self.v, self.vdot, self.tau, row)
+        self.stored.state(self.now, row)
 
     def end(self, status: str, reason: str) -> None:
         """End the run after this step."""
-        self.status, self.message = status, f"t = {self.t:.9g} s: {reason}"
+        self.status, self.message = status, f"t = {self.now.t:.9g} s: {reason}"
 
     def _check_progress(self) -> None:
         """End a run whose steps lead nowhere, are too many, or take too long."""
-        if self.integrator.creeping >= MOST_CREEPING:
-            raise gets_nowhere(self.integrator, self.v, self.vdot)
+        if self.now.creeping >= MOST_CREEPING:
+            raise gets_nowhere(self.now)
         if self.steps >= self.max_steps:
-            raise too_many_steps(self.steps, self.v, self.settings.method in ADAPTIVE)
+            raise too_many_steps(self.steps, self.now.v, self.settings.method in ADAPTIVE)
         if monotonic() >= self.deadline:
             self.end("stopped", f"stopped after {self.settings.timeout:g} s by timeout")
 
     def _start(self) -> None:
-        self.q, self.v = self._closed()
-        changed = self.controls.sample(self.t, self.q, self.v)
+        s, flow = self.now, self.flow
+        q, v = self._closed()
+        changed = flow.controls.sample(s.t, q, v)
+        flow.refresh()
+        self.now = s._replace(q=q, v=v)
         if changed:
-            self.integrator.restart(jump=False)
-        self.flow.refresh()
-        stops = self.flow.stops
-        if stops is not None and (changed or not stops.chosen):
-            self._choose(stops)
-        self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
-        if self.rates is not None and not changed:
-            self.vdot, self.tau = self.rates
+            self.now = self.now._replace(memory=self.integrator.restarted(s.memory, jump=False))
+        if flow.stops is not None and (changed or not self.chosen):
+            self._choose()
+        rates = flow.at(s.t, self.now.q, self.now.v)
+        if s.vdot is not None and s.tau is not None and not changed:
+            rates = s.vdot, s.tau
+        self.at(s.t, s.late, self.now.q, self.now.v, rates)
         self.store()
-        check_motion(self.vdot, self.q, self.v)
-        if self.detector.any and (changed or not self.detector.begun):
-            self.detector.begin(self.t, self.q, self.v)
+        check_motion(rates[0], self.now.q, self.now.v)
+        if self.detector.any and (changed or not self.begun):
+            self.detector.begin(s.t, self.now.q, self.now.v)
 
     def _closed(self):
-        """The first state on the constraints; a state that is wrong raises, constraints that cannot be satisfied end the run."""
-        if not self.goes_on:
-            self.keeper.check_state(self.t, self.q, self.v)
+        """The first q and v on the constraints; a state that is wrong raises, constraints that cannot be satisfied end the run."""
+        s, keeper = self.now, self.flow.keeper
+        if not s.closed:
+            keeper.check_state(s.t, s.q, s.v)
         try:
-            return self.keeper.start(self.t, self.q, self.v, self.goes_on)
+            return keeper.start(s.t, s.q, s.v, s.closed)
         except ConstraintError as error:
-            self.vdot, self.tau = np.full(self.robot.nv, np.nan), np.zeros(self.robot.nv)
+            self.now = s._replace(vdot=np.full(self.robot.nv, np.nan), tau=np.zeros(self.robot.nv))
             self.store()
-            self.error = self.keeper.why(self.q, error)
+            self.error = keeper.why(s.q, error)
             raise Failure(str(self.error)) from error
 
     def _sample(self) -> None:
         """Call the held controllers that are due; the forces change."""
-        if self.controls.sample(self.t, self.q, self.v):
-            before = self.v
-            self.v = without_drift(self.flow.stops, self.t, self.q, self.v)
+        s = self.now
+        if self.flow.controls.sample(s.t, s.q, s.v):
+            v = without_drift(self.flow.stops, s.t, s.q, s.v)
             self.flow.refresh()
+            self.now = s._replace(v=v)
             self.restart()
-            if self.v is before:
-                self.stored.amend(self.t, self.vdot, self.tau)
+            if self.now.v is s.v:
+                self.stored.amend(self.now)
             else:  # contacts that the force closes
                 self.store()
 
     def restart(self, just: int | None = None, rate: float = 0.0) -> None:
         """Continue from the present state with other forces or, after event `just`, another state; see EventDetector.begin."""
-        if self.flow.stops is not None:
-            self._choose(self.flow.stops)
-        if isinstance(self.integrator, ContactMidpoint) and just is None and self.steps:
-            self.tau = self.flow.forces(self.t, self.q, self.v)[0]  # v̇ remains the mean of the step that ended here
+        self._choose()
+        s = self.now
+        if isinstance(self.flow, ContactFlow) and just is None and self.steps:
+            rates = s.vdot, self.flow.forces(s.t, s.q, s.v)[0]  # v̇ remains the mean of the step that ended here
         else:
-            self.vdot, self.tau = self.flow.at(self.t, self.q, self.v)
-        self.integrator.restart(jump=just is not None)
-        self.integrator.creeping = 0
-        if self.detector.any:
-            self.detector.begin(self.t, self.q, self.v, just, rate)
+            rates = self.flow.at(s.t, s.q, s.v)
+        self.at(s.t, s.late, s.q, s.v, rates)
+        self.begin(just, rate, jump=just is not None)
 
-    def _choose(self, stops: Stops) -> None:
+    def begin(self, just: int | None = None, rate: float = 0.0, *, jump: bool) -> None:
+        """Begin a smooth motion at the present state, where the forces have changed or, with `jump`, the state."""
+        s = self.now
+        memory, next_step = self.integrator.restarted(s.memory, jump=jump), None if jump else s.next_step
+        self.now = s._replace(memory=memory, next_step=next_step, creeping=0)
+        if self.detector.any:
+            self.detector.begin(s.t, s.q, s.v, just, rate)
+
+    def _choose(self) -> None:
         """Find what is held at the present state; what strikes there does so."""
-        before = self.q, self.v
-        self.q, self.v = choose(stops, self.t, self.q, self.v, self.flow)
-        self.occurrences += [Occurrence(self.t, name, *before) for name in stops.what_struck([])]
+        s, stops = self.now, self.flow.stops
+        if stops is not None:
+            q, v = choose(stops, s.t, s.q, s.v, self.flow)
+            self.now = s._replace(q=q, v=v)
+            self.occurrences += [Occurrence(s.t, name, s.q, s.v) for name in stops.what_struck([])]
 
     def _advance(self) -> None:
         """Make steps in which nothing happens, or one step, or the part of it before an event that interrupts it."""
@@ -209,63 +242,62 @@ class Run:
         if steps is not None and not self.looks:
             self._accept(steps.first(len(steps) - steps.found))
             if steps.error is not None:
-                self.next_step = self.integrator.next_step
-                self.checkpoint = Checkpoint(self)
+                self.before = self._checkpoint()
                 raise steps.error
             if not steps.found:
                 return
+        s, flow = self.now, self.flow
+        assert s.vdot is not None and s.tau is not None
         if steps is not None:
-            self.flow.tau = steps.tau[-1] if steps.steers else self.tau
-            step, quiet = steps.last(self.flow.tau), self.guarded and not steps.found
+            flow.tau = steps.tau[-1] if steps.steers else s.tau
+            step, quiet = steps.last(flow.tau), self.guarded and not steps.found
             t, late = float(steps.t[-1]), float(steps.late[-1])
         else:
             h, target, late = self._next_length()
             step = self._projected(self._step(h))
-            t, rest = later(self.t, self.late, step.h)
+            t, rest = later(s.t, s.late, step.h)
             t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
         if quiet:
             self._passed(step.q[None], step.v[None])
         elif self.detector.any:
-            for found in self.detector.find(self.t, self.q, self.v, step):
-                if self.detector.interrupts(found.number):
-                    interrupt(self, found, step)
+            for crossing in self.detector.find(s.t, s.q, s.v, step):
+                if self.detector.interrupts(crossing.number):
+                    interrupt(self, crossing, step)
                     return
-                note(self, found, step)
-        vdot, tau = step.rates or self.flow.at(t, step.q, step.v)
-        check_motion(vdot, step.q, step.v)
-        self.stored.up_to(t, self.t, self.late, step)
-        self.stored.step(self.t, self.late, step, 1.0, self.tau, tau)
-        self.t, self.late, self.q, self.v, self.vdot, self.tau = t, late, step.q, step.v, vdot, tau
+                note(self, crossing, step)
+        rates = step.rates or flow.at(t, step.q, step.v)
+        check_motion(rates[0], step.q, step.v)
+        self.stored.up_to(t, s, step)
+        self.stored.step(s, step, 1.0, rates[1])
+        self.at(t, late, step.q, step.v, rates)
         self.accept_step()
         if not self.settings.stores_grid:
             self.store(row=self.steps % self.settings.every == 0)
 
     def _step(self, h: float) -> Step:
         """One step that Python makes, of length h at most."""
-        integrator, before = self.integrator, self.integrator.rejected
-        step = integrator.step(self.t, self.q, self.v, self.vdot, h)
-        start, s = self.grid.start, self.settings
-        count = integrator.creeping + (integrator.rejected - before if integrator.creeping else 0)
-        if not s.fixed:
-            integrator.creeping = int(creeping(count, step.h, h, s.max_step, self.t - start, self.until - start))
+        s, flow, rejected = self.now, self.flow, self.flow.rejected
+        step = self.integrator.step(s, h)
+        count = s.creeping + (flow.rejected - rejected if s.creeping else 0)
+        if not self.settings.fixed:
+            count = int(creeping(count, step.h, h, self.settings.max_step, s.t - s.start, self.until - s.start))
+        self.now = s._replace(memory=step.memory, next_step=step.next_step, creeping=count)
         return step
-
-    @property
-    def _state(self) -> tuple:
-        return self.t, self.late, self.q, self.v, self.vdot, self.tau
 
     def _compiled_steps(self) -> Steps | None:
         """The next steps, if compiled code makes them; one alone, if each is looked at."""
-        if self.compiled is None or not self.compiled.serves:
+        s, grid = self.now, self.grid
+        if self.compiled is None or not self.compiled.serves(s):
             return None
         alert = self.detector.any and self.detector.alert
-        most, grid, (h, target, late) = 1 if self.looks else int(min(self.max_steps - self.steps, MOST)), self.grid, self._next_length()
-        regular = self.settings.fixed and h == self.settings.dt and abs(grid.time(self.count + 1)[0] - target) <= grid.slack
-        stop, times = min(self.until, self.controls.next()), (grid.start, self.until)
-        request = Request(
-            self._state, h, target, late, regular, self.count, stop, times, grid.slack, most, alert, self.deadline, self.stored.next_row
+        most, (h, target, late) = 1 if self.looks else int(min(self.max_steps - self.steps, MOST)), self._next_length()
+        number = grid.number(s.t)
+        regular = self.settings.fixed and h == self.settings.dt and abs(grid.time(number + 1)[0] - target) <= grid.slack
+        stop, times = min(self.until, self.flow.controls.next()), (grid.start, self.until)
+        steps = self.compiled.make(
+            Request(s, h, target, late, regular, number, stop, times, grid.slack, most, alert, self.deadline, self.stored.next_row)
         )
-        steps = self.compiled.make(request)
+        self.now = s._replace(**steps.after)
         return steps if len(steps) else None
 
     def _passed(self, q, v) -> None:
@@ -281,45 +313,41 @@ class Run:
         if self.guarded:
             self._passed(steps.q[1:], steps.v[1:])
         self.stored.many(steps, self.steps + 1)
-        self.t, self.late = float(steps.t[-1]), float(steps.late[-1])
-        self.q, self.v, self.vdot = steps.q[-1], steps.v[-1], steps.vdot[-1]
-        self.tau = self.flow.tau = steps.tau[-1] if steps.steers else self.tau
+        assert self.now.tau is not None
+        self.flow.tau = steps.tau[-1] if steps.steers else self.now.tau
+        self.at(float(steps.t[-1]), float(steps.late[-1]), steps.q[-1], steps.v[-1], (steps.vdot[-1], self.flow.tau))
         self.steps += len(steps)
-        self.count += len(steps) - 1
 
     def _projected(self, step: Step) -> Step:
         """A step whose end is on the constraints."""
-        if self.keeper.held is None:
+        s, keeper, stops = self.now, self.flow.keeper, self.flow.stops
+        if keeper.held is None:
             return step
-        resting = () if self.flow.stops is None else self.flow.stops.rest
-        q, v = self.keeper.back(self.t + step.h, step.q, step.v, resting)
-        rate = self.integrator.free_rate if isinstance(self.integrator, ContactMidpoint) else self.vdot
+        q, v = keeper.back(s.t + step.h, step.q, step.v, () if stops is None else stops.rest)
         from ...constraints.rows.driven_rows import DrivenRows  # only runs under constraints have one
 
-        drives = [x for x in self.keeper.held.set.drives if isinstance(x, DrivenRows)]
-        check_projection(self.settings, step, v, rate, drives)
-        self.integrator.state_projected()
+        drives = [x for x in keeper.held.set.drives if isinstance(x, DrivenRows)]
+        check_projection(self.settings, step, v, s.vdot if step.free_rate is None else step.free_rate, drives)
+        self.now = s._replace(memory=self.integrator.projected(s.memory))
         return replace(step, q=q, v=v, rates=None)
 
     def accept_step(self) -> None:
         """Count a step that was made, whatever on_step says of the next one."""
         self.steps += 1
         try:
-            if self.settings.on_step is not None and self.settings.on_step(self.t, self.q.copy(), self.v.copy()):
+            if self.settings.on_step is not None and self.settings.on_step(self.now.t, self.now.q.copy(), self.now.v.copy()):
                 self.end("stopped", "stopped by on_step")
         except KeyboardInterrupt:
             self.end("stopped", "stopped by Ctrl-C")
 
     def _next_length(self) -> tuple[float, float, float]:
         """The largest length of the next step, the time at its end, and what the rounding of that time leaves out."""
-        target = min(self.until, self.controls.next())
+        s, grid, target = self.now, self.grid, min(self.until, self.flow.controls.next())
         if self.settings.fixed:
-            dt, slack = self.settings.dt or 0.0, self.grid.slack
-            if self.grid.time(self.count + 1)[0] - self.t <= slack:
-                self.count += 1
-            there, late = self.grid.time(self.count + 1)
-            if there < target + slack:
-                on_grid = abs(self.t - self.grid.time(self.count)[0]) <= slack
-                end = (self.until, 0.0) if abs(there - self.until) <= slack else (there, late)
-                return (dt if on_grid else (there - self.t) + (late - self.late)), *end
-        return (target - self.t) - self.late, target, 0.0
+            number = grid.number(s.t)
+            there, late = grid.time(number + 1)
+            if there < target + grid.slack:
+                on_grid = abs(s.t - grid.time(number)[0]) <= grid.slack
+                end = (self.until, 0.0) if abs(there - self.until) <= grid.slack else (there, late)
+                return (self.settings.dt or 0.0) if on_grid else (there - s.t) + (late - s.late), *end
+        return (target - s.t) - s.late, target, 0.0

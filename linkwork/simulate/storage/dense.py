@@ -18,6 +18,7 @@ from ...dynamics import Dynamics
 from ..methods.interpolate import Polynomial, quartic
 from ..methods.record import Growing, Record
 from ..methods.step import Step
+from ..state import State
 
 LIMIT = 1 << 29  # bytes: without dense=True, dense output that takes more than this is given up
 
@@ -159,15 +160,15 @@ class DenseRecord:
         self.steps: Growing | None = None
         self.given_up = "it was made with dense=False" if wanted is False and rows is None else ""
 
-    def step(self, t: float, late: float, step: Step, x: float, tau0, tau1) -> None:
-        """Keep the polynomial of a step, of which the fraction x was made; tau at its start and there."""
+    def step(self, s: State, step: Step, x: float, tau) -> None:
+        """Keep the polynomial of a step from a state, of which the fraction x was made; tau is that there."""
         if self.given_up or self.wanted is False or not x > 0:
             return
         assert isinstance(step.interpolant, Polynomial)
         c = step.interpolant.coefficients
         if self.steps is None:
             self.steps = Growing(Polynomials.widths(self.robot, len(c) - 1))
-        self.steps.add(t, late, step.h, step.base, c, tau0, 0.0 if tau1 is tau0 else (tau1 - tau0) / x)
+        self.steps.add(s.t, s.late, step.h, step.base, c, s.tau, 0.0 if tau is s.tau else (tau - s.tau) / x)
         self._limit(self.steps)
 
     def many(self, steps) -> None:
