@@ -56,7 +56,6 @@ def load(
     is_whole = False
     if isinstance(source, str) and "<" not in source and _is_built_in(source):
         model = mechanisms.mechanism(source)
-        model = model.floating() if floating else model
     else:
         text, name, folder = _text(source)
         root = None if package_root is None else Path(package_root)
@@ -66,27 +65,25 @@ def load(
                 file = lines.parsed(text, name)
                 is_whole = isinstance(file.data, dict) and "linkwork" in file.data
                 model = data.read(file) if is_whole else screws.read(file, name=name)
-                model = model.floating() if floating else model
             case "robot":
                 from . import urdf  # readers are imported at their first use
 
                 model = urdf.read(text, mimic=mimic, package_root=root, lenient=lenient, **common)
-                model = model.floating() if floating else model
             case "mujoco":
                 from . import mjcf  # needs mujoco, which is an extra
 
-                model = mjcf.read(text, floating=floating, **common)
+                model = mjcf.read(text, **common)
             case "sdf":
                 from . import sdf
 
                 model = sdf.read(text, package_root=root, lenient=lenient, **common)
-                model = model.floating() if floating else model
             case tag:
                 raise ModelError(f"{name} has the root element <{tag}>. linkwork reads: {READ}.")
         if strict or not is_whole:  # of a whole model it was said when it was made
             model = replace(model, notes=(*model.notes, *check_tensors(name, model.bodies, strict=strict)))
     if not model.bodies:
         raise ModelError(f"{model.name} has no body; a mechanism has at least one.")
+    model = model.floating() if floating else model
     if mimic == "couple":
         model = replace(model, couplings=tuple(replace(x, active=True) for x in model.couplings))
     if loops is not None:

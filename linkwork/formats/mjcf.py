@@ -28,7 +28,6 @@ def read(
     *,
     folder=None,
     name: str = "model",
-    floating: bool = False,
     snap: bool = True,
     meshes_outside: bool = False,
 ) -> Model:
@@ -61,7 +60,7 @@ def read(
     if changes:
         text = "; ".join(changes)
         warnings.warn(f"{name}: the model leaves out what changes its motion: {text}.", ModelWarning, stacklevel=3)
-    return model.floating() if floating else model
+    return model
 
 
 def _gears(c: Compiled) -> dict[str, float]:

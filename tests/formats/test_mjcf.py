@@ -258,10 +258,10 @@ def test_bodies_without_joints_are_welded_and_kept():
 
 
 def test_a_welded_root_can_be_set_floating():
-    model = mjcf.read(f"<mujoco><worldbody>{one('')}</worldbody></mujoco>", floating=True)
+    model = lw.load(f"<mujoco><worldbody>{one('')}</worldbody></mujoco>", floating=True)
     assert [(h.name, h.joint.kind) for h in model.joints] == [("floating_base", "free")]
     with pytest.raises(lw.ModelError, match="cannot be set floating"):
-        mjcf.read(f"<mujoco><worldbody>{one('<freejoint/>')}</worldbody></mujoco>", floating=True)
+        lw.load(f"<mujoco><worldbody>{one('<freejoint/>')}</worldbody></mujoco>", floating=True)
 
 
 def test_quarter_turns_are_snapped_and_noted():
