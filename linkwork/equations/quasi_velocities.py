@@ -7,6 +7,7 @@ import numpy as np
 
 from ..errors import ModelError, OptionError
 from ..lie import Group
+from ..model.check import part_rows
 from .choices import Choice, LibraryChoice, as_choice
 from .given import as_robot
 
@@ -31,19 +32,15 @@ class QuasiVelocities:
             raise OptionError(f'choices is {choices!r}; QuasiVelocities takes a choice for each joint by its name, {{"{first}": choice}}.')
         self._choices = {joint: as_choice(choice) for joint, choice in choices.items()}
         self._rows: list[tuple[str, Choice, Group, slice, slice, slice]] = []  # name, choice, group, in x, in q, in v
-        nx = nq = nv = 0
-        for placed in robot.model.joints:
-            for part, joint, _ in placed.joint.parts:
-                name = next((n for n in (f"{placed.name}.{part}", part, placed.name) if n in self._choices), placed.name)
-                choice = self._choices.get(name, LibraryChoice())
-                if not choice.suits(joint.group):
-                    raise ModelError(f'joint "{name}" has the group {joint.group}, for which {choice} is not defined.')
-                width = choice.nx(joint.group)
-                rows = slice(nx, nx + width), slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
-                if joint.nv:
-                    self._rows.append((name, choice, joint.group, *rows))
-                nx, nq, nv = nx + width, nq + joint.nq, nv + joint.nv
-        self.nx, self.nv = nx, nv
+        self.nx, self.nv = 0, robot.nv
+        for placed, part, joint, q, v in part_rows(robot.model.joints):
+            name = next((n for n in (f"{placed.name}.{part}", part, placed.name) if n in self._choices), placed.name)
+            choice = self._choices.get(name, LibraryChoice())
+            if not choice.suits(joint.group):
+                raise ModelError(f'joint "{name}" has the group {joint.group}, for which {choice} is not defined.')
+            before, self.nx = self.nx, self.nx + choice.nx(joint.group)
+            if joint.nv:
+                self._rows.append((name, choice, joint.group, slice(before, self.nx), q, v))
         for name in self._choices:
             robot.v_index(name)  # raises if there is no such joint
 

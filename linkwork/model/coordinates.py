@@ -51,11 +51,9 @@ def neutral(model: Model) -> np.ndarray:
 def random_state(model: Model, shape, seed) -> tuple[np.ndarray, np.ndarray]:
     """(q, v) drawn at random: angles and distances within their limits, attitudes uniform, velocities normal."""
     rng, shape = generator(seed), batch_shape(shape)
-    q = [np.zeros((*shape, 0))]
-    for placed in model.joints:
-        q += [random_element(part, shape, rng) for _, part, _ in placed.joint.parts]
+    q = [random_element(part, shape, rng) for _, _, part, _, _ in check.part_rows(model.joints)]
     nv = sum(placed.joint.nv for placed in model.joints)
-    return np.concatenate(q, -1), rng.standard_normal((*shape, nv))
+    return np.concatenate([np.zeros((*shape, 0)), *q], -1), rng.standard_normal((*shape, nv))
 
 
 def generator(seed) -> np.random.Generator:

@@ -6,6 +6,7 @@ from math import inf
 import numpy as np
 
 from ..lie.group import Additive
+from ..model.check import part_rows
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,15 @@ class Limit:
 def limits_of(robot) -> list[Limit]:
     """The limits of all joints whose coordinates add: angles and lengths along an axis."""
     names = {robot.v_index(name).start: name for name in robot.joints}
-    out, nq, nv = [], 0, 0
-    for placed in robot.model.joints:
-        for _, joint, _ in placed.joint.parts:
-            if isinstance(joint.group, Additive):
-                for side, bounds in ((1.0, joint.each("lower", -inf)), (-1.0, joint.each("upper", inf))):
-                    for i in np.flatnonzero(np.isfinite(bounds)):
-                        name = names.get(nv, placed.name)
-                        out.append(Limit(name, nq + int(i), nv + int(i), side, float(bounds[i])))
-            nq, nv = nq + joint.nq, nv + joint.nv
+    out = []
+    for placed, _, part, q, v in part_rows(robot.model.joints):
+        if isinstance(part.group, Additive):
+            for side, bounds in ((1.0, part.each("lower", -inf)), (-1.0, part.each("upper", inf))):
+                for i in np.flatnonzero(np.isfinite(bounds)):
+                    out.append(Limit(names.get(v.start, placed.name), q.start + int(i), v.start + int(i), side, float(bounds[i])))
     return out
 
 
 def each_velocity(robot, name: str) -> np.ndarray:
     """A property of the joints, one number per velocity."""
-    parts = [part.each(name) for placed in robot.model.joints for _, part, _ in placed.joint.parts]
-    return np.concatenate([np.zeros(0), *parts])
+    return np.concatenate([np.zeros(0), *(part.each(name) for _, _, part, _, _ in part_rows(robot.model.joints))])

@@ -86,7 +86,7 @@ def under_constraints(robot, q, v, tau, push, t, dt, method: str, states) -> Lin
             'that is not known before. linearize(..., dt=..., method="zoh") is the exponential of the continuous A and B.'
         )
     q, v, tau, *push = robot.constraints.batch("linearize", q, v, tau, *push)
-    own, slopes = robot.passive_force(q, v), passive_slopes(robot, q, v)
+    own, slopes = robot.passive_force(q, v), robot.passive_force_derivatives(q, v)
     found = robot.constraints.linearization(q, v, tau + own, brackets(robot, v), slopes, *push, t=t, which=numbered(robot, states))
     A, B = (found.A, found.B) if dt is None else held_over_a_step(found.A, found.B, dt)
     return named(robot, A, B, found.positions, found.velocities, dt)
@@ -252,13 +252,8 @@ def _kernels(robot) -> dict[str, Any]:
 def of_tree(robot, q, v, tau, external=None):
     """∂v̇ by q, v and τ of a tree with the forces that it exerts on itself, over any scalar."""
     by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau + robot.passive_force(q, v), external)
-    pull, damping = passive_slopes(robot, q, v)
+    pull, damping = robot.passive_force_derivatives(q, v)
     return by_q + by_tau @ pull, by_v + by_tau @ damping, by_tau
-
-
-def passive_slopes(robot, q, v):
-    """∂/∂q and ∂/∂v of the forces that a mechanism exerts on itself."""
-    return robot.passive_force_derivatives(q, v)
 
 
 def accelerations(robot, q, v, tau, t=None):
@@ -266,7 +261,7 @@ def accelerations(robot, q, v, tau, t=None):
     if robot.constraints is None:
         return of_tree(robot, q, v, tau)[:2]
     at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t).slopes
-    return tuple(x + at.allowed.Y @ own for x, own in zip((at.by_q, at.by_v), passive_slopes(robot, q, v)))
+    return tuple(x + at.allowed.Y @ own for x, own in zip((at.by_q, at.by_v), robot.passive_force_derivatives(q, v)))
 
 
 def nodes_like(robot, some):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...dynamics import Dynamics
 from ...errors import SimulationError
-from ...motion.linearize import chart, explicit_step, kernels, of_tree, passive_slopes, stacked
+from ...motion.linearize import chart, explicit_step, kernels, of_tree, stacked
 from ...motion.runge_kutta import RK4, RungeKutta
 from ...quantities import coordinate_rates
 from ..requests.settings import PAIRS
@@ -129,7 +129,7 @@ class Derivatives:
         else:
             q, v = constraints.put_back(q, v)
             at = constraints.derivatives(q, v, tau + self.robot.passive_force(q, v)).slopes
-            pull, damping = passive_slopes(self.robot, q, v)
+            pull, damping = self.robot.passive_force_derivatives(q, v)
             by_q, by_v, by_tau = at.by_q + at.allowed.Y @ pull, at.by_v + at.allowed.Y @ damping, at.allowed.Y
         return by_q, by_v, by_tau, by_tau @ self.by_constants(q, v, self.vdot(q, v, tau))
 

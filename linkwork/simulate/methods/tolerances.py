@@ -5,6 +5,7 @@ import numpy as np
 from ...dynamics import Dynamics
 from ...lie.group import Additive
 from ...lie.scalars import like
+from ...model.check import part_rows
 
 
 class Tolerances:
@@ -16,17 +17,14 @@ class Tolerances:
         self.lengths: list[tuple[int, int]] = []  # lengths that are coordinates: rows of v and q
         self.positions: list[tuple[slice, slice]] = []  # components of a position: rows of v and q
         self.rotations: list[slice] = []  # rows of v of angular velocities in groups that are not additive
-        nq = nv = 0
-        for placed in robot.model.joints:
-            for _, joint, _ in placed.joint.parts:
-                group, straight = joint.group, int((joint.group.basis[:, :3] == 0).all(1).sum())
-                translations = slice(nv + group.nv - straight, nv + group.nv)
-                if isinstance(group, Additive):
-                    self.lengths += [(j, nq + j - nv) for j in range(translations.start, translations.stop)]
-                else:
-                    self.rotations.append(slice(nv, translations.start))
-                    self.positions += [(translations, slice(nq + group.nq - straight, nq + group.nq))] * bool(straight)
-                nq, nv = nq + group.nq, nv + group.nv
+        for _, _, joint, q, v in part_rows(robot.model.joints):
+            straight = int((joint.group.basis[:, :3] == 0).all(1).sum())
+            translations = slice(v.stop - straight, v.stop)
+            if isinstance(joint.group, Additive):
+                self.lengths += [(j, q.start + j - v.start) for j in range(translations.start, v.stop)]
+            else:
+                self.rotations.append(slice(v.start, translations.start))
+                self.positions += [(translations, slice(q.stop - straight, q.stop))] * bool(straight)
         self.rows = np.array(self.lengths, int).reshape(-1, 2).T
 
     def size(self, q) -> np.ndarray:
