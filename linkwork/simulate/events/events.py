@@ -96,7 +96,6 @@ class EventDetector(Part):
 
     def __init__(self, flow: Flow, events: Iterable):
         self.flow = flow
-        self.stops = flow.stops
         self.events = [_event(event) for event in events]
         self.resting: int | None = None  # the event whose reset has put what it watches to rest, at zero
         self.onward = 0.0  # how fast the function of the event that has just occurred changes after it
@@ -107,6 +106,11 @@ class EventDetector(Part):
         self.noise = np.zeros(n)  # the rounding of each function, where it was measured
         self.before, self.stops_before = np.full(n, np.nan), np.zeros(0 if self.stops is None else self.stops.count)
         self.stale = False  # have steps been made since the values at a start were stored?
+
+    @property
+    def stops(self):
+        """The joints and points that come to rest or start to move, if there are any."""
+        return self.flow.stops
 
     @property
     def sizes(self):

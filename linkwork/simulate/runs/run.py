@@ -1,5 +1,7 @@
 """One run, from a state to a time: it starts, makes steps up to events or to their ends, and says how it ended."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
 
@@ -41,7 +43,6 @@ class Run:
             law = "together" if settings.contact is None else settings.contact.impacts
             points = Points(robot, law, 0.0 if settings.fixed else settings.rtol) if len(robot.contacts) else None
             stops = Stops(robot, settings.restitution if settings.limits else None, points)
-            stops.check(state.q)
         controls = Controls(robot, settings.control)
         keeper = Keeper(robot, settings.constraints, settings.keep, settings.tolerance)
         if stops is None:
@@ -107,26 +108,18 @@ class Run:
     def go(self) -> None:
         progress, self.deadline = Progress(self.now.t, self.until, self.settings.progress), self.settings.deadline
         try:
-            with np.errstate(all="ignore"):
-                self._start()
+            with np.errstate(all="ignore"), self.ending():
+                self.start()
                 while self.now.t < self.until and self.status == "finished":
                     self.before = self._checkpoint()
                     self._sample()
-                    self._advance()
+                    self.advance()
                     progress.update(self.now.t)
-                    if self.now.t < self.until and self.status == "finished":
-                        self._check_progress()
+                    self.check_progress()
         except KeyboardInterrupt:
             if self.before is not None:
                 self._restore(*self.before)
             self.end("stopped", "stopped by Ctrl-C")
-        except Failure as failure:
-            self.end("failed", said_of(failure, self.robot, self.flow.trouble))
-        except Exception as error:
-            if not self.steps:
-                raise
-            self.error = error
-            self.end("failed", f"{type(error).__name__}: {error}")
         finally:
             progress.close()
         if not self.stored.rows.n:
@@ -137,6 +130,19 @@ class Run:
         self.message = self.message or self.detector.text or self.stored.note
         if self.stored.rows.last != self.now.t:
             self.store()
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Ends the run as failed where a part of it raises; before the first step all but a Failure is raised."""
+        try:
+            yield
+        except Failure as failure:
+            self.end("failed", said_of(failure, self.robot, self.flow.trouble))
+        except Exception as error:
+            if not self.steps:
+                raise
+            self.error = error
+            self.end("failed", f"{type(error).__name__}: {error}")
 
     def _checkpoint(self) -> tuple:
         """What a step that is stopped within goes back to, as if it had not begun."""
@@ -155,8 +161,10 @@ class Run:
         """End the run after this step."""
         self.status, self.message = status, f"t = {self.now.t:.9g} s: {reason}"
 
-    def _check_progress(self) -> None:
-        """End a run whose steps lead nowhere, are too many, or take too long."""
+    def check_progress(self) -> None:
+        """End a run that goes on, but whose steps lead nowhere, are too many, or take too long."""
+        if self.now.t >= self.until or self.status != "finished":
+            return
         if self.now.creeping >= MOST_CREEPING:
             raise gets_nowhere(self.now)
         if self.steps >= self.max_steps:
@@ -164,8 +172,11 @@ class Run:
         if monotonic() >= self.deadline:
             self.end("stopped", f"stopped after {self.settings.timeout:g} s by timeout")
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Put the first state on the constraints, and find what rests there."""
         s, flow = self.now, self.flow
+        if flow.stops is not None:
+            flow.stops.check(s.q)
         q, v = self._closed()
         changed = flow.controls.sample(s.t, q, v)
         flow.refresh()
@@ -198,16 +209,20 @@ class Run:
 
     def _sample(self) -> None:
         """Call the held controllers that are due; the forces change."""
+        if self.flow.controls.sample(self.now.t, self.now.q, self.now.v):
+            self.go_on_with_other_forces()
+
+    def go_on_with_other_forces(self) -> None:
+        """Go on from the present state, at which the output of a held controller has changed."""
         s = self.now
-        if self.flow.controls.sample(s.t, s.q, s.v):
-            v = without_drift(self.flow.stops, s.t, s.q, s.v)
-            self.flow.refresh()
-            self.now = s._replace(v=v)
-            self.restart()
-            if self.now.v is s.v:
-                self.stored.amend(self.now)
-            else:  # contacts that the force closes
-                self.store()
+        v = without_drift(self.flow.stops, s.t, s.q, s.v)
+        self.flow.refresh()
+        self.now = s._replace(v=v)
+        self.restart()
+        if self.now.v is s.v:
+            self.stored.amend(self.now)
+        else:  # contacts that the force closes
+            self.store()
 
     def restart(self, just: int | None = None, rate: float = 0.0) -> None:
         """Continue from the present state with other forces or, after event `just`, another state; see EventDetector.begin."""
@@ -236,9 +251,9 @@ class Run:
             self.now = s._replace(q=q, v=v)
             self.occurrences += [Occurrence(s.t, name, s.q, s.v) for name in stops.what_struck([])]
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
         """Make steps in which nothing happens, or one step, or the part of it before an event that interrupts it."""
-        steps, quiet = self._compiled_steps(), False
+        steps = self._compiled_steps()
         if steps is not None and not self.looks:
             self._accept(steps.first(len(steps) - steps.found))
             if steps.error is not None:
@@ -246,17 +261,24 @@ class Run:
                 raise steps.error
             if not steps.found:
                 return
-        s, flow = self.now, self.flow
-        assert s.vdot is not None and s.tau is not None
-        if steps is not None:
-            flow.tau = steps.tau[-1] if steps.steers else s.tau
-            step, quiet = steps.last(flow.tau), self.guarded and not steps.found
-            t, late = float(steps.t[-1]), float(steps.late[-1])
-        else:
-            h, target, late = self._next_length()
-            step = self._projected(self._step(h))
-            t, rest = later(s.t, s.late, step.h)
-            t, late = (target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)
+        if steps is None:
+            self.advance_in_python()
+            return
+        assert self.now.tau is not None
+        self.flow.tau = steps.tau[-1] if steps.steers else self.now.tau
+        self.finish(steps.last(self.flow.tau), float(steps.t[-1]), float(steps.late[-1]), quiet=self.guarded and not steps.found)
+
+    def advance_in_python(self) -> None:
+        """Make one step, or the part of it before an event that interrupts it, without compiled steps."""
+        s, (h, target, late) = self.now, self._next_length()
+        step = self._projected(self._step(h))
+        t, rest = later(s.t, s.late, step.h)
+        self.finish(step, *((target, late) if step.h == h or target - t <= 16 * np.spacing(abs(target)) else (t, rest)))
+
+    def finish(self, step: Step, t: float, late: float, quiet: bool = False) -> None:
+        """Look for events in a step that was made to t + late, unless it is known to be quiet, and go to its end or to the first of them
+        that interrupts it."""
+        s = self.now
         if quiet:
             self._passed(step.q[None], step.v[None])
         elif self.detector.any:
@@ -265,7 +287,7 @@ class Run:
                     interrupt(self, crossing, step)
                     return
                 note(self, crossing, step)
-        rates = step.rates or flow.at(t, step.q, step.v)
+        rates = step.rates or self.flow.at(t, step.q, step.v)
         check_motion(rates[0], step.q, step.v)
         self.stored.up_to(t, s, step)
         self.stored.step(s, step, 1.0, rates[1])
