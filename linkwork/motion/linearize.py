@@ -155,61 +155,62 @@ def continuous(robot, q, v, tau, external=None):
 
 
 def linear_euler(robot, q, v, tau, h, external=None):
-    """A, B of `euler_step`: the chain rule through v̇, from the configuration after the step."""
-    by = of_tree(robot, q, v, tau, external)
-    vdot = robot.forward_dynamics(q, v, tau + robot.passive_force(q, v), external)
-    own = kernels(robot)
-    qq, qv, qa, vq, vv, va = own["euler slopes"](q, v, vdot, h, own["euler"](q, v, vdot, h)[0])
-    A = [qq + qa @ by[0], qv + qa @ by[1]], [vq + va @ by[0], vv + va @ by[1]]
-    return stacked(A), stacked([[qa @ by[2]], [va @ by[2]]])
+    """A, B of `euler_step`."""
+    matrix = euler_matrix(robot, partial(_stage, robot, tau, external), q, v, h)
+    return matrix[..., : 2 * robot.nv], matrix[..., 2 * robot.nv :]
 
 
 def linear_rk4(robot, q, v, tau, h, external=None):
-    """A, B of `rk4_step`: the chain rule through its stages. At ξ the configuration q ∘ exp δq ∘ exp ξ changes by
-
-        Ad(exp −ξ) δq + S(ξ) δξ
-    """
-    n, zero = robot.nv, np.zeros_like(v)[..., None] + like(np.zeros((robot.nv, robot.nv)), v)
-    dq, dv, dtau = (np.concatenate([zero + like(np.eye(n), v) if i == j else zero for j in range(3)], -1) for i in range(3))
-
-    def slopes(c, xi, v, dxi, dv):
-        S, inverse, back, bend = chart(robot, xi, v)
-        there, moved = robot.integrate(q, xi), back @ dq + S @ dxi
-        by_q, by_v, by_tau = of_tree(robot, there, v, tau, external)
-        vdot = robot.forward_dynamics(there, v, tau + robot.passive_force(there, v), external)
-        return np.matvec(inverse, v), vdot, bend @ dxi + inverse @ dv, by_q @ moved + by_v @ dv + by_tau @ dtau
-
-    xi, v, dxi, dv = explicit_step(RK4, slopes, np.zeros_like(v), v, np.zeros_like(dv), dv, h)
-    S, _, back, _ = chart(robot, xi, v)
-    whole = stacked([[back @ dq + S @ dxi], [dv]])
-    return whole[..., : 2 * n], whole[..., 2 * n :]
+    """A, B of `rk4_step`."""
+    matrix = explicit_matrix(robot, RK4, partial(_stage, robot, tau, external), q, v, h, 3 * robot.nv)[2]
+    return matrix[..., : 2 * robot.nv], matrix[..., 2 * robot.nv :]
 
 
-def explicit_step(method: RungeKutta, slopes: Callable, xi, v, dxi, dv, h):
-    """ξ and v after a step, and their changes (..., nv, columns): `slopes(c, ξ, v, δξ, δv)` gives the rates of all four at a fraction c."""
-    n, columns = dv.shape[-2:]
-
-    def parts(y):
-        changes = y[..., 2 * n :].reshape(*y.shape[:-1], 2 * n, columns)
-        return y[..., :n], y[..., n : 2 * n], changes[..., :n, :], changes[..., n:, :]
-
-    def rates(c, y):
-        return joined(*slopes(c, *parts(y)))
-
-    start = joined(xi, v, dxi, dv)
-    return parts(method.end(rates, rates(method.C[0], start), start, h[..., None]))
-
-
-def joined(xi, v, dxi, dv):
-    """Two vectors and their changes as one vector."""
-    (n, columns), batch = dv.shape[-2:], np.broadcast_shapes(xi.shape[:-1], v.shape[:-1], dxi.shape[:-2], dv.shape[:-2])
-    y = np.empty_like(dv, shape=(*batch, 2 * n * (1 + columns)))
-    changes = np.concatenate([np.broadcast_to(x, (*batch, n, columns)) for x in (dxi, dv)], -2)
-    y[..., :n], y[..., n : 2 * n], y[..., 2 * n :] = xi, v, changes.reshape(*batch, 2 * n * columns)
-    return y
+def _stage(robot, tau, external, c, q, v):
+    """v̇ at a stage, and its derivatives by q, v and τ."""
+    return robot.forward_dynamics(q, v, tau + robot.passive_force(q, v), external), *of_tree(robot, q, v, tau, external)
 
 
 LINEAR_STEPS = {"euler": linear_euler, "rk4": linear_rk4}
+
+
+# --- the derivative of a step, along the group: what it makes of changes (δq, δv, δu), u being constant during the step. `stage` of a
+# fraction c, q and v gives v̇ there and its derivatives by q, v and u
+
+
+def euler_matrix(robot, stage: Callable, q, v, h):
+    """The derivative (..., 2 nv, columns) of a semi-implicit Euler step: the chain rule through v̇, from the configuration after it."""
+    vdot, by_q, by_v, by_u = stage(0.0, q, v)
+    own = kernels(robot)
+    qq, qv, qa, vq, vv, va = own["euler slopes"](q, v, vdot, h, own["euler"](q, v, vdot, h)[0])
+    return stacked([[qq + qa @ by_q, qv + qa @ by_v, qa @ by_u], [vq + va @ by_q, vv + va @ by_v, va @ by_u]])
+
+
+def explicit_matrix(robot, method: RungeKutta, stage: Callable, q, v, h, columns: int, seen: Callable = lambda dq, dv: None):
+    """ξ and v after a step of an explicit method, and its derivative (..., 2 nv, columns): the chain rule through its stages, of which
+    each is `seen`. At ξ the configuration q ∘ exp δq ∘ exp ξ changes by Ad(exp −ξ) δq + S(ξ) δξ."""
+    n, batch = robot.nv, np.broadcast_shapes(q.shape[:-1], v.shape[:-1], h.shape)
+    changes = np.zeros_like(v, shape=(*batch, 2 * n, columns)) + like(np.eye(2 * n, columns), v)
+    dq = changes[..., :n, :]
+    y = np.concatenate([np.zeros_like(changes[..., :1]), np.concatenate([0.0 * dq, changes[..., n:, :]], -2)], -1)  # (ξ, v), then changes
+    y[..., n:, 0] = v
+
+    def rates(c, y):
+        y = y.reshape(*batch, 2 * n, 1 + columns)
+        xi, v, dxi, dv = y[..., :n, 0], y[..., n:, 0], y[..., :n, 1:], y[..., n:, 1:]
+        S, inverse, back, bend = chart(robot, xi, v)
+        moved = back @ dq + S @ dxi
+        vdot, by_q, by_v, by_u = stage(c, robot.integrate(q, xi), v)
+        seen(moved, dv)
+        rate, change = np.matvec(inverse, v)[..., None], by_q @ moved + by_v @ dv
+        change[..., 2 * n :] = change[..., 2 * n :] + by_u
+        return stacked([[rate, bend @ dxi + inverse @ dv], [vdot[..., None], change]]).reshape(*batch, -1)
+
+    y = y.reshape(*batch, -1)
+    y = method.end(rates, rates(method.C[0], y), y, h[..., None]).reshape(*batch, 2 * n, 1 + columns)
+    xi, v = y[..., :n, 0], y[..., n:, 0]
+    S, _, back, _ = chart(robot, xi, v)
+    return xi, v, np.concatenate([back @ dq + S @ y[..., :n, 1:], y[..., n:, 1:]], -2)
 
 
 def chart(robot, xi, v):

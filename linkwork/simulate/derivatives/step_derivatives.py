@@ -15,7 +15,7 @@ import numpy as np
 
 from ...dynamics import Dynamics
 from ...errors import SimulationError
-from ...motion.linearize import chart, explicit_step, kernels, of_tree, stacked
+from ...motion.linearize import chart, euler_matrix, explicit_matrix, of_tree, stacked
 from ...motion.runge_kutta import RK4, RungeKutta
 from ...quantities import coordinate_rates
 from ..requests.settings import PAIRS
@@ -160,8 +160,10 @@ class StepDerivatives:
         n, self.columns = self.of.robot.nv, 3 * self.of.robot.nv + sum(x.size for x in self.of.own.values())
         columns = np.broadcast_to(np.eye(self.columns), (len(self.steps.t), self.columns, self.columns))
         self.eta, self.dv, self.dtau = (columns[:, i * n : i * n + n] for i in range(3))
+        self.q = self.of.robot.integrate(self.steps.base, self.steps.xi)
         if self.method == "euler":
-            self.matrix = self._euler()
+            self.matrix = euler_matrix(self.of.robot, self._stage, self.q, self.steps.v, self.steps.h)
+            self._note(1.0, self.eta, self.dv)
         elif self.method == "contact":
             self.matrix = self._contact()
         elif self.method in ("stiff", "radau"):
@@ -169,86 +171,64 @@ class StepDerivatives:
         else:
             self.matrix = self._explicit(RK4 if self.method == "rk4" else PAIRS[self.method]())
 
-    def _rates(self, c: float, xi, v, weight: float, moved_base: bool = True):
-        """ẏ of a stage, and δẏ as (matrix times δy, the rest): the stage is noted once its δy is known, by `_note`."""
-        of, s, n = self.of, self.steps, self.of.robot.nv
-        q, t = of.robot.integrate(s.base, xi), s.t + c * s.h
+    def _stage(self, c: float, q, v):
+        """v̇ at a stage, and its derivatives by q, v and all else that changes, the control being a function of q and v."""
+        of, t = self.of, self.steps.t + c * self.steps.h
         u, u_q, u_v = of.control(t, q, v)
         tau = u + self.held
         a_q, a_v, a_tau, a_p = of.accelerations(q, v, tau)
-        S, S_inverse, carried, bend = chart(of.robot, xi, v)
-        along = carried @ self.eta if moved_base else 0 * self.eta
-        F = stacked([[bend, S_inverse], [(a_q + a_tau @ u_q) @ S, a_v + a_tau @ u_v]])
-        rest = (a_q + a_tau @ u_q) @ along + a_tau @ self.dtau
-        rest[..., 3 * n :] += a_p
-        G = np.concatenate([np.zeros_like(rest), rest], -2)
-        rates = np.concatenate([(S_inverse @ v[..., None])[..., 0], of.vdot(q, v, tau)], -1)
+        self.there = t, q, v, tau, u_q, u_v
+        return of.vdot(q, v, tau), a_q + a_tau @ u_q, a_v + a_tau @ u_v, np.concatenate([a_tau, a_p], -1)
 
-        def note(dy):
-            eta = along + S @ dy[:, :n]
-            self.stages.append(Stage(t, q, v, tau, weight * s.h, eta, dy[:, n:], u_q @ eta + u_v @ dy[:, n:] + self.dtau))
-
-        return rates, F, G, note
+    def _note(self, weight: float, dq, dv, there=None):
+        """Keep a stage, the last one if it is not said, with its weight in the step and its changes."""
+        t, q, v, tau, u_q, u_v = there or self.there
+        self.stages.append(Stage(t, q, v, tau, weight * self.steps.h, dq, dv, u_q @ dq + u_v @ dv + self.dtau))
 
     def _explicit(self, method: RungeKutta):
-        s, n, weights = self.steps, self.of.robot.nv, iter(method.B)
-
-        def slopes(c, xi, v, dxi, dv):
-            dy = np.concatenate([dxi, dv], -2)
-            rates, F, G, note = self._rates(c, xi, v, next(weights))
-            note(dy)
-            change = F @ dy + G
-            return rates[:, :n], rates[:, n:], change[:, :n], change[:, n:]
-
-        xi, v, dxi, dv = explicit_step(method, slopes, s.xi, s.v, 0 * self.dv, self.dv, s.h)
-        S, _, carried, _ = chart(self.of.robot, xi, v)
-        return self.of.put_back(self.of.robot.integrate(s.base, xi), v) @ stacked([[carried @ self.eta + S @ dxi], [dv]])
+        robot, s, weights = self.of.robot, self.steps, iter(method.B)
+        seen = lambda dq, dv: self._note(next(weights), dq, dv)
+        xi, v, matrix = explicit_matrix(robot, method, self._stage, self.q, s.v, s.h, self.columns, seen)
+        return self.of.put_back(robot.integrate(self.q, xi), v) @ matrix
 
     def _implicit(self, A, B, C):
         """Stages that depend on one another: a linear system, (1 − h A F) δẏ = F δy₀ + G. The base stands still, ξ₀ moves."""
-        s, n = self.steps, self.of.robot.nv
+        robot, s, n = self.of.robot, self.steps, self.of.robot.nv
         N, stages, h = len(s.t), len(B), s.h[:, None, None]
         assert s.coefficients is not None
-        dy0 = np.concatenate([chart(self.of.robot, s.xi, s.v)[1] @ self.eta, self.dv], -2)
+        dy0 = np.concatenate([chart(robot, s.xi, s.v)[1] @ self.eta, self.dv], -2)
         whole, right, notes = np.broadcast_to(np.eye(stages * 2 * n), (N, stages * 2 * n, stages * 2 * n)).copy(), [], []
         for i in range(stages):
             Y = np.einsum("k,nka->na", C[i] ** np.arange(s.coefficients.shape[1]), s.coefficients)
-            _, F, G, note = self._rates(C[i], Y[:, :n], Y[:, n:], B[i], moved_base=False)
+            xi, v = Y[:, :n], Y[:, n:]
+            S, inverse, _, bend = chart(robot, xi, v)
+            _, by_q, by_v, by_u = self._stage(C[i], robot.integrate(s.base, xi), v)
+            F = stacked([[bend, inverse], [by_q @ S, by_v]])
             for j in range(stages):
                 whole[:, 2 * n * i : 2 * n * (i + 1), 2 * n * j : 2 * n * (j + 1)] -= h * A[i, j] * F
-            right.append(F @ dy0 + G)
-            notes.append(note)
+            G = F @ dy0
+            G[:, n:, 2 * n :] += by_u
+            right.append(G)
+            notes.append((S, self.there))
         dK = np.linalg.solve(whole, np.concatenate(right, -2)).reshape(N, stages, 2 * n, -1)
-        for i, note in enumerate(notes):
-            note(dy0 + h * np.einsum("j,njab->nab", A[i], dK))
+        for i, (S, there) in enumerate(notes):
+            dy = dy0 + h * np.einsum("j,njab->nab", A[i], dK)
+            self._note(B[i], S @ dy[:, :n], dy[:, n:], there)
         end = dy0 + h * np.einsum("j,njab->nab", B, dK)
-        S = chart(self.of.robot, s.coefficients.sum(1)[:, :n], s.v)[0]
+        S = chart(robot, s.coefficients.sum(1)[:, :n], s.v)[0]
         return np.concatenate([S @ end[:, :n], end[:, n:]], -2)
 
     def _contact(self):
         of, s, n = self.of, self.steps, self.of.robot.nv
         assert of.contact is not None
-        q, t = of.robot.integrate(s.base, s.xi), s.t + s.h / 2
-        (q_mid, v_mid), (qq, qv, vq, vv) = of.contact.half(q, s.v, s.h)
-        by_q = qq @ self.eta + qv @ self.dv
-        by_v = vq @ self.eta + vv @ self.dv
+        t = s.t + s.h / 2
+        (q_mid, v_mid), (qq, qv, vq, vv) = of.contact.half(self.q, s.v, s.h)
         u, u_q, u_v = of.control(t, q_mid, v_mid)
-        by_tau, tau = u_q @ by_q + u_v @ by_v + self.dtau, u + self.held
-        self.stages.append(Stage(t, q_mid, v_mid, tau, s.h, by_q, by_v, by_tau))
-        of_q, of_v = of.contact.at(q, s.v, tau, s.h, self.impulse)
+        tau = u + self.held
+        self._note(1.0, qq @ self.eta + qv @ self.dv, vq @ self.eta + vv @ self.dv, (t, q_mid, v_mid, tau, u_q, u_v))
         ends = []
-        for slopes_q, slopes_v, slopes_tau, by in (of_q, of_v):
-            end = slopes_q @ self.eta + slopes_v @ self.dv + slopes_tau @ by_tau
+        for slopes_q, slopes_v, slopes_tau, by in of.contact.at(self.q, s.v, tau, s.h, self.impulse):
+            end = slopes_q @ self.eta + slopes_v @ self.dv + slopes_tau @ self.stages[-1].by_tau
             end[..., 3 * n :] += by
             ends.append(end)
         return np.concatenate(ends, -2)
-
-    def _euler(self):
-        s, n = self.steps, self.of.robot.nv
-        rates, F, G, note = self._rates(0.0, s.xi, s.v, 1.0)
-        dy = np.concatenate([0 * self.dv, self.dv], -2)
-        note(dy)
-        da = (F @ dy + G)[:, n:]
-        state, group = (s.base, s.v, rates[:, n:], s.h), kernels(self.of.robot)
-        qq, qv, qa, vq, vv, va = group["euler slopes"](*state, group["euler"](*state)[0])
-        return np.concatenate([qq @ self.eta + qv @ self.dv + qa @ da, vq @ self.eta + vv @ self.dv + va @ da], -2)
