@@ -59,7 +59,7 @@ def load(
     else:
         text, name, folder = _text(source)
         root = None if package_root is None else Path(package_root)
-        common: dict = {"folder": folder, "name": name, "snap": snap, "meshes_outside": meshes_outside}
+        how = xml.How(name, folder, snap, root, meshes_outside, lenient)
         match "data" if lines.is_data(text) else xml.root(text, name):
             case "data":
                 file = lines.parsed(text, name)
@@ -68,15 +68,15 @@ def load(
             case "robot":
                 from . import urdf  # readers are imported at their first use
 
-                model = urdf.read(text, mimic=mimic, package_root=root, lenient=lenient, **common)
+                model = urdf.read(text, how, mimic)
             case "mujoco":
                 from . import mjcf  # needs mujoco, which is an extra
 
-                model = mjcf.read(text, **common)
+                model = mjcf.read(text, how)
             case "sdf":
                 from . import sdf
 
-                model = sdf.read(text, package_root=root, lenient=lenient, **common)
+                model = sdf.read(text, how)
             case tag:
                 raise ModelError(f"{name} has the root element <{tag}>. linkwork reads: {READ}.")
         if strict or not is_whole:  # of a whole model it was said when it was made

@@ -19,25 +19,19 @@ from .mjcf_contacts import actuators, contacts, excluded, ground
 from .mjcf_shapes import missing_meshes, shapes
 from .mjcf_source import Compiled, compile_text
 from .shapes import mesh_notes
+from .xml import How
 
 JOINTS: tuple[type[Joint], ...] = (Free, Spherical, Prismatic, Revolute)  # in the order of mjtJoint
 
 
-def read(
-    source: str,
-    *,
-    folder=None,
-    name: str = "model",
-    snap: bool = True,
-    meshes_outside: bool = False,
-) -> Model:
-    """The model of an MJCF text; `name` stands for the text in errors, and for the model if the file has no name for it.
+def read(source: str, how: How) -> Model:
+    """The model of an MJCF text.
 
     Files that the text names are looked up in the folder. Meshes, textures and height fields need not exist, unless
     a mesh gives a body its mass. What a Model cannot represent is in its notes, and one warning names the part of it that would
     change the motion.
     """
-    c = compile_text(source, folder, name, snap, meshes_outside)
+    c = compile_text(source, how)
     bodies = tuple(_body(c, i) for i in range(1, c.m.nbody))
     frames, lost = _frames(c)
     motors, unknown = actuators(c)
@@ -59,7 +53,7 @@ def read(
     model = with_gears(model, _gears(c))
     if changes:
         text = "; ".join(changes)
-        warnings.warn(f"{name}: the model leaves out what changes its motion: {text}.", ModelWarning, stacklevel=3)
+        warnings.warn(f"{how.name}: the model leaves out what changes its motion: {text}.", ModelWarning, stacklevel=3)
     return model
 
 

@@ -12,7 +12,7 @@ from ..errors import ModelError, listed
 from ..model.model import unused
 from ..spatial import Pose
 from .shapes import MeshFiles
-from .xml import decoded
+from .xml import How, decoded
 
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 ENTITY = re.compile(r"<!ENTITY", re.IGNORECASE)
@@ -87,20 +87,19 @@ class Compiled:
         return what in self.disabled
 
 
-def compile_text(text: str, folder, name: str, snap: bool, meshes_outside: bool = False) -> Compiled:
-    """The text compiled by MuJoCo. Files are looked up in the folder; without a folder, a file that is needed is an error."""
+def compile_text(text: str, how: How) -> Compiled:
+    """The text compiled by MuJoCo. Files are looked up in its folder; without a folder, a file that is needed is an error."""
     try:
         import mujoco
     except ImportError as error:
         raise ModelError("MJCF is read by MuJoCo, which is not installed: pip install linkwork[mjcf].") from error
-    folders = [] if folder is None else [Path(folder).resolve()]
-    may_use = MeshFiles(folders[0] if folders else None, None, meshes_outside).may_use
+    name, folders = how.name, [] if how.folder is None else [how.folder.resolve()]
     text, included = with_files(text, name, folders)
     try:
         spec = mujoco.MjSpec.from_string(text, include=included)
         spec.compiler.fusestatic = False  # every body of the file is a body
         spec.compiler.discardvisual = False
-        replaced, opened, unfitted = without_meshes(mujoco, spec, folders, name, may_use)
+        replaced, opened, unfitted = without_meshes(mujoco, spec, folders, name, MeshFiles(how).may_use)
         m = spec.compile()
     except ValueError as error:
         if isinstance(error, ModelError):
@@ -117,7 +116,7 @@ def compile_text(text: str, folder, name: str, snap: bool, meshes_outside: bool 
         meshes={geom.id: mesh for geom, mesh in replaced},
         opened=opened,
         unfitted=frozenset(geom.id for geom in unfitted),
-        snap=snap,
+        snap=how.snap,
     )
 
 

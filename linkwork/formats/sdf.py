@@ -20,7 +20,7 @@ from ..spatial import Pose
 from . import xml
 from .sdf_frames import MODEL, WORLD, Frames, label, numbers
 from .shapes import MeshFiles
-from .xml import Element, Lenient
+from .xml import Element, How, Lenient
 
 READ = ("link", "joint", "frame", "model", "pose")
 IGNORED = ("self_collide", "static", "plugin", "enable_wind", "allow_auto_disable")
@@ -30,27 +30,16 @@ SOLIDS = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "lengt
 SOLIDS |= {"ellipsoid": ("radii",), "plane": ()}
 
 
-def read(
-    source: str,
-    *,
-    folder: Path | None = None,
-    name: str = "model",
-    snap: bool = True,
-    package_root: Path | None = None,
-    meshes_outside: bool = False,
-    lenient: bool = False,
-) -> Model:
-    """The model of an SDF text; `name` stands for the text in errors, `folder` is where it was."""
-    sdf = xml.parse(source, name)
+def read(source: str, how: How) -> Model:
+    """The model of an SDF text."""
+    sdf = xml.parse(source, how.name)
     scope = sdf.first("world") or sdf
     models, worlds = list(scope.all("model")), list(sdf.all("world"))
     if not models or len(worlds) > 1:
         what = "no <model>" if not models else f"{len(worlds)} <world> elements; it must have one"
         raise sdf.error(f"the file has {what}.")
-    whole = models[0] if len(models) == 1 and scope.first("joint") is None else _together(scope, Path(name).stem)
-    meshes = MeshFiles(folder, package_root, meshes_outside)
-    reader = Reader(whole, snap, sdf.attributes.get("version", "1.7"), meshes, Lenient(lenient))
-    return reader.model(scope.first("gravity"))
+    whole = models[0] if len(models) == 1 and scope.first("joint") is None else _together(scope, Path(how.name).stem)
+    return Reader(whole, sdf.attributes.get("version", "1.7"), how).model(scope.first("gravity"))
 
 
 def _together(scope: Element, name: str) -> Element:
@@ -63,8 +52,8 @@ def _together(scope: Element, name: str) -> Element:
 class Reader:
     """Makes a Model of a <model> element."""
 
-    def __init__(self, element: Element, snap: bool, version: str, meshes: MeshFiles, lenient: Lenient):
-        self.element, self.notes, self.meshes, self.lenient = element, list[str](), meshes, lenient
+    def __init__(self, element: Element, version: str, how: How):
+        self.element, self.notes, self.meshes, self.lenient = element, list[str](), MeshFiles(how), Lenient(how.lenient)
         self.axes_in_model = version.strip() in ("1.0", "1.1", "1.2", "1.3", "1.4")
         models = [element]
         for model in models:
@@ -74,7 +63,7 @@ class Reader:
                     raise child.error("<include> is not read; put the links and joints of that file here.")
                 if child.tag not in (*READ, *IGNORED):
                     self.notes.append(f"left out: <{child.tag}>")
-        self.frames = Frames(element, snap)
+        self.frames = Frames(element, how.snap)
         self.links, self.joints = self.frames.named["link"], self.frames.named["joint"]
         if not self.links:
             raise element.error(f"{element.owner} has no <link>.")

@@ -35,13 +35,8 @@ class Frames:
         if "placement_frame" in model.attributes:
             raise model.error(f"{label(model)} has a placement_frame, which is not read; give the pose of the model itself.")
         for tag in TAGS:
-            for element in model.all(tag):
-                name = scope + element.text("name")
-                if name in self.named[tag]:
-                    first = self.named[tag][name].line
-                    raise element.error(f'{tag} "{name}" is there twice, first in line {first}; names may not repeat.')
-                self.named[tag][name] = element
-                self._scope[element] = scope
+            model.add_named(tag, self.named[tag], scope)
+            self._scope |= dict.fromkeys(model.all(tag), scope)
         for element in model.all("model"):
             self._collect(element, f"{scope}{element.text('name')}::")
 

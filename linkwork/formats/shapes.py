@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from ..errors import listed
 from ..model import Material, Shape
 from ..spatial import Pose
-from .xml import Element, Lenient
+from .xml import Element, How, Lenient
 
 Color = tuple[float, float, float, float]
 
@@ -89,8 +89,8 @@ def said(element: Element, tag: str) -> float | None:
 class MeshFiles:
     """Looks up the files of meshes; its notes say which are missing, and which are outside the folder of the model."""
 
-    def __init__(self, folder: Path | None, package_root: Path | None, outside: bool):
-        self.folder, self.package_root, self.outside = folder, package_root, outside
+    def __init__(self, how: How):
+        self.folder, self.package_root, self.outside = how.folder, how.package_root, how.meshes_outside
         self.missing: dict[str, None] = {}
         self.kept_out: dict[str, None] = {}
 

@@ -19,7 +19,7 @@ from ..spatial import Pose
 from ..spatial.pose import SNAP
 from . import xml
 from .shapes import MeshFiles, Shapes
-from .xml import Element, Lenient
+from .xml import Element, How, Lenient
 
 KINDS: dict[str, type[Joint]] = {
     "fixed": Fixed,
@@ -35,26 +35,18 @@ TURNS = {0: "0", 1: "a quarter turn", 2: "a half turn"}
 ZERO = (0.0, 0.0, 0.0)
 
 
-def read(
-    source: str,
-    *,
-    folder: Path | None = None,
-    name: str = "model",
-    mimic: str | None = None,
-    snap: bool = True,
-    package_root: Path | None = None,
-    meshes_outside: bool = False,
-    lenient: bool = False,
-) -> Model:
-    """The model of a URDF text; `name` stands for the text in errors, and for the model if the file has no name for it."""
-    robot = xml.parse(source, name)
+def read(source: str, how: How, mimic: str | None = None) -> Model:
+    """The model of a URDF text."""
+    robot = xml.parse(source, how.name)
     if robot.tag != "robot":
         raise robot.error(f"the root element is <{robot.tag}>; a URDF file has <robot>.")
-    links, joints = _named(robot, "link"), _named(robot, "joint")
+    links, joints = dict[str, Element](), dict[str, Element]()
+    robot.add_named("link", links)
+    robot.add_named("joint", joints)
     if not links:
         raise robot.error(f"{robot.owner} has no <link>.")
     root = _root(robot, links, joints)
-    placements, meshes, optional = Placements(snap), MeshFiles(folder, package_root, meshes_outside), Lenient(lenient)
+    placements, meshes, optional = Placements(how.snap), MeshFiles(how), Lenient(how.lenient)
     shapes = Shapes(robot, placements.pose, meshes, optional)
     bodies = [_body(link, placements, shapes) for link in links.values()]
     connected = [_placed_joint(joint, placements, links, optional) for joint in joints.values()]
@@ -65,7 +57,7 @@ def read(
     for transmission in robot.all("transmission"):
         gears |= optional.read(transmission, lambda transmission: _gear(transmission, joints), {})
     model = Model(
-        name=robot.attributes.get("name", "").strip() or Path(name).stem,
+        name=robot.attributes.get("name", "").strip() or Path(how.name).stem,
         bodies=tuple(bodies),
         joints=depth_first(connected),
         couplings=tuple(couplings),
@@ -78,7 +70,7 @@ def read(
     model = replace(model, actuators=tuple(x for x in driven if x.joints[0] in known))
     if couplings and mimic is None:
         names = ", ".join(f'"{coupling.joint}"' for coupling in couplings)
-        said = f'{name}: these <mimic> joints are independent: {names}. If that is intended, load with mimic="free".'
+        said = f'{how.name}: these <mimic> joints are independent: {names}. If that is intended, load with mimic="free".'
         warnings.warn(said, ModelWarning, stacklevel=3)  # the line that called `load`
     return model
 
@@ -107,17 +99,6 @@ def _gear(transmission: Element, joints) -> dict[str, float]:
 
 
 # --- names and the tree
-
-
-def _named(robot: Element, tag: str) -> dict[str, Element]:
-    """The links or joints by name."""
-    out: dict[str, Element] = {}
-    for element in robot.all(tag):
-        name = element.text("name")
-        if name in out:
-            raise element.error(f'{tag} "{name}" is there twice, first in line {out[name].line}; names may not repeat.')
-        out[name] = element
-    return out
 
 
 def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element]) -> str | None:

@@ -5,6 +5,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite, isnan
+from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
@@ -13,6 +14,19 @@ from ..errors import ModelError
 COUNTS = {1: "one number is", 3: "three numbers are", 4: "four numbers are"}
 DEEPEST = 200  # elements in each other
 PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class How:
+    """How a text is read, as `load` has it: `name` stands for it in errors, and for the model if the text has no name for that; `folder` is
+    where it was."""
+
+    name: str = "model"
+    folder: Path | None = None
+    snap: bool = True
+    package_root: Path | None = None
+    meshes_outside: bool = False
+    lenient: bool = False
 
 
 @dataclass(eq=False)
@@ -44,6 +58,14 @@ class Element:
 
     def first(self, tag: str) -> "Element | None":
         return next(self.all(tag), None)
+
+    def add_named(self, tag: str, known: dict[str, "Element"], scope: str = "") -> None:
+        """Adds the children of this tag by their names, which stand after a scope; no name is there twice."""
+        for child in self.all(tag):
+            name = scope + child.text("name")
+            if name in known:
+                raise child.error(f'{tag} "{name}" is there twice, first in line {known[name].line}; names may not repeat.')
+            known[name] = child
 
     def needed(self, tag: str) -> "Element":
         """The first child of this tag; an error if there is none."""

@@ -10,6 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork import convert
 from linkwork.formats import load, mjcf
+from linkwork.formats.xml import How
 
 MODELS = Path(__file__).parents[1] / "models"
 ROBOTS = {
@@ -72,10 +73,10 @@ LARGE = "simple_humanoid", "shadow_hand", "humanoid", "cassie"
 def both(request):
     """(ours, MuJoCo's) of each robot, ours without dry friction, which is a constraint in MuJoCo."""
     if request.param == "tricky":
-        model, m = mjcf.read(TRICKY), without_files(mujoco.MjSpec.from_string(TRICKY))
+        model, m = mjcf.read(TRICKY, How()), without_files(mujoco.MjSpec.from_string(TRICKY))
     else:
         path = MODELS / ROBOTS[request.param]
-        model = mjcf.read(path.read_text(), folder=path.parent, name=path.name)
+        model = mjcf.read(path.read_text(), How(folder=path.parent, name=path.name))
         m = without_files(mujoco.MjSpec.from_file(str(path)))
     plain = [placed for placed in model.joints if not isinstance(placed.joint, lw.Compound)]
     slippery = {placed.name: replace(placed, joint=replace(placed.joint, friction=0.0)) for placed in plain}
@@ -175,7 +176,7 @@ def test_accelerations_agree(both, states):
 def test_the_robots_load_without_a_warning(name):
     """ModelWarning is an error in these tests; nothing here changes how these robots move by themselves."""
     path = MODELS / ROBOTS[name]
-    model = mjcf.read(path.read_text(), folder=path.parent, name=path.name)
+    model = mjcf.read(path.read_text(), How(folder=path.parent, name=path.name))
     assert bool(model.actuators) == (name != "simple_humanoid")
     assert not any(note.startswith("left out: actuators") for note in model.notes)
 
@@ -185,7 +186,7 @@ def test_the_robots_load_without_a_warning(name):
 
 def robot_of(body, **more):
     text = "".join(f"<{tag}>{inside}</{tag}>" for tag, inside in more.items())
-    return mjcf.read(f"<mujoco>{text}<worldbody>{body}</worldbody></mujoco>", name="text.xml")
+    return mjcf.read(f"<mujoco>{text}<worldbody>{body}</worldbody></mujoco>", How(name="text.xml"))
 
 
 def one(joint, more=""):
@@ -193,7 +194,7 @@ def one(joint, more=""):
 
 
 def test_joints_of_one_body_are_one_compound_with_their_own_names():
-    robot = lw.Dynamics(mjcf.read(TRICKY))
+    robot = lw.Dynamics(mjcf.read(TRICKY, How()))
     placed = robot.model.joint("carriage_joints")
     assert [name for name, _, _ in placed.joint.parts] == ["slide", "turn", "carriage_joint3", "ball"]
     assert [robot.q_index(name).start for name in ("slide", "turn", "carriage_joint3", "ball")] == [0, 1, 2, 3]
@@ -202,7 +203,7 @@ def test_joints_of_one_body_are_one_compound_with_their_own_names():
 
 
 def test_what_has_no_name_gets_one():
-    model = mjcf.read(TRICKY)
+    model = mjcf.read(TRICKY, How())
     assert [body.name for body in model.bodies] == ["fixture", "carriage", "arm", "body4", "ship", "mast"]
     joints = [placed.name for placed in model.joints]
     assert joints == ["fixture_weld", "carriage_joints", "arm_joint1", "wrist", "ship_joint1", "mast"]
@@ -216,7 +217,7 @@ def test_new_names_step_aside_for_old_ones():
 
 
 def test_sites_are_frames_and_never_share_a_body_s_name():
-    assert [(f.name, f.body) for f in mjcf.read(TRICKY).frames] == [("arm_site", "body4"), ("tip", "body4")]
+    assert [(f.name, f.body) for f in mjcf.read(TRICKY, How()).frames] == [("arm_site", "body4"), ("tip", "body4")]
 
 
 def test_a_joint_away_from_the_origin_stands_at_its_anchor():
@@ -252,7 +253,7 @@ def test_flags_switch_things_off():
 def test_bodies_without_joints_are_welded_and_kept():
     tool = one("").replace("arm", "tool")
     model = robot_of(one("", tool))
-    fused = mjcf.read(f'<mujoco><compiler fusestatic="true"/><worldbody>{one("<joint/>", tool)}</worldbody></mujoco>')
+    fused = mjcf.read(f'<mujoco><compiler fusestatic="true"/><worldbody>{one("<joint/>", tool)}</worldbody></mujoco>', How())
     assert [(h.name, h.joint.kind) for h in model.joints] == [("arm_weld", "fixed"), ("tool_weld", "fixed")]
     assert [body.name for body in fused.bodies] == ["arm", "tool"]
 
@@ -266,9 +267,9 @@ def test_a_welded_root_can_be_set_floating():
 
 def test_quarter_turns_are_snapped_and_noted():
     text = f'<mujoco><worldbody><body name="b" quat="1 1.0000000002 0 0">{INERTIAL}</body></worldbody></mujoco>'
-    assert mjcf.read(text).joints[0].at.quaternion == (1, 0, 0, 1)
-    assert mjcf.read(text).notes == ('snapped to quarter turns: body "b"',)
-    as_written = mjcf.read(text, snap=False)
+    assert mjcf.read(text, How()).joints[0].at.quaternion == (1, 0, 0, 1)
+    assert mjcf.read(text, How()).notes == ('snapped to quarter turns: body "b"',)
+    as_written = mjcf.read(text, How(snap=False))
     assert as_written.joints[0].at.rotation[2, 1] == pytest.approx(1)
     assert as_written.joints[0].at.rotation[1, 1] != 0 and not as_written.notes
 
@@ -281,12 +282,12 @@ def test_equal_moments_give_an_exact_tensor():
 
 def test_load_knows_mjcf():
     path = MODELS / ROBOTS["shadow_hand"]
-    assert load(path) == mjcf.read(path.read_text(), folder=path.parent)
+    assert load(path) == mjcf.read(path.read_text(), How(folder=path.parent))
     assert load(path, gravity=(0, 0, 0)).gravity == (0, 0, 0)
 
 
 def test_the_model_is_called_as_the_file_says_or_after_the_file():
-    assert mjcf.read(TRICKY, name="x.xml").name == "tricky"
+    assert mjcf.read(TRICKY, How(name="x.xml")).name == "tricky"
     assert robot_of(one("")).name == "text"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.formats import mjcf
+from linkwork.formats.xml import How
 
 MODELS = Path(__file__).parents[1] / "models"
 INERTIAL = '<inertial mass="2" pos=".1 .2 .3" quat=".8 .1 -.3 .5" diaginertia=".03 .02 .04"/>'
@@ -42,7 +43,7 @@ LOOPS = f"""
 
 def robot_of(body, **more):
     text = "".join(f"<{tag}>{inside}</{tag}>" for tag, inside in more.items())
-    return mjcf.read(f"<mujoco>{text}<worldbody>{body}</worldbody></mujoco>", name="text.xml")
+    return mjcf.read(f"<mujoco>{text}<worldbody>{body}</worldbody></mujoco>", How(name="text.xml"))
 
 
 def one(joint, more=""):
@@ -56,7 +57,7 @@ def same(ours, theirs, tolerance=1e-9):
 
 def test_loops_and_couplings_are_violated_as_much_as_in_mujoco(rng):
     """Gaps of points, angles of frames (where it is 2 sin(θ/2) of MuJoCo's), and q₁ - p(q₂)."""
-    robot = lw.Dynamics(mjcf.read(LOOPS))
+    robot = lw.Dynamics(mjcf.read(LOOPS, How()))
     m = mujoco.MjModel.from_xml_string(LOOPS)
     d = mujoco.MjData(m)
     d.eq_active[:] = 1
@@ -76,18 +77,18 @@ def test_loops_and_couplings_are_violated_as_much_as_in_mujoco(rng):
 
 
 def test_equalities_keep_their_names_and_flags():
-    model = mjcf.read(LOOPS)
+    model = mjcf.read(LOOPS, How())
     assert [loop.name for loop in model.loops] == ["pin", "connect2", "pin_sites", "glue", "glue_world", "glue_sites"]
     assert [loop.active for loop in model.loops] == [True, False, True, True, True, True]
     assert [loop.joint.kind for loop in model.loops] == ["spherical"] * 3 + ["fixed"] * 3
     couplings = [(coupling.name, coupling.joint, coupling.of) for coupling in model.couplings]
     assert couplings == [("gear", "ja", "jb"), ("part", "jd", "jc"), ("held", "jb", None)]
-    off = mjcf.read(LOOPS.replace("<worldbody>", '<option><flag equality="disable"/></option><worldbody>'))
+    off = mjcf.read(LOOPS.replace("<worldbody>", '<option><flag equality="disable"/></option><worldbody>'), How())
     assert not any(x.active for x in (*off.loops, *off.couplings))
 
 
 def test_cassie_has_four_loops():
-    model = mjcf.read((MODELS / "cassie_mjcf" / "cassie.xml").read_text())
+    model = mjcf.read((MODELS / "cassie_mjcf" / "cassie.xml").read_text(), How())
     assert len(model.loops) == 4 and all(loop.active for loop in model.loops)
 
 
