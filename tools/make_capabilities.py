@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from linkwork.simulate.requests.capabilities import BATCH, CONDITIONS, EACH, GPU, GRADIENT, ROADS, ROLLOUT, RUN, SLOPE, TABLE
+from linkwork.simulate.requests.capabilities import BATCH, CONDITIONS, GPU, GRADIENT, ROADS, ROLLOUT, RUN, SLOPE, TABLE
 from linkwork.simulate.requests.features import FEATURES
 
 PAGE = Path(__file__).parents[1] / "docs" / "simulation.md"
 BEGIN, END = "<!-- made by tools/make_capabilities.py -->", "<!-- end of what is made -->"
-KINDS = {RUN: "single", SLOPE: "single", BATCH: "batch", EACH: "batch", GPU: "batch", ROLLOUT: "rollout", GRADIENT: "rollout"}
-PASSES = {SLOPE: (RUN,), BATCH: (RUN,), EACH: (RUN,), GPU: (RUN,), GRADIENT: (ROLLOUT,)}  # roads whose refusals count on others too
+KINDS = {RUN: "single", SLOPE: "single", BATCH: "batch", GPU: "batch", ROLLOUT: "rollout", GRADIENT: "rollout"}
+PASSES = {SLOPE: (RUN,), BATCH: (RUN,), GPU: (RUN,), GRADIENT: (ROLLOUT,)}  # roads whose refusals count on others too
 
 
 def tables() -> str:

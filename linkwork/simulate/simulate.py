@@ -12,11 +12,10 @@ from .derivatives.sensitivity import check, named
 from .ensembles.ensemble_device import Threads, is_on_device, on_host
 from .ensembles.ensemble_request import request
 from .ensembles.ensemble_run import EnsembleRun
-from .ensembles.ensemble_single import SingleRuns
 from .ensembles.places import Lanes
 from .rates.control import Control
 from .rates.kernels import own_robot
-from .requests.capabilities import BATCH, EACH, GPU, refuse, road_of
+from .requests.capabilities import BATCH, GPU, is_settled, refuse, road_of
 from .requests.checks import checked, checked_until, limit_settings
 from .requests.features import Asked
 from .requests.options import Baumgarte, ContactLaw, Embed, Method, Project, Save, settings_of
@@ -74,9 +73,9 @@ def simulate(
     timeout    seconds after which the call returns, status "stopped", to be resumed: what it returns depends on the machine's speed
     rtol, atol, dt, max_step, limits  short for fields of method, save (dt of an adaptive method: the spacing of rows) and contact
 
-    With joint limits, dry friction or resets, the samples of an ensemble are single runs, one after another. Others are compiled code on
-    all threads, by "rk45", "dop853" or "stiff"; external and events are then kernels of the robot (`robot.kernel`), and so is control, or
-    it is a function of t (...), q and v of the whole batch.
+    The samples of an ensemble are compiled code on all threads, by "rk45", "dop853" or "stiff". Control and external are kernels of the
+    robot (`robot.kernel`), or functions of t (...), q and v of the whole batch. Joint limits, dry friction, resets and events that are
+    functions of one state are settled between steps, sample by sample, as in single runs.
 
     Functions act by what they return: the arrays of control, external and events are read only, those of a reset and of
     on_step are copies. A run that fails, or is stopped with Ctrl-C, returns the trajectory so far: see `status`, `message`
@@ -103,12 +102,11 @@ def simulate(
     refuse(asked, road)
     if road == GPU:
         state, given, like = on_host(state, given)
-        made = request(robot, state, settings, float(start), until, given, statistics, store or (None if settings.dt else "last"))
+        store = store or (None if settings.dt else "last")
+        made = request(robot, state, settings, float(start), until, given, statistics, store, is_settled(asked))
         return EnsembleRun(made, Threads(like)).go()
-    if road == EACH:
-        return SingleRuns(robot, state, settings, float(start), until, store).go()
     if road == BATCH:
-        made = request(robot, state, settings, float(start), until, given, statistics, store)
+        made = request(robot, state, settings, float(start), until, given, statistics, store, is_settled(asked))
         return EnsembleRun(made, Lanes()).go()
     own = own_robot(robot)
     if names:

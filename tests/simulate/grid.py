@@ -15,7 +15,7 @@ import linkwork as lw
 from linkwork import constraints
 from linkwork.model import solids
 from linkwork.simulate.requests import capabilities
-from linkwork.simulate.requests.capabilities import BATCH, EACH, GRADIENT, KERNEL, ROLLOUT, RUN, SLOPE, TABLE
+from linkwork.simulate.requests.capabilities import BATCH, GRADIENT, KERNEL, ROLLOUT, RUN, SLOPE, TABLE
 from linkwork.simulate.requests.features import FEATURES, Asked
 from linkwork.simulate.requests.options import settings_of, solver_of
 from linkwork.simulate.requests.settings import ADAPTIVE, FIXED, Settings
@@ -134,6 +134,11 @@ def push(case):
     return lambda q: np.zeros((bodies, 6)) + 0.01 * np.sin(q[0])
 
 
+def pushed(case, q):
+    """The same of one state or many."""
+    return np.zeros((*q.shape[:-1], len(case.robot.bodies), 6)) + 0.01 * np.sin(q[..., :1, None])
+
+
 def damped(t, q, v):
     return -0.1 * v
 
@@ -176,7 +181,7 @@ RECIPES: dict[str, Recipe] = {
     "control": Recipe(simulate=lambda c: {"control": damped}, rollout=lambda c: {"controls": damped}),
     "held control": Recipe(simulate=lambda c: {"control": lw.hold(damped, rate=50.0)}),
     "any external": Recipe(simulate=lambda c: {"external": kernel(c, push(c))}),
-    "external": Recipe(simulate=lambda c: {"external": lambda t, q, v: push(c)(q)}),
+    "external": Recipe(simulate=lambda c: {"external": lambda t, q, v: pushed(c, q)}),
     "other kernels": Recipe(simulate=lambda c: {"control": kernel(case("another"), lambda q: -0.1 * q) if c.robot.nq == 1 else damped}),
     "events": Recipe(simulate=lambda c: {"events": [lw.Event(lambda t, q, v: level(q), "level")]}),
     "resets": Recipe(simulate=lambda c: {"events": [lw.Event(kernel(c, level), "level", reset=lambda t, q, v: (q, -v))]}),
@@ -218,7 +223,6 @@ MECHANISMS = {
 }  # fmt: skip  # of conditions, where a feature has none of its own
 ROADS_OF = {"rollout without contacts": ROLLOUT, "rollout with contacts": ROLLOUT, "gradient with contacts": GRADIENT}
 ROLLOUTS = ROLLOUT, GRADIENT, KERNEL
-OF_SINGLE_RUNS = "limits", "dry friction", "stops under constraints", "resets", "resolution"  # which make single runs of an ensemble
 TOUCHING = {x for x, recipe in RECIPES.items() if "ball" in recipe.mechanism} | {"drives", "rolled"}  # what has a step with contacts
 ROADS_OF |= {name: SLOPE for name in BASES if name.startswith("derivatives")}
 
@@ -249,9 +253,6 @@ class Call:
             | base
             | {name: x for name, x in how.items() if name == "sensitivity"}
         )
-        if road == EACH:
-            far = lw.Event(lambda t, q, v: np.sum(q) - 50.0, "far", reset=lambda t, q, v: (q, v))
-            how["events"] = [*how.get("events", ()), far]
         if road == SLOPE:
             how = {"sensitivity": "state", **how}
         return Call(road, at, how, recipe.vary)
@@ -267,8 +268,6 @@ class Call:
             return False
         if road == KERNEL:
             return feature in TOUCHING
-        if road == BATCH and feature in OF_SINGLE_RUNS:
-            return False
         where = FEATURES[feature].where if feature in FEATURES else ""
         return recipe.rollout is not None if road in ROLLOUTS else road not in (RUN, SLOPE) or "single" in (where or "single")
 
@@ -338,7 +337,7 @@ class Call:
 
 def cells() -> list[tuple[str, str]]:
     """Road and feature of every cell that can be asked for."""
-    return [(road, x) for x in RECIPES for road in (RUN, BATCH, EACH, SLOPE, *ROLLOUTS) if Call.possible(road, x)]
+    return [(road, x) for x in RECIPES for road in (RUN, BATCH, SLOPE, *ROLLOUTS) if Call.possible(road, x)]
 
 
 def conditions() -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import pytest
 from grid import END, HALF, ROADS_OF, Call
 
 import linkwork as lw
-from linkwork.simulate.requests.capabilities import BATCH, CONDITIONS, EACH, GRADIENT, KERNEL, ROADS, ROLLOUT, RUN, SLOPE, TABLE
+from linkwork.simulate.requests.capabilities import BATCH, CONDITIONS, GRADIENT, KERNEL, ROADS, ROLLOUT, RUN, SLOPE, TABLE
 from linkwork.simulate.requests.features import FEATURES
 
 STORED = dict(np.load(grid.STORED))
@@ -88,7 +88,7 @@ def is_a_step_of_the_rollout(call, step):
 
 
 NEIGHBOUR = {
-    RUN: goes_on, BATCH: is_its_run, EACH: is_its_run, ROLLOUT: is_the_run_of_its_method, SLOPE: is_its_adjoint,
+    RUN: goes_on, BATCH: is_its_run, ROLLOUT: is_the_run_of_its_method, SLOPE: is_its_adjoint,
     GRADIENT: is_the_adjoint_of_its_run, KERNEL: is_a_step_of_the_rollout,
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from ..runs.segments import BEYOND, CREEPING, NO_NUMBER, OFF, TOO_MANY, TOO_SHOR
 
 FINISHED, EVENT, FAILED, STOPPED = "finished", "event", "failed", "stopped"
 NOT_FINITE, OPEN = 11.0, 12.0  # why a sample does not start
+SAID = 13.0  # its message says why it failed
 REASONS = {
     TOO_SHORT: "no step is short enough: forces that jump, or tolerances below rounding",
     NO_NUMBER: "accelerations are not numbers: a force, a constant, a singular configuration or a mass matrix that is not positive",
@@ -52,6 +53,9 @@ class Carried:
     calls: np.ndarray  # (holds, samples), the numbers of the last calls of held controllers
     answers: list  # of held controllers, (samples, nv) each
     place: Any  # where the samples are
+    host: Any  # what settles them
+    memories: Mapping[int, Any]  # what that knows of each
+    occurrences: list  # events that occurred, with their samples
 
 
 class Ragged:
@@ -93,7 +97,7 @@ class Ensemble:
     V: np.ndarray | None = None
     ragged: Any = None  # of each sample, in order of the flat batch: t, q, v
     carried: Carried | None = None
-    said: Any = None  # messages of samples that are single runs, in order of the flat batch
+    said: Any = None  # messages of samples that have some, by number in the flat batch
 
     def __len__(self) -> int:
         return self.status.size
@@ -107,7 +111,7 @@ class Ensemble:
         """What became of one sample, given as an index of the batch; of one that failed, why."""
         number = self._number(sample)
         status, t = str(self.status[sample]), float(self.t[sample])
-        if self.said is not None and (said := self.said[number]):
+        if self.said is not None and (said := self.said.get(number, "")):
             return f"{status} at {said}" if said.startswith("t = ") else f"{status} at t = {t:.9g} s: {said}"
         return f"failed at t = {t:.9g} s: {REASONS[float(self.reasons[sample])]}" if status == FAILED else f"{status} at t = {t:.9g} s"
 
@@ -135,15 +139,10 @@ class Ensemble:
         that failed, or that an event has ended, stay as they are. What has come to its `until` ended with a step cut short there, which a
         longer run does not have.
         """
-        from ..requests.capabilities import EACH, refusals
         from ..requests.checks import checked_until
-        from ..requests.features import Asked
-        from ..requests.settings import Settings
         from .ensemble_run import EnsembleRun
 
-        was = self.carried
-        if was is None:
-            raise SimulationError(next(refusals(Asked.of(self.robot, Settings(), resumes=True), EACH)))
+        was: Any = self.carried
         until = was.asked.until if until is None else checked_until(until, was.asked.until)
         asked = replace(was.asked, until=until, settings=replace(was.asked.settings, progress=progress, timeout=timeout))
         return EnsembleRun(asked, was.place, self).go()

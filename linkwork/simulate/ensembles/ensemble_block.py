@@ -3,25 +3,22 @@
 from collections.abc import Callable
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ...kernels import UserKernel
-from ..runs.segments import FORCES, POLYNOMIAL
+from ..events.guard import FOUND
+from ..runs.segments import BEYOND, FORCES, NO_NUMBER, OFF, POLYNOMIAL, TOO_SHORT
 from .ensemble import EVENT, FAILED, FINISHED
 from .ensemble_request import force_of_kernel
+from .host import ALONE, LEAVES, Host, OutOfTime
 
 if TYPE_CHECKING:
     from .ensemble_run import EnsembleRun
 
 SECONDS = 0.25  # that a block of samples takes, so that Ctrl-C and the progress bar are served
-MAX_STEPS = 1_000_000  # of a sample, unless `max_steps` says otherwise
-MOST_COUNTED = 1 << 24  # steps: beyond it one more is none in float32
-
-
-class OutOfTime(Exception):
-    """A call has taken as long as it may."""
+UNMADE = TOO_SHORT, NO_NUMBER, BEYOND, OFF  # why compiled code cannot make a step that the host may make
 
 
 class Block:
@@ -38,6 +35,7 @@ class Block:
         self.answers = [x[self.there] for x in run.answers]
         self.calls = [float(x) for x in run.calls[:, samples[0]]]
         self._hold()
+        self.earlier = run.host.snapshots(samples) if run.host is not None else {}
 
     def go(self) -> None:
         a, state, run, t = self.asked, self.state, self.run, self.t
@@ -49,18 +47,18 @@ class Block:
             for rows, name in zip(run.on_grid, "qv"):
                 state[name][...] = rows[self.there, run.grid.number(t)]
         while t < a.until and self._goes().any():
-            if self._sample(t) or anew:
+            sampled = self._sample(t)
+            if run.host is not None:
+                self._start_on_host(begins, anew, sampled)
+            elif sampled or anew:
                 everyone = np.arange(self.count)
                 held = self._forces(everyone)(*(state[name] for name in ("t", "q", "v"))) if run.asks else self.held
                 vdot, tau = run.rates(state["t"], state["q"], state["v"], held, *self.given.values())
                 (goes,) = self.place.index(np.flatnonzero(self._goes()))
                 state["vdot"][goes], state["tau"][goes] = vdot[goes], tau[goes]
             target = min([a.until, *((k + 1) / hold.rate for hold, k in zip(a.holds, self.calls))])
-            bounds = self._bounds(target)
-            if begins:
-                state["wanted"][...] = a.settings.first_step or run.steps.first(*state.values(), *bounds, **self._functions(None))
             begins = anew = False
-            self._advance(target, bounds)
+            self._advance(target)
             t = target
         self.ended[:] = True
         self.keep()
@@ -82,10 +80,14 @@ class Block:
             run.parts.append((self.samples[local[kept]], *(x[index] for x in rows)))
         for x in run.on_grid if len(others) else ():
             x[forgotten, 0 if self.t == self.asked.start else run.grid.number(self.t) + 1 :] = np.nan
+        if run.host is not None:
+            run.host.forget(self.samples[others], self.earlier)
 
     def _begin(self) -> None:
         """What is watched and stored of the first state."""
         a, state, run = self.asked, self.state, self.run
+        if run.host is not None:
+            return
         if a.watch is not None:
             values = run.observe(state["t"], state["q"], state["v"], *self.given.values())
             for name, x in a.watch.start(list(values) if isinstance(values, tuple) else [values]).items():
@@ -125,6 +127,7 @@ class Block:
     def _forces(self, some: np.ndarray) -> Callable:
         """The function of (t, q, v) of some samples that gives all of τ, where functions of Python are part of it."""
         functions, controls, samples = self.asked.functions, self.asked.controls, self.samples[some]
+        shape = (len(some), len(self.run.own.bodies), 6)
 
         def forces(t, q, v):
             at = {"t": t, "q": q, "v": v, **{name: x[some] for name, x in self.given.items()}}
@@ -133,40 +136,119 @@ class Block:
                 tau = tau + force_of_kernel(control, at, v.shape)
             for function in functions:
                 tau = tau + self.run.answer(function, samples, t, q, v)
-            return tau
+            if self.asked.external is None:
+                return tau
+            push: Any = self.asked.external
+            in_python = not isinstance(push, UserKernel)
+            wrenches = self.run.answer(push, samples, t, q, v, shape[1:]) if in_python else force_of_kernel(push, at, shape)
+            return np.concatenate([tau, wrenches.reshape(len(tau), -1)], 1)
 
         return forces
 
-    def _functions(self, some: np.ndarray | None) -> dict[str, Any]:
-        """What compiled steps ask of Python, for some samples, in one call; or for all of them, once."""
+    def _functions(self, some: np.ndarray) -> dict[str, Any]:
+        """What compiled steps ask of Python, for some samples, in one call."""
         if not self.run.asks:
             return {}
-        if some is None:
-            return {FORCES: self._forces(np.arange(self.count))}
         last = min(self.run.deadline, monotonic() + SECONDS)
         return {FORCES: self._forces(some), "enough": lambda _: monotonic() > last}
 
-    def _bounds(self, target: float) -> list:
+    def _bounds(self, target: float) -> dict[str, Any]:
+        """Inputs of compiled steps besides their state, by name."""
         s, there = self.asked.settings, self.place.dtype.type(target)
-        most = min(s.most_steps(MAX_STEPS), inf if self.place.dtype == np.float64 else MOST_COUNTED)
         now = {"target": there, "slack": 16 * np.spacing(abs(there)), "max_step": s.max_step, "rtol": s.rtol, "atol": s.atol}
-        now |= {"start": self.asked.start, "span": self.asked.until - self.asked.start, "max_steps": most}
-        values = {name: self.place.full((self.count,), float(x)) for name, x in now.items()} | {"held": self.held, **self.given}
-        return [values[name] for name in self.run.steps.given]
+        now |= {"start": self.asked.start, "span": self.asked.until - self.asked.start, "max_steps": self.run.most_steps}
+        values = {name: self.place.full((self.count,), float(x)) for name, x in now.items()}
+        return self.state | values | {"held": self.held, **self.given}
 
-    def _advance(self, target: float, bounds: list) -> None:
+    def _advance(self, target: float) -> None:
         """Take all samples that go on to a time, in calls that have room for their rows."""
-        steps, until = self.run.steps, self.asked.until
-        while len(some := np.flatnonzero(self._goes(target))):
-            if monotonic() >= self.run.deadline:
-                raise OutOfTime
-            (index,) = self.place.index(some)
-            arrays, capacity = [x[index] for x in (*self.state.values(), *bounds)], self.place.capacity(steps, len(some))
-            new, rows, counts = self.place.advance(steps, arrays, capacity, self._functions(some))
-            for x, there in zip(self.state.values(), new):
-                x[index] = there
-            self._store(some, dict(zip(steps.rows, rows)), counts, capacity)
-            self.ended[some] = ~self._goes(until)[some]
+        bounds, host = self._bounds(target), cast(Host, self.run.host)
+        while len(goes := np.flatnonzero(self._goes(target))):
+            kinds = self.place.library.to_host(self.state["steps of"])[goes] if self.asked.settled else np.zeros(len(goes))
+            for kind in np.unique(kinds):
+                if monotonic() >= self.run.deadline:
+                    raise OutOfTime
+                samples = goes[kinds == kind]
+                if kind == ALONE:
+                    self._settle(samples, lambda _, *at: host.advance(at, target, self.run.deadline), one_by_one=True)
+                else:
+                    self._call(self.run.steps_of(kind > 0), samples, bounds)
+                self.ended[samples] = ~self._goes(self.asked.until)[samples]
+
+    def _call(self, steps, samples: np.ndarray, bounds: dict[str, Any]) -> None:
+        """Advance samples by one call of compiled steps."""
+        (index,), place, asked = self.place.index(samples), self.place, self._functions(samples)
+        arrays = [x[index] for x in (*(self.state[name] for name in steps.state), *(bounds[name] for name in steps.given))]
+        before, wanted = place.library.to_host(self.state["steps"][index]), arrays[steps.state.index("wanted")]
+        if len(first := np.flatnonzero(place.library.to_host(wanted) == 0)):
+            (begins,) = place.index(first)
+            functions = {name: x for name, x in self._functions(samples[first]).items() if name == FORCES}
+            wanted[begins] = steps.first(*(x[begins] for x in arrays), **functions)
+        capacity = place.capacity(steps, len(samples))
+        new, rows, counts = place.advance(steps, arrays, capacity, asked)
+        for name, x in zip(steps.state, new):
+            self.state[name][index] = x
+        by_name = dict(zip(steps.rows, rows))
+        if self.run.host is None:
+            self._store(samples, by_name, counts, capacity)
+            return
+        leaves = np.flatnonzero(place.library.to_host(self.state[FOUND][index]) > 0)
+        stored = counts.copy()
+        stored[leaves] -= 1
+        if not steps.sparse:
+            self._store(samples, by_name, stored, capacity)
+        stuck, steps_after = (place.library.to_host(self.state[name][index]) for name in ("stuck", "steps"))
+        unmade = np.isin(stuck, UNMADE)
+        unmade[leaves] = False
+        (alone,) = place.index(samples[unmade])
+        self.state["stuck"][alone], self.state["again"][alone] = 0.0, 0.0
+        (alone,) = place.index(samples[unmade & (steps_after == before)])
+        self.state["steps of"][alone] = ALONE
+        at = place.index(leaves, stored[leaves])
+        ends = {name: place.library.to_host(by_name[name][at]).astype(float) for name in LEAVES}
+        host = self.run.host
+        self._settle(samples[leaves], lambda j, *at: host.settle(at, {name: x[j] for name, x in ends.items()}))
+
+    # --- what the host does
+
+    def _start_on_host(self, begins: bool, anew: bool, sampled: bool) -> None:
+        """Let the host start samples, or tell it that they go on from rounded states, or with other forces."""
+        host, goes = cast(Host, self.run.host), np.flatnonzero(self._goes())
+        if begins:
+            self._settle(goes, lambda _, *at: host.begin(at))
+        elif anew:
+            rows = [self.place.library.to_host(x[self.there, self.run.grid.number(self.t)]).astype(float) for x in self.run.on_grid]
+            self._settle(goes, lambda j, *at: host.go_on(at, tuple(x[goes[j]] for x in rows)))
+        if sampled and not begins:
+            self._settle(goes, lambda _, *at: host.go_on(at))
+
+    def _settle(self, samples: np.ndarray, settle: Callable, one_by_one: bool = False) -> None:
+        """Let the host change the numbers of samples: settle(j, *At) does so with number j of them."""
+        for part in np.split(samples, len(samples)) if one_by_one and len(samples) > 1 else [samples]:
+            (index,), host = self.place.index(part), self.place.library.to_host
+            columns = {name: host(x[index]).astype(float) for name, x in self.state.items()}
+            forces = host(self.held[index]).astype(float)
+            for j, k in enumerate(part):
+                numbers = {name: x[j].copy() for name, x in columns.items()}
+                settle(j, int(self.samples[k]), numbers, forces[j])
+                for name, x in columns.items():
+                    x[j] = numbers[name]
+                self._store_of_host(int(k))
+            for name, x in columns.items():
+                self.state[name][index] = self.place.put(x)
+            self.ended[part] = ~self._goes(self.asked.until)[part]
+
+    def _store_of_host(self, k: int) -> None:
+        """Store the rows that the host has made of a sample."""
+        run, store, (t, q, v) = self.run, self.asked.store, cast(Host, self.run.host).rows
+        if store == "steps" and len(t):
+            self.parts.append((np.full(len(t), k), *map(self.place.put, (t, q, v))))
+        elif store == "grid":
+            numbers = run.grid.numbers(t)
+            at = np.abs(run.grid.times(numbers) - t) <= run.grid.slack
+            there, number = self.place.index(np.full(at.sum(), self.samples[k]), numbers[at])
+            for out, x in zip(run.on_grid, (q, v)):
+                out[there, number] = self.place.put(x[at])  # of two rows at one time the later
 
     def _store(self, some: np.ndarray, rows: dict[str, Any], counts: np.ndarray, capacity: int) -> None:
         """Store rows of some samples: all of them, or those at multiples of dt within their steps."""

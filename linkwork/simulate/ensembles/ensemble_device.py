@@ -14,6 +14,7 @@ from ...engine.loading.kernel import Kernel
 from ...engine.running.device import DeviceKernel, DeviceRepeat, Library, name_of, on_device
 from ...engine.running.repeat import Form
 from ...quantities import integrate
+from ..events.guard import Guard
 from ..events.watch import Watch
 from ..methods.interpolate import Polynomial
 from ..methods.pairs import Pair
@@ -49,24 +50,25 @@ class Threads(Place):
     def compiled(self, kernel: Kernel) -> Callable:
         return DeviceKernel(kernel)
 
-    def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None) -> "DeviceSteps":
-        return DeviceSteps(of, pair, rows, watch)
+    def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, guard: Guard | None, sparse: bool):
+        return DeviceSteps(of, pair, rows, watch, guard, sparse)
 
     def advance(self, steps: "DeviceSteps", arrays: list, capacity: int, asked: Mapping) -> tuple[list, list, np.ndarray]:
         states, rows, counts = steps.repeated.rounds(arrays, self.full((len(arrays[0]),), 1.0), capacity, ATTEMPTS)
         return states, rows, self.library.to_host(counts).astype(int)
 
     def within(self, run: "EnsembleRun", t: np.ndarray, x: np.ndarray, q0, coefficients, varied: Mapping) -> tuple:
-        return run.steps.within(self.put(t), self.put(x), q0, coefficients, *varied.values())
+        return run.steps_of(False).within(self.put(t), self.put(x), q0, coefficients, *varied.values())
 
 
 class DeviceSteps(Arguments):
     """As Segments, for arrays on a GPU."""
 
-    def __init__(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None):
-        super().__init__(of, pair, watch)
-        self.of, self.rows, content = of, rows, (of, type(pair), rows, watch)
-        step = Kernel("ensemble", lambda *x: attempt(of, pair, rows, watch, self.by_name(x)), self.inputs, content)
+    def __init__(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, guard: Guard | None, sparse: bool):
+        super().__init__(of, pair, watch, guard)
+        self.of, self.rows, self.sparse, content = of, rows, sparse, (of, type(pair), rows, watch, guard, sparse)
+        make = lambda *x: attempt(of, pair, rows, watch, self.by_name(x), guard, sparse=sparse)
+        step = Kernel("ensemble", make, self.inputs, content)
         self.repeated = DeviceRepeat(step, Form(len(self.state), keeps=True, leaves=True))
         self.first = DeviceKernel(Kernel("first_step", lambda *x: first(of, pair, self.by_name(x)), self.inputs, content))
         shapes = {"t": (), "x": (), "q": (of.robot.nq,), POLYNOMIAL: self.shapes[POLYNOMIAL], **of.varied}

@@ -37,9 +37,11 @@ class Request:
     batch: tuple[int, ...]
     controls: tuple[UserKernel, ...]
     functions: tuple[Callable, ...]  # controls of Python, which take the whole batch
-    external: UserKernel | None
+    external: UserKernel | Callable | None
     holds: tuple[Hold, ...]
-    watch: Watch | None
+    watch: Watch | None  # in compiled steps
+    events: tuple[Event, ...]  # that the host looks for
+    settled: bool  # are there steps that the host settles?
     given: Mapping[str, np.ndarray]
     store: str  # "steps", "grid" or "last"
     keeper: Keeper
@@ -47,28 +49,38 @@ class Request:
     reasons: np.ndarray  # of each sample why it cannot start, 0 if it can
 
     @property
+    def varying(self) -> Varying | None:
+        """The robot, if constants vary."""
+        return self.robot if isinstance(self.robot, Varying) else None
+
+    @property
     def own(self) -> Dynamics:
         return own_robot(self.robot)
 
 
-def request(robot, state, settings: Settings, start: float, until: float, given: Mapping, statistics: Mapping, store) -> Request:
-    """The request of a user, or an error that says what is wrong with it."""
+def request(
+    robot, state, settings: Settings, start: float, until: float, given: Mapping, statistics: Mapping, store, settled: bool
+) -> Request:
+    """The request of a user, or an error that says what is wrong with it. The host looks for events if it settles samples, else compiled
+    steps do."""
     own = own_robot(robot)
     controls, functions, holds = _controls(settings.control)
     watch = _watch(statistics, settings.events)
     external: Any = settings.external
     held: Any = [hold.function for hold in holds if isinstance(hold.function, UserKernel)]
-    kernels = [*controls, *held, *watch.kernels, *(() if external is None else (external,))]
+    kernels = [x for x in (*controls, *held, *watch.kernels, external) if isinstance(x, UserKernel)]
     stored = store_of(settings, store, watch.any)
+    events, watch = (watch.events, replace(watch, events=())) if settled else ((), watch)
     Q, V, arrays, batch = arrays_of(robot, state, kernels, given)
-    kept, keeper = watch if watch.any else None, Keeper(own, settings.constraints, None)
+    kept, keeper = watch if watch.any else None, Keeper(own, settings.constraints, settings.keep, tolerance=settings.tolerance)
     constraints, reasons = _constraints(robot, keeper), finite(Q, V, arrays)
     Q[reasons == 0] = unit_quaternions(own, Q[reasons == 0])
     if constraints is not None:
         Q, V, reasons = on_constraints(keeper, constraints, start, Q, V, arrays, reasons)
     return Request(
-        robot, settings, start, until, Q, V, batch, controls, functions, external, holds, kept, arrays, stored, keeper, constraints, reasons
-    )
+        robot, settings, start, until, Q, V, batch, controls, functions, external, holds, kept, events, settled, arrays, stored, keeper,
+        constraints, reasons,
+    )  # fmt: skip
 
 
 def store_of(settings: Settings, store, watched: bool) -> str:

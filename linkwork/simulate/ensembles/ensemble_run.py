@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, cached_property
 from math import inf
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -11,21 +13,26 @@ from ...dynamics import Dynamics
 from ...engine.loading.gufunc import get_threads
 from ...engine.loading.kernel import Kernel
 from ...errors import ShapeError, SimulationError
+from ...kernels import UserKernel
 from ...lie.scalars import numbers
 from ...motion import equations
+from ..events.guard import FOUND
 from ..rates.control import at_state, read_only
 from ..rates.kernels import cache_of, kernel
 from ..requests.grid import Grid
 from ..requests.progress import Progress
 from ..requests.settings import PAIRS
-from ..runs.segments import POLYNOMIAL, Equations, Rates, observer
+from ..runs.segments import POLYNOMIAL, STATE, WRENCHES, Equations, Rates, observed_shapes, observer
 from .ensemble import FINISHED, STOPPED, Carried, Ensemble, EventTimes, Ragged, Statistic
-from .ensemble_block import SECONDS, Block, OutOfTime
+from .ensemble_block import SECONDS, Block
 from .ensemble_request import Request
+from .host import LEAVES, Host, OutOfTime
 from .places import Place
 
 ROWS = {"steps": ("t", "q", "v"), "grid": ("t", "h", "t0", "late0", "q0", POLYNOMIAL), "last": ()}
 SEEN = "least of ", "greatest of ", "integral of ", "last of ", "first of "  # that samples without motion have not
+MAX_STEPS = 1_000_000  # of a sample, unless `max_steps` says otherwise
+MOST_COUNTED = 1 << 24  # steps: beyond it one more is none in float32
 FIRST_BLOCK = 64  # samples for each thread
 FINEST = 1e-6  # in float32: below it the estimated error of a step is rounding
 
@@ -42,16 +49,22 @@ class EnsembleRun:
                 f"use rtol={FINEST} or more, or float64."
             )
         self.shapes = {name: x.shape[1:] for name, x in asked.given.items()}
-        self.asks = self.own.nv if asked.functions else 0
-        controls = () if self.asks else asked.controls
-        of = Equations.of(asked.robot, controls, self.shapes, asked.constraints, asked.external, asks=self.asks)
+        push: Any = asked.external
+        in_python = bool(asked.functions) or not (push is None or isinstance(push, UserKernel))
+        self.asks = in_python * (self.own.nv + 6 * len(self.own.bodies) * (push is not None))
+        controls, external = ((), None) if in_python else (asked.controls, push)
+        of = Equations.of(asked.robot, controls, self.shapes, asked.constraints, external, asks=self.asks)
         self.equations = replace(of, in_place=not place.library.host)
-        self.steps, self.observe, self.rates = self._compiled()
+        self.most_steps = min(settings.most_steps(MAX_STEPS), inf if place.dtype == np.float64 else MOST_COUNTED)
+        self.host: Host | None = None
+        if asked.settled:
+            self.host = Host(self) if earlier is None or earlier.carried is None else earlier.carried.host
         n = len(asked.Q)
         self.given = {name: place.put(x) for name, x in asked.given.items()}
-        shapes = {name: (n, *self.steps.shapes.get(name, ())) for name in self.steps.state}
-        state = {name: np.full(shape, np.nan if name.startswith(SEEN) else 0.0) for name, shape in shapes.items()}
+        shapes = self._shapes()
+        state = {name: np.full((n, *shape), np.nan if name.startswith(SEEN) else 0.0) for name, shape in shapes.items()}
         state |= {"q": asked.Q, "v": asked.V, "t": np.full(n, asked.start), "stuck": asked.reasons}
+        state["wanted"] += settings.first_step or 0.0
         self.state = {name: place.library.copy(place.put(x)) for name, x in state.items()}
         self.status, self.times = np.full(n, STOPPED, "<U8"), np.full(n, asked.start)
         self.grid = Grid(asked.start, settings.dt, asked.start, asked.until)
@@ -62,6 +75,9 @@ class EnsembleRun:
         self.answers = [place.full((n, self.own.nv), 0.0) for _ in asked.holds]
         if earlier is not None:
             self._take(earlier)
+        if self.host is not None:
+            carried = None if earlier is None else earlier.carried
+            self.host.serve(self, {} if carried is None else carried.memories, [] if carried is None else carried.occurrences)
 
     def _take(self, earlier: Ensemble) -> None:
         """Begin where an earlier part has ended."""
@@ -82,19 +98,54 @@ class EnsembleRun:
         times = np.where(times == rounded(until), until, times)
         return np.where(times == rounded(self.asked.start), self.asked.start, times)
 
-    def _compiled(self):
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the numbers that each sample has, by name."""
+        host = {} if self.host is None else self.host.state
+        if self.host is not None and not self.host.compiles:
+            own = {"q": (self.own.nq,), **dict.fromkeys(("v", "vdot", "tau"), (self.own.nv,))}
+            watch = {} if self.asked.watch is None else self.asked.watch.state(observed_shapes(self.equations, self.asked.watch))
+            return {name: own.get(name, ()) for name in (*STATE, FOUND)} | watch | host
+        steps = self.steps_of(False)
+        return {name: steps.shapes.get(name, ()) for name in steps.state} | host
+
+    def steps_of(self, holds: bool):
+        """The compiled steps: those of samples in which joints are held at rest, or those of others."""
+        return self._compiled[0](holds)
+
+    @property
+    def observe(self) -> Any:
+        """The compiled function (t, q, v, given...) of what is watched."""
+        return self._compiled[1]
+
+    @property
+    def rates(self) -> Any:
+        """The function (t, q, v, held, given...) -> v̇, τ of states to start from."""
+        return self._compiled[2]
+
+    @cached_property
+    def _compiled(self) -> tuple:
         """The steps, the kernel of what is watched, and the rates at the start; kept with what they are made of."""
-        a, of, place = self.asked, self.equations, self.place
-        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels), a.external]
+        a, of, place, host = self.asked, self.equations, self.place, self.host
+        functions = [x.function for x in a.events if isinstance(x.function, UserKernel)]
+        kernels = [*a.controls, *(() if a.watch is None else a.watch.kernels), *functions]
+        kernels += [a.external] if isinstance(a.external, UserKernel) else []
         watched = () if a.watch is None else (tuple(a.watch.statistics), *((x.direction, x.terminal) for x in a.watch.events))
         source = a.robot.lowered if isinstance(a.robot, Dynamics) else a.robot
 
         def make() -> tuple:
-            steps = place.steps(of, PAIRS[a.settings.method](), ROWS[a.store], a.watch)
+            @cache
+            def steps(holds: bool):
+                guard, pair = None if host is None else host.guard(holds), PAIRS[a.settings.method]()
+                modes = () if guard is None or guard.joints is None else guard.joints.modes
+                rows = ROWS[a.store] if guard is None else tuple(dict.fromkeys((*LEAVES, *ROWS[a.store])))
+                return place.steps(replace(of, modes=modes, made={}), pair, rows, a.watch, guard, guard is not None and a.store == "last")
+
+            if host is not None:
+                return steps, None, None
             return steps, None if a.watch is None else place.compiled(observer(of, a.watch)), self._start_rates()
 
         key = type(place), source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched, self.asks
-        return cache_of(a.robot, *kernels).once(make, *key)
+        return cache_of(a.robot, *kernels).once(make, *key, None if host is None else host.key)
 
     def _start_rates(self):
         """The function (t, q, v, held, given...) -> v̇, τ of states to start from, with the bits of a single run where there can be one.
@@ -105,17 +156,18 @@ class EnsembleRun:
             rates = kernel(own, equations.local_rates, *(() if external is None else ("external",)))
 
             def start(t, q, v, held):
-                tau = held
+                tau, answered = held[:, : own.nv], held[:, own.nv :].reshape(len(q), -1, 6)
                 for control in controls:
                     tau = tau + at_state(control, t, q, v)
-                push = () if external is None else (at_state(external, t, q, v),)
+                push = () if external is None else (answered,) if self.asks else (at_state(external, t, q, v),)
                 return rates(q, np.zeros_like(v), v, tau, *push, **({"t": float(t[0])} if moves else {}))[1], tau
 
             return start
-        shapes = {"t": (), "q": (own.nq,), "v": (own.nv,), "held": (own.nv,), **self.shapes}
+        shapes = {"t": (), "q": (own.nq,), "v": (own.nv,), "held": (self.asks or own.nv,), **self.shapes}
 
         def traced(t, q, v, held, *given):
-            out, rates = (np.zeros_like(v), np.zeros_like(v)), Rates(of, {"held": held, **dict(zip(of.varied, given))})
+            at = {"held": held[: own.nv], WRENCHES: held[own.nv :].reshape(-1, 6), **dict(zip(of.varied, given))}
+            out, rates = (np.zeros_like(v), np.zeros_like(v)), Rates(of, at)
             rates(t, q, np.zeros_like(v), v, out)
             return out[1], rates.tau
 
@@ -144,19 +196,23 @@ class EnsembleRun:
                 current.keep()
         finally:
             progress.close()
+        if self.host is not None and len(todo) and len(self.host.errors) == len(self.status):
+            raise self.host.errors[0]
         return self._result()
 
-    def answer(self, function: Callable, samples: np.ndarray, t, q, v) -> np.ndarray:
-        """What a function of Python answers for some samples, of which this is the state: it is asked for all samples of the batch."""
+    def answer(self, function: Callable, samples: np.ndarray, t, q, v, shape: tuple[int, ...] = ()) -> np.ndarray:
+        """What a function of Python answers for some samples, of which this is the state: it is asked for all samples of the batch. It is
+        τ, or what has another `shape` for each sample."""
         whole, batch = [self.state[name].copy() for name in ("t", "q", "v")], self.asked.batch
         for x, new in zip(whole, (t, q, v)):
             x[samples] = new
         found = function(*read_only(*(x.reshape((*batch, *x.shape[1:])) for x in whole)))
-        tau, wanted = numbers(found, "what control returned"), (*batch, self.own.nv)
-        if found is None or tau.shape != wanted:
-            came = "None" if found is None else f"an array of shape {tau.shape}"
-            raise ShapeError(f"control returned {came}; of a batch with q of shape {(*batch, self.own.nq)} it must return shape {wanted}.")
-        return tau.reshape(-1, self.own.nv)[samples]
+        who, shape = "external" if shape else "control", shape or (self.own.nv,)
+        answer, wanted = numbers(found, f"what {who} returned"), (*batch, *shape)
+        if found is None or answer.shape != wanted:
+            came = "None" if found is None else f"an array of shape {answer.shape}"
+            raise ShapeError(f"{who} returned {came}; of a batch with q of shape {(*batch, self.own.nq)} it must return shape {wanted}.")
+        return answer.reshape(-1, *shape)[samples]
 
     def _todo(self) -> np.ndarray:
         """The samples that go on, by the times where they are."""
@@ -179,10 +235,17 @@ class EnsembleRun:
         for k, event in enumerate(a.watch.events if a.watch is not None else ()):
             first, count = s[f"first of event {k}"], s[f"count of event {k}"]
             events[event.name] = EventTimes(shaped(first), shaped(count.astype(int) if self.place.library.host else count))
+        settling, messages = self.host, None
+        if settling is not None:
+            names = [x.name for x in a.events]
+            events, messages = settling.events(names, len(self.status), shaped), settling.messages
         steps, t, q, v = host(s["steps"]).astype(int), *(shaped(s[name]) for name in ("t", "q", "v"))
         status, steps, rejected, reasons = map(shaped, (self.status, steps, host(s["tries"]).astype(int) - steps, host(s["stuck"])))
-        carried = Carried(a, s, self.calls, self.answers, self.place)
-        made = Ensemble(self.own, t, q, v, status, steps, rejected, reasons, statistics, events, ragged=self._ragged(), carried=carried)
+        known = (None, {}, []) if settling is None else (settling, settling.memories, settling.occurrences)
+        carried = Carried(a, s, self.calls, self.answers, self.place, *known)
+        made = Ensemble(
+            self.own, t, q, v, status, steps, rejected, reasons, statistics, events, ragged=self._ragged(), carried=carried, said=messages
+        )
         if a.store != "grid":
             return made
         times = self.grid.times(np.arange(self.on_grid[0].shape[1]))
@@ -193,7 +256,7 @@ class EnsembleRun:
         """All rows, those of one sample after those of another."""
         if self.asked.store != "steps":
             return None
-        none = np.zeros(0, int), *(self.place.full((0, *self.steps.shapes.get(name, ())), 0.0) for name in ("t", "q", "v"))
+        none = np.zeros(0, int), *(self.place.full((0, *self.state[name].shape[1:]), 0.0) for name in ("t", "q", "v"))
         samples, *rows = zip(none, *self.parts)
         numbers = np.concatenate(samples)
         (order,) = self.place.index(np.argsort(numbers, kind="stable"))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...engine.loading.kernel import Kernel
 from ...engine.running.device import Library, name_of
+from ..events.guard import Guard
 from ..events.watch import Watch
 from ..methods.interpolate import Polynomial
 from ..methods.pairs import Pair
@@ -34,7 +35,7 @@ class Place(ABC):
         """A kernel as a function of arrays of this place."""
 
     @abstractmethod
-    def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None):
+    def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, guard: Guard | None, sparse: bool):
         """The compiled steps: names of their `state`, `given` inputs and `rows`, `shapes` by name, the length of the `first` step."""
 
     @abstractmethod
@@ -48,6 +49,8 @@ class Place(ABC):
 
     def capacity(self, steps, samples: int) -> int:
         """For how many rows of each sample there is room in one call."""
+        if steps.sparse:
+            return 1
         size = self.dtype.itemsize * sum(int(np.prod(steps.shapes.get(name, ()))) for name in steps.rows)
         return int(np.clip(self.ROOM // max(1, size * samples), 1, self.CAPACITY)) if steps.rows else 1 << 62
 
@@ -74,8 +77,8 @@ class Lanes(Place):
     def compiled(self, kernel: Kernel) -> Callable:
         return kernel.gufunc("d")
 
-    def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None) -> Segments:
-        return Segments(of, pair, rows, wide=True, watch=watch)
+    def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, guard: Guard | None, sparse: bool) -> Segments:
+        return Segments(of, pair, rows, wide=True, watch=watch, guard=guard, sparse=sparse)
 
     def advance(self, steps: Segments, arrays: list, capacity: int, asked: Mapping[str, Any]) -> tuple[list, list, np.ndarray]:
         samples = len(arrays[0])

@@ -17,6 +17,7 @@ from .sampling import AGREE, AT_CHECKS, AT_FINE, CHECKS, NODES
 from .watch import Within, result_of
 
 ALERT, FOUND = "alert", "found"  # the next step is to be looked at in any case; the last step is to be looked at
+REACH, SPEED = "reach", "speed"  # the largest gap of each limit, the largest speed of each joint, at the ends of steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +30,9 @@ class Joints:
     holds: bool
 
     @staticmethod
-    def of(stops: Stops, holds: bool) -> "Joints":
-        return Joints(tuple(stops.limits), np.flatnonzero(stops.dry), len(stops.dry), holds)
+    def of(stops: Stops, holds: bool, rough: np.ndarray | None = None) -> "Joints":
+        """The joints of a run; `rough` are the rows with dry friction, if that varies."""
+        return Joints(tuple(stops.limits), np.flatnonzero(stops.dry) if rough is None else rough, len(stops.dry), holds)
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -43,12 +45,26 @@ class Joints:
         given: dict[str, tuple[int, ...]] = {"low": (self.nv,), "high": (self.nv,)} if self.holds else {}
         return given | ({"open": (len(self.limits),)} if self.limits else {})
 
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what steps in which nothing happens change."""
+        shapes: dict[str, tuple[int, ...]] = {REACH: (len(self.limits),)} if self.limits else {}
+        return shapes | {SPEED: (self.nv,)}
+
     def values(self, stops: Stops) -> dict[str, np.ndarray]:
         """What the joints do now, by name."""
         rests = np.zeros(self.nv)
         rests[stops.rows] = 1.0
         low, high = np.where(rests > 0, stops.bounds, [[-np.inf], [np.inf]])
-        return {"slides": stops.sliding, "rests": rests, "low": low, "high": high, "open": np.where(stops.stopped, 0.0, 1.0)}
+        modes = {"slides": stops.sliding, "rests": rests, "low": low, "high": high, "open": np.where(stops.stopped, 0.0, 1.0)}
+        return modes | {REACH: stops.reach, SPEED: stops.speed}
+
+    def largest(self, q, v, quiet, at: Mapping) -> dict:
+        """The largest gaps and speeds after a step to q and v, if it is quiet."""
+        ends = {SPEED: np.abs(v)}
+        if self.limits:
+            ends[REACH] = np.stack([x.side * (q[x.row] - x.bound) for x in self.limits])
+        return {name: np.where(quiet, np.maximum(at[name], ends[name]), at[name]) for name in self.state}
 
     def is_quiet(self, step: Within, rates, at: Mapping):
         """Does no joint strike, stick or slip in a step?"""
@@ -82,6 +98,12 @@ class Guard:
 
     joints: Joints | None
     events: tuple[Event, ...] = ()
+    always: bool = False  # is each step to be looked at?
+
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what an attempt at a step changes."""
+        return {FOUND: (), **({} if self.joints is None else self.joints.state)}
 
     @property
     def given(self) -> dict[str, tuple[int, ...]]:
@@ -89,7 +111,9 @@ class Guard:
 
     def is_quiet(self, step: Within, rates, at: Mapping):
         """Is it certain that nothing happens in a step?"""
-        quiet = at[ALERT] <= 0
+        quiet = (at[ALERT] <= 0) & (not self.always)
+        if self.always:
+            return quiet
         if self.joints is not None:
             quiet = quiet & self.joints.is_quiet(step, rates, at)
         for event in self.events:

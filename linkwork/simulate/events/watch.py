@@ -91,6 +91,19 @@ class Watch:
         new["ended"] = ended
         return {name: np.where(made, new[name], old) for name, old in at.items() if name in new}, end
 
+    def part(self, step, at: Mapping, end: float) -> dict:
+        """Returns the statistics that are carried after a part of a step, up to its fraction `end`."""
+        looks = [self.values(step.at(x * end)) for x in looks_of(len(step.c) - 1)]
+        return self._statistics(step, at, looks, end, np.array(True))
+
+    def jump(self, state: Mapping, at: Mapping) -> dict:
+        """Returns the statistics that are carried where the state has become another one."""
+        new: dict = {}
+        for name, x in zip(self.statistics, self.values(state)):
+            new |= {f"least of {name}": np.minimum(at[f"least of {name}"], x), f"last of {name}": x}
+            new |= {f"greatest of {name}": np.maximum(at[f"greatest of {name}"], x)}
+        return new
+
     def _statistics(self, step: "Within", at: Mapping, looks: list, end, made) -> dict:
         """What is carried of statistics after a part of a step, up to its fraction `end`, in which they have these values at all looks."""
         shapes = [np.shape(x) for x in looks[0][: len(self.statistics)]]

@@ -15,9 +15,44 @@ from ...engine.loading.interpreter import called
 from ...engine.loading.kernel import Kernel
 from ...kernels import UserKernel
 from ...motion import equations
+from ...motion.joint_limits import each_velocity
 from ...systems import Mechanism
 from ...varying import Varying
 from .held import ConstrainedRates
+
+
+class WithConstants:
+    """A robot with other constants than those of its model: those of one sample of what varies."""
+
+    def __init__(self, varying: Varying):
+        self.varying, self.constants = varying, dict[str, np.ndarray](varying.own)
+
+    def __getattr__(self, name: str):
+        return getattr(self.varying.robot, name)
+
+    def kernel(self, function: Callable, options: tuple[str, ...], friction: bool) -> Callable:
+        """A function of `equations` with these constants, called as a gufunc is."""
+        robot, names = self.varying.robot, self.varying.names
+
+        def make() -> Callable:
+            inputs = _inputs(robot, function, options)
+            more = tuple(robot.lowered.input(name, x.shape) for name, x in self.varying.own.items())
+
+            def run(*arguments):
+                constants = dict(zip(names, arguments[len(inputs) :]))
+                return function(self.varying.mechanism.at(arguments[0], constants, friction=friction), *arguments[: len(inputs)])
+
+            return Kernel(function.__name__, run, (*inputs, *more), (self.varying, function, options, friction)).gufunc("d")
+
+        made = self.varying.made.once(make, function, options, friction)
+        own = self.varying.own
+        return lambda *arrays, **out: made(*arrays, *(self.constants.get(name, own[name]) for name in names), **out)
+
+
+def friction_of(robot) -> np.ndarray:
+    """The dry friction of each velocity."""
+    constants = robot.constants if isinstance(robot, WithConstants) else {}
+    return constants.get("friction", each_velocity(robot, "friction"))
 
 
 def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64, friction: bool = True) -> Callable:
@@ -25,6 +60,8 @@ def kernel(robot: Dynamics, function: Callable, *options: str, dtype=np.float64,
 
     Of the function's optional arguments, those named in `options` are taken. Without `friction` the joints have none.
     """
+    if isinstance(robot, WithConstants):
+        return robot.kernel(function, options, friction) if function is equations.local_rates else kernel(robot.varying.robot, function)
     return robot.made.once(lambda: _made(robot, function, options, np.dtype(dtype), friction), function, options, np.dtype(dtype), friction)
 
 

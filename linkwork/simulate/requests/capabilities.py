@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping
 
 from ...errors import SimulationError
 from .features import FEATURES, LOOP, POINTS, SLOPES, STEP, Asked
-from .settings import FIXED, PAIRS
+from .settings import ADAPTIVE, FIXED, PAIRS
 
-RUN, BATCH, EACH, GPU = "single run", "ensemble", "ensemble of single runs", "ensemble on a GPU"
+RUN, BATCH, GPU = "single run", "ensemble", "ensemble on a GPU"
 ROLLOUT, SLOPE, GRADIENT, KERNEL = "rollout", "sensitivity", "rollout_gradient", "contact_kernel"
 ROADS = {
     RUN: "simulate",
     BATCH: "an ensemble (a batch of states)",
-    EACH: "an ensemble of single runs (joint limits, dry friction, resets)",
     GPU: "an ensemble on a GPU",
     ROLLOUT: "a rollout",
     SLOPE: "a run with derivatives",
@@ -43,56 +42,34 @@ STRAIGHT = "Use Dynamics(model, rolled=False), which compiles straight code"
 WITHOUT = "take a model without: dataclasses.replace(model, contacts=())"
 TOUCHING = f'Use method="contact" with dt=..., or, for few contacts, "rk45", "dop853", "rk4", "stiff" or "radau"; or {WITHOUT}'
 NAMED = 'Name what touches, as in model.with_contacts(["left foot", "right foot"])'
-ADAPTIVE_ONLY = f"a batch of states is simulated with {', '.join(PAIRS)}"
+ADAPTIVE_ONLY = f"a batch of states is simulated with {', '.join(ADAPTIVE)}"
 UNROLLED = "it is made of straight-line kernels"
+ON_HOST = "radau", "contacts", "keep", "tolerance", "eta", "plain", "rolled", "no formula"  # steps of ensembles that are not compiled
+SETTLED = *ON_HOST, "limits", "dry friction", "varying friction", "resets", "resolution", "events"  # and those that the host settles
 BATCHES: Column = {
     **{x: (f"{ADAPTIVE_ONLY}", "For fixed steps use lw.rollout") for x in FIXED},
-    "radau": (ADAPTIVE_ONLY, STATES),
-    "contacts": ("it would leave them out", f'Use lw.rollout(..., method="contact"), or {WITHOUT}'),
     "on_step": ("on_step is for one state", "Use save=lw.Save(statistics=...)"),
-    "keep": ("it is for one state", STATES),
-    "tolerance": ("it is for one state", STATES),
     "sensitivity": ("sensitivity is for one state", f"{STATES}, or use lw.rollout_gradient"),
     "dense": ("dense is for one state", "Take rows at multiples of dt: save=lw.Save(dt=...)"),
     "every": ("every is for one state", "Take rows at multiples of dt: save=lw.Save(dt=...)"),
-    "eta": ('velocities="eta" is for one state', STATES),
-}  # fmt: skip
-COMPILED: Column = {
-    **BATCHES,
     "nothing moves": ("in a batch there is nothing to simulate", "Take a single run"),
-    "plain": (UNROLLED, "Use lw.Dynamics(model)"),
-    "rolled": (UNROLLED, STRAIGHT),
-    "no formula": ("its steps are compiled together with the return to the constraints", STATES),
-    "varying friction": (
-        "where joints stick and slip each sample is a single run, and nothing varies",
-        "Simulate a model with its friction for each, or use lw.rollout",
-    ),
-    "external": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...) -> (nb, 6)"),
     "functions of statistics": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...)"),
-    "events": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...)"),
+    "settled constants": ("what happens between steps knows one model alone", STATES),
 }
-SAMPLES = "each sample is a single run"
+COMPILED = "one kernel makes all steps"
 TABLE: dict[str, Column] = {
     RUN: {
         "friction first": ("friction of joints is solved with the contacts in simulate", 'Leave friction="first" to lw.rollout'),
         "smoothing": ("smoothing is for rollouts and lw.contact_kernel; simulate solves the contacts themselves", "Leave it away"),
     },
-    BATCH: {**COMPILED, "stiff control": ("its steps need the derivatives of the control", f"{KERNELS} of (t, q, v, ...)")},
-    EACH: {
-        **BATCHES,
-        "varying": (SAMPLES, STATES),
-        "given": (SAMPLES, STATES),
-        "statistics": (SAMPLES, STATES),
-        "resume": ("its single runs are not kept, so that it does not go on", "Simulate it with a later until"),
-    },
+    BATCH: {**BATCHES, "stiff control": ("its steps need the derivatives of the control", f"{KERNELS} of (t, q, v, ...)")},
     GPU: {
-        **COMPILED,
-        "control": ("its steps are compiled", f"{KERNELS} of (t, q, v, ...)"),
-        "held control": ("its steps are compiled", "Hold a robot.kernel of (t, q, v, ...)"),
-        "limits": ("one kernel makes all steps, without stops", "Move the states to the CPU"),
-        "dry friction": ("one kernel makes all steps, without stops", "Move the states to the CPU"),
-        "resets": ("one kernel makes all steps", "Move the states to the CPU"),
-        "resolution": ("one kernel makes all steps", "Use max_step=, or move the states to the CPU"),
+        **BATCHES,
+        **{x: (COMPILED, "Move the states to the CPU") for x in ON_HOST},
+        "rolled": (UNROLLED, STRAIGHT),
+        "control": (COMPILED, f"{KERNELS} of (t, q, v, ...)"),
+        "external": (COMPILED, f"{KERNELS} of (t, q, v, ...) -> (nb, 6)"),
+        "held control": (COMPILED, "Hold a robot.kernel of (t, q, v, ...)"),
     },
     ROLLOUT: {x: ("its steps have a fixed length", 'Use method="euler", "rk4" or "contact"; or lw.simulate') for x in (*PAIRS, "radau")}
     | {"midpoint": ("its steps are not compiled into the loop", "Use lw.simulate")},
@@ -191,14 +168,19 @@ def road_of(asked: Asked, *, batch: bool, on_gpu: bool) -> str:
         return GPU
     if not (batch or asked.varying is not None or asked.given or asked.statistics):
         return RUN
-    return EACH if any(FEATURES[x].asked(asked) for x in ("limits", "dry friction", "resets", "resolution")) else BATCH
+    return BATCH
+
+
+def is_settled(asked: Asked) -> bool:
+    """Are there steps of an ensemble that the host settles, as single runs do?"""
+    return any(FEATURES[x].asked(asked) for x in SETTLED)
 
 
 def columns(asked: Asked, road: str, on_gpu: bool = False) -> Iterator[str]:
     """The columns of the table that a call on a road has to pass, the road itself first."""
     yield road
     touches = asked.settings.method == "contact"
-    if road in (RUN, BATCH, EACH, GPU):
+    if road in (RUN, BATCH, GPU):
         yield from (x for x in (f'method "{asked.settings.method}"',) if x in TABLE)
         if asked.is_set("velocities"):
             yield 'velocities="eta"'

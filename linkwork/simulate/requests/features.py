@@ -124,6 +124,16 @@ def _no_formula(a: Asked) -> bool:
     return a.bound and OnConstraints.of(Keeper(a.robot, s.constraints, s.keep, tolerance=s.tolerance), a.varying) is None
 
 
+def _settled_constants(a: Asked) -> bool:
+    """Do constants vary that what happens between steps does not know?"""
+    if a.varying is None:
+        return False
+    if not a.bound:
+        return bool(len(a.robot.contacts)) and "at" in a.varying.own
+    happens = a.limits or a.dry or "friction" in a.varying.own or any(x.reset or x.resolution or in_python(x.function) for x in a.events)
+    return happens or bool(_no_formula(a))
+
+
 def _producers(a: Asked) -> str:
     lowered, said = a.robot.lowered, "flexible bodies" if a.robot.lowered.is_flexible else ""
     return "" if lowered.is_rigid else f"blocks of {said or ' and '.join(x.title for x in lowered.producers)}"
@@ -192,6 +202,11 @@ FEATURES: dict[str, Feature] = {
     "given": Feature("given=", lambda a: a.given, "batch rollout"),
     "varying": Feature("constants that vary", lambda a: a.varying is not None, "batch rollout"),
     "varying friction": Feature('"friction" that varies', lambda a: a.varying is not None and "friction" in a.varying.own, "batch rollout"),
+    "settled constants": Feature(
+        "constants that vary, under constraints or where they move contacts, with joint limits, dry friction, resets or contacts",
+        _settled_constants,
+        "batch",
+    ),
     "eta": Feature('velocities="eta"', lambda a: a.is_set("velocities"), "single batch"),
     "sensitivity": Feature("sensitivity=", lambda a: a.by or a.settings.sensitivity, "single batch"),
     "lengths": Feature('sensitivity to "at"', lambda a: "at" in a.by, ""),

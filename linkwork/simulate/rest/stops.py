@@ -10,7 +10,8 @@ import numpy as np
 
 from ...dynamics import Dynamics
 from ...errors import SimulationError
-from ...motion.joint_limits import each_velocity, limits_of
+from ...motion.joint_limits import limits_of
+from ..rates.kernels import friction_of
 from ..state import Part, Rest
 from .contact_events import KINDS, Points
 from .resting import REST, choose, share, strike, without_drift
@@ -31,7 +32,7 @@ class Stops(Part):
         self.robot, self.points = robot, points
         self.restitution = restitution
         self.limits = [] if restitution is None else limits_of(robot)
-        self.dry = each_velocity(robot, "friction")
+        self.dry = friction_of(robot)
         self.sliding = np.zeros(robot.nv)  # the direction of each joint with friction; zero for those at rest
         self.rows = np.zeros(0, int)  # rows of v that forces hold at rest
         self.rest = np.zeros(0, int)  # these, and rows that cannot move while these rest
@@ -70,6 +71,10 @@ class Stops(Part):
     @property
     def sizes(self):
         return {"nv": self.robot.nv, "limits": len(self.limits), "points": self._n}
+
+    def rub(self, friction: np.ndarray) -> None:
+        """Take the friction of a sample in which it is not that of the model."""
+        self.dry, self._rough = friction, np.flatnonzero(friction)
 
     @property
     def friction(self) -> np.ndarray:
@@ -142,10 +147,6 @@ class Stops(Part):
 
     def _gaps(self, q) -> np.ndarray:
         return self._side * (q[..., self._row] - self._bound)
-
-    def passed(self, q, v) -> None:
-        """Steps were made in which nothing has changed; q (m, nq) and v (m, nv) are their ends."""
-        self.reach, self.speed = np.maximum(self.reach, self._gaps(q).max(0)), np.maximum(self.speed, np.abs(v).max(0))
 
     def change(self, i: int, t: float, q, v, flow) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Value i has come to zero: q and v after it, and the names of what is worth telling: of all that strike, this one first."""

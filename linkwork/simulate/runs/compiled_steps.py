@@ -1,6 +1,6 @@
 """The steps of a run made by compiled code, many at a time. Where forces are Python functions, they are called between compiled parts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from time import monotonic
@@ -12,7 +12,7 @@ from ...dynamics import Dynamics
 from ...engine.running.cut import side_by_side
 from ...kernels import UserKernel
 from ..events.events import Event, EventDetector
-from ..events.guard import ALERT, FOUND, Guard, Joints
+from ..events.guard import ALERT, FOUND, REACH, SPEED, Guard, Joints
 from ..methods.explicit import Adaptive
 from ..methods.flow import Flow
 from ..methods.interpolate import Polynomial, Quartic
@@ -21,6 +21,7 @@ from ..methods.step import Interpolant, Step
 from ..rates.kernels import cache_of
 from ..rates.on_constraints import OnConstraints
 from ..requests.settings import Settings
+from ..rest.stops import Stops
 from ..state import Released, State
 from .segments import FORCES, FREE, POLYNOMIAL, ROWS, Equations, Segments
 
@@ -109,9 +110,8 @@ class StepMaker:
         self.flow, self.constraints, self.asks = flow, constraints, asks_of(flow)
 
     def serves(self, s: State) -> bool:
-        """Are there compiled steps for what the joints do now? Under constraints no joint may be held at rest."""
-        stops = self.flow.stops
-        return stops is None or not stops.held or (self.constraints is None and not stops.shares)
+        """Are there compiled steps for what the joints do now?"""
+        return serve(self.flow.stops, self.constraints)
 
     def called(self, rounds: Callable, arrays: list, room: list, r: Request) -> tuple[int, BaseException | None]:
         """How many steps a call has made, and what a Python function raised in the step after them; it is raised where there are none."""
@@ -216,6 +216,9 @@ class CompiledSteps(StepMaker):
         if made:
             free = after[FREE][0].copy() if FREE in after else flow.zero
             changed["memory"] = None if stops is None else Released(free)
+        if made and stops is not None:
+            stops.speed = after[SPEED][0].copy()
+            stops.reach = after[REACH][0].copy() if REACH in after else stops.reach
         rows = {name: x[0, :made] for name, x in zip(segments.rows, room)}
         joined = self.joined(values, rows)
         coefficients = rows["coefficients"].copy() if segments.dense else None
@@ -223,6 +226,11 @@ class CompiledSteps(StepMaker):
         return Steps(
             **joined, h=rows["h"].copy(), coefficients=coefficients, steers=self.steers, found=found, error=error, after=changed
         )  # fmt: skip
+
+
+def serve(stops: Stops | None, constraints: OnConstraints | None) -> bool:
+    """Are there compiled steps for what joints do? Under constraints no joint may be held at rest."""
+    return stops is None or not stops.held or (constraints is None and not stops.shares)
 
 
 def asks_of(flow: Flow) -> int:
@@ -236,7 +244,7 @@ def are_compiled(flow: Flow) -> bool:
     return all(is_compiled_function(flow.robot, x) for x in (*flow.controls.functions, *pushes))
 
 
-def is_compiled_function(robot, function) -> TypeGuard[UserKernel]:
-    """Can a function be part of the compiled step? A kernel of some of t, q, v of the same robot is."""
+def is_compiled_function(robot, function, constants: Collection[str] = ()) -> TypeGuard[UserKernel]:
+    """Can a function be part of the compiled step? A kernel of some of t, q, v of the same robot, and of constants that vary, is."""
     mine = isinstance(function, UserKernel) and function.robot.lowered is robot.lowered
-    return mine and set(function.names) <= {"t", "q", "v"} and function.compiled
+    return mine and set(function.names) <= {"t", "q", "v", *constants} and function.compiled

@@ -280,7 +280,7 @@ class Run:
         that interrupts it."""
         s = self.now
         if quiet:
-            self._passed(step.q[None], step.v[None])
+            self.detector.passed()
         elif self.detector.any:
             for crossing in self.detector.find(s.t, s.q, s.v, step):
                 if self.detector.interrupts(crossing.number):
@@ -322,18 +322,12 @@ class Run:
         self.now = s._replace(**steps.after)
         return steps if len(steps) else None
 
-    def _passed(self, q, v) -> None:
-        """Steps were made in which nothing happened; these are their ends."""
-        self.detector.passed()
-        if self.flow.stops is not None:
-            self.flow.stops.passed(q, v)
-
     def _accept(self, steps: Steps) -> None:
         """Go to the end of compiled steps, which nothing looks at one by one."""
         if not len(steps):
             return
         if self.guarded:
-            self._passed(steps.q[1:], steps.v[1:])
+            self.detector.passed()
         self.stored.many(steps, self.steps + 1)
         assert self.now.tau is not None
         self.flow.tau = steps.tau[-1] if steps.steers else self.now.tau

@@ -212,9 +212,10 @@ class Rates:
 
 def attempt(
     of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, at: Mapping, guard: Guard | None = None,
-    holes: Holes | None = None,
+    holes: Holes | None = None, sparse: bool = False,
 ):  # fmt: skip
-    """One attempt at a step: the new state, the entries of a row, whether it is kept, and whether the segment ends."""
+    """One attempt at a step: the new state, the entries of a row, whether it is kept, and whether the segment ends. If rows are `sparse`,
+    only steps in which something may happen have one."""
     t, late, q, v, target = at["t"], at["late"], at["q"], at["v"], at["target"]
     rates, tolerances, n = Rates(of, at, holes), Tolerances(of.robot, at["rtol"], at["atol"]), of.robot.nv
     K = like(np.zeros((pair.stages + pair.extra_rows, of.blocks * n)), q)
@@ -252,13 +253,15 @@ def attempt(
         starts = {"h": h, "t0": t, "late0": late, "q0": q}
         kept = [(starts | new)[name] for name in rows]
         done = (made & (arrived | ended | found)) | stuck
-        if not rows:  # a call without rows is as long as its attempts are many: it must end for Ctrl-C to be served
+        if sparse or not rows:  # a call without rows is as long as its attempts are many: it must end for Ctrl-C to be served
             done = done | (np.floor(state["tries"] / ATTEMPTS) * ATTEMPTS == state["tries"])
-        return *state.values(), *kept, np.where(made, 1.0, 0.0) if rows else like(0.0, q), np.where(done, 1.0, 0.0)
+        keep = made & found if sparse else made
+        return *state.values(), *kept, np.where(keep, 1.0, 0.0) if rows else like(0.0, q), np.where(done, 1.0, 0.0)
 
     if holes is not None:  # what follows is of no use to an attempt that is not made
         unmade = new | {POLYNOMIAL: like(np.zeros((pair.degree + 1, 2 * n)), q)}
-        holes.end_where(~made, *result(like(False, q), stuck, why, arrived, 0.0, 0.0, unmade, {} if guard is None else {FOUND: 0.0}))
+        watched = {} if guard is None else {name: 0.0 if name == FOUND else at[name] for name in guard.state}
+        holes.end_where(~made, *result(like(False, q), stuck, why, arrived, 0.0, like(False, q), unmade, watched))
     if held is not None:
         q2, v2, fits = held.back(t + h, q1, v1)
         fits = fits & is_small(v2 - v1, v1, at["vdot"], h, at["atol"], 0.1)
@@ -267,21 +270,22 @@ def attempt(
         fits = fits & np.all(np.isfinite(out[1]))
         made, stuck, why = made & fits, stuck | (made & ~fits), np.where(made & ~fits, OFF, why)
         new |= {"q": q2, "v": v2, "vdot": out[1], "tau": rates.tau}
-    seen, ended, found = {}, 0.0, 0.0
+    seen, ended, found, watched = {}, 0.0, like(False, q), {}
     if watch is not None or guard is not None or POLYNOMIAL in rows:
         new[POLYNOMIAL] = pair.coefficients(rates, *map(opaque, (K, t, q, v, h, xi, v1)))
-    if watch is not None:
-        state_at, ends, length = (opaque(t + late), opaque(q), opaque(v)), (opaque(q1), opaque(v1)), opaque(h)
-        step = Within(rates.system(q), state_at, ends, length, new[POLYNOMIAL], rates.at)
-        seen, end = watch.seen(step, at, made)
-        ended, (q2, v2) = seen["ended"] > 0, step.state(end)
-        last = {"t": step.t + end * h, "late": 0.0, "q": q2, "v": v2, "vdot": step.acceleration(end)}
-        new |= {name: np.where(ended, x, new[name]) for name, x in last.items()}
     if guard is not None:
         state_at, ends = (opaque(t + late), opaque(q), opaque(v)), (opaque(new["q"]), opaque(new["v"]))
         found = ~guard.is_quiet(Within(rates.system(q), state_at, ends, opaque(h), new[POLYNOMIAL], rates.at), rates, at)
-        seen = seen | {FOUND: np.where(made & found, 1.0, 0.0)}
-    return result(made, stuck, why, arrived, ended, found, new, seen)
+        watched = {FOUND: np.where(made & found, 1.0, 0.0)}
+        watched |= {} if guard.joints is None else guard.joints.largest(new["q"], new["v"], made & ~found, at)
+    if watch is not None:
+        state_at, ends, length = (opaque(t + late), opaque(q), opaque(v)), (opaque(q1), opaque(v1)), opaque(h)
+        step = Within(rates.system(q), state_at, ends, length, new[POLYNOMIAL], rates.at)
+        seen, end = watch.seen(step, at, made & ~found)
+        ended, (q2, v2) = seen["ended"] > 0, step.state(end)
+        last = {"t": step.t + end * h, "late": 0.0, "q": q2, "v": v2, "vdot": step.acceleration(end)}
+        new |= {name: np.where(ended, x, new[name]) for name, x in last.items()}
+    return result(made, stuck, why, arrived, ended, found, new, seen | watched)
 
 
 def first(of: Equations, pair: Pair, at: Mapping, holes: Holes | None = None):
@@ -301,7 +305,7 @@ class Arguments:
         self.shapes: dict[str, tuple[int, ...]] = {POLYNOMIAL: (pair.degree + 1, 2 * n), "q": (robot.nq,), "q0": (robot.nq,)}
         self.shapes |= dict.fromkeys(("v", "vdot", "tau", "held"), (n,))
         watched: dict[str, tuple[int, ...]] = {} if watch is None else watch.state(observed_shapes(of, watch))
-        watched |= {FOUND: ()} if guard is not None else {}
+        watched |= {} if guard is None else guard.state
         watched |= {FREE: (n,)} if "rests" in of.modes else {}
         given = dict.fromkeys(of.modes, (n,)) | ({} if guard is None else guard.given) | dict(of.varied)
         self.shapes |= watched | given
@@ -316,15 +320,16 @@ class Segments:
     """Compiled steps of one pair for some equations: the kernel of an attempt and that of the first length."""
 
     def __init__(
-        self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None, guard: Guard | None = None
-    ):
+        self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None, guard: Guard | None = None,
+        sparse: bool = False,
+    ):  # fmt: skip
         self.of, self.pair, self.rows = of, pair, rows
-        self.dense = POLYNOMIAL in rows
+        self.dense, self.sparse = POLYNOMIAL in rows, sparse
         takes = Arguments(of, pair, watch, guard)
         self.shapes, self.state, self.given = takes.shapes, takes.state, takes.given
         kind = type(pair).__name__
-        content = of, kind, rows, watch, guard
-        step = lambda *x, holes=None: attempt(of, pair, rows, watch, takes.by_name(x), guard, holes)
+        content = of, kind, rows, watch, guard, sparse
+        step = lambda *x, holes=None: attempt(of, pair, rows, watch, takes.by_name(x), guard, holes, sparse)
         length = lambda *x, holes=None: first(of, pair, takes.by_name(x), holes)
         form = Form(len(self.state), keeps=True, leaves=True)
         self.segment: Repeat | PausedRepeat | PausedBatch
