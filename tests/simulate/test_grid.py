@@ -10,7 +10,7 @@ import pytest
 from grid import END, HALF, ROADS_OF, Call
 
 import linkwork as lw
-from linkwork.simulate.requests.capabilities import BATCH, CONDITIONS, GRADIENT, KERNEL, ROADS, ROLLOUT, RUN, SLOPE, TABLE
+from linkwork.simulate.requests.capabilities import BATCH, CONDITIONS, GRADIENT, KERNEL, ROADS, ROLLOUT, RUN, SETTLED, SLOPE, TABLE
 from linkwork.simulate.requests.features import FEATURES
 
 STORED = dict(np.load(grid.STORED))
@@ -138,8 +138,8 @@ def test_the_table_names_features_roads_and_remedies():
         assert set(column) <= set(FEATURES)
         for reason, remedy in column.values():
             assert reason and remedy and not reason.endswith(".") and (not remedy.endswith(".") or remedy.endswith("..."))
-    used = {name for column in TABLE.values() for name in column}
-    assert all(name in used for name in FEATURES if name not in ("rk45", "dop853"))
+    used = {name for column in TABLE.values() for name in column} | set(SETTLED)
+    assert all(name in used for name in FEATURES if name not in ("rk45", "dop853", "statistics", "given", "varying"))
 
 
 def test_the_page_has_the_tables():

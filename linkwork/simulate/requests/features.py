@@ -32,7 +32,6 @@ class Asked:
     given: Mapping | None = None
     statistics: Mapping | None = None
     reset: Any = None  # of rollouts, after each step
-    resumes: bool = False
     by: tuple[str, ...] = ()  # the names of what a run is derived by
 
     @staticmethod
@@ -210,7 +209,6 @@ FEATURES: dict[str, Feature] = {
     "eta": Feature('velocities="eta"', lambda a: a.is_set("velocities"), "single batch"),
     "sensitivity": Feature("sensitivity=", lambda a: a.by or a.settings.sensitivity, "single batch"),
     "lengths": Feature('sensitivity to "at"', lambda a: "at" in a.by, ""),
-    "resume": Feature("resume", lambda a: a.resumes, "single batch"),
     "plain": Feature("compiled=False", lambda a: not a.robot.compiled),
     "rolled": Feature("rolled kernels", lambda a: a.robot.rolled),
     "plain or rolled": Feature(
