@@ -262,10 +262,10 @@ class Trajectory:
 
     @property
     def last_state(self) -> State:
-        """The state of the last row, which is more than a row if the run ended there."""
+        """The state of the last row, which is more than a row if the run ended there; rows at multiples of dt are rounded otherwise."""
         s, t, q, v = self.state or State(), float(self.t[-1]), self.q[-1].copy(), self.v[-1].copy()
-        if (s.t, s.q.tobytes(), s.v.tobytes()) == (t, q.tobytes(), v.tobytes()):
-            return s
+        if s.t == t and all(np.allclose(x, y, rtol=1e-12, atol=1e-12) for x, y in ((s.q, q), (s.v, v))):
+            return s if s.vdot is None else s._replace(q=q, v=v, vdot=self.vdot[-1].copy(), tau=self.tau[-1].copy())
         return State(t, 0.0, q, v, start=s.start, closed=True)
 
     def joined(self, later: "Trajectory") -> "Trajectory":
