@@ -81,39 +81,56 @@ def types(root: type = Model) -> dict[str, type]:
 # --- written
 
 
-def as_data(x, hint: Any = Any, known: dict[int, int] | None = None, root: type = Model) -> Any:
-    """A model, or a part of one or of another root, as plain data; `known` has the number of each flexible body that is written already."""
-    known = {} if known is None else known
-    if is_record(kind := type(x)):
-        return _record(x, kind, hint, known, root)
-    if isinstance(x, Mapping):
-        inner = next((get_args(o)[1] for o in options(hint) if get_origin(o) is Mapping), Any)
-        return {key: as_data(value, inner, known, root) for key, value in x.items()}
-    if isinstance(x, np.ndarray) and np.ndarray in options(hint):
-        return {"shape": list(x.shape), "numbers": (x.astype(int) if x.dtype == bool else x).ravel().tolist()}
-    if isinstance(x, (tuple, list)) or (isinstance(x, np.ndarray) and x.ndim):
-        return [as_data(value, _inner(hint, i, len(x)), known, root) for i, value in enumerate(x)]
-    x = x.item() if isinstance(x, (np.generic, np.ndarray)) else x
-    x = hint(x) if hint in (bool, int) and isfinite(x) else x  # a flag may be 1, a whole number 2.0
-    return repr(x) if isinstance(x, float) and not isfinite(x) else x
+def as_data(x, hint: Any = Any) -> Any:
+    """A model, or a part of one, as plain data."""
+    return Writer().write(x, hint)
 
 
-def _record(x, kind: type, hint, known: dict[int, int], root: type) -> dict[str, Any]:
-    if types(root).get(kind.__name__) is not kind:
-        what = "joint" if isinstance(x, Joint) else "part"
-        raise ModelError(f"a {what} has the type {kind.__name__}, which is not part of linkwork, so that it cannot be saved.")
-    if isinstance(x, FlexibleBody):
-        if id(x) in known:
-            return {"same": known[id(x)]}
-        known[id(x)] = len(known)
-    entries: dict[str, Any] = {} if _only(hint) is kind else {"type": kind.__name__}
-    for name, inner in hints(kind).items():
-        value = getattr(x, name)
-        if callable(value) and not is_record(type(value)):
-            raise ModelError(f'constraint "{x.name}" is a function, which a file cannot hold; remove it from the model first.')
-        if isinstance(value, np.ndarray) or name not in defaults(kind) or value != defaults(kind)[name]:
-            entries[name] = as_data(value, inner, known, root)
-    return entries
+class Writer:
+    """Writes a model, or what another root holds, as plain data. Arrays go to `beside` by name, each once, if there is such a place."""
+
+    def __init__(self, root: type = Model, beside: dict[str, np.ndarray] | None = None):
+        self.types, self.beside = types(root), beside
+        self.numbers: dict[int, int] = {}  # of each flexible body that is written already
+
+    def write(self, x, hint: Any = Any) -> Any:
+        """A value of a type that the hint allows, as plain data."""
+        if is_record(kind := type(x)):
+            return self._record(x, kind, hint)
+        if isinstance(x, Mapping):
+            inner = next((get_args(o)[1] for o in options(hint) if get_origin(o) is Mapping), Any)
+            return {key: self.write(value, inner) for key, value in x.items()}
+        if isinstance(x, np.ndarray) and np.ndarray in options(hint):
+            return self._array(x)
+        if isinstance(x, (tuple, list)) or (isinstance(x, np.ndarray) and x.ndim):
+            return [self.write(value, _inner(hint, i, len(x))) for i, value in enumerate(x)]
+        x = x.item() if isinstance(x, (np.generic, np.ndarray)) else x
+        x = hint(x) if hint in (bool, int) and isfinite(x) else x  # a flag may be 1, a whole number 2.0
+        return repr(x) if isinstance(x, float) and not isfinite(x) else x
+
+    def _array(self, x: np.ndarray) -> dict[str, Any]:
+        if self.beside is None:
+            return {"shape": list(x.shape), "numbers": (x.astype(int) if x.dtype == bool else x).ravel().tolist()}
+        name = next((name for name, y in self.beside.items() if y is x), f"array{len(self.beside)}")
+        self.beside[name] = x
+        return {"array": name}
+
+    def _record(self, x, kind: type, hint) -> dict[str, Any]:
+        if self.types.get(kind.__name__) is not kind:
+            what = "joint" if isinstance(x, Joint) else "part"
+            raise ModelError(f"a {what} has the type {kind.__name__}, which is not part of linkwork, so that it cannot be saved.")
+        if isinstance(x, FlexibleBody):
+            if id(x) in self.numbers:
+                return {"same": self.numbers[id(x)]}
+            self.numbers[id(x)] = len(self.numbers)
+        entries: dict[str, Any] = {} if _only(hint) is kind else {"type": kind.__name__}
+        for name, inner in hints(kind).items():
+            value = getattr(x, name)
+            if callable(value) and not is_record(type(value)):
+                raise ModelError(f'constraint "{x.name}" is a function, which a file cannot hold; remove it from the model first.')
+            if isinstance(value, np.ndarray) or name not in defaults(kind) or value != defaults(kind)[name]:
+                entries[name] = self.write(value, inner)
+        return entries
 
 
 def _only(hint):
@@ -185,10 +202,10 @@ def from_data(x) -> Model:
 
 
 class Reader:
-    """Reads plain data: each entry is checked against the type of its field. Numbers of a Model are no NaN."""
+    """Reads plain data: each entry is checked against the type of its field. Numbers of a Model are no NaN. Arrays may stand `beside`."""
 
-    def __init__(self, root: type = Model) -> None:
-        self.types, self.takes_nan = types(root), root is not Model
+    def __init__(self, root: type = Model, beside: Mapping[str, np.ndarray] | None = None) -> None:
+        self.types, self.takes_nan, self.beside = types(root), root is not Model, beside or {}
         self.flexible: list[FlexibleBody] = []
         self.old: dict[str, FlexibleBody] = {}
 
@@ -218,6 +235,8 @@ class Reader:
         return data
 
     def _array(self, x, data: dict, what: str) -> np.ndarray:
+        if "array" in data:
+            return self.beside[self.read(data["array"], str, f"the name of {what}")]
         shape = self.read(data.get("shape", []), tuple[int, ...], f"the shape of {what}")
         numbers = self.read(data.get("numbers", []), tuple[int | float, ...], f"the numbers of {what}")
         if min(shape, default=0) < 0 or len(numbers) != np.prod(shape, dtype=float):

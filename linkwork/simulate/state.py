@@ -7,8 +7,8 @@ them.
 
 from collections.abc import Mapping
 from functools import cache
-from types import NoneType
-from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -197,6 +197,17 @@ class Part:
         return here is not None
 
 
+def sizes_of(robot) -> dict[str, int]:
+    """The sizes of arrays of a robot."""
+    return {"nq": robot.nq, "nv": robot.nv, "2 nv": 2 * robot.nv, "points": len(robot.contacts)}
+
+
+def entry_shapes(kind: type, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The shape of one entry of each array of a kind of record, which are equally long."""
+    arrays = {name: hint.__metadata__ for name, hint in zip(kind._fields, _hints(kind)) if get_origin(hint) is Annotated}  # type: ignore
+    return {name: tuple(sizes.get(dim, dim) for dim in dims[1:]) for name, dims in arrays.items()}
+
+
 def _copied(x):
     return x.copy() if isinstance(x, np.ndarray) else x.state if isinstance(x, Part) else x
 
@@ -207,28 +218,29 @@ def fitted(state, kind: type, sizes: Mapping[str, int]):
     Sizes that `sizes` does not name are those of the first array that has them. Whole numbers in arrays are indices of velocities.
     """
     try:
-        return _of_kind(state, kind, dict(sizes))
+        return _of_kind(state, kind, sizes)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
 
 
 def _of_kind(x, hint, sizes: dict[str, int]):
-    if NoneType in get_args(hint):
-        if x is None:
-            return None
-        (hint,) = (option for option in get_args(hint) if option is not NoneType)
+    if get_origin(hint) in (Union, UnionType):
+        hint = next((option for option in get_args(hint) if option is type(x)), get_args(hint)[0])
     if get_origin(hint) is Annotated:
         return _array(x, hint.__metadata__, sizes)
+    if get_origin(hint) is tuple and get_args(hint)[-1] is Ellipsis:
+        return tuple(_of_kind(each, get_args(hint)[0], sizes) for each in x)
     if not hasattr(hint, "_fields"):
         return x
     if type(x) is not hint:
         raise ValueError(f"a {type(x).__name__}, not a {hint.__name__}")
+    sizes = dict(sizes)
     return hint(*(_of_kind(value, each, sizes) for value, each in zip(x, _hints(hint))))  # type: ignore[arg-type]
 
 
 def _array(x, annotation: tuple, sizes: dict[str, int]) -> np.ndarray:
     dtype, dims = (annotation[0], annotation[1:]) if isinstance(annotation[0], type) else (float, annotation)
-    array: np.ndarray = np.array(x, dtype)
+    array: np.ndarray = np.asarray(x, dtype)
     wanted = [sizes.setdefault(dim, n) if isinstance(dim, str) else dim for dim, n in zip(dims, array.shape)]
     if array.ndim != len(dims) or list(array.shape) != wanted:
         raise ValueError(f"an array of shape {array.shape}")

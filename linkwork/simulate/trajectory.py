@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from ..model import coordinates
 from .derivatives.sensitivity import RunSensitivity
 from .events.events import Occurrence
 from .methods.contact import ContactRecord
-from .methods.record import End
+from .methods.record import End, Rows
 from .rates.held import WAYS, Keeper
 from .requests.capabilities import RUN, refuse
 from .requests.checks import checked, checked_until, limit_settings
@@ -24,11 +23,11 @@ from .requests.features import Asked
 from .requests.options import settings_of
 from .requests.settings import FUNCTIONS, Settings, is_held, is_missing
 from .runs.run import Run
-from .state import State
+from .state import State, sizes_of
 from .storage import archive, export
 from .storage.dense import Dense, Ends
 
-ROWS = "t", "q", "v", "vdot", "tau"
+ROWS = Rows._fields
 AROUND = {"on_step", "progress", "every", "max_steps", "timeout"}  # settings that do not change the steps
 WRITERS = {".npz": archive.save, ".csv": export.to_csv}
 
@@ -73,16 +72,20 @@ class Trajectory:
         s, missing = self.settings, ""
         if s.every > 1 or s.stores_grid:
             missing = "its rows are not all steps, and the file is of an older format"
-        ends = Ends(self.t, self.q, self.v, self.vdot, self.tau, is_held(s.control))
-        return Dense((ends,), missing)
+        return Dense((Ends(self.rows, is_held(s.control)),), missing)
+
+    @property
+    def rows(self) -> Rows:
+        """All rows: t, q, v, vdot, tau."""
+        return Rows(self.t, self.q, self.v, self.vdot, self.tau)
 
     @staticmethod
     def of(run: Run) -> "Trajectory":
         """The trajectory of a run that has ended."""
-        columns = run.stored.rows.columns()
+        rows = Rows(**run.stored.rows.columns())
         return Trajectory(
             run.robot,
-            **columns,
+            *rows,
             events=tuple(run.occurrences),
             status=run.status,
             message=run.message,
@@ -92,7 +95,7 @@ class Trajectory:
             evaluations=run.flow.evaluations,
             settings=run.settings,
             state=run.state,
-            dense=run.stored.dense.result(columns, run.stored.rows),
+            dense=run.stored.dense.result(rows, run.stored.rows),
             contact=run.stored.contact,
         )
 
@@ -274,7 +277,7 @@ class Trajectory:
         counts = {name: getattr(self, name) + getattr(later, name) for name in ("steps", "rejected", "evaluations", "events")}
         dense = self._dense.joined(later._dense)
         if len(dense.parts) == 1 and isinstance(dense.parts[0], Ends) and np.array_equal(dense.parts[0].t, rows["t"]):
-            dense = Dense((replace(dense.parts[0], **rows),))  # the same arrays, not twice
+            dense = Dense((Ends(Rows(**rows), dense.parts[0].held),))  # the same arrays, not twice
         contact = None
         if self.contact is not None and later.contact is not None:
             rows_of = len(self.contact.t) - np.array_equal(self.contact.t, self.t)  # of rows, the last is the first of the later ones
@@ -299,16 +302,12 @@ class Trajectory:
         if Path(path).suffix.lower() == ".csv":
             raise SimulationError(f"{path} is a table; a run is loaded from the .npz file that `save` writes.")
         with archive.damage_explained(path):
-            header, arrays = archive.load(path)
-            robot, settings, rows = Dynamics(header.model), header.settings, {name: arrays[name] for name in ROWS}
-            archive.check_shapes(rows, {"q": (len(rows["t"]), robot.nq), "v": (len(rows["t"]), robot.nv)})
-            checked(robot, replace(settings, keep=None))
-            refuse(Asked.of(robot, replace(settings, keep=None)), RUN)
-            seen = zip(arrays["event_t"].tolist(), header.events, arrays["event_q"], arrays["event_v"])
-            columns: dict[str, Any] = rows | {name: getattr(header, name) for name in archive.COUNTS}
-            columns |= {"dense": archive.dense_of(header.dense, arrays, robot), "contact": archive.contact_of(arrays, robot)}
-            events = tuple(Occurrence(*event) for event in seen)
-            return Trajectory(robot, **columns, events=events, settings=settings, state=header.state)
+            file, rows = archive.load(path)
+            robot = Dynamics(file.model)
+            checked(robot, replace(file.settings, keep=None))
+            refuse(Asked.of(robot, replace(file.settings, keep=None)), RUN)
+            rows, file = archive.of_sizes(rows, file, sizes_of(robot))
+            return Trajectory(robot, *rows, **{name: getattr(file, name) for name in archive.OF_RUN})
 
     def to_pandas(self):
         """A DataFrame, a row for each time, columns q.<joint>, v.<joint>, tau.<joint> and the energies."""

@@ -139,6 +139,7 @@ def test_a_file_without_it_says_so(tmp_path):
         header = json.loads(arrays.pop("header").tobytes()) | {"version": 2}
         del header["dense"], header["settings"]["dense"], header["state"]
         header["carry"] = {"grid": 0.0, "next_step": None, "embedding": None, "held": None}
+        arrays |= {"event_t": np.zeros(0), "event_q": np.zeros((0, 2)), "event_v": np.zeros((0, 2))}
         np.savez(path, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)
         old = lw.Trajectory.load(path)
         np.testing.assert_array_equal(old(run.t)[0], run.q)

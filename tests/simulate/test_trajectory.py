@@ -171,7 +171,7 @@ def test_a_file_of_format_1_loads_and_resumes(tmp_path, old, limits, restitution
     settings, model = header["settings"], header["model"]
     settings.pop("restitution")
     model["hinges"] = [joint | {"type": "Hinge"} for joint in model.pop("joints")]
-    changed(path, version=1, settings=settings | {"limits": old}, model=model)
+    changed(path, NO_EVENTS, version=1, settings=settings | {"limits": old}, model=model, dense=None, state=None)
     back = lw.Trajectory.load(path)
     assert (back.settings.limits, back.settings.restitution) == (limits, restitution)
     assert back.resume(until=0.2).t[-1] == 0.2
@@ -189,10 +189,13 @@ def test_other_files_are_no_trajectories(tmp_path):
         lw.Trajectory.load(tmp_path / "none.npz")
 
 
-def changed(path, **entries):
-    """The file with other entries in its header."""
+NO_EVENTS = {"event_t": np.zeros(0), "event_q": np.zeros((0, 2)), "event_v": np.zeros((0, 2))}  # arrays of formats before 5
+
+
+def changed(path, more=(), **entries):
+    """The file with more arrays, and other entries in its header."""
     with np.load(path) as file:
-        arrays = dict(file)
+        arrays = dict(file) | dict(more)
     header = json.loads(arrays.pop("header").tobytes()) | entries
     np.savez(path, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)
 

@@ -58,9 +58,10 @@ def _steps(robot, part, end) -> Steps:
         h = np.where(np.abs(h - part.h) <= 1e-9 * part.h, part.h, h)
         made, c, n = h > 0, part.coefficients, robot.nv
         return Steps(part.t[made], h[made], part.base[made], c[made, 0, :n], c[made, 0, n:], c[made] * _shorter(h / part.h, c)[made])
-    h = np.diff(part.t)
+    t, q, v, *_ = part.rows
+    h = np.diff(t)
     made = h > 0
-    return Steps(part.t[:-1][made], h[made], part.q[:-1][made], np.zeros((int(made.sum()), robot.nv)), part.v[:-1][made])
+    return Steps(t[:-1][made], h[made], q[:-1][made], np.zeros((int(made.sum()), robot.nv)), v[:-1][made])
 
 
 def _shorter(x, c):

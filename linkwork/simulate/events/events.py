@@ -11,7 +11,7 @@ from ...lie.scalars import numbers
 from ..methods.flow import Flow
 from ..methods.step import Step
 from ..rates.control import at_state, read_only
-from ..state import Part, Watched
+from ..state import Coordinates, Part, Velocities, Watched
 from .sampling import NOISY, Samples
 
 SAMPLES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # fractions of a step where joints are looked at
@@ -74,8 +74,8 @@ class Occurrence(NamedTuple):
 
     t: float
     name: str
-    q: np.ndarray
-    v: np.ndarray
+    q: Coordinates
+    v: Velocities
 
 
 class _NotANumber(Exception):

@@ -8,7 +8,7 @@ Of robots that have no such kernels (loops, long mechanisms, blocks of somebody 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from ...motion.joint_limits import each_velocity, limits_of
 from ...motion.rotation_translation import turned
 from ..rates.compliance import compliance
 from ..rates.constrained_step import FreeMotionOnConstraints
-from ..state import Impulses
+from ..state import Impulses, entry_shapes
 from .flow import Flow
 from .interpolate import Quartic
 from .record import Growing
@@ -174,18 +174,18 @@ class ContactRecord(NamedTuple):
     row. Residuals are then those of the cone alone, relative to the largest force, and there are no rounds.
     """
 
-    t: np.ndarray  # (m,)
-    gap: np.ndarray  # (m, n)
-    force: np.ndarray  # (m, n, 3) N, normal and two tangents: impulses over the length of a step, or forces
-    residual: np.ndarray  # (m,) the largest of Signorini, cone, dissipation
-    rounds: np.ndarray  # (m,)
+    t: Annotated[np.ndarray, "steps"]
+    gap: Annotated[np.ndarray, "steps", "points"]
+    force: Annotated[np.ndarray, "steps", "points", 3]  # N, normal and two tangents: impulses over the length of a step, or forces
+    residual: Annotated[np.ndarray, "steps"]  # the largest of Signorini, cone, dissipation
+    rounds: Annotated[np.ndarray, "steps"]
 
 
 class ContactLog(Growing):
     """The contacts of the steps of a run, as they are made, with `lack`: by how much their velocities fall short, at least."""
 
     def __init__(self, count: int):
-        super().__init__({"t": (), "gap": (count,), "force": (count, 3), "residual": (), "rounds": (), "lack": ()})
+        super().__init__(entry_shapes(ContactRecord, {"points": count}) | {"lack": ()})
 
     @property
     def record(self) -> ContactRecord:

@@ -1,11 +1,12 @@
 """The rows stored during a run, in arrays that grow."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ...dynamics import Dynamics
+from ..state import entry_shapes, sizes_of
 
 
 class End(NamedTuple):
@@ -14,6 +15,16 @@ class End(NamedTuple):
     t: Any
     q: Any
     v: Any
+
+
+class Rows(NamedTuple):
+    """States one after another; the same time may be there twice, before and after a jump."""
+
+    t: Annotated[np.ndarray, "rows"]
+    q: Annotated[np.ndarray, "rows", "nq"]
+    v: Annotated[np.ndarray, "rows", "nv"]
+    vdot: Annotated[np.ndarray, "rows", "nv"]
+    tau: Annotated[np.ndarray, "rows", "nv"]
 
 
 class Growing:
@@ -50,10 +61,10 @@ class Growing:
 
 
 class Record(Growing):
-    """Rows (t, q, v, vdot, tau); the same time may be added twice, before and after a jump."""
+    """The rows of a run, as they are stored."""
 
     def __init__(self, robot: Dynamics):
-        super().__init__({"t": (), "q": (robot.nq,), **{name: (robot.nv,) for name in ("v", "vdot", "tau")}})
+        super().__init__(entry_shapes(Rows, sizes_of(robot)))
 
     def amend(self, t: float, vdot, tau) -> None:
         """Replace vdot and tau in the last row if it is at time t: the forces have changed there."""

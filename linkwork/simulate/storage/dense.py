@@ -9,41 +9,32 @@
 All are in local coordinates, so that between rows a quaternion has norm one.
 """
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ...dynamics import Dynamics
 from ..methods.interpolate import Polynomial, quartic
-from ..methods.record import Growing, Record
+from ..methods.record import Growing, Record, Rows
 from ..methods.step import Step
-from ..state import State
+from ..state import State, entry_shapes, sizes_of
 
 LIMIT = 1 << 29  # bytes: without dense=True, dense output that takes more than this is given up
 
 
-@dataclass(frozen=True, eq=False)
-class Polynomials:
+class Polynomials(NamedTuple):
     """Polynomials in x = (t − t₀)/h for (ξ, v): one for each step, from its start t₀ = t + late to that of the next.
 
     `late` is what the rounding of the time t leaves out; tau is linear, with the slope `tau_slope` in x.
     """
 
-    t: np.ndarray
-    late: np.ndarray
-    h: np.ndarray
-    base: np.ndarray
-    coefficients: np.ndarray
-    tau: np.ndarray
-    tau_slope: np.ndarray
-
-    @staticmethod
-    def widths(robot: Dynamics, degree: int) -> dict[str, tuple]:
-        """The shape of one entry of each field."""
-        n = robot.nv
-        numbers: dict[str, tuple] = {"t": (), "late": (), "h": ()}
-        return numbers | {"base": (robot.nq,), "coefficients": (degree + 1, 2 * n), "tau": (n,), "tau_slope": (n,)}
+    t: Annotated[np.ndarray, "steps"]
+    late: Annotated[np.ndarray, "steps"]
+    h: Annotated[np.ndarray, "steps"]
+    base: Annotated[np.ndarray, "steps", "nq"]
+    coefficients: Annotated[np.ndarray, "steps", "powers", "2 nv"]
+    tau: Annotated[np.ndarray, "steps", "nv"]
+    tau_slope: Annotated[np.ndarray, "steps", "nv"]
 
     def at(self, robot: Dynamics, t):
         """q, v, vdot and tau at times t (m,)."""
@@ -59,67 +50,50 @@ class Polynomials:
         """Those that are needed from one time to another."""
         begin = max(int(np.searchsorted(self.t, first, side="right")) - 1, 0)
         end = max(int(np.searchsorted(self.t, last, side="right")), begin + 1)
-        return Polynomials(*(x[begin:end] for x in self.arrays.values()))
+        return Polynomials(*(x[begin:end] for x in self))
 
     def joined(self, later) -> "Polynomials | None":
         """One part from two, or None if they are of different kinds."""
         if not isinstance(later, Polynomials) or later.coefficients.shape[1:] != self.coefficients.shape[1:]:
             return None
-        return Polynomials(*(np.concatenate([a, b]) for a, b in zip(self.arrays.values(), later.arrays.values())))
-
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return Polynomials(*map(np.concatenate, zip(self, later)))
 
 
-@dataclass(frozen=True, eq=False)
-class Ends:
+class Ends(NamedTuple):
     """The states at the ends of all steps; between two, a quartic. vdot and tau are linear, tau is constant if it is `held`."""
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    vdot: np.ndarray
-    tau: np.ndarray
+    rows: Rows
     held: bool = False
 
-    @staticmethod
-    def widths(robot: Dynamics, degree: int = 4) -> dict[str, tuple]:
-        return {"t": (), "q": (robot.nq,), **{name: (robot.nv,) for name in ("v", "vdot", "tau")}}
+    @property
+    def t(self) -> np.ndarray:
+        return self.rows.t
 
     def at(self, robot: Dynamics, t):
         """q, v, vdot and tau at times t (m,)."""
-        i = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, max(len(self.t) - 2, 0))
-        j = np.minimum(i + 1, len(self.t) - 1)
-        h = (self.t[j] - self.t[i])[:, None]
-        x = np.where(h > 0, (t - self.t[i])[:, None] / np.where(h > 0, h, 1.0), 1.0)
-        xi = robot.difference(self.q[i], self.q[j])
-        local, v = quartic(robot, x, np.where(h > 0, h, 1.0), xi, self.v[i], self.vdot[i], self.v[j])
-        vdot = (1 - x) * self.vdot[i] + x * self.vdot[j]
-        tau = self.tau[i] if self.held else (1 - x) * self.tau[i] + x * self.tau[j]
-        return robot.integrate(self.q[i], local), v, vdot, tau
+        times, at_q, at_v, at_vdot, at_tau = self.rows
+        i = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
+        j = np.minimum(i + 1, len(times) - 1)
+        h = (times[j] - times[i])[:, None]
+        x = np.where(h > 0, (t - times[i])[:, None] / np.where(h > 0, h, 1.0), 1.0)
+        xi = robot.difference(at_q[i], at_q[j])
+        local, v = quartic(robot, x, np.where(h > 0, h, 1.0), xi, at_v[i], at_vdot[i], at_v[j])
+        vdot = (1 - x) * at_vdot[i] + x * at_vdot[j]
+        tau = at_tau[i] if self.held else (1 - x) * at_tau[i] + x * at_tau[j]
+        return robot.integrate(at_q[i], local), v, vdot, tau
 
     def between(self, first: float, last: float) -> "Ends":
         begin = max(int(np.searchsorted(self.t, first, side="right")) - 1, 0)
         end = int(np.searchsorted(self.t, last, side="left")) + 1
-        return replace(self, **{name: x[begin:end] for name, x in self.arrays.items()})
+        return Ends(Rows(*(x[begin:end] for x in self.rows)), self.held)
 
     def joined(self, later) -> "Ends | None":
         if not isinstance(later, Ends) or later.held != self.held:
             return None
-        both: dict[str, Any] = {name: np.concatenate([x[:-1], later.arrays[name]]) for name, x in self.arrays.items()}
-        return replace(self, **both)
-
-    @property
-    def arrays(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "held"}
+        return Ends(Rows(*(np.concatenate([a[:-1], b]) for a, b in zip(self.rows, later.rows))), self.held)
 
 
-KINDS: dict[str, type[Polynomials] | type[Ends]] = {"polynomials": Polynomials, "ends": Ends}
-
-
-@dataclass(frozen=True, eq=False)
-class Dense:
+class Dense(NamedTuple):
     """The dense output of a run: parts in order of time, one for each method used. Without parts, `missing` says why."""
 
     parts: tuple[Polynomials | Ends, ...] = ()
@@ -141,7 +115,7 @@ class Dense:
         starts = [part.t[0] for part in self.parts]
         ends = [*starts[1:], np.inf]
         kept = [part for part, a, b in zip(self.parts, starts, ends) if a <= last and (b > first or len(starts) == 1)]
-        return replace(self, parts=tuple(part.between(first, last) for part in kept))
+        return self._replace(parts=tuple(part.between(first, last) for part in kept))
 
     def joined(self, later: "Dense") -> "Dense":
         """This dense output followed by a later one."""
@@ -167,7 +141,7 @@ class DenseRecord:
         assert isinstance(step.interpolant, Polynomial)
         c = step.interpolant.coefficients
         if self.steps is None:
-            self.steps = Growing(Polynomials.widths(self.robot, len(c) - 1))
+            self.steps = self._polynomials(len(c))
         self.steps.add(s.t, s.late, step.h, step.base, c, s.tau, 0.0 if tau is s.tau else (tau - s.tau) / x)
         self._limit(self.steps)
 
@@ -177,10 +151,13 @@ class DenseRecord:
         if self.given_up or self.wanted is False or c is None:
             return
         if self.steps is None:
-            self.steps = Growing(Polynomials.widths(self.robot, c.shape[1] - 1))
+            self.steps = self._polynomials(c.shape[1])
         slope = np.diff(steps.tau, axis=0) if steps.steers else 0.0
         self.steps.extend(steps.t[:-1], steps.late[:-1], steps.h, steps.q[:-1], c, steps.tau[:-1], slope)
         self._limit(self.steps)
+
+    def _polynomials(self, powers: int) -> Growing:
+        return Growing(entry_shapes(Polynomials, sizes_of(self.robot) | {"powers": powers}))
 
     def end(self, *row) -> None:
         """Keep the end of a step: t, q, v, vdot, tau."""
@@ -200,13 +177,13 @@ class DenseRecord:
             self.given_up = f"it would take more than {LIMIT >> 20} MB; simulate with dense=True keeps it"
             self.steps = self.ends = None
 
-    def result(self, columns: dict[str, np.ndarray], rows: Record) -> Dense:
-        """The dense output; `columns` are the stored rows."""
+    def result(self, rows: Rows, stored: Record) -> Dense:
+        """The dense output; `rows` are those that are stored."""
         if self.given_up:
             return Dense(missing=self.given_up)
-        if not len(columns["t"]):
+        if not len(rows.t):
             return Dense(missing="no step was made")
         if self.steps is not None:
             return Dense((Polynomials(**self.steps.columns()),))
-        ends = columns if self.ends is None or self.ends is rows else self.ends.columns()
-        return Dense((Ends(**ends, held=self.held),))
+        ends = rows if self.ends is None or self.ends is stored else Rows(**self.ends.columns())
+        return Dense((Ends(ends, self.held),))

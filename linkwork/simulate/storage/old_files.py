@@ -4,22 +4,40 @@ from typing import Any
 
 import numpy as np
 
-from ...formats.data import as_data
+from ...formats.data import Writer
+from ..events.events import Occurrence
+from ..methods.contact import ContactRecord
+from ..methods.record import Rows
 from ..state import Collocation, Embedding, Impulses, Midpoints, Released, Rest, Samples, State, Touches, Watched
+from .dense import Polynomials
 
 MEMORIES = {"free": Released, "base": Collocation, "past": Midpoints, "impulse": Impulses}  # by an entry that each has
 
 
-def converted(said: dict) -> dict:
-    """The entries of a header of today."""
+def converted(said: dict, arrays: dict[str, np.ndarray]) -> dict:
+    """The entries of a header of today; its arrays stand beside it under their old names."""
     said = dict(said)
     carry = said.pop("carry", None)
     if said["version"] < 2:  # in version 1 `limits` was the restitution, or null for no limits
         limits = said["settings"]["limits"]
         said["settings"] = said["settings"] | {"limits": limits is not None, "restitution": limits or 0.0}
+    seen = zip(arrays["event_t"], said["events"], arrays["event_q"], arrays["event_v"], strict=True)
+    said["events"] = [Writer(Occurrence).write(Occurrence(*x), Occurrence) for x in seen]
+    if said.get("dense") is not None:
+        said["dense"] = said["dense"] | {"parts": [_part(i, x, arrays) for i, x in enumerate(said["dense"]["parts"])]}
+    if "contact_t" in arrays:
+        said["contact"] = {name: {"array": f"contact_{name}"} for name in ContactRecord._fields}
     if carry is not None:
-        said["state"] = as_data(_state(carry, said["settings"]["method"]), State, root=State)
+        said["state"] = Writer(State).write(_state(carry, said["settings"]["method"]), State)
     return said
+
+
+def _part(i: int, said: dict, arrays: dict) -> dict:
+    """Part i of the dense output."""
+    if said["kind"] == "polynomials":
+        return {"type": "Polynomials"} | {name: {"array": f"dense{i}_{name}"} for name in Polynomials._fields}
+    prefix = "" if said["kind"] == "rows" else f"dense{i}_"
+    return {"type": "Ends", "rows": {name: {"array": f"{prefix}{name}"} for name in Rows._fields}, "held": said["held"]}
 
 
 def _state(carry: dict, method: str) -> State:
