@@ -176,7 +176,9 @@ class RobotKernel(ABC):
         of the first result first. Entries that are zero for every input are not computed.
         """
         key = of if of is None or isinstance(of, int) else tuple(of), by if by is None or isinstance(by, str) else tuple(by)
-        return self.made.once(lambda: DerivativeKernel(self, "jacobian", partial(jacobian_of, self.__name__, *key), lambda d: ()), key)
+        if key not in self.made:
+            self.made[key] = DerivativeKernel(self, "jacobian", partial(jacobian_of, self.__name__, *key), lambda d: ())
+        return self.made[key]
 
     def hessian(self, of: int | Sequence[int] | None = None, by: str | Sequence[str] | None = None) -> "DerivativeKernel":
         """The Jacobian of the Jacobian as a kernel, (..., result, first, second). By coordinates on a group it is the derivative along
