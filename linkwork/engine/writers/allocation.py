@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from weakref import WeakKeyDictionary
 
-from ..tracing.operations import LOOPS, SAME, made_by, operands
+from ..tracing.operations import LOOPS, SAME, operands
 from ..tracing.program import Program
 from ..tracing.trace import Trace
 from .llvm import fused, uses_of
-from .order import by_columns
+from .order import by_columns, in_pieces
 
 FREE = "in", "const", *SAME
 ARITHMETIC = "add", "mul", "rcp", "sqrt", "abs"
@@ -159,7 +159,7 @@ class _Allocation:
                 self.home[i] = self.nodes[i]
         work: list[int | list[int]] = []  # an operation of arithmetic, or a piece of others
         for number in sorted(todo):
-            work += pieces_of(self.nodes, todo[number]) if number % 2 else todo[number]
+            work += in_pieces(self.nodes, todo[number], PIECE) if number % 2 else todo[number]
         self._count_uses(work)
         stretches: list[Instructions | Others] = []
         for self.now, what in enumerate(work):
@@ -457,16 +457,3 @@ class _Allocation:
                 for n, ref in wanted:
                     self._store(n, ref, self.value(ref)[0], v)
                 self._release([v])
-
-
-def pieces_of(nodes: list[tuple], order: list[int]) -> list[list[int]]:
-    """Pieces of other operations; the sine and the cosine of an angle are in one, so are a loop or a call and its results."""
-    together: dict[tuple, list[int]] = {}
-    for i in order:
-        together.setdefault(made_by(nodes, i), []).append(i)
-    pieces: list[list[int]] = [[]]
-    for some in together.values():
-        if len(pieces[-1]) >= PIECE:
-            pieces.append([])
-        pieces[-1] += some
-    return pieces

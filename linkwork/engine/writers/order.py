@@ -1,12 +1,13 @@
 """An order of a program's operations that needs few registers, for machines where spilling a value to memory is expensive."""
 
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from math import cos, pi, sin
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..tracing.operations import operands
+from ..tracing.operations import made_by, operands
 from ..tracing.program import Program
 from ..tracing.trace import Trace
 from .llvm import fused, uses_of
@@ -48,6 +49,20 @@ def by_columns(program: Program) -> list[int]:
             reads = read_by(program) | {END: []}  # a result is not kept
             known[program.outputs] = min(tried, key=lambda order: spills(order, reads, REGISTERS))
     return known[program.outputs]
+
+
+def in_pieces(nodes: list[tuple], order: Iterable[int], size: int) -> list[list[int]]:
+    """The order in pieces of so many operations, or of some more: the sine and the cosine of an angle are in one, side by side, so are a
+    loop or a call and its results."""
+    together: dict[tuple, list[int]] = {}
+    for i in order:
+        together.setdefault(made_by(nodes, i), []).append(i)
+    pieces: list[list[int]] = [[]]
+    for some in together.values():
+        if len(pieces[-1]) >= size:
+            pieces.append([])
+        pieces[-1] += some
+    return pieces
 
 
 def read_by(program: Program) -> dict[int, list[int]]:

@@ -6,13 +6,12 @@ needs has a place in the kernel's scratch memory: stored when it is made, loaded
 
 from dataclasses import dataclass
 
-from ..tracing.operations import made_by
 from ..tracing.program import Program
 from ..tracing.routines import Routine
 from . import assembly
 from .llvm import calls
 from .loop_bodies import bodies
-from .order import END, by_columns, read_by
+from .order import END, by_columns, in_pieces, read_by
 
 LONGEST = 5000  # operations that still make one function
 MOST_RESULTS = 2_500  # entries of results that one function still writes: LLVM compares each store with those before it
@@ -63,8 +62,8 @@ def cut(program: Program, results_last: bool = True) -> Cut:
     """
     nodes, reads = program.trace.nodes, read_by(program)
     results = set(reads[END])
-    order = [i for i in _together(nodes, by_columns(program)) if i in reads and (nodes[i][0] != "in" or i in results)]
-    pieces = _chunks(nodes, order)
+    order = (i for i in by_columns(program) if i in reads and (nodes[i][0] != "in" or i in results))
+    pieces = in_pieces(nodes, order, PIECE)
     last = dict.fromkeys(results, len(pieces)) if results_last else dict[int, int]()
     for p in range(len(pieces) - 1, -1, -1):
         for i in pieces[p]:
@@ -82,20 +81,3 @@ def cut(program: Program, results_last: bool = True) -> Cut:
                 ending[last[i]].append(places[i])
         free += ending[p]
     return Cut(pieces, reads, places, room)
-
-
-def _together(nodes: list[tuple], order: list[int]) -> list[int]:
-    """The order with values side by side that are computed together."""
-    made = dict[tuple, list[int]]()
-    for i in order:
-        made.setdefault(made_by(nodes, i), []).append(i)
-    return [j for together in made.values() for j in together]
-
-
-def _chunks(nodes: list[tuple], order: list[int]) -> list[list[int]]:
-    pieces: list[list[int]] = [[]]
-    for i in order:
-        if len(pieces[-1]) >= PIECE and made_by(nodes, i) != made_by(nodes, pieces[-1][-1]):
-            pieces.append([])
-        pieces[-1].append(i)
-    return pieces
