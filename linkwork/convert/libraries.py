@@ -6,7 +6,7 @@ from ..dynamics import Dynamics
 from ..errors import UnknownNameError, did_you_mean, listed
 from ..joints import Free, Joint, Planar, Revolute, Spherical
 from ..model import Model
-from ..model.check import part_rows
+from ..model.check import depth_first, part_rows
 from .convention import Convention, Piece
 from .rules import Circle, Floating, Plane, Quaternion, RollPitchYaw, Rule, Same
 
@@ -99,12 +99,4 @@ def _ordered(model: Model, pieces: list[Piece], order: list[str]) -> list[Piece]
 
 def _by_name(model: Model) -> list[str]:
     """Names of joints, depth first, joints on one body by name."""
-    outboard: dict[str | None, list] = {}
-    for placed in sorted(model.joints, key=lambda placed: placed.name, reverse=True):
-        outboard.setdefault(placed.parent, []).append(placed)
-    out, stack = [], outboard.get(None, [])
-    while stack:
-        placed = stack.pop()
-        out.append(placed.name)
-        stack.extend(outboard.get(placed.child, ()))
-    return out
+    return [placed.name for placed in depth_first(sorted(model.joints, key=lambda placed: placed.name))]

@@ -1,6 +1,7 @@
 """A model as text and as HTML: the tree with its joints, coordinates and masses."""
 
 from html import escape
+from itertools import accumulate
 
 from .contacts import contacts_off
 
@@ -13,10 +14,7 @@ def rows(model):
     children: dict = {}
     for i, p in enumerate(model.parent):
         children.setdefault(p, []).append(i)
-    starts, q = [], 0
-    for placed in model.joints:
-        starts.append(q)
-        q += placed.joint.nq
+    starts = [0, *accumulate(placed.joint.nq for placed in model.joints)]
     out: list[tuple[str, ...]] = []
     stack = [(i, "", True) for i in reversed(children.get(-1, []))]
     while stack and len(out) < LIMIT:
