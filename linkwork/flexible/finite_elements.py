@@ -150,13 +150,7 @@ def reduced_shapes(K, M, B, places, interfaces, d, *, modes, count, up_to, root,
     own = lambda nodes: np.concatenate([np.zeros(0, int), *(np.arange(d) + d * i for i in nodes)]).astype(int)
     clamped = own(places["root"]) if root is not None and modes != "free" else np.zeros(0, int)
     free = np.setdiff1d(np.arange(size), np.concatenate([held, clamped]))
-    rigid = (
-        6 - np.linalg.matrix_rank(B[np.setdiff1d(np.arange(size), free)], tol=1e-9 * np.abs(B).max())
-        if modes == "free" or root is None
-        else 0
-    )
     Kf, Mf = K[free][:, free], M[free][:, free]
-    out = np.zeros((size, 0))
     if modes == "craig-bampton":
         if not interfaces:
             raise ModelError(
@@ -168,6 +162,7 @@ def reduced_shapes(K, M, B, places, interfaces, d, *, modes, count, up_to, root,
     else:
         if modes == "cantilever" and root is None:
             raise ModelError(f'{name} has cantilever modes but no root to hold; name its node, root=..., or take modes="free".')
+        rigid = 6 - np.linalg.matrix_rank(B[np.setdiff1d(np.arange(size), free)], tol=1e-9 * np.abs(B).max()) if modes == "free" else 0
         _, found = normal_modes(Kf, Mf, count, up_to, name, rigid)
     out = np.zeros((size, found.shape[1]))
     out[free] = found
@@ -265,7 +260,7 @@ def _places(positions, d: int, root, given: Mapping) -> dict[str, list[int]]:
     if "root" in given:
         raise ModelError('a frame is called "root", which is the one on the joint: root=... says which node that is.')
     out = {}
-    for name, nodes in ({} if root is None else {"root": root} | dict(given)).items() if root is not None else dict(given).items():
+    for name, nodes in (({} if root is None else {"root": root}) | dict(given)).items():
         nodes = list(nodes) if isinstance(nodes, Iterable) and not isinstance(nodes, str) else [nodes]
         if not nodes or any(not isinstance(i, int | np.integer) or not 0 <= i < len(positions) for i in nodes):
             raise ModelError(f'frame "{name}" is on nodes {nodes}; there are nodes 0 to {len(positions) - 1}.')
