@@ -2,7 +2,7 @@
 
 `solve_contacts` from nothing, in batches of one size and one by one; rounds of Gauss-Seidel with an exact local solve, as in kernels; and
 Pinocchio's own solvers on the same G, b and μ, at most 1000 rounds and its least tolerances: ADMM and projected Gauss-Seidel.
-Shares of problems whose worst residual (Signorini, cone, dissipation, as `linkwork.contact.solver.cone` defines them) is below a bound.
+Shares of problems whose worst residual (Signorini, cone, dissipation, as `linkwork.contact.cone` defines them) is below a bound.
 
     python -m benchmarks.contact_problems [--count 800] [--peers 200]
 """
@@ -13,7 +13,8 @@ from time import perf_counter
 import numpy as np
 
 import linkwork as lw
-from linkwork.contact.solver.cone import residual, speed
+from linkwork.contact.cone import residual, speed
+from linkwork.contact.problem import contacts
 from linkwork.contact.solver.gauss_seidel import gauss_seidel
 
 from .contact_sets import Problem, sets
@@ -83,7 +84,7 @@ def main() -> None:
             left[some], rounds[some], lack[some] = solved.residuals.max(-1), solved.rounds, solved.violation.max(-1)
         taken = (perf_counter() - start) / len(problems)
         for some, G, b, mu in batches(problems):
-            seidel[some] = residual(G, b, mu, gauss_seidel(G, b, mu, np.zeros_like(b), 100, 1e-9)[0])
+            seidel[some] = residual(G, b, mu, gauss_seidel(contacts(G, b, mu), np.zeros_like(b), 100, 1e-9)[0])
         may = lack == 0
         feasible, good, fine = feasible + may.sum(), good + (left <= 1e-6).sum(), fine + (left <= 1e-8).sum()
         points, at = [len(mu) for _, _, mu in problems], np.percentile(rounds[may], (50, 99, 100)).astype(int)

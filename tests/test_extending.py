@@ -1,4 +1,5 @@
-"""A joint, a quantity, an operation and a kind of system, taken from the pages that add them, on every road that the library's own take."""
+"""A joint, a quantity, an operation, and kinds of systems, constraints and contact rows, taken from the pages that add them, on every
+road that the library's own take."""
 
 import sys
 from dataclasses import replace
@@ -24,7 +25,7 @@ import stand_in
 from test_c import called, library, needs_compiler
 
 pytestmark = pytest.mark.usefixtures("registries")
-LINES = {"joint": 25, "quantity": 25, "operation": 25, "system": 25, "constraint": 45}
+LINES = {"joint": 25, "quantity": 25, "operation": 25, "system": 25, "constraint": 45, "contact-row": 40}
 SIZE = 70
 EPS = {np.float64: 2e-13, np.float32: 1e-4}
 
@@ -386,6 +387,43 @@ def test_the_new_operation_is_casadis():
     ((found,),) = evaluate(record("root", cube_root, [Input("x", ())]), {"x": [x]}, meanings("casadi", casadi), casadi.SX)
     f = casadi.Function("f", [x], [found])
     np.testing.assert_allclose([float(f(y)) for y in (-8.0, 0.0, 2.0)], np.cbrt([-8.0, 0.0, 2.0]), rtol=1e-15)
+
+
+# --- the contact row
+
+
+def latched():
+    """A door in its stop with a magnet of 3 N m, on the hinge of a frame that it turns."""
+    added("contact-row")
+    made = lw.Builder("door").body("leaf", joint=lw.Revolute(axis=(0, 0, 1)), mass=2.0, center=(0.4, 0, 0), tensor=(0.2, 0.2, 0.3))
+    handle = {"mass": 0.3, "center": (0.1, 0, 0), "tensor": (0.01, 0.01, 0.02)}
+    made.body("handle", "leaf", (0.8, 0, 0), lw.Revolute(axis=(0, 0, 1), friction=0.1), **handle)
+    return made.model()
+
+
+def test_a_batch_of_the_new_row_has_the_motion_of_single_runs():
+    """Pulls below and above the magnet, beside dry friction of another joint."""
+    robot, pulls = lw.Dynamics(latched()), np.array([[2.9, 0.3], [3.5, 0.05], [-2.0, 0.3]])
+    law = lw.ContactLaw(solver="newton", rounds=30, tolerance=1e-11)
+    start = np.zeros((3, 2)), np.array([[0.0, 0.0], [0.0, 0.5], [0.2, 0.0]])
+    batch = lw.rollout(robot, *start, pulls[:, None], dt=0.001, steps=200, method="contact", contact=law)
+    for i, pull in enumerate(pulls):
+        alone = lw.simulate(robot, (start[0][i], start[1][i]), until=0.2, method="contact", dt=0.001, control=lambda t, q, v, u=pull: u)
+        np.testing.assert_allclose(batch.end.q[i], alone.q[-1], atol=1e-9)
+    assert batch.residual.max() < 1e-9
+
+
+@pytest.mark.parametrize("solver", ["gauss_seidel", "newton", "interior"])
+def test_a_step_with_the_new_row_has_its_derivative(solver):
+    """∂v⁺/∂τ by differences, open, shut and about to open."""
+    robot = lw.Dynamics(latched())
+    step = lw.contact_kernel(robot, dt=0.01, contact=lw.ContactLaw(solver=solver, rounds=100, tolerance=1e-11))
+    by_tau, h = step.jacobian(of=1, by="tau"), 1e-5
+    for q, tau in (([0.3, 0.0], [1.0, 0.5]), ([0.0, 0.0], [1.0, 0.5]), ([0.0, 0.0], [4.0, 0.5])):
+        state = np.array(q), np.array([0.0, 0.2])
+        end = lambda tau, state=state: step(*state, tau, np.zeros(2))[1]
+        numeric = np.stack([(end(tau + h * x) - end(tau - h * x)) / (2 * h) for x in np.eye(2)], -1)
+        np.testing.assert_allclose(by_tau(*state, np.array(tau), np.zeros(2)), numeric, atol=1e-6)
 
 
 # --- the system

@@ -7,8 +7,8 @@
 Midpoints lie h v⁺ apart, so that gap(q½)/h is the speed with which a contact may close within the step. Forces that depend on velocity,
 dampers and gyroscopic ones, act as at the mean velocity of the step, contacts and all: what contacts hold at rest moves no damper. By how
 much they change within the step, of order h², contacts answer in the next one. So does friction against the mean slip, not the last:
-steps are of second order. Linear velocities move in axes that do not rotate. Joint limits and dry friction of joints are blocks of the
-same problem: a limit has no friction and no tangents, dry friction a normal that nothing moves.
+steps are of second order. Linear velocities move in axes that do not rotate. Joint limits and dry friction of joints are rows of the
+same problem.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import quantities, sweeps
-from ..contact.solver.cone import blocks, flat, mean_compliance, norm, residuals_of, speed, times, worst
-from ..contact.solver.sparse_newton import Bounded, Contacts, Newton, SparseProblem
+from ..contact.cone import blocks, flat, norm, times
+from ..contact.kinds import Bounded, Contact, Kind, Unilateral
+from ..contact.problem import ByMass, Matrix, Problem
+from ..contact.solver.newton import Newton
+from ..contact.step_rows import StepRows
 from ..lie.scalars import like, still
 from ..model.tree import concatenated
 from .rotation_translation import cross_product, element, rotated, rotations
 
-FREE = 1e30  # an impulse that has no bound
 RECOVERY = 0.1  # m/s: the fastest that bodies which are in each other are pushed apart
 
 
@@ -132,7 +134,8 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class ContactLaw:
-    """What may touch and how, as blocks (n, t1, t2): contacts, then joint limits, then joints with dry friction."""
+    """What may touch and how: contacts, three rows (n, t1, t2) each, then joint limits, joints with dry friction, and rows of somebody
+    else's kinds, one each."""
 
     touching: Callable  # (system, q) -> gaps (n,), rows J (3n, nv)
     friction: np.ndarray  # (n,) of contacts
@@ -142,6 +145,7 @@ class ContactLaw:
     limits: tuple[Bound, ...] = ()
     limit_restitution: float = 0.0
     rough: tuple[int, ...] = ()  # rows of v of joints with dry friction
+    own: tuple[StepRows, ...] = ()
     recovery: float = RECOVERY
     friction_first: bool = False  # is dry friction of joints taken off before the contacts are solved, joint by joint?
     impact_times: bool = False  # do derivatives know that impacts come earlier or later?
@@ -152,31 +156,50 @@ class ContactLaw:
 
     @property
     def count(self) -> int:
-        """Of all blocks."""
-        return self.contacts + len(self.limits) + len(self.rows_of_friction)
+        """Contacts and single rows."""
+        return self.contacts + len(self.limits) + len(self.rows_of_friction) + sum(x.count for x in self.own)
+
+    @property
+    def width(self) -> int:
+        """All rows."""
+        return self.count + 2 * self.contacts
+
+    @property
+    def gaps(self) -> int:
+        """All but dry friction have a gap."""
+        return self.count - len(self.rows_of_friction)
 
     @property
     def rows_of_friction(self) -> tuple[int, ...]:
-        """Rows of v with a block of dry friction."""
+        """Rows of v with a row of dry friction."""
         return () if self.friction_first else self.rough
 
+    @property
+    def normal(self) -> np.ndarray:
+        """The rows of gaps: normals of contacts, and limits."""
+        n, L = self.contacts, len(self.limits)
+        return np.concatenate([3 * np.arange(n), 3 * n + np.arange(L)])
+
+    def each_row(self, normal, tangent):
+        """Numbers of each gap (n + L,) at all rows: of a contact once for its normal and once for its tangents; zero for rows without."""
+        n = self.contacts
+        contact = flat(np.stack([normal[..., :n], tangent[..., :n], tangent[..., :n]], -1))
+        none = np.zeros_like(normal, shape=(*normal.shape[:-1], self.width - len(self.normal) - 2 * n))
+        return np.concatenate([contact, normal[..., n:], none], -1)
+
     def rows(self, system, q, nv: int):
-        """Gaps (N,) and rows J (3N, nv); those of a block that are not used are zero."""
-        N, L = self.contacts, len(self.limits)
-        fixed = np.zeros((3 * (L + len(self.rows_of_friction)), nv))
-        for k, x in enumerate(self.limits):
-            fixed[3 * k, x.rate] = x.side
-        for k, row in enumerate(self.rows_of_friction):
-            fixed[3 * (L + k) + 1, row] = 1.0
-        gaps, J = self.touching(system, q) if N else (q[..., :0], like(np.zeros((0, nv)), q))
-        batch = q.shape[:-1]
-        more = [x.side * (q[..., x.row] - x.bound) for x in self.limits] + [np.zeros_like(q[..., 0]) for _ in self.rows_of_friction]
-        gaps = np.concatenate([gaps, np.stack(more, -1)], -1) if more else gaps
-        J = np.broadcast_to(J, (*batch, *J.shape[-2:]))
-        return gaps, concatenated([J, np.broadcast_to(like(fixed, q), (*batch, *fixed.shape))], -2)
+        """Gaps (n + L and one of each own row,) and rows J (width, nv)."""
+        fixed = np.zeros((len(self.limits) + len(self.rows_of_friction), nv))
+        for row, x in zip(fixed, self.limits):
+            row[x.rate] = x.side
+        fixed[np.arange(len(self.limits), len(fixed)), list(self.rows_of_friction)] = 1.0
+        gaps, J = self.touching(system, q) if self.contacts else (q[..., :0], like(np.zeros((0, nv)), q))
+        own, more = zip(*(x.rows(system, q) for x in self.own)) if self.own else ((), ())
+        gaps = np.concatenate([gaps, *((x.side * (q[..., x.row] - x.bound))[..., None] for x in self.limits), *own], -1)
+        return gaps, concatenated([np.broadcast_to(x, (*q.shape[:-1], *x.shape[-2:])) for x in (J, like(fixed, q), *more)], -2)
 
     def some(self, chosen: np.ndarray) -> "ContactLaw":
-        """The law of some blocks, a mask (N,)."""
+        """The law of some of its contacts, limits and joints with dry friction, a mask (count,)."""
         n, m = self.contacts, self.contacts + len(self.limits)
         limits = tuple(x for x, here in zip(self.limits, chosen[n:m]) if here)
         rough = tuple(x for x, here in zip(self.rough, chosen[m:]) if here)
@@ -184,13 +207,13 @@ class ContactLaw:
         return replace(self, limits=limits, rough=rough, **materials)
 
     def normals(self, gaps, J, own, before, free, h):
-        """The normal rows of b, positive where a block does not act unless others make it, and what compliance adds to `own`, G_nn.
+        """Of each gap b (n + L,), positive where a row does not act unless others make it, and what compliance adds to `own`, G_nn.
 
             b_n = u_n + gap/h                                        rigid; where bodies overlap, no faster than `recovery`
             b_n = u_n + e u_n⁻                                       at an impact: the gap closes, e |u_n⁻| exceeds the free change of u_n
             b_n = u_n + (gap − B u_n⁻)/A,    G_nn + c/(h A)          compliant
         """
-        x, normal = h[..., None], J[..., ::3, :]
+        x, normal, gaps = h[..., None], J[..., self.normal, :], gaps[..., : len(self.normal)]
         (_, c, *_), e = self._materials(free), self._newtons(own, x, free)
         un, before_n = times(normal, free), times(normal, before)
         closing, gives, struck = np.maximum(gaps / x, -self.recovery), np.zeros_like(gaps), self._struck(gaps, un, before_n, e, x)
@@ -200,7 +223,7 @@ class ContactLaw:
         return un + np.where(struck, e * before_n, closing), gives
 
     def _soft_weights(self, gaps, own, before_n, x, free):
-        """A and B of compliant blocks, whose force N = −gap/c − d gap' is made with the gap and its rate as they are in a step:
+        """A and B of compliant contacts, whose force N = −gap/c − d gap' is made with the gap and its rate as they are in a step:
 
             λ_n = h N = −h/c (gap + A u_n⁺ − B u_n⁻),    A = h (1 + 3θ)/4 + c d f (1 + θ)/2,    B = h (1 − θ)/4 − c d f (1 − θ)/2
 
@@ -224,41 +247,40 @@ class ContactLaw:
         return np.where((self.compliance > 0) & (gaps < 0), np.maximum(-gaps / c - d * rates, 0.0), 0.0)
 
     def _struck(self, gaps, un, before_n, e, x):
-        """Which blocks bounce."""
+        """Which gaps bounce."""
         return (before_n < 0) & (gaps / x + un < 0) & (-e * before_n > np.abs(un - before_n))
 
     def _newtons(self, own, x, free):
-        """Newton's restitution of blocks that are rigid, or so stiff that a step does not resolve their springs, h² g > c; else zero."""
+        """Newton's restitution of what is rigid, or so stiff that a step does not resolve their springs, h² g > c; else zero."""
         e, c, *_ = self._materials(free)
         return np.where(c < x * x * own, e, np.where(c > 0, 0.0, e)) if self.compliance.any() else e
 
     def later(self, gaps, J, own, before, free, h):
-        """δt (N,), zero in value, by which a change of the state delays each impact that bounces, −δgap/u_n⁻; and their mean."""
-        e = self._newtons(own, h[..., None], free)
-        un, before_n = times(J[..., ::3, :], free), times(J[..., ::3, :], before)
+        """δt of each gap (n + L,), zero in value, by which a change of the state delays each impact that bounces,
+        −δgap/u_n⁻; and their mean."""
+        e, gaps = self._newtons(own, h[..., None], free), gaps[..., : len(self.normal)]
+        un, before_n = times(J[..., self.normal, :], free), times(J[..., self.normal, :], before)
         struck = self._struck(gaps, un, before_n, e, h[..., None])
         when = gaps / np.where(struck, -before_n, 1.0)
         late = np.where(struck, when - still(when), 0.0)
         return late, late.sum(-1) / np.maximum(np.where(struck, 1.0, 0.0).sum(-1), 1.0)
 
     def at_impact(self, J, own, before, free, h, late):
-        """What the delay of impacts does to b (3N,): δb_n = (1 + e) u̇_n δt, δb_t = u̇_t δt, u̇ = J v̇."""
+        """What the delay of impacts does to b (width,): δb_n = (1 + e) u̇_n δt, δb_t = u̇_t δt, u̇ = J v̇."""
         e = self._newtons(own, h[..., None], free)
-        rate = still(blocks(times(J, free - before) / h[..., None]))
-        return flat(rate * np.stack([1 + e, np.ones_like(e), np.ones_like(e)], -1) * late[..., None])
+        return still(times(J, free - before) / h[..., None]) * self.each_row((1 + e) * late, late)
 
     @property
     def _damping_ratios(self) -> np.ndarray:
         return np.array([damping_ratio(e) if c > 0 else 0.0 for e, c in zip(self.restitution, self.compliance)])
 
     def _materials(self, free):
-        """Restitution, compliance, damping and damping ratio of all blocks."""
-        L, F = len(self.limits), len(self.rows_of_friction)
+        """Restitution, compliance, damping and damping ratio of what has a gap."""
         given = (self.restitution, self.limit_restitution), (self.compliance, 0.0), (self.damping, 0.0), (self._damping_ratios, 0.0)
-        return (like(np.concatenate([a, np.full(L, b), np.zeros(F)]), free) for a, b in given)
+        return (like(np.concatenate([a, np.full(len(self.limits), b)]), free) for a, b in given)
 
     def turn(self, J, own, mu, before, free, after, impulse):
-        """What is added to λ (3N,) so that friction is against the mean slip of a step, ū = (u_t + u_t⁺)/2, and not against u_t⁺, where a
+        """What is added to λ (width,) so that friction is against the mean slip of a step, ū = (u_t + u_t⁺)/2, not against u_t⁺, where a
         slip goes on: λ_t turns by the angle between the two.
 
         A slip goes on if the next step would not end it, |u_t⁺| > |u_t − u_t⁺| and |u_t⁺| > g μ λ_n, and if nothing strikes.
@@ -276,75 +298,32 @@ class ContactLaw:
         turned = np.stack([c * t[..., 0] - s * t[..., 1], s * t[..., 0] + c * t[..., 1]], -1)
         return np.concatenate([flat(np.concatenate([np.zeros_like(t[..., :1]), turned - t], -1)), others], -1)
 
-    def problem(self, gaps, J, G, before, free, dry, h, friction=None):
-        """G, b and μ of Coulomb's problem, from velocities before and after the free part of a step and G = J 𝓜⁻¹ J* of rigid contacts;
-        and what compliance adds to the normal rows of G (N,)."""
-        n, L, F, x = self.contacts, len(self.limits), len(self.rows_of_friction), h[..., None]
-        mu = like(self.friction, free) if friction is None else friction
-        mu = np.concatenate([mu + np.zeros_like(gaps[..., :n]), np.zeros_like(gaps[..., n : n + L]), np.ones_like(gaps[..., n + L :])], -1)
-        own = blocks(np.diagonal(G, axis1=-2, axis2=-1))
-        u, zero = times(J, free), np.zeros_like(own[..., 0])
-        normal, gives = self.normals(gaps, J, own[..., 0], before, free, h)
-        extra = np.stack([gives, zero, zero], -1)
-        if L + F:
-            unused = [np.concatenate([zero[..., :n], parts], -1) for parts in self._unused(own, zero)]
-            extra = extra + np.stack(unused, -1)
-            held = np.concatenate([np.zeros_like(normal[..., : n + L]), -own[..., n + L :, 1] * (x * dry)], -1) if F else 0.0
-            normal = normal + held
-        b = flat(np.concatenate([normal[..., None], blocks(u)[..., 1:]], -1))
-        return G + flat(extra)[..., :, None] * like(np.eye(3 * self.count), free), b, mu, gives
-
-    def solved_by_rows(self, solver: Newton, inertia: Inertia, J, G, b, mu, gives, dry, h, impulse):
-        """λ (3N,), residual and rounds, and the change of v."""
-        p, rows = self._by_rows(inertia, J, G, b, mu, gives, dry, h)
-        forces, rounds = solver.by_rows(p, [impulse[..., i] for i in rows])
-        impulse, u = (self._spread(rows, each, b) for each in (forces, p.velocities(forces)))
+    def problem(self, compliance: Matrix | ByMass, gaps, J, own, before, free, dry, h, friction) -> Problem:
+        """The problem of a step from velocities before and after its free part; `own` (width,) is the diagonal of J 𝓒 J*."""
+        n, m, u = self.contacts, 3 * self.contacts + len(self.limits), times(J, free)
+        normal, gives = self.normals(gaps, J, own[..., self.normal], before, free, h)
+        kinds: list[Kind] = []
+        if n:
+            b = flat(np.concatenate([normal[..., :n, None], blocks(u[..., : 3 * n])[..., 1:]], -1))
+            g = (blocks(own[..., : 3 * n]).sum(-1) + gives[..., :n]) / 3
+            kinds.append(Contact(b, g, gives[..., :n], friction + np.zeros_like(g)))
+        if self.limits:
+            kinds.append(Unilateral(normal[..., n:], own[..., 3 * n : m]))
         if self.rows_of_friction:
-            impulse = impulse + self._spread([self._single_rows[len(self.limits) :] - 1], [h[..., None] * dry], b)
-        left = worst(residuals_of(mean_compliance(G), u, mu, impulse, speed(b)))
-        return impulse, np.stack([left, rounds + 0.0 * left], -1), p.change(forces)
-
-    def _by_rows(self, inertia: Inertia, J, G, b, mu, gives, dry, h) -> tuple[SparseProblem, list[np.ndarray]]:
-        """The problem by rows, three of each contact, one of each limit and joint with dry friction; and where they are in (3N,)."""
-        n, m, x, single = self.contacts, self.contacts + len(self.limits), h[..., None], self._single_rows
-        g = mean_compliance(G)
-        none, most = np.zeros_like(g[..., n:m]), [x * dry] if self.rows_of_friction else []
-        lower, upper = np.concatenate([none, *(-y for y in most)], -1), np.concatenate([none + FREE, *most], -1)
-        contacts = Contacts(J[..., : 3 * n, :], b[..., : 3 * n], g[..., :n], gives[..., :n], mu[..., :n])
-        bounded = Bounded(J[..., single, :], b[..., single], g[..., n:], lower, upper)
-        there = [(kind, rows) for kind, rows in ((contacts, np.arange(3 * n)), (bounded, single)) if len(rows)]
-        size = speed(b)
-        kinds = tuple(kind for kind, _ in there)
-        return SparseProblem(inertia.mass, inertia.divided, kinds, np.where(size > 0, size, 1.0)), [rows for _, rows in there]
+            most = h[..., None] * dry
+            last = m + len(self.rows_of_friction)
+            kinds.append(Bounded(u[..., m:last], own[..., m:last], -most, most))
+        row, gap = m + len(self.rows_of_friction), len(self.normal)
+        for x in self.own:
+            here = slice(row, row + x.count)
+            kinds.append(x.kind(gaps[..., gap : gap + x.count], u[..., here], own[..., here], h))
+            row, gap = row + x.count, gap + x.count
+        return Problem(tuple(kinds), compliance)
 
     def has_many_rows(self, nv: int) -> bool:
         """Does Newton's method by rows take fewer operations than with G? Counted on robots: where rows are more than velocities, and
         for single rows, which add to the diagonal of 𝓜 alone."""
         return 3 * self.contacts > nv or self.count > self.contacts
-
-    @property
-    def _single_rows(self) -> np.ndarray:
-        """The rows that are used in blocks of limits, then of dry friction."""
-        n, m = self.contacts, self.contacts + len(self.limits)
-        return np.concatenate([3 * np.arange(n, m), 3 * np.arange(m, self.count) + 1])
-
-    def _spread(self, rows, values, some):
-        """Values in their rows of (3N,), zeros elsewhere."""
-        out = np.zeros_like(some)
-        for where, value in zip(rows, values):
-            out[..., where] = value
-        return out
-
-    def _unused(self, own, zero):
-        """What stands on the diagonal of G in rows that are not used: as much as in the row that is."""
-        n, m = self.contacts, self.contacts + len(self.limits)
-        limit, rough = own[..., n:m, 0], own[..., m:, 1]
-        none = np.zeros_like(rough)
-        return (
-            np.concatenate([np.zeros_like(limit), rough], -1),
-            np.concatenate([limit, none], -1),
-            np.concatenate([limit, rough], -1),
-        )
 
 
 def damping_ratio(restitution: float) -> float:
@@ -378,7 +357,7 @@ def rubbed(rows, inertia: Inertia | Compliance, v, most):
 
 
 def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
-    """The first half of a step: q½, its free motion from v½, the gaps (N,), J (3N, nv) and 𝓜. `nodes` have joints without dry friction."""
+    """The first half of a step: q½, its free motion from v½, the gaps, J (width, nv) and 𝓜. `nodes` have joints without dry friction."""
     q, v = drift(nodes, q, v, h / 2)
     inertia = Inertia(nodes, q)
     motion = FreeMotion(nodes, v, h, lambda v: inertia.acceleration(nodes, q, v, tau, external))
@@ -388,7 +367,7 @@ def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
 def at_the_mean(law: "ContactLaw", J, own, mu, v, free, after, impulse, free_velocity: Callable, change: Callable):
     """v⁺ of a step with friction and forces at its mean velocity, from the one with forces at its first and friction at its last.
 
-    `own` (3N,) is the diagonal of G, `free_velocity` of a velocity is v_f with the forces there, `change` of λ is 𝓜⁻¹ J* λ.
+    `own` (width,) is the diagonal of G, `free_velocity` of a velocity is v_f with the forces there, `change` of λ is 𝓜⁻¹ J* λ.
     """
     turn = law.turn(J, own, mu, v, free, after, impulse)
     return after + change(turn) + (free_velocity((v + after) / 2) - free_velocity(v))
@@ -398,41 +377,43 @@ def contact_step(
     law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared,
     inertia_at: Callable = Inertia,
 ):  # fmt: skip
-    """The state after a step, the impulses (3N,) of its blocks, what the solver says of them, and the gaps (N,).
+    """The state after a step, the impulses (width,) of its rows, what the solver says of them, and the gaps (n + L,).
 
-    `solver` (G, b, μ, λ) -> (λ, more), or a Newton, starts from the impulses of the step before. `prepare` makes its first half,
-    `inertia_at` of (nodes, q) an Inertia.
+    `solver` (problem, λ) -> (λ, more) starts from the impulses of the step before. `prepare` makes its first half, `inertia_at` of
+    (nodes, q) an Inertia.
 
     Where derivatives know the times of impacts, an impact that comes δt later finds the configuration and the velocity that are reached
     then, and the velocities before and after it act δt longer and shorter (the saltation matrix): all of it is zero in value.
     """
     q, motion, gaps, J, inertia = prepare(law, nodes, q, v, tau, h, external)
     v, nv = motion.v, motion.v.shape[-1]
+    friction = like(law.friction, v) if friction is None else friction
     y = inertia.half(J)
     rigid = inertia.compliance(J, y)
     own = np.diagonal(rigid, axis1=-2, axis2=-1)
-    by_rows = isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(nv)
-
     free = motion.velocity(v)
     if law.friction_first and law.rough:
         free = rubbed(law.rough, inertia, free, h[..., None] * dry)
-    G, b, mu, gives = law.problem(gaps, J, rigid, v, free, dry, h, friction)
-    if by_rows:
-        impulse, said, change = law.solved_by_rows(solver, inertia, J, G, b, mu, gives, dry, h, impulse)
+    given = gaps, J, own, v, free, dry, h, friction
+    if isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(nv):
+        rows = ByMass(inertia.mass, inertia.divided, J)
+        impulse, said = solver(law.problem(rows, *given), impulse)
+        change = rows.motion(impulse)
     elif not law.impact_times:
-        impulse, said = solver(G, b, mu, impulse)
+        impulse, said = solver(law.problem(Matrix(rigid), *given), impulse)
         change = inertia.change(y, impulse)
     else:
-        normal = own[..., ::3]
+        normal = own[..., law.normal]
         late, mean = law.later(gaps, J, normal, v, free, h)
         there = quantities.integrate(nodes, q, v * mean[..., None])
         (_, J), inertia = law.rows(nodes, there, nv), inertia_at(nodes, there)
         y = inertia.half(J)
-        G, b, mu, _ = law.problem(gaps, J, inertia.compliance(J, y), v, free, dry, h, friction)
-        impulse, said = solver(G, b + law.at_impact(J, normal, v, free, h, late), mu, impulse)
+        G = inertia.compliance(J, y)
+        problem = law.problem(Matrix(G), gaps, J, np.diagonal(G, axis1=-2, axis2=-1), *given[3:])
+        impulse, said = solver(problem.plus(law.at_impact(J, normal, v, free, h, late)), impulse)
         change = inertia.change(y, impulse)
-        q = quantities.integrate(nodes, q, -inertia.change(y, flat(still(blocks(impulse)) * late[..., None])))
+        q = quantities.integrate(nodes, q, -inertia.change(y, still(impulse) * law.each_row(late, late)))
     change_of = lambda impulse: inertia.change(y, impulse)
-    after = at_the_mean(law, J, own, mu, v, free, free + change, impulse, motion.velocity, change_of)
+    after = at_the_mean(law, J, own, friction, v, free, free + change, impulse, motion.velocity, change_of)
     q, v = drift(nodes, q, after, h / 2)
     return q, v, impulse, said, gaps

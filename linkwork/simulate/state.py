@@ -67,7 +67,7 @@ class Midpoints(NamedTuple):
 class Impulses(NamedTuple):
     """The impulses of the last step with contact, where the next solution starts."""
 
-    impulse: Annotated[np.ndarray, "blocks"]
+    impulse: Annotated[np.ndarray, "impulses"]
     answer: Annotated[np.ndarray, "answers"] | None = None  # of Python functions, in a step that compiled code has not solved
 
 

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.contact.solver.cone import residual
-from linkwork.contact.solver.gauss_seidel import gauss_seidel, local
+from linkwork.contact.cone import residual
+from linkwork.contact.kinds.coulomb import local
+from linkwork.contact.problem import contacts as contacts_of
+from linkwork.contact.solver.gauss_seidel import gauss_seidel
 from linkwork.contact.solver.interior import interior, reach
-from linkwork.contact.solver.newton import newton_step, sensitivity
+from linkwork.contact.solver.newton import descent
 from linkwork.engine.loading.kernel import Kernel
 from linkwork.engine.tracing.program import Input
 from linkwork.errors import ShapeError
@@ -56,8 +58,8 @@ def test_every_method_finds_the_same_velocities():
     """The interior point, Gauss-Seidel and Newton's method agree on u."""
     G, b, mu = problems(60, 4, 18)
     best = lw.solve_contacts(G, b, mu)
-    inner, left, _ = interior(G, b, mu, 40, tolerance=1e-10)
-    seidel, _ = gauss_seidel(G, b, mu, np.zeros_like(b), 300, 1e-10)
+    inner, left, _ = interior(contacts_of(G, b, mu), 40, tolerance=1e-10)
+    seidel, _ = gauss_seidel(contacts_of(G, b, mu), np.zeros_like(b), 300, 1e-10)
     for force in (inner[left < 1e-9], seidel[residual(G, b, mu, seidel) < 1e-9]):
         assert len(force) > 54
     assert np.allclose(inner[left < 1e-9], best.force[left < 1e-9], atol=1e-6)
@@ -156,7 +158,10 @@ def test_the_derivative_is_that_of_differences_where_contacts_are_strict():
     """du/db = 1 + G dλ/db, against central differences."""
     G, b, mu = problems(40, 3, 12, seed=3)
     found = lw.solve_contacts(G, b, mu)
-    slope = np.eye(9) + G @ sensitivity(G, b, mu, found.force)
+    p, eps = contacts_of(G, b, mu), np.full(len(b), 1e-10)
+    D = p.kinds[0].derivative(p.aims(found.velocity, found.force)).times(np.eye(9) / p.g[..., None]).mT
+    by_b = [p.compliance.step(p, found.velocity, found.force, x, eps) for x in np.moveaxis(D, -1, 0)]  # −(1 − D + D ρ G)⁻¹ D ρ
+    slope = np.eye(9) + G @ np.stack(by_b, -1)
     h, good = 1e-6, 0
     for i in range(len(b)):
         up, down = (lw.solve_contacts(G[i], b[i] + s * h * np.eye(9), mu[i], found.force[i]) for s in (1, -1))
@@ -169,7 +174,7 @@ def test_a_newton_step_never_makes_it_worse():
     """|F| does not grow, from anywhere."""
     G, b, mu = problems(60, 4, 18)
     force = np.random.default_rng(1).normal(size=b.shape)
-    again = newton_step(G, b, mu, newton_step(G, b, mu, force))
+    again = descent(contacts_of(G, b, mu), force, 2)[0]
     assert np.isfinite(again).all()
 
 
@@ -178,7 +183,10 @@ def test_a_newton_step_never_makes_it_worse():
 def test_a_kernel_does_what_the_plain_text_does(name, kind):
     """The same text as one loop of compiled code, in float64 to rounding, in float32 to its accuracy."""
     G, b, mu = problems(64, 2, 12)
-    rounds = {"gauss_seidel": lambda *x: gauss_seidel(*x, 40, 1e-6), "interior": lambda G, b, mu, f: interior(G, b, mu, 12, f)[:2]}[name]
+    rounds = {
+        "gauss_seidel": lambda *x: gauss_seidel(contacts_of(*x[:3]), x[3], 40, 1e-6),
+        "interior": lambda *x: interior(contacts_of(*x[:3]), 12, x[3])[:2],
+    }[name]
     inputs = Input("G", (6, 6)), Input("b", (6,)), Input("mu", (2,)), Input("force", (6,))
     arrays = [x.astype(kind) for x in (G, b, mu, np.zeros_like(b))]
     force = Kernel(name, rounds, inputs).gufunc(kind)(*arrays)[0]
@@ -205,7 +213,7 @@ def test_gauss_seidel_serves_mechanisms_with_fewer_freedoms_than_directions(free
     if freedoms == 2:
         J[:, 2] = 0.0
     G, b = J @ J.mT, (J @ rng.standard_normal((200, freedoms, 1)))[..., 0]
-    force, _ = gauss_seidel(G, b, np.full((200, 1), 0.2), np.zeros((200, 3)), 100, 1e-12)
+    force, _ = gauss_seidel(contacts_of(G, b, np.full((200, 1), 0.2)), np.zeros((200, 3)), 100, 1e-12)
     solved = residual(G, b, np.full((200, 1), 0.2), force) < 1e-8
     assert solved.mean() > 0.95  # with strong coupling of normal and tangent there may be several solutions or none (Painlevé)
 

@@ -8,9 +8,10 @@ import scenes
 
 import linkwork as lw
 from linkwork import sweeps
-from linkwork.contact.solver.cone import blocks, flat, mean_compliance, residual, scaled, speed, spread, times
-from linkwork.contact.solver.newton import alart_curnier
-from linkwork.contact.solver.sparse_newton import Bounded, Contacts, Newton, SparseProblem, newton_step
+from linkwork.contact.cone import blocks, flat, mean_compliance, residual, times
+from linkwork.contact.kinds import Bounded, Contact
+from linkwork.contact.problem import ByMass, Matrix, Problem, contacts
+from linkwork.contact.solver.newton import Newton, change
 
 NEWTON = lw.ContactLaw(solver="newton", rounds=30, tolerance=1e-9)
 
@@ -24,20 +25,43 @@ def random_problem(n=5, nv=12, batch=40, seed=0):
     return mass, J, r, G, rng.normal(size=(batch, 3 * n)), rng.uniform(0.1, 1.0, (batch, n)), rng.normal(size=(batch, 3 * n))
 
 
+def divided(mass):
+    return lambda x: np.linalg.solve(mass, x[..., None])[..., 0]
+
+
 def test_a_step_by_rows_is_the_step_with_the_compliance():
-    """(1 + ε − D + D ρ G) Δλ = −F, solved as (𝓜 + J* C J) w = −J* E⁻¹ F."""
+    """(E + D ρ G) Δλ = −F, E = 1 + ε − D, D = dΠ by differences; solved as (𝓜 + J* C J) w = −J* E⁻¹ F, and as it is."""
     mass, J, r, G, b, mu, force = random_problem()
     g, eps = mean_compliance(G), np.full(len(b), 1e-3)
-    p = SparseProblem(mass, lambda x: np.linalg.solve(mass, x[..., None])[..., 0], (Contacts(J, b, g, r, mu),), speed(b))
-    assert np.allclose(p.velocities([force])[0], times(G, force) + b)
-    (found,) = newton_step(p, [force], p.velocities([force]), eps)
-    S, c, d = scaled(G, b)
-    F, D = alart_curnier(S, c, mu, force * d)
-    kinds = np.unique(np.round(D.sum((-1, -2)), 6))
-    assert 0.0 in kinds and 3.0 in kinds and len(kinds) > 10
-    D = spread(D)
-    wanted = force + np.linalg.solve(1.001 * np.eye(G.shape[-1]) - D + D @ S, -F[..., None])[..., 0] / d
-    np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9)
+    soft = (Contact(b, g, r, mu),)
+    rigid = J @ np.linalg.solve(mass, J.mT)
+    p, q = Problem(soft, ByMass(mass, divided(mass), J)), Problem(soft, Matrix(rigid))
+    u = p.velocities(force)
+    assert np.allclose(u, times(G, force) + b) and np.allclose(q.matrix, G)
+    rho, h = np.repeat(1 / g, 3, -1), 1e-7
+    z, F = force - rho * u, p.natural(u, force)
+    D = np.stack([(p.project(z + h * x) - p.project(z - h * x)) / (2 * h) for x in np.eye(b.shape[-1])], -1)
+    trace = np.round(blocks(np.diagonal(D, axis1=-2, axis2=-1)).sum(-1), 5)
+    assert 0.0 in trace and 3.0 in trace and len(np.unique(trace)) > 10
+    wanted = np.linalg.solve(1.001 * np.eye(G.shape[-1]) - D + D * rho[:, None, :] @ G, -F[..., None])[..., 0]
+    for way in (p, q):
+        np.testing.assert_allclose(change(way, u, force, eps), wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(change(p, u, force, eps), change(q, u, force, eps), rtol=1e-7, atol=1e-9)
+
+
+def test_rows_over_other_motions_make_the_same_step():
+    """J = A S: rows A over the twists S v of the bodies that touch, whose mass is (S 𝓜⁻¹ S*)⁻¹; 15 rows, 6 twists, 12 velocities."""
+    mass, _, r, _, b, mu, force = random_problem()
+    rng = np.random.default_rng(1)
+    A, S = rng.normal(size=(len(b), 15, 6)), rng.normal(size=(len(b), 6, 12))
+    J, compliance = A @ S, S @ np.linalg.solve(mass, S.mT)
+    own = mean_compliance(J @ np.linalg.solve(mass, J.mT))
+    kinds = (Contact(b, own + r / 3, r, mu),)
+    full = Problem(kinds, ByMass(mass, divided(mass), J))
+    small = Problem(kinds, ByMass(np.linalg.inv(compliance), lambda x: times(compliance, x), A))
+    u, eps = full.velocities(force), np.full(len(b), 1e-2)
+    np.testing.assert_allclose(small.velocities(force), u, atol=1e-9)
+    np.testing.assert_allclose(change(small, u, force, eps), change(full, u, force, eps), rtol=1e-6, atol=1e-8)
 
 
 def test_single_rows_with_bounds_are_solved_to_their_optimum():
@@ -45,11 +69,10 @@ def test_single_rows_with_bounds_are_solved_to_their_optimum():
     mass, J, _, _, b, _, force = random_problem(n=3, nv=9)
     G = J @ np.linalg.solve(mass, J.mT)
     own, upper = np.diagonal(G, axis1=-2, axis2=-1), np.abs(b) * 2
-    rows = Bounded(J, b, own, 0 * b, upper)
-    p = SparseProblem(mass, lambda x: np.linalg.solve(mass, x[..., None])[..., 0], (rows,), np.abs(b).max(-1))
-    (found,), rounds = Newton(50, 1e-12).by_rows(p, [force])
+    p = Problem((Bounded(b, own, 0 * b, upper),), ByMass(mass, divided(mass), J))
+    found, said = Newton(50, 1e-12)(p, force)
     u = times(G, found) + b
-    assert (rounds <= 50).all() and (found >= 0).all() and (found <= upper).all()
+    assert (said[:, 1] <= 50).all() and (found >= 0).all() and (found <= upper).all()
     low, high = found < 1e-8, found > upper - 1e-8
     assert low.any() and high.any() and (~low & ~high).any()
     assert u[low].min() > -1e-10 and u[high].max() < 1e-10 and np.abs(u[~low & ~high]).max() < 1e-10
@@ -57,7 +80,7 @@ def test_single_rows_with_bounds_are_solved_to_their_optimum():
 
 def test_rounds_with_the_compliance_end_in_a_solution():
     *_, G, b, mu, _ = random_problem(n=3, nv=12)
-    found, said = Newton(60, 1e-10)(G, b, mu, np.zeros_like(b))
+    found, said = Newton(60, 1e-10)(contacts(G, b, mu), np.zeros_like(b))
     good = said[:, 1] <= 60
     assert good.mean() > 0.9 and residual(G, b, mu, found)[good].max() < 1e-9
     assert np.array_equal(said[:, 0], residual(G, b, mu, found))

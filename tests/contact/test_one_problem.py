@@ -8,7 +8,7 @@ import scenes
 from scenes import G
 
 import linkwork as lw
-from linkwork.contact.solver.rows import solve_rows
+from linkwork.contact.solver.accurate import solve_rows
 from linkwork.errors import SimulationError
 from linkwork.model import solids
 

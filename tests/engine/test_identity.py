@@ -12,7 +12,7 @@ from fresh import python
 from test_cache import NO_TRACE
 
 import linkwork as lw
-from linkwork.contact.solver.cone import blocks
+from linkwork.contact.cone import blocks
 from linkwork.engine.loading.compiled import Made
 from linkwork.engine.loading.identity import digest
 

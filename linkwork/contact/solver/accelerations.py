@@ -12,8 +12,8 @@ import numpy as np
 
 from ...errors import ModelError
 from ...lie.scalars import numbers
-from .cone import blocks, flat, norm, spread, times
-from .solve import solve_contacts
+from ..cone import blocks, flat, norm, times
+from .accurate import solve_rows
 
 GAP = 1e-6  # of the mechanism's size: surfaces nearer than that touch
 SPEED = 1e-6  # of the speed that accelerations of the points reach along that size: contacts slower than that are at rest
@@ -60,15 +60,15 @@ def contact_dynamics(robot, q, v, tau, external=None, *, t=None, gap: float | No
     striking = touching & (u[..., 0] < -speed)
     closed = touching & (u[..., 0] <= speed)
     slipping = closed & (norm(u[..., 1:]) > speed)
-    force, found = accelerations(J @ response, b, robot.contacts.friction, u[..., 1:], closed, slipping)
-    converged = found.converged & np.isfinite(b).all(-1) & np.isfinite(gaps).all(-1)
+    force, left, rounds, solved = accelerations(J @ response, b, robot.contacts.friction, u[..., 1:], closed, slipping)
+    converged = solved & np.isfinite(b).all(-1) & np.isfinite(gaps).all(-1)
     force = np.where(converged[..., None, None], force, np.nan)
     rate = blocks(times(J @ response, flat(force)) + b)
     pressed = closed & ((force[..., 0] > 0) | (rate[..., 0] <= 1e-9 * np.abs(b).max(-1, initial=0.0)[..., None]))
     turning = norm(rate[..., 1:]) > 1e-7 * np.maximum(np.abs(b).max(-1, initial=0.0), 1e-300)[..., None]
     slide = pressed & (slipping | turning)
     vdot = free + times(response, flat(force))
-    return ContactDynamics(vdot, force, pressed, pressed & ~slide, slide, striking, found.residuals, found.rounds, converged)
+    return ContactDynamics(vdot, force, pressed, pressed & ~slide, slide, striking, left, rounds, converged)
 
 
 def _at_rest(robot, J, v, b):
@@ -79,26 +79,18 @@ def _at_rest(robot, J, v, b):
 
 
 def accelerations(G, b, mu, slip, closed, slipping):
-    """Forces (..., n, 3) of contacts, of which some are open and some slide with velocity `slip`, and the solution they come from.
-
-    The force of one that slides is λ_n (1, −μ e): one unknown, G E in place of G, and no friction cone. Its other rows are not used.
-    """
-    mu = np.broadcast_to(mu, closed.shape)
-    some = closed.any(tuple(range(closed.ndim - 1)))
-    if not some.all():  # those that are open in every sample have no forces
-        rows, force = np.flatnonzero(np.repeat(some, 3)), np.zeros((*closed.shape, 3), b.dtype)
-        mu, closed, slipping = (x[..., some] for x in (mu, closed, slipping))
-        force[..., some, :], found = accelerations(G[..., rows[:, None], rows], b[..., rows], mu, slip[..., some, :], closed, slipping)
-        return force, found
-    e = slip / np.where(slipping, norm(slip), 1.0)[..., None]
-    sticks = (closed & ~slipping)[..., None, None]
-    along = np.concatenate([np.ones_like(e[..., :1]), -mu[..., None] * e], -1)[..., None] * [1.0, 0.0, 0.0]
-    E = np.where(sticks, np.eye(3), np.where(slipping[..., None, None], along, 0.0))
-    rows = np.where(sticks, np.eye(3), np.where(slipping[..., None, None], np.diag([1.0, 0.0, 0.0]), 0.0))
-    reduced = spread(rows) @ G @ spread(E)
-    size = np.abs(blocks(np.diagonal(G, axis1=-2, axis2=-1))).sum(-1) + np.abs(blocks(np.diagonal(reduced, axis1=-2, axis2=-1))).sum(-1)
-    unused = 1.0 - np.diagonal(rows, axis1=-2, axis2=-1)
-    reduced = reduced + np.eye(b.shape[-1]) * flat(unused * size[..., None])[..., None, :]
-    right = times(spread(rows), b)
-    found = solve_contacts(reduced, right, np.where(slipping, 0.0, mu))
-    return blocks(times(spread(E), found.force)), found
+    """Forces (..., n, 3) of contacts, of which some are open and some slide with velocity `slip`; their residuals (..., 3), rounds (...),
+    and where they are solved. Samples in which the same contacts are closed and slide are solved together."""
+    batch, n = closed.shape[:-1], closed.shape[-1]
+    G, b, slip = (x.reshape(-1, *x.shape[len(batch) :]) for x in (G, b, slip))
+    states = np.concatenate([closed, slipping], -1).reshape(-1, 2 * n)
+    force, left, rounds, solved = np.zeros((len(b), n, 3)), np.zeros((len(b), 3)), np.zeros(len(b), int), np.ones(len(b), bool)
+    for state in np.unique(states, axis=0):
+        on, some = np.flatnonzero(state[:n]), np.flatnonzero((states == state).all(-1))
+        if len(on):
+            rows = (3 * on[:, None] + np.arange(3)).ravel()
+            directions = np.where(state[n:][on][:, None], slip[some][:, on], 0.0)
+            solution = solve_rows(G[some][:, rows[:, None], rows], b[some][:, rows], mu[on], slip=directions)
+            force[some[:, None], on], left[some] = solution.contact, solution.residuals
+            rounds[some], solved[some] = solution.rounds, solution.solved
+    return force.reshape(*batch, n, 3), left.reshape(*batch, 3), rounds.reshape(batch), solved.reshape(batch)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...lie.scalars import numbers
-from .cone import nonzero
+from ..cone import nonzero
 
 KERNEL = 1e-13  # of the largest eigenvalue of the compliance of normals: smaller ones are zero
 IMMOBILE = 1e-14  # of the largest compliance: a contact with less does not move

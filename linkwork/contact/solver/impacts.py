@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cone import flat
-from .gauss_seidel import local
-from .rows import RowSolution, solve_rows
+from ..cone import flat
+from ..kinds.coulomb import local
+from .accurate import RowSolution, solve_rows
 
 IMPACTS = 1000  # one by one, at most
 LOCAL = 4  # times that a contact is solved from its own last impulse
@@ -58,7 +58,7 @@ def impact(law: str, G, u, mu, e, slow) -> Impact:
         if held.solved:  # or a contact drives them off
             found, after = held, np.where(stays, 0.0, held.w - back[3 * n :])
         stays &= held.solved
-    return Impact(start + _all(found), after, found.between | stays, found.solved, found.residual)
+    return Impact(start + _all(found), after, found.between | stays, bool(found.solved), found.residual)
 
 
 def _stopped(G, u, mu, low=None) -> RowSolution:

@@ -3,51 +3,51 @@
 import numpy as np
 
 from ...lie.scalars import like, rounding, still
-from .cone import blocks, flat, residual, scaled, spread
+from ..cone import blocks, flat, spread
+from ..problem import AsContacts, Problem
 from .interior import Cones, balanced, inside, lorentz
-from .newton import EPS, alart_curnier, times_solve
+from .newton import EPS
 
 
-def implicit(G, b, mu, force, smoothing: float = 0.0):
-    """The solution near a λ, with its derivative by G, b and μ; the λ itself where no better one is near."""
-    step, left = (smooth_step, smooth_residual) if smoothing else (step_of_newton, residual_of)
-    finer = step(G, b, mu, force, smoothing)
-    better = left(G, b, mu, finer, smoothing) <= left(G, b, mu, force, smoothing)
+def implicit(p: Problem, force, smoothing: float = 0.0):
+    """The solution near a λ, with its derivative by all that the problem is made of; the λ itself where no better one is near."""
+    if smoothing:
+        q = AsContacts(p)
+        finer, better = _smoothed(Cones(q.G, q.b, q.mu, smoothing), q.force(force))
+        return _nearer(q.own(finer), better, force)
+    finer = newton_step(p, force)
+    return _nearer(finer, p.residual(finer) <= p.residual(force), force)
+
+
+def _nearer(finer, better, force):
     return still(np.where(better[..., None], finer, force)) + (finer - still(finer))
 
 
-def residual_of(G, b, mu, force, _):
-    return residual(G, b, mu, force)
-
-
-def step_of_newton(G, b, mu, force, _):
+def newton_step(p: Problem, force):
     """λ after one whole Newton step, which hardly changes a solution but gives it the derivative of the implicit function theorem:
 
-        dλ = −(1 − D + D G)⁻¹ ∂F,    whatever derivative the λ has that it starts from
+        dλ = −(1 − D + D ρ G)⁻¹ ∂F,    whatever derivative the λ has that it starts from
     """
-    d = still(scaled(G, b)[2])
-    G, b, x = G / (d[..., :, None] * d[..., None, :]), b / d, still(force * d)
-    F, D = alart_curnier(G, b, mu, x)
-    D = spread(D)
-    loose = np.maximum(EPS, np.sqrt(rounding(x)))[..., None, None]
-    return (x - times_solve(still((1 + loose) * like(np.eye(G.shape[-1]), G) - D + D @ G), F)) / d
+    force = still(force)
+    u = p.velocities(force)
+    known, eps = p.still, np.maximum(EPS, np.sqrt(rounding(force)))
+    return force + known.compliance.step(known, still(u), force, p.natural(u, force), eps)
 
 
-def smooth_step(G, b, mu, force, smoothing: float):
-    """λ after one whole Newton step on the equation of x alone:
+def _smoothed(p: Cones, force):
+    """λ after one whole Newton step on the equation of x alone, and whether it is better:
 
         y = κ x⁻¹,    (G + N P(y)/κ) δx = −∂(G x + b + σ(y_t) e_n − y),    P(y) = 2 y y* − (y_n² − |y_t|²) diag(1, −1, −1)
     """
-    p = Cones(G, b, mu, smoothing)
     x = still(p.of_force(force))
     y = p.inverse(x)
     P = 2 * y[..., :, None] * y[..., None, :] - lorentz(y)[..., None, None] * like(np.diag([1.0, -1.0, -1.0]), y)
     K = still(p.G + spread(p.slope(y, np.ones_like(p.kappa[..., 0])) @ (P / p.kappa[..., None, None])))
-    return p.force(x - blocks(balanced(K)(flat(p.equation(x, y)))))
+    finer = p.force(x - blocks(balanced(K)(flat(p.equation(x, y)))))
+    return finer, _left(p, finer) <= _left(p, force)
 
 
-def smooth_residual(G, b, mu, force, smoothing: float):
+def _left(p: Cones, force):
     """How far λ is from a solution of the smoothed problem; infinite outside of the cones."""
-    p = Cones(G, b, mu, smoothing)
     x = p.of_force(force)
     return np.where(inside(x), p.left(x, p.inverse(x)), np.inf)

@@ -22,7 +22,8 @@ import numpy as np
 from ...lie.iteration import iterate
 from ...lie.scalars import like, still
 from ...spatial.lu import solve
-from .cone import blocks, flat, mean_compliance, nonzero, norm, residual, speed, spread, times
+from ..cone import blocks, flat, mean_compliance, nonzero, norm, residual, speed, spread, times
+from ..problem import AsContacts, Problem
 
 THETA, LEAST_THETA, LESS = 0.98, 0.6, 0.15
 PROXIMAL = 1e-12  # of the diagonal of G, of the exact problem
@@ -170,7 +171,7 @@ class Cones:
 
 
 def interior(
-    G, b, mu, most: int, force=None, tolerance: float = 0.0, *, smoothing: float = 0.0, theta: float = THETA, back: float = BACK,
+    p: Problem, most: int, force=None, tolerance: float = 0.0, *, smoothing: float = 0.0, theta: float = THETA, back: float = BACK,
     convex: bool = False,
 ):  # fmt: skip
     """The best λ of at most so many rounds, its residual, and the rounds: until the residual is below the tolerance.
@@ -178,10 +179,18 @@ def interior(
     `force` is a λ to start near. In a kernel the rounds are one loop. `convex` leaves De Saxcé's term out: a solution of that problem
     with u = 0 is one of Coulomb's.
     """
-    p = Cones(G, b, mu, smoothing, convex=convex)
+    q = AsContacts(p)
+    best, least, rounds = rounds_in_cones(
+        Cones(q.G, q.b, q.mu, smoothing, convex=convex), most, None if force is None else q.force(force), tolerance, theta, back
+    )  # fmt: skip
+    return q.own(best), least, rounds
+
+
+def rounds_in_cones(p: "Cones", most: int, force, tolerance: float, theta: float, back: float):
+    """The rounds in the variables of the cones."""
     x, y = p.start(force)
     first = p.force(x) * 0.0 if force is None else force
-    left = p.left(x, y) if p.smooth else residual(G, b, mu, first)
+    left = p.left(x, y) if p.smooth else residual(*p.problem, first)
 
     def step(x, y, theta, best, least):
         x, y, theta = _round(p, x, y, theta, back)

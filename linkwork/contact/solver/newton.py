@@ -1,73 +1,93 @@
-"""Newton's method on Coulomb's problem, from near its solution, and the derivative of a solution."""
+"""Newton's method on a problem, by natural maps (Alart and Curnier), over any scalar.
+
+    F(λ) = λ − Π(λ − ρ u),   ρ = 1/g,  D = dΠ,    (1 + ε − D + D ρ (J 𝓒 J* + r)) Δλ = −F
+
+`newton` are rounds of whole steps, for kernels: ε falls where the residual does and grows where it does not (Levenberg and Marquardt), so
+that forces which a redundant problem leaves open do not run away. `descent` shortens each step until |F| falls, from near a solution.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...lie.iteration import iterate
-from ...lie.scalars import like
-from ...spatial.lu import solve
-from .cone import blocks, flat, in_disc, nonzero, norm, scaled, spread, times
+from ..cone import nonzero, norm
+from ..problem import Problem
 
-EPS = 1e-10  # of the diagonal: forces that a redundant problem leaves open stay where they are
-
-
-def alart_curnier(G, b, mu, force):
-    """F(λ) = λ − Π(λ − u), Π on [0, ∞) and on the disc of radius μ Π_n, zero in a solution; and D = dΠ, (..., n, 3, 3).
-
-    For G with a diagonal of about 1. D is 0 where a contact is open, 1 where it sticks.
-    """
-    L = blocks(force)
-    z = L - blocks(times(G, force) + b)
-    tangent, normal = z[..., 1:], np.maximum(z[..., 0], 0.0)
-    t, r = norm(tangent), mu * normal
-    e = tangent / nonzero(t)[..., None]
-    F = L - np.concatenate([normal[..., None], in_disc(tangent, r)], -1)
-    closed, slides = (z[..., 0] > 0)[..., None, None], (t > r)[..., None, None]
-    two, one = like(np.eye(2), G), like(np.eye(3), G)
-    turning = (r / nonzero(t))[..., None, None] * (two - e[..., :, None] * e[..., None, :])
-    lower = np.concatenate([(mu[..., None] * e)[..., None], turning], -1)
-    upper = np.broadcast_to(like([[1.0, 0.0, 0.0]], G), (*lower.shape[:-2], 1, 3))
-    return flat(F), np.where(closed, np.where(slides, np.concatenate([upper, lower], -2), one), 0.0)
+LEAST, FIRST, MOST = 1e-4, 0.1, 0.3  # bounds of ε, at the start the residual
+ENOUGH = 0.9  # of a residual: what is above it after a round is no progress
+UP, DOWN, SLOWER, SLOWEST = 3.0, 10.0, 0.7, 1.5  # factors of ε without and with progress; the latter shrinks each time that there is none
+EPS = 1e-10  # ε of a descent: forces that a redundant problem leaves open stay where they are
 
 
-def newton_step(G, b, mu, force, halvings: int = 6):
-    """One step (1 − D + D G) Δλ = −F, shortened until |F| falls; the old λ where no length of it is better."""
-    return newton(G, b, mu, force, 1, halvings=halvings)[0]
+class Damping(NamedTuple):
+    """ε of the next round, what it is divided by where there is progress, and the residual: all (...)."""
+
+    eps: Any
+    down: Any
+    left: Any
+
+    @classmethod
+    def first(cls, left):
+        return cls(np.minimum(np.maximum(left, LEAST), FIRST), DOWN + 0.0 * left, left)
+
+    def after(self, left) -> "Damping":
+        better = left < ENOUGH * self.left
+        down = np.where(better, self.down, np.maximum(SLOWER * self.down, SLOWEST))
+        return Damping(np.where(better, np.maximum(self.eps / down, LEAST), np.minimum(UP * self.eps, MOST)), down, left)
 
 
-def newton(G, b, mu, force, most: int, tolerance: float = 0.0, halvings: int = 6):
-    """λ after Newton steps, at most so many, and the steps: until |F| is below a tolerance, relative to b, or falls no more."""
-    G, b, d = scaled(G, b)
-    one, small = like(np.eye(G.shape[-1]), G), tolerance * norm(b)
-    x = force * d
+def change(p: Problem, u, force, eps):
+    """Δλ of a Newton step from forces with velocities u."""
+    return p.compliance.step(p, u, force, p.natural(u, force), eps)
 
-    def step(x):
-        F, D = alart_curnier(G, b, mu, x)
-        D, least = spread(D), norm(F)
-        change = -times_solve((1 + EPS) * one - D + D @ G, F)
+
+def newton(p: Problem, force, most: int, tolerance: float):
+    """λ in the cones and within the bounds, and the rounds: until the residual is below the tolerance."""
+
+    def step(eps, down, before, force, u):
+        force = force + change(p, u, force, eps)
+        u = p.velocities(force)
+        damping = Damping(eps, down, before).after(p.left(u, force))
+        return *damping, force, u, damping.left <= tolerance
+
+    u = p.velocities(force)
+    (*_, force, _), rounds = iterate(step, (*Damping.first(p.left(u, force)), force, u), most)
+    return p.project(force), rounds
+
+
+def descent(p: Problem, force, most: int = 1, tolerance: float = 0.0, halvings: int = 6):
+    """λ after Newton steps, each shortened until |F| falls, and the steps: until |F| is below a tolerance, relative to b, or stays."""
+    scale = np.sqrt(nonzero(p.g))
+    size = lambda u, force: norm(scale * p.natural(u, force))
+    small = tolerance * norm(p.b / scale)
+
+    def step(force):
+        u = p.velocities(force)
+        least = size(u, force)
+        way = change(p, u, force, EPS + 0.0 * least)
 
         def shorter(length, trial):
-            trial = x + length[..., None] * change
-            better = norm(alart_curnier(G, b, mu, trial)[0]) < least
-            return length / 2, np.where(better[..., None], trial, x), better
+            trial = force + length[..., None] * way
+            better = size(p.velocities(trial), trial) < least
+            return length / 2, np.where(better[..., None], trial, force), better
 
-        (_, new), tried = iterate(shorter, (np.ones_like(least), x), halvings)
+        (_, new), tried = iterate(shorter, (np.ones_like(least), force), halvings)
         return new, (least <= small) | (tried > halvings)
 
-    x, rounds = iterate(step, x, most)
-    return x / d, rounds
+    return iterate(step, force, most)
 
 
-def times_solve(A, x):
-    return solve(A, x[..., None])[..., 0]
+@dataclass(frozen=True)
+class Newton:
+    """Rounds of Newton's method, which takes G, or rows and the mass matrix in its place."""
 
+    rounds: int
+    tolerance: float
 
-def sensitivity(G, b, mu, force):
-    """∂λ/∂b of a solved problem where its contacts are strictly open, stuck or sliding (implicit function theorem):
-
-        ∂λ/∂b = −(1 − D + D G)⁻¹ D,    ∂u/∂b = 1 + G ∂λ/∂b
-
-    Where G is singular it is meant for changes of b in the range of G.
-    """
-    G, b, d = scaled(G, b)
-    D = spread(alart_curnier(G, b, mu, force * d)[1])
-    return -solve((1 + EPS) * like(np.eye(G.shape[-1]), G) - D + D @ G, D) / (d[..., :, None] * d[..., None, :])
+    def __call__(self, p: Problem, force):
+        """λ, and (residual, rounds)."""
+        force, rounds = newton(p, force, self.rounds, self.tolerance)
+        left = p.residual(force)
+        return force, np.stack([left, rounds + 0.0 * left], -1)

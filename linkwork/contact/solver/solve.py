@@ -16,12 +16,13 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...lie.scalars import working_dtype
-from .cone import blocks, flat, in_disc, mean_compliance, nonzero, norm, residual, residuals, speed, times
+from ..cone import blocks, flat, in_disc, mean_compliance, nonzero, norm, residual, residuals, speed, times
+from ..problem import contacts
 from .feasible import least_violation
 from .gauss_seidel import gauss_seidel, one_round
 from .interior import interior
 from .least_norm import least_norm
-from .newton import newton, newton_step
+from .newton import descent
 
 ATTEMPTS = (0.98, 0.9, 35), (1.0, 0.6, 150), (0.98, 0.9, 150), (0.3, 0.9, 150), (1.0, 0.75, 300)  # θ, part of the way to the cones, rounds
 POLISH, LONGER = 5, 15  # rounds of one Newton step and one of Gauss-Seidel, after the first attempt and after others
@@ -75,7 +76,7 @@ def solve_contacts(G, b, mu, force=None, *, tolerance: float = GOOD) -> ConeSolu
     with np.errstate(all="ignore"):
         if m <= 3 * FEW:
             found, rounds, lack = _solved(G, b, mu, force)
-            found = least_norm(G, b + flat(lack[..., None] * [1.0, 0.0, 0.0]), mu, found)
+            found = least_norm(contacts(G, b + flat(lack[..., None] * [1.0, 0.0, 0.0]), mu), found)
         else:
             found, rounds, lack = _one_by_one(G, b, mu, force)
         left = residuals(G, b, mu, found)
@@ -127,7 +128,10 @@ class _Search:
 
     def step(self, method, rows):
         if len(rows):
-            self.keep(rows, method(self.G[rows], self.b[rows], self.mu[rows], self.best[rows]))
+            self.keep(rows, method(self.problem(rows), self.best[rows]))
+
+    def problem(self, rows):
+        return contacts(self.G[rows], self.b[rows], self.mu[rows])
 
     def newton(self, rows):
         self.step(newton_step, rows)
@@ -135,14 +139,12 @@ class _Search:
 
     def attempt(self, rows, theta, back, most, polish=POLISH):
         """The interior point from nothing, and the polish of what it found."""
-        problem = self.G[rows], self.b[rows], self.mu[rows]
-        new, _, count = interior(*problem, most, None, self.enough, theta=theta, back=back)
+        new, _, count = interior(self.problem(rows), most, None, self.enough, theta=theta, back=back)
         self.polish(rows, new, count, polish)
 
     def seidel(self, rows):
         """Gauss-Seidel from nothing, and its polish."""
-        problem = self.G[rows], self.b[rows], self.mu[rows]
-        new, count = gauss_seidel(*problem, np.zeros_like(self.b[rows]), SEIDEL, self.enough)
+        new, count = gauss_seidel(self.problem(rows), np.zeros_like(self.b[rows]), SEIDEL, self.enough)
         self.polish(rows, new, count, LONGER)
 
     def scatter(self, row, seed):
@@ -156,7 +158,7 @@ class _Search:
         normal = np.abs(L[..., 0])
         L = flat(np.concatenate([normal[..., None], in_disc(L[..., 1:], mu * normal)], -1))
         Gs, bs, mus = (np.broadcast_to(x, (many, *x.shape)) for x in (G, b, mu))
-        found, count = newton(Gs, bs, mus, L, STEPS, FINE)
+        found, count = descent(contacts(Gs, bs, mus), L, STEPS, FINE)
         left = residual(G, b, mu, found)
         nearest = np.lexsort((np.abs(found - best).max(-1), left > self.enough))[0]
         self.keep(np.array([row]), found[[nearest if left[nearest] <= self.enough else np.argmin(left)]])
@@ -172,12 +174,16 @@ class _Search:
         self.rounds[rows] += count + found.rounds
 
 
+def newton_step(p, force):
+    return descent(p, force)[0]
+
+
 def _solved(G, b, mu, force):
     """λ, rounds and violations: what is good after a few steps from a warm start is done, the rest goes the long way."""
     search, lack = _Search(G, b, mu, force), np.zeros_like(mu)
     warm = np.flatnonzero(search.best.any(-1))  # from nothing, Newton's method may find any of several solutions
     if len(warm):
-        new, count = newton(G[warm], b[warm], mu[warm], search.best[warm], WARM, FINE)
+        new, count = descent(search.problem(warm), search.best[warm], WARM, FINE)
         search.keep(warm, new)
         search.rounds[warm] += np.minimum(count, WARM)
     cold = search.wanting(0.0 if force is None else SAME)
@@ -234,8 +240,8 @@ def _without_sliding(search: _Search, rows):
         outside = residual(g, c, friction, held) > SAME
         unsure = outside & (np.linalg.matrix_rank(g, rtol=SINGULAR) < len(on))
         if unsure.any():
-            held[unsure] = interior(g[unsure], c[unsure], friction[unsure], STICKING, None, SAME, convex=True)[0]
-        held = newton(g, c, friction, held, WARM, FINE)[0]
+            held[unsure] = interior(contacts(g[unsure], c[unsure], friction[unsure]), STICKING, None, SAME, convex=True)[0]
+        held = descent(contacts(g, c, friction), held, WARM, FINE)[0]
         new = np.zeros_like(b[some])
         new[:, on] = held
         left = residual(G[some], b[some], mu[some], new)
@@ -272,5 +278,5 @@ def _selected(G, b, mu, force):
         chosen[more] = True
     rows = np.flatnonzero(np.repeat(u[::3] <= SAME * speed(b), 3))  # all that touch share the load
     if len(rows):
-        found[rows] = least_norm(G[rows[:, None], rows], b[rows], mu[rows[::3] // 3], found[rows])
+        found[rows] = least_norm(contacts(G[rows[:, None], rows], b[rows], mu[rows[::3] // 3]), found[rows])
     return found, rounds, lack

@@ -188,7 +188,7 @@ def called(trace: Trace, ufunc: np.ufunc, inputs):
         return PRODUCTS[ufunc](trace, *inputs)
     if ufunc in BITS:
         refs = (x.refs if isinstance(x, Traced) else lift(trace, x) for x in inputs)
-        if not all(only_truths(trace, each, besides=(0.0, 1.0)) for each in refs):
+        if not all(not each.size or only_truths(trace, each, besides=(0.0, 1.0)) for each in refs):
             raise TraceError(f"np.{ufunc.__name__} is for truths inside a kernel, such as (x > 0) & (x < 1).")
         ufunc = BITS[ufunc]
     if trace.truths and ufunc is np.add and all(isinstance(x, Traced) and only_truths(trace, x.refs) for x in inputs):

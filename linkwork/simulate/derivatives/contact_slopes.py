@@ -59,7 +59,7 @@ class ContactSlopes:
 
     def impulses(self, run, t, h):
         """Where the rounds of each step start: forces that the run found, (N, 3 blocks)."""
-        out = np.zeros((len(t), 3 * self.law.count))
+        out = np.zeros((len(t), self.law.width))
         at = np.clip(np.searchsorted(run.contact.t, t), 0, max(len(run.contact.t) - 1, 0))
         if self.law.contacts and len(t):
             out[:, : 3 * self.law.contacts] = run.contact.force[at].reshape(len(t), -1) * h[:, None]

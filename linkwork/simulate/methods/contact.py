@@ -13,18 +13,19 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ... import quantities
+from ...contact.cone import blocks, flat, norm, times
 from ...contact.geometry.pairs import pairs_of
+from ...contact.problem import Matrix, Problem
 from ...contact.quantities import contact_bias, contact_gaps, contact_jacobian
 from ...contact.solver.accelerations import GAP, SPEED
-from ...contact.solver.cone import blocks, flat, norm, residual, times
+from ...contact.solver.accurate import accurate, solve_rows
 from ...contact.solver.gauss_seidel import gauss_seidel
 from ...contact.solver.implicit import implicit
 from ...contact.solver.interior import interior
 from ...contact.solver.least_norm import least_norm
-from ...contact.solver.newton import newton_step
-from ...contact.solver.rows import solve_rows
-from ...contact.solver.solve import GOOD, solve_contacts
-from ...contact.solver.sparse_newton import Newton, dense_newton
+from ...contact.solver.newton import Newton, descent, newton
+from ...contact.solver.solve import GOOD
+from ...contact.step_rows import rows_of
 from ...dynamics import Dynamics
 from ...engine.loading.kernel import Kernel
 from ...errors import ConstraintError, SimulationError
@@ -89,37 +90,32 @@ class ContactSolver:
         plain = self.method == "newton" and not (self.polish or self.least_norm or self.smoothing)
         return Newton(self.rounds, self.tolerance) if plain else self
 
-    def __call__(self, G, b, mu, force):
+    def __call__(self, p: Problem, force):
         """λ, and (residual, rounds)."""
-        if self.smoothing:
-            found, left, rounds = interior(G, b, mu, self.rounds, force, self.tolerance, smoothing=self.smoothing)
-            return found, np.stack([left, rounds + 0.0 * left], -1)
-        if self.method == "newton":
-            found, rounds = dense_newton(G, b, mu, force, self.rounds, self.tolerance)
-        elif self.method == "interior":
-            found, _, rounds = interior(G, b, mu, self.rounds, force, self.tolerance)
+        if self.method == "interior" or self.smoothing:
+            found, left, rounds = interior(p, self.rounds, force, self.tolerance, smoothing=self.smoothing)
         else:
-            found, rounds = gauss_seidel(G, b, mu, force, self.rounds, self.tolerance)
+            found, rounds = (newton if self.method == "newton" else gauss_seidel)(p, force, self.rounds, self.tolerance)
         if self.polish:
-            found, more = iterate(lambda x: self._polished(G, b, mu, x), found, self.polish)
+            found, more = iterate(lambda x: self._polished(p, x), found, self.polish)
             rounds = rounds + np.minimum(more, self.polish)
-        found = least_norm(G, b, mu, found) if self.least_norm else found
-        left = residual(G, b, mu, found)
+        found = least_norm(p, found) if self.least_norm else found
+        left = left if self.smoothing else p.residual(found)
         return found, np.stack([left, rounds + 0.0 * left], -1)
 
-    def differentiable(self, G, b, mu, force):
+    def differentiable(self, p: Problem, force):
         """As a call, with the derivative of the problem's solution, whatever the rounds were."""
-        found, said = self(G, b, mu, still(force))
-        return self.solution(G, b, mu, found), still(said)
+        found, said = self(p, still(force))
+        return self.solution(p, found), still(said)
 
-    def solution(self, G, b, mu, force):
-        """The solution near a λ, with its derivative by G, b and μ; the λ itself where no better one is near."""
-        return implicit(G, b, mu, force, self.smoothing)
+    def solution(self, p: Problem, force):
+        """The solution near a λ, with its derivative by all that the problem is made of; the λ itself where no better one is near."""
+        return implicit(p, force, self.smoothing)
 
-    def _polished(self, G, b, mu, force):
+    def _polished(self, p: Problem, force):
         """λ after a Newton step, and whether it was good before."""
-        done = residual(G, b, mu, force) <= self.tolerance
-        return np.where(done[..., None], force, newton_step(G, b, mu, force)), done
+        done = p.residual(force) <= self.tolerance
+        return np.where(done[..., None], force, descent(p, force)[0]), done
 
 
 PRECISE = ContactSolver(rounds=100, tolerance=1e-11, polish=6, least_norm=True)  # for a single run
@@ -134,7 +130,7 @@ def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery:
     if len(table):
         touching = partial(_touching, pairs_of(robot.model))
     return ContactLaw(
-        touching, table.friction, table.restitution, table.compliance, table.damping, bounds, restitution, rows, recovery
+        touching, table.friction, table.restitution, table.compliance, table.damping, bounds, restitution, rows, rows_of(robot), recovery
     )  # fmt: skip
 
 
@@ -162,7 +158,7 @@ def smooth(nodes):
 
 def check_touching(robot: Dynamics, law: ContactLaw, instead: str) -> None:
     """Raise where steps with contacts have no contact point and no joint limit: dry friction of joints alone is no contact."""
-    if not law.contacts and not law.limits:
+    if not (law.contacts or law.limits or law.own):
         ways = " ".join(contacts_off(robot.model)) or 'Make them with model.with_contacts("ground").'
         raise SimulationError(f"{robot.model.name} has no contacts: it takes contact points or limits. {ways} Or use {instead}.")
 
@@ -278,20 +274,20 @@ class ContactMidpoint(Integrator):
     @property
     def sizes(self):
         answers = self.n + (0 if self.flow.external is None else 6 * len(self.robot.bodies))
-        return super().sizes | {"blocks": 3 * self.law.count, "answers": answers}
+        return super().sizes | {"impulses": self.law.width, "answers": answers}
 
     def restarted(self, memory, *, jump):
         return None if jump else memory
 
     def impulse(self, memory) -> np.ndarray:
         """Where the solution of the next step starts."""
-        return memory.impulse if isinstance(memory, Impulses) else np.zeros(3 * self.law.count)
+        return memory.impulse if isinstance(memory, Impulses) else np.zeros(self.law.width)
 
     def step(self, s, h):
         t, q, v, n = s.t, s.q, s.v, self.law.contacts
         tau, *wrenches = self._forces(t, q, v, h, None if s.memory is None else s.memory.answer)
         q1, v1, impulse, gaps, said, free_rate = self._by_parts(t, q, v, tau, h, self.impulse(s.memory), *wrenches)
-        contact = {"t": t + h / 2, "gap": gaps[:n], "force": blocks(impulse)[:n] / h} | said
+        contact = {"t": t + h / 2, "gap": gaps[:n], "force": blocks(impulse[: 3 * n]) / h} | said
         change = (v1 - v) / h
         within = Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1)
         return Step(h, q, q1, v1, within, (change, self.flow.tau), Impulses(impulse), contact=contact, free_rate=free_rate)
@@ -382,27 +378,29 @@ class ContactMidpoint(Integrator):
 def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
     """v⁺, λ, residual, rounds and the least violation.
 
-    The problem is that of the blocks which can matter: those that would close by themselves, those that were pressed before, and others
+    The problem is that of the rows which can matter: those that would close by themselves, those that were pressed before, and others
     that then turn out to close; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹.
     """
-    own = (J[::3] @ inverse * J[::3]).sum(-1)
-    normal, impulse, after = law.normals(gaps, J, own, v, free, h)[0], np.zeros_like(force), free
+    own, ends, to_normal = (J @ inverse * J).sum(-1), law.normal, J[law.normal]
+    normal, impulse, after = law.normals(gaps, J, own[ends], v, free, h)[0], np.zeros_like(force), free
     rounds, left, lack = 0, 0.0, 0.0
-    chosen = (normal < 0) | (force[::3] > 0)
-    chosen[law.count - len(law.rough) :] = True
-    while chosen.any():
-        rows, part = np.repeat(chosen, 3), law.some(chosen)
+    closes = (normal < 0) | (force[ends] > 0)
+    always = np.ones(law.count - len(ends), bool)
+    while closes.any() or always.any():
+        chosen = np.concatenate([closes, always])
+        rows, part = np.concatenate([np.repeat(chosen[: law.contacts], 3), chosen[law.contacts :]]), law.some(chosen)
         response = inverse @ J[rows].T
-        G, b, mu, _ = part.problem(gaps[chosen], J[rows], J[rows] @ response, v, free, dry, h)
-        found = solve_contacts(G, b, mu, force[rows])
+        own_gaps = np.concatenate([gaps[: len(ends)][closes], gaps[len(ends) :]])
+        p = part.problem(Matrix(J[rows] @ response), own_gaps, J[rows], own[rows], v, free, dry, h, part.friction)
+        found = accurate(p, force[rows])
         after = free + response @ found.force
         rounds += int(found.rounds)
-        more = ~chosen & (normal + times(J[::3], after - free) < 0)
+        more = ~closes & (normal + to_normal @ (after - free) < 0)
         if not more.any():
             impulse[rows], worst = found.force, float(found.residuals.max())
             left, lack = worst if worst >= 0 else np.inf, float(found.violation.max())
             break
-        chosen = chosen | more
+        closes = closes | more
     return after, impulse, left, rounds, lack
 
 
@@ -434,7 +432,7 @@ def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inp
             nodes, dry = smooth(own.over(q))
             return function(lowered.system(nodes), picked(dry, law.rough), q, *arguments)
 
-        shapes: dict = {"tau": ("nv",), "impulse": (3 * law.count,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}
+        shapes: dict = {"tau": ("nv",), "impulse": (law.width,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}
         shapes |= {"at": ("nv",), "inverse": ("nv", "nv")}
         names = "q", "v", *inputs, *(("external",) if wrenches else ())
         return Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names), (lowered, law, more)).gufunc("d")

@@ -70,7 +70,7 @@ class FixedStep:
     @property
     def memory(self) -> dict[str, tuple[int, ...]]:
         """Returns the shapes of the parts of its state besides q and v, by name."""
-        return {} if self.law is None else {IMPULSE: (3 * self.law.count,), SOLVED: (2,)}
+        return {} if self.law is None else {IMPULSE: (self.law.width,), SOLVED: (2,)}
 
     @property
     def state(self) -> tuple[Input, ...]:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...contact.cone import blocks, norm
 from ...contact.solver.accelerations import SPEED
-from ...contact.solver.cone import blocks, norm
 from ...dynamics import Dynamics
 from ...errors import SimulationError
 from ..state import Part, Touches

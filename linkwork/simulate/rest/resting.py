@@ -2,8 +2,8 @@
 
     a = 𝓒 (f + J* λ) + a free,    low ≤ f ≤ high: of dry friction [−c, c], of a limit one side only;    λ in Coulomb's cone    (11.51)
 
-The forces along joints are scalar rows beside the contacts (`contact/solver/rows.py`). The impulses of all that strikes at one time are one
-problem (`contact/solver/impacts.py`). Loops and drives are in the compliance 𝓒.
+The forces along joints are scalar rows beside the contacts (`contact/solver/accurate.py`). The impulses of all that strikes at one time are
+one problem (`contact/solver/impacts.py`). Loops and drives are in the compliance 𝓒.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contact.solver.cone import blocks
+from ...contact.cone import blocks
+from ...contact.solver.accurate import RowSolution, solve_rows
 from ...contact.solver.impacts import impact
-from ...contact.solver.rows import RowSolution, solve_rows
 from ...errors import ConstraintError, SimulationError
 from ..rates.compliance import BOUND, compliance, mobile
 from .contact_events import ROUNDED, Touching

@@ -54,7 +54,7 @@ class ContactRollout(NamedTuple):
     force: Any  # (..., m, n, 3) N, normal and two tangents of each contact point
     residual: Any  # (..., m) Signorini, cone, dissipation, relative to the velocities of the problem
     rounds: Any  # (..., m) of the step before
-    impulse: Any  # (..., 3 blocks) N s, of the last step: contact points, joint limits, joints with dry friction
+    impulse: Any  # (..., rows) N s, of the last step: three of each contact point, one of each joint limit and joint with dry friction
 
     @property
     def end(self) -> End:

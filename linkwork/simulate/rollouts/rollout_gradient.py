@@ -201,7 +201,7 @@ def _weights(inputs: RolloutInputs, weights, rows: int, step: FixedStep) -> list
     zero = library.full(size, 0.0, inputs.V)
     arrays = [inputs.array(f"weights by {name}", zero if x is None else x, lead, size) for name, x in zip("qv", (by_q, by_v))]
     if step.law is not None and by_force and by_force[0] is not None:
-        n, whole = step.law.contacts, library.full((*lead, 3 * step.law.count), 0.0, inputs.V)
+        n, whole = step.law.contacts, library.full((*lead, step.law.width), 0.0, inputs.V)
         force = inputs.array("weights by force", by_force[0], lead, (n, 3))
         whole[..., : 3 * n] = force.reshape(*lead, -1) / inputs.dt  # impulses are forces times dt
         arrays.append(whole)

@@ -212,9 +212,9 @@ class Program:
     def __init__(self, of: Equations, method: Method):
         robot, n = of.robot, of.robot.nv
         self.rows = (*ROWS, *CONTACT_ROWS) if isinstance(method, Moreau) else ROWS
-        blocks = method.law.count if isinstance(method, Moreau) else 0
+        width, gaps = (method.law.width, method.law.gaps) if isinstance(method, Moreau) else (0, 0)
         self.shapes: dict[str, tuple[int, ...]] = {"q": (robot.nq,), **dict.fromkeys(("v", "vdot", "tau", "held", *of.modes), (n,))}
-        self.shapes |= {"answer": (of.asks,), "impulse": (3 * blocks,), "gap": (blocks,)}
+        self.shapes |= {"answer": (of.asks,), "impulse": (width,), "gap": (gaps,)}
         states = [name for name in STATE if 0 not in self.shapes.get(name, ())]
         self.names = (*states, *GIVEN, *of.modes)
         inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in self.names)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...contact.solver.cone import norm
+from ...contact.cone import norm
 from ..methods.contact import ContactFlow, ContactLog, ContactRecord
 from ..methods.flow import Flow
 from ..methods.record import Growing, Record

@@ -11,7 +11,7 @@ take leading batch axes, and traced arrays.
 
 import numpy as np
 
-from ...lie.scalars import like
+from ..lie.scalars import like
 
 TINY = 1e-30
 
@@ -60,43 +60,32 @@ def speed(b):
 
 def residuals(G, b, mu, force):
     """How far from a solution, (..., 3): Signorini's condition, Coulomb's cone, maximal dissipation, as velocities over `speed`."""
-    return residuals_of(mean_compliance(G), times(G, force) + b, mu, force, speed(b))
+    size = speed(b)[..., None]
+    return residuals_of(mean_compliance(G), times(G, force) + b, mu, force) / np.where(size > 0, size, 1.0)
 
 
-def residuals_of(g, u, mu, force, size):
-    """The same of velocities u that are known:
+def residuals_of(g, u, mu, force):
+    """Returns the residuals of velocities u that are known, as velocities:
 
         min(u_n, g λ_n),    g (|λ_t| − μ λ_n)⁺,    g |λ_t − Π(λ_t − u_t/g)|,  Π on the disc of radius μ λ_n
 
     Natural maps, the worst of all contacts; each is zero in a solution and only there (Le Lidec et al., 2023).
     """
     F, u = blocks(force), blocks(u)
-    size = np.where(size > 0, size, 1.0)
     signorini = np.abs(np.minimum(u[..., 0], g * F[..., 0])).max(-1)
     outside = (g * np.maximum(norm(F[..., 1:]) - mu * F[..., 0], -F[..., 0])).max(-1)
     slip = F[..., 1:] - in_disc(F[..., 1:] - u[..., 1:] / nonzero(g)[..., None], mu * np.maximum(F[..., 0], 0.0))
-    return np.stack([signorini, np.maximum(outside, 0.0), (g * norm(slip)).max(-1)], -1) / size[..., None]
+    return np.stack([signorini, np.maximum(outside, 0.0), (g * norm(slip)).max(-1)], -1)
 
 
 def residual(G, b, mu, force):
     """The largest of the residuals; infinite where they are not numbers."""
-    return worst(residuals(G, b, mu, force))
-
-
-def worst(residuals):
-    largest = residuals.max(-1)
+    largest = residuals(G, b, mu, force).max(-1)
     return np.where(largest >= 0, largest, np.inf)
 
 
-def scaled(G, b):
-    """The same problem with a diagonal of G of about 1: one scale for each contact, which keeps the cones. G, b, and λ scaled over λ."""
-    g = np.sqrt(nonzero(mean_compliance(G)))
-    d = flat(np.stack([g, g, g], -1))
-    return G / (d[..., :, None] * d[..., None, :]), b / d, d
-
-
 def spread(D):
-    """Blocks (..., n, 3, 3) on the diagonal of a matrix (..., 3n, 3n)."""
-    n = D.shape[-3]
+    """Blocks (..., n, k, k) on the diagonal of a matrix (..., k n, k n)."""
+    n, k = D.shape[-3], D.shape[-1]
     identity = like(np.eye(n), D)[:, None, :, None]
-    return (D[..., :, :, None, :] * identity).reshape(*D.shape[:-3], 3 * n, 3 * n)
+    return (D[..., :, :, None, :] * identity).reshape(*D.shape[:-3], k * n, k * n)
