@@ -27,7 +27,7 @@ def ours(robot: lw.Dynamics, Q, V, until: float) -> tuple[float, lw.Ensemble]:
     seconds = perf_counter() - start
     for i in range(3):
         alone = lw.simulate(robot, (Q[i], V[i]), until=until)
-        assert (alone.q[-1] == made.q[i]).all() and (alone.v[-1] == made.v[i]).all() and alone.steps == made.steps[i]
+        assert (alone.q[-1] == made.end.q[i]).all() and (alone.v[-1] == made.end.v[i]).all() and alone.steps == made.steps[i]
     return seconds, made
 
 
@@ -101,7 +101,7 @@ def four_bars(count: int, until: float) -> None:
     seconds = perf_counter() - start
     for i in range(3):
         alone = lw.simulate(varying, (Q[i], V[i]), until=until, given={name: x[i] for name, x in given.items()}, save="last")
-        assert (alone.q == made.q[i]).all() and alone.steps == made.steps[i] and (made.status == "finished").all()
+        assert (alone.end.q == made.end.q[i]).all() and alone.steps == made.steps[i] and (made.status == "finished").all()
     print(
         f"{'':>16}  over {until:.0f} s in {seconds:.2f} s on one core, {1e3 * seconds / count:.4f} ms a sample, "
         f"{1e9 * seconds / int(made.steps.sum()):.0f} ns a step"

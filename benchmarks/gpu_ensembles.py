@@ -57,7 +57,7 @@ def with_rows(torch, count: int = 100_000) -> None:
         print(f"{'rows':>16}, {count:,} double pendulums over 5 s, {how}: {taken:.3f} s, {int(made.steps.sum()):,} steps")
         if "dt" in how:
             here = lw.simulate(robot, (Q[:100], V[:100]), until=5.0, **how)
-            print(f"{'':>16}  rows at multiples of dt are {np.abs(made.Q[:100].cpu().numpy() - here.Q).max():.1e} from those on the CPU")
+            print(f"{'':>16}  rows at multiples of dt are {np.abs(made.q[:100].cpu().numpy() - here.q).max():.1e} from those on the CPU")
         if how == {"save": "steps"}:
             here = lw.simulate(robot, (Q[:3], V[:3]), until=5.0, **how)
             assert all(made.rows(k)[0].shape[0] == len(here.rows(k)[0]) for k in range(3))
@@ -80,7 +80,7 @@ def four_bars(torch, count: int = 100_000) -> None:
     start = perf_counter()
     here = lw.simulate(varying, (Q[:10_000], V[:10_000]), until=2.0, given={name: x[:10_000] for name, x in given.items()}, save="last")
     cpu = (perf_counter() - start) * count / 10_000
-    apart = np.abs(made.q[:10_000].cpu().numpy() - here.q).max()
+    apart = np.abs(made.end.q[:10_000].cpu().numpy() - here.end.q).max()
     print(f"{'four_bar':>16}, {count:,} of random lengths over 2 s: GPU {taken:.3f} s, CPU {cpu:.2f} s, ends {apart:.1e} apart")
 
 
@@ -100,7 +100,7 @@ def main() -> None:
             here = lw.simulate(robot, (Q[:few], V[:few]), until=until, save="last")
             cpu = (perf_counter() - start) * count / few
             steps = int(made.steps.sum())
-            same = float(np.mean(np.abs(made.q[:few].cpu().numpy() - here.q).max(-1) < 1e-3))
+            same = float(np.mean(np.abs(made.end.q[:few].cpu().numpy() - here.end.q).max(-1) < 1e-3))
             print(
                 f"{name:>16}, {count:>9,}: GPU {there:7.3f} s, {1e9 * there / steps:6.2f} ns a step; "
                 f"CPU on {lw.get_threads()} threads {cpu:7.2f} s, ratio {cpu / there:6.1f}; {100 * same:.1f}% of the ends within 1e-3"

@@ -108,6 +108,16 @@ def deprecated(old: str, new: str, level: int = 3) -> None:
     warnings.warn(shortened(f"{old} is now {new}; the old name goes away in the next version."), DeprecationWarning, stacklevel=level)
 
 
+TOLD: set[str] = set()  # names whose meaning has changed and of which a warning has told
+
+
+def changed(name: str, now: str, level: int = 3) -> None:
+    """Warn, once in a process, that a public name means something else than in the last version."""
+    if name not in TOLD:
+        TOLD.add(name)
+        warnings.warn(f"{name} is not what it was in earlier versions: {now}", FutureWarning, stacklevel=level)
+
+
 def renamed_keyword(where: str, old: str, new: str, fields: Iterable[str] = ()) -> Callable[[F], F]:
     """A decorator: the function takes the old name of a keyword argument too, and warns; both at once are an error. Of a dataclass
     it takes the `fields` too: `dataclasses.replace` gives them all, the new name with the value to be replaced."""

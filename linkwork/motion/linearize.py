@@ -191,9 +191,8 @@ def explicit_matrix(robot, method: RungeKutta, stage: Callable, q, v, h, columns
     each is `seen`. At ξ the configuration q ∘ exp δq ∘ exp ξ changes by Ad(exp −ξ) δq + S(ξ) δξ."""
     n, batch = robot.nv, np.broadcast_shapes(q.shape[:-1], v.shape[:-1], h.shape)
     changes = np.zeros_like(v, shape=(*batch, 2 * n, columns)) + like(np.eye(2 * n, columns), v)
-    dq = changes[..., :n, :]
-    y = np.concatenate([np.zeros_like(changes[..., :1]), np.concatenate([0.0 * dq, changes[..., n:, :]], -2)], -1)  # (ξ, v), then changes
-    y[..., n:, 0] = v
+    dq, v = changes[..., :n, :], np.broadcast_to(v, (*batch, n))
+    y = stacked([[0.0 * v[..., None], 0.0 * dq], [v[..., None], changes[..., n:, :]]])  # (ξ, v), and beside it its changes
 
     def rates(c, y):
         y = y.reshape(*batch, 2 * n, 1 + columns)

@@ -247,10 +247,10 @@ def test_an_ensemble_has_the_numbers_of_one_on_the_cpu(cupy):
     )
     np.testing.assert_array_equal(np.asarray(start.statistics["angle"].mean), q[:, 0])
     here, made = run(robot, np.asarray), run(there, cupy.asarray)
-    assert type(made.q) is stand_in.ndarray and made.status.tolist() == here.status.tolist() and "5 finished" in str(made)
+    assert type(made.end.q) is stand_in.ndarray and made.status.tolist() == here.status.tolist() and "5 finished" in str(made)
     np.testing.assert_array_equal(made.steps, here.steps)
     for found, expected in (
-        (made.q, here.q), (made.v, here.v), (made.statistics["energy"].mean, here.statistics["energy"].mean),
+        (made.end.q, here.end.q), (made.end.v, here.end.v), (made.statistics["energy"].mean, here.statistics["energy"].mean),
         (made.statistics["energy"].greatest, here.statistics["energy"].greatest),
         (made.events["crossing"].first, here.events["crossing"].first),
     ):  # fmt: skip

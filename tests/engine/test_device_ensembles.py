@@ -93,8 +93,8 @@ def test_linkages_of_other_lengths_have_rows_there(cupy):
     made = lw.simulate(other.varying("at", "loop_on"), there(cupy, q, v), until=0.2, dt=0.05, given=on_gpu)
     assert made.status.tolist() == here.status.tolist() == ["finished", "finished", "failed", "finished"]
     assert made.message(2) == here.message(2)
-    close(made.Q, here.Q, 1e-11)
-    close(made.V, here.V, 1e-10)
+    close(made.q, here.q, 1e-11)
+    close(made.v, here.v, 1e-10)
 
 
 @pytest.mark.parametrize("name", ["double_pendulum", "four_bar"])
@@ -108,9 +108,9 @@ def test_in_single_precision_motions_are_near_those_in_double(cupy, name):
     v *= 0.3
     here = lw.simulate(robot, (q, v), until=0.7, dt=0.1, rtol=1e-5, atol=1e-6)
     made = lw.simulate(other, there(cupy, q, v, dtype=np.float32), until=0.7, dt=0.1, rtol=1e-5, atol=1e-6)
-    assert made.q.dtype == np.float32 and made.status.tolist() == ["finished"] * 3 and made.Q.shape == here.Q.shape
-    close(made.Q, here.Q, 1e-3)
-    close(made.times, here.times, 1e-6)
+    assert made.end.q.dtype == np.float32 and made.status.tolist() == ["finished"] * 3 and made.q.shape == here.q.shape
+    close(made.q, here.q, 1e-3)
+    close(made.t, here.t, 1e-6)
     assert np.abs(made.steps - here.steps).max() < 10 + 0.5 * here.steps.max()
 
 
@@ -131,8 +131,8 @@ def test_ensembles_go_on_as_on_the_cpu(cupy, pendulum, how, monkeypatch):
     here = lw.simulate(robots[0], (q, v), until=0.25, control=controls[0], **how).resume(0.6)
     state = there(cupy, q, v)
     made = lw.simulate(robots[1], state, until=0.25, control=controls[1], **how)
-    kept, made = np.array(made.q), made.resume(0.6)
-    for x, y in ((made.q, here.q), (made.v, here.v), (made.steps, here.steps)):
+    kept, made = np.array(made.end.q), made.resume(0.6)
+    for x, y in ((made.end.q, here.end.q), (made.end.v, here.end.v), (made.steps, here.steps)):
         close(x, y)
     for x, y in zip(made.rows(1), here.rows(1), strict=True) if how != {"save": "last"} else ():
         close(x, y)
@@ -146,14 +146,14 @@ def test_ensembles_go_on_as_on_the_cpu(cupy, pendulum, how, monkeypatch):
 
     monkeypatch.setattr(DeviceRepeat, "rounds", interrupted)
     stopped = lw.simulate(robots[1], state, until=0.25, control=controls[1], **how)
-    assert stopped.status.tolist() == ["stopped"] * 4 and not np.asarray(stopped.t).any()
-    close(stopped.q, q, 0)
+    assert stopped.status.tolist() == ["stopped"] * 4 and not np.asarray(stopped.end.t).any()
+    close(stopped.end.q, q, 0)
     done = stopped.resume()
     assert done.status.tolist() == ["finished"] * 4
-    np.testing.assert_array_equal(np.asarray(done.q), kept)
+    np.testing.assert_array_equal(np.asarray(done.end.q), kept)
     calls.clear()
-    np.testing.assert_array_equal(np.asarray(done.resume(0.6).q), np.asarray(done.q))  # stopped again: where it was
-    np.testing.assert_array_equal(np.asarray(done.resume(0.6).q), np.asarray(made.q))
+    np.testing.assert_array_equal(np.asarray(done.resume(0.6).end.q), np.asarray(done.end.q))  # stopped again: where it was
+    np.testing.assert_array_equal(np.asarray(done.resume(0.6).end.q), np.asarray(made.end.q))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -165,7 +165,7 @@ def test_max_steps_and_timeout_are_those_of_the_cpu(cupy, pendulum, dtype):
     v[1] = 1e7
     wild = lw.simulate(pendulum, there(cupy, q, v, dtype=dtype), method=lw.RK45(max_steps=50), **how)
     assert wild.status.tolist() == ["finished", "failed", "finished"] and wild.steps[1] == 50 and "max_steps" in wild.message(1)
-    np.testing.assert_array_equal(np.asarray(wild.q)[[0, 2]], np.asarray(tame.q)[[0, 2]])
+    np.testing.assert_array_equal(np.asarray(wild.end.q)[[0, 2]], np.asarray(tame.end.q)[[0, 2]])
     stopped = lw.simulate(pendulum, state, timeout=1e-9, **how)
     assert stopped.status.tolist() == ["stopped"] * 3
-    np.testing.assert_array_equal(np.asarray(stopped.resume().q), np.asarray(tame.q))
+    np.testing.assert_array_equal(np.asarray(stopped.resume().end.q), np.asarray(tame.end.q))

@@ -351,7 +351,7 @@ def ends(result) -> np.ndarray:
         slopes = [np.ravel(result.sensitivity[name][-1]) for name in result.settings.sensitivity]
         return np.concatenate([result.q[-1], result.v[-1], *slopes])
     if isinstance(result, lw.Ensemble):
-        return np.concatenate([result.q.ravel(), result.v.ravel()])
+        return np.concatenate([result.end.q.ravel(), result.end.v.ravel()])
     if hasattr(result, "controls"):
         return np.concatenate([result.q.ravel(), result.v.ravel()])
     return np.concatenate([result.q[..., -1, :].ravel(), result.v[..., -1, :].ravel()])

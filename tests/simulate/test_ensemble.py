@@ -34,12 +34,12 @@ def test_each_sample_is_its_single_run_to_the_bit(name, method):
     robot = lw.Dynamics(lw.load(name))
     Q, V = states(robot, 37)
     ends, steps, grid = (lw.simulate(robot, (Q, V), until=0.7, method=method, **how) for how in ({"save": "last"}, {}, {"dt": 0.05}))
-    assert (ends.status == "finished").all() and ends.ragged is None and grid.Q.shape == (37, 15, robot.nq)
+    assert (ends.status == "finished").all() and ends.ragged is None and grid.q.shape == (37, 15, robot.nq)
     for i in (0, 5, 36):
         alone = lw.simulate(robot, (Q[i], V[i]), until=0.7, method=method)
-        assert (ends.steps[i], ends.rejected[i], ends.t[i]) == (alone.steps, alone.rejected, 0.7)
-        np.testing.assert_array_equal(ends.q[i], alone.q[-1])
-        np.testing.assert_array_equal(ends.v[i], alone.v[-1])
+        assert (ends.steps[i], ends.rejected[i], ends.end.t[i]) == (alone.steps, alone.rejected, 0.7)
+        np.testing.assert_array_equal(ends.end.q[i], alone.q[-1])
+        np.testing.assert_array_equal(ends.end.v[i], alone.v[-1])
         for x, y in zip(steps.rows(i), (alone.t, alone.q, alone.v)):
             np.testing.assert_array_equal(x, y)
         alone = lw.simulate(robot, (Q[i], V[i]), until=0.7, method=method, dt=0.05)
@@ -55,8 +55,8 @@ def test_blocks_and_room_change_no_bits(robot, monkeypatch):
     monkeypatch.setattr(ensemble_run, "SECONDS", 0.0)
     monkeypatch.setattr(Lanes, "CAPACITY", 3)
     parts = lw.simulate(robot, (Q, V), until=1.0)
-    assert whole.q.shape == (5, 7, 2) and len(whole) == 35
-    np.testing.assert_array_equal(whole.q, parts.q)
+    assert whole.end.q.shape == (5, 7, 2) and len(whole) == 35
+    np.testing.assert_array_equal(whole.end.q, parts.end.q)
     for x, y in zip(whole.rows((3, 2)), parts.rows((3, 2))):
         np.testing.assert_array_equal(x, y)
 
@@ -69,11 +69,11 @@ def test_varied_constants_are_those_of_other_models():
     mass, gravity = varying.value("mass") * rng.uniform(0.5, 2.0, (9, len(robot.bodies))), np.array([0.0, 0.0, -3.7])
     state = np.array([1.0, -0.5]), np.array([0.2, 0.1])
     made = lw.simulate(varying, state, until=1.0, given={"mass": mass, "gravity": gravity}, rtol=1e-9, save="last")
-    assert made.q.shape == (9, 2)
+    assert made.end.q.shape == (9, 2)
     alone = lw.simulate(varying, state, until=1.0, given={"mass": mass[4], "gravity": gravity}, rtol=1e-9, save="last")
-    np.testing.assert_array_equal(alone.q, made.q[4])
+    np.testing.assert_array_equal(alone.end.q, made.end.q[4])
     fixed = lw.rollout(varying, *state, dt=1e-3, steps=1000, method="rk4", given={"mass": mass[4], "gravity": gravity})
-    np.testing.assert_allclose(fixed.q[-1], made.q[4], atol=1e-8)
+    np.testing.assert_allclose(fixed.q[-1], made.end.q[4], atol=1e-8)
 
 
 def test_controls_are_kernels_with_inputs_of_their_own(robot, rng):
@@ -83,7 +83,7 @@ def test_controls_are_kernels_with_inputs_of_their_own(robot, rng):
     for wrap in (lambda x: x, lambda x: lw.hold(x, rate=15.0)):
         made = lw.simulate(robot, (Q, V), until=1.0, control=wrap(pull), given={"goal": goals}, rtol=1e-9, save="last")
         alone = lw.simulate(robot, (Q[2], V[2]), until=1.0, control=wrap(lambda t, q, v: 3.0 * (goals[2] - q) - v), rtol=1e-9)
-        np.testing.assert_allclose(made.q[2], alone.q[-1], atol=1e-7)
+        np.testing.assert_allclose(made.end.q[2], alone.q[-1], atol=1e-7)
         assert made.steps[2] == alone.steps
 
 
@@ -101,16 +101,16 @@ def test_wrenches_from_outside_are_kernels(name):
         Q, V = (np.array(x) for x in zip(*(robot.constraints.random_state(seed=k, reach=0.3) for k in range(4))))
     made, grid = (lw.simulate(robot, (Q, V), until=0.6, external=wind, **how) for how in ({"save": "last"}, {"dt": 0.2}))
     alone, rows = (lw.simulate(robot, (Q[2], V[2]), until=0.6, external=wind, **how) for how in ({}, {"dt": 0.2}))
-    np.testing.assert_array_equal(made.q[2], alone.q[-1])
-    np.testing.assert_array_equal(made.v[2], alone.v[-1])
-    np.testing.assert_array_equal(grid.Q[2], rows.q)
+    np.testing.assert_array_equal(made.end.q[2], alone.q[-1])
+    np.testing.assert_array_equal(made.end.v[2], alone.v[-1])
+    np.testing.assert_array_equal(grid.q[2], rows.q)
     python = lw.simulate(robot, (Q[2], V[2]), until=0.6, external=lambda t, q, v: (np.sin(3 * t) - 0.1 * v[0]) * blows)
-    np.testing.assert_allclose(made.q[2], python.q[-1], atol=1e-9)
-    assert made.steps[2] == python.steps and np.abs(made.q[2] - lw.simulate(robot, (Q[2], V[2]), until=0.6).q[-1]).max() > 1e-3
+    np.testing.assert_allclose(made.end.q[2], python.q[-1], atol=1e-9)
+    assert made.steps[2] == python.steps and np.abs(made.end.q[2] - lw.simulate(robot, (Q[2], V[2]), until=0.6).q[-1]).max() > 1e-3
     strength = np.array([0.0, 1.0, 2.0, 3.0])
     scaled = robot.kernel(t=(), strength=())(lambda t, q, v, strength: strength * (np.sin(3 * t) - 0.1 * v[0]) * blows)
     varied = lw.simulate(robot.varying("mass"), (Q, V), until=0.6, external=scaled, given={"strength": strength}, save="last")
-    np.testing.assert_allclose(varied.q[1], lw.simulate(robot, (Q[1], V[1]), until=0.6, external=wind).q[-1], atol=1e-9)
+    np.testing.assert_allclose(varied.end.q[1], lw.simulate(robot, (Q[1], V[1]), until=0.6, external=wind).q[-1], atol=1e-9)
     with pytest.raises(lw.ShapeError, match="as external it must return"):
         lw.simulate(robot, (Q, V), until=0.6, external=robot.kernel()(lambda q: q))
 
@@ -178,8 +178,8 @@ def test_events_occur_when_they_do_in_single_runs(robot, direction):
         first = alone.events[0].t if alone.events else np.nan
         np.testing.assert_allclose(made.first[i], first, atol=1e-9)
         if alone.events:
-            np.testing.assert_allclose(ended.t[i], first, atol=1e-9)
-            np.testing.assert_allclose(ended.q[i, 0], 0.1, atol=1e-9)
+            np.testing.assert_allclose(ended.end.t[i], first, atol=1e-9)
+            np.testing.assert_allclose(ended.end.q[i, 0], 0.1, atol=1e-9)
             assert ended.steps[i] <= alone.steps
 
 
@@ -192,7 +192,7 @@ def test_statistics_stop_at_a_terminal_event(robot):
     made = lw.simulate(robot, state, until=3.0, events=events, given={"limit": limits}, save=lw.Save(statistics={"angle": angle}))
     assert (made.status == "event").all()
     np.testing.assert_allclose(made.statistics["angle"].greatest, limits, atol=1e-9)
-    np.testing.assert_allclose(made.statistics["angle"].last, made.q[:, 0], atol=1e-12)
+    np.testing.assert_allclose(made.statistics["angle"].last, made.end.q[:, 0], atol=1e-12)
 
 
 def test_a_sample_that_fails_leaves_the_others_alone():
@@ -201,8 +201,8 @@ def test_a_sample_that_fails_leaves_the_others_alone():
     force = robot.kernel(at=())(lambda t, q, at: 1.0 / (at - t) ** 3 + 0.0 * q)
     start, times = (np.zeros((5, 1)), np.zeros((5, 1))), [3.0, 4.0, 0.5, 5.0, 6.0]
     made = lw.simulate(robot, start, until=1.0, control=force, given={"at": times}, dt=0.1)
-    assert made.status.tolist() == ["finished", "finished", "failed", "finished", "finished"] and abs(made.t[2] - 0.5) < 1e-3
-    assert np.isnan(made.Q[2, 6:]).all() and not np.isnan(made.Q[[0, 1, 3, 4]]).any() and "1 failed" in str(made)
+    assert made.status.tolist() == ["finished", "finished", "failed", "finished", "finished"] and abs(made.end.t[2] - 0.5) < 1e-3
+    assert np.isnan(made.q[2, 6:]).all() and not np.isnan(made.q[[0, 1, 3, 4]]).any() and "1 failed" in str(made)
 
 
 def test_a_sample_without_accelerations_fails_at_once():
@@ -211,7 +211,7 @@ def test_a_sample_without_accelerations_fails_at_once():
     force = robot.kernel(scale=())(lambda q, scale: np.sqrt(scale) * q)
     state, given = (np.ones((3, 1)), np.zeros((3, 1))), {"scale": [1.0, -1.0, 2.0]}
     made = lw.simulate(robot, state, until=1.0, control=force, given=given, save="last")
-    assert made.status.tolist() == ["finished", "failed", "finished"] and made.t[1] == 0.0
+    assert made.status.tolist() == ["finished", "failed", "finished"] and made.end.t[1] == 0.0
 
 
 def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
@@ -230,7 +230,7 @@ def test_ctrl_c_returns_what_is_done(robot, monkeypatch):
     made = lw.simulate(robot, (Q, V), until=1.0, save="last")
     stopped = made.status == "stopped"
     assert 0 < stopped.sum() < 400
-    np.testing.assert_array_equal(made.q[stopped], Q[stopped])
+    np.testing.assert_array_equal(made.end.q[stopped], Q[stopped])
 
 
 @pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.5}])
@@ -248,8 +248,8 @@ def test_samples_that_ctrl_c_stops_within_their_motion_have_their_start(robot, h
     monkeypatch.setattr(Segments, "run", interrupted)
     Q, V = states(robot, 5)
     made = lw.simulate(robot, (Q, V), until=1000.0, **how)
-    assert (made.status == "stopped").all() and not made.t.any() and not made.steps.any() and "5 stopped" in str(made)
-    np.testing.assert_array_equal(made.q, Q)
+    assert (made.status == "stopped").all() and not made.end.t.any() and not made.steps.any() and "5 stopped" in str(made)
+    np.testing.assert_array_equal(made.end.q, Q)
     if how == {"save": "last"}:
         calls.clear()
         seen = robot.kernel()(lambda q: q[0])
@@ -273,8 +273,8 @@ def test_max_steps_ends_a_sample_and_no_other(robot, how):
     assert wild.status.tolist() == ["finished"] * 2 + ["failed"] + ["finished"] * 3
     assert "max_steps" in wild.message(2) and wild.steps[2] == 2000 and 0 <= wild.events["zero"].count[2] <= 4 * 2000
     others = np.arange(6) != 2
-    for name in ("t", "q", "v", "steps", "rejected"):
-        np.testing.assert_array_equal(getattr(wild, name)[others], getattr(tame, name)[others])
+    for x, y in zip((*wild.end, wild.steps, wild.rejected), (*tame.end, tame.steps, tame.rejected)):
+        np.testing.assert_array_equal(x[others], y[others])
 
 
 def test_samples_that_never_start_have_no_events(robot):
@@ -292,10 +292,10 @@ def test_a_timeout_stops_an_ensemble(robot, limits):
     whole = lw.simulate(robot, (Q, V), until=1.0, limits=limits, save="last")
     part = lw.simulate(robot, (Q, V), until=2000.0, limits=limits, timeout=1e-6, save="last")
     assert "stopped" in part.status
-    np.testing.assert_array_equal(part.q[part.status == "stopped"], Q[part.status == "stopped"])
+    np.testing.assert_array_equal(part.end.q[part.status == "stopped"], Q[part.status == "stopped"])
     if not limits:
         part = lw.simulate(robot, (Q, V), until=1.0, timeout=1e-6, save="steps")
-        np.testing.assert_array_equal(part.resume().q, whole.q)
+        np.testing.assert_array_equal(part.resume().end.q, whole.end.q)
 
 
 @pytest.mark.parametrize("how", [{"save": "last"}, {"save": "steps"}, {"dt": 0.1}])
@@ -314,9 +314,9 @@ def test_ctrl_c_keeps_samples_that_are_done_beside_those_that_are_not(robot, how
 
     monkeypatch.setattr(Segments, "run", interrupted)
     made = lw.simulate(robot, (Q, V), until=0.5, **how)
-    assert made.status.tolist() == ["finished", "stopped", "finished", "finished"] and made.t[1] == 0.0
+    assert made.status.tolist() == ["finished", "stopped", "finished", "finished"] and made.end.t[1] == 0.0
     for k in (0, 2, 3):
-        np.testing.assert_array_equal(made.q[k], whole.q[k])
+        np.testing.assert_array_equal(made.end.q[k], whole.end.q[k])
         for x, y in zip(made.rows(k), whole.rows(k)) if how != {"save": "last"} else ():
             np.testing.assert_array_equal(x, y)
 
@@ -330,11 +330,11 @@ def test_an_ensemble_goes_on_as_its_single_runs_do(robot, how, until):
     made = lw.simulate(robot, (Q, V), until=until, control=controls, **how).resume(1.2)
     for i in (0, 4):
         alone = lw.simulate(robot, (Q[i], V[i]), until=until, control=controls, dt=how.get("dt")).resume(until=1.2)
-        assert made.steps[i] == alone.steps and made.t[i] == 1.2
+        assert made.steps[i] == alone.steps and made.end.t[i] == 1.2
         if "dt" not in how:
-            np.testing.assert_array_equal(made.q[i], alone.q[-1])
+            np.testing.assert_array_equal(made.end.q[i], alone.q[-1])
         elif until == 0.5:  # else single runs have a row where they ended, and go on from there, too
-            np.testing.assert_array_equal(made.Q[i], alone.q)
+            np.testing.assert_array_equal(made.q[i], alone.q)
         if how == {"save": "steps"}:
             for x, y in zip(made.rows(i), (alone.t, alone.q, alone.v)):
                 np.testing.assert_array_equal(x, y)
@@ -399,7 +399,7 @@ def test_ctrl_c_stops_a_sample_whose_steps_do_not_end(robot, monkeypatch):
     many = lw.simulate(robot, (Q, V), until=1.0, max_step=1e-5, save="last")
     assert len(calls) == 1 + 100_000 // ATTEMPTS and (many.status == "finished").all() and (many.steps >= 100_000).all()
     alone = lw.simulate(robot, (Q[0], V[0]), until=1.0, max_step=1e-5, save=lw.Save(every=10_000, dense=False))
-    np.testing.assert_array_equal(many.q[0], alone.q[-1])
+    np.testing.assert_array_equal(many.end.q[0], alone.q[-1])
 
 
 def test_states_that_do_not_fit_are_named(robot):
@@ -423,16 +423,16 @@ def test_states_that_are_no_numbers_fail_alone(robot):
     made = lw.simulate(robot, (Q, V), until=1.0, control=pull, given={"gain": gain}, save="last")
     assert made.status.tolist() == ["finished", "failed", "failed", "finished"] and "not finite" in made.message(2)
     alone = lw.simulate(robot, (Q[3], V[3]), until=1.0, control=pull, given={"gain": 1.0}, save="last")
-    np.testing.assert_array_equal(alone.q, made.q[3])
+    np.testing.assert_array_equal(alone.end.q, made.end.q[3])
 
 
 def test_odd_batches(robot):
     """None, one, several axes, states that broadcast; and no time at all."""
     Q, V = states(robot, 3)
-    assert lw.simulate(robot, (Q[:0], V[:0]), until=1.0).q.shape == (0, 2)
-    assert lw.simulate(robot, (Q[None], V[:, None]), until=0.1, save="last").q.shape == (3, 3, 2)
+    assert lw.simulate(robot, (Q[:0], V[:0]), until=1.0).end.q.shape == (0, 2)
+    assert lw.simulate(robot, (Q[None], V[:, None]), until=0.1, save="last").end.q.shape == (3, 3, 2)
     still = lw.simulate(robot, (Q, V), until=0.0, dt=0.1)
-    np.testing.assert_array_equal(still.Q, Q[:, None])
+    np.testing.assert_array_equal(still.q, Q[:, None])
     assert still.steps.tolist() == [0, 0, 0]
 
 
@@ -461,24 +461,24 @@ def test_mechanisms_with_loops_have_the_bits_of_single_runs():
     robot = lw.Dynamics(lw.load("four_bar"))
     Q, V = (np.array(x) for x in zip(*(robot.constraints.random_state(seed=k, reach=0.3) for k in range(11))))
     made, grid = (lw.simulate(robot, (Q, V), until=0.7, **how) for how in ({"save": "last"}, {"dt": 0.1}))
-    assert (made.status == "finished").all() and np.abs(robot.constraints.set.rows(made.q).c).max() < 1e-12
+    assert (made.status == "finished").all() and np.abs(robot.constraints.set.rows(made.end.q).c).max() < 1e-12
     for i in (0, 10):
         alone = lw.simulate(robot, (Q[i], V[i]), until=0.7)
-        np.testing.assert_array_equal(made.q[i], alone.q[-1])
-        np.testing.assert_array_equal(made.v[i], alone.v[-1])
-        np.testing.assert_array_equal(grid.Q[i], lw.simulate(robot, (Q[i], V[i]), until=0.7, dt=0.1).q)
+        np.testing.assert_array_equal(made.end.q[i], alone.q[-1])
+        np.testing.assert_array_equal(made.end.v[i], alone.v[-1])
+        np.testing.assert_array_equal(grid.q[i], lw.simulate(robot, (Q[i], V[i]), until=0.7, dt=0.1).q)
     with pytest.raises(ConstraintError, match="no state of four_bar"):
         lw.simulate(robot, (Q + 0.1, V), until=0.7)
     Q[4] += 0.1
     some = lw.simulate(robot, (Q, V), until=0.7, save="last")
     assert np.flatnonzero(some.status == "failed").tolist() == [4] and "constraints" in some.message(4)
-    np.testing.assert_array_equal(np.delete(some.q, 4, 0), np.delete(made.q, 4, 0))
+    np.testing.assert_array_equal(np.delete(some.end.q, 4, 0), np.delete(made.end.q, 4, 0))
 
 
 def test_constraints_that_are_no_formula_are_kept_sample_by_sample():
     """To the bit; but constants do not vary there."""
     robot = lw.Dynamics(lw.load("bricard"))
     q, v = robot.constraints.random_state(seed=0)
-    np.testing.assert_array_equal(lw.simulate(robot, (q[None], v[None]), until=0.2).q[0], lw.simulate(robot, (q, v), until=0.2).q[-1])
+    np.testing.assert_array_equal(lw.simulate(robot, (q[None], v[None]), until=0.2).end.q[0], lw.simulate(robot, (q, v), until=0.2).q[-1])
     with pytest.raises(lw.SimulationError, match="constants that vary"):
         lw.simulate(robot.varying("mass"), (q[None], v[None]), until=0.2)

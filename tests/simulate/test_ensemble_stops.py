@@ -37,16 +37,16 @@ def test_each_sample_is_its_single_run(name):
     ends, steps, grid = (lw.simulate(robot, (Q, V), until=1.5, **how, **more) for more in stored)
     for i in np.ndindex(2, 2):
         alone = lw.simulate(robot, (Q[i], V[i]), until=1.5, **how)
-        np.testing.assert_array_equal(ends.q[i], alone.q[-1])
-        np.testing.assert_array_equal(ends.v[i], alone.v[-1])
+        np.testing.assert_array_equal(ends.end.q[i], alone.q[-1])
+        np.testing.assert_array_equal(ends.end.v[i], alone.v[-1])
         assert (ends.steps[i], ends.status[i]) == (alone.steps, alone.status)
         for x, y in zip(steps.rows(i), (alone.t, alone.q, alone.v), strict=True):
             np.testing.assert_array_equal(x, y)
         for event, found in ends.events.items():
             times = [x.t for x in alone.events if x.name == event]
             assert found.count[i] == len(times) and (not times or found.first[i] == times[0])
-        np.testing.assert_array_equal(grid.Q[i][-1], lw.simulate(robot, (Q[i], V[i]), until=1.5, dt=0.5, **how).q[-1])
-    assert grid.Q.shape == (2, 2, 4, 1) and not np.isnan(grid.Q).any()
+        np.testing.assert_array_equal(grid.q[i][-1], lw.simulate(robot, (Q[i], V[i]), until=1.5, dt=0.5, **how).q[-1])
+    assert grid.q.shape == (2, 2, 4, 1) and not np.isnan(grid.q).any()
     assert name == "dry friction" or ends.events
 
 
@@ -55,7 +55,7 @@ def test_a_sample_that_cannot_start_fails_alone():
     robot, how = CASES["limits"]
     made = lw.simulate(robot, (np.array([[-2.0], [0.0], [np.nan]]), np.zeros((3, 1))), until=0.3, save="last", **how)
     assert made.status.tolist() == ["failed", "finished", "failed"] and "limit" in made.message(0) and "not finite" in made.message(2)
-    assert lw.simulate(robot, (np.zeros((0, 1)), np.zeros((0, 1))), until=0.3, **how).q.shape == (0, 1)
+    assert lw.simulate(robot, (np.zeros((0, 1)), np.zeros((0, 1))), until=0.3, **how).end.q.shape == (0, 1)
     with pytest.raises(lw.LinkworkError, match="limit"):
         lw.simulate(robot, (np.array([[-2.0]]), np.zeros((1, 1))), until=0.3, **how)
 
@@ -90,10 +90,10 @@ def test_samples_that_leave_their_steps_are_their_single_runs(name):
         for x, y in zip(many.rows(i), (alone.t, alone.q, alone.v), strict=True):
             np.testing.assert_array_equal(x, y)
         again = lw.simulate(ARM, (Q[i], V[i]), until=0.4, **how).resume(1.0)
-        np.testing.assert_array_equal(later.q[i], again.q[-1])
+        np.testing.assert_array_equal(later.end.q[i], again.q[-1])
         for event, times in later.events.items():
             assert times.count[i] == sum(x.name == event for x in again.events)
-    np.testing.assert_array_equal(part.resume(1.0).v, later.v)
+    np.testing.assert_array_equal(part.resume(1.0).end.v, later.end.v)
 
 
 def test_constants_and_friction_vary_where_joints_stick():
@@ -107,10 +107,10 @@ def test_constants_and_friction_vary_where_joints_stick():
         model = arm(friction=0.5 * rub[i], name=f"arm{i}", lower=-0.3, upper=0.4).model
         model = replace(model, bodies=tuple(replace(x, mass=factors[i] * x.mass) for x in model.bodies))
         alone = lw.simulate(lw.Dynamics(model), (Q[i], V[i]), until=1.0, rtol=1e-9, **LAW)
-        np.testing.assert_allclose(many.q[i], alone.q[-1], atol=1e-7)
+        np.testing.assert_allclose(many.end.q[i], alone.q[-1], atol=1e-7)
     free, friction = rail().varying("friction"), np.array([[12.0], [5.0]])
     slides = lw.simulate(free, (np.zeros((2, 1)), np.ones((2, 1))), until=1.0, given={"friction": friction}, save="last")
-    assert slides.v[0] == 0.0 and slides.q[0] == pytest.approx(1 / (2 * (9.81 + 12.0))) and slides.v[1] < -1.0
+    assert slides.end.v[0] == 0.0 and slides.end.q[0] == pytest.approx(1 / (2 * (9.81 + 12.0))) and slides.end.v[1] < -1.0
 
 
 def test_statistics_know_what_happens_between_steps():
@@ -132,7 +132,7 @@ def test_kernels_of_what_is_given_are_controls_and_events():
     many = lw.simulate(ARM, (Q, V), until=1.0, control=gain, events=[wall], given=constants, save="last")
     alone = {"control": ARM.kernel()(lambda v: -0.5 * v), "events": [replace(wall, function=ARM.kernel()(lambda q: q[0] - 0.1))]}
     run = lw.simulate(ARM, (Q[4], V[4]), until=1.0, **alone)
-    np.testing.assert_allclose(many.q[4], run.q[-1], atol=1e-12)
+    np.testing.assert_allclose(many.end.q[4], run.q[-1], atol=1e-12)
     assert many.events["wall"].count[4] == len(run.events)
 
 
@@ -157,8 +157,8 @@ def test_a_timeout_leaves_samples_that_go_on():
         return -0.1 * v
 
     part = lw.simulate(ARM, (Q, V), until=1.0, control=slow, timeout=0.05, save="last", **LAW)
-    assert (part.status == "stopped").any() and (part.t[part.status == "stopped"] == 0).all()
-    np.testing.assert_array_equal(part.resume().q, lw.simulate(ARM, (Q, V), until=1.0, control=slow, save="last", **LAW).q)
+    assert (part.status == "stopped").any() and (part.end.t[part.status == "stopped"] == 0).all()
+    np.testing.assert_array_equal(part.resume().end.q, lw.simulate(ARM, (Q, V), until=1.0, control=slow, save="last", **LAW).end.q)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -168,8 +168,8 @@ def test_samples_on_a_gpu_are_settled_on_the_host(dtype, monkeypatch):
     near = {"rtol": 1e-5, "atol": 1e-6} if dtype is np.float32 else {}
     here = lw.simulate(ARM, (Q, V), until=0.6, dt=0.2, **LAW, **WALL, **near)
     there = lw.simulate(ARM, (cupy.asarray(Q, dtype), cupy.asarray(V, dtype)), until=0.6, dt=0.2, **LAW, **WALL, **near)
-    assert there.q.dtype == dtype and there.status.tolist() == here.status.tolist()
-    np.testing.assert_allclose(np.asarray(there.Q), here.Q, atol=1e-4 if near else 0.0)
+    assert there.end.q.dtype == dtype and there.status.tolist() == here.status.tolist()
+    np.testing.assert_allclose(np.asarray(there.q), here.q, atol=1e-4 if near else 0.0)
     assert {name: x.count.tolist() for name, x in there.events.items()} == {name: x.count.tolist() for name, x in here.events.items()}
 
 

@@ -2,12 +2,14 @@
 
 import inspect
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork import errors
 from linkwork.simulate.requests.options import METHODS, OLD, SHORT
 
 ARM = lw.Dynamics(lw.load("double_pendulum"))
@@ -66,7 +68,7 @@ def test_old_keywords_of_ensembles_and_derivatives_warn():
     for old, new in (({"store": "last"}, {"save": "last"}), ({"statistics": {"a": angle}}, {"save": lw.Save(statistics={"a": angle})})):
         with pytest.warns(DeprecationWarning, match=f"simulate.{next(iter(old))}"):
             before = lw.simulate(ARM, (Q, V), until=0.1, **old)
-        np.testing.assert_array_equal(before.v, lw.simulate(ARM, (Q, V), until=0.1, **new).v)
+        np.testing.assert_array_equal(before.end.v, lw.simulate(ARM, (Q, V), until=0.1, **new).end.v)
     with pytest.warns(DeprecationWarning, match=r"run\.sensitivity\(by="):
         before = lw.simulate(ARM, START, until=0.1, sensitivity="state")
     after = lw.simulate(ARM, START, until=0.1).sensitivity(by="state")
@@ -105,13 +107,52 @@ def test_a_run_is_resumed_with_the_same_options():
     assert run.settings.method == "dop853" and run.settings.rtol == 1e-9 and run.settings.every == 3
 
 
+def test_an_ensemble_has_rows_as_a_run_has():
+    """q (..., n, nq), whatever is kept: rows at multiples of dt, at all steps, the end alone; what ends earlier is NaN after it."""
+    Q, V = (np.stack([x, 0.5 * x, 0.2 * x]) for x in (START[0], START[1] + 0.3))
+    falls = lw.Event(ARM.kernel()(lambda q: q[0]), "zero", terminal=True)
+    for how, shape in (({"dt": 0.05}, (11,)), ({"save": "steps"}, None), ({"save": "last"}, (3, 1))):
+        many = lw.simulate(ARM, (Q, V), until=0.5, events=[falls], **how)
+        shape = shape or (3, max(len(many.rows(i)[0]) for i in range(3)))
+        assert many.t.shape == shape and many.q.shape == (3, shape[-1], 2) == many.v.shape
+        for i in range(3 if how != {"save": "last"} else 0):
+            t, q, v = many.rows(i)
+            n = len(t)
+            np.testing.assert_array_equal(many.q[i, :n], q)
+            np.testing.assert_array_equal(many.v[i, :n], v)
+            np.testing.assert_array_equal(many.t[:n] if how == {"dt": 0.05} else many.t[i, :n], t)
+            assert np.isnan(many.q[i, n:]).all()
+            alone = lw.simulate(ARM, (Q[i], V[i]), until=0.5, events=[falls], **({} if how == {"save": "steps"} else how))
+            np.testing.assert_allclose(alone.q[: n - 1], q[: n - 1], rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(many.q[:, 0], many.end.q)
+    limited = lw.simulate(lw.Dynamics(lw.load("double_pendulum")), (Q, V), until=0.2, save="steps", limits=True)
+    assert limited.q.shape == (*limited.t.shape, 2) and (limited.q[:, 0] == Q).all()
+
+
+def test_what_has_changed_its_meaning_says_so_once(monkeypatch):
+    """`q` of an ensemble were the ends; rows at multiples of dt were Q."""
+    monkeypatch.setattr(errors, "TOLD", set())
+    many = lw.simulate(ARM, tuple(np.stack([x, x]) for x in START), until=0.1, dt=0.05)
+    with pytest.warns(FutureWarning, match=r"Ensemble\.q is not what it was in earlier versions: it has the rows .*ensemble\.end") as seen:
+        rows = many.q
+    assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert many.q is rows and many.end.q.shape == (2, 2)
+    for old, new in (("times", "t"), ("Q", "q"), ("V", "v")):
+        with pytest.warns(DeprecationWarning, match=rf"Ensemble\.{old} is now Ensemble\.{new}"):
+            np.testing.assert_array_equal(getattr(many, old), getattr(many, new))
+    with pytest.raises(AttributeError, match="no attribute 'w'"):
+        _ = many.w
+
+
 def test_every_motion_has_an_end():
     """Of a run, an ensemble and a rollout: t, q and v of the last state."""
     Q, V = (np.stack([x, x]) for x in START)
     run, many = lw.simulate(ARM, START, until=0.1), lw.simulate(ARM, (Q, V), until=0.1, dt=0.05)
     np.testing.assert_array_equal(run.end.q, run.q[-1])
     np.testing.assert_allclose(many.end.q, np.stack([run.end.q, run.end.q]), rtol=0, atol=1e-14)
-    np.testing.assert_allclose(many.end.v, many.V[:, -1], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(many.end.v, many.v[:, -1], rtol=0, atol=1e-14)
     marched = lw.rollout(ARM, Q, V, dt=0.01, steps=10)
     np.testing.assert_array_equal(marched.end.q, marched.q[:, -1])
     assert (run.end.t, marched.end.t) == (0.1, pytest.approx(0.1))

@@ -273,7 +273,7 @@ def test_steps_that_creep_end_a_run_with_its_place_and_reason(method, road):
     control = force if road == "function" else CART.kernel()(force)
     if road == "ensemble":
         run = lw.simulate(CART, (np.zeros((2, 1)), np.ones((2, 1))), until=3.0, control=control, method=method)
-        assert run.status.tolist() == ["failed", "failed"] and "singular" in run.message(0) and run.t == pytest.approx(1.0)
+        assert run.status.tolist() == ["failed", "failed"] and "singular" in run.message(0) and run.end.t == pytest.approx(1.0)
     else:
         run = lw.simulate(CART, ([0.0], [1.0]), until=3.0, control=control, method=method)
         assert run.status == "failed" and run.t[-1] == pytest.approx(1.0) and len(run) < 200

@@ -41,11 +41,11 @@ def is_its_run(call, many):
         return
     run = alone()
     equal = np.testing.assert_array_equal if call.is_compiled else lambda x, y: close(x, y, 1e-12)
-    equal(many.q[1], run.q[-1])
-    equal(many.v[1], run.v[-1])
+    equal(many.end.q[1], run.q[-1])
+    equal(many.end.v[1], run.v[-1])
     if call.road == BATCH:
         later, run = call(HALF).resume(END), alone(HALF).resume(END)
-        equal(later.q[1], run.q[-1])
+        equal(later.end.q[1], run.q[-1])
 
 
 def is_the_run_of_its_method(call, many):

@@ -22,11 +22,11 @@ def test_samples_are_their_single_runs(method, how):
     many = lw.simulate(ARM, (Q, V), until=1.0, control=damp, method=method, **how)
     for i in (0, 4):
         one = lw.simulate(ARM, (Q[i], V[i]), until=1.0, control=damp, method=method, dt=how.get("dt"))
-        np.testing.assert_array_equal(many.q[i], one.q[-1])
-        np.testing.assert_array_equal(many.v[i], one.v[-1])
+        np.testing.assert_array_equal(many.end.q[i], one.q[-1])
+        np.testing.assert_array_equal(many.end.v[i], one.v[-1])
         assert (many.steps[i], many.rejected[i]) == (one.steps, one.rejected)
     if "dt" in how:
-        np.testing.assert_allclose(many.Q[4], one.q, atol=1e-13)
+        np.testing.assert_allclose(many.q[4], one.q, atol=1e-13)
 
 
 def test_samples_with_loops_are_their_single_runs():
@@ -35,7 +35,7 @@ def test_samples_with_loops_are_their_single_runs():
     q, v = bar.constraints.put_back(bar.neutral(), np.full(bar.nv, 1.0))
     many = lw.simulate(bar, (np.stack([q, q]), np.stack([v, 0.5 * v])), until=0.5, control=lambda t, q, v: -0.1 * v)
     one = lw.simulate(bar, (q, 0.5 * v), until=0.5, control=lambda t, q, v: -0.1 * v)
-    np.testing.assert_array_equal(many.q[1], one.q[-1])
+    np.testing.assert_array_equal(many.end.q[1], one.q[-1])
 
 
 def test_a_function_sees_all_samples_at_each_call_and_may_not_change_them():
@@ -52,7 +52,7 @@ def test_a_function_sees_all_samples_at_each_call_and_may_not_change_them():
     many = lw.simulate(ARM, (Q.reshape(3, 2, 2), V.reshape(3, 2, 2)), until=1.0, control=control)
     assert set(seen) == {((3, 2), (3, 2, 2), (3, 2, 2))} and len(np.unique(many.steps)) > 1
     one = lw.simulate(ARM, (Q[5], V[5]), until=1.0, control=lambda t, q, v: 5.0 * -v)
-    np.testing.assert_array_equal(many.q[2, 1], one.q[-1])
+    np.testing.assert_array_equal(many.end.q[2, 1], one.q[-1])
 
 
 def test_functions_kernels_and_held_functions_add():
@@ -60,9 +60,9 @@ def test_functions_kernels_and_held_functions_add():
     parts = [damp, ARM.kernel(lambda q: -0.5 * q), lw.hold(lambda t, q, v: -0.2 * q, rate=20.0)]
     many = lw.simulate(ARM, (Q, V), until=0.5, control=parts)
     one = lw.simulate(ARM, (Q[3], V[3]), until=0.5, control=parts)
-    np.testing.assert_allclose(many.q[3], one.q[-1], atol=1e-12)
+    np.testing.assert_allclose(many.end.q[3], one.q[-1], atol=1e-12)
     only = lw.simulate(ARM, (Q, V), until=0.5, control=parts[2])
-    np.testing.assert_array_equal(only.q[3], lw.simulate(ARM, (Q[3], V[3]), until=0.5, control=parts[2]).q[-1])
+    np.testing.assert_array_equal(only.end.q[3], lw.simulate(ARM, (Q[3], V[3]), until=0.5, control=parts[2]).q[-1])
 
 
 def test_constants_vary_beside_a_function():
@@ -70,8 +70,8 @@ def test_constants_vary_beside_a_function():
     masses = np.stack([x * np.array(ARM.varying("mass").own["mass"]) for x in (1.0, 2.0)])
     many = lw.simulate(ARM.varying("mass"), (Q[:2], V[:2]), until=0.5, control=damp, given={"mass": masses}, rtol=1e-9)
     one = lw.simulate(ARM, (Q[0], V[0]), until=0.5, control=damp, rtol=1e-9)
-    np.testing.assert_allclose(many.q[0], one.q[-1], atol=1e-7)
-    assert np.abs(many.q[1] - lw.simulate(ARM, (Q[1], V[1]), until=0.5, control=damp, rtol=1e-9).q[-1]).max() > 1e-4
+    np.testing.assert_allclose(many.end.q[0], one.q[-1], atol=1e-7)
+    assert np.abs(many.end.q[1] - lw.simulate(ARM, (Q[1], V[1]), until=0.5, control=damp, rtol=1e-9).q[-1]).max() > 1e-4
 
 
 def test_an_ensemble_with_a_function_goes_on_and_watches():
@@ -81,7 +81,7 @@ def test_an_ensemble_with_a_function_goes_on_and_watches():
     part = lw.simulate(ARM, (Q, V), until=0.4, **how).resume(0.8)
     split = lw.simulate(ARM, (Q, V), until=0.4, **how)
     again = split.resume(0.8)
-    np.testing.assert_array_equal(part.q, again.q)
+    np.testing.assert_array_equal(part.end.q, again.end.q)
     assert (part.statistics["height"].greatest <= 1.0).all() and part.events["down"].count.sum() > 0
 
 
@@ -119,6 +119,6 @@ def test_ctrl_c_and_a_timeout_leave_what_goes_on():
     part = lw.simulate(ARM, (Q, V), until=2.0, control=control, rtol=1e-10)
     assert (part.status == "stopped").any()
     whole = lw.simulate(ARM, (Q, V), until=2.0, control=lambda t, q, v: -0.1 * v, rtol=1e-10)
-    np.testing.assert_array_equal(part.resume().q, whole.q)
+    np.testing.assert_array_equal(part.resume().end.q, whole.end.q)
     late = lw.simulate(ARM, (Q, V), until=1e4, control=lambda t, q, v: 0.1 * np.sin(q), timeout=0.2)
     assert (late.status == "stopped").all()

@@ -94,7 +94,7 @@ def test_linearly_implicit_steps_are_compiled_or_refused(chain, start):
     v[1, 0] = 0.3
     made = lw.simulate(chain, (q, v), until=0.1, method="rosenbrock", save="last")
     alone = lw.simulate(chain, (q[1], v[1]), until=0.1, method="rosenbrock")
-    np.testing.assert_array_equal(made.q[1], alone.q[-1])
+    np.testing.assert_array_equal(made.end.q[1], alone.q[-1])
     part = lw.simulate(chain, (q[1], v[1]), until=0.1, method="rosenbrock", on_step=lambda t, q, v: t > 0.01)
     np.testing.assert_array_equal(part.resume(0.1, on_step=None).q, alone.q)
     with pytest.raises(lw.SimulationError, match='method="stiff"'):
@@ -116,7 +116,7 @@ def test_stiff_makes_compiled_steps_where_it_can_and_those_of_radau_elsewhere(ch
     made, named = (lw.simulate(chain, start, until=0.1, method=method) for method in ("stiff", "rosenbrock"))
     np.testing.assert_array_equal(made.q, named.q)
     many = lw.simulate(chain, tuple(np.stack([x, x]) for x in start), until=0.1, method="stiff", save="last")
-    np.testing.assert_array_equal(many.q[1], made.q[-1])
+    np.testing.assert_array_equal(many.end.q[1], made.q[-1])
     still = {"until": 0.1, "control": lambda t, q, v: 0 * v}
     made, named = (lw.simulate(chain, start, method=method, **still) for method in ("stiff", "radau"))
     np.testing.assert_array_equal(made.q, named.q)

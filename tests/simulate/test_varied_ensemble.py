@@ -35,12 +35,12 @@ def test_four_bars_of_other_lengths_move_as_their_models_do(method):
     ends, grid = (lw.simulate(varying, (q, v), given=given, **how, **more) for more in ({"save": "last"}, {"dt": 0.1}))
     for i, robot in enumerate(robots):
         alone = lw.simulate(robot, (q[i], v[i]), dt=0.1, **how)
-        np.testing.assert_allclose(grid.Q[i], alone.q, atol=1e-11)
-        np.testing.assert_allclose(grid.V[i], alone.v, atol=1e-10)
-        assert np.abs(robot.constraints.residual(grid.Q[i])).max() < 1e-13
+        np.testing.assert_allclose(grid.q[i], alone.q, atol=1e-11)
+        np.testing.assert_allclose(grid.v[i], alone.v, atol=1e-10)
+        assert np.abs(robot.constraints.residual(grid.q[i])).max() < 1e-13
         one = lw.simulate(varying, (q[i], v[i]), given={name: x[i] for name, x in given.items()}, save="last", **how)
-        np.testing.assert_array_equal(one.q, ends.q[i])
-        np.testing.assert_array_equal(one.v, ends.v[i])
+        np.testing.assert_array_equal(one.end.q, ends.end.q[i])
+        np.testing.assert_array_equal(one.end.v, ends.end.v[i])
         assert one.steps == ends.steps[i]
 
 
@@ -77,10 +77,10 @@ def test_samples_whose_loops_are_open_fail_alone():
     made = lw.simulate(varying, (q.reshape(2, 3, 3), v.reshape(2, 3, 3)), until=0.2, dt=0.1,
                        given={name: x.reshape(2, 3, *x.shape[1:]) for name, x in given.items()})  # fmt: skip
     assert made.status.tolist() == [["failed"] * 3, ["failed", "finished", "finished"]]
-    np.testing.assert_array_equal(made.q[1, 2], alone.q)
+    np.testing.assert_array_equal(made.end.q[1, 2], alone.end.q)
     assert "does not satisfy the constraints" in made.message((0, 0)) and made.message((0, 0)) == made.message((0, 1))
     assert "not finite" in made.message((0, 2)) and "not finite" in made.message((1, 0)) and "finished" in made.message((1, 1))
-    assert np.isnan(made.Q[0, :, 1:]).all() and not np.isnan(made.Q[1, 1:]).any()
+    assert np.isnan(made.q[0, :, 1:]).all() and not np.isnan(made.q[1, 1:]).any()
     with pytest.raises(ConstraintError, match=r"varying\.assemble"):
         lw.simulate(varying, (q[:2], v[:2]), given={name: x[:2] for name, x in given.items()}, until=0.2)
 
@@ -105,16 +105,16 @@ def test_masses_springs_and_dampers_vary_under_a_drive():
     q, v = varying.project(q, np.zeros(4), t=0.0, **given)
     made = lw.simulate(varying, (q, v), given=given, until=0.5, dt=0.25, rtol=1e-9)
     assert (made.status == "finished").all()
-    np.testing.assert_allclose(made.Q[:, :, 0], np.broadcast_to(0.3 * np.sin(4 * made.times), (3, 3)), atol=1e-12)
+    np.testing.assert_allclose(made.q[:, :, 0], np.broadcast_to(0.3 * np.sin(4 * made.t), (3, 3)), atol=1e-12)
     alone = lw.simulate(robot, (q[1], v[1]), until=0.5, dt=0.25, rtol=1e-9)
-    np.testing.assert_allclose(made.Q[1], alone.q, atol=1e-10)
-    assert np.abs(made.q[0] - made.q[2]).max() > 1e-3
+    np.testing.assert_allclose(made.q[1], alone.q, atol=1e-10)
+    assert np.abs(made.end.q[0] - made.end.q[2]).max() > 1e-3
 
 
 def test_batches_of_none_and_of_one():
     varying = FOUR_BAR.varying("mass")
     q, v = FOUR_BAR.constraints.random_state(seed=1)
-    assert lw.simulate(varying, (np.zeros((0, 3)), np.zeros((0, 3))), until=0.1).q.shape == (0, 3)
+    assert lw.simulate(varying, (np.zeros((0, 3)), np.zeros((0, 3))), until=0.1).end.q.shape == (0, 3)
     mass = varying.value("mass")
     one, many = (lw.simulate(varying, (q, v), until=0.1, given={"mass": x}) for x in (mass[None], np.stack([mass, 2 * mass])))
     for x, y in zip(one.rows(0), many.rows(0)):

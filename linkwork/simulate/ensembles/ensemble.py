@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...dynamics import Dynamics
-from ...errors import ShapeError, SimulationError
+from ...engine.running.device import Library
+from ...errors import ShapeError, SimulationError, changed, deprecated
 from ..methods.record import End
 from ..runs.segments import BEYOND, CREEPING, NO_NUMBER, OFF, TOO_MANY, TOO_SHORT
 
 FINISHED, EVENT, FAILED, STOPPED = "finished", "event", "failed", "stopped"
+OLD = {"times": "t", "Q": "q", "V": "v"}  # names of rows in earlier versions
+ROWS_NOW = "it has the rows of the motions, as that of a run has; where they ended is ensemble.end."
 NOT_FINITE, OPEN = 11.0, 12.0  # why a sample does not start
 SAID = 13.0  # its message says why it failed
 REASONS = {
@@ -70,47 +74,84 @@ class Ragged:
     def __getitem__(self, k: int) -> tuple:
         return tuple(x[int(self.starts[k]) : int(self.starts[k + 1])] for x in self.rows)
 
+    def padded(self, batch: tuple[int, ...]) -> End:
+        """Arrays (batch..., n, shape...) as long as those of the sample with most rows; rows that others have not are NaN."""
+        library, counts = Library(self.rows[0]), np.diff(self.starts)
+        samples = np.repeat(np.arange(len(counts)), counts)
+        rows = np.arange(len(samples)) - self.starts[:-1][samples]
+        places, most = (tuple(library.put(x, self.rows[0]) for x in (samples, rows))), int(counts.max(initial=0))
+        out = [library.full((len(counts), most, *tuple(x.shape)[1:]), np.nan, x) for x in self.rows]
+        for x, values in zip(out, self.rows):
+            x[places] = values
+        return End(*(x.reshape((*batch, *tuple(x.shape)[1:])) for x in out))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
-    """The end of each motion: times t (...), coordinates q (..., nq), velocities v (..., nv); and what was stored on the way.
+    """Rows of the motions of many samples, as those of a Trajectory with batch axes: times t, coordinates q (..., n, nq), velocities v
+    (..., n, nv); `end` has t (...), q (..., nq) and v (..., nv) where each motion ended.
+
+    Rows at multiples of dt have the same times, t (n,); those at all steps have t (..., n). Where nothing was kept on the way, the end is
+    the only row. Rows after the end of a motion are NaN; ensemble.rows(i) are t, q and v of sample i without them.
 
     `status` is "finished", "event" (a terminal one), "failed" (`message(i)` says why) or "stopped" (by Ctrl-C or timeout: as it began,
     without rows), `steps` and `rejected` count the steps of each. `resume` goes on.
-
-    With rows at multiples of dt, `times` (n,) are theirs, and `Q` (..., n, nq), `V` (..., n, nv); rows after the end of a motion are NaN.
-    With rows at all steps, ensemble.rows(i) are t, q and v of sample i.
     """
 
     robot: Dynamics
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
+    end: End
     status: np.ndarray
     steps: np.ndarray
     rejected: np.ndarray
     reasons: np.ndarray  # why samples failed, as numbers: see `message`
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
     events: Mapping[str, EventTimes] = field(default_factory=dict)
-    times: np.ndarray | None = None
-    Q: np.ndarray | None = None
-    V: np.ndarray | None = None
-    ragged: Any = None  # of each sample, in order of the flat batch: t, q, v
+    on_grid: End | None = None  # rows at multiples of dt, their times (n,)
+    ragged: Ragged | None = None  # rows at all steps
     carried: Carried | None = None
     said: Any = None  # messages of samples that have some, by number in the flat batch
 
     def __len__(self) -> int:
         return self.status.size
 
+    @cached_property
+    def _rows(self) -> End:
+        """All rows: times (n,) or (..., n), coordinates (..., n, nq), velocities (..., n, nv)."""
+        if self.on_grid is not None:
+            return self.on_grid
+        if self.ragged is not None:
+            return self.ragged.padded(self.status.shape)
+        return End(self.end.t[..., None], self.end.q[..., None, :], self.end.v[..., None, :])
+
     @property
-    def end(self) -> End:
-        """Where each motion ended."""
-        return End(self.t, self.q, self.v)
+    def t(self):
+        """Times of rows (n,), or (..., n) where each sample has its own."""
+        changed("Ensemble.t", ROWS_NOW)
+        return self._rows.t
+
+    @property
+    def q(self):
+        """Coordinates of rows (..., n, nq)."""
+        changed("Ensemble.q", ROWS_NOW)
+        return self._rows.q
+
+    @property
+    def v(self):
+        """Velocities of rows (..., n, nv)."""
+        changed("Ensemble.v", ROWS_NOW)
+        return self._rows.v
+
+    def __getattr__(self, name: str):
+        """Names of earlier versions."""
+        if name not in OLD:
+            raise AttributeError(f"an Ensemble has no attribute {name!r}")
+        deprecated(f"Ensemble.{name}", f"Ensemble.{OLD[name]}")
+        return None if self.on_grid is None else getattr(self.on_grid, OLD[name])
 
     def message(self, sample) -> str:
         """What became of one sample, given as an index of the batch; of one that failed, why."""
         number = self._number(sample)
-        status, t = str(self.status[sample]), float(self.t[sample])
+        status, t = str(self.status[sample]), float(self.end.t[sample])
         if self.said is not None and (said := self.said.get(number, "")):
             return f"{status} at {said}" if said.startswith("t = ") else f"{status} at t = {t:.9g} s: {said}"
         return f"failed at t = {t:.9g} s: {REASONS[float(self.reasons[sample])]}" if status == FAILED else f"{status} at t = {t:.9g} s"
@@ -118,11 +159,12 @@ class Ensemble:
     def rows(self, sample) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """t, q and v of all stored rows of one sample, given as an index of the batch."""
         number = self._number(sample)
-        if self.times is not None and self.Q is not None and self.V is not None:
-            there = ~(self.Q[sample] != self.Q[sample]).any(-1)  # NaN is not itself
-            return self.times[there], self.Q[sample][there], self.V[sample][there]
+        if self.on_grid is not None:
+            t, q, v = self.on_grid
+            there = ~(q[sample] != q[sample]).any(-1)  # NaN is not itself
+            return t[there], q[sample][there], v[sample][there]
         if self.ragged is None:
-            raise SimulationError('this ensemble has no rows: simulate(..., store="steps"), or with dt=... for rows at multiples of dt.')
+            raise SimulationError('this ensemble has no rows: simulate(..., save="steps"), or with dt=... for rows at multiples of dt.')
         return self.ragged[number]
 
     def _number(self, sample) -> int:
@@ -149,7 +191,7 @@ class Ensemble:
 
     def _on_host(self, found: Mapping) -> dict:
         """What can be said of without a copy from a GPU."""
-        return {name: x for name, x in found.items() if isinstance(self.t, np.ndarray) and self.t.size}
+        return {name: x for name, x in found.items() if isinstance(self.end.t, np.ndarray) and self.end.t.size}
 
     def __repr__(self) -> str:
         found, counts = np.unique(self.status, return_counts=True)

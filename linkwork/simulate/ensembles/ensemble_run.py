@@ -17,6 +17,7 @@ from ...kernels import UserKernel
 from ...lie.scalars import numbers
 from ...motion import equations
 from ..events.guard import FOUND
+from ..methods.record import End
 from ..rates.control import at_state, read_only
 from ..rates.kernels import cache_of, kernel
 from ..requests.grid import Grid
@@ -86,9 +87,8 @@ class EnsembleRun:
         self.state = {name: copy(x) for name, x in was.state.items()}
         self.calls, self.answers = was.calls.copy(), [copy(x) for x in was.answers]
         self.status, self.times = earlier.status.reshape(n).copy(), self.host_times(self.state["t"], was.asked.until)
-        for rows, x in zip(self.on_grid, (earlier.Q, earlier.V)):
-            if x is not None:
-                rows[:, : x.shape[-2]] = x.reshape((n, *x.shape[-2:]))
+        for rows, x in zip(self.on_grid, () if earlier.on_grid is None else earlier.on_grid[1:]):
+            rows[:, : x.shape[-2]] = x.reshape((n, *x.shape[-2:]))
         if earlier.ragged is not None:
             self.parts = [(np.repeat(np.arange(n), np.diff(earlier.ragged.starts)), *earlier.ragged.rows)]
 
@@ -243,14 +243,13 @@ class EnsembleRun:
         status, steps, rejected, reasons = map(shaped, (self.status, steps, host(s["tries"]).astype(int) - steps, host(s["stuck"])))
         known = (None, {}, []) if settling is None else (settling, settling.memories, settling.occurrences)
         carried = Carried(a, s, self.calls, self.answers, self.place, *known)
-        made = Ensemble(
-            self.own, t, q, v, status, steps, rejected, reasons, statistics, events, ragged=self._ragged(), carried=carried, said=messages
-        )
+        counts, watched = (status, steps, rejected, reasons), (statistics, events)
+        made = Ensemble(self.own, End(t, q, v), *counts, *watched, ragged=self._ragged(), carried=carried, said=messages)
         if a.store != "grid":
             return made
         times = self.grid.times(np.arange(self.on_grid[0].shape[1]))
         times = self.place.put(np.where(times > a.until - self.grid.slack, a.until, times))
-        return replace(made, times=times, Q=shaped(self.on_grid[0]), V=shaped(self.on_grid[1]))
+        return replace(made, on_grid=End(times, *map(shaped, self.on_grid)))
 
     def _ragged(self) -> Ragged | None:
         """All rows, those of one sample after those of another."""
