@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.tracing.array import Traced, Wider, lift
+from ..engine.tracing.loops import ordered
+from ..engine.tracing.operations import operands
 from ..engine.tracing.program import Input
 from ..engine.tracing.residues import drawn
 from ..engine.tracing.rolled import Argument, Joined, Slot, Table
@@ -119,16 +121,8 @@ def _each_part(system: RolledNodes, like: Whole, x) -> Any:
 
 def _is_late(trace, x: Traced) -> bool:
     """Does it depend on what is known after a loop only?"""
-    stack, seen = list(map(abs, x.refs.ravel().tolist())), set[int]()
-    while stack:
-        i = stack.pop()
-        name, *arguments = trace.nodes[i]
-        if name == "in" and arguments[0][0] != "arg":
-            return True
-        if name not in ("in", "const") and i not in seen:
-            stack.extend(map(abs, arguments))
-        seen.add(i)
-    return False
+    below = ordered(x.refs.ravel().tolist(), lambda i: operands(trace.nodes[i]))
+    return any(trace.nodes[i][0] == "in" and trace.nodes[i][1][0] != "arg" for i in below)
 
 
 def total(system: RolledNodes, x: Whole) -> Traced:

@@ -181,18 +181,18 @@ class Recorder:
 
 
 def ordered(refs: Iterable[int], below: Callable[[int], Iterable[int]]) -> list[int]:
-    """The nodes of these references and all below them, each after those that are below it."""
+    """The nodes of these references and all below them, each after those that are below it, of which the last come first."""
     order, done = list[int](), set[int]()
     for ref in refs:
-        stack = [(abs(ref), False)]
+        stack = [abs(ref)]
         while stack:
-            i, ready = stack.pop()
-            if ready:
-                order.append(i)
+            i = stack.pop()
+            if i < 0:  # all below ~i is there
+                order.append(~i)
             elif i not in done:
                 done.add(i)
-                stack.append((i, True))
-                stack.extend((j, False) for j in below(i))
+                stack.append(~i)
+                stack.extend(below(i))
     return order
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import TraceError
 from .array import Traced, has_traced, lift
-from .loops import Loop
+from .loops import Loop, ordered
 from .operations import OPERATIONS, operands
 from .residues import drawn, sphere
 from .trace import Trace
@@ -79,27 +79,12 @@ class Program:
     def depth_first(self, rank: Callable[[int], float] | None = None, results: Iterable[int] | None = None) -> list[int]:
         """The nodes the outputs need, each after its operands: those of low rank first, or as they come. The results may be given
         in another order than that of the outputs."""
-        nodes, order = self.trace.nodes, list[int]()
-        done: set[int] = set()
+        nodes = self.trace.nodes
 
-        def below(i):
-            return iter(tuple(operands(nodes[i])) if rank is None else sorted(operands(nodes[i]), key=rank))
+        def below(i: int) -> Iterable[int]:
+            return reversed([*operands(nodes[i])] if rank is None else sorted(operands(nodes[i]), key=rank))
 
-        for ref in (ref for output in self.outputs for ref in output.refs) if results is None else results:
-            if abs(ref) in done:
-                continue
-            done.add(abs(ref))
-            stack = [(abs(ref), below(abs(ref)))]
-            while stack:
-                i, rest = stack[-1]
-                j = next((j for j in rest if j not in done), None)
-                if j is None:
-                    order.append(i)
-                    stack.pop()
-                else:
-                    done.add(j)
-                    stack.append((j, below(j)))
-        return order
+        return ordered((ref for output in self.outputs for ref in output.refs) if results is None else results, below)
 
     def tables(self, dtype: str) -> list[np.ndarray]:
         """What a kernel reads besides its arguments: nothing, its constants are in the code."""
