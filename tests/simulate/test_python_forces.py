@@ -7,7 +7,7 @@ import linkwork as lw
 from linkwork.model import solids
 from linkwork.simulate.methods import explicit
 from linkwork.simulate.runs import run
-from linkwork.simulate.runs.compiled_steps import CompiledSteps
+from linkwork.simulate.runs.compiled_steps import AdaptiveSteps
 
 
 def limited():
@@ -58,7 +58,7 @@ def both(robot, monkeypatch, method, options):
             patch.setattr(patched, name, x)
             return lw.simulate(robot, start(robot), until=1.5, method=method, **how), times
 
-    return made(explicit.Adaptive, "step", None), made(CompiledSteps, "of", lambda *_: None)
+    return made(explicit.Adaptive, "step", None), made(AdaptiveSteps, "of", lambda *_: None)
 
 
 @pytest.mark.parametrize("method", ["rk45", "dop853"])

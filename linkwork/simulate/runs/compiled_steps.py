@@ -1,5 +1,6 @@
 """The steps of a run made by compiled code, many at a time. Where forces are Python functions, they are called between compiled parts."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,13 +18,13 @@ from ..methods.explicit import Adaptive
 from ..methods.flow import Flow
 from ..methods.interpolate import Polynomial, Quartic
 from ..methods.rosenbrock import Rosenbrock
-from ..methods.step import Interpolant, Step
+from ..methods.step import Integrator, Interpolant, Step
 from ..rates.kernels import cache_of
 from ..rates.on_constraints import OnConstraints
 from ..requests.settings import Settings
 from ..rest.stops import Stops
 from ..state import Released, State
-from .segments import FORCES, FREE, POLYNOMIAL, ROWS, Equations, Segments
+from .segments import FORCES, FREE, POLYNOMIAL, ROWS, Equations, RepeatedStep, Segments
 
 ROOM = 1 << 19  # bytes of the rows of one call
 MOST = 512  # steps of one call, so that Ctrl-C and a progress bar are served
@@ -42,8 +43,8 @@ class Steps:
     vdot: np.ndarray
     tau: np.ndarray
     h: np.ndarray
-    coefficients: np.ndarray | None
     steers: bool  # does tau change within a step?
+    coefficients: np.ndarray | None = None
     found: bool = False  # may something happen in the last step?
     error: BaseException | None = None  # what a Python function raised in the step after them
     after: Mapping[str, Any] = field(default_factory=dict)  # of the state after them: what changes besides the motion
@@ -103,129 +104,160 @@ class Request(NamedTuple):
     row: float
 
 
-class StepMaker:
-    """Calls compiled code that makes the steps of a run."""
+class CompiledSteps(ABC):
+    """Compiled code that makes the steps of a run. There is one kernel for motions in which no joint is held at rest and, once it is
+    needed, another for those in which some are."""
 
-    def __init__(self, flow: Flow, constraints: OnConstraints | None):
-        self.flow, self.constraints, self.asks = flow, constraints, asks_of(flow)
+    events: tuple[Event, ...] = ()  # that are watched in compiled code
+
+    def __init__(self, flow: Flow, integrator: Integrator, settings: Settings, constraints: OnConstraints | None):
+        self.flow, self.integrator, self.settings, self.constraints, self.asks = flow, integrator, settings, constraints, asks_of(flow)
+        self.ready: dict[bool, tuple[Any, Joints | None, list, list]] = {}
+
+    @staticmethod
+    def constraints_of(flow: Flow, settings: Settings) -> tuple[bool, OnConstraints | None]:
+        """Can the steps of a run be compiled, as far as method and contacts allow; and the constraints that each returns to."""
+        robot, points, held = flow.robot, flow.stops is not None and flow.stops.points is not None, flow.keeper.held
+        if not (robot.compiled and robot.nv and not robot.long) or settings.velocities != "v" or points:
+            return False, None
+        constraints = OnConstraints.of(flow.keeper)
+        return held is None or constraints is not None, constraints
 
     def serves(self, s: State) -> bool:
         """Are there compiled steps for what the joints do now?"""
         return serve(self.flow.stops, self.constraints)
 
-    def called(self, rounds: Callable, arrays: list, room: list, r: Request) -> tuple[int, BaseException | None]:
+    def watches(self, detector: EventDetector) -> bool:
+        """Is all that may happen in a step watched in compiled code?"""
+        return not detector.any
+
+    @abstractmethod
+    def program(self, of: Equations, joints: Joints | None) -> RepeatedStep:
+        """The step of these equations."""
+
+    @abstractmethod
+    def key(self, joints: Joints | None) -> tuple:
+        """Returns what tells the step from others of the same equations."""
+
+    @abstractmethod
+    def values(self, r: Request, step: Any) -> dict[str, Any]:
+        """Returns by name all that a step takes besides the motion, the forces and the joints."""
+
+    @abstractmethod
+    def outcome(self, r: Request, step: Any, count: int, after: Mapping, rows: Mapping, unbroken: bool) -> dict[str, Any]:
+        """The fields of so many steps besides the motion; `unbroken` if no Python function raised in the one after them."""
+
+    def begin(self, r: Request, step: Any, arrays: list) -> None:  # noqa: B027  fixed steps begin as they are
+        """Make what the first step needs."""
+
+    def _ready(self, holds: bool) -> tuple[Any, Joints | None, list, list]:
+        """The step, what it takes of the joints, room for all that it takes, and for rows."""
+        if holds not in self.ready:
+            flow, robot, asks = self.flow, self.flow.robot, self.asks
+            controls = () if asks else tuple(flow.controls.functions)
+            pushes = None if asks else cast(UserKernel | None, flow.external)
+            joints = None if flow.stops is None else Joints.of(flow.stops, holds)
+            modes = () if joints is None else joints.modes
+
+            def make() -> RepeatedStep:
+                of = Equations.of(robot, controls, constraints=self.constraints, external=pushes, modes=modes, asks=asks)
+                return self.program(of, joints)
+
+            key = *self.key(joints), robot.lowered, controls, pushes, asks, modes
+            step = cache_of(robot, *controls, pushes, *(x.function for x in self.events)).once(make, *key)
+            capacity = int(np.clip(ROOM // step.bytes_of_row(), 16, MOST))
+            arrays = side_by_side(step.shapes.get(name, ()) for name in (*step.state, *step.given))
+            self.ready[holds] = step, joints, arrays, step.room(1, capacity)
+        return self.ready[holds]
+
+    def make(self, r: Request) -> Steps:
+        """Steps towards a time, as many as there is room for. There are none where the first cannot be made. If something may happen in the
+        last one, or at all events if there is an alert, it is `found`."""
+        flow, stops = self.flow, self.flow.stops
+        step, joints, arrays, room = self._ready(stops is not None and stops.held)
+        values: dict[str, Any] = dict.fromkeys(step.state, 0.0) | {name: getattr(r.state, name) for name in STATE_ROWS}
+        values |= {"start": r.times[0], "held": sum(flow.controls.answers, flow.zero)} | self.values(r, step)
+        values |= {} if joints is None or stops is None else joints.values(stops)
+        for x, name in zip(arrays, (*step.state, *step.given)):
+            x[0] = values[name]
+        self.begin(r, step, arrays)
+        count, error = self._called(step, arrays, room, r)
+        rows = {name: x[0, :count] for name, x in zip(step.rows, room)}
+        after = {name: x[0] for name, x in zip(step.state, arrays)}
+        motion: dict[str, Any] = {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in STATE_ROWS}
+        motion |= {"h": rows["h"].copy(), "steers": bool(flow.controls.functions)}
+        return Steps(**motion, error=error, robot=flow.robot, **self.outcome(r, step, count, after, rows, error is None))
+
+    def _called(self, step: Any, arrays: list, room: list, r: Request) -> tuple[int, BaseException | None]:
         """How many steps a call has made, and what a Python function raised in the step after them; it is raised where there are none."""
         count, last, asked = np.zeros(1), min(r.deadline, monotonic() + PATIENCE_S), dict[str, Callable]()
         if self.asks:
             asked = {FORCES: self.flow.answer, "enough": lambda state: monotonic() > last or state[0] >= r.row}
         try:
-            rounds(arrays, room, count, min(r.most, room[0].shape[1]), **asked)
+            step.run(arrays, room, count, min(r.most, room[0].shape[1]), **asked)
         except BaseException as error:
             if not count[0]:
                 raise
             return int(count[0]), error
         return int(count[0]), None
 
-    @staticmethod
-    def joined(values: Mapping, rows: Mapping) -> dict[str, Any]:
-        """The state before steps, and behind it those at their ends."""
-        return {name: np.concatenate([np.asarray(values[name])[None], rows[name]]) for name in STATE_ROWS}
 
+class AdaptiveSteps(CompiledSteps):
+    """Steps of an embedded pair; events whose functions are kernels are watched in them."""
 
-class CompiledSteps(StepMaker):
-    """Makes the steps of an adaptive integrator, whose next length and counts it keeps. There is one kernel for motions in which no joint
-    is held at rest and, once it is needed, another for those in which some are."""
+    integrator: Adaptive
 
-    def __init__(self, flow: Flow, integrator: Adaptive, events: tuple[Event, ...], constraints: OnConstraints | None, *, dense: bool):
-        super().__init__(flow, constraints)
-        self.integrator, self.events, self.dense, self.steers = integrator, events, dense, bool(flow.controls.functions)
-        tolerances = integrator.tolerances
-        self.given = {"max_step": integrator.max_step, "rtol": tolerances.rtol, "atol": tolerances.atol}
-        self.ready: dict[bool, tuple[Segments, Joints | None, list, list]] = {}
+    def __init__(self, flow: Flow, integrator: Adaptive, settings: Settings, constraints: OnConstraints | None, detector: EventDetector):
+        super().__init__(flow, integrator, settings, constraints)
+        self.events = tuple(x for x in detector.events if is_compiled_function(flow.robot, x.function))
+        self.dense = detector.any or settings.on_step is not None or settings.stores_grid or settings.dense is not False
 
     @staticmethod
-    def of(flow: Flow, integrator, settings: Settings, detector: EventDetector) -> "CompiledSteps | None":
+    def of(flow: Flow, integrator, settings: Settings, detector: EventDetector) -> "AdaptiveSteps | None":
         """Those of a run that can be compiled. None where steps are made in Python."""
-        robot = flow.robot
-        constraints = OnConstraints.of(flow.keeper)
-        if flow.keeper.held is not None and constraints is None:
+        compiles, constraints = CompiledSteps.constraints_of(flow, settings)
+        if not compiles or not isinstance(integrator, Adaptive):
             return None
-        if not (isinstance(integrator, Adaptive) and robot.compiled and robot.nv and not robot.long):
+        if isinstance(integrator.pair, Rosenbrock) and not are_compiled(flow):  # it takes slopes, which Python functions have not
             return None
-        has_slopes = isinstance(integrator.pair, Rosenbrock)  # which Python functions have not
-        if settings.velocities != "v" or (has_slopes and not are_compiled(flow)):
-            return None
-        if flow.stops is not None and flow.stops.points is not None:
-            return None
-        events = tuple(x for x in detector.events if is_compiled_function(robot, x.function))
-        dense = detector.any or settings.on_step is not None or settings.stores_grid or settings.dense is not False
-        return CompiledSteps(flow, integrator, events, constraints, dense=dense)
+        return AdaptiveSteps(flow, integrator, settings, constraints, detector)
 
-    def _made(self, holds: bool) -> tuple[Segments, Joints | None, list, list]:
-        """The kernel, what it takes of the joints, room for all that it takes, and for rows."""
-        if holds not in self.ready:
-            stops, robot = self.flow.stops, self.flow.robot
-            functions = [x.function for x in self.events]
-            controls = [] if self.asks else self.flow.controls.functions
-            pushes = None if self.asks else cast(UserKernel | None, self.flow.external)
-            looks = tuple((x.function, x.resolution) for x in self.events)
-            limits = None if stops is None else (len(stops.limits), holds)
-
-            def make() -> tuple[Segments, Joints | None]:
-                joints = None if stops is None else Joints.of(stops, holds)
-                guard = Guard(joints, self.events) if stops is not None or self.events else None
-                modes = () if joints is None else joints.modes
-                of = Equations.of(robot, controls, constraints=self.constraints, external=pushes, modes=modes, asks=self.asks)
-                rows = (*ROWS, POLYNOMIAL) if self.dense else ROWS
-                return Segments(of, self.integrator.pair, rows, wide=False, guard=guard), joints
-
-            key = type(self.integrator.pair), self.dense, limits, robot.lowered, tuple(controls), pushes, looks, self.asks
-            segments, joints = cache_of(robot, *controls, pushes, *functions).once(make, *key)
-            capacity = int(np.clip(ROOM // segments.bytes_of_row(), 16, MOST))
-            arrays = side_by_side(segments.shapes.get(name, ()) for name in (*segments.state, *segments.given))
-            self.ready[holds] = segments, joints, arrays, segments.room(1, capacity)
-        return self.ready[holds]
-
-    def watches(self, detector: EventDetector) -> bool:
-        """Is all that may happen in a step watched in compiled code?"""
+    def watches(self, detector):
         return len(self.events) == len(detector.events)
 
-    def make(self, r: Request) -> Steps:
-        """Steps towards a time, as many as there is room for. There are none where the first cannot be made. If something may happen in the
-        last one, or at all events if there is an alert, it is `found`."""
-        flow, s, stops = self.flow, r.state, self.flow.stops
-        segments, joints, arrays, room = self._made(stops is not None and stops.held)
-        values: dict[str, Any] = dict.fromkeys(segments.state, 0.0) | {name: getattr(s, name) for name in STATE_ROWS}
-        values |= self.given | {"target": r.target, "slack": 16 * np.spacing(abs(r.target)), "held": sum(flow.controls.answers, flow.zero)}
-        values |= {"start": r.times[0], "span": r.times[1] - r.times[0], "max_steps": np.inf, "creeping": s.creeping}
-        values |= {ALERT: float(r.alert)} | ({} if joints is None or stops is None else joints.values(stops))
-        if FREE in segments.state:
-            values[FREE] = self.integrator.free_at(s)
-        for x, name in zip(arrays, (*segments.state, *segments.given)):
-            x[0] = values[name]
-        after = dict(zip(segments.state, arrays))
-        if not s.next_step and not self.asks:
-            flow.evaluations += 1
-        asked: dict[str, Any] = {FORCES: flow.answer} if self.asks else {}
-        after["wanted"][0] = s.next_step or segments.first(*arrays, **asked)[0]
-        made, error = self.called(segments.run, arrays, room, r)
-        tries = int(after["tries"][0])
-        flow.rejected += tries - made
-        flow.evaluations += 0 if self.asks else tries * segments.pair.stages
-        changed = {"next_step": float(after["wanted"][0]), "creeping": int(after["creeping"][0]), "memory": s.memory}
-        if made:
-            free = after[FREE][0].copy() if FREE in after else flow.zero
-            changed["memory"] = None if stops is None else Released(free)
-        if made and stops is not None:
-            stops.speed = after[SPEED][0].copy()
-            stops.reach = after[REACH][0].copy() if REACH in after else stops.reach
-        rows = {name: x[0, :made] for name, x in zip(segments.rows, room)}
-        joined = self.joined(values, rows)
-        coefficients = rows["coefficients"].copy() if segments.dense else None
-        found = bool(made) and FOUND in after and after[FOUND][0] > 0
-        return Steps(
-            **joined, h=rows["h"].copy(), coefficients=coefficients, steers=self.steers, found=found, error=error, after=changed
-        )  # fmt: skip
+    def program(self, of, joints):
+        guard = Guard(joints, self.events) if joints is not None or self.events else None
+        return Segments(of, self.integrator.pair, (*ROWS, POLYNOMIAL) if self.dense else ROWS, wide=False, guard=guard)
+
+    def key(self, joints):
+        looks = tuple((x.function, x.resolution) for x in self.events)
+        return type(self.integrator.pair), self.dense, looks, None if joints is None else len(joints.limits)
+
+    def values(self, r, step):
+        s, tolerances = r.state, self.integrator.tolerances
+        values = {"max_step": self.integrator.max_step, "rtol": tolerances.rtol, "atol": tolerances.atol, "max_steps": np.inf}
+        values |= {"target": r.target, "slack": 16 * np.spacing(abs(r.target)), "span": r.times[1] - r.times[0]}
+        values |= {"creeping": s.creeping, ALERT: float(r.alert)}
+        return values | ({FREE: self.integrator.free_at(s)} if FREE in step.state else {})
+
+    def begin(self, r, step, arrays):
+        if not r.state.next_step and not self.asks:
+            self.flow.evaluations += 1
+        asked: dict[str, Any] = {FORCES: self.flow.answer} if self.asks else {}
+        arrays[step.state.index("wanted")][0] = r.state.next_step or step.first(*arrays, **asked)[0]
+
+    def outcome(self, r, step, count, after, rows, unbroken):
+        flow, tries, stops, memory = self.flow, int(after["tries"]), self.flow.stops, r.state.memory
+        flow.rejected += tries - count
+        flow.evaluations += 0 if self.asks else tries * step.pair.stages
+        if count:
+            memory = None if stops is None else Released(after[FREE].copy() if FREE in after else flow.zero)
+        if count and stops is not None:
+            stops.speed = after[SPEED].copy()
+            stops.reach = after[REACH].copy() if REACH in after else stops.reach
+        changed = {"next_step": float(after["wanted"]), "creeping": int(after["creeping"]), "memory": memory}
+        polynomials = rows[POLYNOMIAL].copy() if step.dense else None
+        return {"coefficients": polynomials, "found": bool(count) and FOUND in after and after[FOUND] > 0, "after": changed}
 
 
 def serve(stops: Stops | None, constraints: OnConstraints | None) -> bool:

@@ -7,33 +7,26 @@ step is cut at their calls (engine/running/cut.py).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ...contact.solver.solve import GOOD
-from ...engine.loading.kernel import Kernel
-from ...engine.running.cut import Cut, PausedRepeat, side_by_side
 from ...engine.running.holes import Holes
-from ...engine.running.repeat import Form, Repeat
-from ...kernels import UserKernel
 from ...lie.scalars import like
 from ...motion import equations
 from ...motion.contact_step import ContactLaw, drift
-from ..events.events import EventDetector
-from ..events.guard import Joints
 from ..methods.contact import ContactMidpoint
 from ..methods.explicit import RK4, Euler
 from ..methods.fixed_step import step_with_contacts
 from ..methods.flow import Flow
-from ..rates.kernels import cache_of
 from ..rates.on_constraints import OnConstraints
 from ..requests.grid import later
 from ..requests.motion_checks import LARGEST, is_small
 from ..requests.settings import Settings
-from ..state import Impulses, State
-from .compiled_steps import MOST, ROOM, STATE_ROWS, Request, StepMaker, Steps
-from .segments import Equations, Rates
+from ..state import Impulses
+from .compiled_steps import STATE_ROWS, CompiledSteps
+from .segments import Equations, Named, Rates, RepeatedStep
 
 STATE = "t", "late", "number", "q", "v", "vdot", "tau", "impulse", "answer", "good"  # answer, good: of the last attempt
 GIVEN = "start", "dt", "target", "until", "slack", "held", "atol", "alone", "length", "there", "rest"
@@ -118,122 +111,64 @@ def _with_rates(of: Equations, method: RungeKutta4 | SemiImplicitEuler, holes: H
     return {"q": q1, "v": v1, "vdot": out[1], "tau": rates.tau, "answer": at["answer"]}, good
 
 
-class FixedSteps(StepMaker):
-    """Makes the steps of an integrator with fixed steps."""
+class FixedSteps(CompiledSteps):
+    """Steps of fixed length."""
 
-    def __init__(self, flow: Flow, integrator, method: Method, constraints: OnConstraints | None, settings: Settings):
-        super().__init__(flow, constraints)
-        self.integrator, self.method, self.settings, self.ready = integrator, method, settings, dict[bool, tuple]()
+    def __init__(self, flow: Flow, integrator, settings: Settings, constraints: OnConstraints | None, method: Method):
+        super().__init__(flow, integrator, settings, constraints)
+        self.method = method
 
     @staticmethod
     def of(flow: Flow, integrator, settings: Settings) -> "FixedSteps | None":
         """Those of a run that can be compiled. None where steps are made in Python."""
-        robot, constraints = flow.robot, OnConstraints.of(flow.keeper)
-        if not (robot.compiled and robot.nv and not robot.long) or settings.velocities != "v":
-            return None
-        if flow.stops is not None and flow.stops.points is not None:
-            return None
-        if isinstance(integrator, ContactMidpoint):
-            return None if integrator.compiled is None else FixedSteps(flow, integrator, Moreau(*integrator.compiled), None, settings)
-        if flow.keeper.held is not None and constraints is None:
-            return None
+        compiles, constraints = CompiledSteps.constraints_of(flow, settings)
         methods: dict[type, Method] = {RK4: RungeKutta4(), Euler: SemiImplicitEuler()}
         method = methods.get(type(integrator))
-        return None if method is None else FixedSteps(flow, integrator, method, constraints, settings)
+        if isinstance(integrator, ContactMidpoint) and integrator.compiled is not None:
+            method = Moreau(*integrator.compiled)
+        return FixedSteps(flow, integrator, settings, constraints, method) if compiles and method is not None else None
 
-    def watches(self, detector: EventDetector) -> bool:
-        """Is all that may happen in a step watched in compiled code? Nothing is."""
-        return not detector.any
-
-    def serves(self, s: State) -> bool:
-        """Are there compiled steps from a state? Contacts that compiled code has not solved are Python's."""
+    def serves(self, s):
+        """Contacts that compiled code has not solved are Python's."""
         return super().serves(s) and not (isinstance(s.memory, Impulses) and s.memory.answer is not None)
 
-    def _made(self, holds: bool) -> tuple:
-        if holds not in self.ready:
-            flow, robot, asks = self.flow, self.flow.robot, self.asks
-            controls = () if asks else tuple(flow.controls.functions)
-            pushes = None if asks else cast(UserKernel | None, flow.external)
-            joints = None if flow.stops is None else Joints.of(flow.stops, holds)
-            modes = () if joints is None else joints.modes
-            contact = self.method if isinstance(self.method, Moreau) else None
+    def program(self, of, joints):
+        return fixed_program(of, self.method)
 
-            def make() -> Program:
-                of = Equations.of(robot, controls, constraints=self.constraints, external=pushes, modes=modes, asks=asks)
-                return Program(of, self.method)
+    def key(self, joints):
+        x = self.method
+        contact = (x.solver, x.law.limits, x.law.limit_restitution, x.law.recovery) if isinstance(x, Moreau) else ()
+        return type(x), *contact
 
-            key = type(self.method), _known(contact), robot.lowered, controls, pushes, asks, modes
-            program = cache_of(robot, *controls, pushes).once(make, *key)
-            capacity = int(np.clip(ROOM // program.bytes_of_row, 16, MOST))
-            arrays = side_by_side(program.shapes.get(name, ()) for name in program.names)
-            room = [np.empty((1, capacity, *program.shapes.get(name, ()))) for name in program.rows]
-            self.ready[holds] = program, joints, arrays, room
-        return self.ready[holds]
-
-    def make(self, r: Request) -> Steps:
-        """Steps from the state of a run towards a time, as many as there is room for. There are none where the first cannot be made."""
-        flow, stops = self.flow, self.flow.stops
-        program, joints, arrays, room = self._made(stops is not None and stops.held)
-        values: dict[str, Any] = {name: getattr(r.state, name) for name in STATE_ROWS}
-        values |= {"number": r.number, "answer": np.zeros(self.asks), "good": 1.0}
+    def values(self, r, step):
+        values = {"number": r.number, "answer": np.zeros(self.asks), "good": 1.0, "dt": self.settings.dt, "atol": self.settings.atol}
+        values |= {"target": r.stop, "until": r.times[1], "slack": r.slack}
+        values |= {"alone": float(not r.regular), "length": r.h, "there": r.target, "rest": r.late}
         moreau = self.integrator if isinstance(self.integrator, ContactMidpoint) else None
-        values |= {"impulse": np.zeros(0) if moreau is None else moreau.impulse(r.state.memory)}
-        values |= {"start": r.times[0], "dt": self.settings.dt, "target": r.stop, "until": r.times[1], "slack": r.slack}
-        values |= {"held": sum(flow.controls.answers, flow.zero), "atol": self.settings.atol, "alone": float(not r.regular)}
-        values |= {"length": r.h, "there": r.target, "rest": r.late}
-        values |= {} if joints is None or stops is None else joints.values(stops)
-        for x, name in zip(arrays, program.names):
-            x[0] = values[name]
-        after = dict(zip(program.names, arrays))
-        made, error = self.called(program.segment.rounds, arrays, room, r)
-        flow.evaluations += 0 if self.asks else made * (4 if isinstance(self.method, RungeKutta4) else 1)
-        rows = {name: x[0, :made] for name, x in zip(program.rows, room)}
-        joined, h = self.joined(values, rows), rows["h"].copy()
-        contact, changed = None, {"memory": r.state.memory}
-        if moreau is not None:
-            failed = self.asks and error is None and not after["good"][0]
-            impulse = rows["impulse"][-1].copy() if made else values["impulse"]
-            changed["memory"] = Impulses(impulse, after["answer"][0].copy() if failed else None)
-            contact = moreau.record_of(joined["t"][:-1], h, rows)
-        return Steps(
-            **joined, h=h, coefficients=None, steers=bool(flow.controls.functions), error=error, robot=flow.robot, after=changed,
-            contact=contact,
-        )  # fmt: skip
+        return values | {"impulse": np.zeros(0) if moreau is None else moreau.impulse(r.state.memory)}
+
+    def outcome(self, r, step, count, after, rows, unbroken):
+        self.flow.evaluations += 0 if self.asks else count * (4 if isinstance(self.method, RungeKutta4) else 1)
+        if not isinstance(self.integrator, ContactMidpoint):
+            return {"after": {"memory": r.state.memory}}
+        answer = after["answer"].copy() if self.asks and unbroken and not after["good"] else None
+        impulse = rows["impulse"][-1].copy() if count else self.integrator.impulse(r.state.memory)
+        t = np.append(r.state.t, rows["t"])[:-1]
+        return {"after": {"memory": Impulses(impulse, answer)}, "contact": self.integrator.record_of(t, rows["h"], rows)}
 
 
-def _known(contact: Moreau | None) -> tuple:
-    """What tells steps with contact from others of the same robot."""
-    return () if contact is None else (contact.solver, contact.law.limits, contact.law.limit_restitution, contact.law.recovery)
+def fixed_program(of: Equations, method: Method) -> RepeatedStep:
+    """The step of a method for some equations, which takes no arrays without entries."""
+    robot, n, rows = of.robot, of.robot.nv, (*ROWS, *CONTACT_ROWS) if isinstance(method, Moreau) else ROWS
+    width, gaps = (method.law.width, method.law.gaps) if isinstance(method, Moreau) else (0, 0)
+    shapes: dict[str, tuple[int, ...]] = {"q": (robot.nq,), **dict.fromkeys(("v", "vdot", "tau", "held", *of.modes), (n,))}
+    shapes |= {"answer": (of.asks,), "impulse": (width,), "gap": (gaps,)}
+    states = tuple(name for name in STATE if 0 not in shapes.get(name, ()))
 
+    def step(at, holes):
+        empty = {name: like(np.zeros(0), at["q"]) for name in STATE if name not in states}
+        results = attempt(of, method, rows, at | empty, holes)
+        return *(x for name, x in zip(STATE, results) if name in states), *results[len(STATE) :]
 
-class Program:
-    """The compiled step of a method for some equations, and what it takes."""
-
-    def __init__(self, of: Equations, method: Method):
-        robot, n = of.robot, of.robot.nv
-        self.rows = (*ROWS, *CONTACT_ROWS) if isinstance(method, Moreau) else ROWS
-        width, gaps = (method.law.width, method.law.gaps) if isinstance(method, Moreau) else (0, 0)
-        self.shapes: dict[str, tuple[int, ...]] = {"q": (robot.nq,), **dict.fromkeys(("v", "vdot", "tau", "held", *of.modes), (n,))}
-        self.shapes |= {"answer": (of.asks,), "impulse": (width,), "gap": (gaps,)}
-        states = [name for name in STATE if 0 not in self.shapes.get(name, ())]
-        self.names = (*states, *GIVEN, *of.modes)
-        inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in self.names)
-        rows = self.rows
-
-        def step(*values, holes=None):
-            empty = {name: like(np.zeros(0), values[states.index("q")]) for name in STATE if name not in states}
-            results = attempt(of, method, rows, dict(zip(self.names, values)) | empty, holes)
-            return *(x for name, x in zip(STATE, results) if name in states), *results[len(STATE) :]
-
-        name, content = f"steps_{type(method).__name__}", (of, method, rows)
-        form = Form(len(states), keeps=True, leaves=True)
-        self.segment: Repeat | PausedRepeat
-        if of.asks:
-            cut = Cut(f"{name}_cut", lambda holes, *x: step(*x, holes=holes), inputs, content)
-            self.segment = PausedRepeat(cut, form)
-        else:
-            self.segment = Repeat(Kernel(name, step, inputs, content), "d", form, wide=False)
-
-    @property
-    def bytes_of_row(self) -> int:
-        return 8 * sum(int(np.prod(self.shapes.get(name, ()))) for name in self.rows)
+    takes = Named(of, states, (*GIVEN, *of.modes), shapes)
+    return RepeatedStep(f"steps_{type(method).__name__}", of, step, takes, rows, (of, method, rows))

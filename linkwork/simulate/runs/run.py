@@ -24,7 +24,7 @@ from ..rest.contact_events import Points
 from ..rest.resting import choose, without_drift
 from ..rest.stops import Stops
 from ..state import State, fitted
-from .compiled_steps import MOST, CompiledSteps, Request, Steps
+from .compiled_steps import MOST, AdaptiveSteps, CompiledSteps, Request, Steps
 from .fixed_steps import FixedSteps
 from .interruptions import interrupt, note
 from .stored import Stored
@@ -51,11 +51,8 @@ class Run:
             self.flow = Flow(robot, controls, settings.external, stops if stops.any else None, keeper)
         self.integrator = settings.integrator(self.flow)
         self.detector = EventDetector(self.flow, settings.events)
-        self.compiled: CompiledSteps | FixedSteps | None = None
-        if settings.fixed:
-            self.compiled = FixedSteps.of(self.flow, self.integrator, settings)
-        else:
-            self.compiled = CompiledSteps.of(self.flow, self.integrator, settings, self.detector)
+        fixed = FixedSteps.of(self.flow, self.integrator, settings)
+        self.compiled: CompiledSteps | None = fixed or AdaptiveSteps.of(self.flow, self.integrator, settings, self.detector)
         known = self.compiled is not None and self.compiled.watches(self.detector)
         self.guarded = known and self.detector.any  # do compiled steps say in which of them something may happen?
         self.looks = settings.on_step is not None or not known  # is each step looked at?

@@ -297,50 +297,45 @@ def first(of: Equations, pair: Pair, at: Mapping, holes: Holes | None = None):
     return pair.first_length(Rates(of, at, holes), K, Tolerances(of.robot, at["rtol"], at["atol"]), at["t"], q, v, left)
 
 
-class Arguments:
-    """What an attempt takes: (STATE..., what is watched, BOUNDS..., what is given)."""
+class Named:
+    """The inputs of a step: those of its state, which are also its first results, and those that are given; by name."""
 
-    def __init__(self, of: Equations, pair: Pair, watch: Watch | None, guard: Guard | None = None):
-        self.pair, robot, n = pair, of.robot, of.robot.nv
-        self.shapes: dict[str, tuple[int, ...]] = {POLYNOMIAL: (pair.degree + 1, 2 * n), "q": (robot.nq,), "q0": (robot.nq,)}
-        self.shapes |= dict.fromkeys(("v", "vdot", "tau", "held"), (n,))
-        watched: dict[str, tuple[int, ...]] = {} if watch is None else watch.state(observed_shapes(of, watch))
-        watched |= {} if guard is None else guard.state
-        watched |= {FREE: (n,)} if "rests" in of.modes else {}
-        given = dict.fromkeys(of.modes, (n,)) | ({} if guard is None else guard.given) | dict(of.varied)
-        self.shapes |= watched | given
-        self.state, self.given = (*STATE, *watched), (*BOUNDS, *given)
-        self.inputs = tuple(robot.lowered.input(name, self.shapes.get(name, ())) for name in (*self.state, *self.given))
+    def __init__(self, of: Equations, state: tuple[str, ...], given: tuple[str, ...], shapes: Mapping[str, tuple[int, ...]]):
+        """What has no shape is a number."""
+        self.state, self.given, self.shapes = state, given, shapes
+        self.inputs = tuple(of.robot.lowered.input(name, shapes.get(name, ())) for name in (*state, *given))
 
     def by_name(self, values) -> dict:
         return {x.name: value for x, value in zip(self.inputs, values)}
 
 
-class Segments:
-    """Compiled steps of one pair for some equations: the kernel of an attempt and that of the first length."""
+class Arguments(Named):
+    """What an attempt takes: (STATE..., what is watched, BOUNDS..., what is given)."""
 
-    def __init__(
-        self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None, guard: Guard | None = None,
-        sparse: bool = False,
-    ):  # fmt: skip
-        self.of, self.pair, self.rows = of, pair, rows
-        self.dense, self.sparse = POLYNOMIAL in rows, sparse
-        takes = Arguments(of, pair, watch, guard)
-        self.shapes, self.state, self.given = takes.shapes, takes.state, takes.given
-        kind = type(pair).__name__
-        content = of, kind, rows, watch, guard, sparse
-        step = lambda *x, holes=None: attempt(of, pair, rows, watch, takes.by_name(x), guard, holes, sparse)
-        length = lambda *x, holes=None: first(of, pair, takes.by_name(x), holes)
-        form = Form(len(self.state), keeps=True, leaves=True)
+    def __init__(self, of: Equations, pair: Pair, watch: Watch | None, guard: Guard | None = None):
+        self.pair, robot, n = pair, of.robot, of.robot.nv
+        shapes: dict[str, tuple[int, ...]] = {POLYNOMIAL: (pair.degree + 1, 2 * n), "q": (robot.nq,), "q0": (robot.nq,)}
+        shapes |= dict.fromkeys(("v", "vdot", "tau", "held"), (n,))
+        watched: dict[str, tuple[int, ...]] = {} if watch is None else watch.state(observed_shapes(of, watch))
+        watched |= {} if guard is None else guard.state
+        watched |= {FREE: (n,)} if "rests" in of.modes else {}
+        given = dict.fromkeys(of.modes, (n,)) | ({} if guard is None else guard.given) | dict(of.varied)
+        super().__init__(of, (*STATE, *watched), (*BOUNDS, *given), shapes | watched | given)
+
+
+class RepeatedStep:
+    """A step that is made again and again, a row for each: compiled, or, where Python functions are asked, cut at their calls."""
+
+    def __init__(self, name: str, of: Equations, step: Callable, takes: Named, rows: tuple[str, ...], content, wide: bool = False):
+        """`step` is a function of what it `takes`, by name, and of holes; `content` decides what it is."""
+        self.of, self.rows, self.shapes, self.state, self.given = of, rows, takes.shapes, takes.state, takes.given
+        self.form = Form(len(takes.state), keeps=True, leaves=True)
         self.segment: Repeat | PausedRepeat | PausedBatch
         if of.asks:
-            cut = Cut(f"steps_{kind}_cut", lambda holes, *x: step(*x, holes=holes), takes.inputs, content)
-            begin = Cut(f"first_step_{kind}_cut", lambda holes, *x: length(*x, holes=holes), takes.inputs, content)
-            self.segment = (PausedBatch if wide else PausedRepeat)(cut, form)
-            self.first = PausedBatch(begin, form).on_arrays if wide else begin.on_arrays
+            cut = Cut(f"{name}_cut", lambda holes, *x: step(takes.by_name(x), holes), takes.inputs, content)
+            self.segment = (PausedBatch if wide else PausedRepeat)(cut, self.form)
         else:
-            self.segment = Repeat(Kernel(f"steps_{kind}", step, takes.inputs, content), "d", form, wide)
-            self.first = Kernel(f"first_step_{kind}", length, takes.inputs, content).gufunc("d")
+            self.segment = Repeat(Kernel(name, lambda *x: step(takes.by_name(x), None), takes.inputs, content), "d", self.form, wide)
 
     def room(self, samples: int, capacity: int) -> list[np.ndarray]:
         """Arrays for rows."""
@@ -353,6 +348,26 @@ class Segments:
         """Advance the states of some samples, in place; the number of rows of each goes to `counts`. What is `asked` of
         Python, see PausedRepeat."""
         self.segment.rounds(arrays, rows, counts, capacity, **asked)
+
+
+class Segments(RepeatedStep):
+    """Attempts at steps of one pair for some equations, and the kernel of the first length."""
+
+    def __init__(
+        self, of: Equations, pair: Pair, rows: tuple[str, ...], *, wide: bool, watch: Watch | None = None, guard: Guard | None = None,
+        sparse: bool = False,
+    ):  # fmt: skip
+        self.pair, self.dense, self.sparse = pair, POLYNOMIAL in rows, sparse
+        takes, kind = Arguments(of, pair, watch, guard), type(pair).__name__
+        content = of, kind, rows, watch, guard, sparse
+        step = lambda at, holes: attempt(of, pair, rows, watch, at, guard, holes, sparse)
+        super().__init__(f"steps_{kind}", of, step, takes, rows, content, wide)
+        length = lambda holes, *x: first(of, pair, takes.by_name(x), holes)
+        if of.asks:
+            begin = Cut(f"first_step_{kind}_cut", length, takes.inputs, content)
+            self.first = PausedBatch(begin, self.form).on_arrays if wide else begin.on_arrays
+        else:
+            self.first = Kernel(f"first_step_{kind}", partial(length, None), takes.inputs, content).gufunc("d")
 
 
 def observed_shapes(of: Equations, watch: Watch) -> list[tuple[int, ...]]:
