@@ -53,13 +53,15 @@ def rng():
 
 @pytest.fixture
 def registries():
-    """What a test adds to the tables of quantities, operations, constraints and rows of steps is taken out again."""
+    """What a test adds to the tables of quantities, operations, constraints, rows of steps and methods is taken out again."""
     from linkwork.constraints.rows.set import ROWS
     from linkwork.contact.step_rows import ROWS as IN_STEPS
     from linkwork.engine.tracing.operations import OPERATIONS
     from linkwork.quantities import QUANTITIES
+    from linkwork.simulate.requests.options import METHODS
+    from linkwork.simulate.requests.settings import PAIRS
 
-    before = [(table, dict(table)) for table in (QUANTITIES, OPERATIONS, ROWS, IN_STEPS)]
+    before = [(table, dict(table)) for table in (QUANTITIES, OPERATIONS, ROWS, IN_STEPS, METHODS, PAIRS)]
     yield
     for table, rows in before:
         table.clear()

@@ -25,7 +25,7 @@ import stand_in
 from test_c import called, library, needs_compiler
 
 pytestmark = pytest.mark.usefixtures("registries")
-LINES = {"joint": 25, "quantity": 25, "operation": 25, "system": 25, "constraint": 45, "contact-row": 40}
+LINES = {"joint": 25, "quantity": 25, "operation": 25, "system": 25, "constraint": 45, "contact-row": 40, "method": 25}
 SIZE = 70
 EPS = {np.float64: 2e-13, np.float32: 1e-4}
 
@@ -494,6 +494,54 @@ def test_what_is_for_rigid_trees_refuses_a_system_of_other_blocks():
     for what in (lw.Equations, lw.MaximalCoordinates):
         with pytest.raises(LinkworkError, match="leaves out the producer AddedMass"):
             what(make(model))
+
+
+# --- the method
+
+
+def test_the_new_method_is_of_its_orders_on_the_group():
+    """error(h) / error(h/2) = 2³, at the end of steps and within them."""
+    made, robot = added("method").BogackiShampine, lw.Dynamics(lw.load("satellite"))
+    state, errors = robot.random_state(seed=1), []
+    exact = lw.simulate(robot, state, until=1.0, method="dop853", rtol=1e-13, atol=1e-14)
+    for h in (1 / 64, 1 / 128):
+        run = lw.simulate(robot, state, until=1.0, method=made(rtol=1.0, atol=1.0, max_step=h, first_step=h))
+        assert (run.steps, run.rejected) == (round(1 / h), 0)
+        t = np.concatenate([run.t[:-1] + 0.6 * h, run.t[-1:]])
+        errors.append(np.abs(robot.difference(exact(t)[0], run(t)[0])))
+    for rows in (slice(-1, None), slice(None, -1)):
+        assert np.log2(errors[0][rows].max() / errors[1][rows].max()) == pytest.approx(3, abs=0.3)
+
+
+def test_the_new_method_goes_all_roads(monkeypatch):
+    """Kernels and functions of Python, many samples, a GPU, resume and a loop: the same motion."""
+    made, robot = added("method").BogackiShampine(rtol=1e-5), lw.Dynamics(lw.load("double_pendulum"))
+    Q, V = robot.random_state(3, seed=2)
+    damp = lambda t, q, v: -0.2 * v - 0.1 * np.sin(t)
+    kernel = robot.kernel(t=())(damp)
+    many = lw.simulate(robot, (Q, V), until=1.0, method=made, control=kernel)
+    for i in range(3):
+        for control in (kernel, damp):
+            alone = lw.simulate(robot, (Q[i], V[i]), until=1.0, method=made, control=control)
+            np.testing.assert_allclose(alone.end.q, many.end.q[i], rtol=0, atol=0 if control is kernel else 1e-12)
+    alone = lw.simulate(robot, (Q[0], V[0]), until=1.0, method="bs32", rtol=1e-5, control=kernel)
+    np.testing.assert_array_equal(alone.resume(2.0).end.v, many.resume(2.0).end.v[0])
+    cupy = stand_in.install(monkeypatch)
+    there = lw.simulate(robot, (cupy.asarray(Q), cupy.asarray(V)), until=1.0, method=made, control=kernel)
+    np.testing.assert_allclose(np.asarray(there.end.q), many.end.q, rtol=0, atol=1e-12)
+    steps = {"until": 1.0, "method": type(made)(rtol=1.0, atol=1.0, max_step=0.02, first_step=0.02)}
+    run, beside = (lw.simulate(robot, (Q[0], V[0] + [x, 0]), **steps) for x in (0.0, 1e-6))
+    by_state = run.sensitivity(by="state")["state"][-1]
+    np.testing.assert_allclose((beside.end.v - run.end.v) / 1e-6, by_state[2:, 2], rtol=1e-4, atol=1e-4)
+
+
+def test_a_method_of_the_library_cannot_be_replaced_and_one_of_yours_can():
+    page = added("method")
+    assert added("method").BogackiShampine.name == "bs32"
+    with pytest.raises(LinkworkError, match=r'"rk45" is a method of linkwork\. Give yours another name'):
+        page.method("rk45")(page.Tableau)
+    with pytest.raises(LinkworkError, match='rollout has no method "bs32"'):
+        lw.rollout(lw.Dynamics(lw.load("pendulum")), [0.0], [0.0], dt=0.1, steps=1, method="bs32")
 
 
 def test_the_source_of_the_library_is_its_own_and_nothing_else():

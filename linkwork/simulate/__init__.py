@@ -4,10 +4,11 @@ from .derivatives.sensitivity import CostGradient, Sensitivity, gradient
 from .ensembles.ensemble import Ensemble, EventTimes, Statistic
 from .events.events import Event, Occurrence
 from .methods.contact import ContactRecord
+from .methods.pairs import Tableau
 from .rates.control import Hold, hold
-from .requests.checks import METHODS
 from .requests.options import (
     DOP853,
+    METHODS,
     RK4,
     RK45,
     Baumgarte,
@@ -21,6 +22,7 @@ from .requests.options import (
     Rosenbrock,
     Save,
     Stiff,
+    method,
 )
 from .rollouts.contact_kernel import contact_kernel
 from .rollouts.rollout import ContactRollout, Rollout, rollout
@@ -37,5 +39,5 @@ __all__ = [
     # what they are asked for
     "Baumgarte", "ContactLaw", "Embed", "Event", "Hold", "Project", "Save", "Statistic",
     # methods
-    "DOP853", "METHODS", "RK4", "RK45", "Euler", "Midpoint", "Moreau", "Radau", "Rosenbrock", "Stiff",
+    "DOP853", "METHODS", "RK4", "RK45", "Euler", "Midpoint", "Moreau", "Radau", "Rosenbrock", "Stiff", "Tableau", "method",
 ]  # fmt: skip

@@ -17,7 +17,6 @@ SHORTEST = 10 * 2.0**-52  # of the time: no step is shorter
 CREEP, CREEP_OF_SPAN = 1e-13, 2.0**-53  # of the time passed, and of the time from start to end: steps that are shorter creep
 ESCAPE = 1e3  # times as long: a step after which the motion goes on as if nothing had been
 MOST_CREEPING = 40  # attempts at creeping steps before one that escapes; a jump of a force takes fewer
-POWERS = np.concatenate([np.zeros((1, 7)), tableau.P.T])  # of x, from 0 to 4, for each stage of Dormand and Prince
 ALTERNATING = np.array(  # the powers of x in x, x(1 − x), x²(1 − x), x²(1 − x)² ..., one column for each
     [
         [0, 0, 0, 0, 0, 0, 0],
@@ -108,11 +107,12 @@ class Pair(RungeKutta, ABC):
         return np.where(np.isfinite(h1), np.minimum(100 * h0, h1), h0)
 
 
-class DormandPrince(Pair):
-    """Order 5(4), interpolant of order 4."""
+class Tableau(Pair, ABC):
+    """A pair that its numbers say: with one estimate of the error, h E K, and an interpolant of the stages, Σ x^k h POWERS[k] K, where the
+    last row of K, after the stages, has the rates at the end."""
 
-    A, B, C, E = tableau.A, tableau.B, tableau.C, tableau.E
-    order, estimate, degree = 5, 4, 4
+    E: np.ndarray
+    POWERS: np.ndarray  # (degree + 1, stages + 1); row 0 is zero
 
     def errors(self, K):
         return (self.E @ K)[None]
@@ -122,9 +122,17 @@ class DormandPrince(Pair):
 
     def coefficients(self, rates, K, t, q, v, h, xi, v1):
         n = v.shape[-1]
-        made = (h * POWERS) @ K[:, : 2 * n]
+        made = (h * self.POWERS) @ K[:, : 2 * n]
         made[0, n:] = v
         return made
+
+
+class DormandPrince(Tableau):
+    """Order 5(4), interpolant of order 4."""
+
+    A, B, C, E = tableau.A, tableau.B, tableau.C, tableau.E
+    POWERS = np.concatenate([np.zeros((1, 7)), tableau.P.T])
+    order, estimate, degree = 5, 4, 4
 
 
 class DormandPrince8(Pair):

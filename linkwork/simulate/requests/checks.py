@@ -9,9 +9,9 @@ from ...errors import SimulationError, deprecated, did_you_mean
 from ...lie.scalars import numbers
 from ..methods.diagonal import VELOCITIES
 from ..rates.held import Keeper
-from .settings import ADAPTIVE, FIXED, Settings, is_missing
+from .options import METHODS
+from .settings import FIXED, Settings, is_missing
 
-METHODS = (*ADAPTIVE, *FIXED)
 FINEST = 1e-15  # below it the estimated error of a step is rounding, which shorter steps do not reduce
 LEAST_ATOL = 1e-30  # a velocity that starts at zero has no relative error: with less, no first step is short enough
 NUMBERS = "dt", "rtol", "atol", "restitution", "every", "first_step", "max_step", "tolerance", "max_steps", "timeout"
@@ -50,9 +50,9 @@ def checked(robot: Dynamics, s: Settings) -> None:
             raise SimulationError(f"{name} is {value}; it must be a positive number of seconds.")
     if not (0 <= s.rtol < 1e6 and s.atol >= 0 and s.rtol + s.atol > 0):
         raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; they may not be negative, nor both zero.")
-    if s.method in ADAPTIVE and max(s.rtol, s.atol) < FINEST:
+    if not s.fixed and max(s.rtol, s.atol) < FINEST:
         raise SimulationError(f"rtol is {s.rtol} and atol {s.atol}; errors below {FINEST} are rounding: use rtol={FINEST} or more.")
-    if s.method in ADAPTIVE and s.atol < LEAST_ATOL:
+    if not s.fixed and s.atol < LEAST_ATOL:
         raise SimulationError(
             f"atol is {s.atol}; what is at rest, or passes through zero, has no relative error: use atol={LEAST_ATOL} or more, e.g. 1e-12."
         )

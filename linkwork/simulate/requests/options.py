@@ -1,6 +1,6 @@
 """The options of a motion: the method and its numbers, how bodies touch, how loops are kept, what is saved."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import SimulationError, deprecated, did_you_mean
 from ...motion.contact_step import RECOVERY
 from ..methods.contact import ContactSolver
+from ..methods.pairs import Tableau
+from .settings import PAIRS
 
 if TYPE_CHECKING:
     from ...constraints import Constrained
@@ -217,6 +219,21 @@ class Save:
 
 
 METHODS: dict[str, type[Method]] = {x.name: x for x in (RK45, DOP853, Stiff, Rosenbrock, Radau, RK4, Euler, Midpoint, Moreau)}
+
+
+def method(name: str) -> Callable[[type[Tableau]], type[Adaptive]]:
+    """Registers a pair as a method of integration with this name: a decorator, which returns the class of its options."""
+
+    def registered(pair: type[Tableau]) -> type[Adaptive]:
+        if name in METHODS and PAIRS.get(name, Tableau).__module__.partition(".")[0] == __name__.partition(".")[0]:
+            raise SimulationError(f'"{name}" is a method of linkwork. Give yours another name.')
+        PAIRS[name] = pair
+        made = METHODS[name] = type(pair.__name__, (Adaptive,), {"name": name, "__doc__": pair.__doc__, "__module__": pair.__module__})
+        return made
+
+    return registered
+
+
 LOOPS = {"project": Project(), "embed": Embed()}
 SHORT = "rtol", "atol", "dt", "max_step", "limits"  # shorthands for fields of options
 NEW = "method", "contact", "loops", "save"  # options, each of them several settings

@@ -19,7 +19,7 @@ from ..rates.held import Keeper
 from ..requests.grid import Grid, later
 from ..requests.motion_checks import check_motion, check_projection, gets_nowhere, said_of, too_many_steps
 from ..requests.progress import Progress
-from ..requests.settings import ADAPTIVE, Settings
+from ..requests.settings import Settings
 from ..rest.contact_events import Points
 from ..rest.resting import choose, without_drift
 from ..rest.stops import Stops
@@ -165,7 +165,7 @@ class Run:
         if self.now.creeping >= MOST_CREEPING:
             raise gets_nowhere(self.now)
         if self.steps >= self.max_steps:
-            raise too_many_steps(self.steps, self.now.v, self.settings.method in ADAPTIVE)
+            raise too_many_steps(self.steps, self.now.v, not self.settings.fixed)
         if monotonic() >= self.deadline:
             self.end("stopped", f"stopped after {self.settings.timeout:g} s by timeout")
 

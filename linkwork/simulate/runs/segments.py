@@ -359,7 +359,7 @@ class Segments(RepeatedStep):
     ):  # fmt: skip
         self.pair, self.dense, self.sparse = pair, POLYNOMIAL in rows, sparse
         takes, kind = Arguments(of, pair, watch, guard), type(pair).__name__
-        content = of, kind, rows, watch, guard, sparse
+        content = of, type(pair), rows, watch, guard, sparse
         step = lambda at, holes: attempt(of, pair, rows, watch, at, guard, holes, sparse)
         super().__init__(f"steps_{kind}", of, step, takes, rows, content, wide)
         length = lambda holes, *x: first(of, pair, takes.by_name(x), holes)
