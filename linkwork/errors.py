@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
+from importlib import import_module
 from inspect import currentframe
-from typing import TypeVar
+from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable)
 LONG = 120  # characters of a name that a message repeats; of a longer one its two ends, and of a list or array twice as long
@@ -41,6 +42,21 @@ class ModelError(LinkworkError, ValueError):
 
 class MissingFileError(ModelError, FileNotFoundError):
     """Neither a file nor a built-in mechanism has this name."""
+
+
+class MissingExtraError(LinkworkError, ImportError):
+    """Something needs a library that is not installed."""
+
+
+def extra(module: str, need: str, name: str = "", instead: str = "") -> Any:
+    """A module that is imported where it is first needed; or an error that says what needs it, which extra installs it, if one does, and
+    what to do `instead`."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        install = f'"linkwork[{name}]"' if name else library
+        raise MissingExtraError(f"{need} {library}, which is missing: pip install {install}.{instead}") from error
 
 
 class WriteError(LinkworkError, OSError):

@@ -2,6 +2,7 @@
 
 from ..engine.tracing.operations import meanings
 from ..engine.tracing.program import evaluate
+from ..errors import extra
 from ..export import program
 
 
@@ -10,10 +11,7 @@ def casadi_function(robot, what):
 
     `what` is the name of a method, or (name, body[, axes]) for one of a body. Vectors are columns.
     """
-    try:
-        import casadi
-    except ImportError as error:
-        raise ImportError("casadi_function needs CasADi: pip install casadi.") from error
+    casadi = extra("casadi", "casadi_function needs")
     operations = program(robot, what)
     inputs = {x.name: casadi.SX.sym(x.name, x.size) for x in operations.inputs}
     outputs = []

@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ..errors import LinkworkError, ModelError, did_you_mean
+from ..errors import LinkworkError, ModelError, did_you_mean, extra
 from ..flexible import FlexibleBody
 from ..flexible.data import from_data as flexible_of_old_data
 from ..joints import Joint
@@ -170,10 +170,8 @@ def _line(x) -> str:
 
 
 def _yaml(entries: dict[str, Any]) -> str:
-    try:
-        import yaml
-    except ImportError as error:
-        raise ModelError("YAML needs PyYAML: pip install linkwork[yaml]. A .json file needs nothing.") from error
+    extra("yaml", "YAML needs", "yaml", " A .json file needs nothing.")
+    import yaml
 
     class Dumper(yaml.SafeDumper):
         """Quotes all texts that are not plain words, so that none is read as a number; writes out what occurs twice."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingFileError, ModelError
+from ..errors import MissingFileError, ModelError, extra
 from ..flexible import FlexibleBody, outer_faces
 
 
@@ -46,10 +46,7 @@ def positions(path: str | PathLike) -> tuple[np.ndarray, np.ndarray | None]:
             return np.loadtxt(path, delimiter="," if ending == ".csv" else None, ndmin=2), None
     except Exception as error:
         raise ModelError(f"{path} cannot be read as positions: {error}") from None
-    try:
-        import meshio
-    except ImportError:
-        raise ModelError(f"{path} is a mesh, which needs meshio: pip install linkwork[flexible]; .npy, .txt and .csv do not.") from None
+    meshio = extra("meshio", f"{path} is a mesh, which needs", "flexible", " Files .npy, .txt and .csv do not.")
     try:
         mesh = meshio.read(path)
         points, faces = np.asarray(mesh.points, float), outer_faces(mesh.cells_dict)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, did_you_mean
+from ..errors import ModelError, did_you_mean, extra
 from ..lie.scalars import numbers
 
 DEEPEST = 200  # lists and objects in each other
@@ -138,10 +138,7 @@ def _unique(pairs: list[tuple[str, Value]], source: str) -> dict[str, Value]:
 
 
 def _yaml(text: str, source: str) -> Value:
-    try:
-        import yaml
-    except ImportError as error:
-        raise ModelError(f"{source} is YAML, which needs PyYAML: pip install linkwork[yaml]. JSON needs nothing.") from error
+    yaml = extra("yaml", f"{source} is YAML, which needs", "yaml", " JSON needs nothing.")
     try:
         depth = 0
         for event in yaml.parse(text, yaml.SafeLoader):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, listed
+from ..errors import ModelError, extra, listed
 from ..model.model import unused
 from ..spatial import Pose
 from .shapes import MeshFiles
@@ -89,10 +89,7 @@ class Compiled:
 
 def compile_text(text: str, how: How) -> Compiled:
     """The text compiled by MuJoCo. Files are looked up in its folder; without a folder, a file that is needed is an error."""
-    try:
-        import mujoco
-    except ImportError as error:
-        raise ModelError("MJCF is read by MuJoCo, which is not installed: pip install linkwork[mjcf].") from error
+    mujoco = extra("mujoco", "MJCF is read with", "mjcf")
     name, folders = how.name, [] if how.folder is None else [how.folder.resolve()]
     text, included = with_files(text, name, folders)
     try:

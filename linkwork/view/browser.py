@@ -8,14 +8,14 @@ from threading import Event, Lock
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import ShapeError, extra
 from ..lie.attitude import quaternion_from_matrix
 from ..spatial import Pose
 from .camera import FIELD, Camera
 from .contacts import contact_segments
 from .controls import Player, Sliders
 from .drawn import drawn_names, drawn_poses, drawn_surfaces, multipliers
-from .extras import check_look, extra
+from .extras import check_look
 from .guard import free_address, guarded
 from .mesh import UNIT
 from .motion import Motion

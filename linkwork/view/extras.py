@@ -1,30 +1,15 @@
-"""Optional libraries for visualisation, imported at first use; if one is missing, the error says how to install it."""
+"""Checks of what pictures, films and pages are asked for, and the figures they are drawn into."""
 
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from math import isfinite
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from types import ModuleType
 
-from ..errors import LinkworkError, OptionError
+from ..errors import LinkworkError, OptionError, extra
 
 LONGEST = 48  # characters of a name in a picture
 PIXELS = 2e8  # of a picture
-
-
-class MissingExtraError(LinkworkError, ImportError):
-    """A function needs a library that is not installed."""
-
-
-def extra(module: str, need: str, name: str) -> ModuleType:
-    """The module, or an error that says what needs it and which extra installs it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        library = module.partition(".")[0]
-        raise MissingExtraError(f'{need} {library}, which is missing: pip install "linkwork[{name}]".') from error
 
 
 def check_pictures(*paths: str | PathLike | None) -> None:

@@ -9,8 +9,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..errors import LinkworkError, OptionError
-from .extras import extra
+from ..errors import LinkworkError, OptionError, extra
 
 HIGHEST, TRIES = 65535, 1000  # of ports
 LOOPBACK = "127.0.0.1", "localhost", "::1"

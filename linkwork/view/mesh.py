@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from .extras import extra
+from ..errors import extra
 
 AROUND, ALONG = 20, 10  # facets of the round solids
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import LinkworkError, OptionError, writing
+from ..errors import LinkworkError, OptionError, extra, writing
 from .camera import Camera, direction
 from .contacts import at_times, contact_segments
-from .extras import check_look, check_pictures, extra, figure, file_path
+from .extras import check_look, check_pictures, figure, file_path
 from .motion import Motion
 from .paint import Paint, scale
 from .raster import Raster

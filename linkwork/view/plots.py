@@ -6,8 +6,8 @@ from os import PathLike
 
 import numpy as np
 
-from ..errors import LinkworkError, OptionError, UnknownNameError, did_you_mean, listed
-from .extras import check_pictures, extra, figure, plain
+from ..errors import LinkworkError, OptionError, UnknownNameError, did_you_mean, extra, listed
+from .extras import check_pictures, figure, plain
 from .labels import Label, labels
 from .motion import Motion
 

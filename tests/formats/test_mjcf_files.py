@@ -183,5 +183,5 @@ def test_a_joint_that_cannot_be_is_named():
 
 def test_without_mujoco_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(lw.ModelError, match=re.escape("which is not installed: pip install linkwork[mjcf].")):
+    with pytest.raises(ImportError, match=re.escape('which is missing: pip install "linkwork[mjcf]".')):
         mjcf.read("<mujoco/>", How())

@@ -241,7 +241,7 @@ def test_a_table_for_pandas(monkeypatch):
 @pytest.mark.parametrize("name", ["pandas", "xarray"])
 def test_a_table_without_its_library_says_what_to_install(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(lw.SimulationError, match=rf'pip install {name}\. run\.save\("run\.csv"\)'):
+    with pytest.raises(ImportError, match=rf'pip install {name}\. run\.save\("run\.csv"\)'):
         getattr(TUMBLE, f"to_{name}")()
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.tracing.array import Traced
-from ...errors import ModelError, TraceError
+from ...errors import ModelError, TraceError, extra
 from ...model import Shape
 from ...model.contacts import shape_of, sides
 from .bounds import radius_of
@@ -44,11 +44,7 @@ class MeshDistances:
 
     @cached_property
     def coal(self):
-        try:
-            import coal
-        except ImportError as error:
-            raise ModelError("distances of meshes are found by coal, which is not installed: pip install linkwork[contact].") from error
-        return coal
+        return extra("coal", "distances of meshes need", "contact")
 
     def __call__(self, q) -> Distances:
         if isinstance(q, Traced):
@@ -106,11 +102,7 @@ def vertices(name: str, shape: Shape) -> np.ndarray:
     """The corners of a mesh, scaled, in the axes of the shape."""
     if shape.path is None:
         raise ModelError(f'{name}: the mesh "{shape.mesh}" is not there. Put the file where the model expects it.')
-    try:
-        import trimesh
-    except ImportError as error:
-        raise ModelError("meshes are read by trimesh, which is not installed: pip install linkwork[contact].") from error
-    mesh: Any = trimesh.load(shape.path, force="mesh")
+    mesh = extra("trimesh", "meshes are read with", "contact").load(shape.path, force="mesh")
     points = np.asarray(mesh.vertices, float) * np.asarray(shape.size if shape.size else (1.0, 1.0, 1.0))
     if len(points) < 4:
         raise ModelError(f'{name}: the mesh "{shape.mesh}" has {len(points)} corners; a hull takes at least 4.')

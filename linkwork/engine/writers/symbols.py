@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from ...errors import OptionError
+from ...errors import OptionError, extra
 from ..tracing.operations import meanings, operands
 from ..tracing.program import Output, Program, evaluate
 
@@ -66,8 +66,4 @@ def _shaped(entries: list, output: Output):
 
 def sympy_module():
     """SymPy, imported when it is first needed."""
-    try:
-        import sympy
-    except ImportError as error:
-        raise ImportError("symbols are SymPy's, which is missing: pip install linkwork[symbolic].") from error
-    return sympy
+    return extra("sympy", "symbols need", "symbolic")

@@ -1,15 +1,14 @@
 """Conversion of trajectories to pandas and xarray."""
 
 from csv import writer
-from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
 
 import numpy as np
 
-from ...errors import SimulationError
+from ...errors import extra
 from .safe_file import replacing
 
+INSTEAD = ' run.save("run.csv") writes a table without it.'
 ENERGIES = "kinetic_energy", "potential_energy", "energy"
 
 
@@ -32,20 +31,13 @@ def to_csv(path, trajectory) -> None:
         text.detach()  # flushes, and leaves the file open
 
 
-def _module(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise SimulationError(f'{name} is not installed: pip install {name}. run.save("run.csv") writes a table without it.') from None
-
-
 def to_pandas(trajectory):
-    pandas = _module("pandas")
+    pandas = extra("pandas", "to_pandas needs", instead=INSTEAD)
     return pandas.DataFrame(table(trajectory), index=pandas.Index(trajectory.t, name="t"))
 
 
 def to_xarray(trajectory):
-    xarray = _module("xarray")
+    xarray = extra("xarray", "to_xarray needs", instead=INSTEAD)
     rows = {
         "q": (("time", "coordinate"), trajectory.q),
         "v": (("time", "velocity"), trajectory.v),
