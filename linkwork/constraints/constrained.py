@@ -15,7 +15,6 @@ from ..quantities.options import some_bodies
 from . import minimal
 from . import prescribed as prescribed_joints
 from .choice.loops import Loops
-from .choice.precision import in_given_precision
 from .derivatives import Derivatives, MotionSlopes
 from .report import Report, report
 from .rows.rank import Factored
@@ -23,7 +22,7 @@ from .rows.rows import Constraint, Rows
 from .rows.set import ConstraintSet
 from .solution import free_motion, move_squeeze, possible
 from .solution.augmented import OPEN, Solution, check_closed
-from .solution.given import check_no_kernel, each, fitting, one_batch, one_configuration, one_time, some, with_arrays
+from .solution.given import check_no_kernel, each, finite_arrays, fitting, one_batch, one_configuration, one_time, some, with_arrays
 from .solution.integrability import integrable
 from .solution.multipliers import rank_tolerance
 from .solution.reduced import Reduced
@@ -94,7 +93,6 @@ class Constrained:
     # --- the constraints themselves
 
     @with_arrays
-    @in_given_precision
     def residual(self, q, t=None):
         """c(q, t) (..., m), zero where the constraints are kept."""
         if self.rolled is not None and q.ndim == 1:
@@ -102,13 +100,11 @@ class Constrained:
         return self.set.residual(q, self._time(t))
 
     @with_arrays
-    @in_given_precision
     def jacobian(self, q, t=None):
         """Jc (..., m, nv)."""
         return self.set.rows(q, t=self._time(t)).Jc
 
     @with_arrays
-    @in_given_precision
     def bias(self, q, v, t=None):
         """γ (..., m) of Jc v̇ + γ = 0."""
         return self.set.rows(q, v, self._time(t)).gamma
@@ -116,14 +112,14 @@ class Constrained:
     @with_arrays
     def rows(self, q, v, t=None) -> Rows:
         """All rows at a state: c, Jc, U and γ of Jc v̇ + γ = 0."""
-        return self.set.rows(np.asarray(q, float), np.asarray(v, float), self._time(t))
+        return self.set.rows(q, v, self._time(t))
 
     @with_arrays
     def check_acceleration(self, q, v, vdot, t=None) -> None:
         """v̇ keeps the constraints at a state that does, but for rounding; or it is said by how much it does not."""
         rows = self.rows(q, v, t)
         check_closed(self.set, rows)
-        possible.check_possible(self.set, rows, np.asarray(v, float), np.asarray(vdot, float))
+        possible.check_possible(self.set, rows, v, vdot)
 
     def enough(self, rows: Rows) -> np.ndarray:
         """The numbers of rows at one state from which the others follow, by pivoting."""
@@ -213,7 +209,6 @@ class Constrained:
     # --- states that keep the constraints
 
     @with_arrays(finite=True)
-    @in_given_precision
     def assemble(self, q, hold: Iterable[str | int] = (), t=None, tolerance: float | None = None) -> np.ndarray:
         """The q nearest to a guess in which every loop is closed; `hold` names joints that stay as they are. With a tolerance,
         constraints that contradict each other are met in the least-squares sense, up to that."""
@@ -228,7 +223,6 @@ class Constrained:
         states.check(self, q, v, self._time(t))
 
     @with_arrays
-    @in_given_precision
     def project(self, q, v, t=None, hold: Iterable[str | int] = (), fixed=None):
         """The nearest (q, v) that keeps the constraints, in the metric of the mass matrix:
 
@@ -256,7 +250,6 @@ class Constrained:
         return states.put_back(self, q, v, self._time(t), dependent=self.set.massless)[0]
 
     @with_arrays
-    @in_given_precision
     def lift(self, q, v, t=None):
         """(q, v) put back on the constraints by its dependent velocities alone, the independent ones as they are."""
         return states.put_back(self, q, v, self._time(t), dependent=True)[0]
@@ -265,7 +258,7 @@ class Constrained:
         """The same with one choice of dependent velocities first, and how good that choice still is, 1 where it was made."""
         return states.put_back(self, q, v, self._time(t), dependent=True, first=first)
 
-    @in_given_precision
+    @with_arrays
     def tangent(self, q, w, t=None):
         """Of velocities w (m, nv) at one q the part that `project` would leave of them, drives at rest."""
         (q, w), _ = fitting(self.set, {"q": q, "v": w})
@@ -302,7 +295,6 @@ class Constrained:
         return accelerations.in_numpy(self, q, v, tau, external, t=t, method=method, stabilization=stabilization)
 
     @with_arrays(finite=True)
-    @in_given_precision
     def solution(self, q, v, tau, external=None, *, t=None, method="augmented", stabilization=None) -> Solution:
         """v̇ and multipliers."""
         return accelerations.solution(self, q, v, tau, external, self._time(t), method, stabilization)
@@ -315,20 +307,18 @@ class Constrained:
         """A quantity that honours constraints, such as the compliance of a task; `forward_dynamics` has a way of its own."""
         return quantities.ask(self, bound, arrays, out, t)
 
-    @with_arrays(finite=True)
     def derivatives(self, q, v, tau, external=None, *, t=None) -> Derivatives:
         """How accelerations and forces of constraints change with q, v, τ and t, along the constraints: `.vdot_by`, `.force_by`,
         `.multipliers_by`, each with q, v, tau and t."""
-        (q, v, tau, *push), kind = accelerations.checked(self, q, v, tau, external)
-        return Derivatives(MotionSlopes.of(self.set, q, v, tau, push[0] if push else None, self._time(t)), kind)
+        arrays, kind = finite_arrays(self.set, "derivatives", {"q": q, "v": v, "tau": tau, **some(external=external)})
+        return Derivatives(MotionSlopes.of(self.set, **arrays, t=self._time(t)), kind)
 
-    @in_given_precision
+    @with_arrays
     def linearization(self, q, v, tau, brackets, passive, external=None, *, t=None, which=None) -> minimal.Minimal:
         """A and B in minimal coordinates, as `Dynamics.linearize` says; `brackets` are ad(v), and `passive` the slopes by q and v of
         forces that are part of τ, each (..., nv, nv); `which` are the numbers of independent positions and velocities, if they are
         not to be chosen here."""
-        (q, v, tau, *push), _ = accelerations.checked(self, q, v, tau, external)
-        return minimal.linearization(self.set, q, v, tau, brackets, passive, push[0] if push else None, self._time(t), which)
+        return minimal.linearization(self.set, q, v, tau, brackets, passive, external, self._time(t), which)
 
     def batch(self, name: str, q, v, tau, external=None) -> list[np.ndarray]:
         """States and forces as finite arrays of one batch, for what is called `name`."""
@@ -337,13 +327,10 @@ class Constrained:
     # --- forces
 
     @with_arrays(finite=True)
-    @in_given_precision
     def constraint_forces(self, q, v, tau, external=None, *, t=None) -> forces.Forces:
         """Multipliers, the wrenches of constraints on bodies, and those in the joints of the tree."""
-        (q, v, tau, *push), kind = accelerations.checked(self, q, v, tau, external)
-        external = push[0] if push else None
         vdot = self.forward_dynamics(q, v, tau, external, t=t)
-        return forces.constraint_forces(self.set, q, v, tau, vdot, external, self._time(t), kind)
+        return forces.constraint_forces(self.set, q, v, tau, vdot, external, self._time(t))
 
     def joint_wrenches(self, q, v, vdot, *bodies: str, tau=None, external=None, t=None, out=None):
         """What the joints of bodies carry (..., n, 6), as `Dynamics.joint_wrenches` says."""
@@ -367,13 +354,11 @@ class Constrained:
         return move_squeeze.actuation(self.set, one_configuration(self.set, "actuation", q), motors, self._time(t))
 
     @with_arrays(finite=True)
-    @in_given_precision
     def move_squeeze(self, q, tau, W=None, t=None):
         """(move, squeeze): the part of τ that moves it, and the part that the constraints carry."""
         return move_squeeze.move_squeeze(self.set, q, tau, W, self._time(t))
 
     @with_arrays(finite=True)
-    @in_given_precision
     def compliance(self, q, t=None) -> np.ndarray:
         """v̇ for each unit of τ under the constraints (..., nv, nv), what 𝓜⁻¹ is without: Y = Y*, Jc Y = 0, Y 𝓜 X = X."""
         root = self.compliance_root(q, t)
@@ -390,12 +375,11 @@ class Constrained:
         """The minimal view, its velocities chosen at q."""
         return Reduced.of(self.set, one_configuration(self.set, "reduced", q), self._time(t))
 
-    @with_arrays(finite=True)
     def embedded(self, q, v=None, external=None, *, t=None) -> Embedded:
         """The SKO model in minimal velocities at a state: every operator and sweep of chapter 9 runs on it."""
-        q = np.asarray(q, float)
-        v = np.zeros((*q.shape[:-1], self.nv)) if v is None else np.asarray(v, float)
-        return Embedded.of(self.set, self.loops, q, v, external, self._time(t))
+        arrays, _ = finite_arrays(self.set, "embedded", {"q": q, **some(v=v, external=external)})
+        q, v = arrays["q"], arrays.get("v", np.zeros((*np.shape(arrays["q"])[:-1], self.nv)))
+        return Embedded.of(self.set, self.loops, q, v, arrays.get("external"), self._time(t))
 
     def integrable(self, q, t=None) -> bool:
         """Do the constraints bind positions, or only velocities?"""

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from .. import quantities
-from .choice.precision import rounded
 from .choice.sharing import Sharing
 from .rows.rank import Factored
 from .rows.rows import Rows
@@ -27,6 +26,7 @@ from .rows.set import ConstraintSet
 from .rows.slopes import Slopes
 from .solution.augmented import check_closed
 from .solution.free_motion import free_inertia, left_free
+from .solution.given import rounded
 from .solution.multipliers import multipliers, needed, rank_tolerance
 from .systems.quantities import under_constraints
 

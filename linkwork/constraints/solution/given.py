@@ -1,6 +1,8 @@
-"""What users give to a constrained robot: arrays and one time, checked, and functions of them over a batch."""
+"""What users give to a constrained robot: arrays and one time, checked, functions of them over a batch, and their precision: constraints
+compute in double precision whatever comes in, and answer in the precision of what came."""
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
 from functools import partial, wraps
 from inspect import signature
 from math import isfinite
@@ -9,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from ...engine.loading.gufunc import put_into
+from ...engine.running.checks import array_of
 from ...engine.running.device import on_device
 from ...engine.tracing.array import Traced
 from ...errors import ConstraintError, ModelError, ShapeError, TraceError
-from ...lie.scalars import numbers
+from ...lie.scalars import numbers, working_dtype
 from ...quantities import ARRAYS
 from ..rows.set import ConstraintSet
+
+OF_VIEWS = {"u", "udot", "w"}  # arrays whose shapes the methods that take them check
 
 
 def one_time(set_: ConstraintSet, t) -> float:
@@ -49,8 +54,8 @@ def check_finite(set_: ConstraintSet, name: str, arrays: dict[str, Any]) -> None
 
 
 def with_arrays(method: Callable | None = None, *, finite: bool = False):
-    """Wraps a method of a constrained robot: its arrays have the right shapes, and with `finite` they are numbers; or it is said what is
-    wrong with which."""
+    """Wraps a method of constraints, or of a view of them: arrays of states and forces come to it with the right shapes, in float64, with
+    `finite` as numbers, or it is said what is wrong with which. Results have the precision of what came."""
     if method is None:
         return partial(with_arrays, finite=finite)
     parameters = dict(list(signature(method).parameters.items())[1:])
@@ -60,15 +65,39 @@ def with_arrays(method: Callable | None = None, *, finite: bool = False):
     def run(self, *given, **named):
         arguments = {**dict(zip(names, given)), **named}
         arrays = {key: x for key, x in arguments.items() if key in ARRAYS and (x is not None or parameters[key].default is not None)}
-        if len(given) <= len(names) and arrays:
-            found, _ = arrays_of(self.set, name, arrays, kept=True)
-            arguments |= dict(zip(arrays, found))
-            if finite:
-                check_finite(self.set, name, dict(zip(arrays, found)))
-            return method(self, **arguments)
-        return method(self, *given, **named)
+        others = {key: np.asarray(array_of(key, x)) for key, x in arguments.items() if key in OF_VIEWS}
+        if len(given) > len(names) or not (arrays or others):
+            return method(self, *given, **named)
+        checked = dict(zip(arrays, arrays_of(self.set, name, arrays, kept=True)[0]))
+        if finite:
+            check_finite(self.set, name, checked)
+        kind = working_dtype(*checked.values(), *others.values())
+        wide = {key: x.astype(float, copy=False) if x.dtype.kind == "f" else x for key, x in (checked | others).items()}
+        found = method(self, **(arguments | wide))
+        return rounded(found, kind) if kind.itemsize < 8 else found
 
     return run
+
+
+def rounded(found: Any, kind: np.dtype):
+    """Arrays, and what is made of arrays, in another precision; what is no float array stays."""
+    if isinstance(found, (np.ndarray, np.floating)):
+        return found.astype(kind, copy=False) if found.dtype.kind == "f" else found
+    if isinstance(found, tuple):
+        return tuple(rounded(x, kind) for x in found)
+    if isinstance(found, dict):
+        return {name: rounded(x, kind) for name, x in found.items()}
+    if is_dataclass(found) and not isinstance(found, type):
+        return replace(found, **{f.name: rounded(getattr(found, f.name), kind) for f in fields(found)})
+    return found
+
+
+def finite_arrays(set_: ConstraintSet, name: str, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], np.dtype]:
+    """What was given for a quantity, by name, as finite arrays of float64, and the dtype of the result."""
+    found, kind = arrays_of(set_, name, given)
+    arrays = dict(zip(given, found))
+    check_finite(set_, name, arrays)
+    return arrays, kind
 
 
 def one_batch(set_: ConstraintSet, name: str, given: dict[str, Any]) -> list[np.ndarray]:

@@ -15,7 +15,6 @@ from ...errors import ConstraintError, ShapeError
 from ...lie.scalars import numbers
 from ..choice.loops import Loops
 from ..choice.partition import independent_velocities
-from ..choice.precision import in_given_precision
 from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
 from .augmented import check_closed, check_consistent
@@ -55,27 +54,24 @@ class Reduced:
     # --- velocities and accelerations
 
     @with_arrays
-    @in_given_precision
     def X(self, q, t=0.0) -> np.ndarray:
         """v = X u + v_p (..., nv, nu)."""
         return self._split(q, t=t).X
 
     @with_arrays
-    @in_given_precision
     def velocity(self, q, u, t=0.0) -> np.ndarray:
         """v = X u + v_p of the tree."""
         s = self._split(q, t=t)
         return np.matvec(s.X, self._checked("u", u)) + s.moved
 
     @with_arrays
-    @in_given_precision
     def acceleration(self, q, u, udot, t=0.0) -> np.ndarray:
         """v̇ = X u̇ + h of the tree."""
-        s = self._split(q, self.velocity(np.asarray(q, float), u, t), t)
+        s = self._split(q, self.velocity(q, u, t), t)
         return np.matvec(s.X, self._checked("udot", udot)) + s.bend
 
     def _split(self, q, v=None, t=0.0) -> Split:
-        return self.split(self.set.rows(np.asarray(q, float), v, t))
+        return self.split(self.set.rows(q, v, t))
 
     def split(self, rows: Rows) -> Split:
         """X, v_p and h of rows at a state."""
@@ -106,49 +102,43 @@ class Reduced:
     # --- dynamics in u
 
     @with_arrays
-    @in_given_precision
     def mass_matrix(self, q, t=0.0) -> np.ndarray:
         """X* 𝓜 X (..., nu, nu)."""
         X = self._split(q, t=t).X
-        return X.mT @ self.set.robot.mass_matrix(np.asarray(q, float)) @ X
+        return X.mT @ self.set.robot.mass_matrix(q) @ X
 
     @with_arrays
-    @in_given_precision
     def force(self, q, tau, t=0.0) -> np.ndarray:
         """X* τ (..., nu)."""
-        return np.vecmat(np.asarray(tau, float), self._split(q, t=t).X)
+        return np.vecmat(tau, self._split(q, t=t).X)
 
     @with_arrays
-    @in_given_precision
     def bias(self, q, u, external=None, t=0.0) -> np.ndarray:
         """X* (𝓜 h + 𝓒) (..., nu), gravity included: the force in u that keeps u̇ = 0."""
         return self.inverse_dynamics(q, u, np.zeros(len(self.independent)), external, t)
 
     @with_arrays
-    @in_given_precision
     def inverse_dynamics(self, q, u, udot, external=None, t=0.0) -> np.ndarray:
         """X* τ (..., nu) of the forces that make u̇."""
-        state, v, s = self._state(q, u, t)
+        v, s = self._state(q, u, t)
         vdot = np.matvec(s.X, self._checked("udot", udot)) + s.bend
-        return np.vecmat(needed(self.set, state, v, vdot, external), s.X)
+        return np.vecmat(needed(self.set, q, v, vdot, external), s.X)
 
     @with_arrays
-    @in_given_precision
     def forward_dynamics(self, q, u, tau, external=None, t=0.0) -> np.ndarray:
         """u̇ (..., nu) of forces τ (..., nv) in the joints."""
-        state, v, s = self._state(q, u, t)
-        return self.accelerated(state, v, s, tau, external)
+        v, s = self._state(q, u, t)
+        return self.accelerated(q, v, s, tau, external)
 
     def accelerated(self, q, v, s: Split, tau, external=None):
         """u̇ at a state of the tree."""
-        rest = np.vecmat(np.asarray(tau, float) - needed(self.set, q, v, s.bend, external), s.X)
+        rest = np.vecmat(tau - needed(self.set, q, v, s.bend, external), s.X)
         M = s.X.mT @ self.set.robot.mass_matrix(q) @ s.X
         return np.linalg.solve(M, rest[..., None])[..., 0]
 
     def _state(self, q, u, t):
-        q = np.asarray(q, float)
-        v = self.velocity(q, np.asarray(u, float), t)
-        return q, v, self._split(q, v, t)
+        v = self.velocity(q, u, t)
+        return v, self._split(q, v, t)
 
     def _checked(self, name: str, x):
         x = numbers(x)

@@ -11,11 +11,10 @@ from ...operators.sko import SKO, Changes
 from ...quantities.motion import accelerated
 from ...sweeps import Blocks, Rates
 from ..choice.loops import Choice, Loops
-from ..choice.precision import in_given_precision
 from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
 from ..solution.augmented import INCONSISTENT, augmented, check_closed
-from ..solution.given import fitting
+from ..solution.given import with_arrays
 from .system import LoopSystem
 
 
@@ -101,6 +100,10 @@ class Embedded:
         return _embedded, self.made_of
 
     @property
+    def set(self) -> ConstraintSet:
+        return self.made_of[0]
+
+    @property
     def independent(self) -> np.ndarray:
         """The numbers of the minimal velocities in v, in the order of u."""
         system, loops = self.system, self.system.loops
@@ -108,7 +111,7 @@ class Embedded:
         own |= {k: np.arange(system.nv)[system.rooted.tree.rows[k]] for k in system.embedding.free}
         return np.concatenate([np.zeros(0, int), *(own[k] for k in system.tree.base_to_tips() if k in own)]).astype(int)
 
-    @in_given_precision
+    @with_arrays
     def whole(self, u, rate: bool = False):
         """v = X u, and what drives add to it; or with `rate` v̇ = X u̇ + Ẋu (..., nv)."""
         system, u = self.system, numbers(u)
@@ -117,11 +120,10 @@ class Embedded:
         bend = self.r.own.bend if rate else system.moved(self.s)
         return system.embedding.whole(self.sko.tree.split(u), self.s.own.X, bend)
 
-    @in_given_precision
+    @with_arrays
     def forces(self, tau):
         """X* τ (..., nu); the inertia of joints that bend with the loop is part of the model."""
         system, tree = self.system, self.system.tree
-        ((tau,), _) = fitting(system.loops.set, {"tau": tau})
         rows, parts = system.rooted.tree.rows, {}
         for k in tree.base_to_tips():
             parts[k] = tau[..., rows[k], None] if k in system.embedding.free else np.zeros((0, 1))

@@ -57,19 +57,18 @@ def _numbers(x) -> str:
     return f"({', '.join(f'{e:.4g}' for e in x)})"
 
 
-def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t, kind) -> Forces:
+def constraint_forces(set_: ConstraintSet, q, v, tau, vdot, external, t) -> Forces:
     """Of accelerations that forces τ make."""
     rows = set_.rows(q, v, t)
     lam, _, rank = multipliers(set_, rows, needed(set_, q, v, vdot, external) - tau)
     every = every_wrench(set_, q, lam, t)
     names, (bodies,) = set_.robot.bodies, some_bodies(set_.robot.model)
     f = joint_wrenches(set_.system, q, v, vdot, bodies, _on_bodies(set_, every, lam.shape[:-1], external))
-    cast = lambda x: x.astype(kind, copy=False)
-    generalized = {x: cast(np.matvec(rows.Jc[..., at, :].mT, lam[..., at])) for x, at in set_.slices.items()}
-    wrenches = {x: {None if i is None else names[i]: cast(w) for i, w in found.items()} for x, found in every.items()}
-    joints = {name: cast(f[..., i, :]) for i, name in enumerate(names)}
-    tau = cast(np.matvec(rows.Jc.mT, lam))
-    return Forces(cast(lam), tau, cast(vdot), rank, set_.slices, generalized, wrenches, _cuts(set_, every, cast), joints)
+    generalized = {x: np.matvec(rows.Jc[..., at, :].mT, lam[..., at]) for x, at in set_.slices.items()}
+    wrenches = {x: {None if i is None else names[i]: w for i, w in found.items()} for x, found in every.items()}
+    joints = {name: f[..., i, :] for i, name in enumerate(names)}
+    cuts = {x.name: np.matvec(phi_inverse(x.loop.on.matrix), every[x.name][x.child]) for x in set_.constraints if isinstance(x, LoopRows)}
+    return Forces(lam, np.matvec(rows.Jc.mT, lam), vdot, rank, set_.slices, generalized, wrenches, cuts, joints)
 
 
 @under_constraints(joint_wrenches)
@@ -114,8 +113,3 @@ def _on_bodies(set_: ConstraintSet, every, batch, external):
             if body is not None:
                 total[..., body, :] += w
     return total if external is None else total + external
-
-
-def _cuts(set_: ConstraintSet, every, cast):
-    loops = [x for x in set_.constraints if isinstance(x, LoopRows)]
-    return {x.name: cast(np.matvec(phi_inverse(x.loop.on.matrix), every[x.name][x.child])) for x in loops}
