@@ -18,7 +18,7 @@ from ...sweeps import composite_inertia
 from ...systems import Nodes
 from ...systems.embedded import with_roots
 from ...systems.grouping import between, group_parents, merged
-from ..rows.kinematics import LoopKinematics
+from ..rows.kinematics import Kinematics
 from ..rows.rank import LEFT, without_small_rows
 from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
@@ -147,7 +147,7 @@ class Loops:
     def rows(self, nodes: Nodes, g: int, q, v=None, drive=None) -> Rows:
         """The rows of loop g, or combinations of them, over its own velocities; c and U are columns, zero where there are none; γ with v
         only."""
-        here = LoopKinematics(nodes, q, v, self.set.time(drive), drive, members=self.groups[g], carrier=self.carriers[g])
+        here = Kinematics(nodes, q, v, self.set.time(drive), drive, members=self.groups[g], carrier=self.carriers[g])
         parts = [self.set.constraints[i].combined_rows(here) for i in self.constraints[g]]
         parts = [x if x.c is not None else replace(x, c=np.zeros_like(x.Jc[..., 0])) for x in parts]
         gamma = None if v is None else stacked_rows([x.gamma[..., None] for x in parts])

@@ -11,9 +11,8 @@ N is the selector of Müller and Terze, Tables 1 and 2. Because c is measured fr
 half turn (their Remark 4) is no solution: it has c of length π.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from ...lie.attitude import quaternion_from_matrix
 from ...lie.scalars import like
 from ...model import Loop, Model
 from ...spatial import Pose, homogeneous, phi, pose_inverse, tilde
-from .kinematics import Kinematics, LoopKinematics
+from .kinematics import Kinematics
 from .rows import Constraint, Portable, Rows
 from .wrenches import direction
 
@@ -118,11 +117,10 @@ class LoopRows(Constraint):
         """The frame that rows are written in, on the loop's own: its z is the axis."""
         return self.joint.frame
 
-    def ends(self, motion: Kinematics, place: Callable | None = None):
-        """The joint's frame on the parent and on the child; `place` puts it there, the motion's own by default."""
-        place = place or motion.place
-        on_parent = place(self.parent, self.loop.at @ self.frame, self._shift(motion, "loop_at", self.loop.at))
-        return on_parent, place(self.child, self.loop.on @ self.frame, self._shift(motion, "loop_on", self.loop.on))
+    def ends(self, motion: Kinematics, axes=None):
+        """The joint's frame on the parent and on the child, with rates in `axes` if these are given."""
+        on_parent = motion.place(self.parent, self.loop.at @ self.frame, self._shift(motion, "loop_at", self.loop.at), axes)
+        return on_parent, motion.place(self.child, self.loop.on @ self.frame, self._shift(motion, "loop_on", self.loop.on), axes)
 
     def _shift(self, motion: Kinematics, name: str, own: Pose):
         """How far an end is from where the model has it, if that varies."""
@@ -157,12 +155,12 @@ class LoopRows(Constraint):
     def _turns_all_ways(self) -> bool:
         return len(self.joint.parts) == 1 and len(self.N) == 3 and not self.N[:, :3].any()
 
-    def combined_rows(self, motion: LoopKinematics) -> Rows:
+    def combined_rows(self, motion: Kinematics) -> Rows:
         """Of a ball joint in axes that are cheaper than the child's, which is at the end of a way of joints: rows turned as a whole."""
         if not self._turns_all_ways:
             return self.rows(motion)
         axes = motion.first_axes(self.child)
-        P, C = self.ends(motion, partial(motion.place_in_axes, axes))
+        P, C = self.ends(motion, axes)
         way = axes.mT @ (C.T[..., :3, 3:] - P.T[..., :3, 3:])
         X = homogeneous(np.broadcast_to(like(np.eye(3), motion.q), (*way.shape[:-2], 3, 3)), way[..., 0])
         _, J, _, alpha = self._between(motion, X, P, C)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ModelError, deprecated
 from ...spatial import Pose
-from .kinematics import Kinematics, LoopKinematics
+from .kinematics import Kinematics
 from .wrenches import BodyWrench, on_bodies
 
 
@@ -109,7 +109,7 @@ class Constraint(ABC):
     @abstractmethod
     def rows(self, motion: Kinematics) -> Rows: ...
 
-    def combined_rows(self, motion: LoopKinematics) -> Rows:
+    def combined_rows(self, motion: Kinematics) -> Rows:
         """Rows that forbid the same: as many independent combinations of `rows`, all of one scale, that take fewer operations. For what
         asks which motions are left, not which row carries how much."""
         return self.rows(motion)

@@ -173,10 +173,10 @@ class ConstraintSet:
     def node_rows(self, q, v, t=0.0) -> tuple[Rows, tuple[int, ...]]:
         """All rows over the velocities of the nodes that constraints hold on to, and then of the joints; and those nodes."""
         held = set().union(*(x.touched(self.nodes) for x in self.constraints if x.embeddable)) - {self.nodes.tree.world}
-        motion = NodeKinematics(self.nodes, np.asarray(q, float), np.asarray(v, float), t, members=tuple(sorted(held)))
+        motion = NodeKinematics(self.nodes, np.asarray(q, float), np.asarray(v, float), t, touched=tuple(sorted(held)))
         rows = self.stacked(motion)
         self.check_numbers(rows, q, v)
-        return rows, motion.members
+        return rows, motion.touched
 
     def check_numbers(self, rows: Rows, q, v=None) -> None:
         """Rows at states that are made of numbers are numbers; or it is said whose are not."""

@@ -25,7 +25,7 @@ def on_bodies(rows: Callable, motion: Kinematics, bodies, lam) -> list[BodyWrenc
     nodes, world = motion.nodes, motion.nodes.tree.world
     on = {i: world if i is None else nodes.on[i] for i in bodies}
     moving = tuple(sorted(set(on.values()) - {world}))
-    Q = rows(NodeKinematics(nodes, motion.q, None, motion.t, motion.drive, members=moving)).Jc
+    Q = rows(NodeKinematics(nodes, motion.q, None, motion.t, motion.drive, touched=moving)).Jc
     f = {k: Q[..., 6 * n : 6 * n + 6].mT @ lam[..., None] for n, k in enumerate(moving)}
     f[world] = -sum((phi(motion.pose(k)) @ x for k, x in f.items()), np.zeros((*lam.shape[:-1], 6, 1)))
     return [(i, (f[k] if i is None else phi_inverse(nodes.places[i]) @ f[k])[..., 0]) for i, k in on.items()]

@@ -21,7 +21,7 @@ from ...systems.cells import with_placing
 from ...systems.rigid import RigidTree
 from ..choice.loops import LEAST_WEIGHT, Loops, Ranked, stacked_rows
 from ..choice.partition import pivoted
-from ..rows.kinematics import LoopKinematics
+from ..rows.kinematics import Kinematics
 from ..rows.rank import LEFT, RANK, without_small_rows
 from ..rows.rows import Constraint, Rows
 from .kernels import NEAR, REACH
@@ -48,7 +48,7 @@ class LocalNodes(RigidTree):
 
 
 @dataclass(frozen=True, eq=False)
-class LocalKinematics(LoopKinematics):
+class LocalKinematics(Kinematics):
     """The motion of one loop seen from its carrier; places are frames by their numbers."""
 
     frames: Any = ()  # (node, pose on it) of each
