@@ -68,7 +68,7 @@ class Equilibrium:
         stopped = still.copy()
         stopped[[limit.rate for limit in self.place.active]] = self.place.stop_forces
         tau = p.tau + self.robot.passive_force(q, still) + stopped
-        return constraint_forces(p.set, q, still, tau, still, p.external, p.t, self.q.dtype)
+        return constraint_forces(p.set, q, still, tau, still, p.external, p.t)
 
     @property
     def indifferent(self) -> np.ndarray:

@@ -27,8 +27,8 @@ from .solution.integrability import integrable
 from .solution.multipliers import rank_tolerance
 from .solution.reduced import Reduced
 from .states import assembly, projection, states
-from .states.returning import dependent_step, nearest_step
-from .states.rolled_returning import RolledReturn
+from .states.returning import RETURNS
+from .states.rolled_returning import RolledReturns
 from .systems import accelerations, forces, quantities
 from .systems.embedded import Embedded
 from .systems.formula import ByNumbers, Formula
@@ -183,23 +183,15 @@ class Constrained:
             self._formulas[key] = Formula(self.by_numbers, bound)
         return self._formulas[key]
 
-    @cached_property
-    def nearest_kernels(self) -> ChoiceKernels | RolledReturn | None:
-        """One step to the nearest state on the constraints; None where it is made in NumPy."""
-        if self.rolled is not None:
-            return RolledReturn(self.rolled, dependent=False)
-        if not self.compiled:
-            return None
-        return self.function("nearest_step", nearest_step, "q", "v")
+    def returns(self, name: str) -> Callable | None:
+        """The kernel of a return to the constraints (`states.returning.RETURNS`); None where it is made in NumPy."""
+        if self._rolled_returns is not None:
+            return getattr(self._rolled_returns, name)
+        return self.function(name, RETURNS[name], "q", "v") if self.compiled else None
 
     @cached_property
-    def dependent_kernels(self) -> ChoiceKernels | RolledReturn | None:
-        """One step to the constraints by the dependent velocities alone; None where it is made in NumPy."""
-        if self.rolled is not None:
-            return RolledReturn(self.rolled, dependent=True)
-        if not self.compiled:
-            return None
-        return self.function("dependent_step", dependent_step, "q", "v")
+    def _rolled_returns(self) -> RolledReturns | None:
+        return None if self.rolled is None else RolledReturns(self.rolled)
 
     @cached_property
     def acceleration_kernels(self) -> tuple[Any, Any] | None:

@@ -11,7 +11,7 @@ from linkwork.constraints import Constrained
 
 NO_ARRAYS = {"report", "function", "tolerating", "check", "reduced", "embedded", "integrable", "contradiction", "random_state", "ask",
              "lifted", "may_be_open", "rows", "enough", "check_acceleration", "compliance_root", "actuation",
-             "driven", "formula", "time", "put_back", "batch"}  # fmt: skip
+             "driven", "formula", "time", "put_back", "batch", "returns"}  # fmt: skip
 
 
 def all_of(found):

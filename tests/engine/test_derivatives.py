@@ -96,6 +96,16 @@ def test_what_stands_still_has_no_rate():
     record("still", function, [X])
 
 
+def test_what_is_told_to_stand_still_does_even_where_it_is_made_from_what_moves():
+    """∂(t q)/∂t = q, though q = sin t."""
+
+    def function(t):
+        q = np.sin(t)
+        return rate(t * q, along(q, 0.0) | along(t, 1.0)) - q
+
+    assert value(function, Input("t", ()), t=np.array(0.7)) == 0
+
+
 def test_entries_that_are_zero_are_not_computed():
     """∂(x₀ x₁, sin x₂)/∂x has three entries, of which two are inputs."""
     d = Derived("f", lambda x: np.stack([x[0] * x[1], np.sin(x[2])]), (X,))

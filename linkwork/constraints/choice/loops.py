@@ -6,7 +6,8 @@ Which velocities are dependent, and which rows are enough, is decided from numbe
 tracing.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,10 @@ class Choice:
     independent: tuple[int, ...]
 
     @property
+    def rank(self) -> int:
+        return len(self.rows)
+
+    @property
     def freedom(self) -> int:
         """How many velocities are left."""
         return len(self.independent)
@@ -62,6 +67,12 @@ class Ranked:
     scales: tuple[float, ...]  # of all rows of the loop
     weights: tuple[float, ...]
     reach: tuple[float, ...]  # what velocities are measured against where their lengths are compared: `ConstraintSet.yielding`
+
+    @staticmethod
+    def of(rows, rank: int, scales, weights, reach) -> "Ranked":
+        """With scales and weights as powers of two."""
+        scales, weights = (tuple((2.0 ** np.round(np.log2(x))).tolist()) for x in (scales, weights))
+        return Ranked(tuple(rows), rank, scales, weights, tuple(reach.tolist()))
 
     @property
     def freedom(self) -> int:
@@ -101,6 +112,16 @@ class LoopSolver:
         if not self.pivoted.rank:
             return np.zeros_like(values, shape=(*values.shape[:-2], self.pivoted.width, values.shape[-1]))
         return self.weights * self.pivoted.particular(values[..., self.rows, :] * self.scales)
+
+
+def enough(known: Choice | Ranked, Jc, q) -> Callable:
+    """The function that takes, from values which each row of a loop has (..., m, k), that of the rows which the others follow from
+    (..., rank, k)."""
+    rows = list(known.rows)
+    if len(rows) == known.rank:
+        return lambda x: x[..., rows, :]
+    pivoted = known.solver(Jc, q).pivoted
+    return lambda x: pivoted.taken(x[..., rows, :])
 
 
 class Loops:
@@ -148,11 +169,7 @@ class Loops:
         """The rows of loop g, or combinations of them, over its own velocities; c and U are columns, zero where there are none; γ with v
         only."""
         here = Kinematics(nodes, q, v, self.set.time(drive), drive, members=self.groups[g], carrier=self.carriers[g])
-        parts = [self.set.constraints[i].combined_rows(here) for i in self.constraints[g]]
-        parts = [x if x.c is not None else replace(x, c=np.zeros_like(x.Jc[..., 0])) for x in parts]
-        gamma = None if v is None else stacked_rows([x.gamma[..., None] for x in parts])
-        U = stacked_rows([like(x.U, q)[..., None] for x in parts])
-        return Rows(stacked_rows([x.c[..., None] for x in parts]), stacked_rows([x.Jc for x in parts]), U, gamma)
+        return rows_in_columns([self.set.constraints[i].combined_rows(here) for i in self.constraints[g]], here)
 
     def all_rows(self, nodes: Nodes, q, v=None, drive=None) -> list[Rows]:
         return [self.rows(nodes, g, q, v, drive) for g in range(len(self.groups))]
@@ -209,12 +226,10 @@ class Loops:
     def ranked(self, q, picks) -> tuple[Ranked, ...]:
         """Of each loop what is known beforehand for a choice by the numbers of each sample: from choices made at some configurations,
         and the weights of velocities at q."""
-        weight, out = 2.0 ** np.round(np.log2(velocity_weights(self.set, self.nodes, q))), []
+        weight, out = velocity_weights(self.set, self.nodes, q), []
         for g, columns in enumerate(self.columns):
             rows = dict.fromkeys(i for choices in picks for i in choices[g].rows)
-            scales = 2.0 ** np.round(np.log2(self.scales(g)))
-            measures = (tuple(x.tolist()) for x in (scales, weight[columns], self.set.yielding[columns]))
-            out.append(Ranked(tuple(rows), len(picks[0][g].rows), *measures))
+            out.append(Ranked.of(rows, len(picks[0][g].rows), self.scales(g), weight[columns], self.set.yielding[columns]))
         return tuple(out)
 
     def independent(self, choices) -> np.ndarray:
@@ -230,6 +245,14 @@ def velocity_weights(set_: ConstraintSet, nodes: Nodes, q):
     own = [np.sqrt(np.diag(s.H[k] @ R[k] @ s.H[k].T + s.armature[k])) for k in s.tree.base_to_tips()]
     weight = np.concatenate([np.zeros(0), *own]) * set_.reach
     return np.maximum(weight / weight.max(initial=1e-300), LEAST_WEIGHT) / set_.reach
+
+
+def rows_in_columns(parts: list[Rows], motion: Kinematics) -> Rows:
+    """The rows of the constraints of a loop, one below the other; c, U and γ are columns, c zero where there is none."""
+    column = lambda each: stacked_rows([x[..., None] for x in each])
+    c = column(np.zeros_like(x.Jc[..., 0]) if x.c is None else x.c for x in parts)
+    U, gamma = column(like(x.U, motion.q) for x in parts), None if motion.v is None else column(x.gamma for x in parts)
+    return Rows(c, stacked_rows([x.Jc for x in parts]), U, gamma)
 
 
 def stacked_rows(parts) -> Any:

@@ -83,11 +83,20 @@ class Pivoted:
             return np.zeros_like(some, shape=(*some.shape[:-1], self.width, 0))
         return _joined([_joined([column[j] for column in columns], -1)[..., None, :] for j in range(self.width)], -2)
 
+    def taken(self, b):
+        """The rows (..., rank, k) of b (..., m, k) that pivots were taken from."""
+        return b if b.shape[-2] == self.rank else _joined([x[..., None, :] for x in self._exchanged(b)[: self.rank]], -2)
+
+    def _exchanged(self, b) -> list:
+        """The rows of b in the order of the pivots."""
+        rows = [b[..., i, :] for i in range(b.shape[-2])]
+        for k, i, here in self.row_swaps:
+            rows[k], rows[i] = _swapped(here, rows[k], rows[i])
+        return rows
+
     def particular(self, b):
         """y (..., n, k) with W y = b (..., m, k), its independent unknowns zero."""
-        right = [b[..., i, :] for i in range(b.shape[-2])]
-        for k, i, here in self.row_swaps:
-            right[k], right[i] = _swapped(here, right[k], right[i])
+        right = self._exchanged(b)
         for k in range(self.rank):
             for i in range(k + 1, self.rank):
                 right[i] = right[i] - self.rows[i][k] * right[k]

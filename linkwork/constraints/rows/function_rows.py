@@ -178,10 +178,10 @@ class HolonomicRows(FunctionRows):
         time = {} if not self.moves else along(t, 1.0)
         velocities = coordinate_rates(nodes, q)
         Jc = directional(c, [along(q, column) for column in velocities.T])
-        U = -rate(c, time)
+        U = -rate(c, along(q, 0.0) | time)  # q and v stand still, also where they are themselves made from t
         gamma = None
         if v is not None:
-            motion = along(q, velocities @ v) | time
+            motion = along(v, 0.0) | along(q, velocities @ v) | time
             gamma = rate(rate(c, motion), motion)
         return c, Jc, U, gamma
 

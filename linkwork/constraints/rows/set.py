@@ -18,7 +18,7 @@ from .coupling_rows import CouplingRows, LinearRows
 from .distance_rows import DistanceRows
 from .driven_rows import DrivenRows
 from .function_rows import HolonomicRows, PfaffianRows
-from .kinematics import Kinematics, NodeKinematics
+from .kinematics import Kinematics
 from .loop_rows import LoopRows
 from .rank import without_small_rows
 from .rolling_rows import KnifeEdgeRows, RollingRows, TouchingRows
@@ -170,14 +170,6 @@ class ConstraintSet:
         by_name = self.by_name(drive)
         return Kinematics(nodes, q, v, self.time(by_name), by_name)
 
-    def node_rows(self, q, v, t=0.0) -> tuple[Rows, tuple[int, ...]]:
-        """All rows over the velocities of the nodes that constraints hold on to, and then of the joints; and those nodes."""
-        held = set().union(*(x.touched(self.nodes) for x in self.constraints if x.embeddable)) - {self.nodes.tree.world}
-        motion = NodeKinematics(self.nodes, np.asarray(q, float), np.asarray(v, float), t, touched=tuple(sorted(held)))
-        rows = self.stacked(motion)
-        self.check_numbers(rows, q, v)
-        return rows, motion.touched
-
     def check_numbers(self, rows: Rows, q, v=None) -> None:
         """Rows at states that are made of numbers are numbers; or it is said whose are not."""
         parts = [x for x in (rows.c, rows.Jc, rows.U, rows.gamma) if x is not None]
@@ -192,11 +184,14 @@ class ConstraintSet:
     def refuse(self, wrong) -> None:
         """Raises where some rows (..., m) are no numbers."""
         if wrong.any():
-            names = dict.fromkeys(f'"{self.labels[i][0]}"' for i in np.flatnonzero(wrong.reshape(-1, len(self)).any(0)))
             raise ConstraintError(
-                f"{self.robot.model.name}: {', '.join(names)} is not a number in this state, or changes by none (NaN or infinity). "
+                f"{self.robot.model.name}: {self.names_of(wrong)} is not a number in this state, or changes by none (NaN or infinity). "
                 "Take a state where it is defined, or write its function so that it and its derivatives are."
             )
+
+    def names_of(self, wrong) -> str:
+        """The constraints that some rows (..., m) belong to."""
+        return ", ".join(dict.fromkeys(f'"{self.labels[i][0]}"' for i in np.flatnonzero(wrong.reshape(-1, len(self)).any(0))))
 
     @cached_property
     def embeddable(self) -> bool:

@@ -1,29 +1,25 @@
-"""Constrained forward dynamics on the tree, by correction: the mass matrix is never formed, and W not from a dense Jacobian.
+"""Constrained forward dynamics on the tree, by correction: the mass matrix is never formed.
 
     v̇_f = 𝓜⁻¹ (τ − 𝓒)                          free acceleration, by articulated bodies
-    W   = D^(−½) H ψ B Q*                        half a sweep, from forces on the nodes that constraints hold on to
-    Jc 𝓜⁻¹ Jc* = Q B* Ω B Q* = W* W,   Ω = ψ* H* D⁻¹ H ψ                        Jain (11.20), (11.21), (10.12), Algorithm 10.2
+    W   = D^(−½) (I − HψK) Jc*                   half a sweep
+    Jc 𝓜⁻¹ Jc* = W* W,   𝓜⁻¹ = (I − HψK)* D⁻¹ (I − HψK)                                  Jain (7.44), (11.20), (11.21)
     λ   = −(W* W)⁻¹ (Jc v̇_f + γ)
-    v̇   = v̇_f + (I − HψK)* D⁻¹ H ψ B Q* λ                                        Jain (7.44), Algorithms 7.3 and 11.2
+    v̇   = v̇_f + 𝓜⁻¹ Jc* λ                                                                 Jain, Algorithm 11.2
 
-Jc = Q B* φ* H*: Q has a few numbers for each row, over the velocities of nodes. Rows of couplings, which are over velocities of
-joints, enter as forces of joints. Rows whose forces the joints do not feel, Jc* = H φ B Q* next to nothing, are left out: they
-are what a file's rounding makes. The product W* W is not formed either: rows that follow from others are found in the singular
-values of W at each state. λ is then the one of least length, v̇ does not depend on the choice. What no λ can give is an
-inconsistent set, and raises.
+Rows that are next to nothing are what a file's rounding makes, and are zero. The product W* W is not formed either: rows that follow from
+others are found in the singular values of W at each state. λ is then the one of least length, v̇ does not depend on the choice. What no λ
+can give is an inconsistent set, and raises.
 """
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...errors import ConstraintError, ModelError, deprecated
 from ...operators.rigid import rigid
 from ...operators.sko import SKO
-from ...sweeps import accelerations, at_rest, innovations
-from ..rows.rank import Factored, without_small_rows
+from ...sweeps import at_rest, innovations
+from ..rows.rank import Factored
 from ..rows.set import ConstraintSet
 from .multipliers import multipliers, rank_tolerance
 
@@ -47,65 +43,13 @@ class Solution:
         return self.Jc
 
 
-@dataclass(frozen=True, eq=False)
-class Pulls:
-    """What the constraints' forces do in the tree, one column for each row: Jc* = H φ B Q* + joint forces."""
-
-    sko: SKO
-    places: list[tuple[int, Any]]  # nodes with B Q*, (..., height, m)
-    tau: Any  # (..., nv, m), of rows over velocities of joints
-
-    @staticmethod
-    def of(set_: ConstraintSet, sko: SKO, Q, nodes) -> "Pulls":
-        """`Q` (..., m, 6 n + nv) is over the velocities of n nodes and those of the joints."""
-        found = [set_.system.place(k, Q[..., 6 * i : 6 * i + 6].mT) for i, k in enumerate(nodes)]
-        return Pulls(sko, found, Q[..., 6 * len(nodes) :].mT)
-
-    def times(self, v):
-        """Jc v (..., m) by way of the nodes' velocities."""
-        V = self.sko.velocities(v)
-        total = np.vecmat(v, self.tau)
-        for k, B in self.places:
-            total = total + (B.mT @ V[k])[..., 0]
-        return total
-
-    def joint_forces(self):
-        """Jc* = H φ B Q* + joint forces (..., nv, m), by one sweep."""
-        sko, m = self.sko, self.tau.shape[-1]
-        f = {k: np.zeros((n, m)) for k, n in enumerate(sko.heights)}
-        for k, B in self.places:
-            f[k] = f[k] + B
-        f = sko.gather(f)
-        return self.tau + sko.tree.join_rows({k: sko.H[k] @ f[k] for k in sko.tree.base_to_tips()})
-
-    @cached_property
-    def eps(self):
-        """ε = H ψ B Q* + (I − HψK) of the joint forces, slots with a column for each row."""
-        sko, m = self.sko, self.tau.shape[-1]
-        P, D, G, _ = sko.articulated
-        r = at_rest(sko.blocks, np.zeros_like(sko.base, shape=(sko.base.shape[-2], m)), sko.tree.split_rows(self.tau))
-        b = dict(r.b)
-        for k, B in self.places:
-            b[k] = b[k] - B
-        return innovations(sko.blocks, P, D, G, r._replace(b=b))[1]
-
-    def square_root(self):
-        """W* (..., m, nv) with W* W = Jc 𝓜⁻¹ Jc*."""
-        tree, D = self.sko.tree, self.sko.D
-        half = {k: np.linalg.solve(np.linalg.cholesky(D[k]), e) if D[k].size else e for k, e in self.eps.items()}
-        return tree.join_rows(half).mT
-
-    def corrections(self, lam):
-        """𝓜⁻¹ Jc* λ (..., nv): outward from ε λ."""
-        sko = self.sko
-        nu = {k: np.linalg.solve(sko.D[k], e @ lam[..., None]) if sko.D[k].size else e @ lam[..., None] for k, e in self.eps.items()}
-        still = at_rest(sko.blocks, np.zeros_like(sko.base))
-        return sko.tree.join(accelerations(sko.blocks, sko.G, still, nu)[0])
-
-
 def square_root(sko: SKO, Jc):
-    """W* (..., m, nv) with W* W = Jc 𝓜⁻¹ Jc*, of rows over velocities of joints."""
-    return Pulls(sko, [], Jc.mT).square_root()
+    """W* (..., m, nv) with W* W = Jc 𝓜⁻¹ Jc*:  W = D^(−½) (I − HψK) Jc*."""
+    P, D, G, _ = sko.articulated
+    r = at_rest(sko.blocks, np.zeros_like(sko.base, shape=(sko.base.shape[-2], Jc.shape[-2])), sko.tree.split_rows(Jc.mT))
+    eps = innovations(sko.blocks, P, D, G, r)[1]
+    half = {k: np.linalg.solve(np.linalg.cholesky(D[k]), e) if D[k].size else e for k, e in eps.items()}
+    return sko.tree.join_rows(half).mT
 
 
 def check_closed(set_: ConstraintSet, rows, tolerance: float = OPEN) -> None:
@@ -119,24 +63,21 @@ def check_closed(set_: ConstraintSet, rows, tolerance: float = OPEN) -> None:
 
 def augmented(set_: ConstraintSet, q, v, tau, external=None, t=0.0, stabilization=None) -> Solution:
     """v̇ and λ of given forces; `stabilization` (ω, ζ) asks for c̈ + 2ζω ċ + ω² c = 0 (Baumgarte) in place of c̈ = 0."""
-    rows, nodes = set_.node_rows(q, v, t)
+    q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
+    rows = set_.rows(q, v, t)
     check_closed(set_, rows)
-    sko = rigid(set_.system, np.asarray(q, float), np.asarray(v, float), external)
+    sko = rigid(set_.system, q, v, external)
     check_inertia(set_, sko)
-    free = sko.forward_dynamics(np.asarray(tau, float))
-    pulls = Pulls.of(set_, sko, rows.Jc, nodes)
-    Jc = pulls.joint_forces().mT
-    noise = ~without_small_rows(Jc, set_.scale, set_.reach).any(-1)
-    pulls = Pulls.of(set_, sko, np.where(noise[..., None], 0.0, rows.Jc), nodes)
-    gamma = rows.gamma if stabilization is None else rows.gamma + baumgarte(rows, pulls.times(np.asarray(v, float)), *stabilization)
-    wanted = pulls.times(free)
-    factored = Factored(pulls.square_root(), rank_tolerance(set_, rows))
+    free, Jc = sko.forward_dynamics(tau), rows.Jc
+    gamma = rows.gamma if stabilization is None else rows.gamma + baumgarte(rows, np.matvec(Jc, v), *stabilization)
+    wanted = np.matvec(Jc, free)
+    factored = Factored(square_root(sko, Jc), rank_tolerance(set_, rows))
     lam, left = factored.solve(-(wanted + gamma))
     check_consistent(set_, rows, left, wanted + gamma, np.abs(gamma) + np.abs(wanted))
-    vdot, Jc = free + pulls.corrections(lam), np.where(noise[..., None], 0.0, Jc)
+    force = np.matvec(Jc.mT, lam)
     if (factored.rank < len(set_)).any():  # rows share a load in many ways
-        lam, _, _ = multipliers(set_, replace(rows, Jc=Jc), np.matvec(Jc.mT, lam))
-    return Solution(vdot, lam, factored.rank, Jc)
+        lam, _, _ = multipliers(set_, rows, force)
+    return Solution(free + sko.solve(force[..., None])[..., 0], lam, factored.rank, Jc)
 
 
 def check_inertia(set_: ConstraintSet, sko: SKO) -> None:
@@ -164,9 +105,7 @@ def check_consistent(set_: ConstraintSet, rows, left, d, scale) -> None:
     allowed = np.maximum(INCONSISTENT, 100 * set_.misfit(rows.c)) * size
     wrong = np.abs(left) / set_.scale > np.asarray(allowed)[..., None]
     if wrong.any():
-        which = np.flatnonzero(wrong.reshape(-1, len(set_)).any(0))
-        names = dict.fromkeys(f'"{set_.labels[i][0]}"' for i in which)
         raise ConstraintError(
-            f"{set_.robot.model.name}: the constraints {', '.join(names)} contradict each other in this state: no acceleration keeps "
+            f"{set_.robot.model.name}: the constraints {set_.names_of(wrong)} contradict each other in this state: no acceleration keeps "
             f"them all (off by {np.abs(left).max():.3g}). robot.constraint_report(q) shows which rows repeat others."
         )

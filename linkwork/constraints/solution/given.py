@@ -1,7 +1,7 @@
 """What users give to a constrained robot: arrays and one time, checked, functions of them over a batch, and their precision: constraints
 compute in double precision whatever comes in, and answer in the precision of what came."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial, wraps
 from inspect import signature
@@ -161,6 +161,17 @@ def where_finite(arrays, cores, function: Callable) -> Any:
         fill = lambda x: _among(x, finite)
         found = function(*(np.broadcast_to(x, batch + x.shape[x.ndim - n :])[finite] for x, n in zip(arrays, cores)))
     return tuple(map(fill, found)) if isinstance(found, tuple) else fill(found)
+
+
+def sample_by_sample(function: Callable, arrays, cores, like: Sequence[int]) -> list[np.ndarray]:
+    """function(arrays...) of each sample by itself; its results have the shapes of the arrays with the numbers `like`."""
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores)))
+    whole = [np.broadcast_to(x, batch + x.shape[x.ndim - n :]) for x, n in zip(arrays, cores)]
+    results = [np.zeros(whole[i].shape) for i in like]
+    for at in np.ndindex(*batch):
+        for out, found in zip(results, function(*(x[at] for x in whole))):
+            out[at] = found
+    return results
 
 
 def _among(found, finite):

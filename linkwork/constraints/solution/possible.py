@@ -26,11 +26,9 @@ def check_possible(set_: ConstraintSet, rows: Rows, v, vdot, kind=np.float64) ->
     allowed = np.maximum(tolerance_of(kind, INCONSISTENT), 100 * set_.misfit(rows.c)) * size
     wrong = ~(np.abs(left) <= np.asarray(allowed)[..., None])
     if wrong.any():
-        which = np.flatnonzero(wrong.reshape(-1, len(set_)).any(0))
-        names = ", ".join(dict.fromkeys(f'"{set_.labels[i][0]}"' for i in which))
         many = f" (in {wrong.any(-1).sum()} of {wrong[..., 0].size} samples)" if wrong.ndim > 1 else ""
         raise ConstraintError(
-            f"vdot is no acceleration of {set_.robot.model.name} in this state: it breaks {names} by "
+            f"vdot is no acceleration of {set_.robot.model.name} in this state: it breaks {set_.names_of(wrong)} by "
             f"{np.abs(left * set_.scale).max():.3g}{many}. robot.constraints.possible(q, v, vdot) is the nearest that keeps them."
         )
 

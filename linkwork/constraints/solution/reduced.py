@@ -18,7 +18,7 @@ from ..choice.partition import independent_velocities
 from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
 from .augmented import check_closed, check_consistent
-from .given import with_arrays
+from .given import sample_by_sample, with_arrays
 from .multipliers import needed, rank_tolerance
 
 
@@ -158,13 +158,8 @@ def independent(set_: ConstraintSet, q, rows: Rows, t=0.0) -> np.ndarray:
 
 def projected(set_: ConstraintSet, q, v, tau, external=None, t=0.0):
     """v̇ (..., nv) of given forces, without multipliers: each sample in the velocities that are independent there."""
-    cores = {"q": 1, "v": 1, "tau": 1, "external": 2}
     arrays = [np.asarray(x, float) for x in (q, v, tau, external) if x is not None]
-    batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(arrays, cores.values())))
-    whole = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - n :])) for x, n in zip(arrays, cores.values())]
-    vdot = np.zeros(whole[1].shape)
-    for i in np.ndindex(*batch):
-        vdot[i] = _projected(set_, t, *(x[i] for x in whole))
+    (vdot,) = sample_by_sample(lambda *state: (_projected(set_, t, *state),), arrays, (1, 1, 1, 2), [1])
     return vdot
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from ...errors import ConstraintError
 from ..rows.rank import RANK
 from ..rows.set import ConstraintSet
+from ..solution.given import sample_by_sample
+from ..solution.return_to import ROUNDING, closed
 from ..systems.cells import LocalLoops
 
 TURN = 0.5  # radians, or sizes of the mechanism, that one step may go: so that a branch of assembly is kept
@@ -25,12 +27,9 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
     Joints in `hold` stay as they are. Raises with the constraints that remain open if there is no such q nearby. Constraints that
     contradict each other by no more than the tolerance are met in the least-squares sense.
     """
-    robot = set_.robot
-    q = np.array(q, float)
-    free = set_.not_held(hold)
+    q, free = np.array(q, float), set_.not_held(hold)
     if q.ndim > 1:
-        flat = [assemble(set_, x, hold=hold, t=t, tolerance=tolerance) for x in q.reshape(-1, q.shape[-1])]
-        return np.array(flat).reshape(q.shape)
+        return sample_by_sample(lambda q: (assemble(set_, q, hold=hold, t=t, tolerance=tolerance),), [q], [1], [0])[0]
 
     def shortest(q, rows, least):
         dv, keep = np.zeros(len(free)), set_.holonomic
@@ -38,46 +37,42 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
         dv[free] = -set_.yielding[free] * np.linalg.lstsq(columns, (rows.c / set_.scale)[keep], rcond=least)[0]
         return dv
 
-    q, rows = closing(set_, q, t, shortest, tolerance)
+    q = closing(set_, q, t, shortest, tolerance)
+    rows = set_.rows(q, t=t)
     if not set_.misfit(rows.c) <= tolerance:
         motion = set_.motion(q, t=t)
         more = "".join(dict.fromkeys(x.complaint(motion) for x in set_.constraints if x.holonomic))
         held = f" with {', '.join(map(str, hold))} held" if hold else ""
         raise ConstraintError(
-            f"{robot.model.name} cannot be assembled from this guess{held}: "
+            f"{set_.robot.model.name} cannot be assembled from this guess{held}: "
             f"open are {', '.join(set_.bad(rows.c, tolerance))}.{more}{stuck(set_, rows, free)}"
         )
     return q
 
 
 def closing(set_: ConstraintSet, q, t, step: Callable, tolerance: float):
-    """One q with c(q, t) as near to zero as it gets, and its rows: by steps(q, rows, least singular value), shortened while they do not
-    help, or are so long that a branch of assembly may be left."""
-    rows = set_.rows(q, t=t)
-    size = np.linalg.norm(rows.c / set_.scale)
-    for _ in range(STEPS):
-        if set_.misfit(rows.c) <= 1e-15:
-            break
-        dv = step(q, rows, max(RANK, 10 * min(tolerance, float(set_.misfit(rows.c)))))  # rows that differ by less than may be left are one
-        part = min(1.0, TURN / max(np.abs(dv / set_.reach).max(initial=0.0), 1e-300))
-        while part > 1e-6:
-            there = set_.robot.integrate(q, part * dv)
-            after = set_.rows_on_trial(there, t=t)
-            if np.linalg.norm(after.c / set_.scale) < size * (1 - 1e-4 * part):
-                break
-            part /= 2
-        else:
-            break
-        set_.check_numbers(after, there)
-        q, rows, size = there, after, np.linalg.norm(after.c / set_.scale)
-    return q, rows
+    """One q with c(q, t) as near to zero as it gets: by steps(q, rows, least singular value), shortened while they do not help, or are so
+    long that a branch of assembly may be left."""
+
+    def towards(q):
+        rows = set_.rows_on_trial(q, t=t)
+        if not np.isfinite(rows.c).all():  # a search has gone too far
+            return np.zeros(len(set_.reach)), np.inf, 0.0
+        set_.check_numbers(rows, q)
+        misfit = float(set_.misfit(rows.c))
+        dv = step(q, rows, max(RANK, 10 * min(tolerance, misfit)))  # rows that differ by less than may be left are one
+        longest = np.abs(dv / set_.reach).max(initial=0.0)
+        return -dv * min(1.0, TURN / max(longest, 1e-300)), np.linalg.norm(rows.c / set_.scale), ROUNDING
+
+    set_.rows(q, t=t)  # which are numbers where it begins
+    return closed(towards, set_.robot.integrate, q, STEPS)[0]
 
 
 def each_loop(set_: ConstraintSet, loops: LocalLoops, q, tolerance: float = CLOSED) -> np.ndarray:
     """The same of a long mechanism, whose loops are closed each by itself."""
     q = np.array(q, float)
     if q.ndim > 1:
-        return np.array([each_loop(set_, loops, x, tolerance) for x in q.reshape(-1, q.shape[-1])]).reshape(q.shape)
+        return sample_by_sample(lambda q: (each_loop(set_, loops, q, tolerance),), [q], [1], [0])[0]
     there = loops.closed(q)
     c = loops.along(there, np.zeros(set_.robot.nv))[0]
     if not set_.misfit(c) <= tolerance:

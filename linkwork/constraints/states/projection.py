@@ -6,11 +6,12 @@ from ...errors import ConstraintError
 from ...operators.rigid import rigid
 from ..rows.rank import RANK, Factored
 from ..rows.set import ConstraintSet
+from ..solution import return_to
 from ..solution.augmented import INCONSISTENT, square_root
+from ..solution.given import sample_by_sample
 from ..solution.multipliers import rank_tolerance
 from ..solution.reduced import independent
 from .assembly import CLOSED, closing
-from .return_to import along_constraints
 
 STEPS = 20
 
@@ -18,20 +19,16 @@ STEPS = 20
 def project(set_: ConstraintSet, q, v, t=0.0, hold=(), tolerance=100 * CLOSED, nearest: bool = True):
     """(q, v) moved to the nearest state that keeps the constraints, in the metric of the mass matrix.
 
-        q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c)         until c is rounding, then `along_constraints` until q is nearest
+        q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c)         until c is rounding, then `return_to.nearest` until q is nearest
         v ← v − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc v − U)
 
     Joints, or velocities, in `hold` stay as they are: the others alone take the correction. Constraints that contradict each
     other by no more than the tolerance are met in the least-squares sense: what no motion changes is left of c. Without `nearest` the
     first steps are all: what a run needs, whose states are so near to the constraints that the rest is rounding.
     """
-    q, v = np.array(q, float), np.array(v, float)
+    q, v = np.asarray(q, float), np.asarray(v, float)
     if q.ndim > 1 or v.ndim > 1:
-        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
-        for i in np.ndindex(*batch):
-            q[i], v[i] = project(set_, q[i], v[i], t, hold, tolerance, nearest)
-        return q, v
+        return tuple(sample_by_sample(lambda q, v: project(set_, q, v, t, hold, tolerance, nearest), (q, v), (1, 1), (0, 1)))
     free, start = set_.not_held(hold), q
     if not np.isfinite(q).all():
         return np.full_like(q, np.nan), np.full_like(v, np.nan)
@@ -40,7 +37,7 @@ def project(set_: ConstraintSet, q, v, t=0.0, hold=(), tolerance=100 * CLOSED, n
         closed = set_.rows(q, t=t)
         least = max(RANK, 10 * float(set_.misfit(closed.c)))  # as on the constraints: the way leads beside them, where few rows would count
         move = lambda q, w: shortest(set_, q, set_.rows(q, t=t), free, least, w)
-        q, _ = along_constraints(move, set_.robot.integrate, set_.robot.difference, set_.yielding, start, q)
+        q, _ = return_to.nearest(move, set_.robot.integrate, set_.robot.difference, set_.yielding, start, q)
         q = project_position(set_, q, t, free, tolerance)  # the last step may have been a long one
     rows = set_.rows(q, t=t)
     change = correction(set_, q, rows.Jc, rows.Jc @ v - rows.U, free, rank_tolerance(set_, rows))
@@ -61,21 +58,20 @@ def check_velocity(set_: ConstraintSet, rows, v, change) -> None:
     size = ((np.abs(rows.Jc) @ (np.abs(v) + np.abs(change)) + np.abs(rows.U)) / set_.scale).max(initial=0.0)
     wrong = left > max(INCONSISTENT, 100 * float(set_.misfit(rows.c))) * size
     if wrong.any():
-        names = dict.fromkeys(f'"{set_.labels[i][0]}"' for i in np.flatnonzero(wrong))
         raise ConstraintError(
-            f"{set_.robot.model.name}: no velocity keeps {', '.join(names)} here (off by {(left * set_.scale).max():.3g}): they "
+            f"{set_.robot.model.name}: no velocity keeps {set_.names_of(wrong)} here (off by {(left * set_.scale).max():.3g}): they "
             "contradict each other, or the velocities that were to stay as they are forbid it."
         )
 
 
 def lift(set_: ConstraintSet, q, v, t=0.0, tolerance=100 * CLOSED):
     """(q, v) moved onto the constraints by the dependent velocities alone, which are chosen there."""
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    q, v = np.broadcast_to(q, (*batch, q.shape[-1])).copy(), np.broadcast_to(v, (*batch, v.shape[-1])).copy()
-    for i in np.ndindex(*batch):
-        hold = independent(set_, q[i], set_.rows(q[i], t=t), t) if np.isfinite(q[i]).all() else ()
-        q[i], v[i] = project(set_, q[i], v[i], t, hold, tolerance, nearest=False)
-    return q, v
+
+    def one(q, v):
+        hold = independent(set_, q, set_.rows(q, t=t), t) if np.isfinite(q).all() else ()
+        return project(set_, q, v, t, hold, tolerance, nearest=False)
+
+    return tuple(sample_by_sample(one, (q, v), (1, 1), (0, 1)))
 
 
 def project_position(set_: ConstraintSet, q, t, free, tolerance):
@@ -91,7 +87,8 @@ def project_position(set_: ConstraintSet, q, t, free, tolerance):
         set_.check_numbers(after, there)
         q, rows, size = there, after, set_.misfit(after.c)
     if not size <= tolerance:  # so far away that rows which differ by as much were taken for one
-        q, rows = closing(set_, q, t, lambda q, rows, least: shortest(set_, q, rows, free, least), tolerance)
+        q = closing(set_, q, t, lambda q, rows, least: shortest(set_, q, rows, free, least), tolerance)
+        rows = set_.rows(q, t=t)
     if not set_.misfit(rows.c) <= tolerance:
         raise ConstraintError(
             f"{set_.robot.model.name} cannot be put back on its constraints: open are {', '.join(set_.bad(rows.c, CLOSED))}. "

@@ -1,18 +1,51 @@
-"""One step back onto the constraints, over any scalar: functions of a system with loops, kernels in the making."""
+"""States put back on the constraints, over any scalar: functions of a system with loops, kernels in the making."""
+
+from functools import partial
 
 import numpy as np
 
 from ...lie.scalars import like
-from ...quantities import integrate
+from ...quantities import difference, integrate
 from ...quantities.inertia import solved
 from ...spatial import solve
 from ...spatial.ldl import factor, substituted
 from ...sweeps import articulated_inertia, at_rest, innovations
-from ..choice.loops import Ranked, stacked_rows
-from ..rows.rank import LEFT
+from ..choice.loops import Ranked, enough, stacked_rows
+from ..rows.rows import Rows
+from ..solution import return_to
+from ..solution.return_to import returned
 from ..systems.system import LoopSystem
 
 APART = 1e-8  # the square of the sine between a row and those before it: nearer than that they are left to singular values
+
+
+def put_back(system: LoopSystem, q, v) -> tuple:
+    """The state on the constraints that is nearest but for the square of how far it was, and how far c is from zero there."""
+    return returned(partial(nearest_step, system), q, v)
+
+
+def nearest(system: LoopSystem, q, v) -> tuple:
+    """The nearest state on the constraints, and how far c is from zero there."""
+    group = partial(integrate, system.nodes), partial(difference, system.nodes)
+    here, there_is = return_to.nearest(partial(slide, system), *group, system.loops.set.yielding, q)
+    _, slow, size = nearest_step(system, here, v)
+    return here, np.where(there_is[..., None], slow, np.nan), size
+
+
+def lift(system: LoopSystem, q, v) -> tuple:
+    """The state on the constraints with the same independent velocities, how far c is from zero there, and how good the choice is."""
+    return returned(partial(dependent_step, system), q, v, 0.0)
+
+
+def tangent(system: LoopSystem, q, w) -> tuple:
+    """The part of velocities w that constraints at rest allow."""
+    return (allowed(system, q, w[..., None, :])[..., 0, :],)
+
+
+RETURNS = {"put_back": put_back, "nearest": nearest, "lift": lift, "tangent": tangent}
+
+
+# --- one step
 
 
 def nearest_step(system: LoopSystem, q, v):
@@ -21,95 +54,90 @@ def nearest_step(system: LoopSystem, q, v):
 
         q ← q ∘ exp(−𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c),   v ← v − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ (Jc v − U)
     """
-    loops, nodes = system.loops, system.nodes
-    rows = loops.all_rows(nodes, q, drive=system.drive)
-    misfit = loops.misfit(rows, q)
-    if not any(x.rows for x in system.choices):
+    rows = system.rows(q)
+    misfit = system.loops.misfit(rows, q)
+    if not any(x.rank for x in system.choices):
         return q, v, misfit
-    c, U, Jc, s, A, apart = _in_mass_metric(system, rows, q)
-    holonomic = _binding(system)
-    position = Jc[..., holonomic, :].mT @ solve(A[..., holonomic, :][..., holonomic], c[..., holonomic, :])
-    velocity = Jc.mT @ solve(A, Jc @ v[..., None] - U)
-    step = s.tree.join_rows(solved(s, nodes.still, s.tree.split_rows(np.concatenate([position, velocity], -1))))
+    at = InMassMetric(system, rows, q)
+    to, fast = at.force(at.c, at.binding), at.force(at.Jc @ v[..., None] - at.U)
+    step = at.moved(np.concatenate([to, fast], -1))
     slow = v - step[..., 1]
-    kept = apart & system.keeps_velocities(rows, slow, misfit)
-    return integrate(nodes, q, -step[..., 0]), np.where(kept[..., None], slow, np.nan), misfit
+    kept = at.apart & system.keeps_velocities(rows, slow, misfit)
+    return integrate(system.nodes, q, -step[..., 0]), np.where(kept[..., None], slow, np.nan), misfit
 
 
 def slide(system: LoopSystem, q, w):
     """The way dq nearest to w, in the metric of the mass matrix, that closes the constraints on positions to first order."""
-    rows = system.loops.all_rows(system.nodes, q, drive=system.drive)
-    binding = _binding(system)
-    if not binding:
-        return w
-    c, _, Jc, s, A, _ = _in_mass_metric(system, rows, q)
-    Jc, A = Jc[..., binding, :], A[..., binding, :][..., binding]
-    force = Jc.mT @ solve(A, Jc @ w[..., None] + c[..., binding, :])
-    return w - s.tree.join_rows(solved(s, system.nodes.still, s.tree.split_rows(force)))[..., 0]
-
-
-def _binding(system: LoopSystem) -> list[int]:
-    """The numbers, among rows that are enough, of those that bind positions."""
-    each = [system.loops.binding[g][list(x.rows)] for g, x in enumerate(system.choices)]
-    return np.flatnonzero(np.concatenate([np.zeros(0, bool), *each])).tolist()
+    at = InMassMetric(system, system.rows(q), q) if any(x.rank for x in system.choices) else None
+    return w if at is None or not at.binding else w - at.moved(at.force(at.Jc @ w[..., None] + at.c, at.binding))[..., 0]
 
 
 def allowed(system: LoopSystem, q, w):
-    """Of velocities w (..., m, nv) the part that constraints at rest allow, nearest in the metric of the mass matrix:
+    """The part of velocities w (..., m, nv) that constraints at rest allow, nearest in the metric of the mass matrix:
 
         w − 𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ Jc w                       not numbers where rows are not apart
     """
-    if not any(x.rows for x in system.choices):
+    if not any(x.rank for x in system.choices):
         return w
-    _, _, Jc, s, A, apart = _in_mass_metric(system, system.loops.all_rows(system.nodes, q, drive=system.drive), q)
-    part = w - s.tree.join_rows(solved(s, system.nodes.still, s.tree.split_rows(Jc.mT @ solve(A, Jc @ w.mT)))).mT
-    return np.where(apart[..., None, None], part, np.nan)
+    at = InMassMetric(system, system.rows(q), q)
+    return np.where(at.apart[..., None, None], w - at.moved(at.force(at.Jc @ w.mT)).mT, np.nan)
 
 
-def _in_mass_metric(system: LoopSystem, rows, q):
-    """c, U and Jc of the rows that are enough, the blocks of the tree, A = Jc 𝓜⁻¹ Jc*, and whether the rows are apart (...)."""
-    loops, nodes = system.loops, system.nodes
-    c, U, Jc = (stacked_rows([y for y in x if y.shape[-2]]) for x in zip(*(
-        (x.c[..., at, :], x.U[..., at, :], loops.spread(g, x.Jc[..., at, :]))
-        for g, (x, at) in enumerate(zip(rows, (list(y.rows) for y in system.choices))))))  # fmt: skip
-    s = loops.set.robot.lowered.system(nodes).blocks(q)
-    P, D, G, _ = articulated_inertia(s)
-    _, eps, nu = innovations(s, P, D, G, at_rest(s, nodes.still, s.tree.split_rows(Jc.mT)))
-    A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})
-    lost = sum((np.where(pivot[..., 0] > APART * A[..., i, i], 0.0, 1.0) for i, pivot in enumerate(factor(A)[1])), 0.0 * q[..., 0])
-    return c, U, Jc, s, A, lost == 0
+class InMassMetric:
+    """The rows that are enough over all velocities, with A = Jc 𝓜⁻¹ Jc*."""
+
+    def __init__(self, system: LoopSystem, rows: list[Rows], q):
+        loops, self.still = system.loops, system.nodes.still
+        parts, binds = [], []
+        for g, (known, x) in enumerate(zip(system.choices, rows)):
+            if known.rank:
+                own, take = loops.binding[g][list(known.rows)], enough(known, x.Jc, q)
+                if len(own) > known.rank and len(set(own)) > 1:  # which are enough may be rows of both kinds: none are apart
+                    take = lambda y, numbers=list(known.rows): y[..., numbers, :]
+                parts.append((take(x.c), take(x.U), loops.spread(g, take(x.Jc))))
+                binds.append(own[: parts[-1][0].shape[-2]])
+        self.c, self.U, self.Jc = map(stacked_rows, zip(*parts))
+        self.binding = np.flatnonzero(np.concatenate(binds)).tolist()  # the numbers of those that bind positions
+        self.s = s = loops.set.robot.lowered.system(system.nodes).blocks(q)
+        P, D, G, _ = articulated_inertia(s)
+        _, eps, nu = innovations(s, P, D, G, at_rest(s, self.still, s.tree.split_rows(self.Jc.mT)))
+        self.A = A = s.tree.total({k: eps[k].mT @ nu[k] for k in s.tree.base_to_tips()})
+        lost = sum((np.where(pivot[..., 0] > APART * A[..., i, i], 0.0, 1.0) for i, pivot in enumerate(factor(A)[1])), 0.0 * q[..., 0])
+        self.apart = lost == 0  # is no row one of those before it (...)?
+
+    def force(self, b, which: list[int] | None = None):
+        """Jc* A⁻¹ b of all rows, or of those with some numbers, for columns b of all."""
+        which = list(range(self.A.shape[-1])) if which is None else which
+        return self.Jc[..., which, :].mT @ solve(self.A[..., which, :][..., which], b[..., which, :])
+
+    def moved(self, force):
+        """𝓜⁻¹ of columns of forces."""
+        return self.s.tree.join_rows(solved(self.s, self.still, self.s.tree.split_rows(force)))
 
 
 class Nearest:
     """The rows of one loop, to find velocities of least length, in fixed units, that make what is wanted of them: y = J* (J J*)⁻¹ b. They
-    do not depend on a choice. Where rows that are enough change from sample to sample, dependent velocities alone make it."""
+    do not depend on a choice, but where rows that are enough change from sample to sample."""
 
     def __init__(self, known: Ranked, Jc, q):
-        self.known, self.q = known, q
-        self.lost: list = []  # whether a row is one of those before it, as far as numbers tell
-        self.pivoted = known.solver(Jc, q) if len(known.rows) > known.rank else None
-        self.inverse_scales = like(1 / np.array(known.scales)[list(known.rows)], q)[:, None]
+        self.known, self.zero, self._take = known, 0.0 * q[..., 0], enough(known, Jc, q)
+        self.scales = like(1 / np.array(known.scales), q)[:, None]
         self.reach = like(np.array(known.reach), q)
-        if self.pivoted is None and known.rank:
-            self.J = Jc[..., list(known.rows), :] * self.inverse_scales * self.reach
-            A = self.J @ self.J.mT
-            self.L, self.d = factor(A)
-            self.lost = [~(pivot[..., 0] > APART * A[..., i, i]) for i, pivot in enumerate(self.d)]  # what is no number is lost too
+        self.J = self._take(Jc * self.scales) * self.reach
+        A = self.J @ self.J.mT
+        self.L, self.d = factor(A) if known.rank else ([], [])
+        self.lost: list = [~(pivot[..., 0] > APART * A[..., i, i]) for i, pivot in enumerate(self.d)]  # what is no number is lost too
 
     def makes(self, b):
         """Velocities (..., n, k) that make b (..., m, k) of all rows of the loop."""
-        if self.pivoted is not None:
-            return self.pivoted.particular(b)
         if not self.known.rank:
             return np.zeros_like(b, shape=(*b.shape[:-2], len(self.known.weights), b.shape[-1]))
-        lam = substituted(self.L, self.d, b[..., list(self.known.rows), :] * self.inverse_scales)
-        return self.reach[:, None] * (self.J.mT @ lam)
+        return self.reach[:, None] * (self.J.mT @ substituted(self.L, self.d, self._take(b * self.scales)))
 
     @property
     def apart(self):
         """Are the rows independent?"""
-        lost = self.lost if self.pivoted is None else [~(p > LEFT) for p in self.pivoted.pivots]
-        return sum((np.where(x, 1.0, 0.0) for x in lost), 0.0 * self.q[..., 0]) == 0
+        return sum((np.where(x, 1.0, 0.0) for x in self.lost), self.zero) == 0
 
 
 def dependent_step(system: LoopSystem, q, v):

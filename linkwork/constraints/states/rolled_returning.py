@@ -6,35 +6,66 @@ Jc y = −c, and X the motions that constraints allow, it is the v̇ of forward 
     X* 𝓜 (X u̇ + y) = 0,   v̇ = X u̇ + y = −𝓜⁻¹ Jc* (Jc 𝓜⁻¹ Jc*)⁻¹ c
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
+from ...engine.loading.compiled import Made
 from ...engine.tracing.rolled import Joined
 from ...lie.scalars import rounding
 from ...quantities import integrate
 from ...sweeps import Rates, accelerations, articulated_inertia, at_rest, innovations
 from ..rows.rank import LEFT
 from ..solution.augmented import INCONSISTENT
+from ..solution.return_to import nearest, returned
 from ..systems.rolled import Bends, RolledLoops, RolledLoopSystem
 from ..systems.system import largest
 
 
-class RolledReturn:
-    """One step to the constraints, called as `ChoiceKernels` are: q, v, how far c was from zero, with `dependent` also how good the
-    choice was; and which samples are not served, or None."""
+class RolledReturns:
+    """The returns to the constraints of a long mechanism (`returning.RETURNS`), called as `ChoiceKernels` are: rounds of a step by a
+    kernel. What some loop does not serve is not numbers."""
 
-    def __init__(self, of: RolledLoops, dependent: bool):
+    def __init__(self, of: RolledLoops):
         lowered = of.set.robot.lowered
-        self.of, self.dependent = of, dependent
-        self.inputs = lowered.input("q", ("nq",)), lowered.input("v", ("nv",))
-        name = "dependent_step_of_loops" if dependent else "nearest_step_of_loops"
+        self.of, self.inputs = of, (lowered.input("q", ("nq",)), lowered.input("v", ("nv",)))
         self.written = np.array(sorted(of.cells.groups.number.values()))  # groups have room for as many moving nodes as any of them has
-        self.kernel = of.kernel(name, dependent_step if dependent else nearest_step, self.inputs)
+        self.kernels = Made()
 
-    def __call__(self, q, v, out=None, t=0.0, first=None):
-        there, slow, misfit, unserved = self.kernel.gufunc("d")(q, v)
-        found = [there, slow, misfit[..., self.written].max(-1), *([np.ones(unserved.shape)] if self.dependent else [])]
-        bad = unserved != 0
-        return found, bad if np.any(bad) else None
+    def put_back(self, q, v, t=0.0, first=None):
+        return returned(partial(self._step, nearest_step), *_together(q, v)), None
+
+    def lift(self, q, v, t=0.0, first=None):
+        here, slow, size = returned(partial(self._step, dependent_step), *_together(q, v))
+        return (here, slow, size, np.ones_like(size)), None
+
+    def nearest(self, q, v, t=0.0, first=None):
+        robot, step = self.of.set.robot, partial(self._step, nearest_step)
+
+        def slide(q, w):
+            there, allowed, _ = step(q, w)
+            return robot.difference(q, there) + allowed
+
+        q, v = _together(q, v)
+        here, there_is = nearest(slide, robot.integrate, robot.difference, self.of.set.yielding, q)
+        _, slow, size = step(here, v)
+        return (here, np.where(there_is[..., None], slow, np.nan), size), None
+
+    def tangent(self, q, w, t=0.0, first=None):
+        return (self._step(nearest_step, q, w)[1],), None
+
+    def _step(self, function: Callable, q, v):
+        """q and v after one step, and how far c was from zero; v is no number where some loop has no answer."""
+        kernel = self.kernels.once(lambda: self.of.kernel(f"{function.__name__}_of_loops", function, self.inputs), function)
+        there, slow, misfit, unserved = kernel.gufunc("d")(q, v)
+        return there, np.where(unserved[..., None] == 0, slow, np.nan), misfit[..., self.written].max(-1)
+
+
+def _together(q, v):
+    """q and v with the axes of one batch."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    return tuple(np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
 
 
 def dependent_step(system: RolledLoopSystem, q, v):
@@ -116,9 +147,8 @@ class Step:
         """Are rows that were not needed kept by the new velocities too? 0, or 1 where not."""
         system = self.system
         v = system.local(e, self.speed) + system.local(e, dv.slot)[:, 0]
-        nothing = np.zeros(len(system.kind(e)[0].scales))
-        reach = system.kind(e)[0].reach
-        lack, speed = system.lack(e, self.Jc[e], v, nothing, largest([np.abs(x) * float(1 / r) for x, r in zip(v, reach)], v))
+        reach, nothing = system.kind(e)[0].reach, np.zeros((len(self.Jc[e]), 1))
+        lack, speed = system.lack(e, self.Jc[e], v[:, None], nothing, largest([np.abs(x) * float(1 / r) for x, r in zip(v, reach)], v))
         allowed = np.maximum(np.maximum(INCONSISTENT, 1e4 * rounding(v)), 100 * self.misfit[self._first(e)])
         return np.where(speed < np.inf, np.where(lack <= allowed, self.off[e], 1.0), 1.0)
 

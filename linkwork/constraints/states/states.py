@@ -12,7 +12,6 @@ from ..solution.augmented import check_closed
 from ..solution.given import fitting
 from ..systems.kernels import Pick
 from . import assembly, projection
-from .return_to import along_constraints, returned_on_host
 
 if TYPE_CHECKING:
     from ..constrained import Constrained
@@ -61,58 +60,40 @@ def tangent(held: "Constrained", q, w, t: float):
     """Of velocities w (m, nv) at one q the part that a return to the constraints would leave of them, drives at rest."""
     if held.set.massless or not len(w):
         return w
-    if held.nearest_kernels is not None:
-        both = np.concatenate([w, np.zeros_like(w[:1])])  # what drives ask for comes out of zero
-        (_, allowed, _), bad = held.nearest_kernels(np.broadcast_to(q, (len(both), len(q))), both, t=t)
+    if (kernel := held.returns("tangent")) is not None:
+        (allowed,), bad = kernel(np.broadcast_to(q, (len(w), len(q))), w, t=t)
         if bad is None:
-            return allowed[:-1] - allowed[-1]
+            return allowed
     return projection.tangent(held.set, q, w, t)
 
 
 def nearest(held: "Constrained", q, v, t: float):
-    """The nearest state on the constraints: as `projection.project` says, by kernels where these know the constraints on positions."""
-    q, v = (np.asarray(x, float) for x in (q, v))
+    """The nearest state on the constraints, as `projection.project` says."""
     plain = partial(projection.project, held.set, t=t, tolerance=held.may_be_open(PUT_BACK))
-    if held.nearest_kernels is None or held.set.massless or held.set.moving or not held.set.holonomic.all() or not np.size(q):
-        return plain(q, v)
-    step = _step(partial(held.nearest_kernels, t=t))
-
-    def move(q, w):
-        """The shortest way nearest to w, by one step as a kernel: that of c and what it leaves of w."""
-        there, allowed, _ = step(q, w)
-        return held.robot.difference(q, there) + allowed
-
-    (here, _), _ = put_back(held, q, v, t, dependent=False)
-    here, there_is = along_constraints(move, held.robot.integrate, held.robot.difference, held.set.yielding, q, here)
-    _, slow, size = step(here, v)
-    return _others_in_numpy(plain, q, v, here, slow, (size > PUT_BACK) | ~there_is)
+    return _returned(held, "" if held.set.massless else "nearest", plain, q, v, t)[0]
 
 
 def put_back(held: "Constrained", q, v, t: float, dependent: bool, first: Pick | None = None):
-    """The state on the constraints and the quality of the choice. Steps run as kernels until c is rounding; samples that
-    no choice serves, or that do not get there, are put back in NumPy, by singular values."""
+    """The state on the constraints and the quality of the choice."""
+    plain = projection.lift if dependent else partial(projection.project, nearest=False)
+    plain = partial(plain, held.set, t=t, tolerance=held.may_be_open(PUT_BACK))
+    return _returned(held, "lift" if dependent else "put_back", plain, q, v, t, first)
+
+
+def _returned(held: "Constrained", name: str, plain: Callable, q, v, t: float, first: Pick | None = None):
+    """The state that a return gives, and the quality of the choice: by a kernel; samples that no choice serves, or that do not get there,
+    in NumPy, by singular values."""
     q, v = (np.asarray(x, float) for x in (q, v))
-    plain = partial(projection.lift if dependent else partial(projection.project, nearest=False), held.set, t=t)
-    plain = partial(plain, tolerance=held.may_be_open(PUT_BACK))
-    kernels = held.dependent_kernels if dependent else held.nearest_kernels
-    if kernels is None or not np.size(q):
+    kernel = held.returns(name) if name and np.size(q) else None
+    if kernel is None:
         return plain(q, v), 1.0
     try:
-        here, slow, size, *quality = returned_on_host(_step(partial(kernels, t=t, first=first)), q, v)
+        (here, slow, size, *quality), bad = kernel(q, v, t=t, first=first)
     except ValueError:
         fitting(held.set, {"q": q, "v": v})
         raise
-    return _others_in_numpy(plain, q, v, here, slow, size > PUT_BACK), float(np.min(quality)) if quality else 1.0
-
-
-def _step(kernels: Callable) -> Callable:
-    """One step to the constraints by kernels; v is no number where no choice serves."""
-
-    def step(q, v):
-        (there, slow, *more), bad = kernels(q, v)
-        return there, slow if bad is None else np.where(bad[..., None], np.nan, slow), *more
-
-    return step
+    open_ = size > PUT_BACK if bad is None else bad | (size > PUT_BACK)
+    return _others_in_numpy(plain, q, v, here, slow, open_), float(np.min(quality)) if quality else 1.0
 
 
 def _others_in_numpy(plain: Callable, q, v, here, slow, open_):

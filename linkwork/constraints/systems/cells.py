@@ -7,7 +7,7 @@ of constraints. Over floats they are a batch of all loops at once; in a rolled k
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,15 +19,16 @@ from ...quantities import integrate
 from ...systems import Nodes
 from ...systems.cells import with_placing
 from ...systems.rigid import RigidTree
-from ..choice.loops import LEAST_WEIGHT, Loops, Ranked, stacked_rows
+from ..choice.loops import LEAST_WEIGHT, Loops, Ranked, rows_in_columns
 from ..choice.partition import pivoted
 from ..rows.kinematics import Kinematics
 from ..rows.rank import LEFT, RANK, without_small_rows
 from ..rows.rows import Constraint, Rows
+from ..solution.return_to import ROUNDING, closed
 from .kernels import NEAR, REACH
 
 TURN = 0.5  # radians, or metres, that one step may go, so that a branch of assembly is kept
-ROUNDS = 40  # of Gauss and Newton that close loops
+ROUNDS = 80  # of Gauss and Newton that close loops, and of steps that did not help
 TRIES = 8  # guesses that loops are closed from
 CLOSED = 1e-12
 PICKS = 8  # configurations at which rows that are enough are looked for
@@ -84,10 +85,7 @@ class Kind:
         """All rows over the velocities of the loop, c and U as columns; γ with v only."""
         members = tuple(range(len(self.groups)))
         here = LocalKinematics(nodes, q, v, members=members, carrier=-1, frames=list(zip(self.on, frames)), constants=constants)
-        parts = [x.rows(here) for x in self.constraints]
-        gamma = None if v is None else stacked_rows([x.gamma[..., None] for x in parts])
-        U = np.zeros((len(self.scales), 1))  # none of them moves in time
-        return Rows(stacked_rows([x.c[..., None] for x in parts]), stacked_rows([x.Jc for x in parts]), U, gamma)
+        return rows_in_columns([x.rows(here) for x in self.constraints], here)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,31 +120,17 @@ class Batch:
 
     def closed(self, q):
         """Configurations near q in which the loops are closed, where there are some, by Gauss and Newton."""
-        rows = self.rows(q)
-        size = self._size(rows)
-        for _ in range(ROUNDS):
-            if not (going := (size > 1e-15) & np.isfinite(size)).any():
-                break
+
+        def towards(q):
+            rows = self.rows(q)
+            size = np.linalg.norm(rows.c[..., 0] / self.kind.scales, axis=-1)
             J = np.where(np.isfinite(rows.Jc), rows.Jc, 0.0) / self.kind.scales[:, None] * self.kind.reach
             c = np.where(np.isfinite(rows.c), rows.c, 0.0) / self.kind.scales[:, None]
-            dv = -(np.linalg.pinv(J, np.maximum(RANK, np.minimum(1e-3, 10 * size))) @ c)[..., 0]
-            step = np.where(going, np.minimum(1.0, TURN / np.maximum(np.abs(dv).max(-1), 1e-300)), 0.0)
-            better = np.zeros(len(q), bool)
-            for _ in range(8):
-                there = integrate(self.nodes, q, step[:, None] * dv * self.kind.reach)
-                after = self._size(self.rows(there))
-                better = after < size * (1 - 1e-4 * step)
-                if (better | ~going).all():
-                    break
-                step = np.where(better, step, step / 2)
-            if not better.any():
-                break
-            q, size = np.where(better[:, None], there, q), np.where(better, after, size)
-            rows = self.rows(q)
-        return q
+            step = (np.linalg.pinv(J, np.maximum(RANK, np.minimum(1e-3, 10 * np.nan_to_num(size)))) @ c)[..., 0]
+            longest = np.maximum(np.abs(step).max(-1, keepdims=True), 1e-300)
+            return step * self.kind.reach * np.minimum(1.0, TURN / longest), size, ROUNDING
 
-    def _size(self, rows: Rows):
-        return np.linalg.norm(rows.c[..., 0] / self.kind.scales, axis=-1)
+        return closed(towards, partial(integrate, self.nodes), q, ROUNDS)[0]
 
     def enough(self, start, weights) -> list[tuple[tuple[int, ...], int]]:
         """Rows of each loop that are enough between them, and its rank, from configurations that it can have around `start`."""
@@ -234,10 +218,8 @@ class LocalLoops:
             own = np.array([weights[self.loops.columns[g]] for g in which]) * kind.reach
             own = own / own.max(-1, keepdims=True, initial=1e-300)
             own = 2.0 ** np.round(np.log2(np.maximum(own, LEAST_WEIGHT) / kind.reach))
-            scales = tuple((2.0 ** np.round(np.log2(kind.scales))).tolist())
-            start = q[self.coordinates[key]]
-            for g, weight, (rows, rank) in zip(which, own, self._enough(kind, which, start, own)):
-                out[g] = Ranked(rows, rank, scales, tuple(weight.tolist()), tuple(kind.reach.tolist()))
+            for g, weight, (rows, rank) in zip(which, own, self._enough(kind, which, q[self.coordinates[key]], own)):
+                out[g] = Ranked.of(rows, rank, kind.scales, weight, kind.reach)
         return out
 
     @cached_property

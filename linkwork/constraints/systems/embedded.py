@@ -11,17 +11,15 @@ from ...operators.sko import SKO, Changes
 from ...quantities.motion import accelerated
 from ...sweeps import Blocks, Rates
 from ..choice.loops import Choice, Loops
-from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
-from ..solution.augmented import INCONSISTENT, augmented, check_closed
+from ..solution.augmented import INCONSISTENT, OPEN, augmented, check_closed
 from ..solution.given import with_arrays
 from .system import LoopSystem
 
 
 def system_at(loops: Loops, choices, t=0.0) -> LoopSystem:
     """The system over floats."""
-    set_ = loops.set
-    return LoopSystem(loops, loops.nodes, set_.robot.lowered.system(loops.rooted[0]), choices, drive=set_.driven_by_name(t))
+    return LoopSystem(loops, choices, drive=loops.set.driven_by_name(t))
 
 
 def embedded_dynamics(loops: Loops, q, v, tau, external=None, t=0.0):
@@ -55,23 +53,16 @@ def _dynamics(loops: Loops, choices, t, q, v, tau, external=None):
     set_, system = loops.set, system_at(loops, choices, t)
     s, r, u_rate = accelerated(system, q, v, tau, external)
     vdot = system.whole(s, r, u_rate)
-    check_closed(set_, Rows(residual(loops, s.own.rows, q), None, None, None))
+    check_loops(system, s.own.misfit, q, t)
     if (system.redundant_residual(s, r, vdot) > np.maximum(INCONSISTENT, 100 * s.own.misfit)).any():
         return augmented(set_, q, v, tau, external, t).vdot  # which says what is wrong, or solves it
     return vdot
 
 
-def residual(loops: Loops, rows: list[Rows], q):
-    """c (..., m) of all constraints in their own order."""
-    set_, parts = loops.set, {}
-    for g, x in enumerate(rows):
-        start = 0
-        for i in loops.constraints[g]:
-            parts[i] = x.c[..., start : start + len(set_.constraints[i]), 0]
-            start += len(set_.constraints[i])
-    batch = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in parts.values()))
-    whole = [np.broadcast_to(parts[i], batch + parts[i].shape[-1:]) for i in range(len(set_.constraints)) if i in parts]
-    return np.concatenate([np.zeros((*batch, 0)), *whole], -1)
+def check_loops(system: LoopSystem, misfit, q, t) -> None:
+    """The loops are closed, but for what an integrator leaves; or it is said which are not."""
+    if not (misfit <= OPEN).all():
+        check_closed(system.loops.set, system.loops.set.rows(q, t=t))
 
 
 @dataclass(frozen=True, eq=False)

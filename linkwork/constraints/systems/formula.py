@@ -5,6 +5,7 @@ mechanisms of other lengths, each with a choice of its own. A sample that has no
 configuration is singular, or its constraints contradict each other.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -19,7 +20,7 @@ from ...lie.scalars import like, rounding
 from ...quantities import forward_dynamics
 from ...quantities.bound import Bound, scalars_of
 from ...systems import Binding, Mechanism, Nodes
-from ..choice.loops import Loops, Ranked
+from ..choice.loops import Choice, Loops, Ranked
 from ..rows.rank import LEFT
 from ..solution.augmented import INCONSISTENT
 from ..solution.given import one_time
@@ -55,11 +56,15 @@ class ByNumbers:
         """What tells it from others: see engine/loading/identity.py."""
         return self.set, self.ranked
 
+    @property
+    def choices(self) -> Sequence[Choice | Ranked]:
+        return self.ranked
+
     def judged(self, some) -> dict:
-        """The choice of a system, and what tells where it serves."""
+        """What tells where a choice serves: as arguments of `LoopSystem`."""
         eps, count = rounding(some), sum(x.rank for x in self.ranked)
         limits = {"least": np.maximum(LEFT, 64 * eps), "inconsistent": np.maximum(INCONSISTENT, 1e4 * eps)}
-        return {"choices": self.ranked, "reference": like(np.ones(count), some), **limits}
+        return {"reference": like(np.ones(count), some), **limits}
 
     def drive(self, t, some) -> list:
         """What drives do at time t, which may be traced, or be given as numbers."""
@@ -70,24 +75,23 @@ class ByNumbers:
         return [like(x, some) for x in self.set.driven(one_time(self.set, t))]
 
 
-class ByChoice:
+class ByChoice(ByNumbers):
     """One choice for all samples, which takes fewer operations."""
 
     def __init__(self, held: "Constrained", pick: Pick):
-        self.held, self.set, self.pick = held, held.set, pick
-
-    @property
-    def ranked(self) -> tuple[Ranked, ...]:
-        return self.held.choices.ranked
+        super().__init__(held)
+        self.pick = pick
 
     @property
     def decided_by(self) -> tuple:
-        """What tells it from others: see engine/loading/identity.py."""
-        return self.set, self.ranked, self.pick.choices, self.pick.pivots
+        return *super().decided_by, self.pick.choices, self.pick.pivots
+
+    @property
+    def choices(self) -> Sequence[Choice | Ranked]:
+        return self.pick.choices
 
     def judged(self, some) -> dict:
-        """The choice of a system, and what tells where it serves."""
-        return {"choices": self.pick.choices, "reference": like(self.pick.pivots, some)}
+        return {"reference": like(self.pick.pivots, some)}
 
 
 class LoopBinding(Binding):
@@ -98,12 +102,11 @@ class LoopBinding(Binding):
         self.by, self.loops, self.on_the_way = by, Loops(by.set, nodes), on_the_way
 
     def system(self, over, some, drive=None) -> LoopSystem:
-        nodes, rooted = over(self.loops.nodes), self.by.set.robot.lowered.system(over(self.loops.rooted[0]))
         judged = self.by.judged(some) | ({"may_open": None, "inconsistent": None} if self.on_the_way else {})
-        return LoopSystem(self.loops, nodes, rooted, drive=self.by.set.by_name(drive), **judged)
+        return LoopSystem(self.loops, self.by.choices, over, drive=self.by.set.by_name(drive), **judged)
 
     def drive(self, t, some):
-        return self.by.held.by_numbers.drive(t, some)
+        return self.by.drive(t, some)
 
 
 class Formula:

@@ -124,18 +124,15 @@ class Choices:
         drive = self.set.driven_by_name(t)
         with np.errstate(all="ignore"):
             choices = self.loops.choose(q, drive, closed)
-            _, solvers, _ = self._system(choices, drive).at(np.asarray(q, float))
+            _, solvers, _ = LoopSystem(self.loops, choices, drive=drive).at(np.asarray(q, float))
         return Pick(choices, np.array([np.abs(p) for x in solvers for p in x.pivots], float))
 
     def quality(self, pick: Pick, q, t=0.0):
         """The least pivot of a choice at configurations q, against what it was where it was made (...)."""
         with np.errstate(all="ignore"):
-            system, q = self._system(pick.choices, self.set.driven_by_name(t), pick.pivots), np.asarray(q, float)
+            system = LoopSystem(self.loops, pick.choices, drive=self.set.driven_by_name(t), reference=pick.pivots)
+            q = np.asarray(q, float)
             return system.quality(q, system.at(q)[1])
-
-    def _system(self, choices, drive, reference=None) -> LoopSystem:
-        rooted = self.set.robot.lowered.system(self.loops.rooted[0])
-        return LoopSystem(self.loops, self.loops.nodes, rooted, choices, drive=drive, reference=reference)
 
     def first(self, q, t=0.0) -> Pick:
         """A choice for a run that starts at q: the model's first one if it is good there, else that of q itself."""
@@ -212,16 +209,14 @@ class ChoiceKernels:
         return self._made[pick.choices]
 
     def _compiled(self, pick: Pick) -> np.ufunc:
-        set_, loops, count, pivots = self.choices.set, self.loops, len(self.inputs), pick.pivots.size
-        lowered = set_.robot.lowered
+        set_, count, pivots = self.choices.set, len(self.inputs), pick.pivots.size
         more = [Input("reference", pick.pivots.shape)] if pivots else []
         more += set_.inputs
 
         def function(*arguments):
             state, rest = arguments[:count], arguments[count:]
-            nodes, rooted = loops.nodes.over(state[0]), lowered.system(loops.rooted[0].over(state[0]))
             system = LoopSystem(
-                loops, nodes, rooted, pick.choices, drive=set_.by_name(rest[bool(pivots) :]),
+                self.loops, pick.choices, lambda nodes: nodes.over(state[0]), drive=set_.by_name(rest[bool(pivots) :]),
                 reference=rest[0] if pivots else np.zeros(0), pull=state[-1] if self.pulled else None,
             )  # fmt: skip
             results = self.function(system, *(state[:-1] if self.pulled else state))

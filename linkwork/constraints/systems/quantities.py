@@ -10,10 +10,8 @@ from ...engine.running.device import on_device
 from ...engine.tracing.array import Traced
 from ...quantities import Quantity
 from ...quantities.bound import Bound
-from ..rows.rows import Rows
-from ..solution.augmented import check_closed
 from ..solution.given import arrays_of, check_no_kernel, each, one_time
-from .embedded import by_choice, residual, system_at
+from .embedded import by_choice, check_loops, system_at
 from .system import where_served
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ def _of_embedded(held: "Constrained", bound: Bound, arrays, t: float):
     def in_numpy(choices, *state):
         system = system_at(held.loops, choices, t)
         results = bound.of_system(system, state)
-        check_closed(held.set, Rows(residual(held.loops, system.at(state[0])[0], state[0]), None, None, None))
+        check_loops(system, system.loops.misfit(system.rows(state[0]), state[0]), state[0], t)
         return results if several else (results,)
 
     if not (held.compiled and held.nv):

@@ -29,7 +29,7 @@ from ..rows.rows import Rows
 from ..rows.set import ConstraintSet
 from ..solution.augmented import INCONSISTENT, OPEN
 from .cells import Kind, LocalLoops
-from .system import largest
+from .system import lacks, largest
 
 LARGEST = 24  # velocities of one loop: of more, straight-line code for each class of loop is long
 MOST = 40  # classes of loops
@@ -228,20 +228,13 @@ class RolledLoopSystem(System):
         kind, v = self.kind(e)[0], self.local(e, r.own.v)
         vdot = s.own.X[e] @ u_rate[e] + moving_parts(self.embedding.members[e], self.embedding.rigid.widths, r.own.bend)
         sizes = [(np.abs(vdot[j, 0]) + v[j] * v[j] * float(1 / reach)) * float(1 / reach) for j, reach in enumerate(kind.reach)]
-        return self.lack(e, r.own.Jc[e], vdot[:, 0], r.own.gamma[e][:, 0], largest(sizes, v))
+        return self.lack(e, r.own.Jc[e], vdot, r.own.gamma[e], largest(sizes, v))
 
     def lack(self, e, Jc, x, rest, speed):
         """What the rows that were not needed lack of Jc x + rest = 0, against what they are made of; and the speed, that of x or more,
         without units."""
         kind, ranked = self.kind(e)
-        found = []
-        for i in ranked.spare(len(kind.scales)):
-            left, inverse = Jc[i] @ x + rest[i], float(1 / kind.scales[i])
-            ways = largest([np.abs(Jc[i, j]) * float(reach) for j, reach in enumerate(kind.reach)], x)
-            size = inverse * (ways * speed + np.abs(rest[i])) + 1e-9 * speed
-            found.append(inverse * np.abs(left) / np.where(size > 0, size, 1.0))
-        return largest(found, x), speed
-
+        return largest(lacks(ranked, Jc, x, rest, speed, kind.scales, kind.reach), x[:, 0]), speed
 
     def where_served(self, x: Joined, unserved) -> Joined:
         """A vector over all joints, NaN in samples with loops that have no answer: in a loop of its own, when their number is known."""

@@ -3,7 +3,7 @@
     v_S = X u,   v̇_S = X u̇ + Ẋu,   Ẋu = [−J₁⁻¹ γ; 0]                                   Jain (15.1) to (15.12), (15.24)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -45,14 +45,15 @@ class LoopSystem(System):
     too small, or rows that were not needed are not kept."""
 
     def __init__(
-        self, loops: Loops, nodes: Nodes, rooted: Nodes, choices: Sequence[Choice | Ranked], *, drive=None, reference=None, pull=None,
-        least=LEAST_PIVOT, inconsistent=INCONSISTENT, may_open=OPEN,
+        self, loops: Loops, choices: Sequence[Choice | Ranked], over: Callable[[Nodes], Nodes] = lambda nodes: nodes, *, drive=None,
+        reference=None, pull=None, least=LEAST_PIVOT, inconsistent=INCONSISTENT, may_open=OPEN,
     ):  # fmt: skip
-        """`nodes` and `rooted` are those of `loops` over the scalars of the evaluation. `reference` are the pivots where the
+        """`over` gives nodes the scalars of the evaluation; `drive` is what drives do, by name. `reference` are the pivots where the
         choice was made; without them nothing is judged. `pull` = [ω, ζ] asks for c̈ + 2ζω ċ + ω² c = 0 (Baumgarte) in place of c̈ = 0.
         A pivot must be `least` of its reference, what rows that are not needed lack of being kept at most `inconsistent`, and what loops
         lack of being closed at most `may_open`; None judges no such thing."""
-        self.loops, self.nodes, self.rooted = loops, nodes, rooted
+        self.loops, self.nodes = loops, over(loops.nodes)
+        self.rooted = rooted = loops.set.robot.lowered.system(over(loops.rooted[0]))
         self.choices: Sequence[Any] = choices
         self.drive, self.reference, self.pull, self.least, self.inconsistent = drive, reference, pull, least, inconsistent
         self.may_open = may_open
@@ -122,9 +123,13 @@ class LoopSystem(System):
         """The nodes of the tree, which say where bodies are."""
         return self.nodes
 
+    def rows(self, q) -> list[Rows]:
+        """The rows of each loop, without velocities."""
+        return self.loops.all_rows(self.nodes, q, drive=self.drive)
+
     def at(self, q):
         """Rows and solvers of each loop, and how far loops are from being closed."""
-        rows = self.loops.all_rows(self.nodes, q, drive=self.drive)
+        rows = self.rows(q)
         return rows, [choice.solver(x.Jc, q) for x, choice in zip(rows, self.choices)], self.loops.misfit(rows, q)
 
     def serves(self, q):
@@ -201,21 +206,25 @@ class LoopSystem(System):
         left = self._relative_residual(rows, v, [-x.U for x in rows], v)
         return left <= np.maximum(self.inconsistent, 100 * misfit)
 
-    def _relative_residual(self, rows: list[Rows], x, constant, some):
-        """What rows that were not needed lack of Jc x + constant = 0, against what they are made of, all without units."""
-        found = []
-        reach = self.loops.set.reach
-        speed = largest([np.abs(x[..., i]) * float(1 / reach[i]) for i in range(x.shape[-1])], some)
-        for g, choice in enumerate(self.choices):
-            if spare := choice.spare(rows[g].Jc.shape[-2]):
-                Jc, rest = rows[g].Jc[..., spare, :], constant[g][..., spare, :]
-                left = Jc @ x[..., self.loops.columns[g], None] + rest
-                inverse, ways = 1 / self.loops.scales(g)[spare], reach[self.loops.columns[g]]
-                entries = [np.abs(Jc[..., i, j]) * float(a * b) for i, a in enumerate(inverse) for j, b in enumerate(ways)]
-                size = largest(entries, some) * speed + largest([np.abs(rest[..., i, 0]) * float(a) for i, a in enumerate(inverse)], some)
-                size = size + 1e-9 * speed
-                found += [np.abs(left[..., i, 0]) * float(a) / np.where(size > 0, size, 1.0) for i, a in enumerate(inverse)]
-        return largest(found, some)
+    def _relative_residual(self, rows: list[Rows], x, constant, like):
+        """The largest of `lacks` of all loops, for Jc x + constant = 0 (...)."""
+        reach, loops = self.loops.set.reach, self.loops
+        speed = largest([np.abs(x[..., i]) * float(1 / reach[i]) for i in range(x.shape[-1])], like)
+        each = zip(self.choices, rows, constant, loops.columns, map(loops.scales, range(len(rows))))
+        return largest([y for known, own, rest, columns, scales in each
+                        for y in lacks(known, own.Jc, x[..., columns, None], rest, speed, scales, reach[columns])], like)  # fmt: skip
+
+
+def lacks(known: Choice | Ranked, Jc, x, rest, speed, scales, reach) -> list:
+    """How far each row of a loop that was not needed is from Jc x + rest = 0, columns, against what they are made of; all without units."""
+    if not (spare := known.spare(Jc.shape[-2])):
+        return []
+    Jc, rest, inverse = Jc[..., spare, :], rest[..., spare, :], 1 / scales[spare]
+    left = Jc @ x + rest
+    entries = [np.abs(Jc[..., i, j]) * float(a * b) for i, a in enumerate(inverse) for j, b in enumerate(reach)]
+    size = largest(entries, speed[..., None]) * speed
+    size = size + largest([np.abs(rest[..., i, 0]) * float(a) for i, a in enumerate(inverse)], speed[..., None]) + 1e-9 * speed
+    return [np.abs(left[..., i, 0]) * float(a) / np.where(size > 0, size, 1.0) for i, a in enumerate(inverse)]
 
 
 def are_numbers(results):

@@ -57,9 +57,9 @@ def rates(trace: Trace, refs: list[int], directions: Sequence[Mapping[int, int]]
         for x, to in moving.items():
             if to:
                 found.setdefault(x, {})[n] = to
-    loops = dict[int, list[Parts]]()
-    for i in needed(trace, refs, set().union(*directions)):
-        if i not in found and (parts := _rates_of(trace, i, found, loops)):
+    loops, leaves = dict[int, list[Parts]](), set().union(*directions)
+    for i in needed(trace, refs, leaves):
+        if i not in found and i not in leaves and (parts := _rates_of(trace, i, found, loops)):
             found[i] = parts
     return [signed(ref, found.get(abs(ref), {})) for ref in refs]
 

@@ -12,8 +12,8 @@ from typing import cast
 import numpy as np
 
 from ...constraints import Constrained
-from ...constraints.states.returning import allowed
-from ...constraints.states.varied_states import off, put_back
+from ...constraints.states.returning import allowed, put_back
+from ...constraints.states.varied_states import fit, off
 from ...constraints.systems.system import LoopSystem
 from ...engine.loading.kernel import Kernel
 from ...engine.tracing.program import Input, record
@@ -96,7 +96,8 @@ class OnConstraints:
 
     def back(self, t, q, v):
         """The nearest state on the constraints, and whether it was found."""
-        return put_back(lambda there: self.system(t, there), q, v)
+        here, slow, size = put_back(self.system(t, q), q, v)
+        return here, slow, fit(q, slow, size)
 
     @cached_property
     def placed(self) -> Callable:
