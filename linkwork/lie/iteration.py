@@ -38,7 +38,7 @@ def branch(truth, function, values: tuple) -> tuple:
 
 def kind_of(arrays) -> type:
     """The first type that has an iteration of its own."""
-    return next((type(x) for x in arrays if iteration.dispatch(type(x)) is not iteration.dispatch(object)), object)
+    return next((kind for kind in dict.fromkeys(map(type, arrays)) if iteration.dispatch(kind) is not iteration.dispatch(object)), object)
 
 
 def taken(step, carried) -> tuple[list, object]:
@@ -62,7 +62,7 @@ def iteration(step, carried: tuple, most: int, unless=None):
         kept = [np.where(_beside(finished, x), x, x) for x in kept]
     for count in range(1, 1 if finished.all() else most + 1):
         new, done = taken(step, kept)
-        if (kind := kind_of((*new, done))) is not object:  # constants to start from, in a function that is being traced
+        if count == 1 and (kind := kind_of((*new, done))) is not object:  # constants to start from, in a function that is being traced
             return iteration.dispatch(kind)(step, tuple(kept), most, unless)
         done = np.asarray(done)
         if done.dtype.kind not in "biuf":
@@ -71,7 +71,9 @@ def iteration(step, carried: tuple, most: int, unless=None):
         for old, x in zip(kept, new):
             if np.shape(x)[np.ndim(x) - np.ndim(old) :] != np.shape(old) and np.ndim(old):
                 raise ShapeError(f"a step returned an array of shape {np.shape(x)} where it carries one of shape {np.shape(old)}.")
-        kept = [np.where(_beside(finished, x), old, x) for old, x in zip(kept, map(np.asarray, new))]
+        some, fresh = finished.any(), [np.asarray(x) for x in new]
+        same = [not some and (x.shape, x.dtype) == (old.shape, old.dtype) for old, x in zip(kept, fresh)]
+        kept = [x if all_new else np.where(_beside(finished, x), old, x) for old, x, all_new in zip(kept, fresh, same)]
         rounds = np.where(~finished & done, count, rounds)
         finished = finished | done
         if finished.all():

@@ -37,9 +37,8 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
         dv[free] = -set_.yielding[free] * np.linalg.lstsq(columns, (rows.c / set_.scale)[keep], rcond=least)[0]
         return dv
 
-    q = closing(set_, q, t, shortest, tolerance)
-    rows = set_.rows(q, t=t)
-    if not set_.misfit(rows.c) <= tolerance:
+    q, left = closing(set_, q, t, shortest, tolerance)
+    if not left <= tolerance and not set_.misfit((rows := set_.rows(q, t=t)).c) <= tolerance:
         motion = set_.motion(q, t=t)
         more = "".join(dict.fromkeys(x.complaint(motion) for x in set_.constraints if x.holonomic))
         held = f" with {', '.join(map(str, hold))} held" if hold else ""
@@ -51,8 +50,8 @@ def assemble(set_: ConstraintSet, q, *, hold: Iterable[str | int] = (), t: float
 
 
 def closing(set_: ConstraintSet, q, t, step: Callable, tolerance: float):
-    """One q with c(q, t) as near to zero as it gets: by steps(q, rows, least singular value), shortened while they do not help, or are so
-    long that a branch of assembly may be left."""
+    """One q with c(q, t) as near to zero as it gets, and how far it is: by steps(q, rows, least singular value), shortened while they do
+    not help, or are so long that a branch of assembly may be left."""
 
     def towards(q):
         rows = set_.rows_on_trial(q, t=t)
@@ -60,12 +59,13 @@ def closing(set_: ConstraintSet, q, t, step: Callable, tolerance: float):
             return np.zeros(len(set_.reach)), np.inf, 0.0
         set_.check_numbers(rows, q)
         misfit = float(set_.misfit(rows.c))
+        if misfit <= ROUNDING:
+            return np.zeros(len(set_.reach)), 0.0, ROUNDING
         dv = step(q, rows, max(RANK, 10 * min(tolerance, misfit)))  # rows that differ by less than may be left are one
         longest = np.abs(dv / set_.reach).max(initial=0.0)
         return -dv * min(1.0, TURN / max(longest, 1e-300)), np.linalg.norm(rows.c / set_.scale), ROUNDING
 
-    set_.rows(q, t=t)  # which are numbers where it begins
-    return closed(towards, set_.robot.integrate, q, STEPS)[0]
+    return closed(towards, set_.robot.integrate, q, STEPS)
 
 
 def each_loop(set_: ConstraintSet, loops: LocalLoops, q, tolerance: float = CLOSED) -> np.ndarray:

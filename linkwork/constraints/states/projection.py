@@ -87,7 +87,7 @@ def project_position(set_: ConstraintSet, q, t, free, tolerance):
         set_.check_numbers(after, there)
         q, rows, size = there, after, set_.misfit(after.c)
     if not size <= tolerance:  # so far away that rows which differ by as much were taken for one
-        q = closing(set_, q, t, lambda q, rows, least: shortest(set_, q, rows, free, least), tolerance)
+        q, _ = closing(set_, q, t, lambda q, rows, least: shortest(set_, q, rows, free, least), tolerance)
         rows = set_.rows(q, t=t)
     if not set_.misfit(rows.c) <= tolerance:
         raise ConstraintError(

@@ -59,7 +59,8 @@ class RolledReturns:
         """q and v after one step, and how far c was from zero; v is no number where some loop has no answer."""
         kernel = self.kernels.once(lambda: self.of.kernel(f"{function.__name__}_of_loops", function, self.inputs), function)
         there, slow, misfit, unserved = kernel.gufunc("d")(q, v)
-        return there, np.where(unserved[..., None] == 0, slow, np.nan), misfit[..., self.written].max(-1)
+        slow = np.where(unserved[..., None] == 0, slow, np.nan) if np.any(unserved) else slow
+        return there, slow, misfit[..., self.written].max(-1)
 
 
 def _together(q, v):
