@@ -140,6 +140,12 @@ class Problem:
             out[..., rows, rows] = spread(block)
         return out
 
+    def selected(self, chosen: list[np.ndarray]) -> "Problem":
+        """The problem of some items of each kind, of one sample; kinds without any are left out."""
+        rows = np.concatenate([np.repeat(mask, kind.each) for kind, mask in zip(self.kinds, chosen)])
+        kinds = (kind.selected(mask) for kind, mask in zip(self.kinds, chosen) if mask.any())
+        return Problem(tuple(kinds), Matrix(self.compliance.G[np.ix_(rows, rows)]))
+
     def plus(self, velocities) -> "Problem":
         """The problem with these (..., R) added to b."""
         kinds = (replace(kind, b=kind.b + velocities[..., rows]) for kind, rows in zip(self.kinds, self.slices))

@@ -12,7 +12,7 @@ same problem.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,16 +110,16 @@ class Compliance(NamedTuple):
 
 
 class FreeMotion(NamedTuple):
-    """The motion without contacts in a step, at the configuration q in its middle."""
+    """The motion without contacts in a step, from the velocity in its middle: `velocity` of another one is the velocity after the step,
+    its forces being those there."""
 
-    nodes: Any
     v: Any
-    h: Any
-    rates: Callable  # v -> v̇ at q
+    velocity: Callable
 
-    def velocity(self, at):
-        """v_f = v + h v̇(q½, at): the velocity after the step, its forces being those at a velocity."""
-        return kick(self.nodes, self.v, at, self.rates(at), self.h)
+    @staticmethod
+    def of(nodes, v, h, rates: Callable, onto: Callable = lambda v: v) -> "FreeMotion":
+        """v_f = v + h v̇(q½, at), `rates` being v̇ at q½, put on what the mechanism allows."""
+        return FreeMotion(v, lambda at: onto(kick(nodes, v, at, rates(at), h)))
 
 
 @dataclass(frozen=True)
@@ -197,14 +197,6 @@ class ContactLaw:
         own, more = zip(*(x.rows(system, q) for x in self.own)) if self.own else ((), ())
         gaps = np.concatenate([gaps, *((x.side * (q[..., x.row] - x.bound))[..., None] for x in self.limits), *own], -1)
         return gaps, concatenated([np.broadcast_to(x, (*q.shape[:-1], *x.shape[-2:])) for x in (J, like(fixed, q), *more)], -2)
-
-    def some(self, chosen: np.ndarray) -> "ContactLaw":
-        """The law of some of its contacts, limits and joints with dry friction, a mask (count,)."""
-        n, m = self.contacts, self.contacts + len(self.limits)
-        limits = tuple(x for x, here in zip(self.limits, chosen[n:m]) if here)
-        rough = tuple(x for x, here in zip(self.rough, chosen[m:]) if here)
-        materials = {name: getattr(self, name)[chosen[:n]] for name in ("friction", "restitution", "compliance", "damping")}
-        return replace(self, limits=limits, rough=rough, **materials)
 
     def normals(self, gaps, J, own, before, free, h):
         """Of each gap b (n + L,), positive where a row does not act unless others make it, and what compliance adds to `own`, G_nn.
@@ -360,27 +352,18 @@ def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
     """The first half of a step: q½, its free motion from v½, the gaps, J (width, nv) and 𝓜. `nodes` have joints without dry friction."""
     q, v = drift(nodes, q, v, h / 2)
     inertia = Inertia(nodes, q)
-    motion = FreeMotion(nodes, v, h, lambda v: inertia.acceleration(nodes, q, v, tau, external))
+    motion = FreeMotion.of(nodes, v, h, lambda v: inertia.acceleration(nodes, q, v, tau, external))
     return q, motion, *law.rows(nodes, q, v.shape[-1]), inertia
-
-
-def at_the_mean(law: "ContactLaw", J, own, mu, v, free, after, impulse, free_velocity: Callable, change: Callable):
-    """v⁺ of a step with friction and forces at its mean velocity, from the one with forces at its first and friction at its last.
-
-    `own` (width,) is the diagonal of G, `free_velocity` of a velocity is v_f with the forces there, `change` of λ is 𝓜⁻¹ J* λ.
-    """
-    turn = law.turn(J, own, mu, v, free, after, impulse)
-    return after + change(turn) + (free_velocity((v + after) / 2) - free_velocity(v))
 
 
 def contact_step(
     law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared,
-    inertia_at: Callable = Inertia,
+    inertia_at: Callable = Inertia, end: Callable = drift,
 ):  # fmt: skip
     """The state after a step, the impulses (width,) of its rows, what the solver says of them, and the gaps (n + L,).
 
     `solver` (problem, λ) -> (λ, more) starts from the impulses of the step before. `prepare` makes its first half, `inertia_at` of
-    (nodes, q) an Inertia.
+    (nodes, q) an Inertia, `end` its second half.
 
     Where derivatives know the times of impacts, an impact that comes δt later finds the configuration and the velocity that are reached
     then, and the velocities before and after it act δt longer and shorter (the saltation matrix): all of it is zero in value.
@@ -391,9 +374,9 @@ def contact_step(
     y = inertia.half(J)
     rigid = inertia.compliance(J, y)
     own = np.diagonal(rigid, axis1=-2, axis2=-1)
-    free = motion.velocity(v)
+    first = free = motion.velocity(v)
     if law.friction_first and law.rough:
-        free = rubbed(law.rough, inertia, free, h[..., None] * dry)
+        free = rubbed(law.rough, inertia, first, h[..., None] * dry)
     given = gaps, J, own, v, free, dry, h, friction
     if isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(nv):
         rows = ByMass(inertia.mass, inertia.divided, J)
@@ -413,7 +396,7 @@ def contact_step(
         impulse, said = solver(problem.plus(law.at_impact(J, normal, v, free, h, late)), impulse)
         change = inertia.change(y, impulse)
         q = quantities.integrate(nodes, q, -inertia.change(y, still(impulse) * law.each_row(late, late)))
-    change_of = lambda impulse: inertia.change(y, impulse)
-    after = at_the_mean(law, J, own, friction, v, free, free + change, impulse, motion.velocity, change_of)
-    q, v = drift(nodes, q, after, h / 2)
-    return q, v, impulse, said, gaps
+    after = free + change
+    turn = inertia.change(y, law.turn(J, own, friction, v, free, after, impulse))
+    after = after + turn + (motion.velocity((v + after) / 2) - first)
+    return *end(nodes, q, after, h / 2), impulse, said, gaps

@@ -43,6 +43,9 @@ class Contact(Kind):
     r: Any  # (..., n)
     mu: Any
 
+    def acts(self, u):
+        return self.items(u)[..., 0] < 0
+
     @property
     def size(self):
         return speed(self.b)

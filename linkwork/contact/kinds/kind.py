@@ -81,6 +81,15 @@ class Kind(ABC):
         """The largest residual, a velocity: zero in a solution and only there."""
         return (np.abs(force - self.project(force - u / nonzero(self.g))) * self.g).max(-1)
 
+    def acts(self, u) -> np.ndarray:
+        """Items (..., n) that may act where their velocities are u."""
+        return np.ones(self.items(u).shape[:-1], bool)
+
+    def selected(self, chosen: np.ndarray) -> "Kind":
+        """Some of the items."""
+        parts = {x.name: getattr(self, x.name)[..., chosen] for x in fields(self) if x.name != "b"}
+        return replace(self, b=self.b[..., np.repeat(chosen, self.each)], **parts)
+
     @property
     def still(self) -> "Kind":
         """These rows as numbers without derivative."""

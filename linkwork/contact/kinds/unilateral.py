@@ -18,6 +18,9 @@ class Unilateral(Row):
     def project(self, z):
         return np.maximum(z, 0.0)
 
+    def acts(self, u):
+        return self.items(u)[..., 0] < 0
+
     @property
     def size(self):
         return (-self.b).max(-1)

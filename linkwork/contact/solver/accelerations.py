@@ -86,11 +86,11 @@ def accelerations(G, b, mu, slip, closed, slipping):
     states = np.concatenate([closed, slipping], -1).reshape(-1, 2 * n)
     force, left, rounds, solved = np.zeros((len(b), n, 3)), np.zeros((len(b), 3)), np.zeros(len(b), int), np.ones(len(b), bool)
     for state in np.unique(states, axis=0):
-        on, some = np.flatnonzero(state[:n]), np.flatnonzero((states == state).all(-1))
+        on, alike = np.flatnonzero(state[:n]), np.flatnonzero((states == state).all(-1))
         if len(on):
             rows = (3 * on[:, None] + np.arange(3)).ravel()
-            directions = np.where(state[n:][on][:, None], slip[some][:, on], 0.0)
-            solution = solve_rows(G[some][:, rows[:, None], rows], b[some][:, rows], mu[on], slip=directions)
-            force[some[:, None], on], left[some] = solution.contact, solution.residuals
-            rounds[some], solved[some] = solution.rounds, solution.solved
+            directions = np.where(state[n:][on][:, None], slip[alike][:, on], 0.0)
+            solution = solve_rows(G[alike][:, rows[:, None], rows], b[alike][:, rows], mu[on], slip=directions)
+            force[alike[:, None], on], left[alike] = solution.contact, solution.residuals
+            rounds[alike], solved[alike] = solution.rounds, solution.solved
     return force.reshape(*batch, n, 3), left.reshape(*batch, 3), rounds.reshape(batch), solved.reshape(batch)

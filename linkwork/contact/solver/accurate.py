@@ -82,6 +82,24 @@ def accurate(p: Problem, force=None) -> ConeSolution:
     return best
 
 
+def closing(p: Problem, force) -> ConeSolution:
+    """`accurate` of the rows that can matter: those that would close by themselves, those that were pressed before, others that then turn
+    out to close, and all that have no gap. A robot may have hundreds of points, of which a few touch."""
+    whole, rounds, u = np.zeros_like(force), np.zeros((), int), p.b
+    pressed = p.by_kind("acts", np.where(force > 0, -1.0, 0.0))
+    closes = [x | y for x, y in zip(p.by_kind("acts", u), pressed)]
+    while any(x.any() for x in closes):
+        rows = np.concatenate([np.repeat(x, kind.each) for kind, x in zip(p.kinds, closes)])
+        solution = accurate(p.selected(closes), force[rows])
+        rounds = rounds + solution.rounds
+        whole[rows] = solution.force
+        more = [x | y for x, y in zip(closes, p.by_kind("acts", p.velocities(whole)))]
+        if all((x == y).all() for x, y in zip(more, closes)):
+            return solution._replace(force=whole, rounds=rounds)
+        closes, whole = more, np.zeros_like(force)
+    return ConeSolution(whole, u, np.zeros(3), np.zeros((), int), np.array(True), np.zeros(0))
+
+
 def _with_equalities(p: Problem) -> ConeSolution:
     G, b, last = p.matrix, p.b, p.slices[-1]
     rest, inverse = slice(0, last.start), np.linalg.pinv(G[..., last, last], rcond=ZERO)

@@ -19,18 +19,17 @@ from ...lie.scalars import working_dtype
 from ..cone import blocks, flat, in_disc, mean_compliance, nonzero, norm, residual, residuals, speed, times
 from ..problem import contacts
 from .feasible import least_violation
-from .gauss_seidel import gauss_seidel, one_round
+from .gauss_seidel import one_round
 from .interior import interior
 from .least_norm import least_norm
 from .newton import descent
 
-ATTEMPTS = (0.98, 0.9, 35), (1.0, 0.6, 150), (0.98, 0.9, 150), (0.3, 0.9, 150), (1.0, 0.75, 300)  # θ, part of the way to the cones, rounds
+ATTEMPTS = (0.98, 0.9, 35), (1.0, 0.6, 150), (0.98, 0.9, 150)  # θ, part of the way to the cones, rounds
 POLISH, LONGER = 5, 15  # rounds of one Newton step and one of Gauss-Seidel, after the first attempt and after others
 FINISH = 2  # Newton steps at the end
 WARM = 10  # Newton steps, at most, from a solution of a similar problem, before anything else
 GOOD = 1e-6  # the residual of what is called converged
 STARTS, STEPS = 512, 30  # of Newton's method from many λ: how many of them, times contacts, and steps of each
-SEIDEL = 300  # rounds of Gauss-Seidel where nothing else helped
 AGAIN = 1e-8  # what is above that is tried again
 SAME = 1e-9  # of the velocity of a problem: less than that is none
 ENOUGH = 1e-10  # and where a search ends
@@ -142,11 +141,6 @@ class _Search:
         new, _, count = interior(self.problem(rows), most, None, self.enough, theta=theta, back=back)
         self.polish(rows, new, count, polish)
 
-    def seidel(self, rows):
-        """Gauss-Seidel from nothing, and its polish."""
-        new, count = gauss_seidel(self.problem(rows), np.zeros_like(self.b[rows]), SEIDEL, self.enough)
-        self.polish(rows, new, count, LONGER)
-
     def scatter(self, row, seed):
         """Newton's method from many λ in the cones around the best and the first. Of those that it solves, the one nearest to the best."""
         G, b, mu, best = self.G[row], self.b[row], self.mu[row], self.best[row]
@@ -201,10 +195,6 @@ def _solved(G, b, mu, force):
             search.attempt(again, *how, LONGER)
         for row in np.intersect1d(again, search.wanting(AGAIN)):
             search.scatter(row, number)
-    again = search.wanting(AGAIN)
-    again = again[~lack[again].any(-1)]
-    if len(again):
-        search.seidel(again)
     if len(cold):
         _without_sliding(search, cold)
     for _ in range(FINISH):

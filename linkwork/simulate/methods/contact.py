@@ -15,10 +15,10 @@ import numpy as np
 from ... import quantities
 from ...contact.cone import blocks, flat, norm, times
 from ...contact.geometry.pairs import pairs_of
-from ...contact.problem import Matrix, Problem
+from ...contact.problem import Problem
 from ...contact.quantities import contact_bias, contact_gaps, contact_jacobian
 from ...contact.solver.accelerations import GAP, SPEED
-from ...contact.solver.accurate import accurate, solve_rows
+from ...contact.solver.accurate import closing, solve_rows
 from ...contact.solver.gauss_seidel import gauss_seidel
 from ...contact.solver.implicit import implicit
 from ...contact.solver.interior import interior
@@ -32,11 +32,10 @@ from ...errors import ConstraintError, SimulationError
 from ...lie.iteration import iterate
 from ...lie.scalars import like, still
 from ...model.contacts import contacts_off
-from ...motion.contact_step import RECOVERY, Bound, ContactLaw, FreeMotion, Inertia, applied_force, at_the_mean, drift
+from ...motion.contact_step import RECOVERY, Bound, Compliance, ContactLaw, FreeMotion, Inertia, applied_force, contact_step, drift
 from ...motion.joint_limits import each_velocity, limits_of
 from ...motion.rotation_translation import turned
 from ..rates.compliance import compliance
-from ..rates.constrained_step import FreeMotionOnConstraints
 from ..state import Impulses, entry_shapes
 from .flow import Flow
 from .interpolate import Quartic
@@ -286,10 +285,11 @@ class ContactMidpoint(Integrator):
     def step(self, s, h):
         t, q, v, n = s.t, s.q, s.v, self.law.contacts
         tau, *wrenches = self._forces(t, q, v, h, None if s.memory is None else s.memory.answer)
-        q1, v1, impulse, gaps, said, free_rate = self._by_parts(t, q, v, tau, h, self.impulse(s.memory), *wrenches)
+        q1, v1, impulse, said, gaps, rates = self._by_parts(t, q, v, tau, h, self.impulse(s.memory), *wrenches or (None,))
         contact = {"t": t + h / 2, "gap": gaps[:n], "force": blocks(impulse[: 3 * n]) / h} | said
         change = (v1 - v) / h
         within = Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1)
+        free_rate = rates[0] if rates else None
         return Step(h, q, q1, v1, within, (change, self.flow.tau), Impulses(impulse), contact=contact, free_rate=free_rate)
 
     def record_of(self, t, h, rows) -> dict[str, np.ndarray]:
@@ -308,43 +308,69 @@ class ContactMidpoint(Integrator):
         middle = drift(self.nodes, q, v, np.asarray(h / 2)) if flow.reacts else (q, v)
         return flow.forces(t + h / 2, *middle)
 
-    def _by_parts(self, t, q, v, tau, h, start, external=None):
-        """The step with its problem solved as well as can be, by `solve_contacts`, which starts from the impulses `start`: q and v,
-        impulses, gaps, how well that is solved, and the acceleration without contacts."""
-        robot, law, nodes, h = self.robot, self.law, self.nodes, np.asarray(float(h))
-        if self.kernels:
-            wrenches = () if external is None else (external,)
-            q, v, gaps, J, inverse = prepared_gufunc(robot, law)(q, v, h)
-            kicked = free_velocity_gufunc(robot, law, external is not None)
-            free_velocity: Callable = lambda at: kicked(q, v, at, tau, h, inverse, *wrenches)
-        else:
-            middle = t + float(h) / 2
+    def _by_parts(self, t, q, v, tau, h, start, external):
+        """The step with its problem solved as well as can be, from the impulses `start`: q, v, impulses, how well that is solved, gaps, and
+        accelerations without contacts."""
+        h, rates, law = np.asarray(float(h)), list[np.ndarray](), self.law
+        prepare = self._by_kernels if self.kernels else partial(self._by_numbers, t + float(h) / 2, rates)
+        end = partial(self._as_in_the_middle, t, h) if self.constrained else drift
+        step = contact_step(law, solve_closing, self.nodes, q, v, tau, start, h, self.dry, external, None, prepare, end=end)
+        return *step, rates
+
+    def _by_kernels(self, law: ContactLaw, nodes, q, v, tau, h, external):
+        """The first half of a step, by kernels: q½, v½, gaps, J and 𝓜⁻¹ are one, v_f of them and a velocity another."""
+
+        def half(nodes, q, v, h):
             q, v = drift(nodes, q, v, h / 2)
-            if self.constrained:
-                q, v, _ = self._back(middle, q, v)
-            rates = partial(self._rates, middle, nodes, q, tau=tau, external=external)
-            if self.constrained:
-                free_velocity = FreeMotionOnConstraints(nodes, v, h, rates, partial(self._onto, middle, q)).velocity
-            else:
-                free_velocity = FreeMotion(nodes, v, h, rates).velocity
-            gaps, J = law.rows(nodes, q, robot.nv)
-            inverse = self._compliance(q, middle)
-        free = free_velocity(v)
-        free_rate = (free - v) / h
-        after, impulse, left, rounds, lack = solved_by_parts(law, gaps, J, inverse, v, free, self.dry, h, start)
-        change, own = lambda impulse: inverse @ (J.T @ impulse), (J @ inverse * J).sum(-1)
-        after = at_the_mean(law, J, own, law.friction, v, free, after, impulse, free_velocity, change)
-        end, said = drift(nodes, q, after, h / 2), {"residual": left, "rounds": rounds, "lack": lack}
-        return *(self._as_in_the_middle(t, h, q, after, *end) if self.constrained else end), impulse, gaps, said, free_rate
+            return q, v, *law.rows(nodes, q, v.shape[-1]), Inertia(nodes, q).solve(like(np.eye(v.shape[-1]), q))
+
+        def free(nodes, q, v, at, tau, h, inverse, *external):
+            rates = lambda v: times(inverse, applied_force(nodes, q, v, tau, *external))
+            return FreeMotion.of(nodes, v, h, rates).velocity(at)
+
+        wrenches = () if external is None else (external,)
+        names = "v", "at", "tau", "h", "inverse", *(("external",) if wrenches else ())
+        q, v, gaps, J, inverse = self._kernel("contact_problem", half, ("v", "h"))(q, v, h)
+        velocity = self._kernel("free_velocity", free, names)
+        return q, FreeMotion(v, lambda at: velocity(q, v, at, tau, h, inverse, *wrenches)), gaps, J, Compliance(inverse)
+
+    def _kernel(self, name: str, function: Callable, names: tuple[str, ...]):
+        """A function of the nodes without dry friction, q and arrays of these names, as a gufunc."""
+        robot, law = self.robot, self.law
+
+        def make():
+            lowered, own = robot.lowered, robot.lowered.nodes
+            run = lambda q, *arguments: function(lowered.system(smooth(own.over(q))[0]), q, *arguments)
+            shapes = {"q": ("nq",), "h": (), "inverse": ("nv", "nv"), "external": ("nb", 6)}
+            inputs = tuple(lowered.input(x, shapes.get(x, ("nv",))) for x in ("q", *names))
+            return Kernel(name, run, inputs, (lowered, law)).gufunc("d")
+
+        return robot.made.once(make, name, law.limits, law.limit_restitution, law.recovery, names)
+
+    def _by_numbers(self, t, rates: list, law: ContactLaw, nodes, q, v, tau, h, external):
+        """The first half of a step, in NumPy; what is asked for accelerations is added to `rates`."""
+        robot, (q, v) = self.robot, drift(nodes, q, v, h / 2)
+        if self.constrained:
+            q, v, _ = self._back(t, q, v)
+            inverse, dynamics = robot.constraints.compliance(q, t), partial(robot.constraints.forward_dynamics, t=t)
+        else:
+            inverse, dynamics = robot.mass_matrix_inverse(q), partial(robot.forward_dynamics)
+
+        def acceleration(v):
+            rates.append(dynamics(q, v, tau + quantities.passive_force(nodes, q, v), external))
+            return rates[-1]
+
+        onto = (partial(self._onto, t, q),) if self.constrained else ()
+        return q, FreeMotion.of(nodes, v, h, acceleration, *onto), *law.rows(nodes, q, robot.nv), Compliance(inverse)
 
     def _onto(self, t, q, v):
         """P v: the velocity that a configuration on the constraints may have."""
         return self.flow.keeper.back(t, q, v)[1]
 
-    def _as_in_the_middle(self, t, h, q, after, q1, v1):
+    def _as_in_the_middle(self, t, h, nodes, q, after, half):
         """The configuration at the end of a step, on the constraints, and what is v⁺ once it is put there, of which P½ v⁺ is the velocity
         in the middle: what is lost on the way from the middle is what came in on the way there, and the step is of second order."""
-        nodes, half = self.nodes, h / 2
+        q1, v1 = drift(nodes, q, after, half)
         try:
             q1, there, turn = self._back(t + float(h), q1, v1)
         except ConstraintError:  # which the run says
@@ -359,85 +385,13 @@ class ContactMidpoint(Integrator):
         along = turned(self.nodes, way, v, ONE)
         return there, slow if np.array_equal(along, v) else self._onto(t, there, along), way
 
-    def _rates(self, t, nodes, q, v, tau, external=None):
-        robot = self.robot
-        tau = tau + quantities.passive_force(nodes, q, v)
-        if self.constrained:
-            return robot.constraints.forward_dynamics(q, v, tau, external, t=t)
-        if robot.long:
-            return robot.forward_dynamics(q, v, tau, external)
-        return quantities.forward_dynamics(nodes, q, v, tau, external)
 
-    def _compliance(self, q, t):
-        robot = self.robot
-        if self.constrained:
-            return robot.constraints.compliance(q, t)
-        return robot.mass_matrix_inverse(q) if robot.long else quantities.mass_matrix_inverse(self.nodes, q)
-
-
-def solved_by_parts(law: ContactLaw, gaps, J, inverse, v, free, dry, h, force):
-    """v⁺, λ, residual, rounds and the least violation.
-
-    The problem is that of the rows which can matter: those that would close by themselves, those that were pressed before, and others
-    that then turn out to close; a robot may have hundreds of points, of which a few touch. `inverse` is 𝓜⁻¹.
-    """
-    own, ends, to_normal = (J @ inverse * J).sum(-1), law.normal, J[law.normal]
-    normal, impulse, after = law.normals(gaps, J, own[ends], v, free, h)[0], np.zeros_like(force), free
-    rounds, left, lack = 0, 0.0, 0.0
-    closes = (normal < 0) | (force[ends] > 0)
-    always = np.ones(law.count - len(ends), bool)
-    while closes.any() or always.any():
-        chosen = np.concatenate([closes, always])
-        rows, part = np.concatenate([np.repeat(chosen[: law.contacts], 3), chosen[law.contacts :]]), law.some(chosen)
-        response = inverse @ J[rows].T
-        own_gaps = np.concatenate([gaps[: len(ends)][closes], gaps[len(ends) :]])
-        p = part.problem(Matrix(J[rows] @ response), own_gaps, J[rows], own[rows], v, free, dry, h, part.friction)
-        found = accurate(p, force[rows])
-        after = free + response @ found.force
-        rounds += int(found.rounds)
-        more = ~closes & (normal + to_normal @ (after - free) < 0)
-        if not more.any():
-            impulse[rows], worst = found.force, float(found.residuals.max())
-            left, lack = worst if worst >= 0 else np.inf, float(found.violation.max())
-            break
-        closes = closes | more
-    return after, impulse, left, rounds, lack
-
-
-def prepared_gufunc(robot: Dynamics, law: ContactLaw):
-    """The first half of a step, as a gufunc of (q, v, h) -> (q½, v½, gaps, J, 𝓜⁻¹)."""
-
-    def half(nodes, dry, q, v, h):
-        q, v = drift(nodes, q, v, h / 2)
-        return q, v, *law.rows(nodes, q, v.shape[-1]), Inertia(nodes, q).solve(like(np.eye(v.shape[-1]), q))
-
-    return _gufunc(robot, law, "contact_problem", half, ("h",), False)
-
-
-def free_velocity_gufunc(robot: Dynamics, law: ContactLaw, wrenches: bool):
-    """v_f of a step, as a gufunc of (q½, v½, at, tau, h, 𝓜⁻¹, external)."""
-
-    def free(nodes, dry, q, v, at, tau, h, inverse, *external):
-        motion = FreeMotion(nodes, v, h, lambda v: times(inverse, applied_force(nodes, q, v, tau, *external)))
-        return motion.velocity(at)
-
-    return _gufunc(robot, law, "free_velocity", free, ("at", "tau", "h", "inverse"), wrenches)
-
-
-def _gufunc(robot: Dynamics, law: ContactLaw, name: str, function: Callable, inputs, wrenches: bool, *more):
-    def make():
-        lowered, own = robot.lowered, robot.lowered.nodes
-
-        def run(q, *arguments):
-            nodes, dry = smooth(own.over(q))
-            return function(lowered.system(nodes), picked(dry, law.rough), q, *arguments)
-
-        shapes: dict = {"tau": ("nv",), "impulse": (law.width,), "h": (), "external": ("nb", 6), "q": ("nq",), "v": ("nv",)}
-        shapes |= {"at": ("nv",), "inverse": ("nv", "nv")}
-        names = "q", "v", *inputs, *(("external",) if wrenches else ())
-        return Kernel(name, run, tuple(lowered.input(x, shapes[x]) for x in names), (lowered, law, more)).gufunc("d")
-
-    return robot.made.once(make, name, law.limits, law.limit_restitution, law.recovery, wrenches, *more)
+def solve_closing(p: Problem, force):
+    """λ as exact as can be, and what is said of it."""
+    solution = closing(p, force)
+    left = float(solution.residuals.max())
+    said = {"residual": left if left >= 0 else np.inf, "rounds": int(solution.rounds), "lack": float(solution.violation.max(initial=0.0))}
+    return solution.force, said
 
 
 def picked(dry, rows: tuple[int, ...]):

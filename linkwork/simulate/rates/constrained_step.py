@@ -9,9 +9,9 @@ For accelerations, which velocities depend on the others is chosen by the number
 serves: they are the same. A sample that leaves the states in which this is defined goes on as NaN.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ...constraints.systems.system import LoopSystem
 from ...lie.iteration import iterate
 from ...lie.scalars import rounding
 from ...motion import equations
-from ...motion.contact_step import Compliance, ContactLaw, drift, kick
+from ...motion.contact_step import Compliance, ContactLaw, FreeMotion, drift
 from ...motion.rotation_translation import turned
 from ...systems import Mechanism
 
@@ -31,19 +31,6 @@ NEAR = 1e-6  # of a radian, or of the mechanism's size: one round from there lea
 CORRECTIONS = 2  # of v in a round
 START, MIDDLE, END = range(3)  # of a step, where drives are asked what they do
 WHEN = {0.5: MIDDLE, 1.0: END}  # the fractions of a step at which the stages of Runge and Kutta are
-
-
-class FreeMotionOnConstraints(NamedTuple):
-    """As `FreeMotion`, in the middle of a step of a mechanism with loops: velocities are put on the constraints by `onto`."""
-
-    nodes: Any
-    v: Any
-    h: Any
-    rates: Callable
-    onto: Callable
-
-    def velocity(self, at):
-        return self.onto(kick(self.nodes, self.v, at, self.rates(at), self.h))
 
 
 class ConstrainedMotion:
@@ -74,7 +61,7 @@ class ConstrainedMotion:
         q, v = self.back(q, v, MIDDLE)
         rows = self._rows(q, MIDDLE)
         self.middle = self._nearest(rows, q)
-        motion = FreeMotionOnConstraints(
+        motion = FreeMotion.of(
             nodes, v, h, lambda v: self.acceleration(q, v, tau, MIDDLE), lambda v: v - self._step(self.middle, self._excess(rows, v))
         )
         return q, motion, *law.rows(nodes, q, v.shape[-1]), self.inertia_at(nodes, q)
