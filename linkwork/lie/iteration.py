@@ -72,7 +72,7 @@ def iteration(step, carried: tuple, most: int, unless=None):
             if np.shape(x)[np.ndim(x) - np.ndim(old) :] != np.shape(old) and np.ndim(old):
                 raise ShapeError(f"a step returned an array of shape {np.shape(x)} where it carries one of shape {np.shape(old)}.")
         some, fresh = finished.any(), [np.asarray(x) for x in new]
-        same = [not some and (x.shape, x.dtype) == (old.shape, old.dtype) for old, x in zip(kept, fresh)]
+        same = [not some and finished.ndim <= x.ndim and (x.shape, x.dtype) == (old.shape, old.dtype) for old, x in zip(kept, fresh)]
         kept = [x if all_new else np.where(_beside(finished, x), old, x) for old, x, all_new in zip(kept, fresh, same)]
         rounds = np.where(~finished & done, count, rounds)
         finished = finished | done
