@@ -9,7 +9,6 @@ from ..errors import OptionError
 from ..lie.scalars import numbers
 from ..spatial import Pose
 
-AXES = "body", "world"
 Place = str | tuple[str, Any] | tuple[str, Any, str]  # "hand", ("hand", pose on it), or ("hand", (x, y, z)); axes may follow
 
 
@@ -26,15 +25,19 @@ def ones_and_zeros(number: int, one: str, zero: str) -> Callable:
     return check
 
 
+def checked_axes(axes: str) -> str:
+    if axes not in ("body", "world"):
+        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
+    return axes
+
+
 def one_place(model, body: str):
     """(number of the body, pose on it) of a body or frame."""
     return model.place(body)
 
 
 def place_and_axes(model, body: str, axes: str = "body"):
-    if axes not in AXES:
-        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
-    return (*model.place(body), axes)
+    return (*model.place(body), checked_axes(axes))
 
 
 def two_places(model, body: str, relative_to: str | None = None):
@@ -43,9 +46,7 @@ def two_places(model, body: str, relative_to: str | None = None):
 
 
 def two_places_and_axes(model, body: str, relative_to: str | None = None, axes: str = "body"):
-    if axes not in AXES:
-        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
-    return (*two_places(model, body, relative_to), axes)
+    return (*two_places(model, body, relative_to), checked_axes(axes))
 
 
 def task(model, *places):
@@ -69,9 +70,7 @@ def whole_place(place, axes: str = "body"):
         name, where, axes = (*place, axes)[:3]
     else:
         name, where = place, None
-    if axes not in AXES:
-        raise OptionError(f'axes is "{axes}"; it may be "body" or "world".')
-    return name, where, axes
+    return name, where, checked_axes(axes)
 
 
 class Weld(NamedTuple):
