@@ -9,7 +9,7 @@ from ..lie.embedding import tilde
 from ..lie.scalars import like
 from ..model.tree import concatenated
 from ..spatial import solve
-from ..sweeps.momentum import moment_of_mass
+from ..sweeps.momentum import moment_of_mass, subtree_momentum
 from ..systems.rigid import placements
 from . import long
 from .declaration import Honours, quantity
@@ -96,11 +96,9 @@ def free_flying_velocity(system, q, v, momentum):
     base = next(k for k in s.tree.base_to_tips() if s.tree.widths[k])
     rates = s.tree.split(v)
     rates[base] = np.zeros_like(rates[base])
-    V, Mv = sweeps.velocities(s, rates, system.still), s.tree.slots()
-    for k in s.tree.base_to_tips():
-        Mv[k] = s.M[k] @ V[k]
+    own = subtree_momentum(s, sweeps.velocities(s, rates, system.still))[base]
     T = sweeps.poses(s.tree, X, like(np.eye(4), system.gravity))[base]
-    h = spatial.phi_inverse(T) @ momentum[..., None] - sweeps.gather(s.tree, s.A, Mv)[base]
+    h = spatial.phi_inverse(T) @ momentum[..., None] - own
     rates[base] = solve(sweeps.composite_inertia(s)[base], h)
     return s.tree.join(rates)
 
