@@ -156,6 +156,18 @@ def test_every_motion_has_an_end():
     marched = lw.rollout(ARM, Q, V, dt=0.01, steps=10)
     np.testing.assert_array_equal(marched.end.q, marched.q[:, -1])
     assert (run.end.t, marched.end.t) == (0.1, pytest.approx(0.1))
+    assert many.q.shape[1:] == (3, 2) and marched.q.shape[1:] == (11, 2) and run.q.shape[1:] == (2,)
+
+
+def test_a_rollout_says_what_became_of_each_sample_as_an_ensemble_does():
+    Q, V = (np.stack([x, x, x]) for x in START)
+    V[1] = 1e200
+    marched, many = lw.rollout(ARM, Q, V, dt=0.01, steps=10), lw.simulate(ARM, (Q, V), until=0.1)
+    assert marched.status.tolist() == many.status.tolist() == ["finished", "failed", "finished"]
+    assert marched.message(0) == "finished at t = 0.1 s" == many.message(0)
+    assert marched.message(1).startswith("failed before t = 0.0") and many.message(1).startswith("failed at t = ")
+    t, q, v = marched
+    assert q is marched.q and len(t) == q.shape[1] == v.shape[1]
 
 
 def test_every_public_name_of_dynamics_has_its_place():

@@ -29,8 +29,8 @@ from .rollout_inputs import RolloutInputs
 from .steps import make_steps
 
 
-class Rollout(NamedTuple):
-    """Times t (n,), coordinates q (..., n, nq), velocities v (..., n, nv); the first row is the start."""
+class Motions:
+    """Motions of a batch: rows t (n,), q (..., n, nq), v (..., n, nv), as an Ensemble has them."""
 
     t: Any
     q: Any
@@ -38,15 +38,34 @@ class Rollout(NamedTuple):
 
     @property
     def end(self) -> End:
+        """Where each motion ended."""
         return End(self.t[-1], self.q[..., -1, :], self.v[..., -1, :])
 
+    @property
+    def status(self) -> np.ndarray:
+        """Returns "finished" for each motion, or "failed" where its state is no number any more."""
+        q, v = (Library(x).to_host(x) for x in self.end[1:])
+        return np.where(np.isfinite(q).all(-1) & np.isfinite(v).all(-1), "finished", "failed")
 
-class ContactRollout(NamedTuple):
-    """A rollout with contacts: times t (m,), coordinates q (..., m, nq), velocities v (..., m, nv); the first row is the start.
+    def message(self, sample=()) -> str:
+        """Returns how one motion ended, given as an index of the batch; of one that failed, when."""
+        t, q, v = (Library(x).to_host(x) for x in (self.t, self.q, self.v))
+        good = np.isfinite(q[sample]).all(-1) & np.isfinite(v[sample]).all(-1)
+        if good.all():
+            return f"finished at t = {t[-1]:.9g} s"
+        return f"failed before t = {t[np.argmin(good)]:.9g} s: no step leads on, or a state, force or constant is no number"
 
-    Forces are those of the step before a row, residuals the largest of all steps up to it. A rollout that begins at the `end` with the
-    `impulse` of this one goes on with the same bits.
-    """
+
+class Rows(NamedTuple):
+    """The rows of a rollout without contacts."""
+
+    t: Any
+    q: Any
+    v: Any
+
+
+class ContactRows(NamedTuple):
+    """The rows of a rollout with contacts, (..., m, shape) for its m times."""
 
     t: Any
     q: Any
@@ -54,11 +73,19 @@ class ContactRollout(NamedTuple):
     force: Any  # (..., m, n, 3) N, normal and two tangents of each contact point
     residual: Any  # (..., m) Signorini, cone, dissipation, relative to the velocities of the problem
     rounds: Any  # (..., m) of the step before
-    impulse: Any  # (..., rows) N s, of the last step: three of each contact point, one of each joint limit and joint with dry friction
+    impulse: Any  # (..., rows) N s, of the last step: contact points, joint limits, joints with dry friction
 
-    @property
-    def end(self) -> End:
-        return End(self.t[-1], self.q[..., -1, :], self.v[..., -1, :])
+
+class Rollout(Motions, Rows):
+    """Times t (n,), coordinates q (..., n, nq), velocities v (..., n, nv); the first row is the start."""
+
+
+class ContactRollout(Motions, ContactRows):
+    """A rollout with contacts: times t (m,), coordinates q (..., m, nq), velocities v (..., m, nv); the first row is the start.
+
+    Forces are those of the step before a row, residuals the largest of all steps up to it. A rollout that begins at the `end` with the
+    `impulse` of this one goes on with the same bits.
+    """
 
 
 def rows_of(law: Law | None, dt: float, t, q, v, impulse=None, said=None) -> Rollout | ContactRollout:
