@@ -41,10 +41,10 @@ class Collocation(NamedTuple):
     t: float
     t_old: float
     t_bound: float
-    h: float
-    h_old: float
-    error: float
-    current: bool  # is J that of this state?
+    h_abs: float
+    h_abs_old: float
+    error_norm_old: float
+    current_jac: bool  # is J that of this state?
     base: Coordinates
     y: Local
     f: Local
@@ -204,8 +204,14 @@ def sizes_of(robot) -> dict[str, int]:
 
 def entry_shapes(kind: type, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """The shape of one entry of each array of a kind of record, which are equally long."""
-    arrays = {name: hint.__metadata__ for name, hint in zip(kind._fields, _hints(kind)) if get_origin(hint) is Annotated}  # type: ignore
-    return {name: tuple(sizes.get(dim, dim) for dim in dims[1:]) for name, dims in arrays.items()}
+    return {name: tuple([sizes.get(dim, dim) for dim in dims]) for name, dims in _entries(kind)}
+
+
+@cache
+def _entries(kind) -> list[tuple[str, tuple]]:
+    """The names and sizes of one entry of each array."""
+    hints = zip(kind._fields, _hints(kind))
+    return [(name, hint.__metadata__[1:]) for name, hint in hints if get_origin(hint) is Annotated]
 
 
 def _copied(x):
@@ -217,6 +223,8 @@ def fitted(state, kind: type, sizes: Mapping[str, int]):
 
     Sizes that `sizes` does not name are those of the first array that has them. Whole numbers in arrays are indices of velocities.
     """
+    if state is None:
+        return None
     try:
         return _of_kind(state, kind, sizes)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -5,7 +5,6 @@ The local coordinates refer to one configuration until a spherical joint has rot
 jumps, the solver is restarted with the same step length.
 """
 
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +19,12 @@ from .step import Failure, Integrator, Step, Tolerances
 
 MOST = 24  # velocities of a robot whose linearly implicit steps are compiled without being asked for by name
 FAR = 1.0  # radians
+NUMBERS, TIMES = ("y", "f", "J", "y_old"), ("t", "t_old", "t_bound", "h_abs", "h_abs_old", "error_norm_old")  # of the solver, after a step
 PROBE = 1e-8  # increment of finite differences, relative to a coordinate or its change in a step
 
 
 class Radau(Integrator):
-    """SciPy's solver, made anew for each step from what is remembered of the last one."""
+    """SciPy's solver, which is given all that is remembered of the last step before each one."""
 
     Memory = (Collocation,)
 
@@ -32,7 +32,7 @@ class Radau(Integrator):
         super().__init__(flow)
         self.tolerances, self.max_step = tolerances, max_step
         self.base, self.origin, self.last_step = flow.zero, 0.0, 1.0  # of the step that is being made
-        self.solver: Any = None  # one that was made earlier, to copy
+        self.solver: Any = None  # whose entries are those of the memory before each step
 
     def projected(self, memory):
         return None
@@ -60,33 +60,34 @@ class Radau(Integrator):
         return Step(h if done else made, base, q1, v1, Polynomial(coefficients), memory=memory, next_step=float(next_step))
 
     def _memory(self, solver) -> Collocation:
-        entries: dict[str, Any] = {"base": self.base, "y": solver.y, "f": solver.f, "J": solver.J, "y_old": solver.y_old, "Q": solver.sol.Q}
+        """What the solver knows after a step: entries of the same names, its factors and the polynomial of the step."""
+        entries = {name: getattr(solver, name) for name in NUMBERS} | {name: float(getattr(solver, name)) for name in TIMES}
         if solver.LU_real is not None:
             (real, order), (whole, second) = solver.LU_real, solver.LU_complex
             entries |= {"LU": np.stack([real, whole.real, whole.imag]), "order": np.stack([order, second])}
-        numbers = {"origin": self.origin, "t": solver.t, "t_old": solver.t_old, "t_bound": solver.t_bound}
-        numbers |= {"h": solver.h_abs, "h_old": solver.h_abs_old, "error": solver.error_norm_old}
-        entries |= {name: float(x) for name, x in numbers.items()}
-        return Collocation(**entries, current=bool(solver.current_jac))
+        return Collocation(**entries, base=self.base, origin=self.origin, Q=solver.sol.Q, current_jac=bool(solver.current_jac))
 
     def _going_on(self, s, h) -> Any:
         """The solver of the last step, if this one is where that led, with its end."""
         m, ulps = s.memory, 4 * np.spacing(abs(s.t) + h)
-        if not isinstance(m, Collocation) or not (m.h > 0 and m.t < m.t_bound):
+        if not isinstance(m, Collocation) or not (m.h_abs > 0 and m.t < m.t_bound):
             return None
         if abs(m.origin + m.t - s.t) > ulps or abs(m.t_bound - m.t - h) > ulps:
             return None
-        self.base, self.origin = m.base, m.origin
+        another, self.base, self.origin = m.base is not self.base, m.base, m.origin
         if self.solver is None:
-            self._new_solver(m.t, m.y, m.t_bound, min(m.h, m.t_bound - m.t))
-        solver = copy(self.solver)
-        solver.status, solver.t, solver.y, solver.t_bound, solver.atol = "running", m.t, m.y, m.t_bound, self._atol(m.y)
-        solver.f, solver.J, solver.current_jac, solver.t_old, solver.y_old = m.f, m.J, m.current, m.t_old, m.y_old
-        solver.h_abs, solver.h_abs_old, solver.error_norm_old = m.h, m.h_old, m.error
+            self._new_solver(m.t, m.y, m.t_bound, min(m.h_abs, m.t_bound - m.t))
+        solver, solver.status = self.solver, "running"
+        for name in (*NUMBERS, *TIMES, "current_jac"):
+            setattr(solver, name, getattr(m, name))
+        if another:
+            solver.atol = self._atol(m.y)
         solver.sol = _LastStep(m.t_old, m.t, m.y_old, m.Q)
         solver.LU_real = solver.LU_complex = None
         if m.LU is not None and m.order is not None:
-            (real, re, im), order = m.LU, np.clip(m.order, 0, len(m.y) - 1).astype(np.int32)
+            (real, re, im), order = m.LU, m.order
+            if order.dtype != np.int32:  # from a file
+                order = np.clip(order, 0, len(m.y) - 1).astype(np.int32)
             solver.LU_real, solver.LU_complex = (real, order[0]), (re + 1j * im, order[1])
         return solver
 
@@ -99,7 +100,7 @@ class Radau(Integrator):
                 self._rates, t, y, end, rtol=max(self.tolerances.rtol, 1e-13), atol=self._atol(y),
                 first_step=first, max_step=self.max_step, jac=self._jacobian,
             )  # fmt: skip
-        return copy(self.solver)
+        return self.solver
 
     def _atol(self, y) -> np.ndarray:
         atol = np.full_like(y, self.tolerances.atol)

@@ -115,8 +115,8 @@ class Controls(Part):
     def __call__(self, t: float, q, v) -> np.ndarray:
         """τ of all controllers: the held outputs and the functions evaluated now."""
         tau = self.zero
-        for force in self.answers:
-            tau = tau + force
+        if len(self.answers):
+            tau = sum(self.answers, tau)
         if q.flags.writeable or v.flags.writeable:
             q, v = read_only(q, v)
         for call in self.calls:

@@ -51,8 +51,11 @@ class Run:
             self.flow = Flow(robot, controls, settings.external, stops if stops.any else None, keeper)
         self.integrator = settings.integrator(self.flow)
         self.detector = EventDetector(self.flow, settings.events)
-        fixed = FixedSteps.of(self.flow, self.integrator, settings)
-        self.compiled: CompiledSteps | None = fixed or AdaptiveSteps.of(self.flow, self.integrator, settings, self.detector)
+        self.compiled: CompiledSteps | None = None
+        if settings.fixed:
+            self.compiled = FixedSteps.of(self.flow, self.integrator, settings)
+        else:
+            self.compiled = AdaptiveSteps.of(self.flow, self.integrator, settings, self.detector)
         known = self.compiled is not None and self.compiled.watches(self.detector)
         self.guarded = known and self.detector.any  # do compiled steps say in which of them something may happen?
         self.looks = settings.on_step is not None or not known  # is each step looked at?

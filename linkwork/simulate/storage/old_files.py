@@ -13,6 +13,8 @@ from .dense import Polynomials
 
 MEMORIES = {"free": Released, "base": Collocation, "past": Midpoints, "impulse": Impulses}  # by an entry that each has
 
+SOLVER = {"h": "h_abs", "h_old": "h_abs_old", "error": "error_norm_old", "current": "current_jac"}
+
 
 def converted(said: dict, arrays: dict[str, np.ndarray]) -> dict:
     """The entries of a header of today; its arrays stand beside it under their old names."""
@@ -63,6 +65,8 @@ def _memory(entries: dict | None):
     kind = next((kind for name, kind in MEMORIES.items() if name in (entries or {})), None)
     if kind is None or entries is None:
         return None
+    if kind is Collocation:
+        entries = {SOLVER.get(name, name): x for name, x in entries.items()}
     if kind is Midpoints:
         entries = {"inverse": None} | entries | {"stiff": bool(entries["stiff"])}
     return kind(**_arrays(entries))
