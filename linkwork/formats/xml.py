@@ -210,10 +210,10 @@ def _parse(text: str, source: str, whole: bool) -> Element:
         if system or public:
             refuse(f'has a DOCTYPE that refers to another file, "{system or public}"')()
 
-    parser.StartElementHandler = start
     def characters(text):
         stack[-1].content += text
 
+    parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: stack.pop()
     parser.CharacterDataHandler = characters
     parser.StartDoctypeDeclHandler = doctype

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 
 import numpy as np
@@ -108,21 +109,17 @@ def _picked(motion: Motion, joints: Iterable[str] | None) -> Callable[[Label], b
 # --- the panels
 
 
-def _state(what: str) -> Callable[[Motion, Callable], list[Panel]]:
+def _state(what: str, motion: Motion, pick) -> list[Panel]:
     """Panels of q, v or tau, one for each unit, in the order of first use."""
-
-    def panels(motion: Motion, pick) -> list[Panel]:
-        shown = motion if what == "tau" else motion.refined(SMOOTH)
-        values = getattr(shown, what)
-        if values is None:
-            raise LinkworkError(f"this motion of {motion.model.name} has no tau, so that forces cannot be plotted.")
-        found: dict[str, list[tuple[str, np.ndarray]]] = {}
-        for i, label in enumerate(labels(motion.model, what)):
-            if pick(label):
-                found.setdefault(label.unit, []).append((str(label), values[:, i]))
-        return [Panel(what, unit, shown.t, lines) for unit, lines in found.items()]
-
-    return panels
+    shown = motion if what == "tau" else motion.refined(SMOOTH)
+    values = getattr(shown, what)
+    if values is None:
+        raise LinkworkError(f"this motion of {motion.model.name} has no tau, so that forces cannot be plotted.")
+    found: dict[str, list[tuple[str, np.ndarray]]] = {}
+    for i, label in enumerate(labels(motion.model, what)):
+        if pick(label):
+            found.setdefault(label.unit, []).append((str(label), values[:, i]))
+    return [Panel(what, unit, shown.t, lines) for unit, lines in found.items()]
 
 
 def _energies(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
@@ -170,9 +167,7 @@ def _phases(motion: Motion, pick):
 
 
 PANELS: dict[str, Callable[[Motion, Callable], list[Panel]]] = {
-    "q": _state("q"),
-    "v": _state("v"),
-    "tau": _state("tau"),
+    **{what: partial(_state, what) for what in ("q", "v", "tau")},
     "energy": _energy,
     "drift": _drift,
     "momentum": _momentum,
