@@ -1,7 +1,8 @@
 """Contacts in a run: Moreau's midpoint rule as an integrator with fixed steps (`motion/contact_step.py`).
 
-A kernel makes gaps, rows and compliance of a step; `solve_contacts` solves the problem of the points that can matter. With few contacts,
-or a solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is too large, the first way is gone.
+A kernel makes gaps, rows and compliance of a step; `solve_contacts` solves the problem of the points that can matter. Where no load is
+shared by several points, or with a solver that the user chose, the whole step is one kernel with rounds in a loop; where its residual is
+too large, the first way is gone.
 Of robots that have no such kernels (loops, long mechanisms, blocks of somebody else) gaps and rows are made in NumPy.
 """
 
@@ -46,6 +47,7 @@ ONE = np.ones(())
 SOLVERS = "gauss_seidel", "newton", "interior"
 UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
 FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
+MANY = 32  # and if no points share a load: Newton's rounds for more compile for seconds
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ class ContactSolver:
 
 
 PRECISE = ContactSolver(rounds=100, tolerance=1e-11, polish=6, least_norm=True)  # for a single run
+UNSHARED = ContactSolver(method="newton", rounds=20, tolerance=1e-10)  # and where no points share a load
 
 
 def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery: float = RECOVERY, all_rough=None) -> ContactLaw:
@@ -267,8 +270,10 @@ class ContactMidpoint(Integrator):
         self.constrained = robot.constraints is not None
         self.kernels = bool(robot.compiled and robot.nv and not robot.long and not self.constrained)
         self.compiled: tuple | None = None  # the law and the solver of steps that are one kernel
-        if self.kernels and 0 < law.count <= (FEW if flow.solver is None else UNROLLED):
-            self.compiled = law, (flow.solver or PRECISE).in_steps
+        alone = UNSHARED if FEW < law.count <= MANY and not shares_loads(robot) else PRECISE
+        most = FEW if alone is PRECISE else MANY
+        if self.kernels and 0 < law.count <= (most if flow.solver is None else UNROLLED):
+            self.compiled = law, (flow.solver or alone).in_steps
 
     @property
     def sizes(self):
@@ -392,6 +397,14 @@ def solve_closing(p: Problem, force):
     left = float(solution.residuals.max())
     said = {"residual": left if left >= 0 else np.inf, "rounds": int(solution.rounds), "lack": float(solution.violation.max(initial=0.0))}
     return solution.force, said
+
+
+def shares_loads(robot: Dynamics) -> bool:
+    """Do two bodies touch at several points, or are there more rows of contacts than velocities? Such forces are not unique."""
+    if not len(robot.contacts):
+        return False
+    bodies = [*zip(*(x.tolist() for x in pairs_of(robot.model).bodies))]
+    return len(set(bodies)) < len(bodies) or 3 * len(bodies) > robot.nv
 
 
 def picked(dry, rows: tuple[int, ...]):

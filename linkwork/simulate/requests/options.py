@@ -123,10 +123,11 @@ class ContactLaw:
                 that stop them, and e times their normal parts once more; "one_by_one": one contact after another, the fastest first,
                 as often as it takes
     recovery    m/s: how fast bodies that are in each other are pushed apart, at most
-    solver      "gauss_seidel": contact after contact, each solved exactly: for a few points that do not share a load; "newton": few
+    solver      "fast": rounds in kernels until `tolerance`; "accurate": many digits, and where two bodies share a load at several points
+                the forces of least norm. None: `simulate` is accurate, `rollout` fast. Or the method of the rounds by its name:
+                "gauss_seidel": contact after contact, each solved exactly: for a few points that do not share a load; "newton": few
                 rounds, each a linear system as sparse as the mass matrix: for feet with several points, many contacts, joint limits
-                and dry friction; "interior": an interior point, for few contacts that are hard (large mass ratios). None: that of
-                `rollout` is "gauss_seidel"; `simulate` solves to many digits, with the least norm of forces that are not unique
+                and dry friction; "interior": an interior point, for few contacts that are hard (large mass ratios)
     rounds      of the solver at most, in each step; they start from the forces of the step before
     tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
     polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
@@ -159,15 +160,19 @@ class ContactLaw:
     def solves(self) -> ContactSolver:
         """The solver of the problems of its steps."""
         own = {name: getattr(self, name) for name in SOLVING}
-        return ContactSolver(self.solver or "gauss_seidel", limits=self.limits, restitution=self.restitution, **own)
+        own |= ACCURATE if self.solver == "accurate" else {}
+        method = WANTED.get(self.solver or "", self.solver or "gauss_seidel")
+        return ContactSolver(method, limits=self.limits, restitution=self.restitution, **own)
 
     @property
     def chosen(self) -> ContactSolver | None:
         """The solver of single runs, if the law says anything of it."""
-        default = all(getattr(self, name) == getattr(ContactLaw, name) for name in (*SOLVING, "solver"))
-        return None if default else self.solves()
+        default = all(getattr(self, name) == getattr(ContactLaw, name) for name in SOLVING)
+        return None if default and self.solver in (None, "accurate") else self.solves()
 
 
+WANTED = {"fast": "newton", "accurate": "newton"}  # the method of the rounds, by what is wanted
+ACCURATE = {"rounds": 100, "tolerance": 1e-10, "polish": 6, "least_norm": True}  # of rollouts
 SOLVING = "rounds", "tolerance", "polish", "least_norm", "friction", "impacts", "recovery", "impact_times", "smoothing"
 
 
