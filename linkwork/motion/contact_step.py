@@ -25,35 +25,10 @@ from ..contact.solver.newton import Newton
 from ..contact.step_rows import StepRows
 from ..lie.scalars import like, still
 from ..model.tree import concatenated
-from .rotation_translation import cross_product, element, rotated, rotations
+from .joint_limits import Limit
+from .rotation_translation import drift, kick
 
 RECOVERY = 0.1  # m/s: the fastest that bodies which are in each other are pushed apart
-
-
-def drift(nodes, q, v, h):
-    """q after h at a velocity, and the velocity in its axes there: R' = R exp(h ω), x' = x + h R u, u' = R'* R u."""
-    tree = nodes.tree
-    q, v, h = nodes.split(q), tree.split(v), h[..., None]
-    q1, v1 = tree.slots(2)
-    for k in tree.base_to_tips():
-        group, now = nodes.groups[k], v[k][..., 0]
-        a, b = now[..., : rotations(group)], now[..., rotations(group) :]
-        q1[k] = group.compose(q[k], element(group, h * a, h * b))
-        v1[k] = np.concatenate([a, rotated(group, -h * a, b)], -1)[..., None]
-    return nodes.join(q1), tree.join(v1)
-
-
-def kick(nodes, v, at, vdot, h):
-    """v after h at acceleration v̇, in axes that do not rotate: ω' = ω + h ω̇, u' = u + h (v̇ + ω × u), ω and u of the last those of `at`."""
-    tree, h = nodes.tree, h[..., None]
-    v, at, vdot = tree.split(v), tree.split(at), tree.split(vdot)
-    out = tree.slots()
-    for k in tree.base_to_tips():
-        group, now, then, rate = nodes.groups[k], v[k][..., 0], at[k][..., 0], vdot[k][..., 0]
-        n = rotations(group)
-        u = now[..., n:] + h * (rate[..., n:] + cross_product(group, then[..., :n], then[..., n:]))
-        out[k] = np.concatenate([now[..., :n] + h * rate[..., :n], u], -1)[..., None]
-    return tree.join(out)
 
 
 class Inertia:
@@ -122,16 +97,6 @@ class FreeMotion(NamedTuple):
         return FreeMotion(v, lambda at: onto(kick(nodes, v, at, rates(at), h)))
 
 
-@dataclass(frozen=True)
-class Bound:
-    """side (q[row] − bound) ≥ 0, a joint limit; `rate` is the row of its velocity."""
-
-    row: int
-    rate: int
-    side: float
-    bound: float
-
-
 @dataclass(frozen=True, eq=False)
 class ContactLaw:
     """What may touch and how: contacts, three rows (n, t1, t2) each, then joint limits, joints with dry friction, and rows of somebody
@@ -142,7 +107,7 @@ class ContactLaw:
     restitution: np.ndarray
     compliance: np.ndarray  # m/N
     damping: np.ndarray  # N s/m
-    limits: tuple[Bound, ...] = ()
+    limits: tuple[Limit, ...] = ()
     limit_restitution: float = 0.0
     rough: tuple[int, ...] = ()  # rows of v of joints with dry friction
     own: tuple[StepRows, ...] = ()

@@ -14,7 +14,7 @@ import numpy as np
 from .. import quantities
 from ..model.tree import concatenated
 from ..systems.system import System
-from .rotation_translation import cross_product, element, rotated, rotations
+from .rotation_translation import drift, kick
 from .runge_kutta import RK4
 
 
@@ -110,24 +110,8 @@ def euler_step(system, q, v, tau, h, external=None):
 
 
 def euler_end(nodes, q, v, vdot, h):
-    """The state after h at acceleration v̇; the position changes with the new velocity:
-
-        ω' = ω + h ω̇                    R' = R exp(h ω')
-        u  = v + h (v̇ + ω × v)          x' = x + h R u,  v' = R'* R u
-
-    The linear velocity is updated in axes that do not rotate; in rotating ones the angular velocity would add energy.
-    """
-    tree, h = nodes.tree, h[..., None]
-    q, v, vdot = nodes.split(q), tree.split(v), tree.split(vdot)
-    q1, v1 = tree.slots(2)
-    for k in tree.base_to_tips():
-        group, now, rate = nodes.groups[k], v[k][..., 0], vdot[k][..., 0]
-        a, b = now[..., : rotations(group)], now[..., rotations(group) :]
-        a1 = a + h * rate[..., : rotations(group)]
-        u = b + h * (rate[..., rotations(group) :] + cross_product(group, a, b))
-        q1[k] = group.compose(q[k], element(group, h * a1, h * u))
-        v1[k] = np.concatenate([a1, rotated(group, -h * a1, u)], -1)[..., None]
-    return nodes.join(q1), tree.join(v1)
+    """The state after h at acceleration v̇; the position changes with the new velocity."""
+    return drift(nodes, q, kick(nodes, v, v, vdot, h), h)
 
 
 def rk4_step(system, q, v, tau, h, external=None):

@@ -46,8 +46,30 @@ def rotated(group, a, b):
     return (R @ (b @ axes)[..., None])[..., 0] @ axes.mT
 
 
+def element(group, a, b):
+    """The group element with rotation exp(a) and position b."""
+    if rotations(group) == group.nv:
+        return group.exp(a)
+    q = group.exp(np.concatenate([a, np.zeros_like(b)], -1))
+    return np.concatenate([q[..., : group.nq - b.shape[-1]], b], -1)
+
+
+# --- all joints of a mechanism, in axes that do not rotate: in rotating ones the angular velocity would add energy
+
+
+def drift(nodes, q, v, h):
+    """q after h at a velocity, and the velocity in its axes there: R' = R exp(h ω), x' = x + h R u, u' = R'* R u."""
+    split_q, split_v, length = nodes.split(q), nodes.tree.split(v), h[..., None]
+    there = nodes.tree.slots()
+    for k in nodes.tree.base_to_tips():
+        group, now = nodes.groups[k], split_v[k][..., 0]
+        n = rotations(group)
+        there[k] = group.compose(split_q[k], element(group, length * now[..., :n], length * now[..., n:]))
+    return nodes.join(there), turned(nodes, v, v, h)
+
+
 def turned(nodes, v, x, h):
-    """Velocities x in the axes to which h at velocity v leads, as `contact_step.drift` has v itself: R'* R of their linear parts."""
+    """Velocities x in the axes to which h at velocity v leads, as `drift` has v itself: R'* R of their linear parts."""
     tree, h = nodes.tree, h[..., None]
     v, x = tree.split(v), tree.split(x)
     out = tree.slots()
@@ -58,9 +80,14 @@ def turned(nodes, v, x, h):
     return tree.join(out)
 
 
-def element(group, a, b):
-    """The group element with rotation exp(a) and position b."""
-    if rotations(group) == group.nv:
-        return group.exp(a)
-    q = group.exp(np.concatenate([a, np.zeros_like(b)], -1))
-    return np.concatenate([q[..., : group.nq - b.shape[-1]], b], -1)
+def kick(nodes, v, at, vdot, h):
+    """v after h at acceleration v̇: ω' = ω + h ω̇, u' = u + h (v̇ + ω × u), ω and u of the last those of `at`."""
+    tree, h = nodes.tree, h[..., None]
+    v, at, vdot = tree.split(v), tree.split(at), tree.split(vdot)
+    out = tree.slots()
+    for k in tree.base_to_tips():
+        group, now, then, rate = nodes.groups[k], v[k][..., 0], at[k][..., 0], vdot[k][..., 0]
+        n = rotations(group)
+        u = now[..., n:] + h * (rate[..., n:] + cross_product(group, then[..., :n], then[..., n:]))
+        out[k] = np.concatenate([now[..., :n] + h * rate[..., :n], u], -1)[..., None]
+    return tree.join(out)

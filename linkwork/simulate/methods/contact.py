@@ -33,7 +33,7 @@ from ...errors import ConstraintError, SimulationError
 from ...lie.iteration import iterate
 from ...lie.scalars import like, still
 from ...model.contacts import contacts_off
-from ...motion.contact_step import RECOVERY, Bound, Compliance, ContactLaw, FreeMotion, Inertia, applied_force, contact_step, drift
+from ...motion.contact_step import RECOVERY, Compliance, ContactLaw, FreeMotion, Inertia, applied_force, contact_step, drift
 from ...motion.joint_limits import each_velocity, limits_of
 from ...motion.rotation_translation import turned
 from ..rates.compliance import compliance
@@ -126,7 +126,7 @@ UNSHARED = ContactSolver(method="newton", rounds=20, tolerance=1e-10)  # and whe
 def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery: float = RECOVERY, all_rough=None) -> ContactLaw:
     """The contacts of a robot, with its joint limits if asked for, and dry friction of joints: of those that have it, or of all."""
     table = robot.contacts
-    bounds = tuple(Bound(x.row, x.rate, x.side, x.bound) for x in limits_of(robot)) if limits else ()
+    bounds = tuple(limits_of(robot)) if limits else ()
     rows = tuple(range(robot.nv)) if all_rough else tuple(map(int, np.flatnonzero(each_velocity(robot, "friction"))))
     touching: Callable = _nothing
     if len(table):
