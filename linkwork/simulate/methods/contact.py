@@ -39,7 +39,7 @@ from ...motion.rotation_translation import turned
 from ..rates.compliance import compliance
 from ..state import Impulses, entry_shapes
 from .flow import Flow
-from .interpolate import Quartic
+from .interpolate import through
 from .record import Growing
 from .step import Integrator, Step
 
@@ -293,7 +293,7 @@ class ContactMidpoint(Integrator):
         q1, v1, impulse, said, gaps, rates = self._by_parts(t, q, v, tau, h, self.impulse(s.memory), *wrenches or (None,))
         contact = {"t": t + h / 2, "gap": gaps[:n], "force": blocks(impulse[: 3 * n]) / h} | said
         change = (v1 - v) / h
-        within = Quartic(self.robot, h, self.robot.difference(q, q1), v, change, v1)
+        within = through(self.robot, h, q, q1, v, change, v1)
         free_rate = rates[0] if rates else None
         return Step(h, q, q1, v1, within, (change, self.flow.tau), Impulses(impulse), contact=contact, free_rate=free_rate)
 

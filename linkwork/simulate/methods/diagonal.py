@@ -7,7 +7,7 @@ import numpy as np
 from ...motion import equations
 from ..rates.kernels import kernel
 from .flow import Flow
-from .interpolate import Polynomial, Quartic
+from .interpolate import Polynomial, through
 from .step import Integrator, Interpolant
 
 VELOCITIES = "v", "eta"
@@ -63,7 +63,7 @@ class InDiagonalVelocities(Integrator):
         v1, inner = flow.velocity(made.q, made.v), made.interpolant
         within: Interpolant = Polynomial(lambda: self.in_v(q, inner))  # type: ignore[arg-type]
         if not isinstance(inner, Polynomial):
-            within = Quartic(self.robot, made.h, self.robot.difference(q, made.q), s.v, s.vdot, v1)
+            within = through(self.robot, made.h, q, made.q, s.v, s.vdot, v1)
         return replace(made, base=q, v=v1, interpolant=within, rates=None)
 
     def in_v(self, q, interpolant: Polynomial) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Explicit Runge-Kutta-Munthe-Kaas methods: stages in local coordinates, step by step, whatever drives the robot."""
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from ...motion import equations, runge_kutta
 from ..rates.kernels import kernel
 from ..state import Released, State
-from .interpolate import Polynomial, Quartic
+from .interpolate import Polynomial, quartic, through
 from .pairs import SHORTEST, Pair, local_step
 from .step import Failure, Integrator, Step, Tolerances
 
@@ -21,7 +22,7 @@ class Euler(Integrator):
 
     def step(self, s, h):
         q1, v1 = self.end(s.q, s.v, s.vdot, h)
-        return Step(h, s.q, q1, v1, Quartic(self.robot, h, self.robot.difference(s.q, q1), s.v, s.vdot, v1))
+        return Step(h, s.q, q1, v1, through(self.robot, h, s.q, q1, s.v, s.vdot, v1))
 
 
 class RK4(Integrator):
@@ -35,7 +36,7 @@ class RK4(Integrator):
         K, n = self.K, self.n
         K[0, :n], K[0, n : 2 * n] = self.flow.velocity(s.q, s.v), s.vdot
         xi, v1, _ = local_step(runge_kutta.RK4, self.flow, K, s.t, s.q, s.v, h)
-        return Step(h, s.q, self.flow.integrate(s.q, xi), v1, Quartic(self.robot, h, xi, s.v, s.vdot, v1))
+        return Step(h, s.q, self.flow.integrate(s.q, xi), v1, partial(quartic, self.robot, h, xi, s.v, s.vdot, v1))
 
 
 class Adaptive(Integrator):

@@ -1,6 +1,7 @@
 """Interpolants of one step: ξ and v at fractions x (m, 1) of it, the configuration there being base ∘ exp ξ."""
 
 from collections.abc import Callable
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -13,13 +14,10 @@ class Polynomial:
 
     def __init__(self, make: Callable[[], np.ndarray]):
         self.make = make
-        self._made: np.ndarray | None = None
 
-    @property
+    @cached_property
     def coefficients(self) -> np.ndarray:
-        if self._made is None:
-            self._made = self.make()
-        return self._made
+        return self.make()
 
     def __call__(self, x) -> tuple[np.ndarray, np.ndarray]:
         y, n = self.value(self.coefficients, x), self.coefficients.shape[1] // 2
@@ -34,18 +32,15 @@ class Polynomial:
         return y
 
 
-class Quartic:
-    """ξ as a quartic through both ends of a step of length h, for methods without an interpolant of their own."""
-
-    def __init__(self, robot, h, xi, v0, a0, v1):
-        self.robot, self.step = robot, (h, xi, v0, a0, v1)
-
-    def __call__(self, x) -> tuple[np.ndarray, np.ndarray]:
-        return quartic(self.robot, x, *self.step)
+def through(robot, h, q0, q1, v0, a0, v1) -> Callable:
+    """The `quartic` through both ends of a step of length h; the way from one to the other is looked for when it is first asked."""
+    way = cache(lambda: robot.difference(q0, q1))
+    return lambda x: quartic(robot, h, way(), v0, a0, v1, x)
 
 
-def quartic(robot, x, h, xi, v0, a0, v1):
-    """ξ and v at the fractions x (..., 1) of a step of length h to ξ = `xi`: a quartic in local coordinates.
+def quartic(robot, h, xi, v0, a0, v1, x):
+    """ξ and v at the fractions x (..., 1) of a step of length h to ξ = `xi`: a quartic in local coordinates, for methods without an
+    interpolant of their own.
 
         ξ(x) = h v₀ x + h² v̇₀ x²/2 + c₃ x³ + c₄ x⁴        ξ(1) = ξ,  ξ̇(1) = S⁻¹(ξ) v₁
 

@@ -6,7 +6,7 @@ from ..rates.compliance import tree_compliance
 from ..rates.kernels import kernel, slopes_of
 from ..state import Midpoints, State
 from . import variational
-from .interpolate import Quartic
+from .interpolate import through
 from .step import Failure, Integrator, Step
 
 CLOSE = 1e-15**2  # (correction / step)² at which the iteration has converged
@@ -58,7 +58,7 @@ class Midpoint(Integrator):
         if stops is not None and stops.held:
             v1 = self._at_rest(q1, v1, stops.rows)
         memory = Midpoints(h, stiff, np.concatenate([xi[None], known.past[:3]]), inverse)
-        within = Quartic(self.robot, h, self.robot.difference(s.q, q1), s.v, s.vdot, v1)
+        within = through(self.robot, h, s.q, q1, s.v, s.vdot, v1)
         return Step(h, s.q, q1, v1, within, memory=memory)
 
     def _at_rest(self, q, v, rows):

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from time import monotonic
 from typing import Any, NamedTuple, TypeGuard, cast
 
@@ -16,7 +15,7 @@ from ..events.events import Event, EventDetector
 from ..events.guard import ALERT, FOUND, REACH, SPEED, Guard, Joints
 from ..methods.explicit import Adaptive
 from ..methods.flow import Flow
-from ..methods.interpolate import Polynomial, Quartic
+from ..methods.interpolate import Polynomial, through
 from ..methods.rosenbrock import Rosenbrock
 from ..methods.step import Integrator, Interpolant, Step
 from ..rates.kernels import cache_of
@@ -70,16 +69,13 @@ class Steps:
     def last(self, tau) -> Step:
         """The last one alone, with τ at its end."""
         c, h = self.coefficients, float(self.h[-1])
-        within = self._quartic(h) if c is None else Polynomial(lambda: c[-1])
+        if c is None:
+            assert self.robot is not None
+            within: Interpolant = through(self.robot, h, *self.q[-2:], self.v[-2], self.vdot[-2], self.v[-1])
+        else:
+            within = Polynomial(lambda: c[-1])
         contact = self.contact and {name: x[-1] for name, x in self.contact.items()}
         return Step(h, self.q[-2], self.q[-1], self.v[-1], within, (self.vdot[-1], tau), contact=contact)
-
-    def _quartic(self, h: float) -> Interpolant:
-        """The motion within the last step, made when it is first needed."""
-        robot = self.robot
-        assert robot is not None
-        made = cache(lambda: Quartic(robot, h, robot.difference(self.q[-2], self.q[-1]), self.v[-2], self.vdot[-2], self.v[-1]))
-        return lambda x: made()(x)
 
 
 class Request(NamedTuple):

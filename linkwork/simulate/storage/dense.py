@@ -77,7 +77,7 @@ class Ends(NamedTuple):
         h = (times[j] - times[i])[:, None]
         x = np.where(h > 0, (t - times[i])[:, None] / np.where(h > 0, h, 1.0), 1.0)
         xi = robot.difference(at_q[i], at_q[j])
-        local, v = quartic(robot, x, np.where(h > 0, h, 1.0), xi, at_v[i], at_vdot[i], at_v[j])
+        local, v = quartic(robot, np.where(h > 0, h, 1.0), xi, at_v[i], at_vdot[i], at_v[j], x)
         vdot = (1 - x) * at_vdot[i] + x * at_vdot[j]
         tau = at_tau[i] if self.held else (1 - x) * at_tau[i] + x * at_tau[j]
         return robot.integrate(at_q[i], local), v, vdot, tau
