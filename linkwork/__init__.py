@@ -135,7 +135,7 @@ def __getattr__(name: str):
         return gradient
     if name == "ContactSolver":
         deprecated("linkwork.ContactSolver", "linkwork.ContactLaw, with method= as solver=")
-        return import_module(".simulate.methods.contact", __name__).ContactSolver
+        return import_module(".simulate.methods.contact_law", __name__).contact_solver
     for module, names in LATER.items():
         if name == module or name in names:
             found = import_module(f".{module}", __name__)

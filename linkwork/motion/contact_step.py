@@ -98,7 +98,7 @@ class FreeMotion(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ContactLaw:
+class StepLaw:
     """What may touch and how: contacts, three rows (n, t1, t2) each, then joint limits, joints with dry friction, and rows of somebody
     else's kinds, one each."""
 
@@ -138,6 +138,11 @@ class ContactLaw:
     def rows_of_friction(self) -> tuple[int, ...]:
         """Rows of v with a row of dry friction."""
         return () if self.friction_first else self.rough
+
+    @property
+    def bounces(self) -> bool:
+        """Does anything bounce?"""
+        return bool(self.restitution.any() or (self.limits and self.limit_restitution))
 
     @property
     def normal(self) -> np.ndarray:
@@ -313,7 +318,7 @@ def rubbed(rows, inertia: Inertia | Compliance, v, most):
     return v + inertia.change(y, np.stack(p, -1))
 
 
-def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
+def prepared(law: StepLaw, nodes, q, v, tau, h, external=None):
     """The first half of a step: q½, its free motion from v½, the gaps, J (width, nv) and 𝓜. `nodes` have joints without dry friction."""
     q, v = drift(nodes, q, v, h / 2)
     inertia = Inertia(nodes, q)
@@ -322,7 +327,7 @@ def prepared(law: ContactLaw, nodes, q, v, tau, h, external=None):
 
 
 def contact_step(
-    law: ContactLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared,
+    law: StepLaw, solver, nodes, q, v, tau, impulse, h, dry, external=None, friction=None, prepare: Callable = prepared,
     inertia_at: Callable = Inertia, end: Callable = drift,
 ):  # fmt: skip
     """The state after a step, the impulses (width,) of its rows, what the solver says of them, and the gaps (n + L,).

@@ -257,11 +257,12 @@ def of_tree(robot, q, v, tau, external=None):
 
 
 def accelerations(robot, q, v, tau, t=None):
-    """∂v̇ by q and v with the forces that the mechanism exerts on itself; under constraints along them."""
+    """∂v̇ by q, v and τ with the forces that the mechanism exerts on itself; under constraints along them."""
     if robot.constraints is None:
-        return of_tree(robot, q, v, tau)[:2]
+        return of_tree(robot, q, v, tau)
     at = robot.constraints.derivatives(q, v, tau + robot.passive_force(q, v), t=t).slopes
-    return tuple(x + at.allowed.Y @ own for x, own in zip((at.by_q, at.by_v), robot.passive_force_derivatives(q, v)))
+    pull, damping = robot.passive_force_derivatives(q, v)
+    return at.by_q + at.allowed.Y @ pull, at.by_v + at.allowed.Y @ damping, at.allowed.Y
 
 
 def nodes_like(robot, some):

@@ -4,6 +4,7 @@ from .derivatives.sensitivity import CostGradient, Sensitivity, gradient
 from .ensembles.ensemble import Ensemble, EventTimes, Statistic
 from .events.events import Event, Occurrence
 from .methods.contact import ContactRecord
+from .methods.contact_law import ContactLaw
 from .methods.pairs import Tableau
 from .rates.control import Hold, hold
 from .requests.options import (
@@ -12,7 +13,6 @@ from .requests.options import (
     RK4,
     RK45,
     Baumgarte,
-    ContactLaw,
     Embed,
     Euler,
     Midpoint,

@@ -13,12 +13,13 @@ from .ensembles.ensemble_device import Threads, is_on_device, on_host
 from .ensembles.ensemble_request import request
 from .ensembles.ensemble_run import EnsembleRun
 from .ensembles.places import Lanes
+from .methods.contact_law import ContactLaw
 from .rates.control import Control
 from .rates.kernels import own_robot
 from .requests.capabilities import BATCH, GPU, is_settled, refuse, road_of
 from .requests.checks import checked, checked_until, limit_settings
 from .requests.features import Asked
-from .requests.options import Baumgarte, ContactLaw, Embed, Method, Project, Save, settings_of
+from .requests.options import Baumgarte, Embed, Method, Project, Save, settings_of
 from .requests.settings import Settings
 from .requests.start_state import state_of
 from .runs.run import Run

@@ -15,7 +15,6 @@ from test_ptx_emulated import KINDS, pointer
 import linkwork as lw
 from linkwork.engine.running import ptx_repeat
 from linkwork.engine.running.repeat import Form, Repeat
-from linkwork.simulate.methods.contact import ContactSolver
 from linkwork.simulate.methods.fixed_step import FRICTION, LENGTH, TAU, FixedStep
 from linkwork.simulate.rollouts.rollout_gradient import backward_step
 
@@ -28,7 +27,7 @@ WAYS = {"gauss_seidel": ("gauss_seidel", {}), "newton": ("newton", {}), "soft": 
 def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, material, tmp_path):
     """A ball that falls, strikes, slides and rolls: 60 steps of the march, state, impulse and residual in registers."""
     robot, kind = scenes.ball(friction=0.3, **material), KINDS[dtype]
-    solver = ContactSolver(method=method, rounds=20, tolerance=1e-6)
+    solver = lw.ContactLaw(solver=method, rounds=20, tolerance=1e-6)
     kernel = FixedStep.of(robot, "contact", solver=solver).kernel({TAU: (6,), LENGTH: ()})
     samples, steps = 3, 60
     q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)).astype(kind), np.tile([0, 0, 0, 1.0, 0, 0], (samples, 1)).astype(kind)
@@ -51,7 +50,7 @@ def test_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, method, material,
 def test_the_gradient_of_a_rollout_with_contacts_is_the_same_on_the_gpu(dtype, tmp_path):
     """The march of the step backwards: weights on states and gradients by friction and τ, from states and impulses of a rollout."""
     robot, kind, samples, steps = scenes.ball(friction=0.3), KINDS[dtype], 2, 20
-    solver, shapes = ContactSolver(tolerance=1e-10), {TAU: (6,), LENGTH: (), FRICTION: (1,)}
+    solver, shapes = lw.ContactLaw(tolerance=1e-10), {TAU: (6,), LENGTH: (), FRICTION: (1,)}
     step = FixedStep.of(robot, "contact", solver=solver).differentiable("solved")
     kernel = backward_step(step, shapes, [FRICTION], [TAU], [TAU])
     q, v = np.tile(scenes.placed(robot, z=0.12), (samples, 1)), np.tile([0, 0, 0, 1.0, 0.3, 0], (samples, 1))
@@ -79,7 +78,7 @@ def test_a_rollout_with_contacts_and_loops_is_the_same_on_the_gpu(tmp_path):
     """A four-bar linkage that falls on a plane: loops closed by each sample's own pivots, rounds within rounds of the march."""
     from test_contact_loops import ROBOT, SOLVER, START
 
-    kernel = FixedStep.of(ROBOT, "contact", solver=SOLVER.solves()).kernel({TAU: (3,), LENGTH: ()})
+    kernel = FixedStep.of(ROBOT, "contact", solver=SOLVER).kernel({TAU: (3,), LENGTH: ()})
     steps, starts = 22, [START[None], np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 2))]
     tau, h = np.zeros((1, steps, 3)), np.full(1, 0.0025)
     expected, found = ([np.zeros((steps + 1, *x.shape)) for x in starts] for _ in range(2))

@@ -75,5 +75,5 @@ def test_accurate_forces_of_a_shared_load_are_those_of_least_norm():
 
 
 def test_a_solver_of_no_name_is_refused():
-    with pytest.raises(lw.SimulationError, match='method "quick"'):
+    with pytest.raises(lw.SimulationError, match='solver "quick"'):
         lw.ContactLaw(solver="quick")

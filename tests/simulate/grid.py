@@ -17,7 +17,7 @@ from linkwork.model import solids
 from linkwork.simulate.requests import capabilities
 from linkwork.simulate.requests.capabilities import BATCH, GRADIENT, KERNEL, ROLLOUT, RUN, SLOPE, TABLE
 from linkwork.simulate.requests.features import FEATURES, Asked
-from linkwork.simulate.requests.options import settings_of, solver_of
+from linkwork.simulate.requests.options import settings_of
 from linkwork.simulate.requests.settings import ADAPTIVE, FIXED, Settings
 
 HALF, END, DT = 0.05, 0.1, 0.01  # s: where a run is stopped and resumed, where it ends, and the length of fixed steps
@@ -276,7 +276,7 @@ class Call:
         """The call as the table sees it."""
         how, beside = dict(self.how), {}
         if self.road in ROLLOUTS:
-            law = solver_of(how.get("contact"))
+            law = how.get("contact")
             beside = {"reset": how.get("reset"), "given": how.get("given")}
             settings = Settings(
                 how.get("method", "contact" if self.road == KERNEL else "euler"), contact=law, control=how.get("controls"),

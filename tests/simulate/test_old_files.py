@@ -1,4 +1,5 @@
-"""Files of format 4, written by the version before the state of a run was one value: they are read, and their runs go on."""
+"""Files of format 4, written by the version before the state of a run was one value, and of format 5, `law`, before a contact law was:
+they are read, and their runs go on."""
 
 from pathlib import Path
 
@@ -17,6 +18,7 @@ ENDS = {  # of the runs that were not stopped, and what the file remembers of th
     "radau": (0.6, [1.3700522040833305, 0.2082077654363042, 0.7191983964469558, 0.16471922153504334], Collocation, FORCE),
     "midpoint": (0.6, [1.370079300090572, 0.20810143495911235, 0.7224964078495288, 0.16592684598831728], Midpoints, FORCE),
     "contact": (0.4, [0.023256499999999996, 0.06, 0.0, 0.0], Impulses, {}),
+    "law": (0.3, [0.1202703142709566, 0.06, 1.2749718333041784, 0.3600320208313969, 0.0, 6.000533680523282], Impulses, {}),
     "points": (0.6, [0.02331305140884607, 0.06, 0.0, 0.0], type(None), {}),
     "embed": (0.6, [1.5093459111101548, -1.2457177987824015, 0.6227058932235198, 10.795799884159324, -7.309229051555073, 3.707607757728183],
               type(None), {}),

@@ -8,7 +8,7 @@ import linkwork as lw
 from linkwork.constraints import Holonomic
 from linkwork.simulate.methods import variational
 from linkwork.simulate.methods.flow import Flow
-from linkwork.simulate.methods.slopes import known, rate_slopes
+from linkwork.simulate.methods.stiff import known, rate_slopes
 from linkwork.simulate.rates.control import Controls
 from linkwork.simulate.rates.held import Keeper
 from linkwork.simulate.rates.kernels import kernel, slopes_of

@@ -5,20 +5,19 @@ of edges) says which faces meet. Of their corners that lie over the other face, 
 taken, and those that are farthest in four directions.
 """
 
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...lie.scalars import dot, like
 from .boxes import ball_in_box, crossed, hot
+from .planes import CORNERS
 from .touch import Placed, Touch, length_and_direction
 
 TOLERANCE = 1e-9  # of the size of a face: corners this far outside are over it
 PREFERENCE = 1e-3  # of the size: edges count only if they separate by so much more than faces
 AROUND = np.array([(np.cos(a), np.sin(a)) for a in np.pi * np.array([0.27, 0.77, 1.27, 1.77])])
-CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
-ALL_CORNERS = np.array(list(product((1.0, -1.0), repeat=3)))
+FACE_CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 NONE = -1e30
 TIE = 1e-9  # of the size of a face: by how much a candidate must be better than one before it, so that rounding decides nothing
 ALIKE = 0.9  # cosine of how far the normal of a pair may be from the axis
@@ -108,7 +107,7 @@ Candidate = tuple[Any, Any, Any, Any]  # does it count (..., 1), gap (..., 1), n
 def corners_on(one: Face, other: Face, way: float):
     """The corners of a face that are over another, as candidates; normals from the second box to the first, `way` 1 if the corners are
     of the first."""
-    for s, t in CORNERS:
+    for s, t in FACE_CORNERS:
         x = one.corner(s, t)
         gap = dot(x - other.middle, other.normal)
         yield other.is_below(x), gap, way * other.normal, x - gap / 2 * other.normal
@@ -157,8 +156,8 @@ def otherwise(a: Placed, b: Placed) -> Candidate:
     nothing = np.zeros(len(b.size))
     best: Any = None
     for box, other, way in ((a, b, 1.0), (b, a, -1.0)):
-        corners = box.corners(ALL_CORNERS)
-        for i in range(len(ALL_CORNERS)):
+        corners = box.corners(CORNERS)
+        for i in range(len(CORNERS)):
             touch = ball_in_box(corners[..., i, :], nothing, other)
             pair = touch.gap, way * touch.normal[..., 0, :], touch.point[..., 0, :]
             best = pair if best is None else tuple(np.where(pair[0] < best[0], x, y) for x, y in zip(pair, best))

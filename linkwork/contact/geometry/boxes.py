@@ -45,8 +45,13 @@ def point_box(x, half):
 
 
 def sphere_cylinder(sphere: Placed, cylinder: Placed) -> Touch:
-    distance, n = point_cylinder(cylinder.inside(sphere.p), *(like(cylinder.size[:, i], sphere.p) for i in (0, 1)))
-    return ball(sphere.p, sphere.size[:, 0], distance, cylinder.turned(n))
+    return ball_in_cylinder(sphere.p, sphere.size[:, 0], cylinder)
+
+
+def ball_in_cylinder(x, radius, cylinder: Placed) -> Touch:
+    """A ball at x against a cylinder, or a point for radius zero."""
+    distance, n = point_cylinder(cylinder.inside(x), *(like(cylinder.size[:, i], x) for i in (0, 1)))
+    return ball(x, radius, distance, cylinder.turned(n))
 
 
 def point_cylinder(x, radius, length):

@@ -15,11 +15,11 @@ import numpy as np
 from ...lie.iteration import iterate
 from ...lie.scalars import dot, like
 from ...lie.scalars import still as constant
-from .boxes import ball_in_box, crossed, point_cylinder, sphere_cylinder
+from .boxes import ball_in_box, ball_in_cylinder, crossed
 from .moving import Moving
 from .planes import CORNERS, THIRDS
 from .spheres import ends
-from .touch import Placed, Touch, clipped, length_and_direction, one, together
+from .touch import Placed, Touch, clipped, length_and_direction, one, together, turned_round
 
 MARGIN = 0.1  # of the smallest half size
 ROUNDS = 60
@@ -269,7 +269,7 @@ def encloses(w):
 
 def capsule_cylinder(a: Placed, b: Placed) -> Touch:
     """The nearest points, and the ends of the capsule."""
-    tips = [sphere_cylinder(Placed(end, a.R, a.size), b) for end in ends(a)]
+    tips = [ball_in_cylinder(end, a.size[:, 0], b) for end in ends(a)]
     return together(of_kinds("capsule", "cylinder")(a, b), *tips)
 
 
@@ -278,14 +278,15 @@ def cylinder_box(a: Placed, b: Placed) -> Touch:
     nothing = np.zeros(len(a.size))
     rims = [ball_in_box(x, nothing, b) for x in rim_points(a)]
     corners = b.corners(CORNERS)
-    heads = [on_cylinder(corners[..., i, :], a, -1.0) for i in range(len(CORNERS))]
+    heads = [turned_round(ball_in_cylinder(corners[..., i, :], nothing, a)) for i in range(len(CORNERS))]
     return together(of_kinds("cylinder", "box")(a, b), *rims, *heads)
 
 
 def cylinder_cylinder(a: Placed, b: Placed) -> Touch:
     """The nearest points, and three points of each rim against the other cylinder."""
-    first = [on_cylinder(x, b, 1.0) for x in rim_points(a)]
-    second = [on_cylinder(x, a, -1.0) for x in rim_points(b)]
+    nothing = np.zeros(len(a.size))
+    first = [ball_in_cylinder(x, nothing, b) for x in rim_points(a)]
+    second = [turned_round(ball_in_cylinder(x, nothing, a)) for x in rim_points(b)]
     return together(of_kinds("cylinder", "cylinder")(a, b), *first, *second)
 
 
@@ -294,10 +295,3 @@ def rim_points(cylinder: Placed):
     r, half = like(cylinder.size[:, :1], cylinder.p), like(cylinder.size[:, 1:] / 2, cylinder.p)
     x, y, z = (cylinder.R[..., :, i] for i in range(3))
     return [cylinder.p + sign * half * z + r * (c * x + s * y) for sign in (1.0, -1.0) for c, s in THIRDS]
-
-
-def on_cylinder(x, cylinder: Placed, way: float) -> Touch:
-    """A point against a cylinder; with way −1 the normal is from the point to the cylinder."""
-    distance, n = point_cylinder(cylinder.inside(x), *(like(cylinder.size[:, i], x) for i in (0, 1)))
-    n = cylinder.turned(n)
-    return one(distance, way * n, x - (distance / 2)[..., None] * n)

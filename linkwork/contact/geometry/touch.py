@@ -52,7 +52,7 @@ def on_first(x, normal, gap) -> Touch:
 
 
 def turned_round(touch: Touch) -> Touch:
-    """The same with the shapes exchanged."""
+    """The points with the shapes exchanged."""
     return Touch(touch.gap, -touch.normal, touch.point)
 
 

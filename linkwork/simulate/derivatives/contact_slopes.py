@@ -14,7 +14,7 @@ from ...engine.loading.kernel import Kernel
 from ...engine.tracing.program import Input
 from ...kernels import QuantityKernel
 from ...motion.contact_step import drift
-from ..methods.contact import PRECISE
+from ..methods.contact_law import PRECISE
 from ..methods.fixed_step import FRICTION, LENGTH, TAU, FixedStep
 from ..requests.settings import Settings
 

@@ -7,7 +7,7 @@ x⁺ = r(t, x⁻) when g(t, x) = 0, a change of the state changes the time of th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -273,10 +273,8 @@ class _Walk:
                     f't = {t[inside[0]]:.6g} s lies within a step of method "contact", where a run is interpolated; sensitivities are '
                     "those of the ends of steps, at multiples of dt."
                 )
-            k, x = i[inside], x[inside]
-            c = None if s.coefficients is None else s.coefficients[k] * x[:, None, None] ** np.arange(s.coefficients.shape[1])[:, None]
-            part = replace(s, t=s.t[k], h=x * s.h[k], base=s.base[k], xi=s.xi[k], v=s.v[k], coefficients=c)
-            J = StepDerivatives(self.of, part, self.run.settings.method, self.held[k]).matrix
+            k = i[inside]
+            J = StepDerivatives(self.of, s.parts(k, x[inside]), self.run.settings.method, self.held[k]).matrix
             given = np.concatenate([starts[k], held[k], np.broadcast_to(constants, (len(k), *constants.shape))], -2)
             out[inside] = J @ given
         return out

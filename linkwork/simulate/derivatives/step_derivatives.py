@@ -9,13 +9,13 @@ The lengths of the steps stand still. Columns are (η, δv, δτ, δp): δτ is 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from ...dynamics import Dynamics
 from ...errors import SimulationError
-from ...motion.linearize import chart, euler_matrix, explicit_matrix, of_tree, stacked
+from ...motion.linearize import accelerations, chart, euler_matrix, explicit_matrix, stacked
 from ...motion.runge_kutta import RK4, RungeKutta
 from ...quantities import coordinate_rates
 from ..requests.settings import PAIRS
@@ -47,26 +47,33 @@ class Steps:
 
     @staticmethod
     def of(robot: Dynamics, dense: Dense, end: float) -> "Steps":
+        """The steps of a run of one method, which ends at a time."""
         if len(dense.parts) != 1:
             raise SimulationError("a run that was resumed by another method has no derivatives; derive each part by itself.")
-        return _steps(robot, dense.parts[0], end)
+        part, n = dense.parts[0], robot.nv
+        if isinstance(part, Polynomials):
+            h = np.diff([*part.t, end]) + np.diff([*part.late, 0.0])
+            h = np.where(np.abs(h - part.h) <= 1e-9 * part.h, part.h, h)
+            c = part.coefficients
+            steps = Steps(part.t, h, part.base, c[:, 0, :n], c[:, 0, n:], shorter(c, h / part.h))
+        else:
+            t, q, v, *_ = part.rows
+            steps = Steps(t[:-1], np.diff(t), q[:-1], np.zeros((len(t) - 1, n)), v[:-1])
+        return steps.some(steps.h > 0)
+
+    def some(self, which) -> "Steps":
+        """Some of them, a mask or numbers."""
+        return Steps(*(None if x is None else x[which] for x in (getattr(self, each.name) for each in fields(self))))
+
+    def parts(self, which, x) -> "Steps":
+        """The fractions x of some of them."""
+        steps = self.some(which)
+        return replace(steps, h=x * steps.h, coefficients=None if steps.coefficients is None else shorter(steps.coefficients, x))
 
 
-def _steps(robot, part, end) -> Steps:
-    if isinstance(part, Polynomials):
-        h = np.diff([*part.t, end]) + np.diff([*part.late, 0.0])
-        h = np.where(np.abs(h - part.h) <= 1e-9 * part.h, part.h, h)
-        made, c, n = h > 0, part.coefficients, robot.nv
-        return Steps(part.t[made], h[made], part.base[made], c[made, 0, :n], c[made, 0, n:], c[made] * _shorter(h / part.h, c)[made])
-    t, q, v, *_ = part.rows
-    h = np.diff(t)
-    made = h > 0
-    return Steps(t[:-1][made], h[made], q[:-1][made], np.zeros((int(made.sum()), robot.nv)), v[:-1][made])
-
-
-def _shorter(x, c):
-    """The powers that make polynomials in a fraction of the step those in a fraction of a part of it."""
-    return x[:, None, None] ** np.arange(c.shape[1])[:, None]
+def shorter(c, x):
+    """Polynomials in a fraction of a step as those in a fraction of a part x of it."""
+    return c * x[:, None, None] ** np.arange(c.shape[1])[:, None]
 
 
 @dataclass(frozen=True)
@@ -125,13 +132,9 @@ class Derivatives:
 
     def accelerations(self, q, v, tau):
         """∂v̇ by q, v, τ and constants."""
-        if (constraints := self.robot.constraints) is None:
-            by_q, by_v, by_tau = of_tree(self.robot, q, v, tau)
-        else:
-            q, v = constraints.put_back(q, v)
-            at = constraints.derivatives(q, v, tau + self.robot.passive_force(q, v)).slopes
-            pull, damping = self.robot.passive_force_derivatives(q, v)
-            by_q, by_v, by_tau = at.by_q + at.allowed.Y @ pull, at.by_v + at.allowed.Y @ damping, at.allowed.Y
+        if self.robot.constraints is not None:
+            q, v = self.robot.constraints.put_back(q, v)
+        by_q, by_v, by_tau = accelerations(self.robot, q, v, tau)
         return by_q, by_v, by_tau, by_tau @ self.by_constants(q, v, self.vdot(q, v, tau))
 
     def put_back(self, q, v):

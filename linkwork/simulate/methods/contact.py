@@ -7,7 +7,6 @@ Of robots that have no such kernels (loops, long mechanisms, blocks of somebody 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, NamedTuple
 
@@ -20,110 +19,31 @@ from ...contact.problem import Problem
 from ...contact.quantities import contact_bias, contact_gaps, contact_jacobian
 from ...contact.solver.accelerations import GAP, SPEED
 from ...contact.solver.accurate import closing, solve_rows
-from ...contact.solver.gauss_seidel import gauss_seidel
-from ...contact.solver.implicit import implicit
-from ...contact.solver.interior import interior
-from ...contact.solver.least_norm import least_norm
-from ...contact.solver.newton import Newton, descent, newton
 from ...contact.solver.solve import GOOD
 from ...contact.step_rows import rows_of
 from ...dynamics import Dynamics
 from ...engine.loading.kernel import Kernel
 from ...errors import ConstraintError, SimulationError
-from ...lie.iteration import iterate
-from ...lie.scalars import like, still
+from ...lie.scalars import like
 from ...model.contacts import contacts_off
-from ...motion.contact_step import RECOVERY, Compliance, ContactLaw, FreeMotion, Inertia, applied_force, contact_step, drift
+from ...motion.contact_step import RECOVERY, Compliance, FreeMotion, Inertia, StepLaw, applied_force, contact_step, drift
 from ...motion.joint_limits import each_velocity, limits_of
 from ...motion.rotation_translation import turned
 from ..rates.compliance import compliance
 from ..state import Impulses, entry_shapes
+from .contact_law import PRECISE, UNSHARED, ContactLaw
 from .flow import Flow
 from .interpolate import through
 from .record import Growing
 from .step import Integrator, Step
 
 ONE = np.ones(())
-SOLVERS = "gauss_seidel", "newton", "interior"
 UNROLLED = 40  # blocks of a problem whose rounds are straight-line code
 FEW = 2  # blocks for which the whole step is a kernel unless a solver is given
 MANY = 32  # and if no points share a load: Newton's rounds for more compile for seconds
 
 
-@dataclass(frozen=True)
-class ContactSolver:
-    """How contacts are solved in kernels: of `simulate`, where what is not good enough is solved again, and of `rollout`, where it is not.
-    The fields are those of `lw.ContactLaw`, which makes it; `method` is its `solver`."""
-
-    method: str = "gauss_seidel"
-    rounds: int = 50
-    tolerance: float = 1e-7
-    polish: int = 0
-    least_norm: bool = False
-    limits: bool = False
-    restitution: float = 0.0
-    friction: str = "solved"
-    impacts: str = "together"
-    recovery: float = RECOVERY
-    impact_times: bool = True
-    smoothing: float = 0.0
-
-    def __post_init__(self):
-        if self.method not in SOLVERS:
-            raise SimulationError(f'a contact solver has method "{self.method}"; it may be {" or ".join(SOLVERS)}.')
-        if self.friction not in ("solved", "first"):
-            raise SimulationError(f'a contact solver has friction "{self.friction}"; it may be "solved" or "first".')
-        if self.impacts not in ("together", "poisson", "one_by_one"):
-            raise SimulationError(f'a contact solver has impacts "{self.impacts}"; it may be "together", "poisson" or "one_by_one".')
-        for name, least in (("rounds", 1), ("polish", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or int(value) != value or value < least:
-                raise SimulationError(f"a contact solver has {name} {value!r}; it takes a whole number, at least {least}.")
-        for name in ("tolerance", "recovery", "smoothing"):
-            if not getattr(self, name) >= 0:
-                raise SimulationError(f"a contact solver has {name} {getattr(self, name)!r}; it takes a number that is not negative.")
-        if self.smoothing and (self.polish or self.least_norm):
-            raise SimulationError("a contact solver with smoothing has one solution, by Newton's method: leave polish and least_norm away.")
-
-    @property
-    def in_steps(self) -> "ContactSolver | Newton":
-        """What solves the problem of a step, where the mass matrix is at hand."""
-        plain = self.method == "newton" and not (self.polish or self.least_norm or self.smoothing)
-        return Newton(self.rounds, self.tolerance) if plain else self
-
-    def __call__(self, p: Problem, force):
-        """λ, and (residual, rounds)."""
-        if self.method == "interior" or self.smoothing:
-            found, left, rounds = interior(p, self.rounds, force, self.tolerance, smoothing=self.smoothing)
-        else:
-            found, rounds = (newton if self.method == "newton" else gauss_seidel)(p, force, self.rounds, self.tolerance)
-        if self.polish:
-            found, more = iterate(lambda x: self._polished(p, x), found, self.polish)
-            rounds = rounds + np.minimum(more, self.polish)
-        found = least_norm(p, found) if self.least_norm else found
-        left = left if self.smoothing else p.residual(found)
-        return found, np.stack([left, rounds + 0.0 * left], -1)
-
-    def differentiable(self, p: Problem, force):
-        """As a call, with the derivative of the problem's solution, whatever the rounds were."""
-        found, said = self(p, still(force))
-        return self.solution(p, found), still(said)
-
-    def solution(self, p: Problem, force):
-        """The solution near a λ, with its derivative by all that the problem is made of; the λ itself where no better one is near."""
-        return implicit(p, force, self.smoothing)
-
-    def _polished(self, p: Problem, force):
-        """λ after a Newton step, and whether it was good before."""
-        done = p.residual(force) <= self.tolerance
-        return np.where(done[..., None], force, descent(p, force)[0]), done
-
-
-PRECISE = ContactSolver(rounds=100, tolerance=1e-11, polish=6, least_norm=True)  # for a single run
-UNSHARED = ContactSolver(method="newton", rounds=20, tolerance=1e-10)  # and where no points share a load
-
-
-def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery: float = RECOVERY, all_rough=None) -> ContactLaw:
+def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery: float = RECOVERY, all_rough=None) -> StepLaw:
     """The contacts of a robot, with its joint limits if asked for, and dry friction of joints: of those that have it, or of all."""
     table = robot.contacts
     bounds = tuple(limits_of(robot)) if limits else ()
@@ -131,17 +51,9 @@ def law_of(robot: Dynamics, *, limits: bool, restitution: float = 0.0, recovery:
     touching: Callable = _nothing
     if len(table):
         touching = partial(_touching, pairs_of(robot.model))
-    return ContactLaw(
+    return StepLaw(
         touching, table.friction, table.restitution, table.compliance, table.damping, bounds, restitution, rows, rows_of(robot), recovery
     )  # fmt: skip
-
-
-def derivative_law(law: ContactLaw, solver: ContactSolver) -> ContactLaw:
-    """The law of steps that are differentiated: those that bounce earlier or later, if the solver says so."""
-    bounces = law.restitution.any() or (law.limits and law.limit_restitution)
-    if not (solver.impact_times and bounces):
-        return law
-    return replace(law, impact_times=True)
 
 
 def _touching(pairs, system, q):
@@ -158,7 +70,7 @@ def smooth(nodes):
     return nodes.without_friction(), dry
 
 
-def check_touching(robot: Dynamics, law: ContactLaw, instead: str) -> None:
+def check_touching(robot: Dynamics, law: StepLaw, instead: str) -> None:
     """Raise where steps with contacts have no contact point and no joint limit: dry friction of joints alone is no contact."""
     if not (law.contacts or law.limits or law.own):
         ways = " ".join(contacts_off(robot.model)) or 'Make them with model.with_contacts("ground").'
@@ -216,8 +128,8 @@ class ContactFlow(Flow):
 
     def __init__(self, robot: Dynamics, controls, settings, keeper):
         """`settings` are those of the run."""
-        self.solver: ContactSolver | None = settings.contact
-        recovery = (settings.contact or PRECISE).recovery
+        self.solver: ContactLaw | None = settings.contact
+        recovery = (self.solver or PRECISE).recovery
         self.law = law_of(robot, limits=settings.limits, restitution=settings.restitution, recovery=recovery)
         check_touching(robot, self.law, 'another method, e.g. "rk45", which has dry friction of joints too')
         robot.lowered.refuse_singular(None)
@@ -263,7 +175,7 @@ class ContactMidpoint(Integrator):
 
     def __init__(self, flow):
         super().__init__(flow)
-        self.law: ContactLaw = flow.law
+        self.law: StepLaw = flow.law
         robot, law = self.robot, self.law
         nodes, dry = smooth(robot.lowered.plain())
         self.nodes, self.dry = robot.lowered.system(nodes), dry[list(law.rough)]
@@ -322,7 +234,7 @@ class ContactMidpoint(Integrator):
         step = contact_step(law, solve_closing, self.nodes, q, v, tau, start, h, self.dry, external, None, prepare, end=end)
         return *step, rates
 
-    def _by_kernels(self, law: ContactLaw, nodes, q, v, tau, h, external):
+    def _by_kernels(self, law: StepLaw, nodes, q, v, tau, h, external):
         """The first half of a step, by kernels: q½, v½, gaps, J and 𝓜⁻¹ are one, v_f of them and a velocity another."""
 
         def half(nodes, q, v, h):
@@ -352,7 +264,7 @@ class ContactMidpoint(Integrator):
 
         return robot.made.once(make, name, law.limits, law.limit_restitution, law.recovery, names)
 
-    def _by_numbers(self, t, rates: list, law: ContactLaw, nodes, q, v, tau, h, external):
+    def _by_numbers(self, t, rates: list, law: StepLaw, nodes, q, v, tau, h, external):
         """The first half of a step, in NumPy; what is asked for accelerations is added to `rates`."""
         robot, (q, v) = self.robot, drift(nodes, q, v, h / 2)
         if self.constrained:

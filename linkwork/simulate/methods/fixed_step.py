@@ -17,18 +17,19 @@ from ...engine.tracing.program import Input
 from ...errors import ShapeError
 from ...kernels import UserKernel
 from ...lie.scalars import like
-from ...motion.contact_step import ContactLaw, contact_step
+from ...motion.contact_step import StepLaw, contact_step
 from ...motion.equations import STEPS
 from ...systems import Mechanism
 from ...varying import Varying
 from ..rates.constrained_step import CONSTRAINED_STEPS, ConstrainedMotion
 from ..rates.kernels import mechanism_of, own_robot, source
-from .contact import ContactSolver, check_touching, derivative_law, law_of, picked, smooth
+from .contact import check_touching, law_of, picked, smooth
+from .contact_law import ContactLaw
 
 TAU, LENGTH, DRIVE = "the step's tau", "the step's length", "the step's drives"  # inputs that no user's function asks for
 FRICTION = "contact_friction"  # of each point, where samples have their own
 IMPULSE, SOLVED = "impulse", "said"  # of the step before; the largest residual of all steps, and the rounds of the last one
-DEFAULT = ContactSolver()
+DEFAULT = ContactLaw()
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -45,13 +46,13 @@ class FixedStep:
     method: str = "euler"
     control: UserKernel | None = None
     reset: UserKernel | None = None
-    law: ContactLaw | None = None
-    solver: ContactSolver = DEFAULT
+    law: StepLaw | None = None
+    solver: ContactLaw = DEFAULT
     slopes: str = ""
     choice: ByChoice | None = None  # of dependent velocities for all samples; each has its own where there is none
 
     @staticmethod
-    def of(robot: Dynamics | Varying, method: str, control=None, reset=None, solver: ContactSolver | None = None) -> "FixedStep":
+    def of(robot: Dynamics | Varying, method: str, control=None, reset=None, solver: ContactLaw | None = None) -> "FixedStep":
         """The step of a rollout, with its contacts if it has them; controls and resets that are no kernels are no part of it."""
         control, reset = (x if isinstance(x, UserKernel) else None for x in (control, reset))
         if method != "contact":
@@ -65,7 +66,9 @@ class FixedStep:
 
     def differentiable(self, slopes: str = "implicit") -> "FixedStep":
         """The step with the derivatives of its solved problem."""
-        return self if self.law is None else replace(self, law=derivative_law(self.law, self.solver), slopes=slopes)
+        if self.law is None:
+            return self
+        return replace(self, law=replace(self.law, impact_times=self.solver.impact_times and self.law.bounces), slopes=slopes)
 
     @property
     def memory(self) -> dict[str, tuple[int, ...]]:
@@ -146,7 +149,7 @@ def free_step(method: str) -> Callable:
     return moved
 
 
-def step_with_contacts(law: ContactLaw, solve: Callable) -> Callable:
+def step_with_contacts(law: StepLaw, solve: Callable) -> Callable:
     """A step with contacts: of a mechanism at inputs by name, (q, v, τ, h) -> q, v, impulses, what is said of their solution, gaps."""
 
     def moved(mechanism: Mechanism, at: Mapping, q, v, tau, h, external=None):

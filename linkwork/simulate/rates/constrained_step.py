@@ -22,7 +22,7 @@ from ...constraints.systems.system import LoopSystem
 from ...lie.iteration import iterate
 from ...lie.scalars import rounding
 from ...motion import equations
-from ...motion.contact_step import Compliance, ContactLaw, FreeMotion, drift
+from ...motion.contact_step import Compliance, FreeMotion, StepLaw, drift
 from ...motion.rotation_translation import turned
 from ...systems import Mechanism
 
@@ -55,7 +55,7 @@ class ConstrainedMotion:
         """v̇ with the springs, damping and friction of the joints."""
         return equations.acceleration(equations.OfSystem(self.system(q, when)), q, v, tau)
 
-    def prepared(self, law: ContactLaw, nodes, q, v, tau, h, external=None):
+    def prepared(self, law: StepLaw, nodes, q, v, tau, h, external=None):
         """The first half of a step with contacts: q½, free motion, gaps, J and the compliance of the joints, with loops closed at q½."""
         q, v = drift(nodes, q, v, h / 2)
         q, v = self.back(q, v, MIDDLE)

@@ -9,7 +9,8 @@ from ...kernels import UserKernel
 from ...motion.joint_limits import each_velocity, limits_of
 from ...varying import Varying
 from ..events.events import Event
-from ..methods.contact import ContactSolver, law_of
+from ..methods.contact import law_of
+from ..methods.contact_law import ContactLaw
 from ..rates.control import Hold, parts_of
 from ..rates.held import Keeper
 from ..rates.on_constraints import OnConstraints
@@ -44,8 +45,8 @@ class Asked:
         return [] if isinstance(self.settings.control, MissingFunction) else parts_of(self.settings.control)
 
     @property
-    def law(self) -> ContactSolver:
-        return self.settings.contact or ContactSolver()
+    def law(self) -> ContactLaw:
+        return self.settings.contact or ContactLaw()
 
     @property
     def events(self) -> list[Event]:

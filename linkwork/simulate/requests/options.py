@@ -6,8 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import SimulationError, deprecated, did_you_mean
-from ...motion.contact_step import RECOVERY
-from ..methods.contact import ContactSolver
+from ..methods.contact_law import ContactLaw
 from ..methods.pairs import Tableau
 from .settings import PAIRS
 
@@ -114,69 +113,6 @@ class Moreau(Fixed):
 
 
 @dataclass(frozen=True)
-class ContactLaw:
-    """How bodies and joints touch, and how it is solved.
-
-    limits      joints stop at their limits
-    restitution  speed after an impact at a joint limit divided by the speed before, 0 to 1; that of contacts is of their materials
-    impacts     "together": Newton's law for all contacts that strike at one time; and, in runs that go event by event, "poisson": impulses
-                that stop them, and e times their normal parts once more; "one_by_one": one contact after another, the fastest first,
-                as often as it takes
-    recovery    m/s: how fast bodies that are in each other are pushed apart, at most
-    solver      "fast": rounds in kernels until `tolerance`; "accurate": many digits, and where two bodies share a load at several points
-                the forces of least norm. None: `simulate` is accurate, `rollout` fast. Or the method of the rounds by its name:
-                "gauss_seidel": contact after contact, each solved exactly: for a few points that do not share a load; "newton": few
-                rounds, each a linear system as sparse as the mass matrix: for feet with several points, many contacts, joint limits
-                and dry friction; "interior": an interior point, for few contacts that are hard (large mass ratios)
-    rounds      of the solver at most, in each step; they start from the forces of the step before
-    tolerance   where rounds end: the last change of a velocity, relative to the velocities of the problem
-    polish      Newton steps after the rounds, where these have not come to an end: for few contacts and many digits
-    least_norm  of forces that are not unique, those with the least norm; off, any of them
-    friction    dry friction of joints, of rollouts: "solved" with the contacts, or "first", joint by joint before the contacts are solved:
-                rounds are then fewer, and a joint that both hold creeps
-    impact_times  derivatives: does a change of the state shift the times of impacts that bounce, as in the motion; or are they those of
-                the steps alone, in which an impact stays in its step?
-    smoothing   m/s, of rollouts: contacts push before they touch, as a potential −s² log gap for each unit of mass does, and derivatives
-                are continuous (contact/solver/interior.py, whatever the solver). Errors are O(s²), where contacts
-                change O(s)
-    """
-
-    limits: bool = False
-    restitution: float = 0.0
-    impacts: str = "together"
-    recovery: float = RECOVERY
-    solver: str | None = None
-    rounds: int = 50
-    tolerance: float = 1e-7
-    polish: int = 0
-    least_norm: bool = False
-    friction: str = "solved"
-    impact_times: bool = True
-    smoothing: float = 0.0
-
-    def __post_init__(self):
-        self.solves()  # which says what is no value of a field
-
-    def solves(self) -> ContactSolver:
-        """The solver of the problems of its steps."""
-        own = {name: getattr(self, name) for name in SOLVING}
-        own |= ACCURATE if self.solver == "accurate" else {}
-        method = WANTED.get(self.solver or "", self.solver or "gauss_seidel")
-        return ContactSolver(method, limits=self.limits, restitution=self.restitution, **own)
-
-    @property
-    def chosen(self) -> ContactSolver | None:
-        """The solver of single runs, if the law says anything of it."""
-        default = all(getattr(self, name) == getattr(ContactLaw, name) for name in SOLVING)
-        return None if default and self.solver in (None, "accurate") else self.solves()
-
-
-WANTED = {"fast": "newton", "accurate": "newton"}  # the method of the rounds, by what is wanted
-ACCURATE = {"rounds": 100, "tolerance": 1e-10, "polish": 6, "least_norm": True}  # of rollouts
-SOLVING = "rounds", "tolerance", "polish", "least_norm", "friction", "impacts", "recovery", "impact_times", "smoothing"
-
-
-@dataclass(frozen=True)
 class Project:
     """After each step the state is put back on the constraints: on the robot's own, or `onto` others.
 
@@ -274,10 +210,10 @@ def settings_of(said: Mapping[str, Any], known: tuple[str, ...], where: str = "s
             raise SimulationError(f'{where} has no option "{name}".{near}')
         if name in OLD:
             deprecated(f"{where}({name}=...)", OLD[name], level=level)
-        if twice := sorted(set(found) & set(more)):
-            if twice != ["limits"]:
-                raise SimulationError(f"{where} was given {twice[0]} twice, as {name}= says it and by another option; give it once.")
-            more["limits"] = more["limits"] or found["limits"]
+        twice = sorted(set(found) & set(more))
+        if again := [x for x in twice if x not in ("limits", "restitution") or (x != "limits" and found[x] and more[x])]:
+            raise SimulationError(f"{where} was given {again[0]} twice, as {name}= says it and by another option; give it once.")
+        more |= {x: more[x] or found[x] for x in twice}
         found |= more
     if where == "resume" and isinstance(method := said.get("method"), Method):  # all numbers are those of the new one
         found = {x.name: x.default for x in fields(method)} | found
@@ -296,11 +232,7 @@ def _default(method: Method, name: str):
 
 
 def _of_contact(law) -> dict[str, Any]:
-    if law is None:
-        return {"contact": None}
-    if isinstance(law, ContactLaw):
-        return {"contact": law.chosen, "limits": law.limits, "restitution": law.restitution}
-    return {"contact": solver_of(law)}
+    return {"contact": None} if solver_of(law) is None else {"contact": law.chosen, "limits": law.limits, "restitution": law.restitution}
 
 
 def _of_loops(loops) -> dict[str, Any]:
@@ -327,8 +259,8 @@ def _of_save(save) -> dict[str, Any]:
 OPTIONS = {"method": _of_method, "contact": _of_contact, "loops": _of_loops, "save": _of_save}
 
 
-def solver_of(contact) -> ContactSolver | None:
-    """The solver of a rollout's contacts: that of an lw.ContactLaw, or one of an earlier version."""
-    if contact is not None and not isinstance(contact, (ContactLaw, ContactSolver)):
-        raise SimulationError(f"contact is {contact!r:.60}; it takes an lw.ContactLaw(...).")
-    return contact.solves() if isinstance(contact, ContactLaw) else contact
+def solver_of(law) -> ContactLaw | None:
+    """A contact law with the method of its rounds by name, if there is one."""
+    if law is not None and not isinstance(law, ContactLaw):
+        raise SimulationError(f"contact is {law!r:.60}; it takes an lw.ContactLaw(...).")
+    return law and law.solves()

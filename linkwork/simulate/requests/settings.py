@@ -6,7 +6,8 @@ from math import inf
 from time import monotonic
 from typing import Any
 
-from ..methods.contact import ContactMidpoint, ContactSolver
+from ..methods.contact import ContactMidpoint
+from ..methods.contact_law import ContactLaw
 from ..methods.diagonal import DiagonalFlow, InDiagonalVelocities
 from ..methods.explicit import RK4, Adaptive, CompiledOnly, Euler
 from ..methods.flow import Flow
@@ -68,7 +69,7 @@ class Settings:
     tolerance: float | None = None
     sensitivity: tuple[str, ...] = ()
     velocities: str = "v"
-    contact: ContactSolver | None = None
+    contact: ContactLaw | None = None
     max_steps: float | None = None
     timeout: float | None = None
 

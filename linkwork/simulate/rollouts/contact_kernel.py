@@ -6,14 +6,14 @@ from ...dynamics import Dynamics
 from ...errors import SimulationError, renamed_keyword
 from ...kernels import RobotKernel, UserKernel
 from ...lie.scalars import like
-from ..methods.contact import ContactSolver
+from ..methods.contact_law import ContactLaw
 from ..methods.fixed_step import IMPULSE, LENGTH, TAU, FixedStep
 from ..requests.capabilities import KERNEL, refuse
 from ..requests.features import Asked
-from ..requests.options import ContactLaw, solver_of
+from ..requests.options import solver_of
 from ..requests.settings import Settings
 
-PRECISE = ContactSolver(method="newton", rounds=30, tolerance=1e-11)  # a step to the digits that its differences need
+PRECISE = ContactLaw(solver="newton", rounds=30, tolerance=1e-11)  # a step to the digits that its differences need
 
 
 @renamed_keyword("contact_kernel", "solver", "contact")

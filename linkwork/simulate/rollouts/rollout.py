@@ -14,16 +14,16 @@ from ...errors import SimulationError
 from ...foreign import is_foreign, wants_gradient, without_gradient
 from ...kernels import UserKernel
 from ...lie.scalars import numbers, working_dtype
-from ...motion.contact_step import ContactLaw as Law
+from ...motion.contact_step import StepLaw
 from ...motion.equations import STEPS
 from ...varying import Varying
-from ..methods.contact import ContactSolver
+from ..methods.contact_law import ContactLaw
 from ..methods.fixed_step import FixedStep
 from ..methods.record import End
 from ..rates.kernels import own_robot
 from ..requests.capabilities import ROLLOUT, refuse
 from ..requests.features import Asked
-from ..requests.options import ContactLaw, solver_of
+from ..requests.options import solver_of
 from ..requests.settings import ADAPTIVE, FIXED, Settings
 from .rollout_inputs import RolloutInputs
 from .steps import make_steps
@@ -88,7 +88,7 @@ class ContactRollout(Motions, ContactRows):
     """
 
 
-def rows_of(law: Law | None, dt: float, t, q, v, impulse=None, said=None) -> Rollout | ContactRollout:
+def rows_of(law: StepLaw | None, dt: float, t, q, v, impulse=None, said=None) -> Rollout | ContactRollout:
     """A rollout of its rows (..., rows, shape)."""
     if law is None or impulse is None or said is None:
         return Rollout(t, q, v)
@@ -99,7 +99,7 @@ def rows_of(law: Law | None, dt: float, t, q, v, impulse=None, said=None) -> Rol
 
 def rollout(
     robot: Dynamics | Varying, Q0, V0, controls=None, *, dt: float, steps: int, start: float = 0.0, method: str = "euler", every: int = 1,
-    reset=None, given=None, each_step=None, out=None, contact: ContactLaw | ContactSolver | None = None, impulse=None,
+    reset=None, given=None, each_step=None, out=None, contact: ContactLaw | None = None, impulse=None,
 ) -> Rollout | ContactRollout:  # fmt: skip
     """The motion of a batch of robots from Q0 (..., nq), V0 (..., nv) over `steps` steps of length dt.
 

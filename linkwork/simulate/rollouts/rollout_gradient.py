@@ -22,11 +22,11 @@ from ...errors import SimulationError
 from ...foreign import is_foreign
 from ...quantities import coordinate_rates, coordinate_weights
 from ...varying import Varying
-from ..methods.contact import ContactSolver
+from ..methods.contact_law import ContactLaw
 from ..methods.fixed_step import DRIVE, LENGTH, TAU, FixedStep
 from ..rates.kernels import own_robot
 from ..requests.capabilities import GRADIENT
-from ..requests.options import ContactLaw, solver_of
+from ..requests.options import solver_of
 from .rollout import ContactRollout, Rollout, as_numpy, check_steps, checked_start, states_of
 from .rollout_inputs import RolloutInputs
 from .steps import march, repeated
@@ -50,7 +50,7 @@ class RolloutGradient(NamedTuple):
 def rollout_gradient(
     robot: Dynamics | Varying, Q0, V0, controls=None, *, weights, dt: float, steps: int, start: float = 0.0, method: str = "euler",
     every: int = 1, reset=None, given=None, each_step=None, run: Rollout | ContactRollout | None = None, checkpoint: int | None = None,
-    contact: ContactLaw | ContactSolver | None = None, impulse=None,
+    contact: ContactLaw | None = None, impulse=None,
 ) -> RolloutGradient:  # fmt: skip
     """The gradient of a cost of `rollout` by all that it starts from, exact for its steps; arguments as of `rollout`.
 

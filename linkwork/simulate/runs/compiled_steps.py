@@ -71,7 +71,7 @@ class Steps:
         c, h = self.coefficients, float(self.h[-1])
         if c is None:
             assert self.robot is not None
-            within: Interpolant = through(self.robot, h, *self.q[-2:], self.v[-2], self.vdot[-2], self.v[-1])
+            within: Interpolant = through(self.robot, h, self.q[-2], self.q[-1], self.v[-2], self.vdot[-2], self.v[-1])
         else:
             within = Polynomial(lambda: c[-1])
         contact = self.contact and {name: x[-1] for name, x in self.contact.items()}

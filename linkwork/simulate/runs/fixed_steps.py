@@ -15,7 +15,7 @@ from ...contact.solver.solve import GOOD
 from ...engine.running.holes import Holes
 from ...lie.scalars import like
 from ...motion import equations
-from ...motion.contact_step import ContactLaw, drift
+from ...motion.contact_step import StepLaw, drift
 from ..methods.contact import ContactMidpoint
 from ..methods.explicit import RK4, Euler
 from ..methods.fixed_step import step_with_contacts
@@ -63,7 +63,7 @@ class SemiImplicitEuler:
 class Moreau:
     """The midpoint rule with contacts: forces are those in the middle of the step."""
 
-    law: ContactLaw
+    law: StepLaw
     solver: Any
 
     def step(self, of: Equations, holes: Holes | None, at: Mapping, t, q, v, h):

@@ -26,7 +26,7 @@ from .dense import Dense, Ends
 from .old_files import converted
 from .safe_file import replacing
 
-FORMAT, VERSION = "linkwork trajectory", 5  # 3: with dense output; 4: the model as in .json files; 5: the state of the run
+FORMAT, VERSION = "linkwork trajectory", 6  # 3: with dense output; 4: the model as in .json files; 5: the state; 6: contact laws
 OF_RUN = "status", "message", "steps", "rejected", "evaluations", "events", "settings", "state", "dense", "contact"
 STATUSES = "finished", "event", "stopped", "failed"
 NONE = np.zeros(0)

@@ -1,4 +1,4 @@
-"""Headers of files of formats 1 to 4 as those of today."""
+"""Headers of files of formats 1 to 5 as those of today."""
 
 from typing import Any
 
@@ -19,6 +19,11 @@ SOLVER = {"h": "h_abs", "h_old": "h_abs_old", "error": "error_norm_old", "curren
 def converted(said: dict, arrays: dict[str, np.ndarray]) -> dict:
     """The entries of a header of today; its arrays stand beside it under their old names."""
     said = dict(said)
+    if law := said["settings"].get("contact"):  # whose solver was its method
+        law = {"solver" if name == "method" else name: x for name, x in law.items()}
+        said["settings"] = said["settings"] | {"contact": law}
+    if said["version"] > 4:
+        return said
     carry = said.pop("carry", None)
     if said["version"] < 2:  # in version 1 `limits` was the restitution, or null for no limits
         limits = said["settings"]["limits"]
