@@ -12,11 +12,11 @@ from .derivatives.sensitivity import check, named
 from .ensembles.ensemble_device import Threads, is_on_device, on_host
 from .ensembles.ensemble_request import request
 from .ensembles.ensemble_run import EnsembleRun
-from .ensembles.places import Lanes
+from .ensembles.places import Lanes, Place
 from .methods.contact_law import ContactLaw
 from .rates.control import Control
 from .rates.kernels import own_robot
-from .requests.capabilities import BATCH, GPU, is_settled, refuse, road_of
+from .requests.capabilities import GPU, RUN, is_settled, refuse, road_of
 from .requests.checks import checked, checked_until, limit_settings
 from .requests.features import Asked
 from .requests.options import Baumgarte, Embed, Method, Project, Save, settings_of
@@ -101,14 +101,12 @@ def simulate(
     asked, on_gpu = Asked.of(robot, settings, given=given, statistics=statistics), is_on_device(state, given)
     road = road_of(asked, batch=is_batch(state) or store is not None, on_gpu=on_gpu)
     refuse(asked, road)
-    if road == GPU:
-        state, given, like = on_host(state, given)
-        store = store or (None if settings.dt else "last")
-        made = request(robot, state, settings, float(start), until, given, statistics, store, is_settled(asked))
-        return EnsembleRun(made, Threads(like)).go()
-    if road == BATCH:
-        made = request(robot, state, settings, float(start), until, given, statistics, store, is_settled(asked))
-        return EnsembleRun(made, Lanes()).go()
+    if road != RUN:
+        place: Place = Lanes()
+        if road == GPU:
+            state, given, like = on_host(state, given)
+            place, store = Threads(like), store or (None if settings.dt else "last")
+        return EnsembleRun(request(robot, state, settings, float(start), until, given, statistics, store, is_settled(asked)), place).go()
     own = own_robot(robot)
     if names:
         check(own, settings)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...lie.scalars import working_dtype
+from ..cone import times
 
 ZERO = 1e-10  # of the largest entry of a column: a pivot smaller than that is none
 TIE = 1e-12  # of the largest value: two ratios nearer than that are equal
@@ -49,7 +50,7 @@ def lcp(M, q, lo=0.0, hi=np.inf) -> Complementary:
         elif not n:
             solved = good
         z[~solved] = np.nan
-        w = np.where(between, 0.0, _times(M, z) + q)
+        w = np.where(between, 0.0, times(M, z) + q)
         w[~solved], between[~solved] = np.nan, False
     z, w = (x.astype(kind).reshape(*batch, n) for x in (z, w))
     return Complementary(z, w, between.reshape(*batch, n), solved.reshape(batch))
@@ -78,12 +79,12 @@ def _solved(M, q, lo, hi):
     """
     free, fixed = np.isneginf(lo) & np.isposinf(hi), lo == hi
     start = np.where(free, 0.0, np.where(np.isfinite(lo), lo, hi))
-    there = q + _times(M, start)
+    there = q + times(M, start)
     inverse = np.zeros_like(M)
     for i in np.flatnonzero(free.any(-1)):  # rare
         rows = np.ix_([i], free[i], free[i])
         inverse[rows] = np.linalg.pinv(M[rows], rcond=ZERO)
-    reduced, rest = M - M @ inverse @ M, there - _times(M @ inverse, there)
+    reduced, rest = M - M @ inverse @ M, there - times(M @ inverse, there)
     plays = ~(free | fixed)
     reduced, rest = np.where(plays[:, :, None] & plays[:, None, :], reduced, 0.0), np.where(plays, rest, 0.0)
     diagonal = np.einsum("bii->bi", reduced)
@@ -92,24 +93,24 @@ def _solved(M, q, lo, hi):
     width = np.where(plays, (hi - lo) / np.abs(side), np.inf)
     y, above, between, done = _lemke(side[:, :, None] * reduced * side[:, None, :], side * rest, width)
     z = np.where(between, start + side * y, np.where(above, np.where(side > 0, hi, lo), start))
-    z = np.clip(np.where(free, -_times(inverse, q + _times(M, np.where(free, 0.0, z))), z), lo, hi)
+    z = np.clip(np.where(free, -times(inverse, q + times(M, np.where(free, 0.0, z))), z), lo, hi)
     between |= free
     z, residual = _polished(M, q, lo, hi, z, between)
-    scale = GOOD * _times(np.abs(M), np.abs(z) + np.abs(start)) + GOOD * np.abs(q).max(-1, keepdims=True)
+    scale = GOOD * times(np.abs(M), np.abs(z) + np.abs(start)) + GOOD * np.abs(q).max(-1, keepdims=True)
     wrong = np.where(between, np.abs(residual), np.where(z == lo, -residual, residual))
     return z, between, done & (fixed | (wrong <= scale)).all(-1) & np.isfinite(z).all(-1)
 
 
 def _polished(M, q, lo, hi, z, between):
     """z between the bounds computed once more, from M itself, and w; the better of the two is taken."""
-    w = _times(M, z) + q
+    w = times(M, z) + q
     both = between[:, :, None] & between[:, None, :]
     try:
         change = np.linalg.solve(np.where(both, M, np.eye(z.shape[-1])), np.where(between, -w, 0.0)[..., None])[..., 0]
     except np.linalg.LinAlgError:
         change = np.zeros_like(z)
     better = np.clip(z + change, lo, hi)
-    after = _times(M, better) + q
+    after = times(M, better) + q
     take = (np.where(between, np.abs(after), 0.0).max(-1) <= np.where(between, np.abs(w), 0.0).max(-1))[:, None]
     return np.where(take, better, z), np.where(take, after, w)
 
@@ -238,7 +239,3 @@ def _lemke(M, q, width):
         s.keep(~ended)
         left = left[~ended]
     return z, above, between, done
-
-
-def _times(M, x):
-    return (M @ x[..., None])[..., 0]

@@ -179,28 +179,22 @@ def interior(
     `force` is a λ to start near. In a kernel the rounds are one loop. `convex` leaves De Saxcé's term out: a solution of that problem
     with u = 0 is one of Coulomb's.
     """
-    q = AsContacts(p)
-    best, least, rounds = rounds_in_cones(
-        Cones(q.G, q.b, q.mu, smoothing, convex=convex), most, None if force is None else q.force(force), tolerance, theta, back
-    )  # fmt: skip
-    return q.own(best), least, rounds
-
-
-def rounds_in_cones(p: "Cones", most: int, force, tolerance: float, theta: float, back: float):
-    """The rounds in the variables of the cones."""
-    x, y = p.start(force)
-    first = p.force(x) * 0.0 if force is None else force
-    left = p.left(x, y) if p.smooth else residual(*p.problem, first)
+    contacts = AsContacts(p)
+    q = Cones(contacts.G, contacts.b, contacts.mu, smoothing, convex=convex)
+    first = None if force is None else contacts.force(force)
+    x, y = q.start(first)
+    first = q.force(x) if q.smooth else q.force(x) * 0.0 if first is None else first
+    left = q.left(x, y) if q.smooth else residual(*q.problem, first)
 
     def step(x, y, theta, best, least):
-        x, y, theta = _round(p, x, y, theta, back)
-        new, left = p.force(x), p.left(x, y)
+        x, y, theta = _round(q, x, y, theta, back)
+        new, left = q.force(x), q.left(x, y)
         better = left < least
         best, least = np.where(better[..., None], new, best), np.where(better, left, least)
         return x, y, theta, best, least, least <= tolerance
 
-    (*_, best, least), rounds = iterate(step, (x, y, theta + 0.0 * left, p.force(x) if p.smooth else first, left), most)
-    return best, least, rounds
+    (*_, best, least), rounds = iterate(step, (x, y, theta + 0.0 * left, first, left), most)
+    return contacts.own(best), least, rounds
 
 
 def _round(p: Cones, x, y, theta, back: float):

@@ -9,7 +9,7 @@ The lengths of the steps stand still. Columns are (η, δv, δτ, δp): δτ is 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -59,15 +59,17 @@ class Steps:
         else:
             t, q, v, *_ = part.rows
             steps = Steps(t[:-1], np.diff(t), q[:-1], np.zeros((len(t) - 1, n)), v[:-1])
-        return steps.some(steps.h > 0)
+        return steps.selected(steps.h > 0)
 
-    def some(self, which) -> "Steps":
-        """Some of them, a mask or numbers."""
-        return Steps(*(None if x is None else x[which] for x in (getattr(self, each.name) for each in fields(self))))
+    def selected(self, which) -> "Steps":
+        """The steps that a mask or numbers say."""
+        c = self.coefficients
+        c = None if c is None else c[which]
+        return Steps(self.t[which], self.h[which], self.base[which], self.xi[which], self.v[which], c)
 
     def parts(self, which, x) -> "Steps":
-        """The fractions x of some of them."""
-        steps = self.some(which)
+        """The fractions x of these steps."""
+        steps = self.selected(which)
         return replace(steps, h=x * steps.h, coefficients=None if steps.coefficients is None else shorter(steps.coefficients, x))
 
 

@@ -1,6 +1,7 @@
 """How bodies and joints touch, and the solver of the problems of steps that it says."""
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...lie.scalars import still
 from ...motion.contact_step import RECOVERY
 
 WANTED = {None: "gauss_seidel", "fast": "newton", "accurate": "newton"}  # the method of the rounds, by what is wanted
-ACCURATE = {"rounds": 100, "tolerance": 1e-10, "polish": 6, "least_norm": True}  # of rollouts
+ACCURATE: dict[str, Any] = {"rounds": 100, "tolerance": 1e-10, "polish": 6, "least_norm": True}  # of rollouts
 VALUES = {
     "solver": ("gauss_seidel", "newton", "interior", *WANTED),
     "friction": ("solved", "first"),

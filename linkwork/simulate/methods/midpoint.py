@@ -47,19 +47,23 @@ class Midpoint(Integrator):
             known = self._begun(h, known.stiff)
         problem, n = _Problem(self, s, h), min(len(known.past), len(HISTORY))
         guess = HISTORY[n - 1, :n] @ known.past[:n] if n > 1 else h * s.v + h * h / 2 * s.vdot
-        stops = self.flow.stops
-        held = stops is not None and stops.held
-        stiff, inverse = known.stiff, known.inverse
-        xi = None if stiff or held else problem.by_mass(guess)
+        stiff, inverse, rests = known.stiff, known.inverse, self.rests
+        xi = None if stiff or rests else problem.by_mass(guess)
         if xi is None:
-            stiff = stiff or not held
+            stiff = stiff or not rests
             xi, inverse = problem.by_newton(guess, inverse)
         q1, v1 = self.end(s.q, xi, *problem.forces(xi))
-        if stops is not None and stops.held:
-            v1 = self._at_rest(q1, v1, stops.rows)
+        if rests:
+            v1 = self._at_rest(q1, v1, rests)
         memory = Midpoints(h, stiff, np.concatenate([xi[None], known.past[:3]]), inverse)
         within = through(self.robot, h, s.q, q1, s.v, s.vdot, v1)
         return Step(h, s.q, q1, v1, within, memory=memory)
+
+    @property
+    def rests(self) -> list[int]:
+        """The rows of v of joints at rest."""
+        stops = self.flow.stops
+        return [] if stops is None else list(stops.rows)
 
     def _at_rest(self, q, v, rows):
         """v after an impulse along the joints at rest that makes their velocities zero."""
@@ -120,9 +124,8 @@ class _Problem:
         self.flow.evaluations += 1
         residual = kernel(self.robot, variational.midpoint_residual, *self.of.options, friction=self.of.friction)
         r = residual(self.q, self.p, xi, *self.forces(xi))
-        if self.flow.stops is not None and self.flow.stops.held:
-            rows = self.flow.stops.rows
-            r[rows] = xi[rows]
+        rows = self.of.rests
+        r[rows] = xi[rows]
         return r
 
     def _jacobian(self, xi):
@@ -131,8 +134,7 @@ class _Problem:
             return self._differences(xi)
         slopes = slopes_of(self.robot, variational.midpoint_residual, "xi", *self.of.options, friction=self.of.friction)
         J = slopes(self.q, self.p, xi, *self.forces(xi))
-        if self.flow.stops is not None and self.flow.stops.held:
-            J[self.flow.stops.rows] = np.eye(len(xi))[self.flow.stops.rows]
+        J[self.of.rests] = np.eye(len(xi))[self.of.rests]
         return J
 
     def _differences(self, xi):
