@@ -10,19 +10,22 @@ Forces λ at the points, in the axes of the frames, act on the joints as J* λ: 
 so that no momentum comes from nowhere.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import sweeps
 from ..lie.scalars import like
 from ..model.tree import concatenated
 from ..quantities import Honours, quantity
+from ..quantities.declaration import Quantity
 from ..quantities.kinematics import carried_to
 from ..systems.rigid import placements
 from .geometry import long
 from .geometry.bounds import bounds
 from .geometry.pairs import Pairs, pairs_of
 from .geometry.points import Bodies, bias_of, touching, witnesses, wrench
-from .geometry.touch import Touch, frame
+from .geometry.touch import frame
 
 NOTHING = Honours.NOTHING
 FAR = 160  # velocities: the way of a few bodies to the world is little code for each joint
@@ -50,32 +53,42 @@ def bodies_of(system, q, pairs: Pairs, v=None) -> Bodies:
     return Bodies(T, *both)
 
 
-def touching_of(system, q, pairs: Pairs) -> Touch:
-    return touching(pairs, bodies_of(system, q, pairs).T)
+def of_poses(*result) -> Callable[[Callable], Quantity]:
+    """Declares a function of pairs and the poses of their bodies as a quantity: of any system, and of long mechanisms."""
+
+    def declared(function: Callable) -> Quantity:
+        def of_system(system, q, pairs):
+            return function(pairs, bodies_of(system, q, pairs).T)
+
+        of_system.__name__, of_system.__doc__ = function.__name__, function.__doc__
+        composed = lambda of, q, pairs: function(pairs, long.poses(of, q))
+        return quantity(result, NOTHING, options=contact_options, rolls=False, long=composed, straight_up_to=FAR)(of_system)
+
+    return declared
 
 
-@quantity(("points",), NOTHING, options=contact_options, rolls=False, long=long.contact_gaps, straight_up_to=FAR)
-def contact_gaps(system, q, pairs):
+@of_poses("points")
+def contact_gaps(pairs, T):
     """How far surfaces are apart at each contact point, negative where they overlap."""
-    return touching_of(system, q, pairs).gap
+    return touching(pairs, T).gap
 
 
-@quantity(("pairs",), NOTHING, options=contact_options, rolls=False, long=long.contact_bounds, straight_up_to=FAR)
-def contact_bounds(system, q, pairs):
+@of_poses("pairs")
+def contact_bounds(pairs, T):
     """A gap that no point of each pair is below, by spheres around the shapes: the broad phase."""
-    return bounds(pairs, bodies_of(system, q, pairs).T)
+    return bounds(pairs, T)
 
 
-@quantity(("points", 2, 3), NOTHING, options=contact_options, rolls=False, long=long.contact_points, straight_up_to=FAR)
-def contact_points(system, q, pairs):
+@of_poses("points", 2, 3)
+def contact_points(pairs, T):
     """The points of the first and of the second surface, in the world."""
-    return witnesses(touching_of(system, q, pairs))
+    return witnesses(touching(pairs, T))
 
 
-@quantity(("points", 3, 3), NOTHING, options=contact_options, rolls=False, long=long.contact_frames, straight_up_to=FAR)
-def contact_frames(system, q, pairs):
+@of_poses("points", 3, 3)
+def contact_frames(pairs, T):
     """World from contact: the normal, from the second body to the first, and two tangents are the columns."""
-    return frame(touching_of(system, q, pairs).normal)
+    return frame(touching(pairs, T).normal)
 
 
 @quantity(("rows", "nv"), NOTHING, options=contact_options, rolls=False, long=long.contact_jacobian, straight_up_to=FAR)
@@ -108,7 +121,6 @@ def contact_places(system, q, pairs: Pairs):
             found.append((None, None) if k == system.tree.world else (k, wrench(X[k], touch.point[..., i, :], R[..., i, :, :])))
         sides.append(found)
     return sides
-
 
 
 @quantity(("rows",), NOTHING, options=contact_options, rolls=False, long=long.contact_bias, straight_up_to=FAR)

@@ -5,10 +5,8 @@ Each function takes `of`, which gives another quantity of the same mechanism by 
 
 import numpy as np
 
-from .bounds import bounds
-from .pairs import Pairs
-from .points import Bodies, bias_of, touching, witnesses, wrench
-from .touch import Touch, frame
+from .points import Bodies, bias_of, touching, wrench
+from .touch import frame
 
 
 def by_number(x, world) -> dict:
@@ -18,24 +16,9 @@ def by_number(x, world) -> dict:
     }
 
 
-def touching_of(of, q, pairs: Pairs) -> Touch:
-    return touching(pairs, by_number(of("poses", q), np.eye(4)))
-
-
-def contact_gaps(of, q, pairs):
-    return touching_of(of, q, pairs).gap
-
-
-def contact_bounds(of, q, pairs):
-    return bounds(pairs, by_number(of("poses", q), np.eye(4)))
-
-
-def contact_points(of, q, pairs):
-    return witnesses(touching_of(of, q, pairs))
-
-
-def contact_frames(of, q, pairs):
-    return frame(touching_of(of, q, pairs).normal)
+def poses(of, q) -> dict:
+    """The poses of all bodies by number."""
+    return by_number(of("poses", q), np.eye(4))
 
 
 def contact_jacobian(of, q, pairs):
@@ -56,4 +39,4 @@ def contact_jacobian(of, q, pairs):
 def contact_bias(of, q, v, pairs):
     V, alpha = of("body_velocities", q, v), of("body_accelerations", q, v, np.zeros_like(v))
     still = np.zeros((6, 1))
-    return bias_of(pairs, Bodies(by_number(of("poses", q), np.eye(4)), *(by_number(x[..., None], still) for x in (V, alpha))))
+    return bias_of(pairs, Bodies(poses(of, q), *(by_number(x[..., None], still) for x in (V, alpha))))

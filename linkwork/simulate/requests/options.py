@@ -223,12 +223,7 @@ def settings_of(said: Mapping[str, Any], known: tuple[str, ...], where: str = "s
 def _of_method(method) -> dict[str, Any]:
     if not isinstance(method, Method):
         return {"method": method}
-    own = {x.name: getattr(method, x.name) for x in fields(method)}
-    return {"method": method.name} | {name: x for name, x in own.items() if x != _default(method, name)}
-
-
-def _default(method: Method, name: str):
-    return next(x.default for x in fields(method) if x.name == name)
+    return {"method": method.name} | {x.name: said for x in fields(method) if (said := getattr(method, x.name)) != x.default}
 
 
 def _of_contact(law) -> dict[str, Any]:
