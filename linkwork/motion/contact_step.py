@@ -21,7 +21,6 @@ from .. import quantities, sweeps
 from ..contact.cone import blocks, flat, norm, times
 from ..contact.kinds import Bounded, Contact, Kind, Unilateral
 from ..contact.problem import ByMass, Matrix, Problem
-from ..contact.solver.newton import Newton
 from ..contact.step_rows import StepRows
 from ..lie.scalars import like, still
 from ..model.tree import concatenated
@@ -113,6 +112,7 @@ class StepLaw:
     own: tuple[StepRows, ...] = ()
     recovery: float = RECOVERY
     friction_first: bool = False  # is dry friction of joints taken off before the contacts are solved, joint by joint?
+    by_mass: bool = False  # do solvers take rows and the mass matrix in place of G, as rounds of Newton's method may?
     impact_times: bool = False  # do derivatives know that impacts come earlier or later?
 
     @property
@@ -282,10 +282,10 @@ class StepLaw:
             row, gap = row + x.count, gap + x.count
         return Problem(tuple(kinds), compliance)
 
-    def has_many_rows(self, nv: int) -> bool:
-        """Does Newton's method by rows take fewer operations than with G? Counted on robots: where rows are more than velocities, and
-        for single rows, which add to the diagonal of 𝓜 alone."""
-        return 3 * self.contacts > nv or self.count > self.contacts
+    def takes_rows(self, nv: int) -> bool:
+        """Are problems of rows and the mass matrix? Newton's method then takes fewer operations than with G, as counted on robots, where
+        rows are more than velocities, and for single rows, which add to the diagonal of 𝓜 alone."""
+        return self.by_mass and (3 * self.contacts > nv or self.count > self.contacts)
 
 
 def damping_ratio(restitution: float) -> float:
@@ -348,7 +348,7 @@ def contact_step(
     if law.friction_first and law.rough:
         free = rubbed(law.rough, inertia, first, h[..., None] * dry)
     given = gaps, J, own, v, free, dry, h, friction
-    if isinstance(solver, Newton) and isinstance(inertia, Inertia) and law.has_many_rows(nv):
+    if isinstance(inertia, Inertia) and law.takes_rows(nv):
         rows = ByMass(inertia.mass, inertia.divided, J)
         impulse, said = solver(law.problem(rows, *given), impulse)
         change = rows.motion(impulse)

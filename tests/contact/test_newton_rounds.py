@@ -11,7 +11,7 @@ from linkwork import sweeps
 from linkwork.contact.cone import blocks, flat, mean_compliance, residual, times
 from linkwork.contact.kinds import Bounded, Contact
 from linkwork.contact.problem import ByMass, Matrix, Problem, contacts
-from linkwork.contact.solver.newton import Newton, change
+from linkwork.contact.solver.newton import change
 
 NEWTON = lw.ContactLaw(solver="newton", rounds=30, tolerance=1e-9)
 
@@ -70,7 +70,7 @@ def test_single_rows_with_bounds_are_solved_to_their_optimum():
     G = J @ np.linalg.solve(mass, J.mT)
     own, upper = np.diagonal(G, axis1=-2, axis2=-1), np.abs(b) * 2
     p = Problem((Bounded(b, own, 0 * b, upper),), ByMass(mass, divided(mass), J))
-    found, said = Newton(50, 1e-12)(p, force)
+    found, said = lw.ContactLaw(solver="newton", rounds=50, tolerance=1e-12)(p, force)
     u = times(G, found) + b
     assert (said[:, 1] <= 50).all() and (found >= 0).all() and (found <= upper).all()
     low, high = found < 1e-8, found > upper - 1e-8
@@ -80,7 +80,7 @@ def test_single_rows_with_bounds_are_solved_to_their_optimum():
 
 def test_rounds_with_the_compliance_end_in_a_solution():
     *_, G, b, mu, _ = random_problem(n=3, nv=12)
-    found, said = Newton(60, 1e-10)(contacts(G, b, mu), np.zeros_like(b))
+    found, said = lw.ContactLaw(solver="newton", rounds=60, tolerance=1e-10)(contacts(G, b, mu), np.zeros_like(b))
     good = said[:, 1] <= 60
     assert good.mean() > 0.9 and residual(G, b, mu, found)[good].max() < 1e-9
     assert np.array_equal(said[:, 0], residual(G, b, mu, found))

@@ -6,7 +6,6 @@
 that forces which a redundant problem leaves open do not run away. `descent` shortens each step until |F| falls, from near a solution.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,17 +76,3 @@ def descent(p: Problem, force, most: int = 1, tolerance: float = 0.0, halvings: 
         return new, (least <= small) | (tried > halvings)
 
     return iterate(step, force, most)
-
-
-@dataclass(frozen=True)
-class Newton:
-    """Rounds of Newton's method, which takes G, or rows and the mass matrix in its place."""
-
-    rounds: int
-    tolerance: float
-
-    def __call__(self, p: Problem, force):
-        """λ, and (residual, rounds)."""
-        force, rounds = newton(p, force, self.rounds, self.tolerance)
-        left = p.residual(force)
-        return force, np.stack([left, rounds + 0.0 * left], -1)

@@ -7,6 +7,7 @@ Of robots that have no such kernels (loops, long mechanisms, blocks of somebody 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, NamedTuple
 
@@ -185,7 +186,8 @@ class ContactMidpoint(Integrator):
         alone = UNSHARED if FEW < law.count <= MANY and not shares_loads(robot) else PRECISE
         most = FEW if alone is PRECISE else MANY
         if self.kernels and 0 < law.count <= (most if flow.solver is None else UNROLLED):
-            self.compiled = law, (flow.solver or alone).in_steps
+            solver = flow.solver or alone
+            self.compiled = replace(law, by_mass=solver.by_mass), solver
 
     @property
     def sizes(self):

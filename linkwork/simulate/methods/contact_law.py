@@ -10,7 +10,7 @@ from ...contact.solver.gauss_seidel import gauss_seidel
 from ...contact.solver.implicit import implicit
 from ...contact.solver.interior import interior
 from ...contact.solver.least_norm import least_norm
-from ...contact.solver.newton import Newton, descent, newton
+from ...contact.solver.newton import descent, newton
 from ...errors import SimulationError
 from ...lie.iteration import iterate
 from ...lie.scalars import still
@@ -96,10 +96,9 @@ class ContactLaw:
     # --- as a solver of kernels: of `simulate`, where what is not good enough is solved again, and of `rollout`, where it is not
 
     @property
-    def in_steps(self) -> "ContactLaw | Newton":
-        """What solves the problem of a step, where the mass matrix is at hand."""
-        plain = self.solver == "newton" and not (self.polish or self.least_norm or self.smoothing)
-        return Newton(self.rounds, self.tolerance) if plain else self
+    def by_mass(self) -> bool:
+        """Does it take rows and the mass matrix in place of G?"""
+        return self.solver == "newton" and not (self.polish or self.least_norm or self.smoothing)
 
     def __call__(self, p: Problem, force):
         """λ, and (residual, rounds)."""

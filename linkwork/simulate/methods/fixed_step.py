@@ -60,7 +60,7 @@ class FixedStep:
         own, solver = own_robot(robot), solver or DEFAULT
         rough = bool(isinstance(robot, Varying) and "friction" in robot.names) or None
         law = law_of(own, limits=solver.limits, restitution=solver.restitution, recovery=solver.recovery, all_rough=rough)
-        law = replace(law, friction_first=solver.friction == "first")
+        law = replace(law, friction_first=solver.friction == "first", by_mass=solver.by_mass)
         check_touching(own, law, '"euler" or "rk4", or robot.forward_dynamics in a kernel of your own')
         return FixedStep(robot, method, control, reset, law, solver)
 
@@ -68,7 +68,8 @@ class FixedStep:
         """The step with the derivatives of its solved problem."""
         if self.law is None:
             return self
-        return replace(self, law=replace(self.law, impact_times=self.solver.impact_times and self.law.bounces), slopes=slopes)
+        law = replace(self.law, by_mass=False, impact_times=self.solver.impact_times and self.law.bounces)
+        return replace(self, law=law, slopes=slopes)
 
     @property
     def memory(self) -> dict[str, tuple[int, ...]]:
@@ -134,7 +135,7 @@ class FixedStep:
         solver = self.solver
         if self.slopes == "solved":
             return lambda *problem: (solver.solution(*problem), None)
-        return solver.differentiable if self.slopes else solver.in_steps
+        return solver.differentiable if self.slopes else solver
 
 
 def free_step(method: str) -> Callable:
