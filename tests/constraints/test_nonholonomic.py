@@ -199,7 +199,7 @@ def test_rollouts_and_batches_know_a_value_that_moves_in_time(slipping):
     robot, q, v = slipping
     end = lw.simulate(robot, (q, v), until=0.2, progress=False).q[-1]
     np.testing.assert_allclose(lw.rollout(robot, q[None], v[None], None, dt=0.01, steps=20, method="rk4").q[0, -1], end, atol=1e-7)
-    np.testing.assert_allclose(lw.simulate(robot, (q[None], v[None]), until=0.2, save="last").q[0], end, atol=1e-7)
+    np.testing.assert_allclose(lw.simulate(robot, (q[None], v[None]), until=0.2, save="last").end.q[0], end, atol=1e-7)
 
 
 @pytest.mark.parametrize("value", ["fast", (1.0, 2.0), np.nan])

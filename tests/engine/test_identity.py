@@ -35,7 +35,7 @@ print(lw.rollout(robot, *two, control, dt=0.01, steps=5, method="rk4").q[0, -1].
 print(lw.rollout(ball, ball.neutral(), np.zeros(6), dt=0.01, steps=5, method="contact").q[-1].tolist())
 print(lw.simulate(robot, (two[0][0], two[1][0]), until=0.1, control=control).q[-1].tolist())
 watched = {"speed": robot.kernel(lambda q, v: v @ v)}
-print(lw.simulate(robot, two, until=0.1, control=control, save=lw.Save(at="last", statistics=watched)).q[0].tolist())
+print(lw.simulate(robot, two, until=0.1, control=control, save=lw.Save(at="last", statistics=watched)).end.q[0].tolist())
 """
 
 
