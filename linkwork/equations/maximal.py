@@ -23,7 +23,7 @@ from ..lie.attitude import quaternion_from_matrix
 from ..spatial import bar, phi, tilde
 from ..sweeps import poses, velocities
 from ..systems import lower
-from ..systems.rigid import placed_blocks, placements
+from ..systems.rigid import placements
 from .given import as_robot
 
 
@@ -67,12 +67,13 @@ class MaximalCoordinates:
     def free(self, q, v) -> FreeBodies:
         """The free bodies at a state of the robot."""
         nodes, tree = self._nodes, self._nodes.tree
-        X = placements(nodes, np.asarray(q, float))
+        q = np.asarray(q, float)
+        X = placements(nodes, q)
         T = poses(tree, X, np.eye(4))
-        V = velocities(placed_blocks(nodes, X), tree.split(np.asarray(v, float)), nodes.still)
+        V = velocities(nodes.placed_blocks(X, q), tree.split(np.asarray(v, float)), nodes.still)
         order = list(tree.base_to_tips())
         poses_, twists = np.array([T[k] for k in order]).reshape(-1, 4, 4), np.array([V[k][:, 0] for k in order]).reshape(-1, 6)
-        return FreeBodies(poses_, twists, np.asarray(q, float))
+        return FreeBodies(poses_, twists, q)
 
     def joint_state(self, state: FreeBodies) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of the robot whose joints are nearest to the free bodies."""

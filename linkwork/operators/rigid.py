@@ -22,7 +22,7 @@ from .tasks import RobotState
 
 def rigid(nodes, q, v=None, external=None) -> SKO:
     """Rates taken in each node's own frame: a = V~ H* v, b = V̄ M V (Jain, 5.11, 2.28). Without v it is at rest."""
-    nodes = whole_system(nodes, "rigid")
+    check_dry(nodes, "rigid")
     v = np.zeros_like(nodes.gravity, shape=(nodes.tree.nv,)) if v is None else v
     s = nodes.blocks(q)
     r = nodes.rates(s, v, external=external)
@@ -30,13 +30,10 @@ def rigid(nodes, q, v=None, external=None) -> SKO:
     return SKO(s.tree, s.A, s.H, s.M, s.armature, r.a, r.b, r.base, changes)
 
 
-def whole_system(nodes, who: str):
-    """The system that nodes are, flexible bodies included; raises where they leave out a fluid."""
-    if not isinstance(nodes, Nodes):
-        return nodes
-    if nodes.in_fluid:
+def check_dry(nodes, who: str) -> None:
+    """Raises where nodes leave out a fluid that their bodies are in."""
+    if isinstance(nodes, Nodes) and nodes.in_fluid:
         raise ModelError(f"{who} leaves out the fluid that these bodies are in. robot.operators(q, v) of a Dynamics knows it.")
-    return nodes.system()
 
 
 def with_inertial_rates(nodes: Nodes, q, v) -> SKO:
@@ -44,7 +41,8 @@ def with_inertial_rates(nodes: Nodes, q, v) -> SKO:
 
         c(k) = [0; ω~ v](k),   a = V~ H* v + c(k) − φ*(p,k) c(p),   b = V^ω~ M V^ω          Jain (5.19), (2.26)
     """
-    whole_system(nodes, "with_inertial_rates").check_rigid("with_inertial_rates")
+    check_dry(nodes, "with_inertial_rates")
+    nodes.check_rigid("with_inertial_rates")
     tree, M, s = nodes.tree, nodes.M, nodes.blocks(q)
     V, r = velocities(s, tree.split(v), nodes.still), nodes.rates(s, v)
     c, a_I, b_I = tree.slots(3)
@@ -63,7 +61,8 @@ def about_a_fixed_point(nodes: Nodes, q, v) -> SKO:
         φ = I,   H_𝕀 = H φ⁻¹(0,k),   M_𝕀 = φ(0,k) M φ*(0,k)
         a = V_𝕀~ H_𝕀* v,   b = V̄_𝕀 M_𝕀 V_𝕀                                                      Jain (5.47) to (5.66)
     """
-    whole_system(nodes, "about_a_fixed_point").check_rigid("about_a_fixed_point")
+    check_dry(nodes, "about_a_fixed_point")
+    nodes.check_rigid("about_a_fixed_point")
     tree = nodes.tree
     I = like(np.eye(6), nodes.gravity)
     T = poses(tree, placements(nodes, q), like(np.eye(4), nodes.gravity))

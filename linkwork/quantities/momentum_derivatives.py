@@ -3,7 +3,7 @@
 from .. import sweeps
 from ..lie.embedding import tilde
 from ..sweeps.momentum import moment_of_mass
-from ..systems.rigid import placed_blocks, placements
+from ..systems.rigid import placements
 from . import by_program, long
 from .declaration import Honours, quantity
 from .momentum import from_center
@@ -17,7 +17,7 @@ def masses(system, who: str, q):
     system.check_rigid(who)
     X = placements(system, q)
     total = moment_of_mass(system.tree, X, system.moment)
-    return placed_blocks(system, X), total[..., :3, :] / total[..., 3:, :], total[..., 3:, :]
+    return system.placed_blocks(X, q), total[..., :3, :] / total[..., 3:, :], total[..., 3:, :]
 
 
 @quantity((3, "nv"), NOTHING, rolls=False, long=long.center_of_mass_jacobian, program=by_program.jacobian("center_of_mass", "q"))

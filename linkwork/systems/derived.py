@@ -4,10 +4,11 @@
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 from ..errors import ModelError
 from ..sweeps import BlockRates, Blocks, Rates
-from .rigid import Wrapped
+from .rigid import RigidTree
 
 
 class Producer(ABC):
@@ -36,12 +37,22 @@ class Producer(ABC):
         return nodes.weighed
 
 
-class Derived(Wrapped):
-    """A system whose blocks a producer makes; in all else it is the nodes it was made from."""
+class Derived(RigidTree):
+    """A system whose blocks a producer makes; in all else it is the rigid nodes it was made from."""
 
     def __init__(self, nodes, producer: Producer):
-        super().__init__(nodes)
-        self.producer = producer
+        self.nodes, self.producer = nodes, producer
+
+    def __getattr__(self, name: str):
+        if name == "nodes":
+            raise AttributeError(name)  # not made yet, as when it is copied
+        return getattr(self.nodes, name)
+
+    def without_friction(self) -> "Derived":
+        """The system of joints without dry friction."""
+        made = copy(self)
+        made.nodes = self.nodes.without_friction()
+        return made
 
     def blocks(self, q) -> Blocks:
         s = self.producer.blocks(self.nodes, self.nodes.blocks(q), q)

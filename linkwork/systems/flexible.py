@@ -21,63 +21,10 @@ from ..errors import ModelError
 from ..flexible import Attachment, Deformation
 from ..lie.scalars import like
 from ..model.tree import concatenated
-from ..spatial import bar, hat, phi, phi_inverse, tilde
-from ..sweeps.blocks import BlockRates, Blocks, Rates
-from ..sweeps.kinematics import velocities, without
+from ..spatial import bar, phi, phi_inverse, tilde
+from ..sweeps.blocks import Blocks
 from .nodes import Nodes
-from .rigid import Wrapped, placements
-
-
-class RigidNode:
-    """How node k of a joint moves; q, V and v are slots."""
-
-    size = 6
-
-    def __init__(self, nodes, k: int):
-        self.nodes, self.k = nodes, k
-
-    def motion(self, q):
-        """Its pose where its joint stands."""
-        return self.nodes.groups[self.k].matrix(q[self.k])
-
-    def shift(self, X, q):
-        """A(p,k)."""
-        return phi(X)
-
-    def joint_map(self, q):
-        """H(k)."""
-        return self.nodes.H[self.k]
-
-    def inertia(self, q):
-        """M(k)."""
-        return self.nodes.M[self.k]
-
-    def coriolis(self, H, q, V, v):
-        """a(k)."""
-        return tilde(V[self.k][..., 0]) @ (H.mT @ v[self.k])
-
-    def bias(self, M, q, V):
-        """b(k)."""
-        return bar(V[self.k][..., 0]) @ (M @ V[self.k])
-
-    def rest(self, q):
-        """b(k) without velocities."""
-        return self.nodes.still
-
-    def moment(self, q):
-        """[m c; m]."""
-        return self.nodes.moment[self.k]
-
-    def rates(self, s: Blocks, q, V, v):
-        """Å, H̊, N in axes that turn with the node (see `BlockRates`)."""
-        Vk, M = V[self.k][..., 0], s.M[self.k]
-        N = 0.5 * (bar(Vk) @ M - M @ tilde(Vk) - hat((M @ V[self.k])[..., 0]))
-        return np.zeros_like(s.A[self.k]), tilde(Vk) @ s.H[self.k].mT, N
-
-    def entry_rates(self, s: Blocks, X, q, V, v):
-        """Rates of the entries of A, H* and half that of M."""
-        A = s.A[self.k]
-        return A @ bar((s.H[self.k].mT @ v[self.k])[..., 0]), np.zeros_like(s.H[self.k].mT), np.zeros_like(s.M[self.k])
+from .rigid import RigidNode
 
 
 class ModesNode(RigidNode):
@@ -116,7 +63,7 @@ class ModesNode(RigidNode):
     def bias(self, M, q, V):
         return self.body.bias(q[self.k], V[self.k])
 
-    def rest(self, q):
+    def rest(self, M, q):
         """[K η; 0]: elasticity does not rest."""
         return above(self.body.elastic(q[self.k]), 6)
 
@@ -129,11 +76,11 @@ class ModesNode(RigidNode):
         eye = like(np.eye(self.n), M)
         return np.zeros_like(s.A[self.k]), below(self.n, -self._outward_rate(q, V, v, eye)), N
 
-    def entry_rates(self, s: Blocks, X, q, V, v):
+    def entry_rates(self, s: Blocks, q, V, v):
         eta, rate = q[self.k], v[self.k]
         outward = self._outward(q)
         own = -outward @ rate  # of the body's own frame, as seen from the joint
-        A = beside(self.n, phi(X) @ bar(own[..., 0]))
+        A = beside(self.n, phi(self.placement(q)) @ bar(own[..., 0]))
         turned = phi_inverse(self.root.place(eta)).mT @ self.root.map_rate(eta, rate, like(np.eye(self.n), eta))
         H = tilde(own[..., 0]) @ outward - turned
         N = self.body.gyroscopic(eta, V[self.k])
@@ -168,10 +115,10 @@ class FrameNode(RigidNode):
         _, H, N = super().rates(s, q, V, v)
         return above(self._map_rate(q, V, like(np.eye(self.n), V[self.k])).mT, 6), H, N
 
-    def entry_rates(self, s: Blocks, X, q, V, v):
+    def entry_rates(self, s: Blocks, q, V, v):
         own = self.frame.map(q[self.on]) @ V[self.on][..., : self.n, :]
         upper = self._own_rate(q, V, like(np.eye(self.n), own)).mT
-        lower = phi(X) @ bar(own[..., 0])
+        lower = phi(self.placement(q)) @ bar(own[..., 0])
         return concatenated([upper, lower], -2), np.zeros_like(s.H[self.k].mT), np.zeros_like(s.M[self.k])
 
 
@@ -205,22 +152,6 @@ class FlexibleNodes(Nodes):
             return RigidNode(self, k)
         return FrameNode(self, k, x) if isinstance(x, Attachment) else ModesNode(self, k, x)
 
-    def motion(self, k, q):
-        return self.node(k).motion(q)
-
-    def shift(self, k, X, q):
-        return self.node(k).shift(X, q)
-
-    def joint_map(self, k, q):
-        return self.node(k).joint_map(q)
-
-    def coriolis(self, k, H, q, V, v):
-        return self.node(k).coriolis(H, q, V, v)
-
-    def coriolis_accelerations(self, s, q, V, v):
-        q = self.split(q)
-        return {k: self.coriolis(k, s.H[k], q, V, v) for k in self.tree.base_to_tips()}
-
     def placed_blocks(self, X, q) -> Blocks:
         at, q, (A, H, M) = q, self.split(q), self.tree.slots(3)
         for k in self.tree.base_to_tips():
@@ -242,9 +173,6 @@ class FlexibleNodes(Nodes):
     def at_rest(self):
         return {k: like(np.zeros((self.node(k).size, 1)), self.gravity) for k in self.tree.base_to_tips()}
 
-    def system(self):
-        return FlexibleTree(self)
-
     def with_coordinates(self, nodes):
         return nodes | {self.tree.parent[k] for k in nodes if isinstance(self.deformations[k], Attachment)}
 
@@ -257,43 +185,6 @@ class FlexibleNodes(Nodes):
 
     def regrouped(self):
         return self
-
-
-class FlexibleTree(Wrapped):
-    """The system that such nodes are."""
-
-    nodes: FlexibleNodes
-    is_rigid = False
-
-    def weights(self, q):
-        return self.nodes.moments(q)
-
-    def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
-        q, rate = self.nodes.split(s.q), s.tree.split(v)
-        V = velocities(s, rate, self.still)
-        a = self.nodes.coriolis_accelerations(s, s.q, V, rate)
-        b = {k: self.nodes.node(k).bias(s.M[k], q, V) for k in s.tree.base_to_tips()}
-        if external is not None:
-            b = without(s.tree, b, self.nodes.wrenches(external))
-        return Rates(a, b, self.falling, None if tau is None else s.tree.split(tau))
-
-    def rates_at_rest(self, s: Blocks) -> Rates:
-        q = self.nodes.split(s.q)
-        return Rates(self.nodes.at_rest(), {k: self.nodes.node(k).rest(q) for k in s.tree.base_to_tips()}, self.falling, None)
-
-    def block_rates(self, s: Blocks, v) -> BlockRates:
-        q, rate, (A, H, N) = self.nodes.split(s.q), s.tree.split(v), s.tree.slots(3)
-        V = velocities(s, rate, self.still)
-        for k in s.tree.base_to_tips():
-            A[k], H[k], N[k] = self.nodes.node(k).rates(s, q, V, rate)
-        return BlockRates(A, H, N)
-
-    def entry_rates(self, s: Blocks, v) -> BlockRates:
-        q, rate, (A, H, N) = self.nodes.split(s.q), s.tree.split(v), s.tree.slots(3)
-        V, X = velocities(s, rate, self.still), placements(self.nodes, s.q)
-        for k in s.tree.base_to_tips():
-            A[k], H[k], N[k] = self.nodes.node(k).entry_rates(s, X[k], q, V, rate)
-        return BlockRates(A, H, N)
 
     def check_rigid(self, who: str):
         raise ModelError(

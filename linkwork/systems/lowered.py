@@ -69,7 +69,6 @@ class Lowered:
 
     def system(self, nodes):
         """The system that nodes of this model are, over whatever scalars."""
-        nodes = nodes.system()
         for producer in self.producers:
             nodes = Derived(nodes, producer)
         return nodes

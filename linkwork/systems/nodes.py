@@ -143,10 +143,6 @@ class Nodes(RigidTree):
         """The nodes of joints without dry friction."""
         return replace(self, friction=tuple(np.zeros_like(x) for x in self.friction))
 
-    def system(self):
-        """The system that these nodes are, for one evaluation."""
-        return self
-
     def wrenches(self, external):
         """The wrenches (..., nb, 6) that act on the bodies, moved to their nodes and added up there."""
         out = self.at_rest()

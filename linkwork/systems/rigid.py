@@ -1,12 +1,13 @@
-"""Rigid trees: blocks of six, rates taken in each node's own frame."""
+"""Trees of nodes as systems: each node says how it moves, in its own frame. Those of rigid bodies have blocks of six."""
 
-from copy import copy
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from ..spatial import bar, phi, tilde
+from ..spatial import bar, hat, phi, tilde
 from ..sweeps.blocks import BlockRates, Blocks, Rates, at_rest
-from ..sweeps.kinematics import coriolis_accelerations, gyroscopic_forces, gyroscopic_matrices, velocities, without
+from ..sweeps.kinematics import velocities, without
 from .system import System
 
 
@@ -15,7 +16,7 @@ def placements(nodes, q):
     tree, q = nodes.tree, nodes.split(q)
     X = tree.slots()
     for k in tree.base_to_tips():
-        X[k] = nodes.fixed[k] @ nodes.motion(k, q)
+        X[k] = nodes.node(k).placement(q)
     return X
 
 
@@ -27,75 +28,92 @@ def shifts(tree, X):
     return shift
 
 
-def placed_blocks(nodes, X) -> Blocks:
-    """A = φ(p,k) from poses on the parents; H, M and armature are constants of the nodes."""
-    return Blocks(nodes.tree, shifts(nodes.tree, X), nodes.H, nodes.M, nodes.joint_inertias)
+class RigidNode:
+    """How node k of a rigid tree moves; q, V and v are slots, one value for each node."""
 
+    size = 6
 
-def rates(nodes, s: Blocks, v, tau=None, external=None) -> Rates:
-    """a = V~ H* v, b = V̄ M V less wrenches on the bodies, the world accelerating against gravity (Jain, 5.11, 2.28)."""
-    rate = s.tree.split(v)
-    V = velocities(s, rate, nodes.still)
-    a, b = coriolis_accelerations(s, V, rate), gyroscopic_forces(s, V)
-    if external is not None:
-        b = without(s.tree, b, nodes.wrenches(external))
-    return Rates(a, b, nodes.falling, None if tau is None else s.tree.split(tau))
+    def __init__(self, nodes, k: int):
+        self.nodes, self.k = nodes, k
 
+    def motion(self, q):
+        """Its pose where its joint stands."""
+        return self.nodes.groups[self.k].matrix(q[self.k])
 
-def rates_at_rest(nodes, s: Blocks) -> Rates:
-    """Those of v = 0: gravity alone."""
-    return at_rest(s, nodes.falling)
+    def placement(self, q):
+        """Its pose on its parent."""
+        return self.nodes.fixed[self.k] @ self.motion(q)
 
+    def shift(self, X, q):
+        """A(p,k), at the pose X on its parent."""
+        return phi(X)
 
-def block_rates(nodes, s: Blocks, v) -> BlockRates:
-    """H̊ = V~ H*, N = ½ (V̄ M − M V~ − (M V)^); seen in axes that turn with the nodes, φ does not change."""
-    V = velocities(s, s.tree.split(v), nodes.still)
-    H, N = gyroscopic_matrices(s, V)
-    return BlockRates(s.tree.constant(nodes.still @ nodes.still.mT), H, N)
+    def joint_map(self, q):
+        """H(k)."""
+        return self.nodes.H[self.k]
 
+    def inertia(self, q):
+        """M(k)."""
+        return self.nodes.M[self.k]
 
-def entry_rates(nodes, s: Blocks, v) -> BlockRates:
-    """Rates of the entries of the blocks, seen in the axes of each node: φ̇(p,k) = φ(p,k) Δ̄(k), Δ = H* v; H and M stay."""
-    rate = s.tree.split(v)
-    A, H, N = s.tree.slots(3)
-    for k in s.tree.base_to_tips():
-        A[k] = s.A[k] @ bar((s.H[k].mT @ rate[k])[..., 0])
-        H[k], N[k] = np.zeros_like(s.H[k].mT), np.zeros_like(s.M[k])
-    return BlockRates(A, H, N)
+    def moment(self, q):
+        """[m c; m]."""
+        return self.nodes.moment[self.k]
+
+    def coriolis(self, H, q, V, v):
+        """a(k) = V~(k) H*(k) v(k), for joint maps constant in their own frame             Jain (5.11) in its own-frame form."""
+        return tilde(V[self.k][..., 0]) @ (H.mT @ v[self.k])
+
+    def bias(self, M, q, V):
+        """b(k) = V̄(k) M(k) V(k)                                                          Jain (2.28)."""
+        return bar(V[self.k][..., 0]) @ (M @ V[self.k])
+
+    def rest(self, M, q):
+        """b(k) without velocities."""
+        return np.zeros_like(M, shape=(M.shape[-1], 1))
+
+    def rates(self, s: Blocks, q, V, v):
+        """Å = 0, H̊ = V~ H*, and N = ½ (V̄ M − M V~ − (M V)^): N V = V̄ M V, the rest is a rate of inertia. Seen in axes that turn with
+        the node, φ does not change."""
+        M, Vk = s.M[self.k], V[self.k][..., 0]
+        h, H  = (M @ V[self.k])[..., 0], tilde(Vk) @ s.H[self.k].mT
+        return np.zeros_like(s.A[self.k]), H, 0.5 * (bar(Vk) @ M - M @ tilde(Vk) - hat(h))
+
+    def entry_rates(self, s: Blocks, q, V, v):
+        """Rates of the entries of A and H*, and half that of M: φ̇(p,k) = φ(p,k) Δ̄(k), Δ = H* v; H and M stay."""
+        A, own = s.A[self.k], (s.H[self.k].mT @ v[self.k])[..., 0]
+        return A @ bar(own), np.zeros_like(s.H[self.k].mT), np.zeros_like(s.M[self.k])
 
 
 class RigidTree(System):
-    """A rigid tree as a system. A class that inherits it has the tables of nodes as attributes."""
+    """A tree as a system, rigid unless its nodes say otherwise. A class that inherits it has the tables of nodes as attributes."""
 
-    # where a node is and how it moves; q, V and v are slots, one value for each node
+    H: Any
+    M: Any
+    joint_inertias: Any
+    moment: Any  # [m c; m] of each node, and last of the world
+    still: Any
+    falling: Any
+    split: Any
+    wrenches: Any
+    is_rigid = True  # do its blocks change as those of a rigid tree?
 
-    def motion(self, k: int, q):
-        """The pose of node k where its joint stands."""
-        return self.groups[k].matrix(q[k])  # type: ignore[attr-defined]
-
-    def shift(self, k: int, X, q):
-        """A(p,k) of a node at the pose X on its parent."""
-        return phi(X)
-
-    def joint_map(self, k: int, q):
-        """H(k)."""
-        return self.H[k]  # type: ignore[attr-defined]
-
-    def coriolis(self, k: int, H, q, V, v):
-        """a(k) = V~(k) H*(k) v(k)."""
-        return tilde(V[k][..., 0]) @ (H.mT @ v[k])
-
-    def coriolis_accelerations(self, s: Blocks, q, V, v):
-        """a(k) of every node."""
-        return coriolis_accelerations(s, V, v)
+    def node(self, k: int) -> RigidNode:
+        """How node k moves."""
+        return RigidNode(self, k)
 
     def moments(self, q):
         """[m c; m] of each node, and last of the world."""
-        return self.moment  # type: ignore[attr-defined]
+        return self.moment
 
     def weights(self, q):
         """The same of what gravity pulls."""
         return self.weighed
+
+    @property
+    def weighed(self):
+        """[m c; m] of what gravity pulls, node by node: here, of all that there is."""
+        return self.moment
 
     def strain_energy(self, q):
         """Of deformation (...)."""
@@ -107,27 +125,40 @@ class RigidTree(System):
         return self.placed_blocks(placements(self, q), q)
 
     def placed_blocks(self, X, q) -> Blocks:
-        """The blocks from poses on the parents."""
-        return placed_blocks(self, X)._replace(q=q)
+        """A = φ(p,k) from poses on the parents; H, M and armature are constants of the nodes."""
+        return Blocks(self.tree, shifts(self.tree, X), self.H, self.M, self.joint_inertias, q)
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
-        return rates(self, s, v, tau, external)
+        """a and b less wrenches on the bodies, the world accelerating against gravity."""
+        q, rate, (a, b) = self.split(s.q), s.tree.split(v), s.tree.slots(2)
+        V = velocities(s, rate, self.still)
+        for k in s.tree.base_to_tips():
+            a[k], b[k] = self.node(k).coriolis(s.H[k], q, V, rate), self.node(k).bias(s.M[k], q, V)
+        if external is not None:
+            b = without(s.tree, b, self.wrenches(external))
+        return Rates(a, b, self.falling, None if tau is None else s.tree.split(tau))
 
     def rates_at_rest(self, s: Blocks) -> Rates:
-        return rates_at_rest(self, s)
+        """Those of v = 0."""
+        q, b = self.split(s.q), s.tree.slots()
+        for k in s.tree.base_to_tips():
+            b[k] = self.node(k).rest(s.M[k], q)
+        return at_rest(s, self.falling)._replace(b=b)
 
     def block_rates(self, s: Blocks, v) -> BlockRates:
-        return block_rates(self, s, v)
+        """Rates of the blocks in axes that turn with the nodes."""
+        return self._each_rate(s, v, lambda k: self.node(k).rates)
 
     def entry_rates(self, s: Blocks, v) -> BlockRates:
-        return entry_rates(self, s, v)
+        """Rates of the entries of the blocks, seen in the axes of each node."""
+        return self._each_rate(s, v, lambda k: self.node(k).entry_rates)
 
-    @property
-    def weighed(self):
-        """[m c; m] of what gravity pulls, node by node: here, of all that there is."""
-        return self.moment  # type: ignore[attr-defined]
-
-    is_rigid = True  # its blocks change as those of a rigid tree do
+    def _each_rate(self, s: Blocks, v, of: Callable) -> BlockRates:
+        q, rate, (A, H, N) = self.split(s.q), s.tree.split(v), s.tree.slots(3)
+        V = velocities(s, rate, self.still)
+        for k in s.tree.base_to_tips():
+            A[k], H[k], N[k] = of(k)(s, q, V, rate)
+        return BlockRates(A, H, N)
 
     def check_rigid(self, who: str) -> None:
         """Raises if the blocks are not those of a rigid tree, whose rates are known."""
@@ -141,45 +172,3 @@ class RigidTree(System):
     @property
     def kinematic(self):
         return self
-
-
-class Wrapped(RigidTree):
-    """A system made from nodes: in all that it does not say itself it is the nodes."""
-
-    def __init__(self, nodes):
-        self.nodes = nodes
-
-    def __getattr__(self, name: str):
-        if name == "nodes":
-            raise AttributeError(name)  # not made yet, as when it is copied
-        return getattr(self.nodes, name)
-
-    def without_friction(self) -> "Wrapped":
-        """The system of joints without dry friction."""
-        made = copy(self)
-        made.nodes = self.nodes.without_friction()
-        return made
-
-    def motion(self, k: int, q):
-        return self.nodes.motion(k, q)
-
-    def shift(self, k: int, X, q):
-        return self.nodes.shift(k, X, q)
-
-    def joint_map(self, k: int, q):
-        return self.nodes.joint_map(k, q)
-
-    def coriolis(self, k: int, H, q, V, v):
-        return self.nodes.coriolis(k, H, q, V, v)
-
-    def coriolis_accelerations(self, s: Blocks, q, V, v):
-        return self.nodes.coriolis_accelerations(s, q, V, v)
-
-    def moments(self, q):
-        return self.nodes.moments(q)
-
-    def strain_energy(self, q):
-        return self.nodes.strain_energy(q)
-
-    def placed_blocks(self, X, q) -> Blocks:
-        return self.nodes.placed_blocks(X, q)

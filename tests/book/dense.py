@@ -13,7 +13,7 @@ from zoo.mechanisms import JOINTS, plain
 
 from linkwork.sweeps import Rates, articulated_inertia, composite_inertia, forward_dynamics, poses, velocities
 from linkwork.systems import lower
-from linkwork.systems.rigid import placed_blocks, placements
+from linkwork.systems.rigid import placements
 
 SHAPE = (2,)
 
@@ -25,7 +25,7 @@ class Dense:
         self.model, self.nodes, self.state = model, lower(model), s
         self.tree, self.n = self.nodes.tree, len(self.nodes.tree)
         self.X = placements(self.nodes, s.q)
-        self.blocks = placed_blocks(self.nodes, self.X)
+        self.blocks = self.nodes.placed_blocks(self.X, s.q)
         self.I = np.eye(6 * self.n)
         self.v, self.vdot, self.tau = s.v[..., None], s.vdot[..., None], s.tau[..., None]
         self.robot = plain(model)

@@ -11,7 +11,6 @@ from linkwork.lie.embedding import tilde as skew
 from linkwork.spatial import bar, phi, phi_inverse, tilde
 from linkwork.spatial.single_body import angular, gyroscopic_inertial
 from linkwork.sweeps import inverse_dynamics, poses, velocities
-from linkwork.sweeps.kinematics import coriolis_accelerations
 from linkwork.systems.rigid import placements
 
 STEP = 1e-30
@@ -72,7 +71,7 @@ def test_coriolis_acceleration_of_a_cylindrical_hinge(rng):
 def test_coriolis_acceleration_seen_from_the_inboard_link(op):
     """a = V~ Δ − Δ̄ Δ + (d_p H*/dt) θ̇ with d_p H* = Δ^ω~ H*, H* constant in its own frame (5.11)."""
     v, V = op.tree.split(op.state.v), op.slots(op.V)
-    a = coriolis_accelerations(op.blocks, V, v)
+    a = op.nodes.rates(op.blocks, op.state.v).a
     for k in range(op.n):
         delta = op.nodes.H[k].T @ v[k]
         turning = tilde(angular(delta)[..., 0]) @ delta

@@ -79,15 +79,15 @@ class Kinematics:
 
     @cached_property
     def _X(self):
-        return {k: self.nodes.fixed[k] @ self.nodes.motion(k, self._coordinates) for k in self._moving}
+        return {k: self.nodes.node(k).placement(self._coordinates) for k in self._moving}
 
     @cached_property
     def phi(self):
-        return {k: self.nodes.shift(k, x, self._coordinates) for k, x in self._X.items()}
+        return {k: self.nodes.node(k).shift(x, self._coordinates) for k, x in self._X.items()}
 
     @cached_property
     def _H(self):
-        return {k: self.nodes.joint_map(k, self._coordinates) for k in self._moving}
+        return {k: self.nodes.node(k).joint_map(self._coordinates) for k in self._moving}
 
     def _outward(self, start, step):
         out = {self.carrier: start}
@@ -105,7 +105,7 @@ class Kinematics:
 
     @cached_property
     def _alpha(self):
-        bend = {k: self.nodes.coriolis(k, self._H[k], self._coordinates, self.V, self._rates) for k in self._moving}
+        bend = {k: self.nodes.node(k).coriolis(self._H[k], self._coordinates, self.V, self._rates) for k in self._moving}
         return self._outward(self.nodes.still, lambda k, alpha: self.phi[k].mT @ alpha + bend[k])
 
     # --- of places
