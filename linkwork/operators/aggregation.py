@@ -15,8 +15,9 @@ import numpy as np
 from ..errors import ModelError
 from ..lie.scalars import like
 from ..model.tree import concatenated
+from ..sweeps import BlockRates
 from ..systems.grouping import group_parents
-from .sko import SKO
+from .sko import SKO, Changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,30 +31,53 @@ class Aggregate:
 
 def aggregated(sko: SKO, groups: Sequence[Sequence[int]]) -> Aggregate:
     """The model with each group of nodes as one node. Groups are numbered base first, and every node is in one."""
+    if sorted(k for x in groups for k in x) != list(range(len(sko.tree))):
+        raise ModelError(f"the groups leave out nodes, or have some twice; there are {len(sko.tree)}, each in one group.")
+    ordered = tuple(tuple(sorted(x)) for x in groups)
+    return Aggregate(joined(sko, ordered), ordered, order_of(sko.tree, ordered))
+
+
+def order_of(tree, groups) -> np.ndarray:
+    """The numbers of the velocities of each group, one after the other."""
+    return np.concatenate([np.zeros(0, int), *(np.arange(tree.nv)[tree.rows[k]] for members in groups for k in members)])
+
+
+def joined(sko: SKO, groups) -> SKO:
+    """The model with each group as one node, its members in their order: what stands on another of them comes after it."""
     tree, heights = sko.tree, sko.heights
-    groups_: tuple[tuple[int, ...], ...] = tuple(tuple(sorted(x)) for x in groups)
-    if sorted(k for x in groups for k in x) != list(range(len(tree))):
-        raise ModelError(f"the groups leave out nodes, or have some twice; there are {len(tree)}, each in one group.")
-    groups = groups_
     parents = group_parents(tree, groups)
     home = {k: g for g, members in enumerate(groups) for k in members}
-    A, H, M, armature, a, b = ([] for _ in range(6))
-    for members, p in zip(groups, parents):
-        sizes, rows = [heights[k] for k in members], [tree.widths[k] for k in members]
-        reach, out = inner(sko, members)
-        carrier = (p,) if p == tree.world else groups[home[p]]
-        above = [sko.base.shape[-2]] if p == tree.world else [heights[k] for k in carrier]
-        slot = carrier.index(p)
-        A.append(grid({(slot, j): out[k] for j, k in enumerate(members)}, above, sizes, sko.A[0]))
-        maps = {(members.index(i), j): sko.H[i] @ reach[k][i] for j, k in enumerate(members) for i in reach[k]}
-        H.append(grid(maps, rows, sizes, sko.A[0]))
-        M.append(grid({(j, j): sko.M[k] for j, k in enumerate(members)}, sizes, sizes, sko.A[0]))
+    reaches, outs = zip(*(inner(sko, members) for members in groups)) if groups else ((), ())
+
+    def blocks(out, H, M):
+        """A, H and M of the groups: `out` leads from each member to the node outside."""
+        found: tuple[list, ...] = ([], [], [])
+        for members, p, reach in zip(groups, parents, reaches):
+            sizes, rows = [heights[k] for k in members], [tree.widths[k] for k in members]
+            carrier = (p,) if p == tree.world else groups[home[p]]
+            above = [sko.base.shape[-2]] if p == tree.world else [heights[k] for k in carrier]
+            maps = {(members.index(i), j): H[i] @ reach[k][i] for j, k in enumerate(members) for i in reach[k]}
+            found[0].append(grid({(carrier.index(p), j): out[k] for j, k in enumerate(members)}, above, sizes, sko.A[0]))
+            found[1].append(grid(maps, rows, sizes, sko.A[0]))
+            found[2].append(grid({(j, j): M[k] for j, k in enumerate(members)}, sizes, sizes, sko.A[0]))
+        return found
+
+    def rates(v):
+        d = sko.changes.rates(v[..., np.argsort(order_of(tree, groups))])  # type: ignore[union-attr]
+        A, H, N = blocks(d.A, {k: d.H[k].mT for k in tree.base_to_tips()}, d.N)
+        return BlockRates(A, [x.mT for x in H], N)
+
+    armature, a, b = ([] for _ in range(3))
+    for members, reach in zip(groups, reaches):
+        rows = [tree.widths[k] for k in members]
         armature.append(grid({(j, j): sko.armature[k] for j, k in enumerate(members)}, rows, rows, sko.A[0]))
         a.append(concatenated([sum(reach[k][i].mT @ sko.a[i] for i in reach[k]) for k in members], -2))
         b.append(concatenated([sko.b[k] for k in members], -2))
+    flat = all(len(above) == 1 for reach in reaches for above in reach.values())  # does no member stand on another?
     parent = [tree.world if p == tree.world else home[p] for p in parents]
-    order = np.concatenate([np.arange(tree.nv)[tree.rows[k]] for members in groups for k in members])
-    return Aggregate(SKO(parent, A, H, M, armature, a, b, sko.base), groups_, order)
+    changes = Changes(rates) if flat and sko.changes else None
+    A, H, M = blocks({k: x for out in outs for k, x in out.items()}, sko.H, sko.M)
+    return SKO(parent, A, H, M, armature, a, b, sko.base, changes)
 
 
 def inner(sko: SKO, members):

@@ -8,9 +8,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..lie.scalars import like
-from ..model.tree import concatenated
-from ..spatial import blocks as four
-from ..sweeps import BlockRates
+from .aggregation import joined
 from .sko import SKO, Changes
 
 
@@ -19,12 +17,9 @@ def geared(sko: SKO, gears) -> SKO:
 
         A = [φ_m, φ_l],   H = [μ H_m, H_l],   M = diag(M_m, M_l),   armature = μ² armature_m + armature_l   Jain (12.6) to (12.13)
     """
-    return merged(
-        sko, gears,
-        lambda k, H_m, H_l: concatenated([gears[k][1] * H_m, H_l], -1),
-        lambda k, motor, link: gears[k][1] ** 2 * motor + link,
-        lambda: velocities_of_all(sko, gears),
-    )  # fmt: skip
+    elastic, identity = with_elastic_gears(sko, gears), lambda k: np.eye(sko.tree.widths[k])
+    X = [np.concatenate([gears[k][1] * identity(k), identity(k)]) if k in gears else identity(k) for *_, k in pairs(sko.tree, gears)]
+    return driven(elastic, [like(x, sko.base) for x in X])
 
 
 def with_elastic_gears(sko: SKO, gears) -> SKO:
@@ -32,52 +27,30 @@ def with_elastic_gears(sko: SKO, gears) -> SKO:
 
         A = [φ_m, φ_l],   H = diag(H_m, H_l),   M = diag(M_m, M_l),   armature = diag(armature_m, armature_l)   Jain (12.1) to (12.4)
     """
-    both = lambda k, motor, link: diagonal(motor, link)
-    return merged(sko, gears, both, both, lambda: reordered(sko, gears))
+    check_gears(sko.tree, gears)
+    return joined(sko, pairs(sko.tree, gears))
 
 
-def merged(sko, gears, joined_H, joined_inertia, velocities):
-    """The model with each rotor in one node with the link it drives; a child of such a node stands on its link. `velocities` gives
-    X with v of the whole tree = X v."""
-    tree = sko.tree
-    check_gears(tree, gears)
+def pairs(tree, gears) -> list[tuple[int, ...]]:
+    """Nodes that become one: each rotor with the link that it drives, all others alone."""
     rotors = {m for m, _ in gears.values()}
-    kept = [k for k in tree.base_to_tips() if k not in rotors]
-    number = {tree.world: tree.world, **{k: i for i, k in enumerate(kept)}}
-
-    def shifts(A):
-        return [shift(A, k) for k in kept]
-
-    def shift(A, k):
-        own, p = concatenated([A[gears[k][0]], A[k]], -1) if k in gears else A[k], tree.parent[k]
-        if p not in gears:
-            return own
-        motor = np.zeros_like(own, shape=(sko.M[gears[p][0]].shape[-1], own.shape[-1]))
-        return concatenated([motor, own], -2)
-
-    def joined(x, join):
-        return [join(k, x[gears[k][0]], x[k]) if k in gears else x[k] for k in kept]
-
-    both, stacked = lambda k, motor, link: diagonal(motor, link), lambda k, motor, link: concatenated([motor, link], -2)
-
-    def rates(v):
-        d = sko.changes.rates((velocities() @ v[..., None])[..., 0])
-        H = joined({k: d.H[k].mT for k in tree.base_to_tips()}, joined_H)
-        return BlockRates(shifts(d.A), [x.mT for x in H], joined(d.N, both))
-
-    return SKO(
-        [number[tree.parent[k]] for k in kept],
-        shifts(sko.A), joined(sko.H, joined_H), joined(sko.M, both), joined(sko.armature, joined_inertia),
-        joined(sko.a, stacked), joined(sko.b, stacked), sko.base, sko.changes and Changes(rates),
-    )  # fmt: skip
+    return [(gears[k][0], k) if k in gears else (k,) for k in tree.base_to_tips() if k not in rotors]
 
 
-def reordered(sko: SKO, gears):
-    """X with v of the whole tree = X v, where v has the velocity of a rotor just before that of what it drives."""
-    rows, rotors = sko.tree.rows, {m for m, _ in gears.values()}
-    own = lambda k: np.arange(sko.nv)[rows[k]]
-    order = [np.concatenate([own(gears[k][0]), own(k)] if k in gears else [own(k)]) for k in sko.tree.base_to_tips() if k not in rotors]
-    return like(np.eye(sko.nv)[:, np.concatenate(order)], sko.base)
+def driven(sko: SKO, X) -> SKO:
+    """The model in fewer velocities u of its joints, v(k) = X(k) u(k):  H = X* H,   armature = X* armature X."""
+    tree = sko.tree
+
+    def rates(u):
+        v, start = [], 0
+        for x in X:
+            v.append(x @ u[..., start : start + x.shape[-1], None])
+            start += x.shape[-1]
+        d = sko.changes.rates(tree.join(dict(enumerate(v))))  # type: ignore[union-attr]
+        return d._replace(H=[d.H[k] @ X[k] for k in tree.base_to_tips()])
+
+    H, armature = ([X[k].mT @ x for k, x in enumerate(own)] for own in (sko.H, [r @ x for r, x in zip(sko.armature, X)]))
+    return SKO(tree.parent, sko.A, H, sko.M, armature, sko.a, sko.b, sko.base, Changes(rates) if sko.changes else None)
 
 
 def velocities_of_all(sko: SKO, gears):
@@ -88,18 +61,6 @@ def velocities_of_all(sko: SKO, gears):
     for m, (k, mu) in of.items():
         X[rows[m], rows[k]] = mu * np.eye(rows[k].stop - rows[k].start)
     return like(X[:, kept], sko.base)
-
-
-def diagonal(A, B):
-    """diag(A, B)."""
-    batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    A, B = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (A, B))
-    return four(
-        A,
-        np.zeros_like(A, shape=(*batch, A.shape[-2], B.shape[-1])),
-        np.zeros_like(A, shape=(*batch, B.shape[-2], A.shape[-1])),
-        B,
-    )
 
 
 def check_gears(tree, gears) -> None:

@@ -7,12 +7,12 @@ B_S are the edges from C into S, E_S those from S into P. Nodes that neither car
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
 from ..model.tree import Tree
+from ..systems.grouping import between
 from .aggregation import grid, substructured
 from .sko import SKO
 
@@ -28,14 +28,7 @@ class Part:
     @property
     def A(self):
         """𝒜 of the part alone (..., n, n), its nodes one below the other."""
-        blocks, sizes = dict[tuple[int, int], Any](), self.sko.heights
-        for k in self.sko.tree.base_to_tips():
-            blocks |= {(i, k): x for i, x in self._up(k)}
-        return grid(blocks, sizes, sizes, self.sko.M[0])
-
-    def _up(self, k: int):
-        I = np.zeros_like(self.sko.M[k]) + np.eye(self.sko.heights[k])
-        return self.sko.tree.path(k, I, via=lambda j, X: self.sko.A[j] @ X)
+        return self.sko.operators.phi.dense()
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +53,10 @@ def partition(sko: SKO, inside: Iterable[int]) -> Partition:
     if empty := [name for name, each in zip("CSP", parts) if not each.nodes]:
         raise ModelError(f"the cut leaves {empty[0]} without nodes; S is to carry something and to stand on something, within the model.")
     C, S, P = parts
-    between = lambda above, below: {
+    edges = lambda above, below: {
         (sko.tree.parent[k], k): sko.A[k] for k in below.nodes if sko.tree.parent[k] in above.nodes
     }  # fmt: skip
-    return Partition(C, S, P, between(S, C), between(P, S))
+    return Partition(C, S, P, edges(S, C), edges(P, S))
 
 
 def part(sko: SKO, nodes: Iterable[int]) -> Part:
@@ -98,13 +91,5 @@ def path_induced(tree: Tree, nodes: Iterable[int]) -> tuple[int, ...]:
 
 def aggregable(tree: Tree, nodes: Iterable[int]) -> tuple[int, ...]:
     """S_A: the least set with these nodes that can become one node, all carried by one node outside it       Jain (14.11), Lemma 14.5."""
-    own = sorted(nodes)
-    if not own:
-        return ()
-    meeting = tree.parent[own[0]]
-    for k in own[1:]:
-        meeting = tree.world if tree.world in (meeting, tree.parent[k]) else tree.meeting(meeting, tree.parent[k])
-    found = set(own)
-    for k in own:
-        found.update(j for j, _ in tree.path(k, None, lambda j, x: x, until=meeting))
-    return tuple(sorted(found))
+    own = set(nodes)
+    return tuple(sorted(own | between(tree, own)))

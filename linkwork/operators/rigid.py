@@ -1,5 +1,6 @@
 """Rigid mechanisms as SKO models, in the four ways chapter 5 writes them: the same mass matrix and the same forces."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -10,9 +11,9 @@ from ..errors import ModelError
 from ..lie.scalars import like, working_dtype
 from ..lie.so3 import tilde as skew
 from ..model import Model
-from ..spatial import Pose, bar, phi, phi_inverse, tilde
+from ..spatial import Pose, phi, phi_inverse
 from ..spatial.single_body import gyroscopic_inertial
-from ..sweeps import poses, scatter, velocities
+from ..sweeps import poses, velocities
 from ..systems import Lowered, Nodes
 from ..systems.rigid import placements
 from .algebra import Operators
@@ -63,20 +64,9 @@ def about_a_fixed_point(nodes: Nodes, q, v) -> SKO:
     """
     check_dry(nodes, "about_a_fixed_point")
     nodes.check_rigid("about_a_fixed_point")
-    tree = nodes.tree
-    I = like(np.eye(6), nodes.gravity)
-    T = poses(tree, placements(nodes, q), like(np.eye(4), nodes.gravity))
-    rates = tree.split(v)
-    H, M, own, a, b = tree.slots(5)
-    for k in tree.base_to_tips():
-        H[k]   = nodes.H[k] @ phi_inverse(T[k])
-        M[k]   = phi(T[k]) @ nodes.M[k] @ phi(T[k]).mT
-        own[k] = H[k].mT @ rates[k]
-    V = scatter(tree, tree.constant(I), own, nodes.still)
-    for k in tree.base_to_tips():
-        a[k] = tilde(V[k][..., 0]) @ own[k]
-        b[k] = bar(V[k][..., 0]) @ (M[k] @ V[k])
-    return SKO(tree, tree.constant(I), H, M, nodes.joint_inertias, a, b, nodes.falling)
+    tree, T = nodes.tree, poses(nodes.tree, placements(nodes, q), like(np.eye(4), nodes.gravity))
+    shift, back = ({k: of(T[k]) for k in tree.base_to_tips()} for of in (phi, phi_inverse))
+    return replace(shifted(rigid(nodes, q, v), shift, back), A=tree.constant(like(np.eye(6), nodes.gravity)))
 
 
 def shifted(sko: SKO, shift, back) -> SKO:
