@@ -177,9 +177,7 @@ class Place:
     def _slopes(self) -> list[np.ndarray]:
         """Matrices that add up to reach (∂r/∂q − ∂(Jc* λ)/∂q) reach."""
         p, robot, zero = self.problem, self.problem.robot, self._still
-        if robot.lowered.producers:
-            weight = self._of_program("q")
-        elif p.external is not None:
+        if p.external is not None:
             weight = robot.inverse_dynamics_derivatives(self.q, zero, zero, p.external)[0]
         else:
             weight = robot.gravity_force_derivative(self.q)
@@ -188,19 +186,13 @@ class Place:
             found.append(-p.set.slopes.pull(self.q, self.lam, p.t))
         return [x * p.set.reach[:, None] * p.set.reach for x in found]
 
-    def _of_program(self, by: str) -> np.ndarray:
-        """∂/∂q or ∂/∂v of the forces that hold still a system whose blocks are not those of a rigid tree."""
-        p, zero = self.problem, self._still
-        if p.external is None:
-            return p.robot.derivative("inverse_dynamics", self.q, zero, zero, by=by)
-        return p.robot.derivative(("inverse_dynamics", "external"), self.q, zero, zero, p.external, by=by)
-
     @cached_property
     def whole_damping(self) -> np.ndarray:
         """reach ∂(C v + g − Q)/∂v reach (nv, nv), of a mechanism at rest."""
-        p, robot = self.problem, self.problem.robot
-        found = -robot.passive_force_derivatives(self.q, self._still)[1]
-        found = found + self._of_program("v") if robot.lowered.producers else found
+        p, robot, zero = self.problem, self.problem.robot, self._still
+        found = -robot.passive_force_derivatives(self.q, zero)[1]
+        if robot.lowered.producers:  # a fluid damps
+            found = found + robot.inverse_dynamics_derivatives(self.q, zero, zero)[1]
         return found * p.set.reach[:, None] * p.set.reach
 
     @cached_property

@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ShapeError
 from ..lie import SE3
 from ..lie.attitude import quaternion_from_matrix
+from ..motion.equations import runge_kutta_step
 from ..spatial import bar, phi, tilde
 from ..sweeps import poses, velocities
 from ..systems import lower
@@ -196,15 +197,12 @@ class MaximalCoordinates:
         def at(theta, V):
             return FreeBodies(s.T @ SE3.matrix(SE3.exp(theta)), V, s.q)
 
-        def rate(theta, V, t):
-            A, _ = self.accelerations(at(theta, V), tau, t)
+        def rates(c, theta, V):
+            A, _ = self.accelerations(at(theta, V), tau, t + c * h)
             return (SE3.dexp_inverse(theta, side="right") @ V[..., None])[..., 0], A
 
-        W1, A1 = rate(np.zeros_like(s.V), s.V, t)
-        W2, A2 = rate(h / 2 * W1, s.V + h / 2 * A1, t + h / 2)
-        W3, A3 = rate(h / 2 * W2, s.V + h / 2 * A2, t + h / 2)
-        W4, A4 = rate(h * W3, s.V + h * A3, t + h)
-        there = at(h / 6 * (W1 + 2 * W2 + 2 * W3 + W4), s.V + h / 6 * (A1 + 2 * A2 + 2 * A3 + A4))
+        first, still = self.accelerations(s, tau, t)[0], np.zeros_like(s.V)
+        there = at(*runge_kutta_step(lambda _, theta: theta, rates, (s.V, first), still, s.V, np.asarray(h)))
         return there if self.robot.constraints is None else replace(there, q=self.joint_state(there)[0])
 
     def _relative(self, state: FreeBodies, k: int):

@@ -8,7 +8,8 @@ that node is in S too (Lemmas 14.4 to 14.6).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,42 @@ def joined(sko: SKO, groups) -> SKO:
     changes = Changes(rates) if flat and sko.changes else None
     A, H, M = blocks({k: x for out in outs for k, x in out.items()}, sko.H, sko.M)
     return SKO(parent, A, H, M, armature, a, b, sko.base, changes)
+
+
+def massive(sko: SKO, tau) -> tuple[SKO, Any, np.ndarray]:
+    """The model with each node without inertia merged into its only child, with forces τ, and which of the old velocities it has.
+
+        A(p,k) = A(p,j) A(j,k),   H = [H(j) A(j,k); H(k)],   a = A*(j,k) a(j) + a(k)          Jain (14.12) to (14.24)
+
+    A force b(j) on a node without inertia goes to its joint and its parent:  τ(j) − H(j) b(j),   b(p) + A(p,j) b(j).
+    """
+    tree, b, tau = sko.tree, {k: sko.b[k] for k in sko.tree.base_to_tips()}, sko.tree.split(tau)
+    for j in tree.tips_to_base():
+        if not np.any(sko.M[j]):
+            check_between(sko, j)
+            tau[j] = tau[j] - sko.H[j] @ b[j]
+            if (p := tree.parent[j]) != tree.world:
+                b[p] = b[p] + sko.A[j] @ b[j]
+    groups, waiting = list[tuple[int, ...]](), {tree.world: ()}  # nodes that wait for one with inertia
+    for k, p in enumerate(tree.parent):
+        waiting[k] = (*waiting[p], k)
+        if np.any(sko.M[k]):
+            groups.append(waiting[k])
+            waiting[k] = ()
+    whole = joined(replace(sko, b=b), groups)
+    n = dict(enumerate(sko.heights[members[-1]] for members in groups)) | {tree.world: sko.base.shape[-2]}
+    A = [x[..., -n[p] :, -n[k] :] for k, (p, x) in enumerate(zip(whole.tree.parent, whole.A))]
+    H, M = [x[..., -n[k] :] for k, x in enumerate(whole.H)], [x[..., -n[k] :, -n[k] :] for k, x in enumerate(whole.M)]
+    a, b = ([x[..., -n[k] :, :] for k, x in enumerate(own)] for own in (whole.a, whole.b))
+    order = order_of(tree, groups)
+    return SKO(whole.tree.parent, A, H, M, whole.armature, a, b, sko.base), tree.join(tau)[..., order], order
+
+
+def check_between(sko: SKO, k: int) -> None:
+    """A node without inertia carries one node."""
+    if len(sko.tree.children[k]) != 1:
+        where = "forks" if sko.tree.children[k] else "is a tip"
+        raise ModelError(f"divide and conquer needs nodes with mass; node {k} has none and {where}. Use forward_dynamics.")
 
 
 def inner(sko: SKO, members):

@@ -11,7 +11,7 @@ from .. import sweeps
 from ..errors import ModelError, ShapeError, deprecated, renamed_keyword
 from ..model.tree import Tree, concatenated
 from ..sweeps import Blocks, Rates, at_rest
-from ..sweeps.divide_and_conquer import divide_and_conquer, with_massive_nodes
+from ..sweeps.divide_and_conquer import divide_and_conquer
 from ..sweeps.lyapunov import backward_element
 from ..sweeps.schedule import Schedule, schedule
 from ..systems import prescribed as prescribed_joints
@@ -195,37 +195,18 @@ class SKO:
 
     def divide_and_conquer(self, tau):
         """v̇ (..., nv), and how many steps must follow one another, those of `schedule`: they grow as the logarithm of the length."""
-        self._check_massive()
-        s, r, members = with_massive_nodes(self.blocks, self.rates(tau), self._has_mass)
-        found, vdot = divide_and_conquer(s, r, self.schedule), self.tree.slots()
-        for k, nodes in enumerate(members):
-            start = 0
-            for j in nodes:
-                vdot[j] = found[k][..., start : start + self.tree.widths[j], :]
-                start += self.tree.widths[j]
-        return self.tree.join(vdot), self.schedule.steps
+        from .aggregation import massive
+
+        sko, tau, order = massive(self, tau)
+        vdot = sko.tree.join(divide_and_conquer(sko.blocks, sko.rates(tau), self.schedule))
+        return vdot[..., np.argsort(order)], self.schedule.steps
 
     @cached_property
     def schedule(self) -> Schedule:
         """The merges of `divide_and_conquer`, by levels of such as do not wait for each other; print it."""
-        self._check_massive()
-        above, massive = {self.tree.world: self.tree.world}, list[int]()
-        for k, p in enumerate(self.tree.parent):
-            above[k] = above[p]
-            if self._has_mass[k]:
-                massive.append(above[p])
-                above[k] = len(massive) - 1
-        return schedule(Tree(massive, [0] * len(massive)))
+        from .aggregation import massive
 
-    @cached_property
-    def _has_mass(self) -> list[bool]:
-        return [bool(np.any(self.M[k])) for k in self.tree.base_to_tips()]
-
-    def _check_massive(self) -> None:
-        for k, has_mass in enumerate(self._has_mass):
-            if not has_mass and len(self.tree.children[k]) != 1:
-                where = "forks" if self.tree.children[k] else "is a tip"
-                raise ModelError(f"divide and conquer needs nodes with mass; node {k} has none and {where}. Use forward_dynamics.")
+        return schedule(massive(self, np.zeros_like(self.base, shape=(self.nv,)))[0].tree)
 
     # --- operational space (Jain, chapter 10); a place is (node k, B) with B(m_k, n) its directions
 

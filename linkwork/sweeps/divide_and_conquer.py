@@ -26,9 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..lie.scalars import like
-from ..model.tree import Tree, concatenated
 from ..spatial import solve
-from .blocks import Blocks, Rates
 from .schedule import Schedule
 
 
@@ -43,7 +41,7 @@ class Piece:
 def divide_and_conquer(s, r, plan: Schedule):
     """v̇ of a tree by the merges of its schedule: Jain, Algorithm 10.6, on trees. Merges of one level do not wait for each other.
 
-    Every node needs an inertia of its own; `with_massive_nodes` merges those without into the next.
+    Every node needs an inertia of its own.
     """
     (tree, A, H, M, armature), (a, b, base, tau) = s, r
     M, b = ({k: x[k] for k in tree.base_to_tips()} for x in (M, b))
@@ -138,46 +136,3 @@ class Joint:
 
     def force(self, tau, r):
         return self.Y @ tau + self.W @ r
-
-
-def with_massive_nodes(s, r, has_mass):
-    """The tree with each node without inertia merged into its only child: its joint becomes part of that one's. Blocks, rates, and which
-    nodes each new one is made of.
-
-        A(p,k) = A(p,j) A(j,k),   H = [H(j) A(j,k); H(k)],   a = A*(j,k) a(j) + a(k)          Jain (14.12) to (14.24)
-
-    A force b(j) on a node without inertia goes to its joint and its parent:  τ(j) − H(j) b(j),   b(p) + A(p,j) b(j).
-    """
-    b, tau = ({k: x[k] for k in s.tree.base_to_tips()} for x in (r.b, r.tau))
-    for j in s.tree.tips_to_base():
-        if not has_mass[j]:
-            tau[j] = tau[j] - s.H[j] @ b[j]
-            if (p := s.tree.parent[j]) != s.tree.world:
-                b[p] = b[p] + s.A[j] @ b[j]
-    merged: tuple[list, ...] = tuple([] for _ in range(7))
-    above: dict[int, tuple] = {s.tree.world: (s.tree.world, (), ())}  # its new parent, nodes and blocks that wait for mass
-    members, parent = list[tuple[int, ...]](), list[int]()
-    for k in s.tree.base_to_tips():
-        A, H = s.A[k], s.H[k]
-        block = (A, H, s.armature[k], r.a[k], tau[k])
-        p, waiting, before = above[s.tree.parent[k]]
-        if before:
-            shift, h, inertia, bias, force = before
-            zero = np.zeros_like(H, shape=(h.shape[-2], H.shape[-2]))
-            block = (
-                shift @ A,
-                concatenated([h @ A, H], -2),
-                concatenated([concatenated([inertia, zero], -1), concatenated([zero.mT, s.armature[k]], -1)], -2),
-                A.mT @ bias + r.a[k],
-                concatenated([force, tau[k]], -2),
-            )
-        if has_mass[k]:
-            above[k] = (len(members), (), ())
-            members.append((*waiting, k))
-            parent.append(p)
-            for room, x in zip(merged, (*block[:2], s.M[k], *block[2:], b[k])):
-                room.append(x)
-        else:
-            above[k] = (p, (*waiting, k), block)
-    A, H, M, armature, a, forces, rest = merged
-    return Blocks(Tree(parent, [x.shape[-2] for x in H]), A, H, M, armature), Rates(a, rest, r.base, forces), members

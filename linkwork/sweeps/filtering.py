@@ -10,7 +10,7 @@ G the Kalman gain. The forces in a mechanism at rest are the best estimate of x 
 """
 
 from .blocks import at_rest
-from .forward_dynamics import accelerations, innovations, interbody_forces
+from .forward_dynamics import forward_dynamics, innovations, interbody_forces
 
 
 def kalman_filter(s, P, D, G, tau, base):
@@ -27,6 +27,5 @@ def smoother(s, P, D, G, tau, base):
     The outward sweep of forward dynamics at rest, and its interbody forces.                Jain (6.50)
     """
     r = at_rest(s, base, tau)
-    z, _, nu = innovations(s, P, D, G, r)
-    _, alpha = accelerations(s, G, r, nu)
+    _, alpha, z = forward_dynamics(s, P, D, G, r)
     return interbody_forces(s, P, r, alpha, z)

@@ -118,14 +118,12 @@ class FreeFlying:
             q = np.concatenate([base, angles])
             return q, self.velocity(q, u, momentum)
 
+        def rates(base, t):
+            return state(t, base)[1][BASE], 1.0
+
         rows = [state(0.0, base)]
         for now in t[:-1]:
-            k1 = rows[-1][1][BASE]
-            second = SE3.compose(base, SE3.exp(h / 2 * k1))
-            k2 = state(now + h / 2, second)[1][BASE]
-            k3 = state(now + h / 2, SE3.compose(base, SE3.exp(h / 2 * k2)))[1][BASE]
-            k4 = state(now + h, SE3.compose(second, SE3.exp(h * k3 - h / 2 * k1)))[1][BASE]
-            base = ended(SE3.compose, SE3.exp, base, h, (k1, k2, k3, k4))
+            base, _ = step(lambda base, dv: SE3.compose(base, SE3.exp(dv)), rates, (rows[-1][1][BASE], 1.0), base, now, h)
             base[:4] /= np.linalg.norm(base[:4])
             rows.append(state(now + h, base))
         return Flight(t, *map(np.array, zip(*rows)))
@@ -196,23 +194,18 @@ class FreeFlying:
 
     @cached_property
     def _step(self):
-        """One step of the classical Runge-Kutta method without commutators (Celledoni 2003), as a kernel."""
+        """One step of `simulate`, as a kernel."""
         robot = self.robot
 
-        def step(q, v, tau, momentum, h):
+        def momentum_kept(q, v, tau, momentum, h):
             def rates(q, v):
                 v = robot.ask("free_flying_velocity", q, v, momentum)
                 return v, robot.forward_dynamics(q, v, tau + robot.passive_force(q, v))
 
-            k1, a1 = rates(q, v)
-            second = robot.integrate(q, h / 2 * k1)
-            k2, a2 = rates(second, v + h / 2 * a1)
-            k3, a3 = rates(robot.integrate(q, h / 2 * k2), v + h / 2 * a2)
-            k4, a4 = rates(robot.integrate(second, h * k3 - h / 2 * k1), v + h * a3)
-            there = ended(robot.integrate, lambda dv: dv, q, h, (k1, k2, k3, k4))
-            return there, robot.ask("free_flying_velocity", there, v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4), momentum)
+            there, v = step(robot.integrate, rates, rates(q, v), q, v, h)
+            return there, robot.ask("free_flying_velocity", there, v, momentum)
 
-        return robot.kernel(step, momentum=6, h=())
+        return robot.kernel(momentum_kept, momentum=6, h=())
 
     def _momentum(self, h) -> np.ndarray:
         h = np.asarray(h, float)
@@ -241,8 +234,13 @@ def from_outside(model) -> list[str]:
     return [*(["gravity"] if any(model.gravity) else []), *([f'passive forces of its base "{base.name}"'] if held else []), *forces]
 
 
-def ended(compose, exp, q, h, k):
-    """The end of a step from its four velocities: two exponentials, no commutator."""
-    k1, k2, k3, k4 = k
-    half = compose(q, exp(h / 12 * (3 * k1 + 2 * k2 + 2 * k3 - k4)))
-    return compose(half, exp(h / 12 * (-k1 + 2 * k2 + 2 * k3 + 3 * k4)))
+def step(integrate: Callable, rates: Callable, first, q, v, h):
+    """A step of the classical Runge-Kutta method on a group without commutators (Celledoni 2003): `integrate(q, dv)` moves along dv,
+    `rates(q, v)` gives the velocity and its rate, `first` are those at the start."""
+    k1, a1 = first
+    second = integrate(q, h / 2 * k1)
+    k2, a2 = rates(second, v + h / 2 * a1)
+    k3, a3 = rates(integrate(q, h / 2 * k2), v + h / 2 * a2)
+    k4, a4 = rates(integrate(second, h * k3 - h / 2 * k1), v + h * a3)
+    half = integrate(q, h / 12 * (3 * k1 + 2 * k2 + 2 * k3 - k4))
+    return integrate(half, h / 12 * (-k1 + 2 * k2 + 2 * k3 + 3 * k4)), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
