@@ -95,7 +95,7 @@ def massive(sko: SKO, tau) -> tuple[SKO, Any, np.ndarray]:
             tau[j] = tau[j] - sko.H[j] @ b[j]
             if (p := tree.parent[j]) != tree.world:
                 b[p] = b[p] + sko.A[j] @ b[j]
-    groups, waiting = list[tuple[int, ...]](), {tree.world: ()}  # nodes that wait for one with inertia
+    groups, waiting = list[tuple[int, ...]](), dict[int, tuple[int, ...]]({tree.world: ()})  # nodes that wait for one with inertia
     for k, p in enumerate(tree.parent):
         waiting[k] = (*waiting[p], k)
         if np.any(sko.M[k]):
@@ -105,9 +105,9 @@ def massive(sko: SKO, tau) -> tuple[SKO, Any, np.ndarray]:
     n = dict(enumerate(sko.heights[members[-1]] for members in groups)) | {tree.world: sko.base.shape[-2]}
     A = [x[..., -n[p] :, -n[k] :] for k, (p, x) in enumerate(zip(whole.tree.parent, whole.A))]
     H, M = [x[..., -n[k] :] for k, x in enumerate(whole.H)], [x[..., -n[k] :, -n[k] :] for k, x in enumerate(whole.M)]
-    a, b = ([x[..., -n[k] :, :] for k, x in enumerate(own)] for own in (whole.a, whole.b))
+    bias, rest = ([x[..., -n[k] :, :] for k, x in enumerate(own)] for own in (whole.a, whole.b))
     order = order_of(tree, groups)
-    return SKO(whole.tree.parent, A, H, M, whole.armature, a, b, sko.base), tree.join(tau)[..., order], order
+    return SKO(whole.tree.parent, A, H, M, whole.armature, bias, rest, sko.base), tree.join(tau)[..., order], order
 
 
 def check_between(sko: SKO, k: int) -> None:

@@ -53,9 +53,7 @@ def forward_dynamics_rate(system, q, v, tau, dq, dv, dtau, external=None):
     s, V, P, D, G, alpha, f = forward_motion(system, "forward_dynamics_rate", q, v, tau, external)
     v, dq, dv, dtau, still = (s.tree.split(x) for x in (v, dq, dv, dtau, system.zeros))
     tau_dot = sweeps.inverse_dynamics_rate(s, v, V, alpha, f, dq, dv, still, system.still)
-    missing = s.tree.slots()
-    for k in s.tree.base_to_tips():
-        missing[k] = dtau[k] - tau_dot[k]
+    missing = sweeps.each(s.tree, np.subtract, dtau, tau_dot)
     rate, _, _ = sweeps.forward_dynamics(s, P, D, G, at_rest(s, system.still, missing))
     return s.tree.join(rate)
 
@@ -73,9 +71,7 @@ def forward_dynamics_gradient(system, q, v, tau, weight, external=None):
     """weight · ∂v̇/∂q, weight · ∂v̇/∂v and weight · ∂v̇/∂τ of `forward_dynamics`: −λ ∂τ and λ = 𝓜⁻¹ weight."""
     s, V, P, D, G, alpha, f = forward_motion(system, "forward_dynamics_gradient", q, v, tau, external)
     multipliers, _, _ = sweeps.forward_dynamics(s, P, D, G, at_rest(s, system.still, s.tree.split(weight)))
-    opposite = s.tree.slots()
-    for k in s.tree.base_to_tips():
-        opposite[k] = -multipliers[k]
+    opposite = sweeps.each(s.tree, np.negative, multipliers)
     by_q, by_v, _ = sweeps.inverse_dynamics_gradient(s, s.tree.split(v), V, alpha, f, opposite, system.still)
     return tuple(map(s.tree.join, (by_q, by_v, multipliers)))
 

@@ -11,7 +11,7 @@ from .. import sweeps
 from ..errors import OptionError
 from ..lie.scalars import like
 from ..spatial import solve
-from ..sweeps import diagonal
+from ..sweeps import diagonal, each
 from .declaration import Honours, quantity
 
 NOTHING = Honours.NOTHING
@@ -142,7 +142,7 @@ def root_rate(system, f: Factors, v, zeta):
     d = system.entry_rates(s, v)
     _, D_dot, G_dot, _ = sweeps.articulated_rates(s, d, P, D, G, P_plus)
     if W is None:
-        return diagonal.joint_force_rates(s, d, G, G_dot, zeta, diagonal.each(s, np.zeros_like, zeta))
+        return diagonal.joint_force_rates(s, d, G, G_dot, zeta, each(s.tree, np.zeros_like, zeta))
     eps_dot = diagonal.times(s, W, diagonal.times(s, diagonal.root_rates(s, W, D_dot), zeta))
     return diagonal.joint_force_rates(s, d, G, G_dot, diagonal.times(s, W, zeta), eps_dot)
 
@@ -152,7 +152,7 @@ def diagonal_coriolis(system, q, eta, form="eta"):
     """C(q,η) of η̇ + C = ζ, with η · C = 0, or of D ξ̇ + C = ε, in O(N)       Jain, Lemmas 19.9 and 19.11, Algorithms 19.1 and 19.2."""
     f = factors(system, q, form)
     found = diagonal_rates(system, f, eta, np.zeros_like(eta), None, only_velocities=True)
-    return f.s.tree.join(diagonal.each(f.s, np.negative, found))
+    return f.s.tree.join(each(f.s.tree, np.negative, found))
 
 
 @quantity(("nv",), Honours.GRAVITY | Honours.EXTERNAL, options=diagonal_form, of_joints=True, divides_by_inertia=True, refuses=INSTEAD)
@@ -176,4 +176,4 @@ def diagonal_rates(system, f: Factors, eta, tau, external, only_velocities=False
     moved = diagonal.innovation_rates(s, d, D, G, G_dot, eps, rate, r.base, system.still)
     if W is not None:
         return diagonal.normalized_rates(s, W, diagonal.root_rates(s, W, D_dot), moved, own)
-    return moved if only_velocities else diagonal.each(s, solve, D, moved)
+    return moved if only_velocities else each(s.tree, solve, D, moved)

@@ -24,4 +24,5 @@ from .mass_matrix_inverse import mass_matrix_inverse
 from .mass_matrix_rate import mass_matrix_derivative, mass_matrix_rate, mass_matrix_rate_times
 from .mass_matrix_solve import factored, inwards, mass_matrix_solve, outwards, rows_compliance, velocity_tree
 from .momentum import kinetic_energy, kinetic_energy_gradient, momentum, momentum_derivatives, momentum_rate
+from .neighbours import each
 from .operational_space import compliance, compliances, joint_compliance, responses, transitions

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..lie.scalars import like
 from ..spatial import root, root_solve, root_transposed_solve
+from .neighbours import each
 
 
 def innovation_velocities(s, G, v, base):
@@ -111,7 +112,7 @@ def innovation_rates(s, d, D, G, G_dot, eps, v, base, still):
 
 def without_rest(s, r, rest, still):
     """Rates less those of a system at rest: what velocities alone add, and forces given."""
-    return r._replace(a=each(s, np.subtract, r.a, rest.a), b=each(s, np.subtract, r.b, rest.b), base=still)
+    return r._replace(a=each(s.tree, np.subtract, r.a, rest.a), b=each(s.tree, np.subtract, r.b, rest.b), base=still)
 
 
 def nothing(M, columns):
@@ -124,7 +125,7 @@ def nothing(M, columns):
 
 def roots(s, D):
     """W(k) with D = W W*, lower triangular with a positive diagonal: √D where there is one velocity."""
-    return each(s, lambda D: root(D), D)
+    return each(s.tree, lambda D: root(D), D)
 
 
 def root_rates(s, W, D_dot):
@@ -135,37 +136,29 @@ def root_rates(s, W, D_dot):
         n = whole.shape[-1]
         return whole * like(np.tril(np.ones((n, n)), -1) + np.eye(n) / 2, whole)
 
-    return each(s, own, W, D_dot)
-
-
-def each(s, function, *slots):
-    """A function node by node."""
-    out = s.tree.slots()
-    for k in s.tree.base_to_tips():
-        out[k] = function(*(x[k] for x in slots))
-    return out
+    return each(s.tree, own, W, D_dot)
 
 
 def times(s, X, u):
     """X u, node by node."""
-    return each(s, lambda X, u: X @ u, X, u)
+    return each(s.tree, lambda X, u: X @ u, X, u)
 
 
 def normalized_velocities(s, W, xi):
     """η = W* ξ."""
-    return each(s, lambda W, xi: W.mT @ xi, W, xi)
+    return each(s.tree, lambda W, xi: W.mT @ xi, W, xi)
 
 
 def innovation_velocities_of(s, W, eta):
     """ξ = W⁻* η."""
-    return each(s, root_transposed_solve, W, eta)
+    return each(s.tree, root_transposed_solve, W, eta)
 
 
 def normalized_forces(s, W, eps):
     """ζ = W⁻¹ ε."""
-    return each(s, root_solve, W, eps)
+    return each(s.tree, root_solve, W, eps)
 
 
 def normalized_rates(s, W, X, forces, eta):
     """η̇ = W⁻¹ (D ξ̇) + X* η,  X = W⁻¹ Ẇ."""
-    return each(s, lambda W, X, f, eta: root_solve(W, f) + X.mT @ eta, W, X, forces, eta)
+    return each(s.tree, lambda W, X, f, eta: root_solve(W, f) + X.mT @ eta, W, X, forces, eta)

@@ -24,11 +24,3 @@ def velocities(s, v, base):
     for k in tree.base_to_tips():
         V[k] = A[k].mT @ V[tree.parent[k]] + H[k].mT @ v[k]
     return V
-
-
-def without(tree, b, wrenches):
-    """b(k) less the wrench that acts on node k from outside."""
-    left = tree.slots()
-    for k in tree.base_to_tips():
-        left[k] = b[k] - wrenches[k]
-    return left

@@ -1,4 +1,5 @@
-"""One step of travel: products with the kernel operator 𝓔_A, that is with A − I cut down to neighbours (Jain, equation 8.9)."""
+"""Functions node by node, and one step of travel: products with the kernel operator 𝓔_A, that is with A − I cut down to neighbours
+(Jain, equation 8.9)."""
 
 import numpy as np
 
@@ -24,4 +25,12 @@ def from_parent(tree, A, x, base):
     y = tree.slots()
     for k in tree.base_to_tips():
         y[k] = A[k].mT @ x[tree.parent[k]]
+    return y
+
+
+def each(tree, function, *slots):
+    """y(k) of x(k): a function node by node."""
+    y = tree.slots()
+    for k in tree.base_to_tips():
+        y[k] = function(*(x[k] for x in slots))
     return y

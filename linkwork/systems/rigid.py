@@ -7,7 +7,8 @@ import numpy as np
 
 from ..spatial import bar, hat, phi, tilde
 from ..sweeps.blocks import BlockRates, Blocks, Rates, at_rest
-from ..sweeps.kinematics import velocities, without
+from ..sweeps.kinematics import velocities
+from ..sweeps.neighbours import each
 from .system import System
 
 
@@ -22,10 +23,7 @@ def placements(nodes, q):
 
 def shifts(tree, X):
     """φ(p,k) of every node (Jain, 1.31)."""
-    shift = tree.slots()
-    for k in tree.base_to_tips():
-        shift[k] = phi(X[k])
-    return shift
+    return each(tree, phi, X)
 
 
 class RigidNode:
@@ -135,7 +133,7 @@ class RigidTree(System):
         for k in s.tree.base_to_tips():
             a[k], b[k] = self.node(k).coriolis(s.H[k], q, V, rate), self.node(k).bias(s.M[k], q, V)
         if external is not None:
-            b = without(s.tree, b, self.wrenches(external))
+            b = each(s.tree, np.subtract, b, self.wrenches(external))
         return Rates(a, b, self.falling, None if tau is None else s.tree.split(tau))
 
     def rates_at_rest(self, s: Blocks) -> Rates:
