@@ -14,6 +14,9 @@ from ..spatial import Pose
 Values = float | tuple[float, ...]
 
 
+ORIGIN = Pose()  # of a joint that is one part
+
+
 @dataclass(frozen=True, kw_only=True)
 class Joint(ABC):
     """A joint whose relative motions form a Lie group, whose z axis is `axis` in the frame of the joint.
@@ -56,7 +59,7 @@ class Joint(ABC):
     @property
     def parts(self) -> "tuple[tuple[str, Joint, Pose], ...]":
         """The joints in series that make up this one, inboard first: name, joint, pose on the one before."""
-        return (("", self, Pose()),)
+        return (("", self, ORIGIN),)
 
     @property
     def deformation(self) -> Any:

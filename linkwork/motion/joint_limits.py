@@ -25,7 +25,11 @@ class Limit:
 
 
 def limits_of(robot) -> list[Limit]:
-    """The limits of all joints whose coordinates add: angles and lengths along an axis."""
+    """Returns the limits of all joints whose coordinates add: angles and lengths along an axis."""
+    return robot.made.once(lambda: _limits(robot))
+
+
+def _limits(robot) -> list[Limit]:
     names = {robot.v_index(name).start: name for name in robot.joints}
     out = []
     for placed, _, part, q, v in part_rows(robot.model.joints):
@@ -37,5 +41,11 @@ def limits_of(robot) -> list[Limit]:
 
 
 def each_velocity(robot, name: str) -> np.ndarray:
-    """A property of the joints, one number per velocity."""
-    return np.concatenate([np.zeros(0), *(part.each(name) for _, _, part, _, _ in part_rows(robot.model.joints))])
+    """Returns a property of the joints, one number per velocity."""
+
+    def values() -> np.ndarray:
+        each = np.concatenate([np.zeros(0), *(part.each(name) for _, _, part, _, _ in part_rows(robot.model.joints))])
+        each.flags.writeable = False
+        return each
+
+    return robot.made.once(values, name)

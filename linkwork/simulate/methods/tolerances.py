@@ -1,5 +1,7 @@
 """The error that a step may make: absolute, and relative to 1 rad for angles and to the value for lengths and velocities."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...dynamics import Dynamics
@@ -14,24 +16,13 @@ class Tolerances:
     def __init__(self, robot: Dynamics, rtol: float, atol: float):
         self.rtol, self.atol = rtol, atol
         self.nv = robot.nv
-        self.lengths: list[tuple[int, int]] = []  # lengths that are coordinates: rows of v and q
-        self.positions: list[tuple[slice, slice]] = []  # components of a position: rows of v and q
-        self.rotations: list[slice] = []  # rows of v of angular velocities in groups that are not additive
-        for _, _, joint, q, v in part_rows(robot.model.joints):
-            straight = int((joint.group.basis[:, :3] == 0).all(1).sum())
-            translations = slice(v.stop - straight, v.stop)
-            if isinstance(joint.group, Additive):
-                self.lengths += [(j, q.start + j - v.start) for j in range(translations.start, v.stop)]
-            else:
-                self.rotations.append(slice(v.start, translations.start))
-                self.positions += [(translations, slice(q.stop - straight, q.stop))] * bool(straight)
-        self.rows = np.array(self.lengths, int).reshape(-1, 2).T
+        self.lengths, self.positions, self.rotations = robot.made.once(lambda: _rows(robot))
 
     def size(self, q) -> np.ndarray:
         """The magnitude that errors in ξ are relative to, one number per velocity."""
         sizes = like(np.ones(self.nv), q)
-        if self.lengths:
-            sizes[self.rows[0]] = np.abs(q[self.rows[1]])
+        if self.lengths.size:
+            sizes[self.lengths[0]] = np.abs(q[self.lengths[1]])
         for rows, position in self.positions:
             sizes[rows] = np.sqrt(q[position] @ q[position])
         return sizes
@@ -46,3 +37,25 @@ class Tolerances:
         for rows in self.rotations:
             fastest = np.maximum(fastest, np.sqrt(v[rows] @ v[rows]))
         return fastest
+
+
+class Rows(NamedTuple):
+    """Which rows of v, and of q, are lengths and angles."""
+
+    lengths: np.ndarray  # lengths that are coordinates (2, n): rows of v and of q
+    positions: list[tuple[slice, slice]]  # components of a position: rows of v and q
+    rotations: list[slice]  # rows of v of angular velocities in groups that are not additive
+
+
+def _rows(robot: Dynamics) -> Rows:
+    lengths: list[tuple[int, int]] = []
+    positions, rotations = list[tuple[slice, slice]](), list[slice]()
+    for _, _, joint, q, v in part_rows(robot.model.joints):
+        straight = int((joint.group.basis[:, :3] == 0).all(1).sum())
+        translations = slice(v.stop - straight, v.stop)
+        if isinstance(joint.group, Additive):
+            lengths += [(j, q.start + j - v.start) for j in range(translations.start, v.stop)]
+        else:
+            rotations.append(slice(v.start, translations.start))
+            positions += [(translations, slice(q.stop - straight, q.stop))] * bool(straight)
+    return Rows(np.array(lengths, int).reshape(-1, 2).T, positions, rotations)

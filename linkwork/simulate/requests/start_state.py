@@ -36,9 +36,7 @@ def state_of(robot: Dynamics, state) -> tuple[np.ndarray, np.ndarray]:
 
 def unit_quaternions(robot: Dynamics, q: np.ndarray) -> np.ndarray:
     """q (..., nq) with quaternions divided by their norms, which must be one but for rounding."""
-    parts = check.part_rows(robot.model.joints)
-    units = [(placed.name, slice(at.start + x.start, at.start + x.stop)) for placed, _, part, at, _ in parts for x in part.group.units]
-    for joint, rows in units:
+    for joint, rows in robot.made.once(lambda: _units(robot)):
         norm = np.sqrt(np.sum(q[..., rows] * q[..., rows], -1, keepdims=True))
         if (wrong := np.abs(norm - 1) > UNIT).any():
             said = f"{norm[wrong][0]:.6g}"
@@ -46,3 +44,8 @@ def unit_quaternions(robot: Dynamics, q: np.ndarray) -> np.ndarray:
         q[..., rows] /= norm
     return q
 
+
+def _units(robot: Dynamics) -> list[tuple[str, slice]]:
+    """Returns the joints that have quaternions, and where these are in q."""
+    parts = check.part_rows(robot.model.joints)
+    return [(placed.name, slice(at.start + x.start, at.start + x.stop)) for placed, _, part, at, _ in parts for x in part.group.units]
