@@ -68,13 +68,13 @@ def agree(made, plain, atol=1e-7):
 
 @pytest.mark.parametrize("method", ["rk45", "dop853"])
 def test_limits_are_struck_where_steps_of_python_strike_them(stopping, method, monkeypatch):
-    """Bounces of an elbow: the same times, and Python is asked once for each."""
+    """Bounces of an elbow: the same times, and Python is not asked."""
     how = {"until": 3.0, "contact": lw.ContactLaw(limits=True, restitution=0.7), "rtol": 1e-8, "method": method}
     plain = lw.simulate(stopping, START, control=nothing, **how)
     calls, looks = counted(monkeypatch)
     made = lw.simulate(stopping, START, **how)
     agree(made, plain)
-    assert len(made.events) > 3 and len(looks) <= 2 * len(made.events) and len(calls) <= 1 + made.steps / 16 + 2 * len(made.events)
+    assert len(made.events) > 3 and not looks and len(calls) <= 1 + made.steps / 16 + 2 * len(made.events)
 
 
 def test_a_limit_that_is_passed_twice_within_a_step_is_struck():
@@ -98,7 +98,7 @@ def test_joints_stick_and_slip_as_in_steps_of_python(rough, method, monkeypatch)
     agree(made, plain)
     assert (made.v[-1] == 0).all() and (made.vdot[-1] == 0).all()
     np.testing.assert_array_equal(made.q[made.t > made.t[-1] - 1e-3][0], made.q[-1])
-    assert 3 < len(looks) < made.steps / 3 and len(calls) < made.steps / 3
+    assert not looks and len(calls) < made.steps / 3
     late = made.t > 0.9 * made.t[-1]
     np.testing.assert_allclose(made.tau[late], 0.0)
 

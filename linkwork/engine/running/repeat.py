@@ -244,7 +244,7 @@ class Repeat:
         onward = [x.strides[1] for x in (*(arrays[j] for j in streamed), *rows)]
         outer = [x.strides[0] for x in (*arrays, *outputs)]
         numbers = [*outer, *(s for core in cores for s in core), *onward, most, capacity]
-        self._start([x.ctypes.data for x in (*arrays, *outputs)], len(counts), numbers)
+        self._start([x.__array_interface__["data"][0] for x in (*arrays, *outputs)], len(counts), numbers)
 
     def steps(self, arrays: list[np.ndarray], kept: list[np.ndarray], steps: int, every: int, backwards: bool = False) -> None:
         """So many rounds of all samples. Inputs (batch..., shape...), streams (batch..., steps, shape...); each n-th state goes to rows 1,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ...kernels import UserKernel
-from ..events.guard import FOUND
+from ..events.guard import ALERT, FOUND, RESTITUTION
 from ..runs.segments import BEYOND, FORCES, NO_NUMBER, OFF, POLYNOMIAL, TOO_SHORT
+from ..runs.transitions import BEGINS, SETTLED, STEP
 from .ensemble import EVENT, FAILED, FINISHED
 from .ensemble_request import force_of_kernel
-from .host import ALONE, LEAVES, Host, OutOfTime
+from .host import ALONE, AT_REST, CHANGED, FREELY, LEAVES, Host, OutOfTime
 
 if TYPE_CHECKING:
     from .ensemble_run import EnsembleRun
@@ -80,7 +81,7 @@ class Block:
             run.parts.append((self.samples[local[kept]], *(x[index] for x in rows)))
         for x in run.on_grid if len(others) else ():
             x[forgotten, 0 if self.t == self.asked.start else run.grid.number(self.t) + 1 :] = np.nan
-        if run.host is not None:
+        if run.host is not None and len(others):
             run.host.forget(self.samples[others], self.earlier)
 
     def _begin(self) -> None:
@@ -205,9 +206,44 @@ class Block:
         (alone,) = place.index(samples[unmade & (steps_after == before)])
         self.state["steps of"][alone] = ALONE
         at = place.index(leaves, stored[leaves])
-        ends = {name: place.library.to_host(by_name[name][at]).astype(float) for name in LEAVES}
-        host = self.run.host
-        self._settle(samples[leaves], lambda j, *at: host.settle(at, {name: x[j] for name, x in ends.items()}))
+        hard = self._change(samples[leaves], {name: by_name[name][at] for name in LEAVES})
+        at = place.index(leaves[hard], stored[leaves][hard])
+        ends, host = {name: place.library.to_host(by_name[name][at]).astype(float) for name in LEAVES}, self.run.host
+        self._settle(samples[leaves[hard]], lambda j, *at: host.settle(at, {name: x[j] for name, x in ends.items()}))
+
+    # --- what transitions do
+
+    def _change(self, samples: np.ndarray, step: dict[str, Any] | None) -> np.ndarray:
+        """Settle what joints do in a step of samples, or where they begin; returns which of them, by number, are left to the host."""
+        place, to_host, transition, host = self.place, self.place.library.to_host, self.run.transition, cast(Host, self.run.host)
+        if transition is None or not len(samples):
+            return np.arange(len(samples))
+        (index,), begins, count = place.index(samples), step is None, len(samples)
+        numbers = {name: x[index] for name, x in (self.state | self.given | {"held": self.held}).items()}
+        if step is None:
+            none = place.full((count, *transition.shapes[POLYNOMIAL]), 0.0)
+            step = {"t0": numbers["t"], "late0": numbers["late"], "q0": numbers["q"], "h": numbers["t"], POLYNOMIAL: none}
+        numbers |= {name: place.full((count, *shape), 0.0) for name, shape in transition.answers.items()}
+        numbers |= {name: step[name] for name in STEP} | {BEGINS: place.full((count,), float(begins))}
+        after = transition(numbers | {RESTITUTION: place.full((count,), host.restitution)})
+        settled = (to_host(after[SETTLED]) > 0) & (to_host(numbers["stuck"]) == 0)
+        here, kept = place.index(samples[settled], np.flatnonzero(settled))
+        after = {name: x[kept] for name, x in after.items()}
+        for name in self.state.keys() & after.keys():
+            self.state[name][here] = after[name]
+        for name in (ALERT, FOUND, "again") if begins else (ALERT, FOUND, "again", "wanted", "creeping"):
+            self.state[name][here] = 0.0
+        self.state[CHANGED][here] = 1.0
+        self.state["steps of"][here] = place.put(np.where(to_host(after["rests"]).any(1), AT_REST, FREELY))
+        if not begins:
+            event = {"t": after["t"], **{name: after[f"{name} before"] for name in "qv"}}
+            rows = {name: x[kept] for name, x in step.items()} | event
+            if self.asked.store != "last":
+                self._store(samples[settled], {name: x[:, None] for name, x in rows.items()}, np.ones(len(here), int), 1)
+            host.note(self.samples[samples[settled]], to_host(after["t"]), transition, after)
+        self._store_states(samples[settled], *(after[name] for name in ("t", "q", "v")))
+        self.ended[samples[settled]] = ~self._goes(self.asked.until)[samples[settled]]
+        return np.flatnonzero(~settled)
 
     # --- what the host does
 
@@ -215,7 +251,7 @@ class Block:
         """Let the host start samples, or tell it that they go on from rounded states, or with other forces."""
         host, goes = cast(Host, self.run.host), np.flatnonzero(self._goes())
         if begins:
-            self._settle(goes, lambda _, *at: host.begin(at))
+            self._settle(goes[self._change(goes, None)], lambda _, *at: host.begin(at))
         elif anew:
             rows = [self.place.library.to_host(x[self.there, self.run.grid.number(self.t)]).astype(float) for x in self.run.on_grid]
             self._settle(goes, lambda j, *at: host.go_on(at, tuple(x[goes[j]] for x in rows)))
@@ -225,30 +261,31 @@ class Block:
     def _settle(self, samples: np.ndarray, settle: Callable, one_by_one: bool = False) -> None:
         """Let the host change the numbers of samples: settle(j, *At) does so with number j of them."""
         for part in np.split(samples, len(samples)) if one_by_one and len(samples) > 1 else [samples]:
-            (index,), host = self.place.index(part), self.place.library.to_host
-            columns = {name: host(x[index]).astype(float) for name, x in self.state.items()}
-            forces = host(self.held[index]).astype(float)
+            (index,), to_host, host = self.place.index(part), self.place.library.to_host, cast(Host, self.run.host)
+            columns = {name: to_host(x[index]).astype(float) for name, x in self.state.items()}
+            forces = to_host(self.held[index]).astype(float)
             for j, k in enumerate(part):
                 numbers = {name: x[j].copy() for name, x in columns.items()}
                 settle(j, int(self.samples[k]), numbers, forces[j])
                 for name, x in columns.items():
                     x[j] = numbers[name]
-                self._store_of_host(int(k))
+                t, *state = host.rows
+                self._store_states(np.full(len(t), k), *map(self.place.put, (t, *state)))
             for name, x in columns.items():
                 self.state[name][index] = self.place.put(x)
             self.ended[part] = ~self._goes(self.asked.until)[part]
 
-    def _store_of_host(self, k: int) -> None:
-        """Store the rows that the host has made of a sample."""
-        run, store, (t, q, v) = self.run, self.asked.store, cast(Host, self.run.host).rows
-        if store == "steps" and len(t):
-            self.parts.append((np.full(len(t), k), *map(self.place.put, (t, q, v))))
+    def _store_states(self, samples: np.ndarray, t, q, v) -> None:
+        """Store states of some samples where they begin, or at events."""
+        run, store, times = self.run, self.asked.store, self.place.library.to_host(t).astype(float)
+        if store == "steps" and len(times):
+            self.parts.append((samples, t, q, v))
         elif store == "grid":
-            numbers = run.grid.numbers(t)
-            at = np.abs(run.grid.times(numbers) - t) <= run.grid.slack
-            there, number = self.place.index(np.full(at.sum(), self.samples[k]), numbers[at])
+            numbers = run.grid.numbers(times)
+            at = np.flatnonzero(np.abs(run.grid.times(numbers) - times) <= run.grid.slack)
+            there, number, here = self.place.index(self.samples[samples[at]], numbers[at], at)
             for out, x in zip(run.on_grid, (q, v)):
-                out[there, number] = self.place.put(x[at])  # of two rows at one time the later
+                out[there, number] = x[here]  # of two rows at one time the later
 
     def _store(self, some: np.ndarray, rows: dict[str, Any], counts: np.ndarray, capacity: int) -> None:
         """Store rows of some samples: all of them, or those at multiples of dt within their steps."""

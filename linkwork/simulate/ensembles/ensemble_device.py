@@ -53,6 +53,10 @@ class Threads(Place):
     def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, guard: Guard | None, sparse: bool):
         return DeviceSteps(of, pair, rows, watch, guard, sparse)
 
+    def once(self, kernel: Kernel, states: int) -> Callable[[list], list]:
+        repeated = DeviceRepeat(kernel, Form(states, leaves=True))
+        return lambda arrays: repeated.rounds(arrays, self.full((len(arrays[0]),), 1.0), 1, 1)[0]
+
     def advance(self, steps: "DeviceSteps", arrays: list, capacity: int, asked: Mapping) -> tuple[list, list, np.ndarray]:
         states, rows, counts = steps.repeated.rounds(arrays, self.full((len(arrays[0]),), 1.0), capacity, ATTEMPTS)
         return states, rows, self.library.to_host(counts).astype(int)

@@ -24,6 +24,7 @@ from ..requests.grid import Grid
 from ..requests.progress import Progress
 from ..requests.settings import PAIRS
 from ..runs.segments import POLYNOMIAL, STATE, WRENCHES, Equations, Rates, observed_shapes, observer
+from ..runs.transitions import Transitions
 from .ensemble import FINISHED, STOPPED, Carried, Ensemble, EventTimes, Ragged, Statistic
 from .ensemble_block import SECONDS, Block
 from .ensemble_request import Request
@@ -35,6 +36,7 @@ SEEN = "least of ", "greatest of ", "integral of ", "last of ", "first of "  # t
 MAX_STEPS = 1_000_000  # of a sample, unless `max_steps` says otherwise
 MOST_COUNTED = 1 << 24  # steps: beyond it one more is none in float32
 FIRST_BLOCK = 64  # samples for each thread
+EVENTFUL = 4.0  # times as long where samples have events of joints
 FINEST = 1e-6  # in float32: below it the estimated error of a step is rounding
 
 
@@ -113,6 +115,13 @@ class EnsembleRun:
         return self._compiled[0](holds)
 
     @property
+    def transition(self) -> Transitions | None:
+        """The kernel that settles samples at events of joints, where there is one."""
+        if self.host is None or not self.host.compiles or self.place.dtype == np.float32:  # in which limits are rounded
+            return None
+        return self._compiled[1]
+
+    @property
     def observe(self) -> Any:
         """The compiled function (t, q, v, given...) of what is watched."""
         return self._compiled[1]
@@ -141,7 +150,7 @@ class EnsembleRun:
                 return place.steps(replace(of, modes=modes, made={}), pair, rows, a.watch, guard, guard is not None and a.store == "last")
 
             if host is not None:
-                return steps, None, None
+                return steps, host.transition(replace(of, made={}), PAIRS[a.settings.method]()), None
             return steps, None if a.watch is None else place.compiled(observer(of, a.watch)), self._start_rates()
 
         key = type(place), source, a.settings.method, a.store, repr(self.shapes), tuple(kernels), len(a.controls), watched, self.asks
@@ -177,7 +186,10 @@ class EnsembleRun:
     def go(self) -> Ensemble:
         """All samples, block after block; those that Ctrl-C or the deadline do not let end are "stopped" and as they began."""
         todo, done, current = self._todo(), 0, None
-        block = FIRST_BLOCK * get_threads() if self.place.in_blocks and not self.asks else len(todo)
+        first, (seconds, least) = FIRST_BLOCK * get_threads(), (SECONDS, 1)
+        if self.transition is not None:  # each event of a sample is a call, for all that have some then
+            seconds, least = EVENTFUL * SECONDS, first
+        block = first if self.place.in_blocks and not self.asks else len(todo)
         self.deadline, self.status[todo] = self.asked.settings.deadline, STOPPED
         progress = Progress(0.0, float(len(todo)), self.asked.settings.progress)
         try:
@@ -190,7 +202,7 @@ class EnsembleRun:
                     done, current = done + len(some), None
                     progress.update(float(done))
                     if self.place.in_blocks:
-                        block = int(block * np.clip(SECONDS / max(monotonic() - began, 1e-6), 0.25, 4.0)) + 1
+                        block = max(int(block * np.clip(seconds / max(monotonic() - began, 1e-6), 0.25, 4.0)) + 1, least)
         except (KeyboardInterrupt, OutOfTime):
             if current is not None:
                 current.keep()

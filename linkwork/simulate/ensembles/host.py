@@ -15,17 +15,18 @@ import numpy as np
 
 from ...errors import LinkworkError
 from ...kernels import UserKernel
-from ..events.events import Occurrence
 from ..events.guard import ALERT, FOUND, REACH, SPEED, Guard, Joints
 from ..methods.explicit import Adaptive
 from ..methods.interpolate import Polynomial
+from ..methods.pairs import Pair
 from ..methods.rosenbrock import Rosenbrock
 from ..methods.step import Step
 from ..rates.control import Controls
 from ..rates.kernels import WithConstants
 from ..runs.compiled_steps import is_compiled_function, serve
 from ..runs.run import Run
-from ..runs.segments import FREE, POLYNOMIAL
+from ..runs.segments import FREE, POLYNOMIAL, Equations
+from ..runs.transitions import STRUCK, Transition, Transitions
 from ..state import Released, State
 from .ensemble import SAID, EventTimes
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 FREELY, AT_REST, ALONE = 0.0, 1.0, 2.0  # the steps of a sample: compiled, with joints held at rest or without; those of the run
 LEAVES = "t", "late", "h", "q", "v", "vdot", "tau", "t0", "late0", "q0", POLYNOMIAL  # rows of steps in which something may happen
 PRESENT = "t", "late", "q", "v", "vdot", "tau"
+CHANGED = "changed"  # has a transition changed the numbers of a sample since it was last settled here?
 At = tuple[int, dict, Any]  # a sample, its entries of the ensemble's arrays by name, which are changed, and the sum of its held forces
 
 
@@ -87,7 +89,7 @@ class Host:
         self.first, self.stops = run.state, run.flow.stops
         self.compiles = self._compiles()
         self.memories: dict[int, Memory] = {}
-        self.occurrences: list[tuple[int, Occurrence]] = []
+        self.occurrences: list[tuple[np.ndarray, np.ndarray, str]] = []  # samples, times and a name of events
         self.errors: list[LinkworkError] = []  # of samples that cannot begin
         self.rows: tuple = ()  # that the run has made last: t, q, v
 
@@ -103,7 +105,8 @@ class Host:
             self.memories.pop(sample, None)
         self.memories |= {sample: memory for sample, memory in earlier.items() if sample in samples}
         times = self.ensemble.times
-        self.occurrences = [(k, x) for k, x in self.occurrences if k not in samples or x.t <= times[k]]
+        stays = [~np.isin(some, samples) | (t <= times[some]) for some, t, _ in self.occurrences]
+        self.occurrences = [(some[x], t[x], name) for (some, t, name), x in zip(self.occurrences, stays) if x.any()]
 
     def snapshots(self, samples: np.ndarray) -> dict[int, Memory]:
         """The memories of samples."""
@@ -151,10 +154,14 @@ class Host:
         """Shapes of what samples have besides the state of compiled steps."""
         robot, stops = self.robot, self.stops
         shapes: dict[str, tuple[int, ...]] = {"ended": (), "steps of": (), ALERT: ()}
-        if stops is None:
-            return shapes
-        shapes |= dict.fromkeys(("slides", "rests", "low", "high", SPEED, FREE), (robot.nv,))
-        return shapes | (dict.fromkeys(("open", REACH), (len(stops.limits),)) if stops.limits else {})
+        return shapes if stops is None else shapes | {FREE: (robot.nv,), CHANGED: ()} | Joints.of(stops, holds=True).known
+
+    def transition(self, of: Equations, pair: Pair) -> Transitions | None:
+        """The kernel that settles samples at events of joints without the run, where there is one."""
+        guard = self.guard(True)
+        if guard.joints is None or not Transition.serves(of, guard):
+            return None
+        return Transitions(replace(of, modes=guard.joints.modes, made={}), pair, guard, self.ensemble.place.once, self.asked.watch)
 
     # --- samples
 
@@ -208,15 +215,17 @@ class Host:
     @contextmanager
     def _at(self, sample: int, numbers: dict, forces) -> Iterator[Run]:
         """The run in the place of a sample, whose numbers are then those of the run."""
-        memory, run, steps = self.memories[sample], self.run, int(numbers["steps"])
+        memory, run, steps = self.memories.get(sample, Memory(self.first)), self.run, int(numbers["steps"])
         self.sample, self.constants = sample, {name: x[sample] for name, x in self.asked.given.items()}
         if isinstance(self.robot, WithConstants):
             self.robot.constants = self.constants
         run.state = self._known(memory, numbers)
-        run.status, run.message, run.occurrences, run.repeats, run.steps = "finished", "", [], memory.repeats, steps
+        changed = bool(numbers.get(CHANGED))
+        run.status, run.message, run.occurrences, run.steps = "finished", "", [], steps
+        run.repeats = 0 if changed else memory.repeats
         run.stored.number, rejected = run.grid.number(run.now.t), run.flow.rejected
         run.detector.unseen, run.detector.undefined = {}, {}
-        if steps > memory.steps:
+        if steps > memory.steps or changed:
             run.detector.passed()
         if self.stops is not None and "friction" in self.constants:
             self.stops.rub(self.constants["friction"])
@@ -236,7 +245,7 @@ class Host:
         if run.stored.forces is not None:
             run.stored.forces.n = 0
         self.rows = rows["t"], rows["q"], rows["v"]
-        self.occurrences += [(sample, x) for x in run.occurrences]
+        self.occurrences += [(np.array([sample]), np.array([x.t]), x.name) for x in run.occurrences]
 
     def _known(self, memory: Memory, numbers: dict) -> State:
         """The state of a sample after what compiled steps have changed. Numbers that the arrays of the ensemble have rounded, and that are
@@ -247,7 +256,9 @@ class Host:
             present[name] = x if x.ndim else float(x)
         if self.compiles:
             present |= {"next_step": float(numbers["wanted"]) or None, "creeping": int(numbers["creeping"])}
-        if s.stops is not None and numbers["steps"] + numbers[FOUND] > memory.steps:
+        if s.stops is not None and self.stops is not None and numbers[CHANGED]:
+            present |= {"stops": Joints.of(self.stops, holds=True).rest(s.stops, numbers), "memory": Released(numbers[FREE])}
+        elif s.stops is not None and numbers["steps"] + numbers[FOUND] > memory.steps:
             free = numbers[FREE] if numbers["steps of"] == AT_REST else np.zeros(self.robot.nv)
             rest = s.stops._replace(speed=numbers[SPEED], reach=numbers.get(REACH, s.stops.reach))
             present |= {"stops": rest, "memory": Released(free)}
@@ -264,9 +275,21 @@ class Host:
         numbers |= {ALERT: float(run.detector.any and run.detector.alert)}
         numbers["steps of"] = ALONE if not self.serves else AT_REST if stops is not None and stops.held else FREELY
         if stops is not None:
-            numbers |= Joints.of(stops, holds=True).values(stops)
+            numbers |= Joints.of(stops, holds=True).values(stops) | {CHANGED: 0.0}
         if numbers["steps of"] == AT_REST:
             numbers[FREE] = cast(Adaptive, run.integrator).free_at(s)
+
+    def note(self, samples: np.ndarray, t: np.ndarray, transition: Transitions, after: Mapping) -> None:
+        """Note the events of transitions of samples."""
+        struck = self.ensemble.place.library.to_host(after[STRUCK]) if STRUCK in after else np.zeros((len(t), 0))
+        for limit, x in zip(transition.joints.limits, struck.T):
+            if (told := x > 0).any():
+                self.occurrences.append((samples[told], t[told], limit.name))
+
+    @property
+    def restitution(self) -> float:
+        """The restitution of joint limits."""
+        return 0.0 if self.stops is None else self.stops.restitution or 0.0
 
     # --- functions of the user
 
@@ -305,9 +328,9 @@ class Host:
     def events(self, names: list[str], count: int, shaped: Callable) -> dict[str, EventTimes]:
         """When each event occurred, by name: those that were asked for, then all others that occurred."""
         times = {name: (np.full(count, np.nan), np.zeros(count, int)) for name in names}
-        for sample, x in self.occurrences:
-            first, number = times.setdefault(x.name, (np.full(count, np.nan), np.zeros(count, int)))
-            first[sample], number[sample] = np.fmin(first[sample], x.t), number[sample] + 1
+        for samples, t, name in self.occurrences:
+            first, number = times.setdefault(name, (np.full(count, np.nan), np.zeros(count, int)))
+            first[samples], number[samples] = np.fmin(first[samples], t), number[samples] + 1
         return {name: EventTimes(*map(shaped, both)) for name, both in times.items()}
 
 

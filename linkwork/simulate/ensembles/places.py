@@ -8,6 +8,7 @@ import numpy as np
 
 from ...engine.loading.kernel import Kernel
 from ...engine.running.device import Library, name_of
+from ...engine.running.repeat import Form, Repeat
 from ..events.guard import Guard
 from ..events.watch import Watch
 from ..methods.interpolate import Polynomial
@@ -37,6 +38,10 @@ class Place(ABC):
     @abstractmethod
     def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, guard: Guard | None, sparse: bool):
         """The compiled steps: names of their `state`, `given` inputs and `rows`, `shapes` by name, the length of the `first` step."""
+
+    @abstractmethod
+    def once(self, kernel: Kernel, states: int) -> Callable[[list], list]:
+        """A kernel that makes its states anew, as a function of arrays of all that it takes."""
 
     @abstractmethod
     def advance(self, steps, arrays: list, capacity: int, asked: Mapping) -> tuple[list, list, np.ndarray]:
@@ -79,6 +84,15 @@ class Lanes(Place):
 
     def steps(self, of: Equations, pair: Pair, rows: tuple[str, ...], watch: Watch | None, guard: Guard | None, sparse: bool) -> Segments:
         return Segments(of, pair, rows, wide=True, watch=watch, guard=guard, sparse=sparse)
+
+    def once(self, kernel: Kernel, states: int) -> Callable[[list], list]:
+        repeated = Repeat(kernel, "d", Form(states, leaves=True))
+
+        def made(arrays: list) -> list:
+            repeated.rounds(arrays, [], np.zeros(len(arrays[0])), most=1)
+            return arrays[:states]
+
+        return made
 
     def advance(self, steps: Segments, arrays: list, capacity: int, asked: Mapping[str, Any]) -> tuple[list, list, np.ndarray]:
         samples = len(arrays[0])

@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 
 from ..rest.stops import Stops
+from ..state import Rest
 from .events import SAMPLES, Event
 from .sampling import AGREE, AT_CHECKS, AT_FINE, CHECKS, NODES
 from .watch import Within, result_of
 
 ALERT, FOUND = "alert", "found"  # the next step is to be looked at in any case; the last step is to be looked at
 REACH, SPEED = "reach", "speed"  # the largest gap of each limit, the largest speed of each joint, at the ends of steps
+FASTEST, PUSH = "fastest", "push"  # of impacts of each joint; the largest acceleration that forces at rest have had to prevent
+RESTITUTION = "restitution"  # of limits
+INSTANT, LET_GO, OFF = "instant", "let go", "off"  # of the last event: its time, the forces of rows let go, rows that were at rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +36,8 @@ class Joints:
     @staticmethod
     def of(stops: Stops, holds: bool, rough: np.ndarray | None = None) -> "Joints":
         """The joints of a run; `rough` are the rows with dry friction, if that varies."""
-        return Joints(tuple(stops.limits), np.flatnonzero(stops.dry) if rough is None else rough, len(stops.dry), holds)
+        rough = np.flatnonzero(stops.dry) if rough is None else rough
+        return Joints(tuple(stops.limits), rough, len(stops.dry), holds)
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -51,13 +56,31 @@ class Joints:
         shapes: dict[str, tuple[int, ...]] = {REACH: (len(self.limits),)} if self.limits else {}
         return shapes | {SPEED: (self.nv,)}
 
+    @property
+    def known(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of all that is known of what the joints do, which transitions change."""
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("slides", "rests", "low", "high", SPEED, FASTEST, LET_GO, OFF), (self.nv,))
+        return shapes | {PUSH: (), INSTANT: ()} | (dict.fromkeys(("open", REACH), (len(self.limits),)) if self.limits else {})
+
     def values(self, stops: Stops) -> dict[str, np.ndarray]:
         """What the joints do now, by name."""
         rests = np.zeros(self.nv)
         rests[stops.rows] = 1.0
         low, high = np.where(rests > 0, stops.bounds, [[-np.inf], [np.inf]])
         modes = {"slides": stops.sliding, "rests": rests, "low": low, "high": high, "open": np.where(stops.stopped, 0.0, 1.0)}
-        return modes | {REACH: stops.reach, SPEED: stops.speed}
+        modes |= {REACH: stops.reach, SPEED: stops.speed, FASTEST: stops.fastest, PUSH: stops.push, RESTITUTION: stops.restitution or 0.0}
+        return modes | {INSTANT: stops.time, LET_GO: stops.let_go, OFF: stops.off.astype(float)}
+
+    def rest(self, before: Rest, numbers: Mapping) -> Rest:
+        """Returns what joints do after a transition, from its numbers."""
+        rows, limits = np.flatnonzero(numbers["rests"] > 0), bool(self.limits)
+        arrays = {"fastest": FASTEST, "speed": SPEED, "sliding": "slides", "let_go": LET_GO} | ({"reach": REACH} if limits else {})
+        known: dict[str, Any] = {name: np.array(numbers[x]) for name, x in arrays.items()}
+        return before._replace(
+            **known, push=float(numbers[PUSH]), time=float(numbers[INSTANT]),
+            rows=rows, rest=rows.copy(), bounds=np.stack([numbers["low"], numbers["high"]]), force=np.zeros(len(rows)), loosens=False,
+            stopped=numbers["open"] <= 0 if limits else before.stopped, caught=np.zeros(self.nv, bool), off=numbers[OFF] > 0,
+        )  # fmt: skip
 
     def largest(self, q, v, quiet, at: Mapping) -> dict:
         """The largest gaps and speeds after a step to q and v, if it is quiet."""
@@ -117,10 +140,10 @@ class Guard:
         if self.joints is not None:
             quiet = quiet & self.joints.is_quiet(step, rates, at)
         for event in self.events:
-            quiet = quiet & self._keeps_its_sign(event, step)
+            quiet = quiet & self.keeps_its_sign(event, step)
         return quiet
 
-    def _keeps_its_sign(self, event: Event, step: Within):
+    def keeps_its_sign(self, event: Event, step: Within):
         """Is a function smooth at the scale of a step, and far from zero in all of it, by the samples of `sampling`?"""
         kernel: Any = event.function
         values = [np.reshape(result_of(kernel, step.at(float(x))), ()) for x in (*NODES, *CHECKS)]

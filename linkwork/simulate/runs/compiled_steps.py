@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import monotonic
 from typing import Any, NamedTuple, TypeGuard, cast
 
@@ -24,6 +25,7 @@ from ..requests.settings import Settings
 from ..rest.stops import Stops
 from ..state import Released, State
 from .segments import FORCES, FREE, POLYNOMIAL, ROWS, Equations, RepeatedStep, Segments
+from .transitions import BEGINS, SETTLED, Transition, Transitions, alone
 
 ROOM = 1 << 19  # bytes of the rows of one call
 MOST = 512  # steps of one call, so that Ctrl-C and a progress bar are served
@@ -127,6 +129,16 @@ class CompiledSteps(ABC):
         """Is all that may happen in a step watched in compiled code?"""
         return not detector.any
 
+    @property
+    def transition(self) -> Transitions | None:
+        """Returns what settles events of joints, if it knows how to."""
+        return None
+
+    def change(self, s: State, steps: "Steps | None") -> dict[str, Any] | None:
+        """Settles by compiled code what joints do in the last of these steps, or where a run begins at a state: its answers by name. None
+        where that is not sure."""
+        return None
+
     @abstractmethod
     def program(self, of: Equations, joints: Joints | None) -> RepeatedStep:
         """The step of these equations."""
@@ -206,6 +218,7 @@ class AdaptiveSteps(CompiledSteps):
     def __init__(self, flow: Flow, integrator: Adaptive, settings: Settings, constraints: OnConstraints | None, detector: EventDetector):
         super().__init__(flow, integrator, settings, constraints)
         self.events = tuple(x for x in detector.events if is_compiled_function(flow.robot, x.function))
+        self.watched = len(detector.events)
         self.dense = detector.any or settings.on_step is not None or settings.stores_grid or settings.dense is not False
 
     @staticmethod
@@ -219,7 +232,38 @@ class AdaptiveSteps(CompiledSteps):
         return AdaptiveSteps(flow, integrator, settings, constraints, detector)
 
     def watches(self, detector):
-        return len(self.events) == len(detector.events)
+        return len(self.events) == self.watched
+
+    @cached_property
+    def transition(self) -> Transitions | None:
+        """Returns what settles events of joints, if it knows how to."""
+        flow, stops = self.flow, self.flow.stops
+        if stops is None or self.asks or len(self.events) < self.watched:
+            return None
+        joints = Joints.of(stops, holds=True)
+        controls, pushes, guard = tuple(flow.controls.functions), cast(UserKernel | None, flow.external), Guard(joints, self.events)
+        of = Equations.of(flow.robot, controls, constraints=self.constraints, external=pushes, modes=joints.modes)
+        if not Transition.serves(of, guard):
+            return None
+        key = "transition", *self.key(joints), flow.robot.lowered, controls, pushes
+        make = lambda: Transitions(of, self.integrator.pair, guard, alone)
+        return cache_of(flow.robot, *controls, pushes, *(x.function for x in self.events)).once(make, *key)
+
+    def change(self, s, steps):
+        transition, stops = self.transition, self.flow.stops
+        if transition is None or stops is None:
+            return None
+        numbers: dict[str, Any] = {name: np.zeros(shape) for name, shape in transition.answers.items()} | transition.joints.values(stops)
+        numbers |= {"held": sum(self.flow.controls.answers, self.flow.zero), BEGINS: float(steps is None), ALERT: 0.0, FREE: self.flow.zero}
+        if steps is None:
+            none = np.zeros(transition.shapes[POLYNOMIAL])
+            numbers |= {"t0": s.t, "late0": s.late, "q0": s.q, "h": s.t, POLYNOMIAL: none, "vdot": self.flow.zero, "tau": self.flow.zero}
+            numbers |= {name: getattr(s, name) for name in ("t", "late", "q", "v")}
+        else:
+            numbers |= {name: getattr(steps, name)[-1] for name in STATE_ROWS} | {POLYNOMIAL: steps.coefficients[-1], "h": steps.h[-1]}
+            numbers |= {"t0": steps.t[-2], "late0": steps.late[-2], "q0": steps.q[-2]}
+        after = {name: x[0] for name, x in transition({name: np.array([x], float) for name, x in numbers.items()}).items()}
+        return after if after[SETTLED] else None
 
     def program(self, of, joints):
         guard = Guard(joints, self.events) if joints is not None or self.events else None

@@ -1,9 +1,10 @@
 """One run, from a state to a time: it starts, makes steps up to events or to their ends, and says how it ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
+from typing import cast
 
 import numpy as np
 
@@ -23,11 +24,13 @@ from ..requests.settings import Settings
 from ..rest.contact_events import Points
 from ..rest.resting import choose, without_drift
 from ..rest.stops import Stops
-from ..state import State, fitted
+from ..state import Released, State, fitted
 from .compiled_steps import MOST, AdaptiveSteps, CompiledSteps, Request, Steps
 from .fixed_steps import FixedSteps
 from .interruptions import interrupt, note
+from .segments import FREE
 from .stored import Stored
+from .transitions import BEFORE, PART
 
 MAX_STEPS = 10_000_000  # of one run, unless `max_steps` says otherwise
 
@@ -183,6 +186,11 @@ class Run:
         self.now = s._replace(q=q, v=v)
         if changed:
             self.now = self.now._replace(memory=self.integrator.restarted(s.memory, jump=False))
+        settled = None if self.chosen or self.compiled is None else self.compiled.change(self.now, None)
+        if settled is not None:
+            self._take_on(settled)
+            self.store()
+            return
         if flow.stops is not None and (changed or not self.chosen):
             self._choose()
         rates = flow.at(s.t, self.now.q, self.now.v)
@@ -266,7 +274,40 @@ class Run:
             return
         assert self.now.tau is not None
         self.flow.tau = steps.tau[-1] if steps.steers else self.now.tau
+        if steps.found and self._change(steps):
+            return
         self.finish(steps.last(self.flow.tau), float(steps.t[-1]), float(steps.late[-1]), quiet=self.guarded and not steps.found)
+
+    def _change(self, steps: Steps) -> bool:
+        """Go through the event of joints in the last of compiled steps, if compiled code has settled it."""
+        compiled = cast(CompiledSteps, self.compiled)
+        s, after, transition = self.now, compiled.change(self.now, steps), compiled.transition
+        if after is None or transition is None:
+            return False
+        step, t, late, part = steps.last(self.flow.tau), float(after["t"]), float(after["late"]), float(after[PART])
+        self.stored.up_to(s.t + part * step.h, s, step)
+        self.stored.step(s, step, part, after["tau before"])
+        q, v, vdot, tau = (after[name] for name in BEFORE)
+        self.at(t, late, q, v, (vdot, tau))
+        self.store()
+        self.accept_step()
+        self.repeats = 0
+        self.occurrences += [Occurrence(t, name, q, v) for name in transition.names(after)]
+        self._take_on(after)
+        self.now = self.now._replace(next_step=None, creeping=0)
+        self.store()
+        return True
+
+    def _take_on(self, after: Mapping) -> None:
+        """Go on as compiled code has settled what joints do."""
+        transition, stops, flow = cast(CompiledSteps, self.compiled).transition, self.flow.stops, self.flow
+        assert transition is not None and stops is not None
+        stops.state = transition.joints.rest(stops.state, after)
+        flow.refresh()
+        flow.tau = after["tau"]
+        self.at(float(after["t"]), float(after["late"]), after["q"], after["v"], (after["vdot"], after["tau"]))
+        self.now = self.now._replace(memory=Released(after[FREE]))
+        self.detector.passed()
 
     def advance_in_python(self) -> None:
         """Make one step, or the part of it before an event that interrupts it, without compiled steps."""

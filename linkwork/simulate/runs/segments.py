@@ -120,6 +120,8 @@ class Rates:
     """ξ̇ and v̇ at q ∘ exp ξ, as `pairs` asks for them; `tau` and `force`, which holds joints at rest, are those of the last call. Short ones
     are traced in place, others are a routine that each stage calls."""
 
+    free: Any  # with the last modes: v̇ of joints at rest if they were let go
+
     def __init__(self, of: Equations, at: Mapping, holes: Holes | None = None):
         robot, pushes = of.robot, {WRENCHES: (len(of.robot.bodies), 6)} if of.asks > of.robot.nv else {}
         self.of, self.holes = of, holes
@@ -205,6 +207,16 @@ class Rates:
         """The forces that hold joints at rest."""
         self(t, q, 0.0 * v, v, tuple(like(np.zeros((3, len(v))), q)))
         return self.force
+
+    def of_modes(self, slides, rests, t, q, v):
+        """v̇ and τ where other joints slide and rest, and `free` of them."""
+        found = self.rates(t, q, 0.0 * v, v, *(self.at | {"slides": slides, "rests": rests}).values())
+        _, vdot, tau, self.free, _ = map(opaque, found)
+        return vdot, tau
+
+    def friction(self, q):
+        """The dry friction of each joint."""
+        return np.concatenate(self.of.mechanism.tree(q, self.at).friction, -1)
 
     def integrate(self, q, xi):
         return integrate(self.system(q), q, xi)

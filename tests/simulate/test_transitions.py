@@ -1,0 +1,112 @@
+"""Events of joints that compiled code settles: the motion and the events that the host makes of them, with one solution of each problem."""
+
+import numpy as np
+import pytest
+from test_guarded_steps import START, arm, same
+
+import linkwork as lw
+from linkwork.contact.solver.complementarity import lcp
+from linkwork.simulate.ensembles.host import Host
+from linkwork.simulate.events.events import EventDetector
+from linkwork.simulate.rest.unique import unique_forces
+from linkwork.simulate.runs.transitions import Transition
+
+CASES = {
+    "limits": ({"lower": -0.3, "upper": 0.4}, 0.6),
+    "no rebound": ({"lower": -0.3, "upper": 0.4}, 0.0),
+    "dry friction": ({"friction": 4.0}, 0.0),
+    "both": ({"friction": 1.0, "lower": -0.3, "upper": 0.4}, 0.6),
+}
+
+
+def simulated(robot, start, restitution, until=3.0, **more):
+    method = lw.RK45(rtol=1e-10, atol=1e-12)
+    return lw.simulate(robot, start, until=until, method=method, contact=lw.ContactLaw(limits=True, restitution=restitution), **more)
+
+
+def on_host(monkeypatch):
+    """From here on the host settles all events."""
+    monkeypatch.setattr(Transition, "serves", staticmethod(lambda *_: False))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_transitions_are_what_the_host_does(name, monkeypatch):
+    """The same events, and the same motion but for rounding; none of them is sought by the host."""
+    model, restitution = CASES[name]
+    sought, find = [], EventDetector.find
+    monkeypatch.setattr(EventDetector, "find", lambda *x: sought.append(x) or find(*x))
+    run = simulated(arm(**model), START, restitution)
+    assert not sought
+    on_host(monkeypatch)
+    other = simulated(arm(**model), START, restitution)
+    assert len(sought) and [x.name for x in run.events] == [x.name for x in other.events]
+    np.testing.assert_allclose([x.t for x in run.events], [x.t for x in other.events], rtol=1e-9)
+    assert len(run.t) == len(other.t)
+    for x, y in zip(run(np.linspace(0, 3, 50)), other(np.linspace(0, 3, 50)), strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-8)
+    np.testing.assert_allclose(np.concatenate(run.end[1:]), np.concatenate(other.end[1:]), atol=1e-9)
+
+
+@pytest.mark.parametrize("store", [{"save": "steps"}, {"dt": 0.25}, {"save": "last"}])
+def test_samples_are_settled_together_and_are_their_single_runs(store, monkeypatch):
+    """Ends, rows, events and resumed parts to the bit, without the host; ends that are rows at multiples of dt but for their rounding."""
+    alone = []
+    monkeypatch.setattr(Host, "settle", lambda *x: alone.append(x))
+    monkeypatch.setattr(Host, "begin", lambda *x: alone.append(x))
+    robot, rng = arm(friction=1.0, lower=-0.3, upper=0.4), np.random.default_rng(0)
+    Q, V = rng.uniform(-0.3, 0.4, (5, 2)), rng.uniform(-2.0, 2.0, (5, 2))
+    V[0] = 0.0
+    batch = simulated(robot, (Q, V), 0.6, 1.5, **store)
+    further = batch.resume(2.0)
+    assert not alone and sum(x.count.sum() for x in batch.events.values())
+    for i in range(5):
+        run = simulated(robot, (Q[i], V[i]), 0.6, 1.5, **{k: x for k, x in store.items() if k == "dt"})
+        for one, many in ((run, batch), (run.resume(2.0), further)):
+            for x, y in zip(one.end[1:], many.end[1:], strict=True):
+                np.testing.assert_allclose(x, y[i], rtol=1e-14 if "dt" in store else 0.0, atol=0.0)
+        assert run.steps == batch.steps[i]
+        for name, times in batch.events.items():
+            own = [x.t for x in run.events if x.name == name]
+            assert times.count[i] == len(own) and (not own or times.first[i] == own[0])
+        if store == {"save": "steps"}:
+            for x, y in zip(batch.rows(i), (run.t, run.q, run.v), strict=True):
+                np.testing.assert_array_equal(x, y)
+
+
+def test_statistics_know_both_sides_of_an_impact():
+    """The greatest speed is that just before a limit is struck, the least that after it."""
+    robot = arm(lower=-0.3, upper=0.4)
+    elbow = robot.kernel(lambda q, v: v[1])
+    Q, V = np.tile(START[0], (3, 1)), np.tile(START[1], (3, 1))
+    batch = simulated(robot, (Q, V), 0.6, 1.5, save=lw.Save(statistics={"elbow": elbow}))
+    run = simulated(robot, START, 0.6, 1.5)
+    np.testing.assert_array_equal(batch.end.q, np.tile(run.end.q, (3, 1)))
+    ends = batch.statistics["elbow"]
+    assert run.v[:, 1].max() <= ends.greatest[0] + 1e-12 and ends.least[0] <= run.v[:, 1].min() + 1e-12
+
+
+def test_a_run_is_stopped_and_goes_on_between_events(tmp_path):
+    """resume equals resume from a file, and what rests at the end goes on to rest."""
+    run = simulated(arm(friction=4.0, lower=-0.3, upper=0.4), START, 0.3, 2.0)
+    run.save(tmp_path / "run.npz")
+    same(run.resume(3.0), type(run).load(tmp_path / "run.npz").resume(3.0))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forces_are_the_solution_of_their_complementarity_problem(seed):
+    """w = C z + b, w ≥ 0 at low, w ≤ 0 at high, w = 0 in between; C positive definite."""
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(6, 6)), rng.normal(size=6)
+    C, low, high = A @ A.T + 0.1 * np.eye(6), -rng.uniform(0, 1, 6), rng.uniform(0, 1, 6)
+    low[:2], high[1:3], low[5], high[5] = -np.inf, np.inf, 0.25, 0.25
+    solution, known = unique_forces(C, b, low, high), lcp(C, b, low, high)
+    assert solution.solved and solution.clear.all()
+    np.testing.assert_allclose(solution.z, known.z, atol=1e-10)
+    np.testing.assert_allclose(solution.w[:5], known.w[:5], atol=1e-10)
+    np.testing.assert_array_equal(solution.place[:5] == 0, known.between[:5])
+
+
+def test_a_force_at_its_bound_is_not_clear():
+    """Then other roundings would lead to another mode, and the host decides."""
+    solution = unique_forces(np.eye(2), np.array([1.0, 2.0]), -np.ones(2), np.ones(2))
+    assert solution.solved and solution.clear.tolist() == [False, True]
