@@ -6,10 +6,11 @@ import numpy as np
 
 from ..engine.tracing.array import Traced
 from ..errors import ShapeError
-from ..lie.embedding import cross, tilde
+from ..lie.embedding import tilde
 from ..lie.scalars import like
 from ..model import Push, Spring
 from ..quantities.point_forces import applied, point_energy, point_force
+from ..spatial import phi
 from ..systems.lowering import ends_of
 from .given import as_robot
 
@@ -90,13 +91,9 @@ class VirtualWork:
     def external(self, q, v):
         """The same forces as wrenches on the bodies (..., nb, 6), as `forward_dynamics(external=)` takes them."""
         q, v = _arrays(q, v)
-        poses = self.robot.poses(q)
         out = np.zeros((*q.shape[:-1], len(self.robot.bodies), 6))
-        for point, f, n in applied(self._system(q, *self.robot.model.forces), q, v):
-            R, p = poses[..., point.body, :3, :3], poses[..., point.body, :3, 3]
-            moment = cross(point.position - p, f) + (0.0 if n is None else n)
-            out[..., point.body, :3] += (R.mT @ moment[..., None])[..., 0]
-            out[..., point.body, 3:] += (R.mT @ f[..., None])[..., 0]
+        for point, force, torque in applied(self._system(q, *self.robot.model.forces), q, v):
+            out[..., point.body, :] += (phi(point.place) @ point.wrench(force, torque))[..., 0]
         return out
 
     def _system(self, q, *forces):

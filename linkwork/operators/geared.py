@@ -43,13 +43,15 @@ def driven(sko: SKO, X) -> SKO:
 
     def rates(u):
         v, start = [], 0
-        for x in X:
-            v.append(x @ u[..., start : start + x.shape[-1], None])
-            start += x.shape[-1]
+        for k in tree.base_to_tips():
+            v.append(X[k] @ u[..., start : start + X[k].shape[-1], None])
+            start += X[k].shape[-1]
         d = sko.changes.rates(tree.join(dict(enumerate(v))))  # type: ignore[union-attr]
         return d._replace(H=[d.H[k] @ X[k] for k in tree.base_to_tips()])
 
-    H, armature = ([X[k].mT @ x for k, x in enumerate(own)] for own in (sko.H, [r @ x for r, x in zip(sko.armature, X)]))
+    H, armature = tree.slots(2)
+    for k in tree.base_to_tips():
+        H[k], armature[k] = X[k].mT @ sko.H[k], X[k].mT @ sko.armature[k] @ X[k]
     return SKO(tree.parent, sko.A, H, sko.M, armature, sko.a, sko.b, sko.base, Changes(rates) if sko.changes else None)
 
 

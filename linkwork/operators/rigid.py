@@ -17,6 +17,7 @@ from ..sweeps import poses, velocities
 from ..systems import Lowered, Nodes
 from ..systems.rigid import placements
 from .algebra import Operators
+from .geared import driven
 from .sko import SKO, Changes
 from .tasks import RobotState
 
@@ -92,16 +93,14 @@ def prescribed(sko: SKO, moved, vdot) -> SKO:
         H(k) loses its rows,   a(k) + H*(k) v̇(k)                                             Jain (16.1) to (16.3)
     """
     tree, given = sko.tree, sko.tree.split(np.where(moved, vdot, 0.0))
-    a, H, armature = tree.slots(3)
+    a, free = tree.slots(2)
     for k in tree.base_to_tips():
         is_prescribed = np.asarray(moved)[tree.rows[k]].astype(bool)
-        free = np.flatnonzero(~is_prescribed)
-        if np.any(sko.armature[k][..., free, :][..., is_prescribed]):
+        free[k] = like(np.eye(tree.widths[k])[:, ~is_prescribed], sko.base)
+        if np.any((free[k].mT @ sko.armature[k])[..., is_prescribed]):
             raise ModelError(f"the armature of node {k} ties what is moved to what is free; use hybrid_dynamics.")
         a[k] = sko.a[k] + sko.H[k].mT @ given[k]
-        H[k] = sko.H[k][..., free, :]
-        armature[k] = sko.armature[k][..., free, :][..., free]
-    return SKO(tree.parent, sko.A, H, sko.M, armature, a, sko.b, sko.base)
+    return replace(driven(sko, free), a=a, changes=None)
 
 
 def operators(robot, q, v=None, t=None) -> Operators:

@@ -35,4 +35,4 @@ def at_point(system, q, v, place) -> Point:
         return Point(None, system.pose_matrix(at) + np.zeros_like(q[..., :1, None]), system.still)
     k, T = system.on_node(body, at)
     J = sweeps.jacobian(system.blocks(q), k, spatial.phi(T))
-    return Point(body, pose(system, q, body, at), None if v is None else J @ v[..., None], J)
+    return Point(body, pose(system, q, body, at), None if v is None else J @ v[..., None], J, system.pose_matrix(at))
