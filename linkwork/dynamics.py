@@ -18,7 +18,7 @@ from .engine.loading.gufunc import put_into
 from .engine.loading.identity import digest
 from .engine.running.checks import array_of, run_into
 from .engine.tracing.array import Traced
-from .errors import ModelError, OptionError, UnknownNameError, deprecated, did_you_mean
+from .errors import ModelError, OptionError, UnknownNameError, did_you_mean, old_name
 from .export import asked
 from .foreign import ForeignRun, is_foreign
 from .kernels import QuantityKernel, UserKernel
@@ -747,15 +747,8 @@ class Dynamics:
 
         return Export(self)
 
-    def export_c(self, what, path, dtype="float64"):
-        """The old name of `export.c`."""
-        deprecated("robot.export_c", "robot.export.c")
-        return self.export.c(what, path, dtype)
-
-    def export_casadi(self, what, path, order: int = 1):
-        """The old name of `export.casadi`."""
-        deprecated("robot.export_casadi", "robot.export.casadi")
-        return self.export.casadi(what, path, order)
+    export_c = old_name("robot.export_c", "robot.export.c", "export.c")
+    export_casadi = old_name("robot.export_casadi", "robot.export.casadi", "export.casadi")
 
     def symbolic(self, what, names=None):
         """A method's result as SymPy expressions of q, v, ..."""

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from inspect import currentframe
+from operator import attrgetter
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable)
@@ -122,6 +123,16 @@ def deprecated(old: str, new: str, level: int = 3) -> None:
     if caller and caller.f_code.co_name == "_handle_fromlist":
         return  # `from package import name` looks the name up twice, first in there
     warnings.warn(shortened(f"{old} is now {new}; the old name goes away in the next version."), DeprecationWarning, stacklevel=level)
+
+
+def old_name(old: str, new: str, attribute: str) -> Any:
+    """A property or method of a class under its old name, which warns; `attribute` is where it is now."""
+
+    def now(self):
+        deprecated(old, new)
+        return attrgetter(attribute)(self)
+
+    return property(now, doc=f"The old name of `{attribute}`.")
 
 
 TOLD: set[str] = set()  # names whose meaning has changed and of which a warning has told

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from ..engine.tracing.array import Traced
-from ..errors import ModelError, deprecated
+from ..errors import ModelError, old_name
 from ..lie import SE3, Group
 from ..lie.embedding import Ad
 from ..lie.scalars import like
@@ -82,10 +82,7 @@ class Screws:
             self._on[placed.child] = before
         self.nx, self.nv = nx, nv
 
-    @property
-    def motions(self) -> list[ScrewJoint]:
-        deprecated("Screws.motions", "Screws.joints")
-        return self.joints
+    motions = old_name("Screws.motions", "Screws.joints", "joints")
 
     @cached_property
     def Y(self) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, deprecated, did_you_mean, listed, renamed_keyword
+from ..errors import ModelError, UnknownNameError, did_you_mean, listed, old_name, renamed_keyword
 from ..flexible import FlexibleBody, Modes
 from ..joints import Fixed, Free
 from ..lie.scalars import numbers
@@ -105,16 +105,8 @@ class Model:
     def has_joint(self, name: str) -> bool:
         return name in self._joint
 
-    @property
-    def hinges(self) -> tuple[PlacedJoint, ...]:
-        """The old name of `joints`."""
-        deprecated("Model.hinges", "Model.joints")
-        return self.joints
-
-    def hinge(self, name: str) -> PlacedJoint:
-        """The old name of `joint`."""
-        deprecated("Model.hinge", "Model.joint")
-        return self.joint(name)
+    hinges = old_name("Model.hinges", "Model.joints", "joints")
+    hinge = old_name("Model.hinge", "Model.joint", "joint")
 
     def place(self, name: str) -> tuple[int, Pose]:
         """Where a body or frame of this name is: the index of the body, and the pose on it."""

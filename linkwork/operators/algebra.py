@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, UnknownNameError, deprecated, did_you_mean
+from ..errors import OptionError, ShapeError, UnknownNameError, did_you_mean, old_name
 from ..lie.scalars import like
 from ..model.coordinates import joint_rows
 from . import notation
@@ -74,11 +74,7 @@ class Operators:
                       "Inertia in the joints: rotors; zero without.")  # fmt: skip
     R = Letter("R", SymmetricDiagonal, "nodes", "nodes", lambda sko: sko.R, "Composite inertias: M = R − 𝓔φ R 𝓔φ*.")
 
-    @property
-    def J(self):
-        """The old name of `armature`."""
-        deprecated("the operator J", "armature")
-        return self.armature
+    J = old_name("the operator J", "armature", "armature")
 
     # --- articulated bodies (Jain, chapters 6, 7, 9 and 10)
 

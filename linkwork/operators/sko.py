@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import sweeps
-from ..errors import ModelError, ShapeError, deprecated, renamed_keyword
+from ..errors import ModelError, ShapeError, old_name, renamed_keyword
 from ..model.tree import Tree, concatenated
 from ..sweeps import Blocks, Rates, at_rest
 from ..sweeps.divide_and_conquer import divide_and_conquer
@@ -73,11 +73,7 @@ class SKO:
     def nv(self) -> int:
         return self.tree.nv
 
-    @property
-    def J(self):
-        """The old name of `armature`."""
-        deprecated("SKO.J", "SKO.armature")
-        return self.armature
+    J = old_name("SKO.J", "SKO.armature", "armature")
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ModelError, deprecated
+from ...errors import ModelError, old_name
 from ...spatial import Pose
 from .kinematics import Kinematics
 from .wrenches import BodyWrench, on_bodies
@@ -26,11 +26,7 @@ class Rows:
     U: Any  # (..., m)
     gamma: Any  # (..., m) or None
 
-    @property
-    def G(self):
-        """The old name of `Jc`."""
-        deprecated("Rows.G", "Rows.Jc")
-        return self.Jc
+    G = old_name("Rows.G", "Rows.Jc", "Jc")
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import ConstraintError, ModelError, deprecated
+from ...errors import ConstraintError, ModelError, old_name
 from ...operators.rigid import rigid
 from ...operators.sko import SKO
 from ...sweeps import at_rest, innovations
@@ -36,11 +36,7 @@ class Solution:
     rank: np.ndarray  # (...)
     Jc: np.ndarray  # (..., m, nv)
 
-    @property
-    def G(self):
-        """The old name of `Jc`."""
-        deprecated("Solution.G", "Solution.Jc")
-        return self.Jc
+    G = old_name("Solution.G", "Solution.Jc", "Jc")
 
 
 def square_root(sko: SKO, Jc):
