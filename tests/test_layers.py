@@ -197,7 +197,7 @@ def test_the_engine_has_no_words_of_mechanics(file):
         ("linkwork.lie.so3", "from linkwork.spatial import phi"),
         ("linkwork.lie.so3", "from ..spatial import phi"),
         ("linkwork.lie.__init__", "from .. import joints"),
-        ("linkwork.joints.free", "def late():\n    import linkwork.model.tree"),
+        ("linkwork.joints.elementary", "def late():\n    import linkwork.model.tree"),
         ("linkwork.model.tree", "import linkwork as lw"),
         ("linkwork.model.tree", "from linkwork import load"),
         ("linkwork.sweeps.kinematics", "from linkwork.formats import urdf"),
