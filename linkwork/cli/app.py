@@ -1,7 +1,10 @@
 """The application, and the arguments and messages that its commands share."""
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from warnings import catch_warnings, simplefilter
 
 import typer
@@ -24,15 +27,24 @@ app = typer.Typer(
 )
 
 Source = Annotated[str, typer.Argument(metavar="MODEL", help="A file (URDF, SDF, MJCF) or a built-in name.")]
-Floating = Annotated[bool, typer.Option("--floating", help="The root has a free joint instead of being fixed to the world.")]
-Packages = Annotated[Path | None, typer.Option("--packages", help="Folder for package:// names of meshes.")]
-Outside = Annotated[bool, typer.Option("--meshes-outside", help="Meshes may be outside the file's folder.")]
-Loops = Annotated[Path | None, typer.Option("--loops", help="A YAML file that says which frames coincide.")]
-Mimic = Annotated[str | None, typer.Option("--mimic", help="<mimic> joints of URDF: free, or couple.")]
-Contacts = Annotated[
-    str | None, typer.Option("--contacts", metavar="WHICH", help="What may touch: ground, all, or names such as foot,hand:cup.")
-]
 Trace = Annotated[list[str] | None, typer.Option(help="Draw the path of a body or frame; may be repeated.")]
+Options = dict[str, Any]  # of `lw.load`
+
+
+def option(name: str, kind: Any, flag: str, text: str, metavar: str | None = None) -> Parameter:
+    """An option of `lw.load` on the command line."""
+    told = Annotated[kind, typer.Option(flag, help=text, metavar=metavar)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=False if kind is bool else None, annotation=told)
+
+
+LOADING = (
+    option("floating", bool, "--floating", "The root has a free joint instead of being fixed to the world."),
+    option("package_root", Path | None, "--packages", "Folder for package:// names of meshes."),
+    option("meshes_outside", bool, "--meshes-outside", "Meshes may be outside the file's folder."),
+    option("loops", Path | None, "--loops", "A YAML file that says which frames coincide."),
+    option("mimic", str | None, "--mimic", "<mimic> joints of URDF: free, or couple."),
+    option("contacts", str | None, "--contacts", "What may touch: ground, all, or names such as foot,hand:cup.", "WHICH"),
+)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -73,19 +85,31 @@ def common(
     """
 
 
-def loaded(source: str, **options) -> lw.Model:
+def reads_model(command: Callable) -> Callable:
+    """The command with the options of `lw.load` behind its own; it takes them together, as its first argument."""
+
+    @wraps(command)
+    def run(**values):
+        return command({x.name: values.pop(x.name) for x in LOADING}, **values)
+
+    _, *own = signature(command, eval_str=True).parameters.values()
+    run.__signature__ = Signature([*own, *LOADING])  # type: ignore[attr-defined]
+    return run
+
+
+def loaded(source: str, options: Options) -> lw.Model:
     """The model of this name; its warnings are printed."""
-    model, warnings = read(source, **options)
+    model, warnings = read(source, options)
     for warning in warnings:
         print_warning(warning)
     return model
 
 
-def read(source: str, contacts: str | None = None, **options) -> tuple[lw.Model, list[str]]:
+def read(source: str, options: Options) -> tuple[lw.Model, list[str]]:
     """The model of this name, and its warnings; options are those of `lw.load`, contacts as --contacts has them."""
-    if contacts is not None:
-        names = [tuple(x.split(":")) if ":" in x else x for x in contacts.split(",")]
-        options["contacts"] = contacts if contacts in ("ground", "all") else names
+    if options["contacts"] not in (None, "ground", "all"):
+        names = [tuple(x.split(":")) if ":" in x else x for x in options["contacts"].split(",")]
+        options = options | {"contacts": names}
     with catch_warnings(record=True) as caught:
         simplefilter("always", ModelWarning)
         model = lw.load(source, **options)

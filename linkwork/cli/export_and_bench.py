@@ -12,7 +12,7 @@ import linkwork as lw
 
 from ..engine.loading import cache as kernels
 from ..errors import LinkworkError
-from .app import Contacts, Floating, Mimic, Source, app, loaded, out, print_written
+from .app import Options, Source, app, loaded, out, print_written, reads_model
 
 BENCHED = {"forward_dynamics": "qvv", "inverse_dynamics": "qvv", "mass_matrix": "q", "bias": "qv", "poses": "q"}
 LEAST = 0.25  # seconds that each measurement lasts
@@ -22,12 +22,11 @@ app.add_typer(cache, name="cache")
 
 
 @app.command()
+@reads_model
 def convert(
+    options: Options,
     model: Source,
     path: Annotated[Path, typer.Argument(help="The file to write: .json or .yaml, which hold everything, or .urdf.")],
-    floating: Floating = False,
-    mimic: Mimic = None,
-    contacts: Contacts = None,
     lossy: Annotated[bool, typer.Option("--lossy", help="Leave out what URDF cannot hold.")] = False,
 ) -> None:
     """Write a mechanism to another file; it loads back to the same mechanism.
@@ -36,17 +35,17 @@ def convert(
 
     [bold]linkwork convert go2.xml go2.urdf --lossy[/]
     """
-    lw.save(loaded(model, mimic=mimic, contacts=contacts, floating=floating), path, lossy=lossy)
+    lw.save(loaded(model, options), path, lossy=lossy)
     print_written(path)
 
 
 @app.command("export-c")
+@reads_model
 def export_c(
+    options: Options,
     model: Source,
     quantity: Annotated[str, typer.Argument(help="forward_dynamics, mass_matrix ..., pose:BODY, jacobian:BODY.")],
     path: Annotated[Path, typer.Argument(help="The .c file to write, or a folder.")],
-    floating: Floating = False,
-    mimic: Mimic = None,
     single: Annotated[bool, typer.Option("--float32", help="In float32 instead of float64.")] = False,
 ) -> None:
     """Write a quantity as a C file and a header that need only math.h.
@@ -57,24 +56,24 @@ def export_c(
     """
     what = tuple(quantity.split(":"))
     what = (*what, "body") if what[0] == "jacobian" and len(what) == 2 else what
-    robot = lw.Dynamics(loaded(model, floating=floating, mimic=mimic))
+    robot = lw.Dynamics(loaded(model, options))
     for made in robot.export.c(what if len(what) > 1 else what[0], path, "float32" if single else "float64"):
         print_written(made)
 
 
 @app.command()
+@reads_model
 def bench(
+    options: Options,
     model: Source,
     batch: Annotated[int, typer.Option(help="The number of states in a batch.", min=1)] = 4096,
-    floating: Floating = False,
-    mimic: Mimic = None,
     method: Annotated[list[str] | None, typer.Option(help="The method to measure; may be repeated.")] = None,
 ) -> None:
     """Measure the dynamics of a mechanism on this computer: the first call, one call, and a batch.
 
     [bold]linkwork bench panda.urdf --batch 10000[/]
     """
-    robot = lw.Dynamics(loaded(model, floating=floating, mimic=mimic))
+    robot = lw.Dynamics(loaded(model, options))
     if not robot.nv:
         raise LinkworkError(f"{robot.model.name} has no joint that moves.")
     columns = ("method", "first call [ms]", "one call [µs]", f"each of {batch} [µs]", "million/s")

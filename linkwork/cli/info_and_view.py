@@ -19,21 +19,17 @@ from ..model.contacts import OFF
 from ..model.mechanisms import NAMES, SIZED
 from ..model.parts import complaints
 from ..view.extras import check_pictures
-from .app import Contacts, Floating, Loops, Mimic, Outside, Packages, Trace, app, loaded, out, print_written, read
+from .app import Options, Trace, app, loaded, out, print_written, read, reads_model
 
 FEW = 8  # notes
 LARGE = 200  # velocities; above, the mass matrix is not checked, because it would take too long
 
 
 @app.command()
+@reads_model
 def info(
+    options: Options,
     model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="A file or a built-in name.")] = None,
-    floating: Floating = False,
-    packages: Packages = None,
-    outside: Outside = False,
-    loops: Loops = None,
-    mimic: Mimic = None,
-    contacts: Contacts = None,
     notes: Annotated[bool, typer.Option("--notes", help="Print all notes of the reader, not only the first.")] = False,
     tree: Annotated[Path | None, typer.Option(help="Draw the tree as a picture.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the mechanism as a picture.")] = None,
@@ -50,8 +46,7 @@ def info(
             out.print(f"[bold]{name:20}[/]{escape(summary)}")
         out.print(f"{', '.join(SIZED)} take a size: {next(iter(SIZED))}:100")
         return
-    options = {"floating": floating, "package_root": packages, "meshes_outside": outside, "loops": loops}
-    found, warnings = read(model, mimic=mimic, contacts=contacts, **options)
+    found, warnings = read(model, options)
     for line in [*str(found).splitlines(), *facts(found)]:
         out.print(escape(line), soft_wrap=True)
     for problem in problems(found, warnings):
@@ -126,16 +121,12 @@ def idle(robot: lw.Dynamics) -> str | None:
 
 
 @app.command()
+@reads_model
 def view(
+    options: Options,
     source: Annotated[str, typer.Argument(metavar="MODEL|RUN", help="A model, or a run saved by simulate --save.")],
     port: Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")] = 8080,
     host: Annotated[str, typer.Option(help="The address; 0.0.0.0 admits other computers.")] = "127.0.0.1",
-    floating: Floating = False,
-    packages: Packages = None,
-    outside: Outside = False,
-    loops: Loops = None,
-    mimic: Mimic = None,
-    contacts: Contacts = None,
     trace: Trace = None,
     origins: Annotated[list[str] | None, typer.Option(help="A page of a proxy that may connect; may be repeated.")] = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser if there is a screen.")] = True,
@@ -147,8 +138,7 @@ def view(
 
     [bold]linkwork view run.npz --trace end[/]
     """
-    options = {"floating": floating, "package_root": packages, "meshes_outside": outside, "loops": loops}
-    shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, mimic=mimic, contacts=contacts, **options)
+    shown: Any = lw.Trajectory.load(source) if source.endswith(".npz") else loaded(source, options)
     with lw.view(shown, port=port, host=host, block=False, trace=trace or (), origins=origins or ()) as scene:
         out.print(f"{escape(scene.motion.model.name)} is at [bold]{scene.url}[/]; Ctrl-C ends it.")
         screen = sys.platform in ("darwin", "win32") or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)

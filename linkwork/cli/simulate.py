@@ -15,11 +15,13 @@ from ..errors import LinkworkError, listed
 from ..model.contacts import contacts_off
 from ..view.extras import check_pictures
 from ..view.picture import MOVIES
-from .app import Contacts, Floating, Loops, Mimic, Outside, Packages, Source, Trace, app, loaded, out, print_warning, print_written
+from .app import Options, Source, Trace, app, loaded, out, print_warning, print_written, reads_model
 
 
 @app.command()
+@reads_model
 def simulate(
+    options: Options,
     model: Source,
     until: Annotated[float, typer.Option(help="The end time in seconds.")] = 5.0,
     method: Annotated[str, typer.Option(help="rk45, dop853, stiff, rosenbrock; with --dt also rk4, euler, midpoint, contact.")] = "rk45",
@@ -28,12 +30,6 @@ def simulate(
     start: Annotated[str, typer.Option(help="The initial state: neutral, random or random:SEED.")] = "neutral",
     coordinates: Annotated[list[str] | None, typer.Option("--set", metavar="JOINT=Q", help="Coordinates of a joint.")] = None,
     speeds: Annotated[list[str] | None, typer.Option("--speed", metavar="JOINT=V", help="Velocities of a joint.")] = None,
-    floating: Floating = False,
-    packages: Packages = None,
-    outside: Outside = False,
-    loops: Loops = None,
-    mimic: Mimic = None,
-    contacts: Contacts = None,
     limits: Annotated[bool, typer.Option("--limits", help="Joints strike their limits.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Plot q, v and energy: .png, .pdf, .svg.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the run: .npz.")] = None,
@@ -60,8 +56,7 @@ def simulate(
     for path, endings in ((save, (".npz",)), (html, (".html", ".htm")), (movie, MOVIES)):
         if path is not None and path.suffix.lower() not in endings:
             raise LinkworkError(f'"{path.name}" has the ending "{path.suffix}"; it may be {", ".join(endings)}.')
-    options = {"floating": floating, "package_root": packages, "meshes_outside": outside, "loops": loops}
-    robot = lw.Dynamics(loaded(model, mimic=mimic, contacts=contacts, **options))
+    robot = lw.Dynamics(loaded(model, options))
     for sentence in contacts_off(robot.model):
         print_warning(sentence)
     loose = [x.name for x in robot.model.loops if not x.active] + [x.name for x in robot.model.couplings if not x.active]

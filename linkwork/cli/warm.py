@@ -20,7 +20,7 @@ from ..engine.loading import cache
 from ..errors import LinkworkError, SimulationError
 from ..quantities import ARRAYS
 from ..quantities.declaration import declared_as
-from .app import Floating, Source, app, loaded, out, read
+from .app import Options, Source, app, loaded, out, read, reads_model
 
 USUAL = "forward_dynamics", "inverse_dynamics", "mass_matrix", "bias", "gravity_force", "poses"
 DERIVATIVES = "forward_dynamics_derivatives", "inverse_dynamics_derivatives"
@@ -58,7 +58,9 @@ RUNS: dict[str, Callable] = SIMULATE | ROLLOUT | LINEARIZE  # what has kernels o
 
 
 @app.command()
+@reads_model
 def warm(
+    options: Options,
     model: Source,
     quantity: Annotated[
         list[str] | None, typer.Option("--quantity", "-q", help="forward_dynamics ..., pose:BODY, jacobian:BODY:world; may be repeated.")
@@ -66,7 +68,6 @@ def warm(
     derivatives: Annotated[bool, typer.Option("--derivatives", help="Derivatives of dynamics, and linearize, too.")] = False,
     simulate: Annotated[bool, typer.Option("--simulate", help="What lw.simulate needs, of one state and of many, too.")] = False,
     rollout: Annotated[bool, typer.Option("--rollout", help="What lw.rollout needs, too.")] = False,
-    floating: Floating = False,
     single: Annotated[bool, typer.Option("--float32", help="For float32 too.")] = False,
     jobs: Annotated[int, typer.Option(help="Processes that compile at the same time; 0 is one for each processor.", min=0)] = 0,
 ) -> None:
@@ -78,7 +79,7 @@ def warm(
     """
     if cache.folder() is None:
         raise LinkworkError("there is no folder to keep compiled code in; set LINKWORK_CACHE_DIR to one that you own and may write to.")
-    robot = lw.Dynamics(loaded(model, floating=floating))
+    robot = lw.Dynamics(loaded(model, options))
     if not robot.nv:
         raise LinkworkError(f"{robot.model.name} has no joint that moves.")
     names = [*(quantity or USUAL), *([*DERIVATIVES, *LINEARIZE] if derivatives else ())]
@@ -89,24 +90,24 @@ def warm(
             bound(robot, name)
     table = Table("kernel", "dtype", "s", box=None, pad_edge=False)
     table.columns[2].justify = "right"
-    for (name, kind), taken in zip(todo, filled(model, floating, todo, jobs or os.cpu_count() or 1)):
+    for (name, kind), taken in zip(todo, filled(model, options, todo, jobs or os.cpu_count() or 1)):
         table.add_row(escape(name), kind, f"{taken:.2f}")
     out.print(table)
     kept = cache.contents()
     out.print(f"{len(kept)} kernels, {sum(x['bytes'] for x in kept) / 1e6:.1f} MB, in {escape(str(cache.folder()))}", soft_wrap=True)
 
 
-def filled(source: str, floating: bool, todo: list[tuple[str, str]], jobs: int) -> list[float]:
+def filled(source: str, options: Options, todo: list[tuple[str, str]], jobs: int) -> list[float]:
     """Seconds that each took, in processes of their own: compiling holds locks within one."""
     if jobs == 1 or len(todo) == 1:
-        return [fill(source, floating, *what) for what in todo]
+        return [fill(source, options, *what) for what in todo]
     with ProcessPoolExecutor(min(jobs, len(todo)), get_context("spawn")) as pool:
-        return list(pool.map(fill, *zip(*((source, floating, *what) for what in todo))))
+        return list(pool.map(fill, *zip(*((source, options, *what) for what in todo))))
 
 
-def fill(source: str, floating: bool, name: str, kind: str) -> float:
+def fill(source: str, options: Options, name: str, kind: str) -> float:
     """Call a method once, as a program would, and return the seconds it took."""
-    robot = lw.Dynamics(read(source, floating=floating)[0])
+    robot = lw.Dynamics(read(source, options)[0])
     start, q, v = perf_counter(), robot.neutral(), np.zeros(robot.nv)
     if robot.constraints is not None:
         q, v = robot.constraints.project(robot.assemble(q), v)
