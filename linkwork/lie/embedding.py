@@ -31,18 +31,20 @@ def hat(V):
     return np.concatenate([top, np.zeros_like(top[..., :1, :])], axis=-2)
 
 
+@of_arrays
+def blocks(A, B, C, D):
+    """[[A, B], [C, D]] of matrices with the same leading axes."""
+    return np.concatenate([np.concatenate([A, B], axis=-1), np.concatenate([C, D], axis=-1)], axis=-2)
+
+
 def Ad(T):
     """The adjoint of a pose, which maps twists: T V^ T⁻¹ = (Ad V)^, with Ad = [[R, 0], [p~ R, R]]."""
     R, p = T[..., :3, :3], T[..., :3, 3]
-    return lower(R, tilde(p) @ R)
+    return blocks(R, np.zeros_like(R), tilde(p) @ R, R)
 
 
+@of_arrays
 def ad(V):
     """The Lie bracket of twists: ad_V W = [V, W], with ad = [[ω~, 0], [v~, ω~]] (Jain, 1.23)."""
-    return lower(tilde(V[..., :3]), tilde(V[..., 3:]))
-
-
-def lower(A, B):
-    """[[A, 0], [B, A]]."""
-    upper = np.concatenate([A, np.zeros_like(A)], axis=-1)
-    return np.concatenate([upper, np.concatenate([B, A], axis=-1)], axis=-2)
+    w, v = tilde(V[..., :3]), tilde(V[..., 3:])
+    return blocks(w, np.zeros_like(w), v, w)

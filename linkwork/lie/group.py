@@ -73,9 +73,9 @@ class Group(ABC):
     def ad(self, xi):
         """The Lie bracket with ξ (..., nv, nv): ad_ξ η = [ξ, η]."""
 
-    @abstractmethod
     def hat(self, xi):
         """ξ as a 4x4 matrix of the algebra."""
+        return embedding.hat(self._twist(xi))
 
     @abstractmethod
     def dexp(self, xi, side="left"):
@@ -89,6 +89,10 @@ class Group(ABC):
         """Body velocity from the rate of exponential coordinates: v = S(ξ) ξ̇, S = I - ad/2 + ad²/6 - ... (From, 29)."""
         return self.dexp(xi, side="right")
 
+    def _twist(self, xi):
+        """basis.T ξ."""
+        return xi @ like(self.basis, xi)
+
     def __repr__(self):
         return self.name
 
@@ -101,9 +105,6 @@ class Motions(Group):
 
     def ad(self, xi):
         return self._restrict(embedding.ad(self._twist(xi)))
-
-    def hat(self, xi):
-        return embedding.hat(self._twist(xi))
 
     def dexp(self, xi, side="left"):
         """dexp = Σ adᵏ/(k+1)!, with ad replaced by -ad on the right.
@@ -124,10 +125,6 @@ class Motions(Group):
         a2 = a @ a
         return (like(np.eye(self.nv), xi) - a / 2 + (3 * c3 - 8 * c4) / (4 * c2) * a2
                 + (4 * c6 - c5) / (4 * c2) * a2 @ a2)
-
-    def _twist(self, xi):
-        """basis.T ξ."""
-        return xi @ like(self.basis, xi)
 
     def _restrict(self, A):
         """A 6x6 matrix that maps the algebra to itself, in the basis of the algebra: A basis.T = basis.T restrict(A).
@@ -165,9 +162,6 @@ class Additive(Group):
 
     def ad(self, xi):
         return np.zeros_like(xi[..., None]) + like(np.zeros((self.nv, self.nv)), xi)
-
-    def hat(self, xi):
-        return embedding.hat(xi @ like(self.basis, xi))
 
     def dexp(self, xi, side="left"):
         return self.Ad(xi)

@@ -7,7 +7,7 @@ Each function returns the gyroscopic force b of  f = M β̇ + b  for columns (..
 import numpy as np
 
 from ..lie.so3 import tilde as skew
-from .cross import bar, tilde
+from .shift import bar, tilde
 
 
 def angular(V):
