@@ -15,12 +15,12 @@ from ..model.gears import with_gears
 from ..model.model import unused
 from ..spatial import Pose
 from .mjcf_constraints import couplings, loops, omitted
-from .mjcf_contacts import actuators, contacts, excluded, ground
-from .mjcf_shapes import missing_meshes, shapes
+from .mjcf_shapes import actuators, contacts, excluded, missing_meshes, shapes
 from .mjcf_source import Compiled, compile_text
 from .shapes import mesh_notes
 from .xml import How
 
+MJ_JOINT = 0  # mjTRN_JOINT: an actuator on one joint
 JOINTS: tuple[type[Joint], ...] = (Free, Spherical, Prismatic, Revolute)  # in the order of mjtJoint
 
 
@@ -43,25 +43,18 @@ def read(source: str, how: How) -> Model:
         frames=frames,
         loops=loops(c),
         couplings=couplings(c),
-        ground=ground(c),
+        ground=shapes(c, 0)[1],  # the geoms of the world that collide
         contacts=contacts(c),
         excluded=excluded(c),
         actuators=motors,
         gravity=(0.0, 0.0, 0.0) if c.is_disabled("gravity") else tuple(c.m.opt.gravity),
         notes=(*c.notes, *lost, *mesh_notes(*missing_meshes(c)), *notes),
     )
-    model = with_gears(model, _gears(c))
     if changes:
         text = "; ".join(changes)
         warnings.warn(f"{how.name}: the model leaves out what changes its motion: {text}.", ModelWarning, stacklevel=3)
-    return model
-
-
-def _gears(c: Compiled) -> dict[str, float]:
-    """The gear ratios of actuators that drive one joint: force at the joint divided by force at the actuator."""
-    by_joint = c.m.actuator_trntype == 0  # mjTRN_JOINT
-    single = [i for i in range(c.m.nactuator) if by_joint[i] and c.m.actuator_gear[i, 0] not in (0.0, 1.0)]
-    return {c.joints[int(c.m.actuator_trnid[i, 0])]: float(c.m.actuator_gear[i, 0]) for i in single}
+    drives = [(int(c.m.actuator_trnid[i, 0]), c.m.actuator_gear[i, 0]) for i in np.flatnonzero(c.m.actuator_trntype == MJ_JOINT)]
+    return with_gears(model, {c.joints[j]: float(gear) for j, gear in drives if gear not in (0.0, 1.0)})
 
 
 def _body(c: Compiled, i: int) -> Body:
@@ -79,7 +72,7 @@ def _placed_joints(c: Compiled) -> tuple[PlacedJoint, ...]:
     taken = set(c.joints)
     out = []
     for i in range(1, c.m.nbody):
-        body, parent = c.bodies[i], int(c.m.body_parentid[i])
+        body = c.bodies[i]
         at, row, on = _joints(c, i)
         if len(row) == 1:
             [(name, joint, place)] = row
@@ -87,7 +80,7 @@ def _placed_joints(c: Compiled) -> tuple[PlacedJoint, ...]:
         else:
             name, joint = (f"{body}_joints", Compound(row=row)) if row else (f"{body}_weld", Fixed())
             taken.add(name := unused(name, taken))
-        out.append(PlacedJoint(name, c.bodies[parent] if parent else None, body, joint, at, on))
+        out.append(PlacedJoint(name, c.body(int(c.m.body_parentid[i])), body, joint, at, on))
     return tuple(out)
 
 

@@ -35,7 +35,7 @@ def _loop(c: Compiled, e: int, name: str) -> Loop:
         one, other, at, on = other, one, on, at
     joint = Spherical() if connect else Fixed()
     active = bool(m.eq_active0[e]) and not c.is_disabled("equality")
-    return Loop(name, c.bodies[one] if one else None, c.bodies[other], joint, at, on, active)
+    return Loop(name, c.body(one), c.bodies[other], joint, at, on, active)
 
 
 def couplings(c: Compiled) -> tuple[Coupling, ...]:

@@ -78,6 +78,10 @@ class Compiled:
             self.snapped.append(what)
         return pose
 
+    def body(self, i: int) -> str | None:
+        """The name of a body; None for the world."""
+        return self.bodies[i] if i else None
+
     @property
     def notes(self) -> tuple[str, ...]:
         return (f"snapped to quarter turns: {listed(self.snapped)}",) if self.snapped else ()
