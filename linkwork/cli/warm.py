@@ -115,10 +115,10 @@ def fill(source: str, options: Options, name: str, kind: str) -> float:
         with suppress(SimulationError):  # what this mechanism has not, such as ensembles of one that is rolled
             RUNS[name](robot, q, v)
         return perf_counter() - start
-    method, inputs, options = bound(robot, name)
+    method, inputs, extras = bound(robot, name)
     state = {"q": q, "v": v}
     arrays = [state.get(x, np.zeros(robot.lowered.shape(ARRAYS[x]))).astype(kind) for x in inputs]
-    method(*arrays, *options, **({"t": 0.0} if "t" in inspect.signature(method).parameters else {}))
+    method(*arrays, *extras, **({"t": 0.0} if "t" in inspect.signature(method).parameters else {}))
     return perf_counter() - start
 
 

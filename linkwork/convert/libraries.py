@@ -58,7 +58,8 @@ def pinocchio(
         Free: Floating(linear_first=True, w_first=False, fixed=()),
         Planar: Plane(fixed=False, circle=True),
     }
-    return _convention(model, rules, _by_name(model) if order is None else order, continuous)
+    by_name = [placed.name for placed in depth_first(sorted(model.joints, key=lambda placed: placed.name))]
+    return _convention(model, rules, by_name if order is None else order, continuous)
 
 
 def _convention(robot, rules: Mapping[type[Joint], Rule], order, circles: Iterable[str] = ()) -> Convention:
@@ -95,8 +96,3 @@ def _ordered(model: Model, pieces: list[Piece], order: list[str]) -> list[Piece]
     elif left:
         raise UnknownNameError(f"order leaves out {listed(left)}; it takes the name of every joint of {model.name} that moves.")
     return [pieces[i] for i in dict.fromkeys(i for name in order for i in found.get(name, ()))]
-
-
-def _by_name(model: Model) -> list[str]:
-    """Names of joints, depth first, joints on one body by name."""
-    return [placed.name for placed in depth_first(sorted(model.joints, key=lambda placed: placed.name))]

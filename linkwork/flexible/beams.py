@@ -9,7 +9,7 @@ from ..errors import ModelError
 from ..spatial import Pose
 from .attachment import Attachment
 from .body import FlexibleBody, Outline
-from .finite_elements import KEEP, made, modal_damping, reduced_shapes, rigid_motions
+from .finite_elements import KEEP, check_interfaces, made, modal_damping, pairs, reduced_shapes, rigid_motions, symmetric
 from .samples import Samples
 
 POINTS = 6  # of Gauss's rule in an element: exact for every product of displacements
@@ -124,29 +124,22 @@ class BeamElements:
 
     def body(self, Phi: np.ndarray, frames: Mapping[str, int], interfaces, damping, keep: str, root: bool) -> FlexibleBody:
         """With nodal displacements Phi η; frames: name -> number of a node."""
-        from .finite_elements import check_interfaces
-
         n, X = Phi.shape[-1], np.eye(3)
         f = np.einsum("egpi,ein->egpn", self.N, np.stack([Phi[6 * i : 6 * i + 12] for i in range(self.count)]))
         t, u, curve, gamma = f[:, :, :3], f[:, :, 3:6], f[:, :, 6:9], f[:, :, 9:]
         along = lambda d: np.broadcast_to(d[:, None], t.shape)
-        Gt_slope = _both(_pairs(t, curve))
+        Gt_slope = symmetric(pairs(t, curve))
         Gt, Gt_nodes = self._integral(Gt_slope)
-        second = lambda d: np.cross(Gt, np.broadcast_to(d[:, None, None], Gt.shape), axis=2) + _both(_pairs(t, _x(t, along(d))))
-        Gr, Gr_nodes = self._integral(second(X[0]) + 2 * _both(_pairs(t, gamma)))
+        second = lambda d: np.cross(Gt, np.broadcast_to(d[:, None, None], Gt.shape), axis=2) + symmetric(pairs(t, _x(t, along(d))))
+        Gr, Gr_nodes = self._integral(second(X[0]) + 2 * symmetric(pairs(t, gamma)))
         r0 = (self.ends[:-1, None] + self.h[:, None] * self.s)[..., None] * X[0]
         mass = self.h[:, None] * self.w
         flat = lambda x: x.reshape(mass.size, *x.shape[2:])
         weights = lambda rho: (mass * rho[:, None]).ravel()
         points = Samples(flat(r0), flat(u), flat(Gr), np.ones(mass.size), weights(self.heavy[:, 3]))
-        axis = lambda d, rho: (
-            flat(np.broadcast_to(d, r0.shape)),
-            flat(_x(t, along(d))),
-            flat(second(d)),
-            np.zeros(mass.size),
-            weights(rho),
-        )
-        turning = Samples(*map(np.concatenate, zip(axis(X[1], self.heavy[:, 2]), axis(X[2], self.heavy[:, 1]))))
+        axis = lambda d: (flat(np.broadcast_to(d, r0.shape)), flat(_x(t, along(d))), flat(second(d)), np.zeros(mass.size))
+        both = (*axis(X[1]), weights(self.heavy[:, 2])), (*axis(X[2]), weights(self.heavy[:, 1]))
+        turning = Samples(*map(np.concatenate, zip(*both)))
         found = {}
         for name, j in frames.items():
             linear, quadratic = Phi[6 * j : 6 * j + 6], np.concatenate([Gt_nodes[j], Gr_nodes[j]])
@@ -156,19 +149,10 @@ class BeamElements:
             found.pop("root")
         check_interfaces(found, interfaces, n, "the beam")
         k, m = Phi.T @ self.K @ Phi, Phi.T @ self.M @ Phi
-        outline = Outline(
-            self.positions, Phi.reshape(self.count + 1, 6, n)[:, 3:], Gr_nodes, self.looks, is_line=True, strains=self._strains(Phi)
-        )
-        return made(
-            points,
-            turning if turning.weights.any() else None,
-            found,
-            k,
-            modal_damping(damping, k, m),
-            "root" if root else None,
-            keep,
-            outline,
-        )
+        moved = Phi.reshape(self.count + 1, 6, n)[:, 3:]
+        outline = Outline(self.positions, moved, Gr_nodes, self.looks, is_line=True, strains=self._strains(Phi))
+        directors = turning if turning.weights.any() else None
+        return made(points, directors, found, k, modal_damping(damping, k, m), "root" if root else None, keep, outline)
 
     def _strains(self, Phi) -> np.ndarray:
         """Φₑ* Kₑ Φₑ of each element by its mass (e, n, n)."""
@@ -232,12 +216,3 @@ def _check(length, elements, directions: Any, keep: str) -> None:
 
 def _x(a, b):
     return np.cross(a, b, axis=2)
-
-
-def _pairs(a, b):
-    """aᵢ × bⱼ of all columns."""
-    return _x(a[..., :, None] + 0 * b[..., None, :], b[..., None, :] + 0 * a[..., :, None])
-
-
-def _both(a):
-    return (a + a.mT) / 2

@@ -23,16 +23,9 @@ def as_data(body: FlexibleBody) -> dict[str, Any]:
         arrays |= {"points": line.points, "shapes": line.linear} | ({} if line.quadratic is None else {"bends": line.quadratic})
         arrays |= {} if line.faces is None else {"faces": line.faces}
         arrays |= {} if line.strains is None else {"strains": line.strains}
-    frames = [
-        {
-            "name": name,
-            "point": x.pose.translation,
-            "rotation": x.pose.quaternion,
-            "linear": _flat(x.linear),
-            "quadratic": _flat(x.quadratic),
-        }
-        for name, x in body.frames.items()
-    ]
+    moved = lambda x: {"linear": _flat(x.linear), "quadratic": _flat(x.quadratic)}
+    place = lambda x: {"point": x.pose.translation, "rotation": x.pose.quaternion}
+    frames = [{"name": name, **place(x), **moved(x)} for name, x in body.frames.items()]
     root: dict[str, Any] = {} if body.root is None else {"root": body.root}
     if line is not None and line.is_line:
         root["line"] = 1
@@ -51,14 +44,8 @@ def from_data(data: dict[str, Any]) -> FlexibleBody:
         "faces": (len(data.get("faces", ())) // 3, 3), "strains": (max(p - 1, 0), n, n),
     }  # fmt: skip
     found = {name: _shaped(name, data[name], shapes[name]) for name in ARRAYS if name in data}
-    frames = {
-        x["name"]: Attachment(
-            Pose(tuple(x["rotation"]), tuple(x["point"])),
-            _shaped("linear", x["linear"], (6, n)),
-            _shaped("quadratic", x["quadratic"], (6, n, n)),
-        )
-        for x in data.get("frames", ())
-    }
+    moved = lambda x: (_shaped("linear", x["linear"], (6, n)), _shaped("quadratic", x["quadratic"], (6, n, n)))
+    frames = {x["name"]: Attachment(Pose(tuple(x["rotation"]), tuple(x["point"])), *moved(x)) for x in data.get("frames", ())}
     if lost := [name for name in ("stiffness", "damping") if name not in found]:
         raise ModelError(f'the flexible body has no "{lost[0]}".')
     fields = Fields(*(found[x] for x in Fields._fields)) if e else None
@@ -69,12 +56,10 @@ def from_data(data: dict[str, Any]) -> FlexibleBody:
     if p:
         looks = tuple(map(_look, data.get("looks", ())))
         faces = triangles(found["faces"].astype(int), p) if "faces" in found else None
-        outline = Outline(
-            found["points"], found["shapes"], found.get("bends"), looks, bool(data.get("line", 0)), faces, found.get("strains")
-        )
-    return FlexibleBody(
-        fields, terms, found["stiffness"], found["damping"], frames, data.get("root"), outline, bool(data.get("stiffens", 1))
-    )
+        is_line = bool(data.get("line", 0))
+        outline = Outline(found["points"], found["shapes"], found.get("bends"), looks, is_line, faces, found.get("strains"))
+    stiffens = bool(data.get("stiffens", 1))
+    return FlexibleBody(fields, terms, found["stiffness"], found["damping"], frames, data.get("root"), outline, stiffens)
 
 
 def _look(x) -> tuple:

@@ -366,6 +366,13 @@ def _director(turn, turn2, d):
     """First and second derivatives by η of a direction d (N, 3) that turns with its node: θ × d and ½ θ × (θ × d) + ½ θ₂ × d."""
     across = lambda a, b: np.cross(a, b, axis=1)
     first = across(turn, np.broadcast_to(d[:, :, None], turn.shape))
-    twice = across(turn[:, :, :, None] + 0 * first[:, :, None, :], first[:, :, None, :] + 0 * turn[:, :, :, None])
-    second = (twice + twice.mT) / 2 + across(turn2, np.broadcast_to(d[:, :, None, None], turn2.shape))
-    return first, second
+    return first, symmetric(pairs(turn, first)) + across(turn2, np.broadcast_to(d[:, :, None, None], turn2.shape))
+
+
+def pairs(a, b):
+    """aᵢ × bⱼ of all columns of a and b (..., 3, n)."""
+    return np.cross(a[..., :, None] + 0 * b[..., None, :], b[..., None, :] + 0 * a[..., :, None], axis=-3)
+
+
+def symmetric(a):
+    return (a + a.mT) / 2

@@ -8,7 +8,7 @@ by itself. Entries that have their default are left out. An object has a "type" 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from math import isfinite
@@ -189,8 +189,8 @@ def _yaml(entries: dict[str, Any]) -> str:
 def read(file: Value) -> Model:
     """The Model of a file that begins with "linkwork": 1."""
     entries = dict(file.data)
-    if (version := entries.pop("linkwork").number("linkwork")) != VERSION:
-        raise file.data["linkwork"].error(f"this is version {version:g} of the format; this linkwork reads version {VERSION}.")
+    if (version := entries.pop("linkwork")).data != VERSION:
+        raise version.error(f"this is version {version.kind} of the format; this linkwork reads version {VERSION}.")
     return from_data(Value(entries, file.line, file.source))
 
 
@@ -200,10 +200,13 @@ def from_data(x) -> Model:
 
 
 class Reader:
-    """Reads plain data: each entry is checked against the type of its field. Numbers of a Model are no NaN. Arrays may stand `beside`."""
+    """Reads plain data: each entry is checked against the type of its field. Numbers of a Model are no NaN. Arrays may stand `beside`;
+    `forms` are functions by type that make the entries of a record of those that a format has instead."""
 
-    def __init__(self, root: type = Model, beside: Mapping[str, np.ndarray] | None = None) -> None:
-        self.types, self.takes_nan, self.beside = types(root), root is not Model, beside or {}
+    def __init__(
+        self, root: type = Model, beside: Mapping[str, np.ndarray] | None = None, forms: Mapping[type, Callable] | None = None
+    ) -> None:
+        self.types, self.takes_nan, self.beside, self.forms = types(root), root is not Model, beside or {}, forms or {}
         self.flexible: list[FlexibleBody] = []
         self.old: dict[str, FlexibleBody] = {}
 
@@ -213,8 +216,14 @@ class Reader:
         for option in options(hint):
             if isinstance(data, dict) and (option is Any or option in among):
                 return self._record(x, data, among, what)
+            if option in among and isinstance(data, option):  # made already
+                return data
             if _fits(data, option):
                 return self._read(x, data, option, what)
+        if int in options(hint) and isinstance(data, float) and data.is_integer():
+            return int(data)
+        if bool in options(hint) and isinstance(data, int) and data in (0, 1):
+            return bool(data)
         takes = " or ".join(dict.fromkeys(_taken(o) for o in options(hint)))
         raise _error(x, f"{what} is {TEXTS.get(type(data), repr(data)[:60])}; it takes {takes}.")
 
@@ -244,6 +253,7 @@ class Reader:
     def _record(self, x, data: dict, among: tuple, what: str) -> Any:
         """An object of the type that it names, one of `among` or derived from them; any without them."""
         kind = among[0] if len(among) == 1 else None
+        data = self.forms[kind](x, dict(data)) if kind and kind in self.forms else data
         if "type" in data:
             name = self.read(data["type"], str, f"the type of {what}")
             allowed = {n: k for n, k in self.types.items() if issubclass(k, among or object)}
@@ -255,7 +265,8 @@ class Reader:
         if kind is FlexibleBody and {"same", "text"} & set(data):
             return self._flexible(x, data, what)
         named = _plain(data.get("name"))
-        what = f'{kind.__name__} "{named}"' if isinstance(named, str) and named else what
+        thing = what.removeprefix("a ") if what.startswith("a ") else kind.__name__
+        what = f'{thing} "{named}"' if isinstance(named, str) and named else what
         known, entries = hints(kind), {}
         for key, value in data.items():
             name = OLD_NAMES.get(key, key)
@@ -263,6 +274,7 @@ class Reader:
                 raise _error(value, f'{what} has an entry "{name}", which is not known.{did_you_mean(name, known)}')
             if name != "type":
                 entries[name] = self.read(value, known[name], f"{name} of {what}")
+        entries = {name: None for name in known if name not in defaults(kind) and NoneType in options(known[name])} | entries
         try:
             made = kind(**entries)
         except LinkworkError as error:

@@ -3,30 +3,24 @@
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from json.decoder import JSONArray, JSONObject  # type: ignore[attr-defined]
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any
 
-import numpy as np
-
 from ..errors import ModelError, did_you_mean, extra
-from ..lie.scalars import numbers
+from .xml import Located
 
 DEEPEST = 200  # lists and objects in each other
 
 
 @dataclass(frozen=True)
-class Value:
+class Value(Located):
     """An object (a dict of Values), a list of Values, or a plain value, with its line and the name of its file."""
 
     data: Any
     line: int
     source: str
-
-    def error(self, what: str) -> ModelError:
-        return ModelError(f"{self.source}, line {self.line}: {what}")
 
     def fields(self, owner: str, known) -> dict[str, "Value"]:
         """The entries of an object; an entry that is not in `known` is an error."""
@@ -41,41 +35,6 @@ class Value:
         if not isinstance(self.data, list):
             raise self.error(f"{owner} is {self.kind}; a list is needed.")
         return self.data
-
-    def text(self, owner: str) -> str:
-        if not isinstance(self.data, str) or not self.data:
-            raise self.error(f"{owner} is {self.kind}; a name is needed.")
-        return self.data
-
-    def made(self, make: Callable) -> Any:
-        """Calls a constructor, and adds the line of this value to its error."""
-        try:
-            return make()
-        except ModelError as error:
-            raise self.error(str(error)) from None
-
-    def number(self, owner: str) -> float:
-        value = numbers(self.data) if isinstance(self.data, (int, float)) and not isinstance(self.data, bool) else np.array(np.nan)
-        if not np.isfinite(value):
-            raise self.error(f"{owner} is {self.kind}; a finite number is needed.")
-        return float(value)
-
-    def whole(self, owner: str) -> int:
-        number = self.number(owner)
-        if number != int(number):
-            raise self.error(f"{owner} is {number:g}; it takes a whole number.")
-        return int(number)
-
-    def numbers(self, owner: str, *counts: int) -> tuple[float, ...]:
-        """A list of numbers, whose length is one of the counts; any length without counts."""
-        found = tuple(value.number(f"an entry of {owner}") for value in self.items(owner))
-        if counts and len(found) not in counts:
-            raise self.error(f"{owner} has {len(found)} numbers; {' or '.join(map(str, counts))} are needed.")
-        return found
-
-    def values(self, owner: str) -> float | tuple[float, ...]:
-        """One number, or several in a list."""
-        return self.numbers(owner) if isinstance(self.data, list) else self.number(owner)
 
     @property
     def kind(self) -> str:

@@ -54,7 +54,7 @@ def load(
     if mimic not in (None, "free", "couple"):
         raise ModelError(f'mimic is {mimic!r}; it may be None or "free" or "couple".')
     is_whole = False
-    if isinstance(source, str) and "<" not in source and _is_built_in(source):
+    if isinstance(source, str) and "<" not in source and source.partition(":")[0] in mechanisms.NAMES:
         model = mechanisms.mechanism(source)
     else:
         text, name, folder = _text(source)
@@ -129,10 +129,6 @@ def save(model: Model, path: str | PathLike, *, lossy: bool = False, world_frame
 def _write(path: str | PathLike, text: str) -> None:
     with writing(path):
         Path(path).write_text(text, encoding="utf-8")
-
-
-def _is_built_in(name: str) -> bool:
-    return name.partition(":")[0] in {known.partition(":")[0] for known in mechanisms.NAMES}
 
 
 def _text(source) -> tuple[str, str, Path | None]:

@@ -47,18 +47,14 @@ def with_loops(model: Model, text: str, name: str, *, lenient: bool = False) -> 
         raise ModelError(f"{name} names {len(data.get('joint_name', []))} joints, but {len(data.get('joint_type', []))} types for them.")
     optional = Lenient(lenient)
     types = zip(data.get("joint_name", []), data.get("joint_type", []))
-    model = retyped(model, dict(x for x in types if optional.read(x, lambda x: _new_type(model, x[0], x[1], name))))
+    new = {joint: KINDS[kind]() for joint, kind in types if optional.read(kind, lambda x, joint=joint: _new_type(model, joint, x, name))}
+    model = replace(model, joints=tuple(replace(x, joint=new.get(x.name, x.joint)) for x in model.joints))
     loops = []
     for i, ends in enumerate(zip(pairs, kinds), 1):
         loops += optional.read(ends, lambda x, i=i: [_loop(model, i, x[0], x[1], name)], [])
     motors = [x for x in data.get("name_mot", []) if optional.read(x, lambda x: _known_joint(model, x, name))]
     notes = [f"motors, by {name}: {listed(motors, 100)}"] * bool(motors) + optional.notes
     return replace(model, loops=(*model.loops, *loops), notes=(*model.notes, *notes))
-
-
-def retyped(model: Model, kinds: dict[str, str]) -> Model:
-    """The model with other types for some joints."""
-    return replace(model, joints=tuple(replace(h, joint=KINDS[kinds[h.name]]()) if h.name in kinds else h for h in model.joints))
 
 
 def _known_joint(model: Model, joint: str, name: str) -> bool:

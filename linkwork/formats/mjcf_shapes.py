@@ -10,14 +10,10 @@ from ..model.model import unused
 from .mjcf_source import Compiled, pose_of
 
 KINDS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")  # as in mjtGeom
-SIZES = {  # from the half lengths of MuJoCo to full lengths
-    "plane": lambda size: (),
-    "sphere": lambda size: size[:1],
-    "capsule": lambda size: (size[0], 2 * size[1]),
-    "ellipsoid": lambda size: size,
-    "cylinder": lambda size: (size[0], 2 * size[1]),
-    "box": lambda size: 2 * size,
-}
+ROUND = 1, 2
+SIZES: dict[str, tuple[int, ...]] = {  # by those of MuJoCo, which are half lengths
+    "plane": (), "sphere": (1,), "capsule": ROUND, "ellipsoid": (1, 1, 1), "cylinder": ROUND, "box": (2, 2, 2),
+}  # fmt: skip
 HIDDEN = 3  # MuJoCo's viewer shows geom groups below this one
 GRAY = (0.5, 0.5, 0.5, 1.0)  # the colour of a geom that was given none
 JOINT, TENDON = (0, 1), 3  # mjtTrn: of a joint (in its own axes or its parent's), of a tendon
@@ -60,7 +56,8 @@ def _shape(c: Compiled, g: int) -> Shape | None:
         return None
     if mesh:
         return Shape("mesh", mesh.scale, pose @ mesh.pose, _color(c, g), mesh.file, mesh.path, name)
-    return Shape(kind, tuple(map(float, SIZES[kind](c.m.geom_size[g]))), pose, _color(c, g), name=name)
+    size = tuple(float(factor * x) for factor, x in zip(SIZES[kind], c.m.geom_size[g]))
+    return Shape(kind, size, pose, _color(c, g), name=name)
 
 
 def _color(c: Compiled, g: int) -> tuple[float, float, float, float]:

@@ -26,8 +26,8 @@ Flexible bodies are under `flexible`, each with the coefficients that `linkwork.
 "modes" (with `flexible` and `root`) and "deflection" (with `flexible` and `frame`) have the name of one.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,177 +36,188 @@ from ..errors import ModelError, did_you_mean
 from ..flexible import FlexibleBody
 from ..flexible.data import from_data
 from ..joints import Compound, Joint
-from ..model import Actuator, Body, Contact, Coupling, Frame, Loop, Material, Model, PlacedJoint, Push, Shape, Spring
+from ..model import Actuator, Body, Bond, Contact, Coupling, Frame, Loop, Model, PlacedJoint, Push, Shape, Spring
 from ..model.model import GRAVITY
 from ..spatial import Pose
+from .data import Reader
 from .lines import Value
-from .screws_entries import CONSTRAINTS, KINDS, NEEDED, PHYSICS, THINGS, VERSION
+from .screws_entries import ATTACHMENT, CONSTRAINTS, FILE, FLEXIBLE, KINDS, LOOK, NEEDED, PART, PLACE, VERSION
 
-RECORDS: dict[str, tuple[Callable, dict[str, Any]]] = {  # what has the entries of its class, and those that may be absent
-    "coupling": (Coupling, {"of": None}),
-    "spring": (Spring, {"one": None}),
-    "push": (Push, {}),
-    "contact": (Contact, {"one": None, "other": None}),
-    "actuator": (Actuator, {}),
-    "material": (Material, {}),
-}
-WHERE = {"point": (0.0, 0.0, 0.0), "rotation": Pose().quaternion}
+Entries = dict[str, Any]  # by name, with their lines
+WHERE: Entries = {"point": (0.0, 0.0, 0.0), "rotation": Pose().quaternion}
 
 
 def read(file: Value, *, name: str) -> Model:
     """The Model of such a file."""
-    raw = file.fields(name, THINGS["file"])
-    if "screws" not in raw:
-        raise file.error('this is not a mechanism in the world frame: it has no entry "screws": 1.')
-    if (version := raw["screws"].number("screws")) != VERSION:
-        raise raw["screws"].error(f"this is version {version:g} of the format; version {VERSION} can be read.")
-    data = {key: THINGS["file"][key].read(x, key) for key, x in raw.items()}
-    all_of = lambda what, make, *context: tuple(make(x, *context) for x in data.get(what, ()))
-    records = lambda what, thing: all_of(what, record, thing)
-    bodies = all_of("bodies", _body)
-    known, flexible = {body.name for body in bodies}, dict(all_of("flexible", _flexible))
-    try:
-        return Model(
-            data.get("name", name.partition(".")[0]),
-            bodies,
-            all_of("joints", _placed_joint, known, PlacedJoint, flexible),
-            all_of("frames", _frame, known),
-            all_of("loops", _placed_joint, known, Loop, {}),
-            records("couplings", "coupling"),
-            data.get("gravity", GRAVITY),
-            (*records("springs", "spring"), *records("pushes", "push")),
-            all_of("constraints", _constraint),
-            ground=all_of("ground", _shape, "a shape of the ground"),
-            contacts=records("contacts", "contact"),
-            excluded=data.get("excluded", ()),
-            actuators=records("actuators", "actuator"),
-        )
-    except ModelError as error:
-        raise error if f"{name}, line" in str(error) else ModelError(f"{name}: {error}") from None
+    return WorldFrame(file.fields(name, FILE), file).model(name)
 
 
-def entries(value: Value, thing: str, label: str = "") -> tuple[str, dict[str, Any]]:
-    """The label of a thing in messages, and its entries, each of its type; without a label it is called by its name."""
-    raw, needed = value.fields(label or f"a {thing}", THINGS[thing]), NEEDED.get(thing, ("name",))
-    if not label and "name" in needed:
-        if "name" not in raw:
-            raise value.error(f'a {thing} has no "name".')
-        label = f'{thing} "{raw["name"].text(f"the name of a {thing}")}"'
-    label = label or f"a {thing}"
-    if lost := [x for x in needed if x not in raw]:
-        raise value.error(f'{label} has no "{lost[0]}".')
-    return label, {key: THINGS[thing][key].read(x, f"the {key} of {label}") for key, x in raw.items()}
+class WorldFrame:
+    """Reads a file in the world frame: what it says is brought into the form of `data`, and checked and read as that is."""
 
+    def __init__(self, entries: Entries, file: Value):
+        if "screws" not in entries:
+            raise file.error('this is not a mechanism in the world frame: it has no entry "screws": 1.')
+        if (version := entries["screws"]).data != VERSION:
+            raise version.error(f"this is version {version.kind} of the format; version {VERSION} can be read.")
+        forms = {Body: self.body, Shape: self.placed, Frame: self.frame, Bond: self.bond, Actuator: self.actuator}
+        self.entries, self.reader = entries, Reader(forms=forms | {PlacedJoint: self.joint, Loop: self.joint})
+        self.bodies, self.flexible = set[str](), dict[str, FlexibleBody]()
 
-def record(value: Value, thing: str, label: str = "") -> Any:
-    """A thing that has the entries of its class."""
-    make, absent = RECORDS[thing]
-    label, data = entries(value, thing, label)
-    return value.made(lambda: make(**absent | _with_material(data, label)))
+    def model(self, name: str) -> Model:
+        bodies = self.all_of("bodies", Body)
+        self.bodies = {body.name for body in bodies}
+        self.flexible = dict(map(self.flexible_body, self.items("flexible")))
+        excluded = self.read("excluded", FILE["excluded"], ())
+        if lost := [pair for pair in excluded if len(pair) not in (1, 2)]:
+            wrong = f"an excluded pair is {list(lost[0])}; it takes two bodies, or one for it and the ground."
+            raise self.entries["excluded"].error(wrong)
+        try:
+            return Model(
+                self.read("name", str, name.partition(".")[0]),
+                bodies,
+                self.all_of("joints", PlacedJoint),
+                self.all_of("frames", Frame),
+                self.all_of("loops", Loop),
+                self.all_of("couplings", Coupling),
+                self.read("gravity", FILE["gravity"], GRAVITY),
+                (*self.all_of("springs", Spring), *self.all_of("pushes", Push)),
+                self.all_of("constraints", Bond),
+                ground=self.all_of("ground", Shape),
+                contacts=self.all_of("contacts", Contact),
+                excluded=tuple((*pair, None)[:2] for pair in excluded),
+                actuators=self.all_of("actuators", Actuator),
+            )
+        except ModelError as error:
+            raise error if f"{name}, line" in str(error) else ModelError(f"{name}: {error}") from None
 
+    def read(self, key: str, hint, otherwise) -> Any:
+        return self.reader.read(self.entries[key], hint, key) if key in self.entries else otherwise
 
-def _with_material(data: dict[str, Any], label: str) -> dict[str, Any]:
-    if "material" in data:
-        data["material"] = record(data["material"], "material", f"the material of {label}")
-    return data
+    def items(self, key: str) -> list[Value]:
+        return self.entries[key].items(key) if key in self.entries else []
 
+    def all_of(self, key: str, kind: type) -> tuple:
+        return tuple(self.reader.read(x, kind, f"a {FILE[key]}") for x in self.items(key))
 
-def _body(value: Value) -> Body:
-    label, data = entries(value, "body")
-    for key in {"visuals", "collisions"} & set(data):
-        data[key] = tuple(_shape(x, f"a shape of {label}") for x in data[key])
-    return value.made(lambda: Body(**data))
+    # --- the entries of things in the form of `data`
 
+    def pose(self, value: Value, entries: Entries, label: str) -> Pose:
+        """The pose that a thing has by its entries, which are taken away."""
+        place = {key: self.reader.read(entries.pop(key), PLACE[key], f"the {key} of {label}") for key in PLACE if key in entries}
+        if not any((place := WHERE | place)["rotation"]):
+            raise value.error(f"the rotation of {label} is zero; it is a quaternion x y z w.")
+        return Pose(place["rotation"], place["point"])
 
-def _shape(value: Value, label: str) -> Shape:
-    label, data = entries(value, "shape", label)
-    pose = _pose(data)
-    return value.made(lambda: Shape(pose=pose, **_with_material(data, label)))
+    def placed(self, value: Value, entries: Entries, thing: str = "shape") -> Entries:
+        return entries | {"pose": self.pose(value, entries, self.label(entries, thing))}
 
+    def frame(self, value: Value, entries: Entries) -> Entries:
+        label = self.label(entries, "frame")
+        self.known(entries, "body", self.bodies, label, 'is on body "{}", which is not there.')
+        return self.placed(value, entries, "frame")
 
-def _pose(data: dict[str, Any]) -> Pose:
-    """The pose that a thing has by its entries, which are taken away."""
-    point, quaternion = (data.pop(key, x) for key, x in WHERE.items())
-    return Pose(quaternion, point)
+    def body(self, value: Value, entries: Entries) -> Entries:
+        """A tensor of three moments, of xx yy zz xy xz yz, or of three rows."""
+        if "tensor" not in entries or not isinstance(rows := entries["tensor"].data, list) or any(isinstance(x.data, list) for x in rows):
+            return entries
+        if len(rows) not in (3, 6):
+            raise entries["tensor"].error(f"the tensor of {self.label(entries, 'body')} has {len(rows)} numbers; 3 or 6 are needed.")
+        xx, yy, zz, xy, xz, yz = (*rows, 0.0, 0.0, 0.0)[:6]
+        return entries | {"tensor": replace(entries["tensor"], data=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])}
 
+    def actuator(self, value: Value, entries: Entries) -> Entries:
+        return entries | self.pairs(entries, "gears")
 
-def _flexible(value: Value) -> tuple[str, FlexibleBody]:
-    """A flexible body by its name."""
-    label, data = entries(value, "flexible")
-    if data["modes"] < 0:
-        raise value.error(f'{label} has no "modes", the number of its modal coordinates.')
-    data["looks"] = [entries(x, "look", f"a look of {label}")[1] for x in data.get("looks", ())]
-    data["frames"] = [WHERE | entries(x, "attachment")[1] for x in data.get("frames", ())]
-    return data["name"], value.made(lambda: from_data(data))
+    def bond(self, value: Value, entries: Entries) -> Entries:
+        """A constraint; its points and directions are in the world in the reference pose."""
+        label = self.label(entries, "constraint")
+        kind = self.known(entries, "kind", CONSTRAINTS, label, f'has kind "{{}}"; there are {", ".join(CONSTRAINTS)}.')
+        if kind is None:
+            raise value.error(f'{label} has no "kind".')
+        if "axis" in entries and not any(self.reader.read(entries["axis"], PLACE["point"], f"the axis of {label}")):
+            entries["axis"] = None
+        return entries | {"type": CONSTRAINTS[entries.pop("kind").data].__name__} | self.pairs(entries, "terms")
 
+    def joint(self, value: Value, entries: Entries) -> Entries:
+        label = self.label(entries, "joint")
+        value.fields(label, PART | dict.fromkeys(("name", "parent", "child", "parts")))
+        self.known(entries, "parent", self.bodies | {"world"}, label, 'has parent "{}", which is not a body.')
+        self.known(entries, "child", self.bodies, label, 'has child "{}", which is not a body.')
+        ends = {key: entries.pop(key) for key in ("name", "parent", "child") if key in entries}
+        if "parent" in ends and ends["parent"].data == "world" and "world" not in self.bodies:
+            ends["parent"] = None
+        row, frames = list[tuple](), list[Pose]()
+        for i, part in enumerate(entries["parts"].items(f"parts of {label}") if "parts" in entries else (), 1):
+            here = f"part {i} of {label}"
+            own = dict(part.fields(here, PART | {"name": str}))
+            name = self.reader.read(own.pop("name", str(i)), str, f"the name of {here}")
+            joint, frame = self.one_joint(part, own, here)
+            row.append((name, joint, frames[-1].inverse() @ frame if frames else Pose()))
+            frames.append(frame)
+        if "parts" in entries and not row:
+            raise value.error(f"{label} has no parts; a compound joint has at least one.")
+        joint, frame = (Compound(row=tuple(row)), frames[0]) if row else self.one_joint(value, entries, label)
+        last = frames[-1] if row else frame if joint.deformation is None else frame @ joint.displaced(np.zeros(joint.nq))
+        return ends | {"joint": joint, "at": frame, "on": last}
 
-def _known(value: Value, key: str, name: str, known: Iterable[str], said: str) -> None:
-    """Raises at the line of an entry if it names what is not there."""
-    if name not in known:
-        raise value.data.get(key, value).error(f"{said}{did_you_mean(name, known)}")
+    def one_joint(self, value: Value, entries: Entries, label: str) -> tuple[Joint, Pose]:
+        """A joint and its frame in the world, on the parent and on the child, which coincide in the reference pose."""
+        kind = self.known(entries, "kind", KINDS, label, 'has kind "{}", which is not known.')
+        kind = kind or ("helical" if "pitch" in entries else "revolute")
+        if ("pitch" in entries) != (kind == "helical"):
+            raise value.error(f"{label} is {kind}; a pitch is for helical joints, which need one.")
+        frame = self.pose(value, entries, label)
+        entries = {key: x for key, x in entries.items() if key != "kind"} | {"type": KINDS[kind].__name__}
+        if kind in ("modes", "deflection"):
+            named = self.known(entries, "flexible", self.flexible, label, 'is of the flexible body "{}", which is not there.')
+            if named is None or (kind == "deflection" and "frame" not in entries):
+                raise value.error(f"{label} is {kind}; it names a flexible body, and deflection one of its frames.")
+            entries |= {"body": self.flexible[named]} | ({"frame_name": entries.pop("frame")} if "frame" in entries else {})
+            entries.pop("flexible")
+        elif "axis" in entries:
+            entries["axis"] = (frame.rotation.T @ self.reader.read(entries["axis"], PLACE["point"], f"the axis of {label}")).tolist()
+        return self.reader.read(replace(value, data=entries), Joint, label), frame
 
+    def flexible_body(self, value: Value) -> tuple[str, FlexibleBody]:
+        """A flexible body by its name."""
+        data = self.typed(value, FLEXIBLE | {"frames": ATTACHMENT, "looks": LOOK}, "flexible body")
+        if data["modes"] < 0:
+            raise value.error(f'flexible body "{data["name"]}" has {data["modes"]} modes; it takes their number, 0 or more.')
+        data["frames"] = [WHERE | x for x in data.get("frames", ())]
+        return data["name"], value.made(lambda: from_data(data))
 
-def _placed_joint(value: Value, bodies: set[str], kind: type, flexible: dict[str, FlexibleBody]) -> Any:
-    label, data = entries(value, "joint")
-    name, parent, child = data.pop("name"), data.pop("parent", None), data.pop("child")
-    for role, body, known in (("parent", parent or "world", bodies | {"world"}), ("child", child, bodies)):
-        _known(value, role, body, known, f'{label} has {role} "{body}", which is not a body.')
-    joint, first, last = _compound(data["parts"], value, label) if "parts" in data else _joint(value, data, label, flexible)
-    if joint.deformation is not None:
-        last = first @ joint.displaced(np.zeros(joint.nq))
-    return kind(name, None if parent == "world" and "world" not in bodies else parent, child, joint, first, last)
+    # --- what all of them need
 
+    def typed(self, value: Value, known: dict[str, Any], thing: str) -> Entries:
+        """The entries of a thing, each of its type; where `known` has entries in place of a type, a list of such things."""
+        raw = value.fields(f"a {thing}", known)
+        label = self.label(raw, thing)
+        if lost := [key for key in NEEDED[thing] if key not in raw]:
+            raise value.error(f'{label} has no "{lost[0]}".')
+        return {
+            key: [self.typed(y, known[key], key.rstrip("s")) for y in x.items(f"{key} of {label}")]
+            if isinstance(known[key], dict)
+            else self.reader.read(x, known[key], f"the {key} of {label}")
+            for key, x in raw.items()
+        }
 
-def _joint(value: Value, data: dict[str, Any], label: str, flexible: Mapping[str, FlexibleBody]) -> tuple[Joint, Pose, Pose]:
-    """A joint and its frame in the world, on the parent and on the child, which coincide in the reference pose."""
-    kind = data.get("kind", "helical" if "pitch" in data else "revolute")
-    _known(value, "kind", kind, KINDS, f'{label} has kind "{kind}", which is not known.')
-    if ("pitch" in data) != (kind == "helical"):
-        raise value.error(f"{label} is {kind}; a pitch is for helical joints, which need one.")
-    frame, options = _pose(data), {key: data[key] for key in (*PHYSICS, "pitch") if key in data}
-    if kind in ("modes", "deflection"):
-        name = data.get("flexible", "")
-        _known(value, "flexible", name, flexible, f'{label} is of the flexible body "{name}", which is not there.')
-        if kind == "deflection" and "frame" not in data:
-            raise value.error(f'{label} has no "frame": it is one of a flexible body.')
-        options = {"frame_name": data["frame"]} if kind == "deflection" else options | {"root": data.get("root")}
-        options["body"] = flexible[name]
-    elif "axis" in data:
-        options["axis"] = tuple(frame.rotation.T @ data["axis"])
-    return value.made(lambda: KINDS[kind](**options)), frame, frame
+    def label(self, entries: Entries, thing: str) -> str:
+        """The name of a thing in errors."""
+        name = entries["name"].data if "name" in entries else None
+        return f'{thing} "{name}"' if isinstance(name, str) and name else f"a {thing}"
 
+    def known(self, entries: Entries, key: str, known: Iterable[str], label: str, said: str) -> str | None:
+        """The name in an entry, which is there; an error at its line if it is not. None without the entry, or if it is null."""
+        if key not in entries:
+            return None
+        name = self.reader.read(entries[key], str | None, f"the {key} of {label}")
+        if name is not None and name not in known:
+            raise entries[key].error(f"{label} {said.format(name)}{did_you_mean(name, known)}")
+        return name
 
-def _compound(parts: list[Value], value: Value, label: str) -> tuple[Joint, Pose, Pose]:
-    """Joints in series, each with its pose on the one before."""
-    row: list = []
-    frames: list[Pose] = []
-    for i, part in enumerate(parts, 1):
-        here, data = entries(part, "part", f"part {i} of {label}")
-        joint, frame, _ = _joint(part, data, here, {})
-        row.append((data.get("name", str(i)), joint, frames[-1].inverse() @ frame if frames else Pose()))
-        frames.append(frame)
-    if not row:
-        raise value.error(f"{label} has no parts; a compound joint has at least one.")
-    return Compound(row=tuple(row)), frames[0], frames[-1]
-
-
-def _frame(value: Value, bodies: set[str]) -> Frame:
-    label, data = entries(value, "frame")
-    _known(value, "body", data["body"], bodies, f'{label} is on body "{data["body"]}", which is not there.')
-    return Frame(data["name"], data["body"], _pose(data))
-
-
-def _constraint(value: Value) -> Any:
-    """A constraint, its points and directions in the world in the reference pose."""
-    label, data = entries(value, "constraint")
-    kind = data.pop("kind")
-    _known(value, "kind", kind, CONSTRAINTS, f'{label} has kind "{kind}"; there are {", ".join(CONSTRAINTS)}.')
-    known = {x.name: x for x in fields(CONSTRAINTS[kind])}
-    if strange := [key for key in data if key not in known]:
-        raise value.data[strange[0]].error(f'{label} is of kind "{kind}", which has no "{strange[0]}".')
-    data = ({"parent": None} if kind == "distance" else {}) | data
-    if lost := [x.name for x in known.values() if x.default is MISSING and x.name not in data]:
-        raise value.error(f'{label} has no "{lost[0]}".')
-    if "axis" in data and not any(data["axis"]):
-        data["axis"] = None
-    return value.made(lambda: CONSTRAINTS[kind](**data))
+    def pairs(self, entries: Entries, key: str) -> Entries:
+        """Numbers by the names of joints as pairs."""
+        if key not in entries or not isinstance(named := entries[key].data, dict):
+            return {}
+        return {key: replace(entries[key], data=[replace(x, data=[name, x]) for name, x in named.items()])}

@@ -1,19 +1,13 @@
-"""The entries of files in the world frame: each thing that a file describes, what each of its entries holds, and which it needs.
+"""The entries of files in the world frame: what each thing that is not as in a model holds, and the format as a JSON Schema."""
 
-From this one table files are read (`screws`) and the JSON Schema of the format is made.
-"""
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, get_args, get_origin
 
-from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from .. import joints
+from .. import joints, model
 from ..flexible import Deflection, Modes
 from ..flexible.data import ARRAYS
-from ..model import Actuator, Contact, Distance, KnifeEdge, Linear, Material, Push, Rolling, Spring, Touching
-from .lines import Value
+from .data import defaults, hints, is_record, options
 
 VERSION = 1
 PHYSICS = "lower", "upper", "damping", "friction", "stiffness", "rest", "armature", "effort", "speed", "gear"
@@ -21,144 +15,83 @@ KINDS: dict[str, type[joints.Joint]] = {x.__name__.lower(): x for x in (
     joints.Revolute, joints.Prismatic, joints.Helical, joints.Cylindrical, joints.Planar, joints.PlanarTranslation, joints.Spherical,
     joints.Translation, joints.Schoenflies, joints.Free, joints.Fixed, Modes, Deflection,
 )}  # fmt: skip
-CONSTRAINTS = {"distance": Distance, "linear": Linear, "knife edge": KnifeEdge, "rolling": Rolling, "touching": Touching}
-
-
-class Entry(NamedTuple):
-    """The type of an entry: how it is read, from its value and what messages call it, and its JSON Schema."""
-
-    read: Callable[[Value, str], Any]
-    schema: dict[str, Any]
-
-
-def tensor(value: Value, what: str) -> Any:
-    """A tensor of three moments, of xx yy zz xy xz yz, or of three rows."""
-    entries = value.items(what)
-    if len(entries) == 3 and all(isinstance(entry.data, list) for entry in entries):
-        return np.array([entry.numbers(f"a row of {what}", 3) for entry in entries])
-    xx, yy, zz, xy, xz, yz = (*value.numbers(what, 3, 6), 0.0, 0.0, 0.0)[:6]
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def rotation(value: Value, what: str) -> tuple[float, ...]:
-    numbers = value.numbers(what, 4)
-    if not any(numbers):
-        raise value.error(f"{what} is zero; it is a quaternion x y z w.")
-    return numbers
-
-
-def ratios(value: Value, what: str) -> tuple[tuple[str, float], ...]:
-    """Numbers of joints by name."""
-    named = value.fields(what, value.data if isinstance(value.data, dict) else ("joint1: 2.0",))
-    return tuple((joint, x.number(f"{joint} in {what}")) for joint, x in named.items())
-
-
-def excluded(value: Value, what: str) -> tuple[tuple[str | None, str | None], ...]:
-    """Pairs of bodies, one alone for it and the ground."""
-    pairs = [[x.text("an excluded body") for x in pair.items("an excluded pair")] for pair in value.items(what)]
-    for pair in pairs:
-        if len(pair) not in (1, 2):
-            raise value.error(f"an excluded pair is {pair}; it takes two bodies, or one for it and the ground.")
-    return tuple((pair[0], pair[1] if len(pair) == 2 else None) for pair in pairs)
-
-
-def one_of(kinds) -> Entry:
-    return Entry(Value.text, {"enum": list(kinds)})
-
-
-def things(kind: str) -> Entry:
-    """A list of things, which are read one by one."""
-    return Entry(Value.items, {"type": "array", "items": {"$ref": f"#/$defs/{kind}"}})
-
-
-def counted(*counts: int) -> Entry:
-    """Numbers in a list of one of these lengths; of any length without them."""
-    lists = [{"type": "array", "items": {"type": "number"}, "minItems": n, "maxItems": n} for n in counts]
-    schema = {"anyOf": lists} if len(lists) > 1 else lists[0] if lists else {"type": "array", "items": {"type": "number"}}
-    return Entry(lambda value, what: value.numbers(what, *counts), schema)
-
-
-TEXT, NUMBER = Entry(Value.text, {"type": "string", "minLength": 1}), Entry(Value.number, {"type": "number"})
-NUMBERS, VECTOR, COLOR = counted(), counted(3), counted(4)
-SEVERAL = Entry(Value.values, {"anyOf": [NUMBER.schema, NUMBERS.schema]})
-WHOLE = Entry(Value.whole, {"type": "integer"})
-FLAG = Entry(lambda value, what: bool(value.number(what)), {"enum": [0, 1]})
-ROTATION = Entry(rotation, COLOR.schema)
-ROWS = {"type": "array", "items": VECTOR.schema, "minItems": 3, "maxItems": 3}
-TENSOR = Entry(tensor, {"anyOf": [*counted(3, 6).schema["anyOf"], ROWS]})
-RATIOS = Entry(ratios, {"type": "object", "additionalProperties": NUMBER.schema})
-PAIRS = Entry(excluded, {"type": "array", "items": {"type": "array", "items": TEXT.schema}})
-USUAL: dict[str, Entry] = {  # by the name of an entry, in all things; what is not named is a number
-    **dict.fromkeys(("name", "parent", "child", "body", "joint", "of", "one", "other"), TEXT),
-    **dict.fromkeys(("flexible", "root", "frame", "mesh", "path"), TEXT),
-    **dict.fromkeys(("point", "center", "at", "on", "force", "torque", "direction", "axis", "normal", "gravity"), VECTOR),
-    **dict.fromkeys(("shape", "other_shape", "group", "mask", "priority"), WHOLE),
-    **dict.fromkeys(("coefficients", "size", "linear", "quadratic"), NUMBERS),
-    **dict.fromkeys(("terms", "gears"), RATIOS),
-    "rotation": ROTATION,
-    "tensor": TENSOR,
-    "color": COLOR,
-    "active": FLAG,
-    "material": Entry(lambda value, what: value, {"$ref": "#/$defs/material"}),
-    "combine": one_of(("max", "min")),
-    "axes": one_of(("world", "body")),
+CONSTRAINTS: dict[str, type] = {
+    "distance": model.Distance,
+    "linear": model.Linear,
+    "knife edge": model.KnifeEdge,
+    "rolling": model.Rolling,
+    "touching": model.Touching,
 }
 
-
-def entries(names: str, **own: Entry) -> dict[str, Entry]:
-    """The entries of a thing by name: the usual ones, and its own."""
-    return {name: USUAL.get(name, NUMBER) for name in names.split()} | own
-
-
-def like(*kinds: type) -> dict[str, Entry]:
-    """The entries of a thing that a file describes by the fields of its class."""
-    return entries(" ".join(x.name for kind in kinds for x in fields(kind)))
-
-
-MOTION = entries("axis point pitch rotation flexible root frame", kind=one_of(KINDS)) | dict.fromkeys(PHYSICS, SEVERAL)
-THINGS: dict[str, dict[str, Entry]] = {
-    "file": entries(
-        "screws name gravity", screws=Entry(Value.number, {"const": VERSION}), bodies=things("body"), joints=things("joint"),
-        frames=things("frame"), loops=things("joint"), couplings=things("coupling"), springs=things("spring"), pushes=things("push"),
-        constraints=things("constraint"), ground=things("shape"), contacts=things("contact"), excluded=PAIRS,
-        actuators=things("actuator"), flexible=things("flexible"),
-    ),
-    "body": entries("name mass center tensor", mass=Entry(Value.number, {"type": "number", "minimum": 0}),
-                    visuals=things("shape"), collisions=things("shape")),
-    "joint": entries("name parent child", parts=things("part")) | MOTION,
-    "part": entries("name") | MOTION,
-    "frame": entries("name body point rotation"),
-    "coupling": entries("name joint of coefficients"),
-    "spring": like(Spring),
-    "push": like(Push),
-    "constraint": like(*CONSTRAINTS.values()) | {"kind": one_of(CONSTRAINTS)},
-    "shape": entries("size point rotation color name mesh path material group mask", kind=TEXT),
-    "material": like(Material),
-    "contact": like(Contact),
-    "actuator": like(Actuator),
-    "flexible": entries("name root", modes=Entry(Value.whole, {"type": "integer", "minimum": 0}), stiffens=FLAG, line=FLAG,
-                        frames=things("attachment"), looks=things("look")) | dict.fromkeys(ARRAYS, NUMBERS),
-    "look": entries("size", kind=TEXT, at=NUMBERS),
-    "attachment": entries("name point rotation linear quadratic"),
-}  # fmt: skip
-NEEDED: dict[str, tuple[str, ...]] = {  # of other things the name
-    "file": ("screws",), "joint": ("name", "child"), "part": (), "frame": ("name", "body"), "coupling": ("name", "joint"),
-    "spring": ("name", "other"), "push": ("name", "body"), "constraint": ("name", "kind"), "shape": ("kind",), "material": (),
-    "actuator": ("name", "gears"), "flexible": ("name", "modes", "stiffness", "damping"), "look": ("kind", "size", "at"),
-    "attachment": ("name", "linear", "quadratic"),
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+Numbers = tuple[float, ...]
+PLACE: dict[str, Any] = {"point": Vector, "rotation": Quaternion}  # in place of a pose
+PART = PLACE | {"kind": str, "axis": Vector, "pitch": float, "flexible": str, "root": str, "frame": str}
+PART |= {name: hints(joints.Joint)[name] for name in PHYSICS}
+ATTACHMENT = PLACE | {"name": str, "linear": Numbers, "quadratic": Numbers}
+NEEDED = {
+    "flexible body": ("name", "modes", "stiffness", "damping"),
+    "look": ("kind", "size", "at"),
+    "frame": ("name", "linear", "quadratic"),
+}
+LOOK: dict[str, Any] = {"kind": str, "size": Numbers, "at": Numbers}
+FLEXIBLE: dict[str, Any] = {"name": str, "modes": int, "root": str, "stiffens": bool, "line": bool} | dict.fromkeys(ARRAYS, Numbers)
+FILE: dict[str, Any] = {  # entries, and names of what there are lists of
+    "screws": float, "name": str, "gravity": Vector, "bodies": "body", "joints": "joint", "frames": "frame", "loops": "joint",
+    "couplings": "coupling", "springs": "spring", "pushes": "push", "constraints": "constraint", "ground": "shape",
+    "contacts": "contact", "excluded": tuple[tuple[str, ...], ...], "actuators": "actuator", "flexible": "flexible",
 }  # fmt: skip
 
 
 def schema() -> dict[str, Any]:
     """The format as a JSON Schema, for editors and for other programs that write it."""
-    defined = {
-        thing: {
-            "type": "object",
-            "properties": {name: entry.schema for name, entry in known.items()},
-            "required": list(NEEDED.get(thing, ("name",))),
-            "additionalProperties": False,
-        }
-        for thing, known in THINGS.items()
+    row = lambda thing: {"type": "array", "items": {"$ref": f"#/$defs/{thing}"}}
+    shapes, ratios = row("shape"), {"type": "object", "additionalProperties": _of(float)}
+    tensor = {"anyOf": [_of(Vector), _of(tuple[float, float, float, float, float, float]), _of(tuple[Vector, Vector, Vector])]}
+    bonds = {name: hint for kind in CONSTRAINTS.values() for name, hint in hints(kind).items()}
+    kind, positive, count = {"enum": list(KINDS)}, {"type": "number", "minimum": 0}, {"type": "integer", "minimum": 0}
+    things = {
+        "body": _record(model.Body, mass=positive, tensor=tensor, visuals=shapes, collisions=shapes),
+        "part": _object(PART | {"name": str}, kind=kind),
+        "joint": _object(PART | {"name": str, "child": str, "parent": str}, "name", "child", kind=kind, parts=row("part")),
+        "constraint": _object(bonds, "name", "kind", kind={"enum": list(CONSTRAINTS)}, terms=ratios),
+        "actuator": _record(model.Actuator, gears=ratios),
+        "flexible": _object(FLEXIBLE, *NEEDED["flexible body"], modes=count, frames=row("attachment"), looks=row("look")),
+        "look": _object(LOOK, *NEEDED["look"]),
+        "attachment": _object(ATTACHMENT, *NEEDED["frame"]),
+        "push": _record(model.Push, axes={"enum": ["world", "body"]}),
+        "material": _record(model.Material, combine={"enum": ["max", "min"]}),
+        **{kind: _record(getattr(model, kind.title())) for kind in ("frame", "coupling", "spring", "shape", "contact")},
     }
-    file = defined.pop("file")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "linkwork screws", **file, "$defs": defined}
+    lists = {key: row(x) for key, x in FILE.items() if isinstance(x, str)}
+    file = _object({key: x for key, x in FILE.items() if key not in lists}, "screws", **lists | {"screws": {"const": VERSION}})
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "linkwork screws", **file, "$defs": things}
+
+
+def _record(kind: type, **own) -> dict[str, Any]:
+    """The schema of a record of a model, with a place for its pose; entries without a default are needed."""
+    entries = {name: hint for name, hint in hints(kind).items() if name != "pose"} | (PLACE if "pose" in hints(kind) else {})
+    needed = [name for name, hint in entries.items() if not ({name} & {*defaults(kind), *PLACE} or NoneType in options(hint))]
+    return _object(entries, *needed, **own)
+
+
+def _object(entries: Mapping[str, Any], *needed: str, **own) -> dict[str, Any]:
+    """The schema of an object: its entries by their types, with those of its `own`."""
+    properties = {name: _of(hint) for name, hint in entries.items()} | own
+    return {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
+
+
+def _of(hint) -> dict[str, Any]:
+    """The schema of a type; a record goes by its name."""
+    if len(options(hint)) > 1:
+        return {"anyOf": [_of(x) for x in options(hint)]}
+    if get_origin(hint) is tuple:
+        inner, *more = get_args(hint)
+        count = {} if more == [...] else {"minItems": 1 + len(more), "maxItems": 1 + len(more)}
+        return {"type": "array", "items": _of(inner), **count}
+    if is_record(hint):
+        return {"$ref": f"#/$defs/{hint.__name__.lower()}"}
+    if hint is str:
+        return {"type": "string", "minLength": 1}
+    return {"type": {float: "number", int: "integer", bool: "boolean", NoneType: "null"}[hint]}

@@ -1,19 +1,19 @@
 """A Model as a file in the world frame."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
 from ..flexible import Deflection, FlexibleBody, Modes
-from ..flexible.data import as_data
+from ..flexible.data import as_data as flexible_data
 from ..joints import Compound, Helical, Joint
-from ..model import Body, Model, Push, Shape, Spring
+from ..model import Actuator, Body, Contact, Coupling, Model, Push, Shape, Spring
 from ..model.world_frame import in_world_frame
 from ..spatial import Pose
-from .data import text
+from .data import as_data, text
 from .screws_entries import CONSTRAINTS, KINDS, PHYSICS, VERSION, schema
 
 __all__ = ["entries", "schema", "written"]
@@ -40,29 +40,21 @@ def entries(model: Model) -> dict[str, Any]:
         "joints": [_placed_joint(x, flexible) for x in model.joints],
         "frames": [{"name": x.name, "body": x.body, **_pose(x.pose)} for x in model.frames],
         "loops": [_placed_joint(x, {}) for x in model.loops],
-        "couplings": [differing(x) | {"coefficients": x.coefficients} for x in model.couplings],
-        "springs": [differing(x) for x in model.forces if isinstance(x, Spring)],
-        "pushes": [differing(x) for x in model.forces if isinstance(x, Push)],
+        "couplings": [as_data(x, Coupling) | {"coefficients": x.coefficients} for x in model.couplings],
+        "springs": [as_data(x, Spring) for x in model.forces if isinstance(x, Spring)],
+        "pushes": [as_data(x, Push) for x in model.forces if isinstance(x, Push)],
         "constraints": [_constraint(x) for x in model.constraints],
-        "flexible": [{"name": name, **as_data(body)} for body, name in flexible.items()],
+        "flexible": [{"name": name, **flexible_data(body)} for body, name in flexible.items()],
         "ground": [_shape(x) for x in model.ground],
-        "contacts": [differing(x) | ({} if x.active else {"active": 0}) for x in model.contacts],
+        "contacts": [as_data(x, Contact) for x in model.contacts],
         "excluded": [[x for x in pair if x is not None] for pair in model.excluded],
-        "actuators": [differing(x) | {"gears": dict(x.gears)} for x in model.actuators],
+        "actuators": [as_data(x, Actuator) | {"gears": dict(x.gears)} for x in model.actuators],
     }
     return {"screws": VERSION, "name": model.name, "gravity": list(model.gravity), **{name: each for name, each in lists.items() if each}}
 
 
-def differing(x, *apart: str) -> dict[str, Any]:
-    """The entries of something that differ from their defaults, but for those apart; a material among them has its own."""
-    values = {each.name: getattr(x, each.name) for each in fields(x) if each.name not in apart and getattr(x, each.name) != each.default}
-    absent = lambda value: value in (None, "") or (isinstance(value, float) and np.isinf(value))
-    values = {name: value for name, value in values.items() if not absent(value)}
-    return values | ({"material": differing(values["material"])} if "material" in values else {})
-
-
 def _lost(model: Model) -> Iterator[str]:
-    """What a model in the world frame has that the format has not."""
+    """Sentences about parts of a model that the format has not."""
     inactive = [f'loop "{x.name}"' for x in model.loops if not x.active] + [f'coupling "{x.name}"' for x in model.couplings if not x.active]
     yield from (f"{name} is not active" for name in inactive)
     for x in model.loops:
@@ -79,8 +71,9 @@ def _body(body: Body) -> dict[str, Any]:
 
 
 def _shape(shape: Shape) -> dict[str, Any]:
+    entries = as_data(replace(shape, pose=Pose()), Shape)
     place = _pose(shape.pose)
-    return differing(shape, "pose") | (place if any(shape.pose.translation) else {key: x for key, x in place.items() if key != "point"})
+    return entries | (place if any(shape.pose.translation) else {key: x for key, x in place.items() if key != "point"})
 
 
 def _pose(pose: Pose) -> dict[str, Any]:
@@ -128,9 +121,8 @@ def _physics(joint: Joint, *apart: str) -> dict[str, Any]:
 
 def _constraint(constraint) -> dict[str, Any]:
     """The entries of a constraint; a ball has no axis."""
-    kinds = [kind for kind, made in CONSTRAINTS.items() if type(constraint) is made]
-    if not kinds:
-        raise ModelError(f'constraint "{constraint.name}" is a function, which a file cannot hold; remove it from the model first.')
+    entries = as_data(constraint, type(constraint))  # raises of a function
+    (kind,) = [kind for kind, each in CONSTRAINTS.items() if type(constraint) is each]
     own: dict[str, Any] = {"axis": (0.0, 0.0, 0.0)} if getattr(constraint, "axis", ()) is None else {}
-    own |= {"terms": dict(constraint.terms)} if kinds[0] == "linear" else {}
-    return {"name": constraint.name, "kind": kinds[0], **differing(constraint), **own}
+    own |= {"terms": dict(constraint.terms)} if kind == "linear" else {}
+    return {"name": constraint.name, "kind": kind, **entries, **own}

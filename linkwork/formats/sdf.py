@@ -17,7 +17,7 @@ from ..joints import Compound, Fixed, Helical, Joint, Prismatic, Revolute, Spher
 from ..model import Body, Coupling, Frame, Loop, Material, Model, PlacedJoint, Shape
 from ..model.check import depth_first
 from ..spatial import Pose
-from . import xml
+from . import shapes, xml
 from .sdf_frames import MODEL, WORLD, Frames, label, numbers
 from .shapes import MeshFiles
 from .xml import Element, How, Lenient
@@ -26,8 +26,7 @@ READ = ("link", "joint", "frame", "model", "pose")
 IGNORED = ("self_collide", "static", "plugin", "enable_wind", "allow_auto_disable")
 NO_LIMIT = 1e15
 DEGREES_OF_FREEDOM = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "ball": 3}
-SOLIDS = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "mesh": ()}
-SOLIDS |= {"ellipsoid": ("radii",), "plane": ()}
+SOLIDS = shapes.SOLIDS | {"ellipsoid": ("radii",), "plane": ()}
 
 
 def read(source: str, how: How) -> Model:
@@ -142,11 +141,8 @@ class Reader:
         return Body(name, mass, pose.translation, (tensor + tensor.T) / 2, visuals, collisions)
 
     def _shapes(self, link: str, tag: str) -> tuple[Shape, ...]:
-        out: list[Shape] = []
-        for element in self.links[link].all(tag):
-            shape = self.lenient.read(element, lambda element: self._shape(element, link, tag))
-            out += [shape] if shape is not None else []
-        return tuple(out)
+        shapes = (self.lenient.read(element, lambda x: self._shape(x, link, tag)) for element in self.links[link].all(tag))
+        return tuple(shape for shape in shapes if shape is not None)
 
     def _shape(self, element: Element, link: str, tag: str) -> Shape | None:
         geometry = element.first("geometry")

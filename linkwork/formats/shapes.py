@@ -12,6 +12,8 @@ from ..spatial import Pose
 from .xml import Element, How, Lenient
 
 Color = tuple[float, float, float, float]
+ROUND = "radius", "length"
+SOLIDS: dict[str, tuple[str, ...]] = {"box": ("size",), "sphere": ("radius",), "cylinder": ROUND, "capsule": ROUND, "mesh": ()}  # sizes
 
 
 class Shapes:
@@ -40,13 +42,14 @@ class Shapes:
     def _shape(self, element: Element) -> Shape | None:
         geometry = element.first("geometry")
         solid = geometry.children[0] if geometry is not None and geometry.children else None
-        if solid is None or solid.tag not in SIZES:
+        if solid is None or solid.tag not in SOLIDS:
             what = f"<{solid.tag}>" if solid is not None else "no geometry"
             self.notes.append(f"{element.owner}, <{element.tag}>: {what} is left out")
             return None
         mesh = solid.text("filename") if solid.tag == "mesh" else None
+        size = _scale(solid) if mesh else tuple(x for key in SOLIDS[solid.tag] for x in solid.numbers(key, 3 if key == "size" else 1))
         material = element.first("material")
-        size, pose, name = SIZES[solid.tag](solid), self.pose(element), element.attributes.get("name", "")
+        pose, name = self.pose(element), element.attributes.get("name", "")
         color = None if material is None else self._color(material)
         path = None if mesh is None else self.meshes.find(solid, mesh)
         return solid.made(lambda: Shape(solid.tag, size, pose, color, mesh, path, name))
@@ -147,12 +150,3 @@ def _existing(path: Path | None) -> str | None:
         return str(path) if path is not None and path.is_file() else None
     except (OSError, ValueError):  # not a possible file name
         return None
-
-
-SIZES: dict[str, Callable[[Element], tuple[float, ...]]] = {
-    "box": lambda e: e.numbers("size", 3),
-    "sphere": lambda e: (e.number("radius"),),
-    "cylinder": lambda e: (e.number("radius"), e.number("length")),
-    "capsule": lambda e: (e.number("radius"), e.number("length")),
-    "mesh": lambda e: _scale(e),
-}

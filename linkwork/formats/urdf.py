@@ -180,16 +180,12 @@ def _joint(element: Element, placements: "Placements", optional: Lenient) -> Joi
     if kind != "floating":
         physics["axis"] = placements.axis(element)
     if (dynamics := element.first("dynamics")) is not None:
-        physics |= optional.read(dynamics, _passive, {})
+        physics |= optional.read(dynamics, lambda x: {name: x.number(name, 0.0, least=0) for name in ("damping", "friction")}, {})
     if (limit := element.first("limit")) is not None:
         physics |= optional.read(limit, lambda limit: _limits(element, limit, placements), {})
     if kind == "revolute" and physics.get("lower") is None and physics.get("upper") is None:
         physics |= {"lower": -math.inf, "upper": math.inf}  # without limits, but no "continuous" joint
     return KINDS[kind](**physics)
-
-
-def _passive(dynamics: Element) -> dict:
-    return {name: dynamics.number(name, 0.0, least=0) for name in ("damping", "friction")}
 
 
 def _limits(joint: Element, limit: Element, placements: "Placements") -> dict:

@@ -15,6 +15,7 @@ from ..joints import Cylindrical, Free, Joint, Planar, PlanarTranslation, Prisma
 from ..model import Actuator, Body, Coupling, Material, Model, PlacedJoint, Shape
 from ..model.model import GRAVITY, unused
 from ..spatial import Pose
+from .shapes import SOLIDS
 
 UNBOUNDED = "1e+308"  # stands for no limit where URDF needs a number; the reader understands it
 ROWS: dict[type[Joint], tuple[tuple[str, int], ...]] = {  # joints as URDF joints in series, each along x, y or z of the group
@@ -26,7 +27,6 @@ ROWS: dict[type[Joint], tuple[tuple[str, int], ...]] = {  # joints as URDF joint
     Planar: (("planar", 2),),
     Free: (("floating", 2),),
 }
-SIZES = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _lost_shapes(model: Model) -> Iterator[str]:
 
 def _is_solid(shape: Shape) -> bool:
     """Has URDF such a shape?"""
-    return bool(shape.mesh) or shape.kind in SIZES
+    return bool(shape.mesh) if shape.kind == "mesh" else shape.kind in SOLIDS
 
 
 def _surface(body: Body) -> Material | None:
@@ -265,10 +265,7 @@ def _value(step: UrdfJoint, what: str) -> float | None:
 def _limits(step: UrdfJoint) -> dict[str, str]:
     """The attributes of <limit>: all four if there is a range, else effort and velocity; empty if there is no limit."""
     effort, speed = _value(step, "effort"), _value(step, "speed")
-    if step.velocity is None:
-        lower = upper = None
-    else:
-        lower, upper = _value(step, "lower"), _value(step, "upper")
+    lower, upper = (None, None) if step.velocity is None else (_value(step, "lower"), _value(step, "upper"))
     ranged = step.kind == "prismatic" or lower is not None or upper is not None
     if not ranged and effort is None and speed is None:
         return {}
@@ -314,7 +311,7 @@ def _shape(link: Element, tag: str, shape: Shape) -> None:
     elif shape.kind == "box":
         SubElement(geometry, "box", size=_numbers(shape.size))
     else:
-        SubElement(geometry, shape.kind, dict(zip(SIZES[shape.kind], map(_number, shape.size))))
+        SubElement(geometry, shape.kind, dict(zip(SOLIDS[shape.kind], map(_number, shape.size))))
     if shape.color is not None:
         rgba = _numbers(shape.color)
         SubElement(SubElement(element, "material", name=f"rgba {rgba}"), "color", rgba=rgba)

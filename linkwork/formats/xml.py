@@ -29,8 +29,25 @@ class How:
     lenient: bool = False
 
 
+class Located:
+    """Something in a line of a file."""
+
+    line: int
+    source: str
+
+    def error(self, what: str) -> ModelError:
+        return ModelError(f"{self.source}, line {self.line}: {what}")
+
+    def made(self, make: Callable) -> Any:
+        """Calls a constructor, and adds the line of this thing to its error."""
+        try:
+            return make()
+        except ModelError as error:
+            raise self.error(str(error)) from None
+
+
 @dataclass(eq=False)
-class Element:
+class Element(Located):
     """An element and its line; `owner` names the outermost element around it below the root."""
 
     tag: str
@@ -41,16 +58,6 @@ class Element:
     inner: bool  # is it inside its owner, rather than the owner itself?
     children: list["Element"] = field(default_factory=list, repr=False)
     content: str = ""  # the text between its tags
-
-    def error(self, what: str) -> ModelError:
-        return ModelError(f"{self.source}, line {self.line}: {what}")
-
-    def made(self, make: Callable):
-        """Calls a constructor, and adds the line of this element to its error."""
-        try:
-            return make()
-        except ModelError as error:
-            raise self.error(str(error)) from None
 
     def all(self, tag: str) -> Iterator["Element"]:
         """The children of this tag."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from .embedding import cross, tilde
 from .scalars import dot, like, of_arrays, unit
-from .so3 import conjugate, product, rotation_matrix
+from .so3 import conjugate, product, pure, rotation_matrix
 
 __all__ = [
     "E_minus", "E_plus", "angular_acceleration", "angular_velocity", "angular_velocity_from_axis_angle",
@@ -102,12 +102,6 @@ def _E(q, skew):
     e, w  = q[..., :3, None], q[..., 3:, None]
     upper = np.concatenate([w * like(np.eye(3), q) + skew, e], axis=-1)
     return np.concatenate([upper, np.concatenate([-e.mT, w], axis=-1)], axis=-2)
-
-
-@of_arrays
-def pure(x):
-    """The quaternion [x; 0] of a vector, with [R x; 0] = q ⊗ [x; 0] ⊗ q⁻¹ (B.33)."""
-    return np.concatenate([x, np.zeros_like(x[..., :1])], axis=-1)
 
 
 @of_arrays

@@ -9,7 +9,7 @@ from .group import Motions, frozen, twists
 from .scalars import dot, like, of_arrays, unit
 from .stumpff import stumpff
 
-__all__ = ["SO3", "Rotations", "conjugate", "cross", "product", "rotation_matrix", "tilde"]
+__all__ = ["SO3", "Rotations", "conjugate", "cross", "product", "pure", "rotation_matrix", "tilde"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +51,13 @@ class Rotations(Motions):
 
     def rate(self, q, v):
         """q̇ = ½ q ⊗ [ω; 0] (Jain, B.34)."""
-        return product(q, np.concatenate([v, np.zeros_like(v[..., :1])], axis=-1)) / 2
+        return product(q, pure(v)) / 2
+
+
+@of_arrays
+def pure(x):
+    """The quaternion [x; 0] of a vector, with [R x; 0] = q ⊗ [x; 0] ⊗ q⁻¹ (Jain, B.33)."""
+    return np.concatenate([x, np.zeros_like(x[..., :1])], axis=-1)
 
 
 @of_arrays

@@ -6,8 +6,7 @@ from .actuators import Actuator
 from .builder import Builder, from_dh
 from .constraints import Bond, Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching, distances
 from .contacts import Contact
-from .fluid import Fluid, Immersed
-from .forces import Push, Spring
+from .forces import Fluid, Immersed, Push, Spring
 from .graph import Graph
 from .mechanisms import mechanism
 from .model import Model, displacement

@@ -30,14 +30,9 @@ class Builder:
     def __init__(self, name: str, gravity=GRAVITY):
         self.name = name
         self.gravity = gravity
-        self._bodies: list[Body] = []
+        kinds = "bodies", "joints", "frames", "loops", "couplings", "constraints", "ground"
+        self._parts: dict[str, list] = {kind: [] for kind in kinds}  # of the model
         self._rotors: list[str] = []  # which may have a moment about their axis alone
-        self._joints: list[PlacedJoint] = []
-        self._frames: list[Frame] = []
-        self._loops: list[Loop] = []
-        self._couplings: list[Coupling] = []
-        self._constraints: list[Bond] = []
-        self._ground: list[Shape] = []
         self._contacts: list[tuple[list[tuple], Material | None]] = []
 
     @renamed_keyword("Builder.body", "on", "parent")
@@ -61,9 +56,9 @@ class Builder:
         `tensor` is the inertia about the centre of mass, its diagonal or all of it; `joint_on` the joint's pose in the
         new body's own frame, its origin by default. The joint is called `<name>_joint` unless named.
         """
-        self._bodies.append(Body(name, mass, center, tensor, tuple(visuals), tuple(collisions)))
+        self._parts["bodies"].append(Body(name, mass, center, tensor, tuple(visuals), tuple(collisions)))
         placed = PlacedJoint(joint_name or f"{name}_joint", parent, name, joint or Fixed(), Pose.of(at), Pose.of(joint_on))
-        self._joints.append(placed)
+        self._parts["joints"].append(placed)
         return self
 
     def flexible(
@@ -109,17 +104,20 @@ class Builder:
     @renamed_keyword("Builder.frame", "on", "body")
     def frame(self, name: str, body: str, at=None) -> "Builder":
         """Name a frame `at` a pose of a body: a tool, a foot."""
-        self._frames.append(Frame(name, body, Pose.of(at)))
+        self._parts["frames"].append(Frame(name, body, Pose.of(at)))
         return self
 
     def loop(self, name: str, parent: str | None, child: str, joint: Joint, *, at=None, on=None) -> "Builder":
         """Close a loop: from pose `at` of the parent to pose `on` of the child only what the joint allows remains."""
-        self._loops.append(Loop(name, parent, child, joint, Pose.of(at), Pose.of(on)))
+        self._parts["loops"].append(Loop(name, parent, child, joint, Pose.of(at), Pose.of(on)))
         return self
 
     def couple(self, joint: str, of: str | None, coefficients=(0.0, 1.0), name: str | None = None) -> "Builder":
         """Bind one joint's coordinate to another's: q(joint) = c0 + c1 q(of) + ..."""
-        self._couplings.append(Coupling(name or f"{joint}_coupling", joint, of, _coefficients(joint, coefficients)))
+        c = numbers(coefficients)
+        if c.ndim != 1 or not np.isfinite(c).all():
+            raise ModelError(f'the coupling of joint "{joint}" has coefficients {coefficients}; it takes finite numbers c0, c1 ...')
+        self._parts["couplings"].append(Coupling(name or f"{joint}_coupling", joint, of, tuple(c.tolist())))
         return self
 
     def distance(self, name: str, parent: str | None, child: str, length: float, *, at=ORIGIN, on=ORIGIN) -> "Builder":
@@ -145,14 +143,14 @@ class Builder:
 
     def constrain(self, *constraints: Bond) -> "Builder":
         """Add constraints of any kind; see `linkwork.constraints`."""
-        self._constraints += constraints
+        self._parts["constraints"] += constraints
         return self
 
     def ground(
         self, height: float = 0.0, normal=ALONG_Z, *, material: Material | None = None, shape: Shape | None = None, name: str = "ground"
     ) -> "Builder":
         """Put a plane into the world, at a height along its normal, or another shape; `contact` says what may touch it."""
-        self._ground.append(ground_shape(height, normal, material, shape, name))
+        self._parts["ground"].append(ground_shape(height, normal, material, shape, name))
         return self
 
     def contact(self, one: str, other: str = "ground", *, material: Material | None = None, **properties: float) -> "Builder":
@@ -179,9 +177,9 @@ class Builder:
         `rotor` is mass, center and tensor as in `body`, about the frame `at` a pose of that body, turning about `axis`;
         by default both are the joint's. The rotor is called `<joint>_rotor`, the coupling `<joint>_gear`.
         """
-        placed = next((placed for placed in self._joints if placed.name == joint), None)
+        placed = next((placed for placed in self._parts["joints"] if placed.name == joint), None)
         if placed is None:
-            near = did_you_mean(joint, [placed.name for placed in self._joints])
+            near = did_you_mean(joint, [placed.name for placed in self._parts["joints"]])
             raise ModelError(f'{self.name} has no joint "{joint}" for a motor.{near}')
         name = f"{joint}_rotor"
         turning = Revolute(axis=placed.joint.axis if axis is None else axis)
@@ -239,30 +237,13 @@ class Builder:
     def model(self, *, strict: bool | None = False) -> Model:
         """The Model. Tensors that no rigid body can have are used, with a warning; with `strict` they are an error, as in `load`; with
         None nothing is said, as for published numbers."""
-        check_tensors(self.name, [x for x in self._bodies if x.name not in self._rotors], strict=strict)
+        check_tensors(self.name, [x for x in self._parts["bodies"] if x.name not in self._rotors], strict=strict)
         touching = [name for pairs, _ in self._contacts for pair in pairs for name in pair]  # a list: a wrong name may be anything
-        bodies = [replace(x, collisions=x.visuals) if x.name in touching and not x.collisions else x for x in self._bodies]
-        made = Model(
-            self.name,
-            tuple(bodies),
-            tuple(self._joints),
-            tuple(self._frames),
-            tuple(self._loops),
-            tuple(self._couplings),
-            self.gravity,
-            constraints=tuple(self._constraints),
-            ground=tuple(self._ground),
-        )
+        bodies = [replace(x, collisions=x.visuals) if x.name in touching and not x.collisions else x for x in self._parts["bodies"]]
+        made = Model(self.name, gravity=self.gravity, **self._parts | {"bodies": bodies})  # type: ignore[arg-type]
         for pairs, material in self._contacts:
             made = made.with_contacts(pairs, material=material)
         return made
-
-
-def _coefficients(joint: str, given) -> tuple[float, ...]:
-    found = numbers(given)
-    if found.ndim != 1 or not np.isfinite(found).all():
-        raise ModelError(f'the coupling of joint "{joint}" has coefficients {given}; it takes finite numbers c0, c1 ...')
-    return tuple(map(float, found))
 
 
 def from_dh(table, *, name: str = "arm", modified: bool = False, bodies=None, joints=None, gravity=GRAVITY, strict=False) -> Model:

@@ -94,7 +94,8 @@ def combined(one: Material | None, other: Material | None) -> Material:
 def with_contacts(model: "Model", which, material: Material | None) -> "Model":
     """The model with contacts between the shapes that `which` says, besides those it has."""
     if isinstance(which, str) and which == GROUND:
-        floors = [name for name, first in welds(model).items() if name and first is None and has_plane(model, name)]
+        fixed = [name for name, first in welds(model).items() if name and first is None]
+        floors = [name for name in fixed if any(shape.kind == "plane" for shape in model.body(name).collisions)]
         model = model if model.ground or floors else model.with_ground()
         model = awake(model, lambda x: None in (x.one, x.other))
         made, left = every_pair(model, [(body.name, floor) for body in model.bodies for floor in (None, *floors)])
@@ -106,7 +107,8 @@ def with_contacts(model: "Model", which, material: Material | None) -> "Model":
     else:
         pairs = pairs_said(model, which)
         model = model if model.ground or not any(None in pair or GROUND in pair for pair in pairs) else model.with_ground()
-        made, left = named_pairs(model, pairs), []
+        found = [[_found(model, name) for name in pair] for pair in pairs]
+        made, left = [x for (one, first), (other, second) in found for x in between(model, one, other, first, second)], []
     contacts = {key(x): x for x in model.contacts}
     for x in made:
         known = contacts.get(key(x), x)
@@ -141,10 +143,6 @@ def awake(model: "Model", which) -> "Model":
     return replace(model, contacts=tuple(replace(x, active=x.active or which(x)) for x in model.contacts))
 
 
-def has_plane(model: "Model", body: str) -> bool:
-    return any(shape.kind == "plane" for shape in model.body(body).collisions)
-
-
 def key(contact: Contact) -> frozenset:
     """The two shapes of a contact."""
     return frozenset(sides(contact))
@@ -165,18 +163,14 @@ def every_pair(model: "Model", bodies: Iterable[tuple[str, str | None]]) -> tupl
         if connected or frozenset((one, other)) in excluded:
             continue
         for contact in between(model, one, other):
-            shapes = [shape_of(model, contact.name, *side) for side in sides(contact)]
-            if not collide(*shapes):
+            shapes = one_shape, other_shape = [shape_of(model, contact.name, *side) for side in sides(contact)]
+            if not (one_shape.group & other_shape.mask) | (other_shape.group & one_shape.mask):
                 continue
             if any(shape.kind == "mesh" for shape in shapes):
                 left |= {name: None for (name, _), shape in zip(sides(contact), shapes) if shape.kind == "mesh" and name}
             elif not all(shape.kind == "plane" for shape in shapes):
                 made.append(contact)
     return made, list(left)
-
-
-def collide(one: Shape, other: Shape) -> bool:
-    return bool((one.group & other.mask) | (other.group & one.mask))
 
 
 def welds(model: "Model") -> dict[str | None, str | None]:
@@ -210,15 +204,6 @@ def pairs_said(model: "Model", which) -> list[tuple]:
             takes = 'pairs of names, ("foot", "ground"), or a name for it and the ground'
             raise ModelError(f"{model.name}: contacts has {pair!r}; it takes {takes}.")
     return pairs
-
-
-def named_pairs(model: "Model", pairs: Iterable[tuple]) -> list[Contact]:
-    """Contacts of pairs of names, each of a body, for all its shapes, or of one shape."""
-    made: list[Contact] = []
-    for pair in pairs:
-        (one, first), (other, second) = (_found(model, name) for name in pair)
-        made += between(model, one, other, first, second)
-    return made
 
 
 def _found(model: "Model", name) -> tuple[str | None, tuple[int, ...] | None]:

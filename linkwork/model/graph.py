@@ -15,7 +15,7 @@ from ..errors import ModelError, did_you_mean, listed
 from .check import depth_first
 from .model import GRAVITY, Model
 from .parts import Body, Loop, PlacedJoint
-from .reversal import reversed_coordinates, reversed_joint
+from .rebasing import reversed_coordinates, reversed_joint
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from .actuators import Actuator, check_actuators, with_actuators
 from .check import base_to_tips, check_names, joint_names
 from .constraints import Bond
 from .contacts import GROUND, Contact, check_contacts, with_contacts
-from .fluid import Fluid, Immersed
-from .forces import Force
+from .forces import Fluid, Force, Immersed
 from .parts import Body, Coupling, Frame, Loop, Material, PlacedJoint, Shape
 from .rebasing import rebased
 
@@ -93,14 +92,10 @@ class Model:
         return self.bodies[self.body_index(name)]
 
     def body_index(self, name: str) -> int:
-        if not isinstance(name, str) or name not in self._body:
-            raise UnknownNameError(f'{self.name} has no body "{name}".{did_you_mean(name, self._body)}')
-        return self._body[name]
+        return self._looked_up("body", name, self._body)
 
     def joint(self, name: str) -> PlacedJoint:
-        if not isinstance(name, str) or name not in self._joint:
-            raise UnknownNameError(f'{self.name} has no joint "{name}".{did_you_mean(name, self._joint)}')
-        return self.joints[self._joint[name]]
+        return self.joints[self._looked_up("joint", name, self._joint)]
 
     def has_joint(self, name: str) -> bool:
         return name in self._joint
@@ -112,11 +107,12 @@ class Model:
         """Where a body or frame of this name is: the index of the body, and the pose on it."""
         if isinstance(name, str) and name in self._frame:
             return self._body[self._frame[name].body], self._frame[name].pose
-        if not isinstance(name, str) or name not in self._body:
-            raise UnknownNameError(
-                f'{self.name} has no body or frame "{name}".{did_you_mean(name, [*self._body, *self._frame])}'
-            )
-        return self._body[name], Pose()
+        return self._looked_up("body or frame", name, self._body, self._frame), Pose()
+
+    def _looked_up(self, what: str, name: str, known: Mapping[str, int], others: Iterable[str] = ()) -> int:
+        if not isinstance(name, str) or name not in known:
+            raise UnknownNameError(f'{self.name} has no {what} "{name}".{did_you_mean(name, [*known, *others])}')
+        return known[name]
 
     # --- its shape (Jain, chapter 8)
 

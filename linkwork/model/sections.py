@@ -33,14 +33,14 @@ class Material:
     G: float = np.nan
 
     def __post_init__(self):
-        _positive("a material", E=self.E, rho=self.rho)
+        positive("a material", E=self.E, rho=self.rho)
         if self.E < SOFTEST:
             said = f"a material has E = {self.E:g} Pa, softer than any that is built with: moduli are in Pa, 1 GPa is 1e9."
             warnings.warn(said, ModelWarning, stacklevel=3)
         if _missing(self.nu) and _missing(self.G):
             raise ModelError("a material has neither nu nor G; it takes one of them.")
         if _missing(self.nu):
-            _positive("a material", G=self.G)
+            positive("a material", G=self.G)
             object.__setattr__(self, "nu", self.E / (2 * self.G) - 1)
         if not (isinstance(self.nu, Real) and -1 < self.nu <= 0.5):
             raise ModelError(f"a material has nu = {self.nu!r}; an isotropic one has a number above -1, up to 0.5. Check E and G.")
@@ -70,7 +70,7 @@ class Section:
 
     def __post_init__(self):
         _of(self.material)
-        _positive("a section", area=self.area, Iy=self.Iy, Iz=self.Iz, J=self.J, shear_y=self.shear_y, shear_z=self.shear_z)
+        positive("a section", area=self.area, Iy=self.Iy, Iz=self.Iz, J=self.J, shear_y=self.shear_y, shear_z=self.shear_z)
         if (self.Iy + self.Iz) * (1 + 1e-9) < self.J:
             raise ModelError(
                 f"a section has J = {self.J:.6g} m⁴, above the polar moment Iy + Iz = {self.Iy + self.Iz:.6g} m⁴, which no section exceeds."
@@ -118,7 +118,7 @@ class Section:
 
     def piece(self, length: float, start: float = 0.0, color=None) -> Solid:
         """A rigid prism of this section along x, from `start` on: mass, centre, tensor and look, as Builder.body takes them."""
-        _positive("a piece of a beam", length=length)
+        positive("a piece of a beam", length=length)
         mass, middle = self.mass_per_length * length, start + length / 2
         x, y, z = (length * i for i in self.inertia_per_length)
         bending = mass * length**2 / 12
@@ -128,14 +128,9 @@ class Section:
 
     @property
     def looks(self) -> tuple[tuple[str, tuple[float, ...], tuple[float, float]], ...]:
-        """The solids of which it is drawn: (kind, sizes, place y z)."""
-        return self.parts or self._rectangle
-
-    @property
-    def _rectangle(self):
-        """The look of a section given by numbers: the rectangle with the same radii of gyration."""
+        """The solids of which it is drawn: (kind, sizes, place y z); given by numbers, the rectangle of the same radii of gyration."""
         sides = float(np.sqrt(12 * self.Iz / self.area)), float(np.sqrt(12 * self.Iy / self.area))
-        return (("box", sides, (0.0, 0.0)),)
+        return self.parts or (("box", sides, (0.0, 0.0)),)
 
 
 def given(area: float, Iy: float, Iz: float, J: float, material: Material, *, shear=(5 / 6, 5 / 6)) -> Section:
@@ -150,7 +145,7 @@ def rectangle(width: float, height: float, material: Material) -> Section:
         J = a b³ (1/3 − 64 b / π⁵a Σ tanh(nπa/2b) / n⁵),  n = 1, 3, 5 ...,  a ≥ b       Timoshenko and Goodier, section 109
         κ = 10 (1 + ν) / (12 + 11 ν)                                                     Cowper 1966
     """
-    _positive("a rectangle", width=width, height=height)
+    positive("a rectangle", width=width, height=height)
     a, b = max(width, height), min(width, height)
     n = np.arange(1, 400, 2)
     J = a * b**3 * (1 / 3 - 64 * b / (np.pi**5 * a) * float(np.sum(np.tanh(n * np.pi * a / (2 * b)) / n**5.0)))
@@ -161,7 +156,7 @@ def rectangle(width: float, height: float, material: Material) -> Section:
 
 def circle(radius: float, material: Material) -> Section:
     """A full circle:  I = π r⁴/4,  J = 2 I,  κ = 6 (1 + ν) / (7 + 6 ν)  (Cowper 1966)."""
-    _positive("a circle", radius=radius)
+    positive("a circle", radius=radius)
     return _round(radius, 0.0, material)
 
 
@@ -170,7 +165,7 @@ def tube(radius: float, thickness: float, material: Material) -> Section:
 
         I = π r⁴ (1 − m⁴)/4,  J = 2 I,  κ = 6 (1 + ν)(1 + m²)² / ((7 + 6 ν)(1 + m²)² + (20 + 12 ν) m²)       Cowper 1966
     """
-    _positive("a tube", radius=radius, thickness=thickness)
+    positive("a tube", radius=radius, thickness=thickness)
     if thickness > radius:
         raise ModelError(f"a tube has a wall of {thickness} m and an outer radius of {radius} m; the wall is at most the radius.")
     return _round(radius, 1 - thickness / radius, material)
@@ -186,7 +181,7 @@ def i_section(width: float, height: float, web: float, flange: float, material: 
         m = 2 width flange / h web,  n = width / h                                          Cowper 1966
         κy A = κ 2 width flange                                                             both flanges as rectangles
     """
-    _positive("an I-section", width=width, height=height, web=web, flange=flange)
+    positive("an I-section", width=width, height=height, web=web, flange=flange)
     inner = height - 2 * flange
     if inner <= 0 or web > width:
         raise ModelError(
@@ -239,7 +234,8 @@ def _missing(x) -> bool:
     return isinstance(x, Real) and x != x
 
 
-def _positive(thing: str, **values: float) -> None:
+def positive(thing: str, **values: float) -> None:
+    """Lengths, masses and the like, by their names, are finite and positive."""
     for name, x in values.items():
         if not (isinstance(x, Real) and 0 < x < np.inf):
             raise ModelError(f"{thing} has {name} = {x!r}; it takes a finite positive number.")

@@ -25,6 +25,9 @@ def with_body_frames(model: Model, frames: Mapping[str, object]) -> Model:
     def hung(x):
         return replace(x, at=moved[x.parent] @ x.at, on=moved[x.child] @ x.on)
 
+    def in_fluid(x):  # on a named frame nothing changes
+        return replace(x, at=moved[x.body] @ x.at) if x.body in moved else x
+
     return replace(
         model,
         bodies=tuple(_seen_from(body, moved[body.name]) for body in model.bodies),
@@ -32,14 +35,9 @@ def with_body_frames(model: Model, frames: Mapping[str, object]) -> Model:
         loops=tuple(map(hung, model.loops)),
         forces=tuple(x.seen_from(moved) for x in model.forces),
         constraints=tuple(x.seen_from(moved) for x in model.constraints),
-        fluid=model.fluid and replace(model.fluid, immersed=tuple(_fluid_seen_from(x, moved) for x in model.fluid.immersed)),
+        fluid=model.fluid and replace(model.fluid, immersed=tuple(map(in_fluid, model.fluid.immersed))),
         frames=tuple(replace(frame, pose=moved[frame.body] @ frame.pose) for frame in model.frames),
     )
-
-
-def _fluid_seen_from(immersed, moved: Mapping[str | None, Pose]):
-    """The same where the frame that it is described in stands on the new frame of its body; on a named frame nothing changes."""
-    return replace(immersed, at=moved[immersed.body] @ immersed.at) if immersed.body in moved else immersed
 
 
 def in_world_frame(model: Model) -> Model:

@@ -187,15 +187,9 @@ class View:
             name = f"{node(part.body, names[part.body])}/{n}"
             vertices = mesh.vertices @ part.matrix[:3, :3].T + part.matrix[:3, 3]
             faces = mesh.faces if np.linalg.det(part.matrix[:3, :3]) > 0 else mesh.faces[:, ::-1]
-            made = server.scene.add_mesh_simple(
-                name,
-                vertices,
-                faces,
-                color=bytes_of(part.color[:3]),
-                opacity=part.color[3] if part.color[3] < 1 else None,
-                flat_shading=part.mesh == "box" or part.mesh not in UNIT,
-            )
-            self._parts.append((part.body - len(self.motion.model.bodies), made))
+            look = {"color": bytes_of(part.color[:3]), "opacity": part.color[3] if part.color[3] < 1 else None}
+            shown = server.scene.add_mesh_simple(name, vertices, faces, flat_shading=part.mesh == "box" or part.mesh not in UNIT, **look)
+            self._parts.append((part.body - len(self.motion.model.bodies), shown))
         self._surfaces: list = [None] * len(scene.surfaces)
         self._center = server.scene.add_icosphere("/centre of mass", 0.02 * scene.size, (220, 50, 50), visible=False)
         nothing = np.zeros((1, 2, 3))
@@ -244,24 +238,9 @@ class View:
         """Add a grid normal to gravity at a height."""
         size, step = self.scene.size, round_length(self.scene.size / 8)
         quaternion = quaternion_from_matrix(Pose.turning_z_to(self.scene.up).rotation)
-        self.server.scene.add_grid(
-            "/floor",
-            width=20 * size,
-            height=20 * size,
-            cell_size=step,
-            section_size=5 * step,
-            fade_distance=20 * size,
-            wxyz=quaternion[W_FIRST],
-            position=height * self.scene.up,
-        )
-
-    def _add_slider(self, gui) -> None:
-        most = max(10.0, 2 * self.exaggeration)
-        slider = gui.add_slider("exaggeration", 0.0, most, most / 100, self.exaggeration)
-
-        @slider.on_update
-        def _(_) -> None:
-            self.exaggerate(slider.value)
+        place = {"wxyz": quaternion[W_FIRST], "position": height * self.scene.up}
+        cells = {"cell_size": step, "section_size": 5 * step, "fade_distance": 20 * size}
+        self.server.scene.add_grid("/floor", width=20 * size, height=20 * size, **cells, **place)
 
     def _add_checkboxes(self) -> None:
         gui = self.server.gui
@@ -269,7 +248,9 @@ class View:
             frames, center = gui.add_checkbox("frames", False), gui.add_checkbox("centre of mass", False)
             forces = gui.add_checkbox("forces in joints, at rest", False)
             if self.motion.model.flexible_bodies:
-                self._add_slider(gui)
+                most = max(10.0, 2 * self.exaggeration)
+                slider = gui.add_slider("exaggeration", 0.0, most, most / 100, self.exaggeration)
+                slider.on_update(lambda _: self.exaggerate(slider.value))
             if self.paint is not None:
                 gui.add_markdown(f"Colour: {self.paint.label}")
 
@@ -278,13 +259,8 @@ class View:
             for body in self._bodies:
                 body.show_axes = frames.value
 
-        @center.on_update
-        def _(_) -> None:
-            self._center.visible = center.value
-
-        @forces.on_update
-        def _(_) -> None:
-            self.show_forces(forces.value)
+        center.on_update(lambda _: setattr(self._center, "visible", center.value))
+        forces.on_update(lambda _: self.show_forces(forces.value))
 
 
 def bytes_of(color) -> tuple[int, int, int]:

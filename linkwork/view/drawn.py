@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from ..dynamics import Dynamics
-from ..flexible import Outline
+from ..flexible import FlexibleBody, Outline
 from ..model import Model
+from ..model.coordinates import joint_rows
 from ..spatial import homogeneous
 
 MOST, NODES = 24, 150  # pieces of a beam, and nodes of another flexible body, that are drawn
@@ -25,7 +26,9 @@ class Bent:
 
     name: str
     outline: Outline
+    body: FlexibleBody
     on: int  # number of the body whose frame its displacements are seen from
+    rows: slice  # of its modal coordinates in q
 
     @property
     def is_surface(self) -> bool:
@@ -45,9 +48,9 @@ class Bent:
         r = self.outline.points[self.points]
         return np.linalg.norm(np.diff(r, axis=0), axis=-1) if self.outline.is_line else np.zeros(len(r))
 
-    def places(self, eta) -> np.ndarray:
+    def places(self, q) -> np.ndarray:
         """Poses of the pieces in the frame of the body (..., pieces, 4, 4): the origin in the middle, x along the piece."""
-        r = self.outline.places(eta)[..., self.points, :]
+        r = self.outline.places(q[..., self.rows])[..., self.points, :]
         if not self.outline.is_line:
             return homogeneous(np.broadcast_to(np.eye(3), (*r.shape, 3)), r)
         along = np.diff(r, axis=-2)
@@ -62,8 +65,8 @@ def bent(model: Model) -> Iterator[Bent]:
     """The flexible bodies that can be drawn bent."""
     for name, body in model.flexible_bodies.items():
         if body.outline is not None:
-            child = model.joint(name).child
-            yield Bent(child.removesuffix(".floating"), body.outline, model.body_index(child))
+            child, (rows, _) = model.joint(name).child, joint_rows(model)[name]
+            yield Bent(child.removesuffix(".floating"), body.outline, body, model.body_index(child), rows)
 
 
 def multipliers(robot: Dynamics, factor: float) -> tuple[np.ndarray, np.ndarray]:
@@ -80,7 +83,7 @@ def drawn_surfaces(robot: Dynamics, q, poses) -> list[np.ndarray]:
     for x in bent(robot.model):
         if x.is_surface:
             pose = poses[..., x.on, :, :]
-            r = x.outline.places(q[..., robot.q_index(robot.model.joints[x.on].name)])
+            r = x.outline.places(q[..., x.rows])
             out.append(r @ pose[..., :3, :3].mT + pose[..., None, :3, 3])
     return out
 
@@ -94,10 +97,7 @@ def drawn_names(model: Model) -> list[str]:
 def drawn_poses(robot: Dynamics, q) -> np.ndarray:
     """World from body (..., nb, 4, 4), then from each piece of a flexible body, and last of the world if something stands in it."""
     poses = robot.poses(q)
-    parts = [poses]
-    for x in bent(robot.model):
-        eta = q[..., robot.q_index(robot.model.joints[x.on].name)]
-        parts.append(poses[..., x.on, None, :, :] @ x.places(eta))
+    parts = [poses, *(poses[..., x.on, None, :, :] @ x.places(q) for x in bent(robot.model))]
     if solid_ground(robot.model):
         parts.append(np.broadcast_to(np.eye(4), (*poses.shape[:-3], 1, 4, 4)))
     return np.concatenate(parts, -3)

@@ -57,7 +57,8 @@ def guarded(host: str, origins: Iterable[str]) -> Iterator[None]:
     each = [origins] if isinstance(origins, str) else list(origins)
     if not all(isinstance(x, str) and urlsplit(x).netloc for x in each):
         raise OptionError(f'origins is {origins!r}; each is the address of a page without its path, such as "https://lab.example.org".')
-    names, allowed = own_names(host), {x.rstrip("/").lower() for x in each}
+    others = () if host in LOOPBACK else (socket.gethostname(), socket.getfqdn())  # a server for other computers has the machine's names
+    names, allowed = {x.lower() for x in ("localhost", host, *others)}, {x.rstrip("/").lower() for x in each}
     used = []
 
     def serve(handler, *args, process_request=None, **options):
@@ -78,12 +79,6 @@ def guarded(host: str, origins: Iterable[str]) -> Iterator[None]:
             module.serve = original
     if not any(used):
         raise LinkworkError("this version of viser lets any page connect to the view: pip install --upgrade viser linkwork.")
-
-
-def own_names(host: str) -> set[str]:
-    """The names by which browsers may call a server, in lower case: that of a server for other computers is the machine's, too."""
-    others = () if host in LOOPBACK else (socket.gethostname(), socket.getfqdn())
-    return {x.lower() for x in ("localhost", host, *others)}
 
 
 def refusal(headers, names: set[str], origins: set[str]) -> str | None:

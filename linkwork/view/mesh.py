@@ -42,7 +42,9 @@ def sphere() -> Mesh:
     a, b = np.meshgrid(latitude, longitude, indexing="ij")
     vertices = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], -1).reshape(-1, 3)
     faces = _grid(ALONG, AROUND)
-    return Mesh(vertices, vertices, _without_slivers(vertices, faces))
+    p, q, r = (vertices[faces[:, i]] for i in range(3))
+    slivers = np.linalg.norm(np.cross(q - p, r - p), axis=1) <= 1e-9  # at the poles
+    return Mesh(vertices, vertices, faces[~slivers])
 
 
 @cache
@@ -85,9 +87,3 @@ def _grid(rows: int, columns: int) -> np.ndarray:
     a = (i * (columns + 1) + j).ravel()
     b = a + columns + 1
     return np.concatenate([np.stack([a, b, b + 1], -1), np.stack([a, b + 1, a + 1], -1)])
-
-
-def _without_slivers(vertices, faces):
-    """The faces without the triangles that degenerate to a line at a pole."""
-    a, b, c = (vertices[faces[:, i]] for i in range(3))
-    return faces[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 1e-9]

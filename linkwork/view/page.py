@@ -17,8 +17,7 @@ from . import mesh
 from .camera import FIELD, Camera, direction
 from .drawn import bent
 from .extras import check_look, file_path
-from .followed import followed
-from .motion import Motion
+from .motion import Motion, followed
 from .paint import STOPS, Paint
 from .picture import AZIMUTH, ELEVATION, FAR, round_length, traced_paths
 from .scene import Scene
@@ -120,7 +119,7 @@ def moving(shown: Motion, trace: Iterable[str]) -> dict:
 
 def deformed(true: Motion, exaggeration: float, trace: Iterable[str], scene: Scene, paint: Paint | None) -> dict:
     """What the player needs of flexible bodies: the motion at other exaggerations, surfaces as points and shapes, colours by time."""
-    robot, trace = true.robot, [trace] if isinstance(trace, str) else list(trace)
+    trace = [trace] if isinstance(trace, str) else list(trace)
     factors = sorted({0.0, 1.0, *(exaggeration * np.array([0.25, 0.5, 1.0])).tolist()}) if exaggeration != 1 else []
     surfaces = []
     for i, (x, look) in enumerate(zip((x for x in bent(true.model) if x.is_surface), scene.surfaces)):
@@ -134,7 +133,7 @@ def deformed(true: Motion, exaggeration: float, trace: Iterable[str], scene: Sce
                 "shapes": packed(line.linear),
                 "bends": None if line.quadratic is None else packed(line.quadratic),
                 "modes": line.linear.shape[-1],
-                "eta": packed(true.q[:, robot.q_index(true.model.joints[x.on].name)]),
+                "eta": packed(true.q[:, x.rows]),
                 "tints": None if paint is None else packed(255 * paint.surfaces(true.q)[i], "u1"),
             }
         )

@@ -5,7 +5,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ..dynamics import Dynamics
 from ..errors import OptionError, did_you_mean
 from .drawn import Bent, bent
 from .motion import Motion
@@ -59,19 +58,17 @@ class Paint:
         return scale(values / self.most if self.most > 0 else 0 * values)
 
     def _values(self, q) -> list[np.ndarray]:
-        return [self._value(self.motion.robot, x, q) for x in bent(self.motion.model)]
+        return [self._value(x, q[..., x.rows]) for x in bent(self.motion.model)]
 
-    def _value(self, robot: Dynamics, x: Bent, q) -> np.ndarray:
+    def _value(self, x: Bent, eta) -> np.ndarray:
         """Of each piece, or of each point of a surface (..., pieces)."""
-        name = robot.model.joints[x.on].name
-        eta, line = q[..., robot.q_index(name)], x.outline
+        line = x.outline
         if self.kind == "strain" and line.is_line and line.strains is not None:
             middles = (x.points[1:] + x.points[:-1]) // 2  # the elements in the middle of the pieces
             return np.einsum("pij,...i,...j->...p", line.strains[middles], eta, eta, optimize=True) / 2
         if self.kind == "strain":
-            body = robot.model.flexible_bodies[name]
             count = len(line.points) if x.is_surface else len(x.lengths)
-            return np.repeat(body.strain_energy(eta)[..., None] / body.mass, count, -1)
+            return np.repeat(x.body.strain_energy(eta)[..., None] / x.body.mass, count, -1)
         moved = np.linalg.norm(line.places(eta) - line.points, axis=-1)
         moved = moved if x.is_surface else moved[..., x.points]
         return (moved[..., 1:] + moved[..., :-1]) / 2 if line.is_line else moved

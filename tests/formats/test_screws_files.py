@@ -203,10 +203,10 @@ def test_save_by_the_ending_of_the_path(tmp_path):
 
 WRONG = {
     "a child that is not there": (("child: link2", "child: link_2"), r'line 14: joint "joint2" has child "link_2".*mean "link2"'),
-    "an entry that is not known": (("mass: 2.0", "weight: 2.0"), r'line 8: a body has an entry "weight", which is not known'),
-    "a mass that is none": (("mass: 2.0", "mass: heavy"), r"line 8: the mass of body \"link3\" is 'heavy'; a finite number"),
+    "an entry that is not known": (("mass: 2.0", "weight: 2.0"), r'line 8: body "link3" has an entry "weight", which is not known'),
+    "a mass that is none": (("mass: 2.0", "mass: heavy"), r"line 8: mass of body \"link3\" is 'heavy'; it takes a number"),
     "a negative mass": (("mass: 2.0", "mass: -2.0"), r"line 8: .*may not be negative"),
-    "too few numbers": (("point: [0, 0, 0.4]", "point: [0, 0.4]"), r'line 14: the point of joint "joint2" has 2 numbers; 3 are'),
+    "too few numbers": (("point: [0, 0, 0.4]", "point: [0, 0.4]"), r'line 14: the point of joint "joint2" has 2 entries; it takes 3'),
     "a kind that is none": (("axis: [0, 0, 1]", "kind: revolut"), r'line 13: joint "joint1" has kind "revolut".*"revolute"'),
     "an axis of no length": (("axis: [0, 0, 1]", "axis: [0, 0, 0]"), r"line 13: Revolute needs an axis"),
     "another version": (("screws: 1", "screws: 2"), r"line 2: this is version 2 of the format; version 1 can be read"),

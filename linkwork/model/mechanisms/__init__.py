@@ -29,8 +29,7 @@ from collections.abc import Callable
 from ...errors import ModelError, UnknownNameError, did_you_mean
 from ..model import Model
 from .arms import arm_6r, dual_arm, planar_2r, planar_3r, puma560
-from .attitude import moment_gyros, reaction_wheels, space_robot
-from .craft import free_body, intelsat, satellite, top
+from .craft import free_body, intelsat, moment_gyros, reaction_wheels, satellite, space_robot, top
 from .humanoid import humanoid
 from .linkages import four_bar, peaucellier, slider_crank, squeezer, strandbeest
 from .pendulums import beam, cable, cartpole, chain, double_pendulum, pendulum, spherical_pendulum

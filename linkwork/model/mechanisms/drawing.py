@@ -1,7 +1,5 @@
 """A mechanism drawn as it stands: places are points of the world, so that every loop is closed at q = 0."""
 
-from numbers import Real
-
 import numpy as np
 
 from ...errors import ModelError
@@ -11,6 +9,7 @@ from .. import solids
 from ..builder import Builder
 from ..model import Model
 from ..parts import Shape
+from ..sections import positive
 
 PIN = Revolute()
 ALONG = np.array([1.0, 0.0, 0.0])
@@ -76,13 +75,6 @@ def along(a, b) -> Pose:
 def point(x) -> np.ndarray:
     """A point of the plane, or of space."""
     return np.array([*x, 0.0][:3], float)
-
-
-def positive(mechanism: str, **sizes: float | None) -> None:
-    """Lengths and masses, by their names, are finite and positive, or left to the mechanism (None)."""
-    for name, x in sizes.items():
-        if x is not None and not (isinstance(x, Real) and np.isfinite(x) and x > 0):
-            raise ModelError(f"{mechanism} has {name} = {x!r}; it takes a finite positive number.")
 
 
 def counted(mechanism: str, n: int) -> None:

@@ -61,14 +61,8 @@ def _arm(body: Builder, side: str, y: float) -> None:
 
 def _motor(kind: str, lower: float, upper: float, effort: float) -> Revolute:
     """A driven pin; limits in degrees, effort in N m."""
-    return Revolute(
-        axis=AXES[kind],
-        lower=radians(lower),
-        upper=radians(upper),
-        effort=effort,
-        damping=0.005 * effort,
-        armature=0.0002 * effort,
-    )
+    physics = {"effort": effort, "damping": 0.005 * effort, "armature": 0.0002 * effort}
+    return Revolute(axis=AXES[kind], lower=radians(lower), upper=radians(upper), **physics)
 
 
 def _side(kind: str, lower: float, upper: float, effort: float, y: float) -> Revolute:
