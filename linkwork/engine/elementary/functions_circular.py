@@ -1,4 +1,4 @@
-"""Sine, cosine and tangent of angles of any size.
+"""Sine and cosine of angles of any size.
 
 An angle is reduced to r + lo in [-π/4, π/4] by whole quarter turns, then two short polynomials give everything:
 
@@ -31,25 +31,6 @@ def from_turns(x, n, r, lo):
     odd, top = (n & 1).nonzero(), x.body.format.bits - 2
     return (with_sign(select(odd, c, s), (n << top) ^ bits(x)),
             with_sign(select(odd, s, c), (n + 1) << top))
-
-
-def tan(x):
-    """tan x = s/c, with s and c the sine and cosine of r + lo, or the cosine and -sine if k is odd.
-
-        q     = s/c                  rounded
-        tan x = q + (s - q c)/c      with s and c as sums of two numbers; to 1.7 ulp
-    """
-    n, r, lo = quarter_turns(fabs(x))
-    s_tail, c_tail = tails(r, lo)
-    s, s_lo = fast_sum(r, s_tail)
-    c, c_lo = fast_sum(1.0, c_tail)
-    odd = (n & 1).nonzero()
-    s, c       = select(odd, c, s), select(odd, s, c)
-    s_lo, c_lo = select(odd, c_lo, s_lo), select(odd, s_lo, c_lo)
-    inverse = 1.0 / c
-    q       = s * inverse
-    left    = fma(-q, c, s) + fma(-q, c_lo, s_lo)
-    return with_sign(fma(left, inverse, q), (n << (x.body.format.bits - 1)) ^ bits(x))
 
 
 def tails(r, lo):

@@ -10,15 +10,6 @@ from .functions_tables import TABLES
 from .functions_text import bits, fabs, fma, polynomial, select, sqrt, with_sign
 
 
-def atan(x):
-    """atan x = π/2 - atan 1/x for x > 1; to 1.3 ulp."""
-    a     = fabs(x)
-    steep = a > 1.0
-    t     = select(steep, -1.0 / a, a)
-    base  = [select(steep, quarter, 0.0) for quarter in parts_of("half_pi", x)]
-    return with_sign(added(base, t, tail("atan", t, t * t)), bits(x))
-
-
 def atan2(y, x):
     """The angle of the point (x, y) in [-π, π], for zeros and infinities as in C99, annex F; to 1.6 ulp.
 

@@ -51,7 +51,7 @@ def module_text(program: Program | RolledProgram, dtype: str) -> str:
     kernels = [_kernel(program, wide, "wide", once=True), _kernel(program, one, "one")]
     samples = Overlapped if isinstance(program, Program) and assembly.overlaps(program, wide) else Range
     quick = call.DECLARATIONS + call.text(program, one)
-    return _module(program, wide, one, {"sincos_near"}, [*kernels, samples(program, wide).text(), quick], driver.LEAST)
+    return _module(program, wide, one, [*kernels, samples(program, wide).text(), quick], driver.LEAST)
 
 
 def calls_text(programs: Sequence[Program], places: Sequence[tuple[int, int] | None], dtype: str) -> str:
@@ -64,7 +64,7 @@ def calls_text(programs: Sequence[Program], places: Sequence[tuple[int, int] | N
         library = library.replace("alwaysinline", "noinline" + WIDE)
     text = [library, *(x for name, x in intrinsics(one).items() if name not in library), driver.DECLARATIONS, call.DECLARATIONS]
     for k, (program, place) in enumerate(zip(programs, places)):
-        text += [straight.functions(program, one, f"part{k}", WIDE, any_angle=True)]
+        text += [straight.functions(program, one, f"part{k}", WIDE)]
         text += [call.loop_of_one(program, one, str(k), pieces.workspace(program), place)]
         text += [call.text(replace(program, outputs=program.outputs[:1]), one, str(k))]
         straight.forget(program)
@@ -72,11 +72,11 @@ def calls_text(programs: Sequence[Program], places: Sequence[tuple[int, int] | N
 
 
 def fed_back_text(program: Program | RolledProgram, dtype: str, samples: Callable, least: int, lanes: bool = True) -> str:
-    """The module of a kernel whose results are fed back: the kernel over lanes, able to take any angle, and the loops around it.
-    Without `lanes` there is one, for a single sample."""
+    """The module of a kernel whose results are fed back: the kernel over lanes, and the loops around it. Without `lanes` there is one,
+    for a single sample."""
     wide, one = kinds(dtype)
     wide = wide if lanes else one
-    return _module(program, wide, one, set(), [_kernel(program, wide, "wide", any_angle=True), samples(program, wide).text()], least)
+    return _module(program, wide, one, [_kernel(program, wide, "wide"), samples(program, wide).text()], least)
 
 
 def _kernel(program: Program | RolledProgram, kind: Kind, name: str, **options) -> str:
@@ -90,10 +90,10 @@ def kinds(dtype: str) -> tuple[Kind, Kind]:
     return Kind(dtype, register // (8 if dtype == "double" else 4)), Kind(dtype, 1)
 
 
-def _module(program, wide: Kind, one: Kind, more: set[str], kernels: list[str], least: int) -> str:
+def _module(program, wide: Kind, one: Kind, kernels: list[str], least: int) -> str:
     machine, _ = target()
     x86 = machine.triple.startswith(("x86_64", "i686"))
-    names = sorted(needed_functions(program) | more)
+    names = sorted(needed_functions(program))
     library = functions.library([(f, kind.dtype, kind.width) for f in names for kind in (wide, one)])
     if calls(program) > INLINED:
         library = library.replace("alwaysinline", "noinline" + WIDE)

@@ -1,15 +1,10 @@
-"""@range: a run of samples. Full vectors of them are computed by @wide, the rest by @one.
+"""@range: a run of samples. Vectors of them are computed by @wide, a sample that lies in one piece and comes alone by @one."""
 
-The kernel over lanes uses the short range reduction of sin and cos. A vector of samples with an angle too large for it is
-computed sample by sample, which gives the same bits for the other samples.
-"""
-
-from ..elementary.functions_circular import LIMIT
 from ..tracing.program import Input, Output, Program
 from ..tracing.rolled_program import RolledProgram
 from ..writers import assembly, pieces
 from ..writers.driver import Text, core_dimensions, lane_bytes, lane_places, streamed, strided, transposed
-from ..writers.llvm import Kind, plain_angles
+from ..writers.llvm import Kind
 
 LARGE = 1024  # bytes of a sample that are worth writing past the caches ...
 PAST_CACHE = 24 << 20  # ... when a run of samples has so many
@@ -20,7 +15,7 @@ class Range:
     """The text of @range for one program."""
 
     def __init__(self, program: Program | RolledProgram, wide: Kind):
-        self.program, self.wide, self.one = program, wide, Kind(wide.dtype, 1)
+        self.program, self.wide = program, wide
         self.t = Text()
         self.once = self._repeated()  # results that lie in lanes each different entry once
         self.arguments: list[Input | Output] = [*program.inputs, *program.outputs]
@@ -30,7 +25,6 @@ class Range:
         self.contiguous: list[str] = []
         *self.places, self.rows = lane_places(program, wide)  # of arguments in the lanes; of room to lay samples of a result side by side
         self.workspace = program.workspace if isinstance(program, RolledProgram) else pieces.workspace(program)
-        self.loops = not isinstance(program, RolledProgram) and bool(program.loops)
         self.room = self.rows + max(lane_bytes(x, wide) for x in program.outputs)  # bytes of all lanes
         self.buffer = self.work = ""
 
@@ -57,7 +51,6 @@ class Range:
         text += [strided(self.wide, way, dims) for way in both] + [transposed(self.wide, way) for way in both] + [streamed(self.wide)]
         if self.once:
             text += [strided(self.wide, False, dims, True), transposed(self.wide, False, True), streamed(self.wide, True)]
-        text += [strided(self.one, way, dims).replace("pack(", "pack_one(") for way in both]
         text += [self.t.function("range(ptr %args, ptr %steps, i64 %start, i64 %count, ptr %data) noinline nounwind")]
         return "".join(text)
 
@@ -106,53 +99,18 @@ class Range:
         self._give_work_back(work, w)
 
     def _rest(self, whole: str) -> None:
-        """The samples behind whole vectors: together, or a single one by itself."""
+        """The samples behind whole vectors."""
         rest = self.t.let(f"sub i64 %count, {whole}")
-        many = self.t.let(f"icmp sge i64 {rest}, {min(2, self.wide.width)}")
-        self.t.choose(many, lambda: self._together(whole, rest, full=False), lambda: self._one_by_one(whole, rest))
+        with self.t.when(self.t.let(f"icmp sgt i64 {rest}, 0")):
+            self._together(whole, rest, full=False)
 
     def _together(self, sample: str, count: str, full: bool) -> None:
         lanes = self._lanes()
         for j in range(len(self.program.inputs)):
             self._move("pack", j, lanes[j], sample, count, full)
-
-        def at_once():
-            self._call("wide", lanes)
-            for j in range(len(self.program.inputs), len(self.arguments)):
-                self._move("unpack", j, lanes[j], sample, count, full)
-
-        large = self._has_large_angle(lanes)
-        if large:
-            self.t.choose(large, lambda: self._one_by_one(sample, count), at_once)
-        else:
-            at_once()
-
-    def _one_by_one(self, sample: str, count: str) -> None:
-        t, n_in = self.t, len(self.program.inputs)
-        with t.loop(count) as i:
-            lanes, at = self._lanes(), t.plus(sample, i)
-            for j in range(n_in):
-                self._move_one("pack", j, lanes[j], at)
-            self._call("one", lanes)
-            for j in range(n_in, len(self.arguments)):
-                self._move_one("unpack", j, lanes[j], at)
-
-    def _has_large_angle(self, lanes: list[str]) -> str:
-        t, kind, program = self.t, self.wide, self.program
-        if isinstance(program, RolledProgram):
-            return ""
-        number = {x.name: j for j, x in enumerate(program.inputs)}
-        V, B, found = kind.vector, kind.of("i1"), ""
-        for i in sorted(plain_angles(program)):
-            _, name, index = program.trace.nodes[i]
-            pointer = t.at(lanes[number[name]], str(index * kind.width * kind.bytes))
-            size = t.let(f"call {V} @llvm.fabs.{kind.mangled}({V} {t.let(f'load {V}, ptr {pointer}')})")
-            beyond = t.let(f"fcmp ogt {V} {size}, {kind.constant(LIMIT[kind.dtype])}")
-            found = t.let(f"or {B} {found}, {beyond}") if found else beyond
-        if found and kind.width > 1:
-            bits = t.let(f"bitcast {B} {found} to i{kind.width}")
-            found = t.let(f"icmp ne i{kind.width} {bits}, 0")
-        return found
+        self._call("wide", lanes)
+        for j in range(len(self.program.inputs), len(self.arguments)):
+            self._move("unpack", j, lanes[j], sample, count, full)
 
     # --- small things
 
@@ -189,13 +147,9 @@ class Range:
             t.choose(self.contiguous[j], side_by_side, by_strides)
         else:
             by_strides()
-        if not full and way == "pack" and self.loops:  # the other lanes are done when the first sample is
+        if not full and way == "pack":  # the other lanes repeat the first sample: their loops are done when its are
             rest, beside = t.let(f"sub i64 {self.wide.width}, {count}"), t.at(lanes, t.times(count, self.wide.bytes))
             t.do(f"call void @pack(ptr {beside}, ptr {source}, i64 0, i64 {rest}, {self.core[j]})")
-
-    def _move_one(self, way: str, j: int, lanes: str, sample: str) -> None:
-        source = self.t.at(self.user[j], self.t.times(sample, self.outer[j]))
-        self.t.do(f"call void @{way}_one(ptr {lanes}, ptr {source}, i64 {self.outer[j]}, i64 1, {self.core[j]})")
 
     def _take_work(self, lanes: int) -> str:
         """Scratch memory for a kernel: that of an earlier call, or new."""
@@ -256,15 +210,10 @@ class Overlapped(Range):
             lanes = self._lanes()
             for j in range(n_in):
                 self._move("pack", j, lanes[j], i, str(w), True)
-
-            def at_once():
-                before, other = t.let(f"load i64, ptr {waiting}"), t.let(f"sub i64 {self.room}, {self.shift}")
-                self._tell(before, t.at(self.buffer, other))
-                super(Overlapped, self)._call("wide", lanes)
-                t.do(f"store i64 {i}, ptr {waiting}\nstore i64 {other}, ptr {shift}")
-
-            large = self._has_large_angle(lanes)
-            t.choose(large, lambda: self._one_by_one(i, str(w)), at_once) if large else at_once()
+            before, other = t.let(f"load i64, ptr {waiting}"), t.let(f"sub i64 {self.room}, {self.shift}")
+            self._tell(before, t.at(self.buffer, other))
+            super()._call("wide", lanes)
+            t.do(f"store i64 {i}, ptr {waiting}\nstore i64 {other}, ptr {shift}")
         last = t.let(f"load i64, ptr {waiting}")
         with t.when(t.let(f"icmp sge i64 {last}, 0")):
             self.shift = t.let(f"sub i64 {self.room}, {t.let(f'load i64, ptr {shift}')}")

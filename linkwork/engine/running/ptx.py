@@ -10,11 +10,12 @@ from functools import cache, partial
 
 import llvmlite.binding as llvm
 
-from ..elementary.functions_circular import LIMIT
+from ..elementary.functions_circular import LIMIT, sincos
 from ..loading.compiler import LLVM_LOCK, interruptible, optimized
+from ..tracing.operations import OPERATIONS
 from ..tracing.program import Program
 from ..writers import functions
-from ..writers.llvm import Kind, Writer, intrinsics, needed_functions, plain_angles, uses_of
+from ..writers.llvm import Kind, Writer, intrinsics, needed_functions, uses_of
 from ..writers.order import fewest_spills
 
 GLOBAL = "ptr addrspace(1)"
@@ -61,6 +62,13 @@ def text(program: Program, dtype: str, layouts: tuple[str, ...]) -> str:
     if near:
         kernels.append(defined("far", head, _long(program, kind, layouts, near)))
     return module(kind, needed_functions(program) | ({"sincos_near"} if near else set()), room, *kernels)
+
+
+def plain_angles(program) -> frozenset[int]:
+    """The inputs whose sin or cos is taken."""
+    nodes = program.trace.nodes
+    turned = {nodes[i][1] for i in program.live if OPERATIONS[nodes[i][0]].library is sincos}
+    return frozenset(i for i in turned if nodes[i][0] == "in")
 
 
 def defined(name: str, head: str, lines: list[str]) -> str:

@@ -55,7 +55,7 @@ class RepeatRange(Range):
     def __init__(self, program: Program | RolledProgram, wide: Kind, form: Form):
         super().__init__(program, wide)
         n_in, n_out = len(program.inputs), len(program.outputs)
-        self.form, self.loops = form, self.loops or form.leaves
+        self.form = form
         self.streamed, self.kept = range(form.states, form.states + form.streams), form.rows(n_in, n_out)
         self.keep, self.done = n_in + n_out - 2, n_in + n_out - 1
         self.counted = self.keep if form.keeps else self.done

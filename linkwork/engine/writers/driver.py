@@ -16,7 +16,6 @@ from ..tracing.rolled_program import RolledProgram
 from .llvm import Kind
 
 LEAST = 2048  # samples that make a thread worth starting
-HALF = 16  # bytes of half a short vector, in which results are turned: long ones are stored at half the speed and across lines
 
 
 class Text:
@@ -161,23 +160,16 @@ def _slot(t: Text, e: str, once: bool) -> str:
 def transposed(kind: Kind, to_lanes: bool, once: bool = False) -> str:
     """Contiguous core of `m` entries, all lanes: squares turned in registers, the rest entry by entry."""
     t, T, w, size = Text(), kind.dtype, kind.width, kind.bytes
-    rows = HALF // size  # samples of half a short vector
-    short = not to_lanes and w * size >= 2 * HALF
-    side = 2 * rows if short else w
-    whole = t.let(f"and i64 %m, {-side}")
-    with t.loop(whole, step=str(side)) as e:
+    whole = t.let(f"and i64 %m, {-w}")
+    with t.loop(whole, step=str(w)) as e:
         users = [t.at("%user", t.times(e, size))]
         for _ in range(1, w):
             users.append(t.at(users[-1], "%outer"))
-        places = [t.at("%lanes", t.times(_slot(t, t.plus(e, l), once), size * w)) for l in range(side)]
-        if short:
-            for first in range(0, w, rows):
-                _turn(t, kind, [t.at(place, str(first * size)) for place in places], users[first : first + rows])
-        else:
-            sources, targets = (users, places) if to_lanes else (places, users)
-            found = [t.let(f"load {kind.vector}, ptr {p}, align {size}") for p in sources]
-            for row, target in zip(_transpose(t, kind.vector, found), targets):
-                t.do(f"store {kind.vector} {row}, ptr {target}, align {size}")
+        places = [t.at("%lanes", t.times(_slot(t, t.plus(e, l), once), size * w)) for l in range(w)]
+        sources, targets = (users, places) if to_lanes else (places, users)
+        found = [t.let(f"load {kind.vector}, ptr {p}, align {size}") for p in sources]
+        for row, target in zip(_transpose(t, kind, found), targets):
+            t.do(f"store {kind.vector} {row}, ptr {target}, align {size}")
     with t.loop("%m", start=whole) as e:
         user, lanes = t.at("%user", t.times(e, size)), t.at("%lanes", t.times(_slot(t, e, once), size * w))
         for lane in range(w):
@@ -187,17 +179,6 @@ def transposed(kind: Kind, to_lanes: bool, once: bool = False) -> str:
             user = t.at(user, "%outer")
     name = "pack_contiguous" if to_lanes else "unpack_contiguous"
     return t.function(f"{_named(name, once)}%lanes, ptr %user, i64 %outer, i64 %m) noinline nounwind")
-
-
-def _turn(t: Text, kind: Kind, lanes: list[str], users: list[str]) -> None:
-    """Entries of a few samples, which fill half a short vector in each lane, written to their users. Halves of two lanes are joined by
-    loading them; what is left is to turn small squares, the same in both halves."""
-    T, size, n = kind.dtype, kind.bytes, len(users)
-    halves = [t.let(f"load <{n} x {T}>, ptr {p}, align {size}") for p in lanes]
-    joined = f"<{2 * n} x i32> <{', '.join(f'i32 {l}' for l in range(2 * n))}>"
-    rows = [t.let(f"shufflevector <{n} x {T}> {a}, <{n} x {T}> {b}, {joined}") for a, b in zip(halves[:n], halves[n:])]
-    for row, user in zip(_transpose(t, f"<{2 * n} x {T}>", rows), users):
-        t.do(f"store <{2 * n} x {T}> {row}, ptr {user}, align {size}")
 
 
 def streamed(kind: Kind, once: bool = False) -> str:
@@ -221,21 +202,19 @@ def streamed(kind: Kind, once: bool = False) -> str:
     return t.function(f"{_named('unpack_streamed', once)}%lanes, ptr %user, i64 %outer, i64 %m, ptr %rows) noinline nounwind")
 
 
-def _transpose(t: Text, V: str, rows: list[str]) -> list[str]:
-    """Rows become columns in log₂ n rounds of shuffles, each swapping halves of twice the size of the round before; where rows are longer
-    than there are rows, square by square."""
-    n, half = len(rows), 1
-    length = int(V[1:].partition(" ")[0]) if n > 1 else 1
-    while half < n:
+def _transpose(t: Text, kind: Kind, rows: list[str]) -> list[str]:
+    """Rows become columns in log₂ w rounds of shuffles, each swapping halves of twice the size of the round before."""
+    w, V, half = kind.width, kind.vector, 1
+    while half < w:
         out = list(rows)
-        for i in range(n):
+        for i in range(w):
             if not i & half:
                 a, b = rows[i], rows[i | half]
-                low = [l if not l & half else length + (l ^ half) for l in range(length)]
-                high = [(l | half) if not l & half else length + l for l in range(length)]
+                low = [l if not l & half else w + (l ^ half) for l in range(w)]
+                high = [(l | half) if not l & half else w + l for l in range(w)]
                 for target, mask in ((i, low), (i | half, high)):
                     picks = ", ".join(f"i32 {l}" for l in mask)
-                    out[target] = t.let(f"shufflevector {V} {a}, {V} {b}, <{length} x i32> <{picks}>")
+                    out[target] = t.let(f"shufflevector {V} {a}, {V} {b}, <{w} x i32> <{picks}>")
         rows, half = out, half * 2
     return rows
 

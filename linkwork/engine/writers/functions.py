@@ -18,15 +18,14 @@ declarations of intrinsics), for modules that declare intrinsics of their own.
 from functools import cache
 from inspect import signature
 
-from ..elementary.functions_circular import sincos_near, tan
-from ..elementary.functions_inverse import atan
+from ..elementary.functions_circular import sincos_near
 from ..elementary.functions_text import FORMATS, FunctionBody
 from ..tracing.operations import OPERATIONS
 
 
 def writers():
-    """By name, the functions that write these: those of the operations, and a few more."""
-    return {f.__name__: f for f in (sincos_near, tan, atan, *(row.library for row in OPERATIONS.values() if row.library))}
+    """By name, the functions that write these: those of the operations, and the short one of circles."""
+    return {f.__name__: f for f in (sincos_near, *(row.library for row in OPERATIONS.values() if row.library))}
 
 
 FUNCTIONS = {name: len(signature(f).parameters) for name, f in writers().items()}  # number of arguments, by name

@@ -68,13 +68,6 @@ def calls(program) -> int:
     return len({(function, arguments) for function, arguments in live if function}) + sum(calls(x.program) for x in program.routines)
 
 
-def plain_angles(program) -> frozenset[int]:
-    """The inputs whose sin or cos is taken."""
-    nodes = program.trace.nodes
-    turned = {nodes[i][1] for i in program.live if OPERATIONS[nodes[i][0]].library is sincos}
-    return frozenset(i for i in turned if nodes[i][0] == "in")
-
-
 def intrinsics(kind: Kind) -> dict[str, str]:
     """Declarations of what the body may call, by symbol."""
     V = kind.vector

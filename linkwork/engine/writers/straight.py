@@ -9,17 +9,15 @@ from ..tracing.program import Program
 from ..tracing.routines import Routine
 from . import allocation, assembly, pieces
 from .allocation import Others
-from .llvm import Kind, Writer, fused, plain_angles, uses_of
+from .llvm import Kind, Writer, fused, uses_of
 from .loop_bodies import bodies
 from .order import by_columns
 
 
-def functions(program: Program, kind: Kind, name: str, attributes: str, any_angle: bool = False, once: bool = False) -> str:
-    """@name, after the pieces it calls; of results each different entry `once`. Large angles are left to width 1 by @range,
-    unless the code must take `any_angle`."""
-    near = plain_angles(program) if kind.width > 1 and not any_angle else frozenset[int]()
-    text = _Text(program, kind, name, attributes, near, once)
-    called = [functions(x.program, kind, f"{name}.routine{k}", attributes, any_angle=True) for k, x in enumerate(text.routines)]
+def functions(program: Program, kind: Kind, name: str, attributes: str, once: bool = False) -> str:
+    """@name, after the pieces it calls; of results each different entry `once`."""
+    text = _Text(program, kind, name, attributes, once)
+    called = [functions(x.program, kind, f"{name}.routine{k}", attributes) for k, x in enumerate(text.routines)]
     write = text.as_assembly if assembly.serves(program) else text.in_pieces if pieces.is_long(program) else text.whole
     return "".join([*called, write(name)])
 
@@ -31,10 +29,10 @@ def forget(program: Program) -> None:
 
 
 class _Text:
-    def __init__(self, program: Program, kind: Kind, name: str, attributes: str, near: frozenset[int], once: bool):
+    def __init__(self, program: Program, kind: Kind, name: str, attributes: str, once: bool):
         self.name, self.routines, self.bodies = name, pieces.routines(program), bodies(program)
         self.beyond = pieces.own_workspace(program) if self.routines else 0
-        self.program, self.kind, self.attributes, self.near, self.once = program, kind, attributes, near, once
+        self.program, self.kind, self.attributes, self.once = program, kind, attributes, once
         self.nodes, self.n_in = program.trace.nodes, len(program.inputs)
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
         self.size = kind.bytes * kind.width
@@ -180,7 +178,7 @@ class _Text:
         def load(emit, argument, index):
             return self._load(writer, f"%a{self.number[argument]}", index)
 
-        writer = Writer(self.nodes, self.kind, load, self.near)
+        writer = Writer(self.nodes, self.kind, load)
         writer.call = lambda routine, values: self._call(writer, routine, values)
         writer.repeat = lambda name, loop, *refs: self._repeat(writer, name, loop, refs)
         return writer
