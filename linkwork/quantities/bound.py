@@ -102,7 +102,7 @@ class Bound:
 
     def rolled_kernel(self) -> Kernel | None:
         """A loop over the nodes that is this quantity by itself, or None."""
-        return rolled.kernel(self)
+        return None if (whole := self.rolled_whole()) is None else whole.kernel
 
     def rolled_whole(self) -> "rolled.Rolled | None":
         """The same with what is to be done around it, and with derivatives; None where it is not one loop."""

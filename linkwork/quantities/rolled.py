@@ -31,12 +31,6 @@ def possible(bound: "Bound") -> bool:
     return bound.quantity.rolls and not between_points and not welds and bound.lowered.is_rigid
 
 
-def kernel(bound: "Bound") -> Kernel | None:
-    """The rolled kernel that is this quantity by itself; None where there is none, or more is to be done around it."""
-    made = whole(bound)
-    return None if made is None else made.kernel
-
-
 def whole(bound: "Bound") -> "Rolled | None":
     """This quantity by one rolled kernel, or None: a matrix comes column by column."""
     return Rolled.of(bound) if possible(bound) and bound.quantity.product is None else None
@@ -56,19 +50,12 @@ def rolled(bound: "Bound", dtype: np.dtype) -> Callable:
     if bound.quantity.product is not None:
         product, vector = bound.quantity.product
         inputs = (*bound.inputs, Input(vector, (bound.lowered.nv,)))
-        return by_columns(_kernel(replace(bound, quantity=product), inputs).gufunc(dtype.char))
+        return by_columns(_function(replace(bound, quantity=product), inputs).kernel.gufunc(dtype.char))
     return Rolled.of(bound).run(dtype)
 
 
-def _kernel(bound: "Bound", inputs=None) -> Kernel:
-    return _function(bound, inputs).kernel
-
-
-def _function(bound: "Bound", inputs=None) -> RolledFunction:
-    def function(system, *arrays):
-        return bound.of_system(system, arrays)
-
-    return RolledFunction.of(bound.name, bound.lowered.nodes, function, bound.inputs if inputs is None else inputs)
+def _function(bound: "Bound", inputs) -> RolledFunction:
+    return RolledFunction.of(bound.name, bound.lowered.nodes, lambda system, *arrays: bound.of_system(system, arrays), inputs)
 
 
 @dataclass(frozen=True, eq=False)

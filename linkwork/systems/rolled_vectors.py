@@ -4,7 +4,7 @@ Such a vector has arithmetic entry by entry, products with others, sums, and is 
 entries to take one by one: a function that does so is straight-line code.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..engine.tracing.loops import ordered
 from ..engine.tracing.operations import operands
 from ..engine.tracing.program import Input
 from ..engine.tracing.residues import drawn
-from ..engine.tracing.rolled import Argument, Joined, Slot, Table
+from ..engine.tracing.rolled import Argument, Handle, Joined, RolledTree, Slot, Table
 from ..engine.tracing.rolled_program import RolledProgram
 from ..errors import TraceError
 from .nodes import Nodes
@@ -92,13 +92,17 @@ def each(system: RolledNodes, function: Callable, operands: Sequence) -> Whole:
         raise refused("coordinates and velocities of joints that have not as many of both: arithmetic")
     given = [_each_part(system, some[0], x) for x in operands]
     out = tree.slots()
-    inward = tree.loops and not tree.loops[-1].outward  # on with the loop that is there
-    for k in tree.tips_to_base() if inward else tree.base_to_tips():
+    for k in _onward(tree):
         found = function(*(x[k] for x in given))
         if any(tree.trace.is_truth(ref) for ref in found.refs.ravel().tolist()):
             raise refused("a comparison")
         out[k] = found
     return Whole(system, some[0].kind, out)
+
+
+def _onward(tree: RolledTree) -> Iterator[Handle]:
+    """All nodes, in the loop that is there already if there is one."""
+    return tree.tips_to_base() if tree.loops and not tree.loops[-1].outward else tree.base_to_tips()
 
 
 def _each_part(system: RolledNodes, like: Whole, x) -> Any:
@@ -128,9 +132,8 @@ def _is_late(trace, x: Traced) -> bool:
 def total(system: RolledNodes, x: Whole) -> Traced:
     """The sum of all entries."""
     summed = system.tree.slots()
-    inward = system.tree.loops and not system.tree.loops[-1].outward
     parts = Parts(x, column=False)
-    for k in system.tree.tips_to_base() if inward else system.tree.base_to_tips():
+    for k in _onward(system.tree):
         summed[k] = np.sum(parts[k]) if x.widths[k] else Traced(system.tree.trace, np.array(0))
     return system.tree.total(summed)
 

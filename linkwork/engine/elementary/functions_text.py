@@ -8,6 +8,8 @@ or on the target.
 import struct
 from typing import NamedTuple
 
+import numpy as np
+
 SELDOM = '!prof !{!"branch_weights", i32 1, i32 100000}'
 
 
@@ -40,9 +42,9 @@ def pattern(number, dtype):
 
 
 def rounded(number, dtype):
-    """The nearest number that a dtype has."""
-    real = {"double": "d", "float": "f"}[dtype]
-    return struct.unpack(f"<{real}", struct.pack(f"<{real}", number))[0]
+    """The nearest number that a dtype has; one past all of them is infinite."""
+    with np.errstate(over="ignore"):
+        return float(number) if dtype == "double" else float(np.float32(number))
 
 
 def lanes(element, width):

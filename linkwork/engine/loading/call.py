@@ -13,8 +13,8 @@ import numpy as np
 
 from ..tracing.program import Program
 from ..tracing.rolled_program import RolledProgram
-from ..writers.driver import Text
 from ..writers.llvm import Kind
+from ..writers.llvm_text import Text
 from .gufunc import NUMBERS, LoopData, numpy_table
 
 NEW_ARRAY = 93  # PyArray_New in NumPy's ARRAY_API

@@ -1,7 +1,7 @@
 """Compile LLVM IR text to machine code for this computer, and load machine code as functions that can be called."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, wraps
 from queue import Empty, Queue
@@ -10,8 +10,8 @@ import llvmlite.binding as llvm
 
 from ..tracing.program import Program
 from ..tracing.rolled_program import RolledProgram
-from ..writers import assembly, driver, functions, pieces, rolled_llvm, straight
-from ..writers.llvm import Kind, calls, intrinsics, needed_functions
+from ..writers import assembly, driver, pieces, rolled_llvm, straight
+from ..writers.llvm import Kind, calls, library, needed_functions
 from ..writers.processor import forced_width, writes_assembly
 from . import call
 from .samples import Overlapped, Range
@@ -58,11 +58,7 @@ def calls_text(programs: Sequence[Program], places: Sequence[tuple[int, int] | N
     """The module of some programs for one sample, which Python calls: @call0, @call1 ..., each with its loop (call.py). Each returns one
     array; what else it makes goes to a place in one of its inputs."""
     _, one = kinds(dtype)
-    names = sorted(set().union(*(needed_functions(x) for x in programs)))
-    library = functions.library([(f, one.dtype, 1) for f in names])
-    if sum(map(calls, programs)) > INLINED:
-        library = library.replace("alwaysinline", "noinline" + WIDE)
-    text = [library, *(x for name, x in intrinsics(one).items() if name not in library), driver.DECLARATIONS, call.DECLARATIONS]
+    text = [_library(programs, (one,)), driver.DECLARATIONS, call.DECLARATIONS]
     for k, (program, place) in enumerate(zip(programs, places)):
         text += [straight.functions(program, one, f"part{k}", WIDE)]
         text += [call.loop_of_one(program, one, str(k), pieces.workspace(program), place)]
@@ -93,15 +89,16 @@ def kinds(dtype: str) -> tuple[Kind, Kind]:
 def _module(program, wide: Kind, one: Kind, kernels: list[str], least: int) -> str:
     machine, _ = target()
     x86 = machine.triple.startswith(("x86_64", "i686"))
-    names = sorted(needed_functions(program))
-    library = functions.library([(f, kind.dtype, kind.width) for f in names for kind in (wide, one)])
-    if calls(program) > INLINED:
-        library = library.replace("alwaysinline", "noinline" + WIDE)
-    declared = {k: v for kind in (wide, one) for k, v in intrinsics(kind).items() if v not in library}
+    called = _library([program], dict.fromkeys((wide, one)))
     if isinstance(program, Program):
         straight.forget(program)
-    parts = [library, *declared.values(), driver.DECLARATIONS, driver.FLAGS[x86], *kernels]
-    return "".join([*parts, driver.job(), driver.split(), driver.loop(x86, least)])
+    return "".join([called, driver.DECLARATIONS, driver.FLAGS[x86], *kernels, driver.job(), driver.split(), driver.loop(x86, least)])
+
+
+def _library(programs: Sequence[Program | RolledProgram], kinds: Iterable[Kind]) -> str:
+    """What some programs call."""
+    text = library(set().union(*map(needed_functions, programs)), kinds)
+    return text.replace("alwaysinline", "noinline" + WIDE) if sum(map(calls, programs)) > INLINED else text
 
 
 def interruptible(work: Callable) -> Callable:

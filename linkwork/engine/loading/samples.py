@@ -3,8 +3,9 @@
 from ..tracing.program import Input, Output, Program
 from ..tracing.rolled_program import RolledProgram
 from ..writers import assembly, pieces
-from ..writers.driver import Text, core_dimensions, lane_bytes, lane_places, streamed, strided, transposed
+from ..writers.driver import core_dimensions, lane_bytes, lane_places, streamed, strided, transposed
 from ..writers.llvm import Kind
+from ..writers.llvm_text import Text
 
 LARGE = 1024  # bytes of a sample that are worth writing past the caches ...
 PAST_CACHE = 24 << 20  # ... when a run of samples has so many
@@ -231,7 +232,7 @@ class Overlapped(Range):
 
     def _tell(self, sample: str, lanes: str) -> None:
         """Tell the kernel where results wait, where those of each output go, how far samples are apart, which strips suit."""
-        t, at = self.t, assembly.message(self.program) * self.wide.width * self.wide.bytes
+        t, at = self.t, assembly.message(self.program) * self.wide.size
         some = t.let(f"icmp sge i64 {sample}, 0")
         t.do(f"store ptr {t.let(f'select i1 {some}, ptr {lanes}, ptr null')}, ptr {t.at(self.work, str(at))}")
         for n, j in enumerate(range(len(self.program.inputs), len(self.arguments))):
@@ -244,7 +245,7 @@ class Overlapped(Range):
 
     def _call(self, kernel: str, pointers: list[str]) -> None:
         if kernel == "wide":  # no results wait
-            place = assembly.message(self.program) * self.wide.width * self.wide.bytes
+            place = assembly.message(self.program) * self.wide.size
             self.t.do(f"store ptr null, ptr {self.t.at(self.work, str(place))}")
         super()._call(kernel, pointers)
 

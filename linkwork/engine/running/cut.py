@@ -69,21 +69,21 @@ class Cut:
     @cached_property
     def slices(self) -> list[slice]:
         """Where each result is in the array of all results."""
-        ends = list(accumulate((prod(shape) for shape in self.parts[-1].shapes), initial=0))
-        return [slice(*x) for x in pairwise(ends)]
+        return _places(self.parts[-1].shapes)
 
     @cached_property
     def _runs(self) -> list[tuple]:
         """Of each part: its kernel, which arrays it takes, then where in its results is what."""
-        places, runs, routines = (GIVEN, LIVE, ANSWER), [], self.functions[len(self.parts) :]
+        runs, routines = [], self.functions[len(self.parts) :]
         for part, function in zip(self.parts, self.functions):
-            ends = list(accumulate((prod(shape) for shape in part.shapes), initial=0))
-            arguments = [_argument_at(*x) for x in zip(ends, ends[1:], part.shapes)]
+            places = _places(part.shapes)
+            arguments = [_argument_at(*x) for x in zip(places, part.shapes)]
+            end = places[-1].stop if places else 0
             routine = None if part.routine is None else routines[part.routine]
-            early = slice(ends[-1] + 1, ends[-1] + part.early) if part.early else None
-            takes = [places.index(x) for x in part.takes]
+            early = slice(end + 1, end + part.early) if part.early else None
+            takes = [(GIVEN, LIVE, ANSWER).index(x) for x in part.takes]
             assert routine is None or early is None
-            runs.append((function, takes, part.hole, routine, arguments, ends[-1], early))
+            runs.append((function, takes, part.hole, routine, arguments, end, early))
         return runs
 
     def on_arrays(self, *arrays: np.ndarray, **functions: Callable) -> np.ndarray:
@@ -141,9 +141,14 @@ class Cut:
         return out
 
 
-def _argument_at(begin: int, end: int, shape: tuple[int, ...]) -> tuple[int | slice, tuple[int, ...] | None]:
+def _places(shapes: Iterable[tuple[int, ...]]) -> list[slice]:
+    """Where arrays are that lie side by side in one."""
+    return [slice(*x) for x in pairwise(accumulate(map(prod, shapes), initial=0))]
+
+
+def _argument_at(place: slice, shape: tuple[int, ...]) -> tuple[int | slice, tuple[int, ...] | None]:
     """Where an argument is in an array, and its shape if it is neither a number nor a vector."""
-    return (slice(begin, end), None if len(shape) == 1 else shape) if shape else (begin, None)
+    return (place, None if len(shape) == 1 else shape) if shape else (place.start, None)
 
 
 def _function(name: str, code: compiler.Code, loop: int, quick: int, inputs: tuple[int, ...], results: int) -> Callable:
@@ -171,9 +176,8 @@ def _tuples(x):
 def side_by_side(shapes: Iterable[tuple[int, ...]]) -> list[np.ndarray]:
     """Arrays (1, shape...) for one sample, which lie side by side in one array."""
     shapes = list(shapes)
-    ends = list(accumulate(map(prod, shapes), initial=0))
-    whole = np.zeros(ends[-1])
-    return [whole[first:last].reshape(1, *shape) for (first, last), shape in zip(pairwise(ends), shapes)]
+    whole = np.zeros(sum(map(prod, shapes)))
+    return [whole[place].reshape(1, *shape) for place, shape in zip(_places(shapes), shapes)]
 
 
 class PausedRepeat:

@@ -14,8 +14,7 @@ from ..elementary.functions_circular import LIMIT, sincos
 from ..loading.compiler import LLVM_LOCK, interruptible, optimized
 from ..tracing.operations import OPERATIONS
 from ..tracing.program import Program
-from ..writers import functions
-from ..writers.llvm import Kind, Writer, intrinsics, needed_functions, uses_of
+from ..writers.llvm import Kind, Writer, library, needed_functions, uses_of
 from ..writers.order import fewest_spills
 
 GLOBAL = "ptr addrspace(1)"
@@ -32,6 +31,11 @@ OWN = f"""%thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 %block64 = zext i32 %block to i64
 %first = mul i64 %block64, {THREADS}
 %own = add i64 %first, %thread64"""
+
+SHARES = f"""{OWN}
+%blocks = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
+%blocks64 = zext i32 %blocks to i64
+%threads = mul i64 %blocks64, {THREADS}"""
 
 INDEX = f"""{OWN}
 %inside = icmp slt i64 %own, %n
@@ -77,85 +81,76 @@ def defined(name: str, head: str, lines: list[str]) -> str:
 
 def module(kind: Kind, needed: set[str], *parts: str) -> str:
     """The text of a module: the functions that are called, then the parts."""
-    library = functions.library(sorted((f, kind.dtype, 1) for f in needed))
-    declared = "".join(line for line in intrinsics(kind).values() if line not in library)
-    return f'target triple = "nvptx64-nvidia-cuda"\n{library}{declared}{DECLARATIONS}' + "".join(parts)
+    return f'target triple = "nvptx64-nvidia-cuda"\n{library(needed, [kind])}{DECLARATIONS}' + "".join(parts)
 
 
 def _short(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int], staged: list[int]) -> list[str]:
     order = fewest_spills(program, REGISTERS[kind.dtype])
-    body = ThreadCode(program, kind, layouts, near)
-    do = body.writer.lines.append
-    do(INDEX)
-    body.head()
+    code = ThreadCode(program, kind, layouts, near)
+    code.do(INDEX)
+    code.head("%i")
     if near:
-        do(f"br i1 {body.large(near)}, label %mark, label %near\nmark:\nstore i32 1, {GLOBAL} %flag\nbr label %near\nnear:")
-    body.run(order, body.results(order, staged))
-    do("ret void")
-    return body.writer.lines
+        with code.when(code.large(near)):
+            code.do(f"store i32 1, {GLOBAL} %flag")
+    code.write_all(order, code.stores(order, staged))
+    return [*code.body, "ret void"]
 
 
 def _long(program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int]) -> list[str]:
     """@far: if the flag is set, the samples with large angles, found by a few threads that check all samples."""
-    body = ThreadCode(program, kind, layouts, frozenset())
-    do = body.writer.lines.append
-    do(OWN)
-    do("%blocks = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()\n%blocks64 = zext i32 %blocks to i64")
-    do(f"%threads = mul i64 %blocks64, {THREADS}\n%marked = load i32, {GLOBAL} %flag\n%some = icmp ne i32 %marked, 0")
-    do("br i1 %some, label %start, label %end\nstart:\nbr label %each\neach:")
-    do("%i = phi i64 [ %own, %start ], [ %then, %next ]\n%inside = icmp slt i64 %i, %n")
-    do("br i1 %inside, label %look, label %end\nlook:")
-    body.head()
-    do(f"br i1 {body.large(near)}, label %go, label %next\ngo:")
-    body.run(program.live, body.results(program.live, []))
-    do("br label %next\nnext:\n%then = add i64 %i, %threads\nbr label %each\nend:\nret void")
-    return body.writer.lines
+    code = ThreadCode(program, kind, layouts, frozenset())
+    code.do(f"{SHARES}\n%marked = load i32, {GLOBAL} %flag\n%some = icmp ne i32 %marked, 0")
+    with code.when("%some"), code.loop("%n", start="%own", step="%threads") as i:
+        code.head(i)
+        with code.when(code.large(near)):
+            code.write_all(program.live, code.stores(program.live, []))
+    return [*code.body, "ret void"]
 
 
-class ThreadCode:
-    """The instructions for sample %i."""
+class ThreadCode(Writer):
+    """The instructions for one sample."""
 
     def __init__(self, program: Program, kind: Kind, layouts: tuple[str, ...], near: frozenset[int]):
-        self.program, self.kind, self.layouts = program, kind, layouts
+        super().__init__(program.trace.nodes, kind, self.load, near)
+        self.program, self.layouts = program, layouts
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
         self.here = {j: f"%here{j}" for j in range(len(layouts))}  # where each argument's sample begins
         self.known: dict[tuple[str, int], str] = {}  # entries of inputs that are not in memory
-        self.writer = Writer(program.trace.nodes, kind, self.load, near)
 
-    def place(self, emit, j: int, index: int) -> str:
-        offset = str(index) if self.layouts[j] == "rows" else emit(f"mul i64 %s{j}, {index}")
-        return emit(f"getelementptr {self.kind.dtype}, {GLOBAL} {self.here[j]}, i64 {offset}")
+    def place(self, j: int, index: int) -> str:
+        offset = str(index) if self.layouts[j] == "rows" else self.let(f"mul i64 %s{j}, {index}")
+        return self.let(f"getelementptr {self.kind.dtype}, {GLOBAL} {self.here[j]}, i64 {offset}")
 
-    def load(self, emit, argument: str, index: int) -> str:
+    def load(self, argument: str, index: int) -> str:
         if (argument, index) in self.known:
             return self.known[argument, index]
-        pointer = self.place(emit, self.number[argument], index)
-        return emit(f"load {self.kind.dtype}, {GLOBAL} {pointer}, align {self.kind.bytes}")
+        pointer = self.place(self.number[argument], index)
+        return self.let(f"load {self.kind.dtype}, {GLOBAL} {pointer}, align {self.kind.bytes}")
 
     def store(self, value: str, pointer: str, space: str = GLOBAL) -> None:
-        self.writer.lines.append(f"store {self.kind.dtype} {value}, {space} {pointer}, align {self.kind.bytes}")
+        self.do(f"store {self.kind.dtype} {value}, {space} {pointer}, align {self.kind.bytes}")
 
-    def head(self) -> None:
-        """Where each argument's sample begins."""
+    def head(self, sample: str) -> None:
+        """Where each argument has this sample."""
         for j, layout in enumerate(self.layouts):
-            step = self.writer.emit(f"mul i64 %i, %s{j}") if layout == "rows" else "%i"
-            self.writer.lines.append(f"%here{j} = getelementptr {self.kind.dtype}, {GLOBAL} %a{j}, i64 {step}")
+            step = self.let(f"mul i64 {sample}, %s{j}") if layout == "rows" else sample
+            self.do(f"%here{j} = getelementptr {self.kind.dtype}, {GLOBAL} %a{j}, i64 {step}")
 
     def large(self, near: frozenset[int]) -> str:
         """Is any of these angles too large?"""
-        angles = [self.load(self.writer.emit, *self.program.trace.nodes[i][1:]) for i in sorted(near)]
+        angles = [self.load(*self.program.trace.nodes[i][1:]) for i in sorted(near)]
         return self.beyond(angles, LIMIT[self.kind.dtype])
 
     def beyond(self, numbers: Iterable[str], limit: float) -> str:
         """Is any number larger than a limit?"""
-        emit, T, found = self.writer.emit, self.kind.dtype, ""
+        let, T, found = self.let, self.kind.dtype, ""
         for x in numbers:
-            size = emit(f"call {T} @llvm.fabs.{self.kind.mangled}({T} {x})")
-            larger = emit(f"fcmp ogt {T} {size}, {self.kind.constant(limit)}")
-            found = emit(f"or i1 {found}, {larger}") if found else larger
+            size = let(f"call {T} @llvm.fabs.{self.kind.mangled}({T} {x})")
+            larger = let(f"fcmp ogt {T} {size}, {self.kind.constant(limit)}")
+            found = let(f"or i1 {found}, {larger}") if found else larger
         return found
 
-    def run(self, order: list[int], stores: Mapping[int, list[Callable]]) -> None:
+    def write_all(self, order: list[int], stores: Mapping[int, list[Callable]]) -> None:
         """The instructions of all nodes in order; `stores` has those that write results, by the node they follow."""
         results = [ref for output in self.program.outputs for ref in output.refs]
 
@@ -163,9 +158,9 @@ class ThreadCode:
             for write in stores.get(i, ()):
                 write()
 
-        self.writer.run(order, uses_of(self.program.trace.nodes, order, results), then)
+        self.run(order, uses_of(self.program.trace.nodes, order, results), then)
 
-    def results(self, order: list[int], staged: list[int]) -> dict[int, list[Callable]]:
+    def stores(self, order: list[int], staged: list[int]) -> dict[int, list[Callable]]:
         """Which results are written after which node. Entries of a matrix larger than the registers are written as soon as
         each is computed, all others at the end, because a vector may be written over an input."""
         stores: dict[int, list[Callable]] = defaultdict(list)
@@ -180,28 +175,28 @@ class ThreadCode:
         return stores
 
     def _alone(self, j: int, index: int, ref: int) -> None:
-        self.store(self.writer.at(ref), self.place(self.writer.emit, j, index))
+        self.store(self.value(ref), self.place(j, index))
 
     def _together(self, j: int, start: int, refs) -> None:
         """Entries of a result through shared memory, so that neighbours in memory are written by neighbouring threads."""
-        emit, T, lines = self.writer.emit, self.kind.dtype, self.writer.lines
+        let, T = self.let, self.kind.dtype
         barrier = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"
-        lines.append(barrier)
+        self.do(barrier)
         for k, ref in enumerate(refs):
-            at = emit(f"add i64 %thread64, {k * (THREADS + 1)}")
-            self.store(self.writer.at(ref), emit(f"getelementptr {T}, {SHARED} @stage, i64 {at}"), SHARED)
-        lines.append(barrier)
-        entry = emit(f"and i64 %thread64, {STAGED - 1}")
-        sample = emit(f"lshr i64 %thread64, {STAGED.bit_length() - 1}")
-        from_row, column = emit(f"mul i64 {entry}, {THREADS + 1}"), emit(f"add i64 {entry}, {start}")
+            at = let(f"add i64 %thread64, {k * (THREADS + 1)}")
+            self.store(self.value(ref), let(f"getelementptr {T}, {SHARED} @stage, i64 {at}"), SHARED)
+        self.do(barrier)
+        entry = let(f"and i64 %thread64, {STAGED - 1}")
+        sample = let(f"lshr i64 %thread64, {STAGED.bit_length() - 1}")
+        from_row, column = let(f"mul i64 {entry}, {THREADS + 1}"), let(f"add i64 {entry}, {start}")
         per = THREADS // STAGED
         for turn in range(STAGED):
-            s = emit(f"add i64 {sample}, {turn * per}")
-            source = emit(f"getelementptr {T}, {SHARED} @stage, i64 {emit(f'add i64 {from_row}, {s}')}")
-            value = emit(f"load {T}, {SHARED} {source}, align {self.kind.bytes}")
-            row = emit(f"call i64 @llvm.smin.i64(i64 {emit(f'add i64 %first, {s}')}, i64 %last)")  # beyond: the last again
-            offset = emit(f"add i64 {emit(f'mul i64 {row}, %s{j}')}, {column}")
-            self.store(value, emit(f"getelementptr {T}, {GLOBAL} %a{j}, i64 {offset}"))
+            s = let(f"add i64 {sample}, {turn * per}")
+            source = let(f"getelementptr {T}, {SHARED} @stage, i64 {let(f'add i64 {from_row}, {s}')}")
+            value = let(f"load {T}, {SHARED} {source}, align {self.kind.bytes}")
+            row = let(f"call i64 @llvm.smin.i64(i64 {let(f'add i64 %first, {s}')}, i64 %last)")  # beyond: the last again
+            offset = let(f"add i64 {let(f'mul i64 {row}, %s{j}')}, {column}")
+            self.store(value, let(f"getelementptr {T}, {GLOBAL} %a{j}, i64 {offset}"))
 
 
 @cache

@@ -34,22 +34,23 @@ class _Repeated:
 
     def lines(self) -> list[str]:
         body, form, T, outputs = self.body, self.form, self.body.kind.dtype, self.program.outputs
-        do, emit = body.writer.lines.append, body.writer.emit
-        do("entry:\n" + INDEX)
-        body.head()
-        first = {(j, e): body.load(emit, self.program.inputs[j].name, e) for j, e in self.entries}
+        do = body.do
+        do("entry:")
+        do(INDEX)
+        body.head("%i")
+        first = {(j, e): body.load(self.program.inputs[j].name, e) for j, e in self.entries}
         if form.leaves:
             do(f"%flag = getelementptr {T}, {GLOBAL} %goes, i64 %i\n%going = load {T}, {GLOBAL} %flag, align {body.kind.bytes}")
             do(f"%moves = fcmp une {T} %going, {body.kind.constant(0.0)}\nbr i1 %moves, label %step, label %end\nstep:")
         else:
             do("br label %step\nstep:")
-        phis = len(body.writer.lines)
+        phis = len(body.lines)
         body.known |= {(self.program.inputs[j].name, e): f"%x{j}.{e}" for j, e in self.entries}
         for j in self.streamed:
             self._move(j, "%now")
-        body.run(fewest_spills(self.program, REGISTERS[T]), {})
-        new = {(j, e): body.writer.at(outputs[j].refs[e]) for j, e in self.entries}
-        keep, done = (body.writer.at(outputs[k].refs[0]) if has else "" for k, has in ((-2, form.keeps), (-1, form.leaves)))
+        body.write_all(fewest_spills(self.program, REGISTERS[T]), {})
+        new = {(j, e): body.value(outputs[j].refs[e]) for j, e in self.entries}
+        keep, done = (body.value(outputs[k].refs[0]) if has else "" for k, has in ((-2, form.keeps), (-1, form.leaves)))
         do("br label %tail\ntail:\n%done = add i64 %now, 1\n%below = add i64 %row, 1")
         loop = [("i64", "now", "0", "%done"), ("i64", "row", "0", "%row1")]
         if form.keeps or not form.leaves:
@@ -63,12 +64,13 @@ class _Repeated:
             self._leave(done, first, new)
         do("ret void")
         loop += [(T, f"x{j}.{e}", first[j, e], new[j, e]) for j, e in self.entries]
-        body.writer.lines[phis:phis] = [f"%{name} = phi {kind} [ {a}, %entry ], [ {b}, %next ]" for kind, name, a, b in loop]
-        return body.writer.lines
+        body.lines[phis:phis] = [f"%{name} = phi {kind} [ {a}, %entry ], [ {b}, %next ]" for kind, name, a, b in loop]
+        body.lines[1:1] = body.entry
+        return body.lines
 
     def _keep(self, keep: str) -> None:
         """Write a row, if it is to be kept, or if it is time."""
-        body, do = self.body, self.body.writer.lines.append
+        body, do = self.body, self.body.do
         if keep:
             do(f"%keep = fcmp une {body.kind.dtype} {keep}, {body.kind.constant(0.0)}")
         else:
@@ -77,7 +79,7 @@ class _Repeated:
         for j in self.kept:
             self._move(j, "%row" if self.form.leaves else "%below")
             for e, ref in enumerate(self.program.outputs[j - len(self.program.inputs)].refs):
-                body.store(body.writer.at(ref), body.place(body.writer.emit, j, e))
+                body.store(body.value(ref), body.place(j, e))
         do("br label %next\nnext:\n%row1 = phi i64 [ %row, %tail ], [ %below, %write ]")
         if not keep:
             do("%wait1 = phi i64 [ %wait, %tail ], [ %every, %write ]")
@@ -85,7 +87,7 @@ class _Repeated:
     def _leave(self, done: str, first: dict, new: dict) -> None:
         """Go on, or write the states and the number of rows or rounds."""
         body, T, n_in = self.body, self.body.kind.dtype, len(self.program.inputs)
-        do, emit = body.writer.lines.append, body.writer.emit
+        do, emit = body.do, body.let
         do(f"%late = icmp sge i64 %done, %rounds\n%ready = fcmp une {T} {done}, {body.kind.constant(0.0)}\n%over = or i1 %late, %ready")
         if self.form.keeps:
             do("%full = icmp sge i64 %row1, %every\n%stops = or i1 %full, %over\n%number = add i64 %row1, 0")
@@ -95,11 +97,11 @@ class _Repeated:
         for j, e in self.entries:
             do(f"%y{j}.{e} = phi {T} [ {first[j, e]}, %entry ], [ {new[j, e]}, %next ]")
         for j, e in self.entries:
-            body.store(f"%y{j}.{e}", body.place(emit, n_in + j, e))
-        body.store(emit(f"sitofp i64 %count to {T}"), body.place(emit, self.count - 1, 0))
+            body.store(f"%y{j}.{e}", body.place(n_in + j, e))
+        body.store(emit(f"sitofp i64 %count to {T}"), body.place(self.count - 1, 0))
 
     def _move(self, j: int, times: str) -> None:
         """Where an argument is at a step, or a row."""
-        emit = self.body.writer.emit
+        emit = self.body.let
         offset = emit(f"mul i64 %on{j}, {times}")
         self.body.here[j] = emit(f"getelementptr {self.body.kind.dtype}, {GLOBAL} %here{j}, i64 {offset}")

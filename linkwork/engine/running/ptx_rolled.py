@@ -2,9 +2,9 @@
 
 from ..tracing.rolled_program import RolledProgram
 from ..writers import rolled_llvm
-from ..writers.driver import Text
 from ..writers.llvm import Kind, needed_functions
-from .ptx import BLOCK, OWN, THREADS, defined, module
+from ..writers.llvm_text import Text
+from .ptx import BLOCK, SHARES, defined, module
 
 
 def text(program: RolledProgram, dtype: str, layouts: tuple[str, ...]) -> str:
@@ -20,8 +20,7 @@ def text(program: RolledProgram, dtype: str, layouts: tuple[str, ...]) -> str:
 def _samples(kind: Kind, layouts: tuple[str, ...]) -> list[str]:
     """Samples from the thread's own, on by the number of threads."""
     t, size = Text(), kind.bytes
-    t.do(f"{OWN}\n%blocks = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()\n%blocks64 = zext i32 %blocks to i64")
-    t.do(f"%threads = mul i64 %blocks64, {THREADS}\n%on.work = mul i64 %threads, {size}\n%mine = mul i64 %own, {size}")
+    t.do(f"{SHARES}\n%on.work = mul i64 %threads, {size}\n%mine = mul i64 %own, {size}")
     t.do("%work = getelementptr i8, ptr %room, i64 %mine")
     bytes_ = [f"%bytes{j}" for j in range(len(layouts))]
     for j, step in enumerate(bytes_):
@@ -32,4 +31,4 @@ def _samples(kind: Kind, layouts: tuple[str, ...]) -> list[str]:
         places = [t.at(f"%b{j}", t.times(i, step)) for j, step in enumerate(steps)]
         given = [*(f"ptr {x}" for x in (*places, "%work", "%data")), *(f"i64 {x}" for x in ("%on.work", *strides))]
         t.do(f"call void @one({', '.join(given)})")
-    return [*t.entry, *t.lines, "ret void"]
+    return [*t.body, "ret void"]

@@ -14,7 +14,7 @@ from ..loading import cache, compiler, cuda
 from ..loading.cuda import DeviceError
 from ..loading.kernel import LLVM_NAMES, Kernel
 from ..tracing.program import Program
-from ..writers.driver import Text
+from ..writers.llvm_text import Text
 from . import ptx
 from .device import loaded
 

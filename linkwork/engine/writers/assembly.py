@@ -5,12 +5,11 @@ Here registers are chosen in one pass (allocation.py), for one sample and for a 
 absorb the same products, so the bits are those of straight.py.
 """
 
-import struct
 from functools import cache
 
 import llvmlite.binding as llvm
-import numpy as np
 
+from ..elementary.functions_text import pattern, rounded
 from ..tracing.program import Program
 from .allocation import Instructions, Plan, is_arithmetic, plan
 from .driver import lane_places
@@ -92,7 +91,7 @@ class Text:
         self.arguments = len(program.inputs) + len(program.outputs) + 1  # the last is the scratch memory
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
         self.wide = registers() == 32  # EVEX: a constant is one number that is repeated, a short offset counts vectors
-        self.size = kind.width * kind.bytes
+        self.size = kind.size
         self.bias = 128 * self.size if self.wide else 128  # bases lie so far behind, that short offsets reach more
         self.type = ("p" if kind.width > 1 else "s") + ("d" if kind.dtype == "double" else "s")
         self.vector = {64: "zmm", 32: "ymm", 16: "xmm"}.get(self.size, "xmm")
@@ -105,13 +104,9 @@ class Text:
         """The functions @name.p, one for each stretch, and the constants, which lie beside the code."""
         label, lines = f"{self.name}.constants", [".text", ".p2align 6"]
         lines.append(f"{label}:")
-        code = "d" if self.kind.dtype == "double" else "f"
-        unit = ".quad" if code == "d" else ".long"
-        top = 1 << (8 * self.kind.bytes - 1)
-        with np.errstate(over="ignore"):
-            numbers = [struct.pack("<" + code, x if code == "d" else float(np.float32(x))) for x in self.plan.constants]
-        bits = [int.from_bytes(x, "little") for x in numbers] + [top, top - 1]
-        for x in bits:
+        dtype, top = self.kind.dtype, 1 << (8 * self.kind.bytes - 1)
+        unit = ".quad" if dtype == "double" else ".long"
+        for x in [*(pattern(rounded(x, dtype), dtype) for x in self.plan.constants), top, top - 1]:
             lines += [f"{unit} {x}"] * (self.step // self.kind.bytes)
         if self.strips:
             lines.append(f"{self.name}.strips:")
@@ -228,7 +223,7 @@ def strips(program: Program, kind: Kind, before: int) -> list[tuple[tuple[int, .
     both: what is not needed has a negative place."""
     found = []
     for n, (x, start) in enumerate(zip(program.outputs, lane_places(program, kind)[len(program.inputs) :])):
-        at = [start + place * kind.width * kind.bytes for place in x.places]
+        at = [start + place * kind.size for place in x.places]
         edges = (0, x.size - 2) if before else (-1, -1)
         whole = [e if e + 4 <= x.size else -1 for e in range(before, before + x.size, 4)]
         for e, how in ((edges[0], "edge"), *((e, "turn") for e in whole), (edges[1], "edge")):

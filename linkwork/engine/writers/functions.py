@@ -7,12 +7,9 @@ an argument out of the ordinary, touches its own lane only.
 
     text = library([("sincos", "double", 8), ("sincos", "double", 1), ("exp", "double", 8)])
 
-is a complete module text to put before one's own functions, which then write
+is the text to put before one's own functions, which then write
 
     %sc = call {<8 x double>, <8 x double>} @lw.sincos.f64.v8(<8 x double> %x)
-
-`define` and `support` are its two halves: the functions themselves, and once each what they need (helpers, tables,
-declarations of intrinsics), for modules that declare intrinsics of their own.
 """
 
 from functools import cache
@@ -36,23 +33,13 @@ def symbol(name, dtype, width):
     return f"lw.{name}.{FORMATS[dtype].suffix}.v{width}"
 
 
-def define(name, dtype, width):
-    """The definition of one function: internal, always inlined. sincos returns the record {sine, cosine}."""
-    return _written(name, dtype, width).text
-
-
-def support(functions):
-    """What these functions, given as (name, dtype, width), call: symbol to text, in which no symbol occurs twice."""
-    calls: dict[str, str] = {}
-    for function in functions:
-        calls |= _written(*function).calls
-    return calls
-
-
 def library(functions):
-    """The text of these functions, given as (name, dtype, width), with all they need."""
-    functions = list(dict.fromkeys(functions))
-    return "".join([*support(functions).values(), *(define(*function) for function in functions)])
+    """The text of these functions, given as (name, dtype, width), and of what they call: internal, always inlined. sincos returns the
+    record {sine, cosine}."""
+    written, calls = [_written(*function) for function in dict.fromkeys(functions)], dict[str, str]()
+    for function in written:
+        calls |= function.calls
+    return "".join([*calls.values(), *(function.text for function in written)])
 
 
 @cache

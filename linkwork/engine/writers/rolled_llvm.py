@@ -1,8 +1,5 @@
 """A rolled program as LLVM IR: loops over groups of nodes, one block of straight-line code per class of group."""
 
-from collections.abc import Iterable
-from contextlib import contextmanager
-
 from ..tracing.operations import operands
 from ..tracing.rolled import CHILD, OWN, PARENT, ClassStep
 from ..tracing.rolled_program import RolledProgram
@@ -11,60 +8,41 @@ from .llvm import Kind, Writer, uses_of
 POINTERS = ("n", "record", "parent", "class", "first", "list", "q", "v", "row")  # what data holds after its own three, then the tables
 
 
-class _Function:
+class _Function(Writer):
     def __init__(self, program: RolledProgram, kind: Kind, strided: bool):
         """Where memory is `strided`, the function is told how far apart the numbers of each argument and of its own are."""
-        self.program, self.kind, self.strided = program, kind, strided
-        self.size = kind.bytes * kind.width
-        self.align = self.size if kind.width > 1 else kind.bytes
-        self.writer = Writer(program.trace.nodes, kind, self.load)
+        super().__init__(program.trace.nodes, kind, self.load_leaf)
+        self.program, self.strided = program, strided
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
         self.sums: dict[tuple, str] = {}  # (term, port) -> its sum
-        self.labels = 0
         self.here = self.above = self.below = self.row = self.group = ""
 
     # --- small things
 
-    def do(self, text: str) -> None:
-        self.writer.lines.append(text)
-
-    def label(self, name: str) -> str:
-        self.labels += 1
-        return f"{name}{self.labels}"
-
-    def entry(self, array: str, index: str) -> str:
+    def number_at(self, array: str, index: str) -> str:
         """array[index] of 64-bit integers."""
-        pointer = self.writer.emit(f"getelementptr i64, ptr {array}, i64 {index}")
-        return self.writer.emit(f"load i64, ptr {pointer}")
+        return self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr {array}, i64 {index}')}")
 
     def offset(self, of: str, index: str) -> str:
-        return self.writer.emit(f"mul i64 {index}, {f'%on.{of}' if self.strided else self.size}")
+        return self.times(index, f"%on.{of}" if self.strided else self.kind.size)
 
     def record_of(self, group: str) -> str:
-        offset = self.offset("work", self.writer.emit(f"mul i64 {group}, {max(1, self.program.record)}"))
-        return self.writer.emit(f"getelementptr i8, ptr %work, i64 {offset}")
+        return self.at("%work", self.offset("work", self.times(group, max(1, self.program.record))))
 
     def place(self, record: str, place: int) -> str:
-        return self.writer.emit(f"getelementptr i8, ptr {record}, i64 {self.offset('work', str(place))}")
-
-    def get(self, pointer: str) -> str:
-        return self.writer.emit(f"load {self.kind.vector}, ptr {pointer}, align {self.align}")
-
-    def put(self, value: str, pointer: str) -> None:
-        self.do(f"store {self.kind.vector} {value}, ptr {pointer}, align {self.align}")
+        return self.at(record, self.offset("work", str(place)))
 
     def argument(self, number: int, start: str, index: int) -> str:
-        at = self.writer.emit(f"add i64 {start}, {index}")
-        return self.writer.emit(f"getelementptr i8, ptr %a{number}, i64 {self.offset(str(number), at)}")
+        return self.at(f"%a{number}", self.offset(str(number), self.plus(start, index)))
 
     # --- leaves
 
-    def load(self, emit, source, index) -> str:
+    def load_leaf(self, source, index) -> str:
         program, what = self.program, source[0]
         if what == "arg":
             return self.get(self.argument(self.number[source[1]], self.start(*source[2:]), index))
         if what == "table":
-            return self.splat(emit, self.row, index)
+            return self.splat(self.row, index)
         if what == OWN:
             return self.get(self.place(self.here, program.own[source[1]]))
         if what in (PARENT, CHILD):
@@ -80,49 +58,48 @@ class _Function:
         """Where the part of an argument for a moving member of this group begins; one of size 0 is the same for all groups."""
         if which == 0:
             return "0"
-        emit, stride = self.writer.emit, self.program.tree.groups.stride
-        at = self.group if stride == 1 else emit(f"mul i64 {self.group}, {stride}")
-        at = emit(f"add i64 {at}, {number}") if number else at
-        return emit(f"mul i64 {at}, {which}") if isinstance(which, int) else self.entry(f"%d.{which}", at)
+        stride = self.program.tree.groups.stride
+        at = self.group if stride == 1 else self.times(self.group, stride)
+        at = self.plus(at, number) if number else at
+        return self.times(at, which) if isinstance(which, int) else self.number_at(f"%d.{which}", at)
 
-    def splat(self, emit, row: str, index: int) -> str:
+    def splat(self, row: str, index: int) -> str:
         T, w, V = self.kind.dtype, self.kind.width, self.kind.vector
-        value = emit(f"load {T}, ptr {emit(f'getelementptr {T}, ptr {row}, i64 {index}')}")
+        value = self.let(f"load {T}, ptr {self.let(f'getelementptr {T}, ptr {row}, i64 {index}')}")
         if w == 1:
             return value
-        first = emit(f"insertelement {V} poison, {T} {value}, i64 0")
-        return emit(f"shufflevector {V} {first}, {V} poison, <{w} x i32> zeroinitializer")
+        first = self.let(f"insertelement {V} poison, {T} {value}, i64 0")
+        return self.let(f"shufflevector {V} {first}, {V} poison, <{w} x i32> zeroinitializer")
 
     # --- the function
 
     def text(self, name: str, attributes: str) -> str:
         program = self.program
         for i, pointer in enumerate(POINTERS):
-            slot = self.writer.emit(f"getelementptr i8, ptr %data, i64 {8 * (3 + i)}")
-            self.do(f"%d.{pointer} = load ptr, ptr {slot}")
+            self.do(f"%d.{pointer} = load ptr, ptr {self.at('%data', str(8 * (3 + i)))}")
         self.do("%n = load i64, ptr %d.n")
-        self.do(f"%world = load i64, ptr {self.writer.emit('getelementptr i64, ptr %d.record, i64 %n')}")
+        self.do(f"%world = load i64, ptr {self.let('getelementptr i64, ptr %d.record, i64 %n')}")
         self.world = self.record_of("%world")
         levels, turn = self._levels(), self.turn
         stored = [ref for given in (program.tree.root_given, *(s.given for s in program.steps)) for ref in given.values()]
         uses = uses_of(program.trace.nodes, program.live, [*(ref for *_, ref in program.finals), *stored])
-        self.writer.run([i for i, level in levels.items() if level == 0], uses)
+        self.run([i for i, level in levels.items() if level == 0], uses)
         self._world()
         for n, loop in enumerate(program.tree.loops, 1):
             self._loop(loop)
             if n == turn and program.tree.root_sums:
                 self._sum(program.tree.root_segment, program.tree.root_sums, "%world")
-            self.writer.run([i for i, level in levels.items() if level == n], uses)
+            self.run([i for i, level in levels.items() if level == n], uses)
             if n == turn:
                 self._give(program.tree.root_giving, program.tree.root_given, "%world")
         n_in = len(program.inputs)
         for n, j, ref in program.finals:
-            self.put(self.writer.at(ref), self.argument(n_in + n, "0", j))
+            self.put(self.value(ref), self.argument(n_in + n, "0", j))
         count = n_in + len(program.outputs)
         arguments = ", ".join(f"{self.kind.pointer} %a{j}" for j in range(count))
         strides = "".join(f", i64 %on.{of}" for of in ("work", *range(count)) if self.strided)
         head = f"define internal void @{name}({arguments}, ptr %work, ptr %data{strides}) noinline nounwind{attributes}"
-        return head + " {\nentry:\n" + "\n".join([*self.writer.lines, "ret void", "}"]) + "\n"
+        return head + " {\nentry:\n" + "\n".join([*self.body, "ret void", "}"]) + "\n"
 
     @property
     def turn(self) -> int:
@@ -146,7 +123,7 @@ class _Function:
         for (role, number, index), place in self.program.shared.items():
             for c, _, ref in self.program.contributions(role, number, index):
                 if c is None:
-                    self.put(self.writer.at(ref), self.place(self.world, place))
+                    self.put(self.value(ref), self.place(self.world, place))
         for place in self.program.totals.values():
             self.put(self.kind.constant(0.0), self.place(self.world, place))
         self._clear_given()
@@ -157,25 +134,25 @@ class _Function:
         by_world = [place for name, place in program.given.items() if name in program.tree.root_given]
         by_groups = [place for name, place in program.given.items() if name not in program.tree.root_given]
         if by_groups:
-            with self._each(self.label("clear"), *self._children("%world")) as j:
-                record = self.record_of(self.entry("%d.list", j))
+            with self._children("%world") as j:
+                record = self.record_of(self.number_at("%d.list", j))
                 for place in by_groups:
                     self.put(zero, self.place(record, place))
         if by_world:
-            with self._each(self.label("clear"), "0", "%world") as j:
+            with self.loop("%world") as j:
                 record = self.record_of(j)
                 for place in by_world:
                     self.put(zero, self.place(record, place))
 
     def _loop(self, loop) -> None:
-        emit, name, steps = self.writer.emit, self.label("loop"), loop.steps
-        with self._each(name, "0", "%n") as i:
-            self.group = i if loop.outward else emit(f"sub i64 {emit('sub i64 %n, 1')}, {i}")
-            self.number_here = self.entry("%d.record", self.group)
+        name, steps = self.name("loop"), loop.steps
+        with self.loop("%n") as i:
+            self.group = i if loop.outward else self.let(f"sub i64 {self.let('sub i64 %n, 1')}, {i}")
+            self.number_here = self.number_at("%d.record", self.group)
             self.here = self.record_of(self.number_here)
-            self.above = self.record_of(self.entry("%d.parent", self.group))
-            self.at_row = self.entry("%d.row", self.group)
-            kind = self.entry("%d.class", self.group)
+            self.above = self.record_of(self.number_at("%d.parent", self.group))
+            self.at_row = self.number_at("%d.row", self.group)
+            kind = self.number_at("%d.class", self.group)
             cases = " ".join(f"i64 {s.group_class}, label %{name}.c{s.group_class}" for s in steps[1:])
             self.do(f"switch i64 {kind}, label %{name}.c{steps[0].group_class} [ {cases} ]")
             for step in steps:
@@ -185,13 +162,11 @@ class _Function:
             self.do(f"{name}.done:")
 
     def _step(self, step: ClassStep) -> None:
-        program, writer, tree = self.program, self.writer, self.program.tree
+        program, tree = self.program, self.program.tree
         c = step.group_class
-        table = writer.emit(f"getelementptr i8, ptr %data, i64 {8 * (3 + len(POINTERS) + tree.kinds.index(c))}")
-        table = writer.emit(f"load ptr, ptr {table}")
-        offset = writer.emit(f"mul i64 {self.at_row}, {max(1, len(tree.tables[c])) * self.kind.bytes}")
-        self.row = writer.emit(f"getelementptr i8, ptr {table}, i64 {offset}")
-        ports = [self.number_here, *(writer.emit(f"add i64 {self.number_here}, {p}") for p in range(1, len(step.ports)))]
+        table = self.word("%data", 8 * (3 + len(POINTERS) + tree.kinds.index(c)))
+        self.row = self.at(table, self.times(self.at_row, max(1, len(tree.tables[c])) * self.kind.bytes))
+        ports = [self.number_here, *(self.plus(self.number_here, p) for p in range(1, len(step.ports)))]
         for p, x in enumerate(step.ports):
             if x.sums:
                 self._sum(x.segment, x.sums, ports[p], (p,) if p else ())
@@ -205,65 +180,51 @@ class _Function:
         found = [((number, e), ref) for number, refs in step.totals for e, ref in enumerate(refs)]
         totals = [(program.totals[key], ref) for key, ref in found if key in program.totals]
         wanted = [ref for *_, ref in stores] + [ref for _, ref in totals] + [ref for *_, ref in step.results] + [*step.given.values()]
-        writer.run(order, uses_of(program.trace.nodes, [*order, *program.order(step.giving)], wanted))
+        self.run(order, uses_of(program.trace.nodes, [*order, *program.order(step.giving)], wanted))
         records = [self.here, *map(self.record_of, ports[1:])]
         for port, place, ref in stores:
-            self.put(writer.at(ref), self.place(records[port], place))
+            self.put(self.value(ref), self.place(records[port], place))
         for place, ref in totals:
             pointer = self.place(self.world, place)
-            self.put(writer.emit(f"fadd {self.kind.vector} {self.get(pointer)}, {writer.at(ref)}"), pointer)
+            self.put(self.let(f"fadd {self.kind.vector} {self.get(pointer)}, {self.value(ref)}"), pointer)
         for n, j, which, number, ref in step.results:
-            self.put(writer.at(ref), self.argument(len(program.inputs) + n, self.start(which, number), j))
+            self.put(self.value(ref), self.argument(len(program.inputs) + n, self.start(which, number), j))
         self._give(step.giving, step.given, self.number_here)
 
     # --- children
 
-    def _children(self, port: str) -> tuple[str, str]:
-        """Where the list of the children on a port begins and ends."""
-        return self.entry("%d.first", port), self.entry("%d.first", self.writer.emit(f"add i64 {port}, 1"))
-
-    @contextmanager
-    def _each(self, name: str, first: str, last: str, sums: Iterable[str] = ()):
-        """A loop over numbers, for its body; `sums` are the lines of what it adds up."""
-        before, head, body, end, after = (f"{name}.{x}" for x in ("before", "head", "body", "end", "after"))
-        self.do(f"br label %{before}\n{before}:\nbr label %{head}\n{head}:")
-        self.do(f"%{name}.j = phi i64 [ {first}, %{before} ], [ %{name}.next, %{end} ]")
-        self.writer.lines.extend(sums)
-        more = self.writer.emit(f"icmp slt i64 %{name}.j, {last}")
-        self.do(f"br i1 {more}, label %{body}, label %{after}\n{body}:")
-        yield f"%{name}.j"
-        self.do(f"br label %{end}\n{end}:\n%{name}.next = add i64 %{name}.j, 1\nbr label %{head}\n{after}:")
+    def _children(self, port: str):
+        """A loop over the places of the children on a port in the list of all."""
+        return self.loop(self.number_at("%d.first", self.plus(port, 1)), self.number_at("%d.first", port))
 
     def _sum(self, segment, sums: dict[int, int], port: str, number: tuple[int, ...] = ()) -> None:
         """Σ over the children on a port, all sums of a step in one loop."""
-        program, writer, V, name = self.program, self.writer, self.kind.vector, self.label("sum")
-        terms = [a for a, leaf in sums.items() if leaf in program.alive or -leaf in program.alive]
-        if not terms:
+        program = self.program
+        rooms = {a: self.room(self.kind.vector) for a, leaf in sums.items() if leaf in program.alive or -leaf in program.alive}
+        if not rooms:
             return
-        first, last = self._children(port)
-        self.sums |= {(a, *number): f"%{name}.s{a}" for a in terms}
-        zero = self.kind.constant(0.0)
-        lines = [f"%{name}.s{a} = phi {V} [ {zero}, %{name}.before ], [ %{name}.t{a}, %{name}.end ]" for a in terms]
-        with self._each(name, first, last, lines) as j:
-            self.below = self.record_of(self.entry("%d.list", j))
+        for room in rooms.values():
+            self.put(self.kind.constant(0.0), room)
+        with self._children(port) as j:
+            self.below = self.record_of(self.number_at("%d.list", j))
             order = program.order(segment)
-            writer.run(order, uses_of(program.trace.nodes, order, terms))
-            for a in terms:
-                self.do(f"%{name}.t{a} = fadd {V} %{name}.s{a}, {writer.at(a)}")
+            self.run(order, uses_of(program.trace.nodes, order, rooms))
+            for a, room in rooms.items():
+                self.put(self.let(f"fadd {self.kind.vector} {self.get(room)}, {self.value(a)}"), room)
+        self.sums |= {(a, *number): self.get(room) for a, room in rooms.items()}
 
     def _give(self, segment, given: dict[tuple, int], port: str) -> None:
         """What a group with one port computes for each of its children, in their records."""
-        program, writer = self.program, self.writer
+        program = self.program
         wanted = [(program.given[name], ref) for name, ref in given.items() if name in program.given]
         if not wanted:
             return
-        first, last = self._children(port)
-        with self._each(self.label("give"), first, last) as j:
-            self.below = self.record_of(self.entry("%d.list", j))
+        with self._children(port) as j:
+            self.below = self.record_of(self.number_at("%d.list", j))
             order = program.order(segment)
-            writer.run(order, uses_of(program.trace.nodes, order, [ref for _, ref in wanted]))
+            self.run(order, uses_of(program.trace.nodes, order, [ref for _, ref in wanted]))
             for place, ref in wanted:
-                self.put(writer.at(ref), self.place(self.below, place))
+                self.put(self.value(ref), self.place(self.below, place))
 
 
 def function(program: RolledProgram, kind: Kind, name: str, attributes: str, strided: bool = False) -> str:

@@ -3,6 +3,8 @@
 All arguments are in lanes. Multiply-adds are chosen over the whole program, so that pieces give the same bits.
 """
 
+from collections.abc import Callable, Iterable
+
 from ..tracing.loops import Loop
 from ..tracing.operations import OPERATIONS, SAME, operands
 from ..tracing.program import Program
@@ -35,8 +37,6 @@ class _Text:
         self.program, self.kind, self.attributes, self.once = program, kind, attributes, once
         self.nodes, self.n_in = program.trace.nodes, len(program.inputs)
         self.number = {x.name: j for j, x in enumerate(program.inputs)}
-        self.size = kind.bytes * kind.width
-        self.align = self.size if kind.width > 1 else kind.bytes
         self.results = [
             (self.n_in + n, j, ref)
             for n, output in enumerate(program.outputs)
@@ -44,23 +44,28 @@ class _Text:
         ]
         self.uses = uses_of(self.nodes, program.live, [ref for output in program.outputs for ref in output.refs])
         at_once = kind.width > 1  # one sample is the user's memory, where an array may be input and result
-        self.late = [x for x in self.results if not at_once or self.nodes[abs(x[2])][0] == "const"]
+        self.late: list[tuple] = []
         self.made: dict[int, list[tuple]] = {}  # results that are written as soon as their node is made, so that it need not be kept
-        for x in self.results if at_once else ():
-            self.made.setdefault(abs(x[2]), []).append(x)
+        for x in self.results:
+            (self.made.setdefault(abs(x[2]), []) if at_once and self.nodes[abs(x[2])][0] != "const" else self.late).append(x)
 
     def whole(self, name: str) -> str:
         writer = self._writer()
-        writer.run(by_columns(self.program), self.uses, lambda i: self._give_made(writer, i))
+
+        def give(i: int) -> None:
+            for result in self.made.get(i, ()):
+                self._give(writer, *result)
+
+        writer.run(by_columns(self.program), self.uses, give)
         for result in self.late:
             self._give(writer, *result)
-        return self._function(name, writer.lines)
+        return self._function(name, writer.body)
 
     def in_pieces(self, name: str) -> str:
         cut = pieces.cut(self.program, results_last=self.kind.width == 1)
         absorbs = fused(self.nodes, self.program.live, self.uses)
-        bodies = [self._piece(cut, absorbs, piece) for piece in cut.pieces]
-        bodies += [self._last(cut, self.late[k : k + pieces.PIECE]) for k in range(0, len(self.late), pieces.PIECE)]
+        bodies = [self._piece(piece, cut.reads.__getitem__, cut.places, absorbs, self.made) for piece in cut.pieces]
+        bodies += [self._last(cut.places, self.late[k : k + pieces.PIECE]) for k in range(0, len(self.late), pieces.PIECE)]
         names = [f"{name}.{p}" for p in range(len(bodies))]
         calls = [f"call void @{each}({self._arguments()})" for each in names]
         return "".join(map(self._function, names, bodies)) + self._function(name, calls)
@@ -77,7 +82,8 @@ class _Text:
         for p, stretch in enumerate(plan.stretches):
             calls.append(f"call void @{name}.{p}({arguments})")
             if isinstance(stretch, Others):
-                bodies.append(self._function(f"{name}.{p}", self._others(stretch.nodes, plan.places)))
+                lines = self._piece(stretch.nodes, lambda i: operands(self.nodes[i]), plan.places, {}, {})
+                bodies.append(self._function(f"{name}.{p}", lines))
             else:
                 bodies.append(f"declare void @{name}.{p}({self._arguments(pointer, named=False)})\n")
         return text.module_text() + "".join(bodies) + self._function(name, calls)
@@ -92,95 +98,73 @@ class _Text:
             place += x.size * self.kind.bytes
         return lines, arguments
 
-    def _others(self, nodes: list[int], places: dict[int, int]) -> list[str]:
-        """What is not arithmetic: operands and results are in scratch memory."""
+    def _piece(
+        self, order: list[int], reads: Callable[[int], Iterable[int]], places: dict[int, int], absorbs: dict[int, int], made: dict
+    ) -> list[str]:
+        """The operations of one function: what they read of others is in the scratch memory, and what others read goes there."""
         writer = self._writer()
-        for i in nodes:
-            for j in operands(self.nodes[i]):
+        for i in order:
+            for j in reads(i):
                 self._find(writer, j, places)
-            writer.write(i, {})
+            writer.write(i, absorbs)
             if i in places:
                 self._keep(writer, i, places[i])
-        return writer.lines
+            for result in made.get(i, ()):
+                self._give(writer, *result)
+        return writer.body
 
-    def _find(self, writer: Writer, i: int, places: dict[int, int]) -> None:
-        """A value that was made before."""
-        if i in writer.names or self.nodes[i][0] == "const":
-            return
-        if self.nodes[i][0] in SAME:
-            self._find(writer, abs(self.nodes[i][1]), places)
-        if i in places:
-            self._fetch_from(writer, places, i)
-        else:
-            writer.write(i, {})
-
-    def _piece(self, cut: pieces.Cut, absorbs: dict[int, int], piece: list[int]) -> list[str]:
-        writer = self._writer()
-        for i in piece:
-            for j in cut.reads[i]:
-                if j not in writer.names:
-                    self._fetch(writer, cut, j)
-            writer.write(i, absorbs)
-            if i in cut.places:
-                self._keep(writer, i, cut.places[i])
-            self._give_made(writer, i)
-        return writer.lines
-
-    def _last(self, cut: pieces.Cut, results) -> list[str]:
+    def _last(self, places: dict[int, int], results) -> list[str]:
         """Results go out when all inputs have been read: an array may be both."""
         writer = self._writer()
         for j, index, ref in results:
-            if abs(ref) in cut.places and abs(ref) not in writer.names:
-                self._fetch(writer, cut, abs(ref))
+            self._find(writer, abs(ref), places)
             self._give(writer, j, index, ref)
-        return writer.lines
+        return writer.body
 
     # --- memory
 
-    def _fetch(self, writer: Writer, cut: pieces.Cut, i: int) -> None:
-        """A value of another piece, or an input. A truth is kept as a number that is not zero."""
-        if i not in cut.places:
+    def _find(self, writer: Writer, i: int, places: dict[int, int]) -> None:
+        """A value that another function has made, or an input. A truth is kept as a number that is not zero."""
+        name, *refs = self.nodes[i]
+        if i in writer.names or name == "const":
+            return
+        if i not in places:
+            if name in SAME:
+                self._find(writer, abs(refs[0]), places)
             writer.write(i, {})
-        else:
-            self._fetch_from(writer, cut.places, i)
-
-    def _fetch_from(self, writer: Writer, places: dict[int, int], i: int) -> None:
+            return
         value = self._load(writer, "%work", places[i])
-        if OPERATIONS[self.nodes[i][0]].truth:
-            value = writer.emit(f"fcmp une {self.kind.vector} {value}, {self.kind.constant(0.0)}")
+        if OPERATIONS[name].truth:
+            value = writer.let(f"fcmp une {self.kind.vector} {value}, {self.kind.constant(0.0)}")
         writer.names[i] = value
 
     def _keep(self, writer: Writer, i: int, place: int) -> None:
         value, V, constant = writer.names[i], self.kind.vector, self.kind.constant
         if OPERATIONS[self.nodes[i][0]].truth:
-            value = writer.emit(f"select {self.kind.of('i1')} {value}, {V} {constant(1.0)}, {V} {constant(0.0)}")
+            value = writer.let(f"select {self.kind.of('i1')} {value}, {V} {constant(1.0)}, {V} {constant(0.0)}")
         self._store(writer, value, "%work", place)
 
-    def _give_made(self, writer: Writer, i: int) -> None:
-        for result in self.made.get(i, ()) if self.nodes[i][0] != "const" else ():
-            self._give(writer, *result)
-
     def _give(self, writer: Writer, j: int, index: int, ref: int) -> None:
-        self._store(writer, writer.at(ref), f"%a{j}", index)
+        self._store(writer, writer.value(ref), f"%a{j}", index)
 
     def _place(self, writer: Writer, array: str, index: int) -> str:
-        return writer.emit(f"getelementptr i8, ptr {array}, i64 {index * self.size}")
+        return writer.at(array, str(index * self.kind.size))
 
     def _load(self, writer: Writer, array: str, index: int) -> str:
-        return writer.emit(f"load {self.kind.vector}, ptr {self._place(writer, array, index)}, align {self.align}")
+        return writer.get(self._place(writer, array, index))
 
     def _store(self, writer: Writer, value: str, array: str, index: int) -> None:
-        writer.lines.append(f"store {self.kind.vector} {value}, ptr {self._place(writer, array, index)}, align {self.align}")
+        writer.put(value, self._place(writer, array, index))
 
     # --- functions
 
     def _writer(self) -> Writer:
-        def load(emit, argument, index):
+        def load(argument, index):
             return self._load(writer, f"%a{self.number[argument]}", index)
 
         writer = Writer(self.nodes, self.kind, load)
         writer.call = lambda routine, values: self._call(writer, routine, values)
-        writer.repeat = lambda name, loop, *refs: self._repeat(writer, name, loop, refs)
+        writer.repeat = lambda loop, *refs: self._repeat(writer, loop, refs)
         return writer
 
     def _call(self, writer: Writer, routine: Routine, values: list[str]) -> list[str]:
@@ -191,27 +175,19 @@ class _Text:
         self._go(writer, routine)
         return [self._load(writer, "%work", k) for k in made]
 
-    def _repeat(self, writer: Writer, name: str, loop: Loop, refs: tuple[int, ...]) -> list[str]:
-        """A loop; that of a long body calls it. From round to round the carried values are moved from its results to its arguments."""
+    def _repeat(self, writer: Writer, loop: Loop, refs: tuple[int, ...]) -> list[str]:
+        """The rounds of a loop; that of a long body calls it. The carried values are the arguments of each call."""
         if (routine := self.bodies.get(loop)) is None:
-            return writer.loop(name, loop, *refs)
+            return writer.rounds(loop, *refs)
         given, made = self._room(routine)
         for k, ref in zip(given, refs):
-            self._store(writer, writer.at(ref), "%work", k)
-        writer.lines.append(writer.entry(name, loop, "none"))
-        if loop.before:
-            writer.lines.append(f"{name}.none:")
-            for k, ref in zip(made[:-1], refs):
-                self._store(writer, writer.at(ref), "%work", k)
-            writer.lines.append(f"br label %{name}.end")
-        writer.lines.append(f"{name}.head:")
-        self._go(writer, routine)
-        again = writer.emit(f"fcmp une {self.kind.vector} {self._load(writer, '%work', made[-1])}, {self.kind.constant(0.0)}")
-        writer.lines.append(f"br i1 {writer.any(again)}, label %{name}.next, label %{name}.end\n{name}.next:")
-        for k, j in zip(given, made[:-1]):
-            self._store(writer, self._load(writer, "%work", j), "%work", k)
-        writer.lines.append(f"br label %{name}.head\n{name}.end:")
-        return [self._load(writer, "%work", k) for k in made[:-1]]
+            self._store(writer, writer.value(ref), "%work", k)
+        with writer.group_rounds(loop):
+            self._go(writer, routine)
+            for k, j in zip(given, made[:-1]):
+                self._store(writer, self._load(writer, "%work", j), "%work", k)
+            writer.go_on(writer.let(f"fcmp une {self.kind.vector} {self._load(writer, '%work', made[-1])}, {self.kind.constant(0.0)}"))
+        return [self._load(writer, "%work", k) for k in given[: len(loop.carried)]]
 
     def _room(self, routine: Routine) -> tuple[range, range]:
         """Places of the arguments and the results of a routine."""
@@ -222,7 +198,7 @@ class _Text:
         sizes = [*(x.size for x in routine.program.inputs), *(x.size for x in routine.program.outputs)]
         pointers = [self._place(writer, "%work", self.beyond + sum(sizes[:j])) for j in range(len(sizes) + 1)]
         name = f"{self.name}.routine{self.routines.index(routine)}"
-        writer.lines.append(f"call void @{name}({', '.join(f'ptr {p}' for p in pointers)}, ptr %data)")
+        writer.do(f"call void @{name}({', '.join(f'ptr {p}' for p in pointers)}, ptr %data)")
 
     def _arguments(self, kind: str = "ptr", named: bool = True) -> str:
         names = [*(f"%a{j}" for j in range(self.n_in + len(self.program.outputs))), "%work"]
