@@ -6,9 +6,11 @@ from test_guarded_steps import START, arm, same
 
 import linkwork as lw
 from linkwork.contact.solver.complementarity import lcp
+from linkwork.model import solids
 from linkwork.simulate.ensembles.host import Host
 from linkwork.simulate.events.events import EventDetector
 from linkwork.simulate.rest.unique import unique_forces
+from linkwork.simulate.runs import compiled_steps
 from linkwork.simulate.runs.transitions import Transition
 
 CASES = {
@@ -110,3 +112,48 @@ def test_a_force_at_its_bound_is_not_clear():
     """Then other roundings would lead to another mode, and the host decides."""
     solution = unique_forces(np.eye(2), np.array([1.0, 2.0]), -np.ones(2), np.ones(2))
     assert solution.solved and solution.clear.tolist() == [False, True]
+
+
+def ball(restitution=0.9, friction=0.3):
+    builder = lw.Builder("ball").body("ball", joint=lw.Free(), **solids.sphere(1.0, 0.1))
+    return lw.Dynamics(builder.ground().contact("ball", friction=friction, restitution=restitution).model())
+
+
+def flail():
+    """A rod with a ball at its tip, on a rail above the ground, with dry friction and a limit: its tip strikes at an angle."""
+    builder = lw.Builder("flail").body("cart", joint=lw.Prismatic(axis=(1, 0, 0), friction=0.3, lower=-0.6, upper=0.6), **solids.point(1.0))
+    builder.body("rod", "cart", joint=lw.Revolute(axis=(0, 1, 0)), **solids.rod(1.0, (0, 0, -0.8)))
+    builder.body("tip", "rod", (0, 0, -0.8), joint=lw.Prismatic(axis=(0, 0, 1), lower=-0.1, upper=0.2), **solids.sphere(0.5, 0.1))
+    return lw.Dynamics(builder.ground(height=-0.87).contact("tip", friction=0.4, restitution=0.6).model())
+
+
+POINTS = {
+    "ball": (ball, (np.array([0, 0, 0, 1.0, 0, 0, 0.7]), np.array([3.0, 5.0, -2.0, 1.0, 0.5, 0.0])), 3.0),
+    "ball that comes to rest": (lambda: ball(0.3), (np.array([0, 0, 0, 1.0, 0, 0, 0.3]), np.array([0.3, 0.5, -0.2, 1.0, 0.5, 0.0])), 1.5),
+    "flail": (flail, (np.array([0.0, 1.2, 0.05]), np.array([0.5, 0.3, 0.0])), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_impacts_of_points_are_what_the_host_does(name, monkeypatch):
+    """The same events and the same motion but for rounding; samples are single runs to the bit, those that come to rest too."""
+    make, (q, v), until = POINTS[name]
+    robot, sought, find = make(), [], EventDetector.find
+    monkeypatch.setattr(EventDetector, "find", lambda *x: sought.append(x) or find(*x))
+    run = simulated(robot, (q, v), 0.5, until)
+    looks = len(sought)
+    batch = simulated(robot, (np.stack([q, q]), np.stack([v, 0.9 * v])), 0.5, until, save="last")
+    np.testing.assert_array_equal(batch.end.q[0], run.end.q)
+    np.testing.assert_array_equal(batch.end.v[0], run.end.v)
+    for event, times in batch.events.items():
+        assert times.count[0] == sum(x.name == event for x in run.events)
+    part = simulated(robot, (q, v), 0.5, until / 2)
+    assert part.contact.force.shape == (len(part.t), 1, 3)
+    on_host(monkeypatch)
+    monkeypatch.setattr(compiled_steps, "watches_points", lambda stops, *_: stops is None or stops.points is None)
+    sought.clear()
+    other = simulated(make(), (q, v), 0.5, until)
+    assert looks < len(sought) and (looks == 0) == (name == "ball")
+    assert [x.name for x in run.events] == [x.name for x in other.events] and len(run.events) > 2
+    np.testing.assert_allclose([x.t for x in run.events], [x.t for x in other.events], rtol=1e-8)
+    np.testing.assert_allclose(np.concatenate(run.end[1:]), np.concatenate(other.end[1:]), atol=1e-8)

@@ -23,7 +23,7 @@ from ..methods.rosenbrock import Rosenbrock
 from ..methods.step import Step
 from ..rates.control import Controls
 from ..rates.kernels import WithConstants
-from ..runs.compiled_steps import is_compiled_function, serve
+from ..runs.compiled_steps import is_compiled_function, serve, watches_points
 from ..runs.run import Run
 from ..runs.segments import FREE, POLYNOMIAL, Equations
 from ..runs.transitions import STRUCK, Transition, Transitions
@@ -124,8 +124,9 @@ class Host:
         robot, stops, integrator = self.asked.own, self.stops, self.run.integrator
         if not isinstance(integrator, Adaptive) or (isinstance(integrator.pair, Rosenbrock) and self.ensemble.asks):
             return False
+        plain = self.ensemble.place.dtype == np.float64 and all(self._is_compiled(x.function) for x in self.asked.events)
         bound = self.asked.keeper.held is not None and self.asked.constraints is None
-        return bool(robot.compiled and not robot.long and not bound and (stops is None or stops.points is None))
+        return bool(robot.compiled and not robot.long and not bound and watches_points(stops, self.ensemble.asks, plain))
 
     @property
     def key(self) -> tuple:
@@ -282,9 +283,9 @@ class Host:
     def note(self, samples: np.ndarray, t: np.ndarray, transition: Transitions, after: Mapping) -> None:
         """Note the events of transitions of samples."""
         struck = self.ensemble.place.library.to_host(after[STRUCK]) if STRUCK in after else np.zeros((len(t), 0))
-        for limit, x in zip(transition.joints.limits, struck.T):
+        for name, x in zip(transition.joints.names, struck.T):
             if (told := x > 0).any():
-                self.occurrences.append((samples[told], t[told], limit.name))
+                self.occurrences.append((samples[told], t[told], name))
 
     @property
     def restitution(self) -> float:

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ...contact.geometry.pairs import Pairs
+from ...contact.quantities import contact_gaps, contact_jacobian, contact_options
+from ..rest.contact_events import KINDS, Points
 from ..rest.stops import Stops
-from ..state import Rest
+from ..state import Rest, Touches
 from .events import SAMPLES, Event
 from .sampling import AGREE, AT_CHECKS, AT_FINE, CHECKS, NODES
 from .watch import Within, result_of
@@ -21,7 +24,35 @@ ALERT, FOUND = "alert", "found"  # the next step is to be looked at in any case;
 REACH, SPEED = "reach", "speed"  # the largest gap of each limit, the largest speed of each joint, at the ends of steps
 FASTEST, PUSH = "fastest", "push"  # of impacts of each joint; the largest acceleration that forces at rest have had to prevent
 RESTITUTION = "restitution"  # of limits
+SLACK, POINT_FASTEST, POINT_STRUCK = "slack of points", "fastest impacts", "struck points"  # see `rest/contact_events.py`
 INSTANT, LET_GO, OFF = "instant", "let go", "off"  # of the last event: its time, the forces of rows let go, rows that were at rest
+
+
+@dataclass(frozen=True, eq=False)
+class OpenPoints:
+    """Contact points none of which is closed: their gaps are watched."""
+
+    pairs: Pairs
+    friction: np.ndarray
+    restitution: np.ndarray
+    names: tuple[str, ...]  # of impacts
+    near: float  # m: points nearer than that take part in an impact of another
+    touch: float  # m: and nearer than that they touch
+    rtol: float  # of velocities: how exact a run has them
+
+    @staticmethod
+    def of(points: Points) -> "OpenPoints":
+        contacts = points.robot.contacts
+        names, (pairs,) = tuple(f"{label} {KINDS[0]}" for label in contacts.labels), contact_options(points.robot.model)
+        return OpenPoints(pairs, points.mu, np.array(contacts.restitution), names, points.near, points.touch, points.rtol)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def at(self, system, q, v):
+        """Gaps (n,), rows J (n, 3, nv), velocities (n, 3) at a state."""
+        J = contact_jacobian(system, q, self.pairs)
+        return contact_gaps(system, q, self.pairs), J.reshape(-1, 3, J.shape[-1]), (J @ v[:, None])[:, 0].reshape(-1, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +63,19 @@ class Joints:
     rough: np.ndarray  # rows of v with dry friction
     nv: int
     holds: bool
+    points: OpenPoints | None = None
 
     @staticmethod
     def of(stops: Stops, holds: bool, rough: np.ndarray | None = None) -> "Joints":
         """The joints of a run; `rough` are the rows with dry friction, if that varies."""
         rough = np.flatnonzero(stops.dry) if rough is None else rough
-        return Joints(tuple(stops.limits), rough, len(stops.dry), holds)
+        points = None if stops.points is None else OpenPoints.of(stops.points)
+        return Joints(tuple(stops.limits), rough, len(stops.dry), holds, points)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of impacts, of limits and of points."""
+        return [*(x.name for x in self.limits), *(() if self.points is None else self.points.names)]
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -48,6 +86,7 @@ class Joints:
     def given(self) -> dict[str, tuple[int, ...]]:
         """Shapes of what else says which joints move."""
         given: dict[str, tuple[int, ...]] = {"low": (self.nv,), "high": (self.nv,)} if self.holds else {}
+        given |= {} if self.points is None else {SLACK: (len(self.points),)}
         return given | ({"open": (len(self.limits),)} if self.limits else {})
 
     @property
@@ -60,6 +99,7 @@ class Joints:
     def known(self) -> dict[str, tuple[int, ...]]:
         """Shapes of all that is known of what the joints do, which transitions change."""
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("slides", "rests", "low", "high", SPEED, FASTEST, LET_GO, OFF), (self.nv,))
+        shapes |= {} if self.points is None else dict.fromkeys((SLACK, POINT_FASTEST, POINT_STRUCK), (len(self.points),))
         return shapes | {PUSH: (), INSTANT: ()} | (dict.fromkeys(("open", REACH), (len(self.limits),)) if self.limits else {})
 
     def values(self, stops: Stops) -> dict[str, np.ndarray]:
@@ -69,6 +109,8 @@ class Joints:
         low, high = np.where(rests > 0, stops.bounds, [[-np.inf], [np.inf]])
         modes = {"slides": stops.sliding, "rests": rests, "low": low, "high": high, "open": np.where(stops.stopped, 0.0, 1.0)}
         modes |= {REACH: stops.reach, SPEED: stops.speed, FASTEST: stops.fastest, PUSH: stops.push, RESTITUTION: stops.restitution or 0.0}
+        if stops.points is not None:
+            modes |= {SLACK: stops.points.slack, POINT_FASTEST: stops.points.fastest, POINT_STRUCK: stops.points.struck.astype(float)}
         return modes | {INSTANT: stops.time, LET_GO: stops.let_go, OFF: stops.off.astype(float)}
 
     def rest(self, before: Rest, numbers: Mapping) -> Rest:
@@ -76,6 +118,10 @@ class Joints:
         rows, limits = np.flatnonzero(numbers["rests"] > 0), bool(self.limits)
         arrays = {"fastest": FASTEST, "speed": SPEED, "sliding": "slides", "let_go": LET_GO} | ({"reach": REACH} if limits else {})
         known: dict[str, Any] = {name: np.array(numbers[x]) for name, x in arrays.items()}
+        if before.points is not None:
+            points = Touches(*(np.zeros_like(x) for x in before.points))
+            touches = {"slack": np.array(numbers[SLACK]), "fastest": np.array(numbers[POINT_FASTEST]), "struck": numbers[POINT_STRUCK] > 0}
+            known["points"] = points._replace(**touches)
         return before._replace(
             **known, push=float(numbers[PUSH]), time=float(numbers[INSTANT]),
             rows=rows, rest=rows.copy(), bounds=np.stack([numbers["low"], numbers["high"]]), force=np.zeros(len(rows)), loosens=False,
@@ -99,20 +145,28 @@ class Joints:
             if self.holds:
                 force = rates.holding(here["t"], here["q"], here["v"])
                 quiet = quiet & np.all(np.where(at["rests"] > 0, np.minimum(force - at["low"], at["high"] - force), np.inf) > 0)
+        if self.points is not None:
+            looks = [self.points.at(rates.system(here["q"]), here["q"], here["v"]) for here in states]
+            quiet = quiet & np.all(_stay_open([gaps + at[SLACK] for gaps, _, _ in looks], [u[:, 0] for _, _, u in looks], step.h))
         return quiet & self._is_within_limits(states, step.h, at["open"]) if self.limits else quiet
 
     def _is_within_limits(self, states, h, open_):
-        """Between two looks a gap that shrinks, then grows, is at least where its tangents meet."""
         row, rate = (np.array([getattr(x, name) for x in self.limits]) for name in ("row", "rate"))
         side, bound = (np.array([getattr(x, name) for x in self.limits]) for name in ("side", "bound"))
         gaps, speeds = [side * (x["q"][row] - bound) for x in states], [side * x["v"][rate] for x in states]
-        apart = gaps[0] == gaps[0]
-        for k, part in enumerate(np.diff(SAMPLES)):
-            (a, b), (u, w) = gaps[k : k + 2], speeds[k : k + 2]
-            turns = (u < 0) & (w > 0)
-            least = (w * a - u * (b - w * (part * h))) / np.where(turns, w - u, 1.0)
-            apart = apart & (b > 0) & (~turns | (least > 0))
-        return np.all(apart | (open_ <= 0))
+        return np.all(_stay_open(gaps, speeds, h) | (open_ <= 0))
+
+
+def _stay_open(gaps: list, speeds: list, h):
+    """Which gaps stay open in a step, by their values and rates at all looks: between two looks a gap that shrinks, then grows, is at least
+    where its tangents meet."""
+    apart = gaps[0] == gaps[0]
+    for k, part in enumerate(np.diff(SAMPLES)):
+        (a, b), (u, w) = gaps[k : k + 2], speeds[k : k + 2]
+        turns = (u < 0) & (w > 0)
+        least = (w * a - u * (b - w * (part * h))) / np.where(turns, w - u, 1.0)
+        apart = apart & (b > 0) & (~turns | (least > 0))
+    return apart
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """The steps of a run made by compiled code, many at a time. Where forces are Python functions, they are called between compiled parts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
@@ -25,7 +25,7 @@ from ..requests.settings import Settings
 from ..rest.stops import Stops
 from ..state import Released, State
 from .segments import FORCES, FREE, POLYNOMIAL, ROWS, Equations, RepeatedStep, Segments
-from .transitions import BEGINS, SETTLED, Transition, Transitions, alone
+from .transitions import BEGINS, MOST_POINTS, MOST_VELOCITIES, SETTLED, Transition, Transitions, alone
 
 ROOM = 1 << 19  # bytes of the rows of one call
 MOST = 512  # steps of one call, so that Ctrl-C and a progress bar are served
@@ -113,10 +113,12 @@ class CompiledSteps(ABC):
         self.ready: dict[bool, tuple[Any, Joints | None, list, list]] = {}
 
     @staticmethod
-    def constraints_of(flow: Flow, settings: Settings) -> tuple[bool, OnConstraints | None]:
+    def constraints_of(flow: Flow, settings: Settings, events: Sequence[Event] = ()) -> tuple[bool, OnConstraints | None]:
         """Can the steps of a run be compiled, as far as method and contacts allow; and the constraints that each returns to."""
-        robot, points, held = flow.robot, flow.stops is not None and flow.stops.points is not None, flow.keeper.held
-        if not (robot.compiled and robot.nv and not robot.long) or settings.velocities != "v" or points:
+        robot, held, compiled = flow.robot, flow.keeper.held, all(is_compiled_function(flow.robot, x.function) for x in events)
+        if not (robot.compiled and robot.nv and not robot.long) or settings.velocities != "v":
+            return False, None
+        if not watches_points(flow.stops, asks_of(flow), compiled):
             return False, None
         constraints = OnConstraints.of(flow.keeper)
         return held is None or constraints is not None, constraints
@@ -224,7 +226,7 @@ class AdaptiveSteps(CompiledSteps):
     @staticmethod
     def of(flow: Flow, integrator, settings: Settings, detector: EventDetector) -> "AdaptiveSteps | None":
         """Those of a run that can be compiled. None where steps are made in Python."""
-        compiles, constraints = CompiledSteps.constraints_of(flow, settings)
+        compiles, constraints = CompiledSteps.constraints_of(flow, settings, detector.events)
         if not compiles or not isinstance(integrator, Adaptive):
             return None
         if isinstance(integrator.pair, Rosenbrock) and not are_compiled(flow):  # it takes slopes, which Python functions have not
@@ -302,7 +304,17 @@ class AdaptiveSteps(CompiledSteps):
 
 def serve(stops: Stops | None, constraints: OnConstraints | None) -> bool:
     """Are there compiled steps for what joints do? Under constraints no joint may be held at rest."""
-    return stops is None or not stops.held or (constraints is None and not stops.shares)
+    return stops is None or not stops.held or (constraints is None and not stops.shares and not stops.presses)
+
+
+def watches_points(stops: Stops | None, asks: int, compiled_events: bool) -> bool:
+    """Are there compiled steps where contact points are open, if there are any? Where transitions settle what strikes."""
+    points = None if stops is None else stops.points
+    if points is None:
+        return True
+    robot = points.robot
+    few = points.n <= MOST_POINTS and robot.nv <= MOST_VELOCITIES and robot.constraints is None
+    return few and points.law == "together" and points.rtol > 0 and not asks and compiled_events
 
 
 def asks_of(flow: Flow) -> int:

@@ -80,6 +80,12 @@ class Stored:
         numbers = np.arange(1, len(steps) + 1)
         rows = numbers[(first + numbers - 1) % self.settings.every == 0]
         self.rows.extend(*(x[rows] for x in (steps.t, steps.q, steps.v, steps.vdot, steps.tau)))
+        self._no_forces(len(rows))
+
+    def _no_forces(self, rows: int) -> None:
+        """Rows of compiled steps, in which no contact point is closed."""
+        if self.forces is not None:
+            self.forces.extend(np.zeros((rows, len(self.flow.robot.contacts), 3)))
 
     def _on_grid(self, steps) -> None:
         """The rows at multiples of dt after the last row, up to the end of these steps."""
@@ -95,6 +101,7 @@ class Stored:
         xi, v = steps.at(i, x)
         q, v = self.flow.keeper.back(times, self.flow.integrate(steps.q[i], xi), v)
         self.rows.extend(times, q, v, *self.flow.at_many(times, q, v))
+        self._no_forces(len(times))
 
     @property
     def next_row(self) -> float:

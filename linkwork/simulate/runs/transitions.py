@@ -13,32 +13,59 @@ from typing import Any
 import numpy as np
 
 from ... import quantities
+from ...contact.cone import mean_compliance, norm
+from ...contact.kinds import Contact
+from ...contact.kinds.coulomb import local
+from ...contact.quantities import contact_gaps
+from ...contact.solver.accelerations import SPEED as SPEED_OF_SLIP
 from ...engine.loading.kernel import Kernel
 from ...engine.running.repeat import Form, Repeat
 from ...lie.iteration import iterate
 from ...lie.scalars import like, opaque
 from ..events.events import SAME, SAMPLES
-from ..events.guard import ALERT, FASTEST, INSTANT, LET_GO, OFF, PUSH, REACH, RESTITUTION, SPEED, Guard, Joints
+from ..events.guard import (
+    ALERT,
+    FASTEST,
+    INSTANT,
+    LET_GO,
+    OFF,
+    POINT_FASTEST,
+    POINT_STRUCK,
+    PUSH,
+    REACH,
+    RESTITUTION,
+    SLACK,
+    SPEED,
+    Guard,
+    Joints,
+    OpenPoints,
+)
 from ..events.watch import Watch, Within, result_of, root
 from ..methods.pairs import Pair
 from ..rates.compliance import BOUND
 from ..requests.grid import later
 from ..requests.motion_checks import LARGEST
+from ..rest.contact_events import REST as REST_OF_POINTS
+from ..rest.contact_events import STILL
 from ..rest.resting import REST
 from ..rest.stops import NEAR
 from ..rest.unique import unique_forces
 from .segments import FREE, POLYNOMIAL, Equations, Named, Rates, observed_shapes
 
 SETTLED = "settled"  # is it settled?
-STRUCK = "struck"  # limits that were struck
+STRUCK = "struck"  # limits, then points, that were struck
 BEFORE = "q before", "v before", "vdot before", "tau before"  # the state just before
 PART = "part"  # the fraction of the step that was made
 BEGINS = "begins"  # is it the start of a run, and not a step?
 MOTION = "t", "late", "q", "v", "vdot", "tau", FREE
 STEP = "t0", "late0", "h", "q0", POLYNOMIAL  # the step in which something may happen
 HALVINGS = 50  # in search of a place between a value that is zero and the next time that it is
-MOST = 16  # velocities: the kernel has as many operations as the inverse of the mass matrix, many times
+MOST_POINTS = 8
+MOST_VELOCITIES = 16  # the kernel has as many operations as the inverse of the mass matrix, many times
 ULP = 2.0**-52
+LOCAL = 16  # steps of Newton's method for the impulse of one contact
+EXACT = 1e-10  # of the velocity of an impact: the residual of the impulse
+MARGIN = 1e-3  # of the condition under which there is one impulse
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +81,22 @@ class Transition:
     def serves(of: Equations, guard: Guard | None) -> bool:
         """Is there a transition for joints under these equations?"""
         tree = of.constraints is None and not of.asks and of.robot.constraints is None
-        return tree and guard is not None and guard.joints is not None and not guard.always and of.robot.nv <= MOST
+        if not tree or guard is None or guard.joints is None or guard.always or of.robot.nv > MOST_VELOCITIES:
+            return False
+        return guard.joints.points is None or len(guard.joints.points) <= MOST_POINTS
 
     # --- where it is
 
     def values(self, rates: Rates, state: Mapping, at: Mapping):
-        """One number for each limit, and for each velocity the slip and the room of the force that holds it: positive as long as nothing
-        happens."""
+        """One number for each limit and contact point, and for each velocity the slip and the room of the force that holds it: positive as
+        long as nothing happens."""
         gap = np.where(at["open"] > 0, self._gaps(state["q"]), np.inf) if self.joints.limits else np.zeros(0)
         slip = np.where((at["slides"] != 0) & ~(at["rests"] > 0), at["slides"] * state["v"], np.inf)
         force = rates.holding(state["t"], state["q"], state["v"])
         room = np.where(at["rests"] > 0, np.minimum(force - at["low"], at["high"] - force), np.inf)
-        return np.concatenate([gap, slip, room])
+        points, q = self.joints.points, state["q"]
+        near = np.zeros(0) if points is None else contact_gaps(rates.system(q), q, points.pairs) + at[SLACK]
+        return np.concatenate([gap, near, slip, room])
 
     def _gaps(self, q):
         row, side, bound = self._limits("row", "side", "bound")
@@ -130,6 +161,30 @@ class Transition:
         solved = found.solved & (~some | held.solved)
         return q, np.where(strikes, v1, v), fastest, np.where(told, 1.0, 0.0), ~strikes | solved
 
+    def strike_point(self, points: OpenPoints, at: Mapping, system, C, q, v, hits):
+        """v, the fastest impacts, the slack of the gaps, and whether that is certain, after one point has struck: see `resting.strike`.
+
+        The tangents answer an impulse by S; with μ |w| below 2 √κ/(1 + κ), κ the ratio of the eigenvalues of S, there is one impulse.
+        """
+        gaps, J, u = points.at(system, q, v)
+        which = np.where(hits > 0, 1.0, 0.0)
+        rows, own, mu = np.sum(which[:, None, None] * J, 0), which @ u, which @ points.friction
+        fastest = np.where((hits > 0) & (u[:, 0] < 0), np.maximum(at[POINT_FASTEST], -u[:, 0]), at[POINT_FASTEST])
+        slow = np.maximum(SPEED_OF_SLIP * 1e-3, np.maximum(REST_OF_POINTS * fastest, points.rtol * norm(u)))
+        single = np.all((hits > 0) | (gaps > points.near)) & (own[0] < -(which @ slow))
+        G = rows @ C @ rows.mT
+        back = u[:, 0] @ (which * points.restitution)
+        free = own + np.stack([back, 0.0 * back, 0.0 * back])
+        impulse = local(G, free, mu, 0.0 * own, LOCAL)
+        law = Contact(free, mean_compliance(G), np.zeros_like(mu)[None], mu[None])
+        S = G[1:, 1:] - G[1:, :1] @ G[:1, 1:] / G[0, 0]
+        w, trace, root_of = norm(G[1:, 0]) / G[0, 0], S[0, 0] + S[1, 1], np.sqrt(np.maximum(S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0], 0.0))
+        unique = (mu * w * trace <= (2.0 - MARGIN) * root_of) | (mu * w <= EXACT)
+        left = law.left((G @ impulse[:, None])[:, 0] + free, impulse)
+        v = v + (C @ (rows.mT @ impulse[:, None]))[:, 0]
+        leaves = -back > np.maximum(STILL, which @ slow)
+        return v, fastest, np.zeros_like(gaps), single & unique & leaves & (left <= EXACT * norm(own))
+
     def choose(self, rates, at: Mapping, C, t, q, v, pinned, let_go):
         """Finds what rests and what slides from here on, and whether that is certain; `pinned` are rows that have just been let go, whose
         forces are `let_go`. See `resting.choose`."""
@@ -165,7 +220,7 @@ class Transition:
 
     def __call__(self, at: Mapping) -> dict[str, Any]:
         """The numbers after the event, those of a sample that is not settled as they were."""
-        n, limits = self.joints.nv, len(self.joints.limits)
+        joints, n, limits = self.joints, self.joints.nv, len(self.joints.limits)
         rates, begins, h, t0 = Rates(self.of, at), at[BEGINS] > 0, at["h"], at["t0"]
         ends = opaque(at["q"]), opaque(at["v"])
         within = Within(rates.system(at["q0"]), (t0, at["q0"], at["v"]), ends, h, at[POLYNOMIAL], rates.at)
@@ -182,7 +237,8 @@ class Transition:
         new["vdot before"], new["tau before"] = rates.of_modes(at["slides"], at["rests"], t, q, v)
         values = self.values(rates, {"t": t, "q": q, "v": v}, at)
         first, earlier, least = [], like(False, q), np.min(values)
-        for k in range(limits + 2 * n):
+        count = limits + (0 if joints.points is None else len(joints.points))
+        for k in range(count + 2 * n):
             here = (values[k] == least) & ~earlier & ~begins
             first.append(np.where(here, 1.0, 0.0))
             earlier = earlier | here
@@ -200,8 +256,20 @@ class Transition:
             q, v = np.where(struck, q1, q), np.where(struck, v1, v)
             new |= {FASTEST: np.where(struck, fastest, at[FASTEST]), STRUCK: np.where(struck, told, 0.0)}
             certain = certain & (~struck | solved)
-        stops, freed = hits[limits : limits + n] > 0, hits[limits + n :] > 0
-        slow = np.any(stops) & (rates.friction(q) > 0) & (np.abs(v) <= NEAR * new[SPEED])
+        touched = like(False, q)
+        if (points := joints.points) is not None:
+            system = rates.system(q)
+            touched = np.any(hits[limits:count] > 0)
+            v1, fastest, slack, solved = self.strike_point(points, at, system, C, q, v, hits[limits:count])
+            gaps = contact_gaps(system, q, points.pairs)
+            apart = np.all((hits[limits:count] > 0) | (gaps > points.near))
+            at_limit = np.any(self._gaps(q) <= NEAR * np.maximum(new[REACH], np.abs(bound))) if limits else like(False, q)
+            certain = certain & apart & (~touched | (solved & ~at_limit))
+            new |= {POINT_FASTEST: np.where(touched, fastest, at[POINT_FASTEST]), SLACK: slack, POINT_STRUCK: hits[limits:count]}
+            new[STRUCK] = np.concatenate([new.get(STRUCK, np.zeros(0)), hits[limits:count]])
+            v = np.where(touched, v1, v)
+        stops, freed = hits[count : count + n] > 0, hits[count + n :] > 0
+        slow = (np.any(stops) | touched) & (rates.friction(q) > 0) & (np.abs(v) <= NEAR * new[SPEED])
         v = np.where(stops | slow, 0.0, v)
         force = rates.holding(t, q, v)
         let_go = np.where(freed, np.where(force - at["low"] < at["high"] - force, at["low"], at["high"]), np.nan)
@@ -235,7 +303,7 @@ class Transitions(Named):
         watched = {} if watch is None else watch.state(observed_shapes(of, watch))
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("q", "q0", "q before"), (of.robot.nq,)) | {POLYNOMIAL: (pair.degree + 1, 2 * n)}
         shapes |= dict.fromkeys(("v", "vdot", "tau", FREE, "held", *BEFORE[1:]), (n,)) | joints.known | watched | dict(of.varied)
-        more: dict[str, tuple[int, ...]] = {STRUCK: (len(joints.limits),)} if joints.limits else {}
+        more: dict[str, tuple[int, ...]] = {STRUCK: (len(joints.names),)} if joints.names else {}
         states = *MOTION, *joints.known, *watched, *BEFORE, PART, SETTLED, *more
         super().__init__(of, states, (*STEP, BEGINS, ALERT, RESTITUTION, "held", *of.varied), shapes | more)
         self.joints, self.once = joints, once
@@ -261,8 +329,8 @@ class Transitions(Named):
         return {name: self.shapes.get(name, ()) for name in (*BEFORE, PART, SETTLED, STRUCK) if name in self.state}
 
     def names(self, after: Mapping) -> list[str]:
-        """The names of the limits that were struck in the transition of one sample."""
-        return [limit.name for limit, x in zip(self.joints.limits, after.get(STRUCK, ())) if x]
+        """The names of what was struck in the transition of one sample."""
+        return [name for name, x in zip(self.joints.names, after.get(STRUCK, ())) if x]
 
 
 def alone(kernel: Kernel, states: int) -> Callable[[list], list]:
