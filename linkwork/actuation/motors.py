@@ -39,11 +39,15 @@ class Actuators:
     @cached_property
     def gears(self) -> np.ndarray:
         """(count, nv): lengths of the actuators by velocities; forces act as gears* force."""
-        found = np.zeros((self.count, self.robot.nv))
+        return self._ratios(1, self.robot.nv)
+
+    def _ratios(self, which: int, count: int) -> np.ndarray:
+        """Ratios of the gears at the places of their joints in q (0) or in v (1)."""
+        ratios = np.zeros((self.count, count))
         for i, x in enumerate(self.each):
             for joint, ratio in x.gears:
-                found[i, self._joints[joint][1]] += ratio
-        return found
+                ratios[i, self._joints[joint][which]] += ratio
+        return ratios
 
     @cached_property
     def _joints(self):
@@ -79,11 +83,7 @@ class Actuators:
 
     def length(self, q):
         """Σ gear q (..., count)."""
-        places = np.zeros((self.count, self.robot.nq))
-        for i, x in enumerate(self.each):
-            for joint, ratio in x.gears:
-                places[i, self._joints[joint][0]] += ratio
-        return (like(places, q) @ q[..., None])[..., 0]
+        return (like(self._ratios(0, self.robot.nq), q) @ q[..., None])[..., 0]
 
     def force(self, q, v, u):
         """Forces of the joints (..., nv):  gears* clip(gain clip(u) + offset − stiffness length − damping rate), within the efforts."""

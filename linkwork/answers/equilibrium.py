@@ -118,8 +118,8 @@ def equilibrium(robot, q0, tau=None, external=None, *, t=None, search: str | Non
         raise OptionError(f'{robot.model.name} cannot go down its energy: {problem.without_energy}. Use search="forces".')
     search = search or ("forces" if problem.without_energy else "energy")
     active = tuple(x for x in problem.limits if x.side * (q0[x.row] - x.bound) <= 0) if limits else ()
-    found = settle(problem, problem.closed(q0, active), active, search == "energy")
-    return described(found.place, found.steps, search, t, kind)
+    place, steps = settle(problem, problem.closed(q0, active), active, search == "energy")
+    return described(place, steps, search, t, kind)
 
 
 def posed(robot, who: str, q, tau, external, t, limits: bool) -> tuple[Problem, np.ndarray, np.dtype]:

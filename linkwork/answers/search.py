@@ -6,8 +6,6 @@
 Every step keeps the constraints, and is as good as its first and second derivatives say, or is shortened (Moré and Sorensen).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..errors import EquilibriumError
@@ -26,16 +24,8 @@ AWAY = 1e7  # sizes of the mechanism: what goes farther goes away
 SMALL = 1e-12  # of the energy: changes below are rounding
 
 
-@dataclass
-class Found:
-    """Where a search ended."""
-
-    place: Place
-    steps: int
-
-
-def settle(problem: Problem, q, active, by_energy: bool) -> Found:
-    """The balance that is found from a configuration on the constraints; or an error that says why none is."""
+def settle(problem: Problem, q, active, by_energy: bool) -> tuple[Place, int]:
+    """The balance that is reached from a configuration on the constraints, and the number of steps; or an error that says why none is."""
     place, radius, travelled, step = problem.at(q, active), FIRST, 0.0, 0
     check_numbers(place)
     for step in range(STEPS):
@@ -44,7 +34,7 @@ def settle(problem: Problem, q, active, by_energy: bool) -> Found:
             further = onward(place, by_energy)
             if further is None:
                 check_springs(place)
-                return Found(place, step)
+                return place, step
             place, radius = further, FIRST
             continue
         s, expected = best_step(place, radius, by_energy)

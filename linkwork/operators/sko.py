@@ -11,6 +11,7 @@ from .. import sweeps
 from ..errors import ModelError, ShapeError, old_name, renamed_keyword
 from ..model.tree import Tree, concatenated
 from ..sweeps import Blocks, Rates, at_rest
+from ..sweeps.blocks import shapes
 from ..sweeps.divide_and_conquer import divide_and_conquer
 from ..sweeps.lyapunov import backward_element
 from ..sweeps.schedule import Schedule, schedule
@@ -258,15 +259,12 @@ def tree_of(parent: Iterable[int], H) -> Tree:
 
 def check_blocks(sko: SKO) -> None:
     """Every block fits its neighbours, or it is said which does not."""
-    tree, height = sko.tree, sko.heights
-    for k, p in enumerate(tree.parent):
-        m, r = height[k], tree.widths[k]
-        above = height[p] if p != tree.world else sko.base.shape[-2]
-        takes = {"A": (above, m), "H": (r, m), "M": (m, m), "armature": (r, r), "a": (m, 1), "b": (m, 1)}
-        for name, shape in takes.items():
-            came = getattr(sko, name)[k].shape
-            if came[-2:] != shape:
-                raise ShapeError(
-                    f"{name}({k}) has shape {came}; node {k} has {m} entries and {r} velocities, "
-                    f"its parent {above} entries, so it takes {shape}."
-                )
+    columns = ((k, name, getattr(sko, name)[k].shape, (m, 1)) for k, m in enumerate(sko.heights) for name in "ab")
+    for k, name, came, fitting in (*shapes(sko.blocks, sko.base.shape[-2]), *columns):
+        if came[-2:] != fitting:
+            p, m, r = sko.tree.parent[k], sko.heights[k], sko.tree.widths[k]
+            above = sko.heights[p] if p != sko.tree.world else sko.base.shape[-2]
+            raise ShapeError(
+                f"{name}({k}) has shape {came}; node {k} has {m} entries and {r} velocities, "
+                f"its parent {above} entries, so it takes {fitting}."
+            )

@@ -54,6 +54,15 @@ class Rates:
         return replace(self, **others)
 
 
+def shapes(s: Blocks, world: int) -> Iterator[tuple]:
+    """(node, name of its block, shape that it has, shape that fits its neighbours) of all blocks; `world` is the height of the world."""
+    for k, p in enumerate(s.tree.parent):
+        n, r = s.M[k].shape[-1], s.tree.widths[k]
+        above = s.M[p].shape[-1] if p != s.tree.world else world
+        for name, fitting in (("A", (above, n)), ("H", (r, n)), ("M", (n, n)), ("armature", (r, r))):
+            yield k, name, getattr(s, name)[k].shape, fitting
+
+
 class BlockRates(NamedTuple):
     """How the blocks change along a motion: J̊(k) = A* J̊(p) + Å* J(p) + H̊ is the rate of V(k) per velocity, and
     M J̊ + N J has the velocity-dependent forces, with N + N* the rate of M."""

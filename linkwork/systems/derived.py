@@ -8,6 +8,7 @@ from copy import copy
 
 from ..errors import ModelError
 from ..sweeps import BlockRates, Blocks, Rates
+from ..sweeps.blocks import shapes
 from .rigid import RigidTree
 
 
@@ -57,13 +58,8 @@ class Derived(RigidTree):
     def blocks(self, q) -> Blocks:
         s = self.producer.blocks(self.nodes, self.nodes.blocks(q), q)
         self._check(isinstance(s, Blocks), "returns its blocks as Blocks: s._replace(M=...)")
-        for k in s.tree.base_to_tips():
-            p, n, r = s.tree.parent[k], s.M[k].shape[-1], s.tree.widths[k]
-            above = s.M[p].shape[-1] if p != s.tree.world else self.nodes.still.shape[-2]
-            takes = {"A": (above, n), "H": (r, n), "M": (n, n), "armature": (r, r)}
-            for name, shape in takes.items():
-                came = getattr(s, name)[k].shape[-2:]
-                self._check(came == shape, f"gives node {k} a block {name} of shape {came}; it takes {shape}")
+        for k, name, came, fitting in shapes(s, self.nodes.still.shape[-2]):
+            self._check(came[-2:] == fitting, f"gives node {k} a block {name} of shape {came[-2:]}; it takes {fitting}")
         return s._replace(q=q)
 
     def _check(self, good: bool, said: str) -> None:
