@@ -13,8 +13,8 @@ from ..lie.embedding import tilde as skew
 from ..lie.scalars import like
 from ..model.tree import concatenated
 from ..quantities import jacobian, jacobian_derivative, pose
+from ..sweeps import velocities
 from ..sweeps.jacobian import brackets, owners
-from ..systems.rigid import placements, shifts
 
 
 def precedes(tree) -> np.ndarray:
@@ -34,12 +34,8 @@ def node_jacobians(nodes, q):
 
         K(k) = φ*(p,k) K(p) + H*(k)                      Müller and Terze (18), in the closed form (24)
     """
-    tree, H = nodes.tree, nodes.H
-    phi = shifts(tree, placements(nodes, q))
-    K, own = tree.slots(), like(np.eye(tree.nv), q)
-    K[tree.world] = like(np.zeros((6, tree.nv)), q)
-    for k in tree.base_to_tips():
-        K[k] = phi[k].mT @ K[tree.parent[k]] + H[k].mT @ own[tree.rows[k], :]
+    tree = nodes.tree
+    K = velocities(nodes.blocks(q), tree.split_rows(like(np.eye(tree.nv), q)), like(np.zeros((6, tree.nv)), q))
     return nodes.stack([*(K[k] for k in tree.base_to_tips()), K[tree.world]])
 
 

@@ -106,8 +106,7 @@ class SKO:
 
     def velocities(self, v):
         """V = A* H* v, slots."""
-        v = self.tree.split(v)
-        return self.scatter({k: self.H[k].mT @ v[k] for k in self.tree.base_to_tips()})
+        return sweeps.velocities(self.blocks, self.tree.split(v), np.zeros_like(self.base))
 
     def inverse_dynamics(self, vdot):
         """τ = 𝓜 v̇ + 𝓒 (..., nv)."""

@@ -21,11 +21,6 @@ def placements(nodes, q):
     return X
 
 
-def shifts(tree, X):
-    """φ(p,k) of every node (Jain, 1.31)."""
-    return each(tree, phi, X)
-
-
 class RigidNode:
     """How node k of a rigid tree moves; q, V and v are slots, one value for each node."""
 
@@ -123,8 +118,8 @@ class RigidTree(System):
         return self.placed_blocks(placements(self, q), q)
 
     def placed_blocks(self, X, q) -> Blocks:
-        """A = φ(p,k) from poses on the parents; H, M and armature are constants of the nodes."""
-        return Blocks(self.tree, shifts(self.tree, X), self.H, self.M, self.joint_inertias, q)
+        """A = φ(p,k) from poses on the parents (Jain, 1.31); H, M and armature are constants of the nodes."""
+        return Blocks(self.tree, each(self.tree, phi, X), self.H, self.M, self.joint_inertias, q)
 
     def rates(self, s: Blocks, v, tau=None, external=None) -> Rates:
         """a and b less wrenches on the bodies, the world accelerating against gravity."""

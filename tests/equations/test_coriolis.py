@@ -12,7 +12,6 @@ import linkwork as lw
 from linkwork.equations import Equations
 from linkwork.equations.equations import FORMS
 from linkwork.spatial import tilde
-from linkwork.systems.rigid import placements, shifts
 
 MODELS = Path(__file__).parents[1] / "models"
 REAL = {"panda": False, "ur5": False, "solo12": True, "simple_humanoid": True}
@@ -119,7 +118,7 @@ def test_the_matrix_form_is_the_sum_of_its_written_terms(robot):
     """C = -K* (b* J + J A a) K (52), b = diag ad_V, A of all shifts, a = the brackets one below the diagonal (31)."""
     s, nodes = state(robot), robot.lowered.plain()
     tree, n = nodes.tree, len(nodes.tree)
-    phi = shifts(tree, placements(nodes, s.q))
+    phi = nodes.blocks(s.q).A
     E, a, J = (np.zeros((6 * n, 6 * n)) for _ in range(3))
     H, v = np.zeros((6 * n, robot.nv)), tree.split(s.v)
     for k, p in enumerate(tree.parent):
