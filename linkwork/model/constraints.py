@@ -101,9 +101,6 @@ class Linear(Bond):
     def joints(self):
         return tuple(joint for joint, _ in self.terms)
 
-    def renamed(self, n):
-        return replace(self, name=n(self.name), terms=tuple((n(joint), x) for joint, x in self.terms))
-
 
 @dataclass(frozen=True)
 class Driven(Bond):
@@ -125,9 +122,6 @@ class Driven(Bond):
     @property
     def joints(self):
         return (self.joint,)
-
-    def renamed(self, n):
-        return replace(self, name=n(self.name), joint=n(self.joint))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Forces that a mechanism carries with it besides those along its joints: springs and dampers between points, pushes, and a fluid
 about bodies that does not rotate: added mass, drag, buoyancy and current."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -30,10 +30,6 @@ class Attached:
     def bodies(self) -> tuple[str, ...]:
         """The bodies and frames it names; the world has no name."""
         return tuple(x for body, _ in self.POINTS if (x := getattr(self, body)) is not None)
-
-    def renamed(self, n: Callable) -> Self:
-        """It with other names: n of each."""
-        return replace(self, name=n(self.name), **{body: n(getattr(self, body)) for body, _ in self.POINTS})
 
     def seen_from(self, moved: Mapping[str | None, Pose]) -> Self:
         """It with points and directions in other body frames, `moved` the old ones in the new; on a frame nothing changes."""

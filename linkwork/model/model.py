@@ -386,35 +386,28 @@ def welded(placed: PlacedJoint, q) -> PlacedJoint:
     return replace(placed, joint=Fixed(), at=placed.at @ displacement(placed.joint, np.broadcast_to(held, (nq,))))
 
 
-NAMES = {  # fields that name something of the model
-    "bodies": ("name",),
-    "joints": ("name", "parent", "child"),
-    "frames": ("name", "body"),
-    "loops": ("name", "parent", "child"),
-    "couplings": ("name", "joint", "of"),
-    "contacts": ("name", "one", "other"),
-    "actuators": ("name",),
-}
+NAMING = {"name", "parent", "child", "body", "joint", "of", "one", "other"}  # fields of parts that name something of the model
+BY_JOINT = {"gears", "terms"}  # fields that are pairs of a joint and a number
+NAMED = "bodies", "joints", "frames", "loops", "couplings", "forces", "constraints", "contacts", "actuators"
 
 
 def renamed(model: Model, prefix: str) -> Model:
     """The model with a prefix before the name of everything in it."""
 
     def n(name):
-        return None if name is None else prefix + name
+        return prefix + name if isinstance(name, str) else name
 
-    def part_renamed(x, names):
-        return replace(x, **{name: n(getattr(x, name)) for name in names})
+    def part(x):
+        own = {name for name, _ in x.POINTS} if isinstance(x, Bond) else set()
+        new = {each.name: n(getattr(x, each.name)) for each in fields(x) if each.name in NAMING | own}
+        by_joint = [each.name for each in fields(x) if each.name in BY_JOINT]
+        return replace(x, **new, **{name: tuple((n(joint), value) for joint, value in getattr(x, name)) for name in by_joint})
 
-    parts: dict[str, Any] = {part: [part_renamed(x, names) for x in getattr(model, part)] for part, names in NAMES.items()}
-    parts["actuators"] = [replace(x, gears=tuple((n(joint), ratio) for joint, ratio in x.gears)) for x in parts["actuators"]]
     return replace(
         model,
-        **parts,
-        forces=tuple(x.renamed(n) for x in model.forces),
-        constraints=tuple(x.renamed(n) for x in model.constraints),
+        **{kind: tuple(map(part, getattr(model, kind))) for kind in NAMED},  # type: ignore[arg-type]
         excluded=tuple((n(a), n(b)) for a, b in model.excluded),
-        fluid=model.fluid and replace(model.fluid, immersed=tuple(replace(x, body=n(x.body)) for x in model.fluid.immersed)),
+        fluid=model.fluid and replace(model.fluid, immersed=tuple(map(part, model.fluid.immersed))),
         order=(),
     )
 
