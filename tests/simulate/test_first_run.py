@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.engine.loading import kernel, notice
-from linkwork.motion import tableau
+from linkwork.simulate.methods.pairs import DormandPrince
 from linkwork.simulate.rates.compliance import tree_compliance
 
 
@@ -46,7 +46,7 @@ def test_the_tableau_is_that_of_scipy():
     from scipy.integrate import RK45
 
     for name in "ABCEP":
-        np.testing.assert_array_equal(getattr(tableau, name), getattr(RK45, name))
+        np.testing.assert_array_equal(getattr(DormandPrince, name), getattr(RK45, name))
 
 
 def test_a_long_compilation_is_announced(monkeypatch, capsys):

@@ -10,10 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...dynamics import Dynamics
-from ...engine.loading.kernel import Kernel
-from ...engine.tracing.program import Input
-from ...kernels import QuantityKernel
-from ...motion.contact_step import drift
+from ...kernels import UserKernel
+from ...motion.rotation_translation import drift
 from ..methods.contact_law import PRECISE
 from ..methods.fixed_step import FRICTION, LENGTH, TAU, FixedStep
 from ..requests.settings import Settings
@@ -23,7 +21,6 @@ class ContactSlopes:
     """The step of one run as kernels, by the state, τ, and constants by name."""
 
     def __init__(self, robot: Dynamics, settings: Settings, names: tuple[str, ...]):
-        self.robot = robot
         varied = tuple(x for x in names if x != FRICTION)
         varying = robot.made.once(lambda: robot.varying(*varied), varied) if varied else None
         solver = replace(settings.contact or PRECISE, limits=settings.limits, restitution=settings.restitution)
@@ -32,14 +29,10 @@ class ContactSlopes:
         self.law = made.law
         every = {FRICTION: self.law.friction, **(varying.own if varying else {})}
         self.own = {name: every[name] for name in names}
-        self.step, self.middle = robot.made.once(lambda: self._kernels(made), *made.key, names)
-
-    def _kernels(self, step: FixedStep) -> tuple[QuantityKernel, QuantityKernel]:
-        robot, nodes = self.robot, self.robot.lowered.joint_space
-        others = {TAU: (robot.nv,), LENGTH: (), **{name: x.shape for name, x in self.own.items()}}
+        self.step = made.of_robot({TAU: (robot.nv,), LENGTH: (), **{name: x.shape for name, x in self.own.items()}})
+        nodes = robot.lowered.joint_space
         half = lambda q, v, h: drift(nodes.over(q), q, v, h / 2)
-        half_kernel = Kernel("half_a_step", half, (*step.state[:2], Input(LENGTH, ())), robot.lowered)
-        return QuantityKernel(robot, step.kernel(others), coordinates=(0,)), QuantityKernel(robot, half_kernel, coordinates=(0,))
+        self.middle = robot.made.once(lambda: UserKernel(robot, half, {"h": ()}, coordinates=(0,)), "half a step with contacts")
 
     def at(self, q, v, tau, h, impulse):
         """The slopes of F by q, v, τ and all constants: of q, and of v."""

@@ -15,7 +15,7 @@ from ...dynamics import Dynamics
 from ...engine.loading.kernel import Kernel
 from ...engine.tracing.program import Input
 from ...errors import ShapeError
-from ...kernels import UserKernel
+from ...kernels import QuantityKernel, UserKernel
 from ...lie.scalars import like
 from ...motion.contact_step import StepLaw, contact_step
 from ...motion.equations import STEPS
@@ -102,6 +102,11 @@ class FixedStep:
         inputs = *self.state, *(Input(name, shape) for name, shape in others.items())
         function = self.function()
         return Kernel(f"{self.method}_step", lambda *x: function(dict(zip([each.name for each in inputs], x))), inputs, content=self)
+
+    def of_robot(self, others: Shapes) -> QuantityKernel:
+        """This kernel as one of its robot, with derivatives along the group."""
+        own = own_robot(self.robot)
+        return own.made.once(lambda: QuantityKernel(own, self.kernel(others), coordinates=(0,)), *self.key, tuple(others.items()))
 
     @property
     def _choice(self) -> ByNumbers | ByChoice | None:

@@ -194,10 +194,10 @@ OLD = {
 }  # keywords of earlier versions, and what they are now
 
 
-def settings_of(said: Mapping[str, Any], known: tuple[str, ...], where: str = "simulate", level: int = 4) -> dict[str, Any]:
+def settings_of(said: Mapping[str, Any], known: tuple[str, ...], where: str = "simulate") -> dict[str, Any]:
     """Settings by name, from options, their shorthands and keywords of earlier versions: what is not said is not there.
 
-    `known` are other keywords, which stay as they are; `level` is how far up the caller stands.
+    `known` are other keywords, which stay as they are.
     """
     found: dict[str, Any] = {}
     for name, x in said.items():
@@ -209,7 +209,7 @@ def settings_of(said: Mapping[str, Any], known: tuple[str, ...], where: str = "s
             near = did_you_mean(name, [*known, *NEW, *SHORT])
             raise SimulationError(f'{where} has no option "{name}".{near}')
         if name in OLD:
-            deprecated(f"{where}({name}=...)", OLD[name], level=level)
+            deprecated(f"{where}({name}=...)", OLD[name], level=4)
         twice = sorted(set(found) & set(more))
         if again := [x for x in twice if x not in ("limits", "restitution") or (x != "limits" and found[x] and more[x])]:
             raise SimulationError(f"{where} was given {again[0]} twice, as {name}= says it and by another option; give it once.")

@@ -8,7 +8,7 @@ from torch.autograd.function import once_differentiable
 
 from ...dynamics import Dynamics
 from ...errors import SimulationError
-from ...kernels import QuantityKernel, UserKernel
+from ...kernels import UserKernel
 from ...quantities import coordinate_rates, coordinate_weights
 from ...varying import Varying
 from ..methods.fixed_step import FRICTION, LENGTH, TAU, FixedStep
@@ -98,8 +98,7 @@ def _stepwise(robot, arguments, *, dt: float, steps: int, start: float, method: 
     shapes |= {FRICTION: (len(own.contacts),)} if step.law is not None and FRICTION in given else {}
     constants = [given[name] if name in given else robot.own[name] for name in shapes]
     constants = [torch.as_tensor(x, dtype=q.dtype, device=q.device) for x in constants]
-    taken = {TAU: (own.nv,), LENGTH: (), **shapes}
-    kernel = own.made.once(lambda: QuantityKernel(own, step.kernel(taken)), *step.key, tuple(shapes))
+    kernel = step.of_robot({TAU: (own.nv,), LENGTH: (), **shapes})
     length = torch.tensor(dt, dtype=q.dtype, device=q.device)
     batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1], *(x.shape[: x.ndim - len(s)] for s, x in zip(shapes.values(), constants)))
     memory = [torch.zeros((*batch, *shape), dtype=q.dtype, device=q.device) for shape in step.memory.values()]
