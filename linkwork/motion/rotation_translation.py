@@ -59,13 +59,15 @@ def element(group, a, b):
 
 def drift(nodes, q, v, h):
     """q after h at a velocity, and the velocity in its axes there: R' = R exp(h ω), x' = x + h R u, u' = R'* R u."""
-    split_q, split_v, length = nodes.split(q), nodes.tree.split(v), h[..., None]
-    there = nodes.tree.slots()
-    for k in nodes.tree.base_to_tips():
-        group, now = nodes.groups[k], split_v[k][..., 0]
-        n = rotations(group)
-        there[k] = group.compose(split_q[k], element(group, length * now[..., :n], length * now[..., n:]))
-    return nodes.join(there), turned(nodes, v, v, h)
+    tree = nodes.tree
+    q, v, h = nodes.split(q), tree.split(v), h[..., None]
+    q1, v1 = tree.slots(2)
+    for k in tree.base_to_tips():
+        group, now = nodes.groups[k], v[k][..., 0]
+        a, b = now[..., : rotations(group)], now[..., rotations(group) :]
+        q1[k] = group.compose(q[k], element(group, h * a, h * b))
+        v1[k] = np.concatenate([a, rotated(group, -h * a, b)], -1)[..., None]
+    return nodes.join(q1), tree.join(v1)
 
 
 def turned(nodes, v, x, h):
