@@ -14,7 +14,7 @@ import numpy as np
 from .. import quantities
 from ..model.tree import concatenated
 from ..systems.system import System
-from .rotation_translation import drift, kick
+from .rotation_translation import by_joint, drift, kick
 from .runge_kutta import RK4
 
 
@@ -93,12 +93,12 @@ def local_rates(system, q, xi, v, tau, external=None):
 
 def local_velocity(nodes, xi, v):
     """ξ̇ = S⁻¹(ξ) v."""
-    return _each(nodes, lambda group, xi, v: group.dexp_inverse(xi, side="right") @ v, xi, v)
+    return by_joint(nodes, lambda group, xi, v: (group.dexp_inverse(xi, side="right") @ v[..., None])[..., 0], xi, v)
 
 
 def body_velocity(nodes, xi, rate):
     """v = S(ξ) ξ̇."""
-    return _each(nodes, lambda group, xi, rate: group.dexp(xi, side="right") @ rate, xi, rate)
+    return by_joint(nodes, lambda group, xi, rate: (group.dexp(xi, side="right") @ rate[..., None])[..., 0], xi, rate)
 
 
 # --- whole steps
@@ -136,11 +136,3 @@ def one_vector(*parts):
 
 
 STEPS = {"euler": euler_step, "rk4": rk4_step}
-
-
-def _each(nodes, function, xi, v):
-    tree, xi, v = nodes.tree, nodes.tree.split(xi), nodes.tree.split(v)
-    out = tree.slots()
-    for k in tree.base_to_tips():
-        out[k] = function(nodes.groups[k], xi[k][..., 0], v[k])
-    return tree.join(out)

@@ -9,6 +9,7 @@ from ..lie import SO3
 from ..lie.embedding import cross
 from ..lie.group import Additive, Group
 from ..lie.scalars import like
+from ..sweeps import each
 
 
 def rotations(group: Group) -> int:
@@ -72,24 +73,29 @@ def drift(nodes, q, v, h):
 
 def turned(nodes, v, x, h):
     """Velocities x in the axes to which h at velocity v leads, as `drift` has v itself: R'* R of their linear parts."""
-    tree, h = nodes.tree, h[..., None]
-    v, x = tree.split(v), tree.split(x)
-    out = tree.slots()
-    for k in tree.base_to_tips():
-        group, a, there = nodes.groups[k], v[k][..., 0], x[k][..., 0]
+    h = h[..., None]
+
+    def there(group, v, x):
         n = rotations(group)
-        out[k] = np.concatenate([there[..., :n], rotated(group, -h * a[..., :n], there[..., n:])], -1)[..., None]
-    return tree.join(out)
+        return np.concatenate([x[..., :n], rotated(group, -h * v[..., :n], x[..., n:])], -1)
+
+    return by_joint(nodes, there, v, x)
 
 
 def kick(nodes, v, at, vdot, h):
     """v after h at acceleration v̇: ω' = ω + h ω̇, u' = u + h (v̇ + ω × u), ω and u of the last those of `at`."""
-    tree, h = nodes.tree, h[..., None]
-    v, at, vdot = tree.split(v), tree.split(at), tree.split(vdot)
-    out = tree.slots()
-    for k in tree.base_to_tips():
-        group, now, then, rate = nodes.groups[k], v[k][..., 0], at[k][..., 0], vdot[k][..., 0]
+    h = h[..., None]
+
+    def after(group, v, at, vdot):
         n = rotations(group)
-        u = now[..., n:] + h * (rate[..., n:] + cross_product(group, then[..., :n], then[..., n:]))
-        out[k] = np.concatenate([now[..., :n] + h * rate[..., :n], u], -1)[..., None]
-    return tree.join(out)
+        u = v[..., n:] + h * (vdot[..., n:] + cross_product(group, at[..., :n], at[..., n:]))
+        return np.concatenate([v[..., :n] + h * vdot[..., :n], u], -1)
+
+    return by_joint(nodes, after, v, at, vdot)
+
+
+def by_joint(nodes, function, *vectors):
+    """The vector (..., nv) of function(group, x...) of each joint, x its entries of vectors (..., nv)."""
+    tree = nodes.tree
+    column = lambda group, *parts: function(group, *(x[..., 0] for x in parts))[..., None]
+    return tree.join(each(tree, column, nodes.groups, *map(tree.split, vectors)))

@@ -13,7 +13,7 @@ from ... import quantities
 from ...lie import SO3
 from ...lie.scalars import dot, like
 from ...motion.rotation_translation import angular_velocity, cross_product, element, rotated, rotations
-from ...sweeps import kinetic_energy_gradient
+from ...sweeps import each, kinetic_energy_gradient
 
 
 def momentum(nodes, q, v):
@@ -100,13 +100,12 @@ def _lever(group, p, b):
 
 def _moved(nodes, q, xi, part):
     """q after a fraction `part`, 1/2 or 1, of the step."""
-    tree, q, xi = nodes.tree, nodes.split(q), nodes.tree.split(xi)
-    there = tree.slots()
-    for k in tree.base_to_tips():
-        group, step = nodes.groups[k], xi[k][..., 0]
-        a, b = step[..., : rotations(group)], step[..., rotations(group) :]
-        there[k] = group.compose(q[k], element(group, part * a, part * rotated(group, a / 2, b)))
-    return nodes.join(there)
+
+    def moved(group, q, step):
+        a, b = step[..., : rotations(group), 0], step[..., rotations(group) :, 0]
+        return group.compose(q, element(group, part * a, part * rotated(group, a / 2, b)))
+
+    return nodes.join(each(nodes.tree, moved, nodes.groups, nodes.split(q), nodes.tree.split(xi)))
 
 
 def _slopes(nodes, q, v):
