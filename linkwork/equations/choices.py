@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from ..spatial import blocks
 class Choice(ABC):
     """Coordinates and velocities for a joint of some group."""
 
-    @abstractmethod
+    groups: ClassVar[tuple[Group, ...] | None] = None  # that it is defined for; None: all
+
     def suits(self, group: Group) -> bool:
         """Is this choice defined for this group?"""
+        return self.groups is None or group in self.groups
 
     @abstractmethod
     def nx(self, group: Group) -> int:
@@ -59,9 +62,6 @@ class CoordinateRates(Choice):
 class WithLibraryCoordinates(Choice):
     """A choice of velocities only: the coordinates are the q of the library."""
 
-    def suits(self, group):
-        return True
-
     def nx(self, group):
         return group.nq
 
@@ -97,9 +97,7 @@ class EulerRates(CoordinateRates):
     """
 
     sequence: str = "ZYX"
-
-    def suits(self, group):
-        return group in (SO3, SE3)
+    groups = (SO3, SE3)
 
     def q(self, group, x):
         return np.concatenate([quaternion_from_euler(x[..., :3], self.sequence), x[..., 3:]], -1)
@@ -124,9 +122,6 @@ class EulerRates(CoordinateRates):
 class Exponential(CoordinateRates):
     """Canonical coordinates of the first kind: q = exp x, v = S(x) ẋ, S = I - ad/2 + ad²/6 - ..."""
 
-    def suits(self, group):
-        return True
-
     def q(self, group, x):
         return group.exp(x)
 
@@ -147,9 +142,6 @@ class SecondKind(CoordinateRates):
     Rotations about x, y, z come first, which are Euler angles "XYZ" for a spherical joint, then translations along the
     rotated axes.
     """
-
-    def suits(self, group):
-        return True
 
     def q(self, group, x):
         """Müller and Terze (6)."""
@@ -203,8 +195,7 @@ class Linear(WithLibraryCoordinates):
 class WorldVelocity(WithLibraryCoordinates):
     """The q of the library with the velocity in the axes of the parent: ω and ṗ."""
 
-    def suits(self, group):
-        return group in (SO3, SE3)
+    groups = (SO3, SE3)
 
     def S(self, group, x):
         R = rotation_matrix(x[..., :4]).mT
