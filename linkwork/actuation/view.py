@@ -153,7 +153,8 @@ class Actuated:
             if wanted.shape[-1:] != J.shape[-2:-1]:
                 raise ShapeError(f"acceleration has shape {wanted.shape}; these places have {J.shape[-2]} directions.")
             rows.append(J[..., self.active] + J[..., self.passive] @ JD)
-            missing.append(wanted - (J @ drift[..., None])[..., 0] - self._turning(q, v, places, axes, J))
+            drifting = "task_acceleration", *(hashable(place, axes) for place in places)
+            missing.append(wanted - self.robot.ask(drifting, q, v, self.robot.inverse_dynamics(q, v, drift)))
         else:
             rows.append(np.eye(len(self.active)))
             missing.append(self._spread(wanted, self.active, "acceleration")[..., self.active])
@@ -161,13 +162,6 @@ class Actuated:
             rows.append(JD)
             missing.append(self._spread(passive, self.passive, "passive")[..., self.passive] - drift[..., self.passive])
         return self.hybrid_dynamics(q, v, solved(rows, missing), force, external)
-
-    def _turning(self, q, v, places, axes, J) -> np.ndarray:
-        """J̇ v of places: what they accelerate with when v does not change."""
-        none = np.zeros(self.robot.nv)
-        vdot = self.robot.forward_dynamics(q, v, none)
-        moving = self.robot.ask(("task_acceleration", *(hashable(place, axes) for place in places)), q, v, none)
-        return moving - (J @ vdot[..., None])[..., 0]
 
     def _spread(self, x: ArrayLike, rows: np.ndarray, name: str) -> np.ndarray:
         """Entries of the active or passive joints in their places of a vector (..., nv), others zero."""
