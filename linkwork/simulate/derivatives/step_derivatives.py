@@ -8,7 +8,6 @@ A change of the state at the start of a step is (η, δv), the configuration bei
 The lengths of the steps stand still. Columns are (η, δv, δτ, δp): δτ is a force that is constant during the step.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -98,26 +97,17 @@ class Derivatives:
     def __init__(self, robot: Dynamics, functions: list, names: tuple[str, ...], contact: ContactSlopes | None = None):
         """`functions` are controls (t, q, v) -> τ as kernels, `names` constants that `varying` knows; `contact` of a run with contacts."""
         self.robot, self.functions, self.names, self.contact = robot, functions, names, contact
-        if contact is not None:
-            self.own = contact.own
-        else:
-            self.own = {} if not names else self._kept("varying", lambda: robot.varying(*names)).own
-
-    def _kept(self, what: str, make: Callable):
-        """What is made once for a robot."""
-        return self.robot.made.once(lambda: make(), what, self.names)
-
-    def _slopes(self, what: str):
-        """∂/∂p of a force, a kernel of its arguments and the constants."""
-        return self._kept(what, lambda: self.robot.varying(*self.names).as_kernel(what).jacobian(by=self.names))
+        self.varying = robot.made.once(lambda: robot.varying(*names), names) if names and contact is None else None
+        self.own = contact.own if contact is not None else {} if self.varying is None else self.varying.own
 
     def by_constants(self, q, v, vdot) -> np.ndarray:
         """∂(τ passive − τ needed)/∂p (N, nv, size of all constants)."""
         total = np.zeros((*v.shape, sum(x.size for x in self.own.values())))
+        if self.varying is None:
+            return total
         for what, sign, arrays in (("passive_force", 1.0, (q, v)), ("inverse_dynamics", -1.0, (q, v, vdot))):
-            if self.names:
-                found = self._slopes(what)(*arrays, *self.own.values())
-                total += sign * np.concatenate([x.reshape(*v.shape, -1) for x in (found if isinstance(found, tuple) else (found,))], -1)
+            slopes = self.varying.as_kernel(what).jacobian(by=self.names)(*arrays, *self.own.values())
+            total += sign * np.concatenate([x.reshape(*v.shape, -1) for x in (slopes if isinstance(slopes, tuple) else (slopes,))], -1)
         return total
 
     def control(self, t, q, v):
