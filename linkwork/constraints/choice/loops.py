@@ -21,7 +21,7 @@ from ...systems.embedded import with_roots
 from ...systems.grouping import between, group_parents, merged
 from ..rows.kinematics import Kinematics
 from ..rows.rank import LEFT, without_small_rows
-from ..rows.rows import Rows
+from ..rows.rows import Rows, stacked_columns
 from ..rows.set import ConstraintSet
 from .partition import pivoted
 from .pivoting import Pivoted
@@ -169,7 +169,7 @@ class Loops:
         """The rows of loop g, or combinations of them, over its own velocities; c and U are columns, zero where there are none; γ with v
         only."""
         here = Kinematics(nodes, q, v, self.set.time(drive), drive, members=self.groups[g], carrier=self.carriers[g])
-        return rows_in_columns([self.set.constraints[i].combined_rows(here) for i in self.constraints[g]], here)
+        return stacked_columns([self.set.constraints[i].combined_rows(here) for i in self.constraints[g]], here)
 
     def all_rows(self, nodes: Nodes, q, v=None, drive=None) -> list[Rows]:
         return [self.rows(nodes, g, q, v, drive) for g in range(len(self.groups))]
@@ -245,17 +245,3 @@ def velocity_weights(set_: ConstraintSet, nodes: Nodes, q):
     own = [np.sqrt(np.diag(s.H[k] @ R[k] @ s.H[k].T + s.armature[k])) for k in s.tree.base_to_tips()]
     weight = np.concatenate([np.zeros(0), *own]) * set_.reach
     return np.maximum(weight / weight.max(initial=1e-300), LEAST_WEIGHT) / set_.reach
-
-
-def rows_in_columns(parts: list[Rows], motion: Kinematics) -> Rows:
-    """The rows of the constraints of a loop, one below the other; c, U and γ are columns, c zero where there is none."""
-    column = lambda each: stacked_rows([x[..., None] for x in each])
-    c = column(np.zeros_like(x.Jc[..., 0]) if x.c is None else x.c for x in parts)
-    U, gamma = column(like(x.U, motion.q) for x in parts), None if motion.v is None else column(x.gamma for x in parts)
-    return Rows(c, stacked_rows([x.Jc for x in parts]), U, gamma)
-
-
-def stacked_rows(parts) -> Any:
-    """Blocks of rows one below the other, their batch axes broadcast."""
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
-    return np.concatenate([np.broadcast_to(x, batch + x.shape[-2:]) for x in parts], -2)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...lie.scalars import is_zero
+from ...model.tree import concatenated
 
 TIE = 1e-6  # of the best: what is nearer is as good, and the first one is taken, whatever rounding says
 
@@ -81,11 +82,11 @@ class Pivoted:
             columns.append(self._in_order([*upper, *(one if j == c else zero for j in free)]))
         if not columns:
             return np.zeros_like(some, shape=(*some.shape[:-1], self.width, 0))
-        return _joined([_joined([column[j] for column in columns], -1)[..., None, :] for j in range(self.width)], -2)
+        return concatenated([concatenated([column[j][..., None, :] for column in columns], -1) for j in range(self.width)], -2)
 
     def taken(self, b):
         """The rows (..., rank, k) of b (..., m, k) that pivots were taken from."""
-        return b if b.shape[-2] == self.rank else _joined([x[..., None, :] for x in self._exchanged(b)[: self.rank]], -2)
+        return b if b.shape[-2] == self.rank else concatenated([x[..., None, :] for x in self._exchanged(b)[: self.rank]], -2)
 
     def _exchanged(self, b) -> list:
         """The rows of b in the order of the pivots."""
@@ -101,7 +102,7 @@ class Pivoted:
             for i in range(k + 1, self.rank):
                 right[i] = right[i] - self.rows[i][k] * right[k]
         free = [np.zeros_like(b[..., 0, :])] * (self.width - self.rank)
-        return _joined([x[..., None, :] for x in self._in_order([*self._substituted(right[: self.rank]), *free])], -2)
+        return concatenated([x[..., None, :] for x in self._in_order([*self._substituted(right[: self.rank]), *free])], -2)
 
     def _substituted(self, right: list) -> list:
         """U₁⁻¹ of a list of rows."""
@@ -132,9 +133,3 @@ def _largest(entries):
         size = np.abs(x)
         found = np.where(size > found, size, found)
     return found
-
-
-def _joined(parts, axis):
-    batch = np.broadcast_shapes(*(x.shape[:-2] if axis == -2 else x.shape[:-1] for x in parts))
-    keep = 2 if axis == -2 else 1
-    return np.concatenate([np.broadcast_to(x, batch + x.shape[-keep:]) for x in parts], axis)

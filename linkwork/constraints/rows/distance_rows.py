@@ -22,6 +22,7 @@ class DistanceRows(Constraint):
     places: tuple
     number: int | None = None  # among the distances of the model
     traceable = True
+    metric = True
 
     @staticmethod
     def of(x: Distance, robot) -> "DistanceRows":
@@ -42,10 +43,6 @@ class DistanceRows(Constraint):
     @property
     def bodies(self):
         return self.places[1][0], self.places[0][0]
-
-    @property
-    def lengths(self):
-        return np.ones(1, bool)
 
     def rows(self, motion: Kinematics) -> Rows:
         P, C = (point(motion, place) for place in self.places)

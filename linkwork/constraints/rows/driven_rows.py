@@ -1,6 +1,6 @@
 """A joint that is driven: it follows a function of time."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,44 +9,31 @@ from ...engine.differentiation.derivatives import along, rate
 from ...errors import LinkworkError, ModelError, TraceError
 from ...lie.scalars import like
 from ...model import Driven
-from .coupling_rows import moved, one_coordinate
+from .coordinate_rows import CoordinateRows
 from .differences import with_rates
 from .kinematics import Kinematics
-from .rows import Constraint, Rows
-from .wrenches import JointAxis, along_joints
 
 
 @dataclass(frozen=True, eq=False)
-class DrivenRows(Constraint):
+class DrivenRows(CoordinateRows):
     """A joint follows a function of time:  c = q − f(t),   U = ḟ,   γ = −f̈.
 
     Derivatives that are not given come from its trace, or, of a function that only gives numbers, from differences of sixth order.
     """
 
-    name: str
-    drive: Driven
-    at: tuple[int, int]  # in q and v
-    axis: JointAxis | None = field(default=None, repr=False)
     moves = True
-    traceable = True
 
     @staticmethod
     def of(x: Driven, robot) -> "DrivenRows":
-        return DrivenRows(x.name, x, one_coordinate(robot, x.joint, x.name), JointAxis.of(robot, x.joint))
+        return DrivenRows.over(x, robot, x.joint)
 
     @property
     def labels(self):
-        return (f"{self.drive.joint} driven",)
-
-    def scale(self, size, reach):
-        return reach[[self.at[1]]]
-
-    def touched(self, nodes):
-        return moved(nodes, [self.at[1]])
+        return (f"{self.bond.joint} driven",)
 
     def given(self, t) -> tuple[float, float, float]:
         """f, ḟ and f̈."""
-        x = self.drive
+        x = self.bond
         try:
             value, *more = self._followed(0, t) if x.rate is None else (x.function(t), *self._followed(1, t))
             bend = more[1] if x.acceleration is None else x.acceleration(t)
@@ -59,7 +46,7 @@ class DrivenRows(Constraint):
 
     def traced_given(self, t):
         """The same (3,) at a time that is traced."""
-        x, one = self.drive, lambda f: t.like(f(t)).reshape(())
+        x, one = self.bond, lambda f: t.like(f(t)).reshape(())
         try:
             value = one(x.function)
             speed = rate(value, along(t, 1.0)) if x.rate is None else one(x.rate)
@@ -72,7 +59,7 @@ class DrivenRows(Constraint):
         return np.stack([value, speed, bend])
 
     def jerk(self, t) -> float:
-        order = 2 if self.drive.acceleration is not None else 1 if self.drive.rate is not None else 0
+        order = 2 if self.bond.acceleration is not None else 1 if self.bond.rate is not None else 0
         return float(self._followed(order, t)[3 - order])
 
     def _followed(self, order: int, t) -> tuple[float, ...]:
@@ -81,17 +68,11 @@ class DrivenRows(Constraint):
 
     @cached_property
     def _functions(self) -> tuple:
-        x = self.drive
+        x = self.bond
         return tuple(f and with_rates(f, 3 - n) for n, f in enumerate((x.function, x.rate, x.acceleration)))
 
-    def rows(self, motion: Kinematics) -> Rows:
-        q, (i, j) = motion.q, self.at
+    def relation(self, motion: Kinematics):
+        ((i, _),), q = self.places, motion.q
         f = like(np.array(self.given(motion.t)), q) if motion.drive is None else motion.drive[self.name]
-        Jc = np.zeros_like(q, shape=(*q.shape[:-1], 1, motion.width))
-        Jc[..., 0, motion.column(j)] = like(np.ones(()), q)
         zero = np.zeros_like(q[..., :1])
-        return Rows(q[..., i : i + 1] - f[..., :1], Jc, zero + f[..., 1:2], None if motion.v is None else zero - f[..., 2:])
-
-    def wrenches(self, motion: Kinematics, lam):
-        """λ along the joint, on its child and against its parent."""
-        return along_joints(motion, (self.axis,), (lam[..., 0],))
+        return q[..., i] - f[..., 0], (1.0,), zero + f[..., 1:2], None if motion.v is None else zero - f[..., 2:]

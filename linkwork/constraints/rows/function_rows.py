@@ -17,7 +17,7 @@ from ...engine.tracing.program import Input, Program, record
 from ...errors import ModelError, ShapeError, TraceError
 from ...model import Holonomic, Pfaffian
 from ...quantities import coordinate_rates, integrate
-from .coupling_rows import moved
+from .coordinate_rows import moved
 from .differences import STEP, first, second, step
 from .kinematics import Kinematics
 from .rows import Constraint, Rows

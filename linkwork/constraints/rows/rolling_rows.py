@@ -24,6 +24,7 @@ class KnifeEdgeRows(Constraint):
     place: Any
     holonomic = False
     traceable = True
+    metric = True
 
     @staticmethod
     def of(x: KnifeEdge, robot) -> "KnifeEdgeRows":
@@ -36,10 +37,6 @@ class KnifeEdgeRows(Constraint):
     @property
     def labels(self):
         return (f"{self.edge.body} slips along {direction(self.edge.direction)} of {self.edge.body}",)
-
-    @property
-    def lengths(self):
-        return np.ones(1, bool)
 
     def rows(self, motion: Kinematics) -> Rows:
         P, e = motion.place(*self.place), _unit(self.edge.direction)[None, :]
@@ -59,6 +56,7 @@ class PlaneRows(Constraint):
     disk: Any
     place: Any
     traceable = True
+    metric = True
 
     @classmethod
     def of(cls, x: Rolling | Touching, robot):
@@ -72,10 +70,6 @@ class PlaneRows(Constraint):
     def forbidden(self) -> np.ndarray:
         """The directions in the world, rows (m, 3), in which the touching point may not move."""
         raise NotImplementedError
-
-    @property
-    def lengths(self):
-        return np.ones(len(self), bool)
 
     def contact(self, motion: Kinematics):
         """n, centre, |w|, Jacobian of the touching point in world axes (..., 3, nv) and its bias (..., 3)."""

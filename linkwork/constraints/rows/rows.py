@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError, old_name
+from ...lie.scalars import like
 from ...spatial import Pose
 from .kinematics import Kinematics
 from .wrenches import BodyWrench, on_bodies
@@ -48,6 +49,7 @@ class Constraint(ABC):
     traceable = False  # can its rows be written out as a kernel?
     why_plain = ""  # where they cannot, and it is known why: the reason
     moves = False  # do they depend on time?
+    metric = False  # are they all measured in metres?
     functions: tuple[Callable, ...] = ()  # of the user's, that rows are made by
 
     @property
@@ -96,7 +98,7 @@ class Constraint(ABC):
     @property
     def lengths(self) -> np.ndarray:
         """Which rows are measured in metres; the others are in radians, or numbers."""
-        return np.zeros(len(self), bool)
+        return np.full(len(self), self.metric)
 
     def scale(self, size: float, reach) -> np.ndarray:
         """What its rows (m,) are measured against in a mechanism of a size, whose velocities are measured against `reach` (nv,)."""
@@ -130,21 +132,23 @@ class Constraint(ABC):
 
 def stacked(parts: list[Rows], motion: Kinematics) -> Rows:
     """The rows of several constraints, one below the other; c of a nonholonomic one is zero."""
-    batch = np.broadcast_shapes(motion.batch, *(p.Jc.shape[:-2] for p in parts))
-    nv = motion.width
+    batch, sizes = np.broadcast_shapes(motion.batch, *(p.Jc.shape[:-2] for p in parts)), [p.Jc.shape[-2] for p in parts]
 
-    def column(x, m):
-        return np.broadcast_to(np.zeros(m) if x is None else x, (*batch, m))
+    def column(each):
+        whole = [np.broadcast_to(np.zeros(m) if x is None else x, (*batch, m)) for x, m in zip(each, sizes)]
+        return np.concatenate([np.zeros((*batch, 0)), *whole], -1)
 
-    sizes = [p.Jc.shape[-2] for p in parts]
-    Jc = [np.broadcast_to(p.Jc, (*batch, m, nv)) for p, m in zip(parts, sizes)]
-    c = [column(p.c, m) for p, m in zip(parts, sizes)]
-    U = [column(p.U, m) for p, m in zip(parts, sizes)]
-    gamma = [column(p.gamma, m) for p, m in zip(parts, sizes)] if motion.v is not None else None
-    nothing = [np.zeros((*batch, 0))]
+    Jc = [np.broadcast_to(p.Jc, (*batch, *p.Jc.shape[-2:])) for p in parts]
     return Rows(
-        np.concatenate(nothing + c, -1),
-        np.concatenate([np.zeros((*batch, 0, nv)), *Jc], -2),
-        np.concatenate(nothing + U, -1),
-        None if gamma is None else np.concatenate(nothing + gamma, -1),
+        column(p.c for p in parts),
+        np.concatenate([np.zeros((*batch, 0, motion.width)), *Jc], -2),
+        column(p.U for p in parts),
+        None if motion.v is None else column(p.gamma for p in parts),
     )
+
+
+def stacked_columns(parts: list[Rows], motion: Kinematics) -> Rows:
+    """The rows of the constraints of a loop, one below the other; c, U and γ are columns."""
+    rows = stacked(parts, motion)
+    column = lambda x: like(x, motion.q)[..., None]
+    return Rows(column(rows.c), rows.Jc, column(rows.U), None if rows.gamma is None else column(rows.gamma))

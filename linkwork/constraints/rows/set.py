@@ -14,7 +14,7 @@ from ...errors import ConstraintError, ModelError, PlainWarning, UnknownNameErro
 from ...model import Distance, Driven, Holonomic, KnifeEdge, Linear, Pfaffian, Rolling, Touching
 from ...systems.singular import singular
 from .compound_loop_rows import CompoundLoopRows
-from .coupling_rows import CouplingRows, LinearRows
+from .coordinate_rows import CouplingRows, LinearRows
 from .distance_rows import DistanceRows
 from .driven_rows import DrivenRows
 from .function_rows import HolonomicRows, PfaffianRows
@@ -41,7 +41,7 @@ class ConstraintSet:
     def of(robot, *more: Constraint) -> "ConstraintSet":
         model = robot.model
         loops = [closed(loop, model) for loop in model.loops if loop.active and loop.joint.nv < 6]
-        couplings = [CouplingRows.over(coupling, robot) for coupling in model.couplings if coupling.active]
+        couplings = [CouplingRows.of(coupling, robot) for coupling in model.couplings if coupling.active]
         all_of_them = (*loops, *couplings, *(bound(x, robot) for x in (*model.constraints, *more)))
         names = [x.name for x in all_of_them]
         for name in names:
@@ -274,7 +274,7 @@ class ConstraintSet:
     @property
     def decided_by(self) -> tuple:
         """What tells it from others, but for what drives do, which kernels are given: see engine/loading/identity.py."""
-        rows = [(x.name, x.at) if isinstance(x, DrivenRows) else (type(x), x) for x in self.constraints]
+        rows = [(x.name, x.places) if isinstance(x, DrivenRows) else (type(x), x) for x in self.constraints]
         return self.robot.lowered, self.size, rows
 
     def written_out(self, nodes, q, v, drive):

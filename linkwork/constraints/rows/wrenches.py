@@ -60,13 +60,6 @@ class JointAxis:
         return through_joint(motion, self.parent, self.child, self.at, self.on, force[..., None] * np.array(self.wrench))
 
 
-def along_joints(motion: Kinematics, axes, forces) -> list[BodyWrench] | None:
-    """Of forces along the velocities of several joints; None if one of them moves no body of its own."""
-    if any(axis is None for axis in axes):
-        return None
-    return [x for axis, force in zip(axes, forces) for x in axis.wrenches(motion, force)]
-
-
 def direction(x) -> str:
     """A direction in words: x, y, z, or its three numbers."""
     x = np.asarray(x, float) / np.linalg.norm(x)

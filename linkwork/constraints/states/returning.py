@@ -5,12 +5,13 @@ from functools import partial
 import numpy as np
 
 from ...lie.scalars import like
+from ...model.tree import concatenated
 from ...quantities import difference, integrate
 from ...quantities.inertia import solved
 from ...spatial import solve
 from ...spatial.ldl import factor, substituted
 from ...sweeps import articulated_inertia, at_rest, innovations
-from ..choice.loops import Ranked, enough, stacked_rows
+from ..choice.loops import Ranked, enough
 from ..rows.rows import Rows
 from ..solution import return_to
 from ..solution.return_to import returned
@@ -96,7 +97,7 @@ class InMassMetric:
                     take = lambda y, numbers=list(known.rows): y[..., numbers, :]
                 parts.append((take(x.c), take(x.U), loops.spread(g, take(x.Jc))))
                 binds.append(own[: parts[-1][0].shape[-2]])
-        self.c, self.U, self.Jc = map(stacked_rows, zip(*parts))
+        self.c, self.U, self.Jc = (concatenated(x, -2) for x in zip(*parts))
         self.binding = np.flatnonzero(np.concatenate(binds)).tolist()  # the numbers of those that bind positions
         self.s = s = loops.set.robot.lowered.system(system.nodes).blocks(q)
         P, D, G, _ = articulated_inertia(s)

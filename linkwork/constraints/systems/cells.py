@@ -6,7 +6,7 @@ of constraints. Over floats they are a batch of all loops at once; in a rolled k
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -19,11 +19,11 @@ from ...quantities import integrate
 from ...systems import Nodes
 from ...systems.cells import with_placing
 from ...systems.rigid import RigidTree
-from ..choice.loops import LEAST_WEIGHT, Loops, Ranked, rows_in_columns
+from ..choice.loops import LEAST_WEIGHT, Loops, Ranked
 from ..choice.partition import pivoted
 from ..rows.kinematics import Kinematics
 from ..rows.rank import LEFT, RANK, without_small_rows
-from ..rows.rows import Constraint, Rows
+from ..rows.rows import Constraint, Rows, stacked_columns
 from ..solution.return_to import ROUNDING, closed
 from .kernels import NEAR, REACH
 
@@ -85,7 +85,7 @@ class Kind:
         """All rows over the velocities of the loop, c and U as columns; γ with v only."""
         members = tuple(range(len(self.groups)))
         here = LocalKinematics(nodes, q, v, members=members, carrier=-1, frames=list(zip(self.on, frames)), constants=constants)
-        return rows_in_columns([x.rows(here) for x in self.constraints], here)
+        return stacked_columns([x.rows(here) for x in self.constraints], here)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +111,7 @@ class Batch:
     def rows(self, q) -> Rows:
         """Without velocities."""
         with np.errstate(all="ignore"):
-            found = self.kind.rows(self.nodes, self.frames, self.constants, q)
-        whole = lambda x: np.broadcast_to(x, (len(q), *x.shape[-2:]))
-        return replace(found, c=whole(found.c), Jc=whole(found.Jc))
+            return self.kind.rows(self.nodes, self.frames, self.constants, q)
 
     def misfit(self, rows: Rows):
         return (np.abs(rows.c[..., 0]) / self.kind.scales).max(-1, initial=0.0)

@@ -35,7 +35,7 @@ def check_projection(settings: Settings, step: Step, v, vdot, drives) -> None:
     most = 0.5 if settings.fixed else 0.1
     if not is_small(v - step.v, step.v, vdot, step.h, settings.atol, most):
         for drive in drives:
-            row = [drive.at[1]]
+            row = [drive.places[0][1]]
             if not is_small(v[row] - step.v[row], step.v[row], vdot[row], step.h, settings.atol, most):
                 raise Failure(
                     f'drive "{drive.name}" changes its rate by {float((v - step.v)[row][0]):.3g} in a step of {step.h:.3g} s, more than '
